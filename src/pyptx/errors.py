@@ -1,0 +1,62 @@
+"""The shape of every error: where, what is wrong, what is legal there, how to write it."""
+
+from __future__ import annotations
+
+from pyptx.source import SourceLocation
+
+
+class PtxError(Exception):
+    """Base of all pyptx errors.
+
+    `problem` is one sentence. `location` is the user's line. `notes` are labelled lines such as
+    ("legal here", ".rn .rz .rm .rp") or ("help", "ptx.inst.fma.rn.f32(...)").
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        location: SourceLocation | None = None,
+        notes: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self.problem = problem
+        self.location = location
+        self.notes = notes
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """The whole message: location and problem, the source line, then the labelled notes."""
+        head = f"{self.location}: {self.problem}" if self.location else self.problem
+        lines = [head]
+        if self.location and self.location.text:
+            lines.append(f"    {self.location.text}")
+        lines += [f"  {label}: {text}" for label, text in self.notes]
+        return "\n".join(lines)
+
+
+class IsaError(PtxError):
+    """An instruction that PTX does not have: spelling, modifiers, operands, target or version."""
+
+
+class LanguageError(PtxError):
+    """A wrong use of the language around instructions: registers, control flow, shared memory."""
+
+
+class SpecError(PtxError):
+    """A kernel whose specs, grid, block or dimensions do not fit together."""
+
+
+class CallError(PtxError):
+    """A call whose arrays do not fit the kernel: count, rank, shape or dtype."""
+
+
+class AssembleError(PtxError):
+    """The assembler is missing or rejected the PTX."""
+
+
+class EmulationError(PtxError):
+    """The emulated kernel did something wrong; `findings` has each case."""
+
+
+class DeviceError(PtxError):
+    """No usable GPU, driver or native library."""

@@ -1,0 +1,52 @@
+"""Where in the user's Python source something was written."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Final
+
+_PACKAGE: Final = str(Path(__file__).parent) + "/"
+# Code objects of the package, so that the walk up the stack costs a dict lookup per frame.
+_inside: dict[CodeType, bool] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A line of a file; the text of the line is read when it is asked for."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        """The source line without its indentation, "" where the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+
+UNKNOWN: Final = SourceLocation("<unknown>", 0)
+
+
+def caller() -> SourceLocation:
+    """The innermost frame outside this package: the line that the user wrote.
+
+    The package's own `ops` count as users of the language, so their lines are reported too.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        inside = _inside.get(code)
+        if inside is None:
+            name = code.co_filename
+            inside = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
+            _inside[code] = inside
+        if not inside:
+            return SourceLocation(code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return UNKNOWN
