@@ -1,0 +1,53 @@
+// What the handlers of both platforms share: attributes in, buffers in, errors out.
+#ifndef PYPTX_FFI_CALL_H_
+#define PYPTX_FFI_CALL_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "plan.h"
+#include "xla/ffi/api/ffi.h"
+
+#define PYPTX_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace pyptx {
+
+constexpr int kMaxBuffers = 64;
+
+// The buffers of one call as views; the views borrow from the call frame.
+struct CallBuffers {
+  BufferView inputs[kMaxBuffers];
+  BufferView outputs[kMaxBuffers];
+  Buffers all{inputs, 0, outputs, 0};
+};
+
+xla::ffi::Error KernelError(xla::ffi::ErrorCode code, const std::string& kernel, const std::string& problem);
+xla::ffi::Error InvalidCall(const std::string& kernel, const std::string& problem);
+
+// The attribute `plan`, parsed.
+xla::ffi::ErrorOr<Plan> PlanAttribute(const xla::ffi::Dictionary& attributes);
+
+// The attribute `name`, an array of bytes borrowed from the call frame.
+xla::ffi::ErrorOr<std::string_view> BytesAttribute(const xla::ffi::Dictionary& attributes,
+                                                   std::string_view name);
+
+// Collects the buffers and checks their shapes against the plan.
+xla::ffi::Error CollectBuffers(const Plan& plan, xla::ffi::RemainingArgs arguments,
+                               xla::ffi::RemainingRets results, CallBuffers* buffers);
+
+// Registers State's type with the XLA that owns `api`, once. The runtime asks a handler for its
+// metadata before anything else, so handlers call this first; registering from Python instead
+// depends on the order in which the runtime flushes its queues.
+template <typename State>
+XLA_FFI_Error* EnsureStateType(const XLA_FFI_Api* api, const char* name) {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (State::id.type_id != 0) return nullptr;
+  return xla::ffi::Ffi::RegisterTypeId(api, name, &State::id, &State::info);
+}
+
+}  // namespace pyptx
+
+#endif  // PYPTX_FFI_CALL_H_

@@ -1,0 +1,84 @@
+// The part of the CUDA driver API that a launch needs, declared here so that the library builds and
+// loads on machines without CUDA; libcuda is opened when the first handler needs it.
+#ifndef PYPTX_FFI_DRIVER_H_
+#define PYPTX_FFI_DRIVER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace pyptx::cuda {
+
+using Result = int;
+using Device = int;
+using Context = struct ContextHandle*;
+using Module = struct ModuleHandle*;
+using Function = struct FunctionHandle*;
+using Stream = struct StreamHandle*;
+
+// CUlaunchAttribute: an identifier and 64 bytes of value at offset 8.
+struct LaunchAttribute {
+  int32_t id;
+  int32_t padding;
+  union {
+    char bytes[64];
+    uint64_t alignment;
+    struct {
+      uint32_t x, y, z;
+    } cluster;
+  } value;
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+// CUlaunchConfig.
+struct LaunchConfig {
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t shared_bytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  uint32_t attribute_count;
+};
+static_assert(sizeof(LaunchConfig) == 56);
+
+constexpr Result kSuccess = 0;
+constexpr int kLaunchAttributeClusterDimension = 4;
+constexpr int kFunctionSharedSizeBytes = 1;
+constexpr int kFunctionMaxDynamicSharedSizeBytes = 8;
+constexpr int kFunctionNonPortableClusterSizeAllowed = 14;
+constexpr int kDeviceComputeCapabilityMajor = 75;
+constexpr int kDeviceComputeCapabilityMinor = 76;
+constexpr int kDeviceMaxSharedMemoryPerBlockOptin = 97;
+
+struct Driver {
+  Result (*GetErrorName)(Result, const char**);
+  Result (*GetErrorString)(Result, const char**);
+  Result (*DriverGetVersion)(int*);
+  Result (*CtxGetCurrent)(Context*);
+  Result (*CtxGetDevice)(Device*);
+  Result (*CtxPushCurrent)(Context);
+  Result (*CtxPopCurrent)(Context*);
+  Result (*DeviceGet)(Device*, int);
+  Result (*DevicePrimaryCtxRetain)(Context*, Device);
+  Result (*DeviceGetAttribute)(int*, int, Device);
+  Result (*ModuleLoadData)(Module*, const void*);
+  Result (*ModuleGetFunction)(Function*, Module, const char*);
+  Result (*FuncSetAttribute)(Function, int, int);
+  Result (*FuncGetAttribute)(int*, int, Function);
+  Result (*LaunchKernelEx)(const LaunchConfig*, Function, void**, void**);
+  std::string problem;  // why the driver cannot be used, empty when it can
+};
+
+// Opens libcuda once; check `problem` before the functions.
+const Driver& GetDriver();
+
+// "cuLaunchKernelEx failed with CUDA_ERROR_...: what the driver says (what to do)".
+std::string Describe(const char* call, Result result);
+
+// The CUDA version that the driver supports, as "13.0".
+std::string DriverVersionText();
+int DriverMajorVersion();
+
+}  // namespace pyptx::cuda
+
+#endif  // PYPTX_FFI_DRIVER_H_

@@ -1,0 +1,79 @@
+// What Python asks the library outside a launch.
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "call.h"
+#include "plan.h"
+
+namespace pyptx {
+namespace {
+
+template <typename Values>
+std::string Join(const Values& values) {
+  std::string text;
+  for (const auto& value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
+  return text;
+}
+
+std::string ParametersText(const Plan& plan, const Launch& launch) {
+  std::string text;
+  for (size_t i = 0; i < plan.parameters.size(); ++i) {
+    const Parameter& parameter = plan.parameters[i];
+    if (i > 0) text += ",";
+    switch (parameter.kind) {
+      case Parameter::Kind::kInputAddress: text += "a" + std::to_string(parameter.index); break;
+      case Parameter::Kind::kOutputAddress: text += "r" + std::to_string(parameter.index); break;
+      case Parameter::Kind::kInputValue: text += "v" + std::to_string(parameter.index); break;
+      case Parameter::Kind::kInteger: text += "i64:" + std::to_string(launch.integers[i]); break;
+    }
+  }
+  return text;
+}
+
+// The evaluated launch in the notation of plans, or the problem.
+bool EvaluateText(const char* text, const Buffers& buffers, std::string* out) {
+  Plan plan;
+  Launch launch;
+  auto problem = ParsePlan(text, &plan);
+  if (!problem) problem = CheckShapes(plan, buffers);
+  if (!problem) problem = EvaluateLaunch(plan, buffers, &launch);
+  if (problem) {
+    *out = *problem;
+    return false;
+  }
+  *out = "kernel=" + plan.kernel + ";grid=" + Join(launch.grid) + ";block=" + Join(plan.block) +
+         ";cluster=" + Join(plan.cluster) + ";shared=" + std::to_string(launch.shared) +
+         ";params=" + ParametersText(plan, launch);
+  return true;
+}
+
+}  // namespace
+}  // namespace pyptx
+
+// The minor version of the FFI API that the handlers were compiled against. A runtime with a lower
+// one rejects them and takes its whole backend down, so Python compares before registering.
+PYPTX_EXPORT int32_t pyptx_ffi_api_minor() { return XLA_FFI_API_MINOR; }
+
+// Evaluates a plan for buffers given by `ranks` (inputs, then outputs) and their dimensions in one
+// row. Returns 1 and the launch, or 0 and the problem, as text cut to `capacity` bytes.
+PYPTX_EXPORT int32_t pyptx_plan_evaluate(const char* plan, const int32_t* ranks, int32_t inputs,
+                                         int32_t outputs, const int64_t* dims, char* out,
+                                         size_t capacity) {
+  std::vector<pyptx::BufferView> views;
+  for (int32_t i = 0; i < inputs + outputs; ++i) {
+    views.push_back({nullptr, dims, ranks[i], 0});
+    dims += ranks[i];
+  }
+  pyptx::Buffers buffers{views.data(), inputs, views.data() + inputs, outputs};
+  std::string text;
+  bool good = pyptx::EvaluateText(plan, buffers, &text);
+  if (capacity > 0) {
+    size_t size = std::min(text.size(), capacity - 1);
+    std::memcpy(out, text.data(), size);
+    out[size] = 0;
+  }
+  return good ? 1 : 0;
+}

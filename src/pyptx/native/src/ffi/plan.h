@@ -1,0 +1,84 @@
+// A launch plan: what to launch, with grid, shared memory and integer arguments as expressions of the
+// buffers' dimensions at run time. Python (pyptx/launch/plan.py) writes the text that is read here.
+#ifndef PYPTX_FFI_PLAN_H_
+#define PYPTX_FFI_PLAN_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pyptx {
+
+// A tensor as the runtime hands it over; `dims` is borrowed from the call.
+struct BufferView {
+  void* data;
+  const int64_t* dims;
+  int rank;
+  size_t bytes;
+};
+
+// The buffers of one call, inputs before outputs.
+struct Buffers {
+  const BufferView* inputs;
+  int input_count;
+  const BufferView* outputs;
+  int output_count;
+};
+
+// One step of an expression in reverse Polish notation.
+struct Step {
+  enum class Op : uint8_t { kConstant, kDimension, kAdd, kSub, kMul, kFloorDiv, kCeilDiv, kMin, kMax };
+  Op op;
+  bool output = false;   // kDimension: of an output
+  int buffer = 0;        // kDimension
+  int axis = 0;          // kDimension
+  int64_t constant = 0;  // kConstant
+};
+
+using Expression = std::vector<Step>;
+
+// A shape that the kernel was made for; kAnyExtent stands for a dimension known only at run time.
+constexpr int64_t kAnyExtent = -1;
+using Shape = std::vector<int64_t>;
+
+struct Parameter {
+  enum class Kind : uint8_t { kInputAddress, kOutputAddress, kInputValue, kInteger };
+  Kind kind;
+  int index = 0;          // of the input or output
+  Expression expression;  // kInteger
+};
+
+struct Plan {
+  std::string kernel;
+  std::array<Expression, 3> grid;
+  std::array<uint32_t, 3> block{1, 1, 1};
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  Expression shared;
+  std::vector<Parameter> parameters;
+  std::vector<Shape> inputs;
+  std::vector<Shape> outputs;
+};
+
+// A launch with every expression evaluated.
+struct Launch {
+  std::array<int64_t, 3> grid;
+  int64_t shared;
+  std::vector<int64_t> integers;  // one per parameter, set where the parameter is kInteger
+
+  bool empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
+};
+
+// Each returns the problem as one sentence without the kernel's name, nothing when all is well.
+std::optional<std::string> ParsePlan(std::string_view text, Plan* plan);
+std::optional<std::string> CheckShapes(const Plan& plan, const Buffers& buffers);
+std::optional<std::string> EvaluateLaunch(const Plan& plan, const Buffers& buffers, Launch* launch);
+
+std::string ShapeText(const int64_t* dims, size_t rank);
+
+}  // namespace pyptx
+
+#endif  // PYPTX_FFI_PLAN_H_
