@@ -1,0 +1,145 @@
+/* The emulator core's C interface: runs a program image (see docs/architecture.md) on the CPU.
+ *
+ * Everything here may be called from any thread; one program may run many launches at once. Text is UTF-8.
+ * Pointers to text stay valid as long as the object that they came from, or where that is said, until the
+ * next call on the same thread.
+ */
+#ifndef PYPTX_EMULATOR_H
+#define PYPTX_EMULATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes whenever a structure or a signature below does. */
+#define PYPTX_EMULATOR_ABI 1u
+
+#if defined(_WIN32)
+#define PYPTX_EXPORT __declspec(dllexport)
+#else
+#define PYPTX_EXPORT __attribute__((visibility("default")))
+#endif
+
+typedef struct PyptxProgram PyptxProgram;
+typedef struct PyptxResult PyptxResult;
+
+/* One tensor of a launch. Its device address is its host address, so `params` holds `data` as it is. */
+typedef struct PyptxBuffer {
+  void* data;
+  uint64_t bytes;
+  const char* name;     /* for findings; NULL takes the registered name of this position, see below */
+  const int64_t* shape; /* `rank` extents in elements, row-major; NULL with rank 0 is allowed */
+  uint32_t rank;
+  uint32_t itemsize; /* bytes of an element; 0 if unknown */
+  uint32_t flags;
+  uint32_t reserved;
+} PyptxBuffer;
+
+enum {
+  PYPTX_BUFFER_READ_ONLY = 1,    /* a store to it is a finding */
+  PYPTX_BUFFER_UNINITIALISED = 2 /* with PYPTX_SANITIZE_INITIALISATION, a load before a store is a finding */
+};
+
+enum {
+  PYPTX_SANITIZE_INITIALISATION = 1, /* memory, registers and predicates read before they are written */
+  PYPTX_SANITIZE_RACES = 2,          /* shared memory, and global memory between CTAs */
+  PYPTX_SANITIZE_SYNCHRONISATION = 4, /* divergent barriers, shuffles and votes from absent lanes */
+  PYPTX_SANITIZE_ALL = 7
+};
+
+enum {
+  PYPTX_SCHEDULE_DEFAULT = 0, /* warps in turn, each until it blocks; maximal convergence */
+  PYPTX_SCHEDULE_RANDOM = 1   /* warps, slices and diverged lanes in a random order from `seed` */
+};
+
+enum {
+  PYPTX_APPROXIMATE_ROUNDED = 0 /* `.approx` operations are correctly rounded */
+};
+
+typedef struct PyptxLaunch {
+  uint32_t size;       /* sizeof(PyptxLaunch) */
+  uint32_t grid[3];    /* CTAs; a zero launches nothing */
+  uint32_t block[3];   /* threads */
+  uint32_t cluster[3]; /* CTAs; all zero for a launch without clusters */
+  uint32_t dynamic_shared;   /* bytes beyond the program's own shared variables */
+  uint32_t sanitize;         /* PYPTX_SANITIZE_* */
+  uint32_t threads;          /* host threads; 0 for as many as the machine has */
+  uint32_t schedule;         /* PYPTX_SCHEDULE_* */
+  uint64_t seed;             /* of the random schedule */
+  uint64_t max_instructions; /* a warp that runs more is a finding; 0 for the default, 2^28 */
+  uint32_t statistics;       /* nonzero: count per instruction */
+  uint32_t approximate;      /* PYPTX_APPROXIMATE_* */
+  const void* params;        /* the kernel's parameters at the offsets that the image gives */
+  uint64_t param_bytes;
+  const PyptxBuffer* buffers; /* every tensor that the kernel may touch */
+  uint64_t buffer_count;
+} PyptxLaunch;
+
+/* How a launch ended. */
+enum {
+  PYPTX_OK = 0,       /* ran to the end, no findings */
+  PYPTX_FINDINGS = 1, /* ran to the end; the sanitizer has findings */
+  PYPTX_STOPPED = 2,  /* stopped by a finding: bounds, alignment, deadlock, runaway loop, trap */
+  PYPTX_INVALID = 3   /* not started: the launch itself is wrong; the message says what */
+};
+
+/* One element per instruction of the image, in its order. */
+typedef struct PyptxInstructionStatistics {
+  uint64_t executions;       /* warps that executed it with at least one lane */
+  uint64_t lanes;            /* sum of executing lanes */
+  uint64_t requests;         /* memory requests, one per executing warp, to global or shared memory */
+  uint64_t sectors;          /* 32-byte sectors of global memory touched */
+  uint64_t ideal_sectors;    /* sectors if the same distinct bytes were contiguous and aligned */
+  uint64_t wavefronts;       /* passes through the 32 banks of shared memory */
+  uint64_t ideal_wavefronts; /* passes without bank conflicts */
+} PyptxInstructionStatistics;
+
+typedef struct PyptxSourceLine {
+  const char* file; /* NULL where unknown */
+  const char* text; /* the source line, NULL where unknown */
+  uint32_t line;
+  uint32_t reserved;
+} PyptxSourceLine;
+
+typedef struct PyptxEmulatorApi {
+  uint32_t abi;  /* PYPTX_EMULATOR_ABI */
+  uint32_t size; /* sizeof(PyptxEmulatorApi) */
+
+  /* NULL if the image is corrupt or has instructions that are not emulated; then *error, if given, points
+   * to the whole message, valid until this thread's next call. */
+  PyptxProgram* (*program_create)(const void* image, size_t bytes, const char** error);
+  void (*program_destroy)(PyptxProgram* program);
+  uint64_t (*program_instructions)(const PyptxProgram* program);
+  /* Bytes of parameters, and of shared variables, that a launch of the program needs. */
+  uint64_t (*program_param_bytes)(const PyptxProgram* program);
+  uint64_t (*program_shared_bytes)(const PyptxProgram* program);
+
+  /* Remembers for every later launch, in this process, of programs made from these image bytes: a Python
+   * line per instruction and a tensor name per buffer position. Either count may be 0. Replaces what was
+   * registered before. Everything is copied. */
+  void (*register_source)(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
+                          const char* const* tensors, size_t tensor_count);
+
+  /* Runs a launch to its end. Never NULL, except when memory runs out. */
+  PyptxResult* (*launch)(const PyptxProgram* program, const PyptxLaunch* launch);
+  int32_t (*result_status)(const PyptxResult* result);
+  /* The complete report for a person, "" for PYPTX_OK. */
+  const char* (*result_message)(const PyptxResult* result);
+  /* The same, structured: {"kernel", "status", "message", "findings": [...], "waits": [...]}. */
+  const char* (*result_json)(const PyptxResult* result);
+  /* NULL and *count 0 unless statistics were asked for. */
+  const PyptxInstructionStatistics* (*result_statistics)(const PyptxResult* result, uint64_t* count);
+  uint64_t (*result_instructions)(const PyptxResult* result); /* warp-instructions executed */
+  void (*result_destroy)(PyptxResult* result);
+} PyptxEmulatorApi;
+
+/* The only exported symbol. The table is constant and lives as long as the library is loaded. */
+PYPTX_EXPORT const PyptxEmulatorApi* pyptx_emulator_api(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* PYPTX_EMULATOR_H */
