@@ -1,0 +1,1 @@
+"""The rows, by chapter of the PTX manual. Nothing but rows lives in the chapter files."""

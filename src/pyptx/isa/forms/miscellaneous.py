@@ -1,0 +1,24 @@
+"""Instructions of no other chapter."""
+
+from pyptx.isa.syntax import chapter, instruction, row
+
+FORMS = chapter(
+    "Miscellaneous Instructions",
+    instruction(
+        "brkpt", "miscellaneous-instructions-brkpt", "Stop at a breakpoint.",
+        row("brkpt"),
+    ),
+    instruction(
+        "nanosleep", "miscellaneous-instructions-nanosleep", "Sleep for about so many nanoseconds.",
+        row("nanosleep.u32  t:u32"),
+    ),
+    instruction(
+        "pmevent", "miscellaneous-instructions-pmevent", "Trigger performance monitor events.",
+        row("pmevent  #a:u32(0..15)"),
+        row("pmevent.mask  #a:u32(0..65535)"),
+    ),
+    instruction(
+        "trap", "miscellaneous-instructions-trap", "Abort the kernel.",
+        row("trap"),
+    ),
+)

@@ -1,0 +1,191 @@
+"""Reads a row: one syntax line of the manual, in the notation below, to a Form.
+
+    row("fma.rnd{.ftz}{.sat}.f32  out d:f32, a:f32, b:f32, c:f32", rnd="rn rz rm rp")
+
+Modifiers: `.name` is required, `{.name}` optional. A keyword argument lists a slot's options; a slot
+without one is a literal modifier. `option@sm_90` and `option@sm_90,7.8` say where an option exists
+beyond what its form needs; `option@,7.8` only the PTX version.
+
+Operands, separated by commas after two spaces:
+    a:T           a source: register, or a constant where the type has constants
+    a:T!          a register only
+    out d:T       a destination; `inout d:T` is read too
+    out d{|p}:T   with an optional second destination, a predicate; `d|p:T` where it is required
+    {!}c:pred     a predicate that may be negated
+    d*vec:T       a vector as long as slot vec says (v2 v4 v8; a scalar where it is left out)
+    d*4:T         a vector of four
+    a:T>          the register may be wider than the type
+    a:T|special   also takes a special register; `|symbol` an address of a variable; `|_` the sink
+    #n:u32        a constant; `#n:u32(0..31)` in a range, `#n:u32(4 8 16)` one of these
+    [a:space]     an address in the space that slot `space` spells (generic without one), or literal
+    target:label  a label
+    c:b64?        may be left out;  c:b64@slot   there exactly where the modifier is
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+from pyptx.isa.model import EVERYWHERE, Availability, Form, OperandSpec, Option, Slot
+from pyptx.target import PtxVersion
+from pyptx.types import DTYPES
+
+_MODIFIER: Final = re.compile(r"\{\.([\w:]+)\}|\.([\w:]+)")
+_OPERAND: Final = re.compile(
+    r"(?P<access>out |inout )?(?P<neg>\{!\})?(?P<imm>#)?(?P<name>\w+)"
+    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+))?"
+    r":(?P<type>wide\(\w+\)|\w+)(?P<legal>\([^)]*\))?(?P<only>!)?(?P<wider>>)?"
+    r"(?P<accepts>(?:\|\w+)*)(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
+)
+_ADDRESS: Final = re.compile(
+    r"\[(?P<name>\w+):(?P<spaces>[\w|]+)\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
+)
+# Types whose constants PTX can write: integers and untyped bits up to 64 bits, f32 and f64.
+_CONSTANTS: Final = frozenset(
+    d.name
+    for d in DTYPES.values()
+    if (d.is_integer or d.is_bits or d.name in ("f32", "f64")) and d.bits <= 64
+)
+
+
+def row(
+    syntax: str, *, ptx: str = "1.0", sm: str = "", rules: str = "", **slots: str
+) -> Form:
+    """Read one syntax line. `ptx` and `sm` say where the form exists, `rules` what combines.
+
+    Rules are separated by semicolons, each `condition: requirement` over slots, for example
+    `"nc: space=global; sem=acquire: scope"`. Raises ValueError for a bad row.
+    """
+    head, _, tail = syntax.partition("  ")
+    opcode = re.split(r"[.{]", head, maxsplit=1)[0]
+    modifiers = head[len(opcode) :]
+    found = _MODIFIER.findall(modifiers)
+    if "".join(f"{{.{a}}}" if a else f".{b}" for a, b in found) != modifiers:
+        raise ValueError(f"cannot read the modifiers of {syntax!r}")
+    form_slots = tuple(_slot(a or b, slots, required=bool(b)) for a, b in found)
+    if unused := slots.keys() - {s.name for s in form_slots}:
+        raise ValueError(f"{syntax!r} has no slot {sorted(unused)}")
+    types = {s.name: tuple(o.name for o in s.options) for s in form_slots}
+    operands = tuple(_operand(text, types) for text in _split(tail))
+    return Form(
+        opcode,
+        form_slots,
+        operands,
+        Availability(sm, PtxVersion.parse(ptx)),
+        tuple(_rule(text) for text in rules.split(";") if text.strip()),
+    )
+
+
+def instruction(opcode: str, section: str, summary: str, *forms: Form) -> tuple[Form, ...]:
+    """The rows of one section of the manual: its anchor and what it does in one line.
+
+    Raises ValueError for a row of another opcode.
+    """
+    if other := [form.syntax for form in forms if form.opcode != opcode]:
+        raise ValueError(f"{opcode} has rows of another opcode: {other}")
+    return tuple(replace(form, section=section, summary=summary) for form in forms)
+
+
+def chapter(title: str, *instructions: Iterable[Form]) -> tuple[Form, ...]:
+    """All rows of a chapter of the manual."""
+    return tuple(replace(form, chapter=title) for form in chain(*instructions))
+
+
+def _slot(name: str, slots: dict[str, str], *, required: bool) -> Slot:
+    return Slot(name, tuple(_option(text) for text in slots.get(name, name).split()), required)
+
+
+def _option(text: str) -> Option:
+    name, _, where = text.partition("@")
+    if not where:
+        return Option(name)
+    sm, _, ptx = where.partition(",")
+    version = PtxVersion.parse(ptx) if ptx else EVERYWHERE.ptx
+    return Option(name, Availability(sm.replace("+", " "), version))
+
+
+def _rule(text: str) -> tuple[str, str]:
+    condition, _, requirement = text.partition(":")
+    return condition.strip(), requirement.strip()
+
+
+def _split(tail: str) -> list[str]:
+    return [part.strip() for part in tail.split(",") if part.strip()]
+
+
+def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
+    if match := _ADDRESS.fullmatch(text):
+        return OperandSpec(
+            name=match["name"],
+            kind="address",
+            type="b64",
+            spaces=tuple(match["spaces"].split("|")),
+            optional=bool(match["optional"]),
+            when=match["when"],
+            written=f"[{match['name']}]",
+        )
+    match = _OPERAND.fullmatch(text)
+    if match is None:
+        raise ValueError(f"cannot read the operand {text!r}")
+    if match["type"] == "label":
+        return OperandSpec(name=match["name"], kind="label", type="label", written=match["name"])
+    access = (match["access"] or "in").strip()
+    accepts = set(filter(None, match["accepts"].split("|")))
+    if "_" in accepts:
+        accepts = accepts - {"_"} | {"sink"}
+    constant = _takes_constants(match["type"], types)
+    if access == "in" and constant and not match["only"] and not match["neg"]:
+        accepts.add("immediate")
+    second = match["second"]
+    return OperandSpec(
+        name=match["name"],
+        kind="immediate" if match["imm"] else "value",
+        type=match["type"],
+        access=access,
+        length=_length(match["length"]),
+        optional=bool(match["optional"]),
+        when=match["when"],
+        wider=bool(match["wider"]),
+        accepts=frozenset(accepts),
+        second=None if not second else "optional" if second.startswith("{") else "required",
+        negatable=bool(match["neg"]),
+        legal=_legal(match["legal"]),
+        written=_written(match),
+    )
+
+
+def _takes_constants(type_: str, types: dict[str, tuple[str, ...]]) -> bool:
+    names = types.get(type_.removeprefix("wide(").removesuffix(")"), (type_,))
+    return any(name in _CONSTANTS for name in names)
+
+
+def takes_constant(dtype: str) -> bool:
+    """Whether PTX can write a constant of this type as an operand."""
+    return dtype in _CONSTANTS
+
+
+def _length(text: str | None) -> int | str:
+    if text is None:
+        return 1
+    return int(text) if text.isdigit() else text
+
+
+def _legal(text: str | None) -> frozenset[int] | range | None:
+    if text is None:
+        return None
+    inner = text.strip("()")
+    if ".." in inner:
+        low, high = inner.split("..")
+        return range(int(low), int(high) + 1)
+    return frozenset(int(value) for value in inner.split())
+
+
+def _written(match: re.Match[str]) -> str:
+    name = f"{match['neg'] or ''}{match['name']}{match['second'] or ''}"
+    if match["length"] and match["length"].isdigit():
+        name = "{" + ", ".join(f"{match['name']}{i}" for i in range(int(match["length"]))) + "}"
+    return f"{{{name}}}" if match["optional"] else name

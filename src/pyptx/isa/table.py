@@ -1,0 +1,40 @@
+"""The whole table: every form, and the first state of every opcode."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from pyptx.isa.automaton import State, build
+from pyptx.isa.model import Form
+
+CHAPTERS: Final = (
+    "integer",
+    "floating",
+    "half",
+    "comparison",
+    "logic",
+    "movement",
+    "conversion",
+    "control",
+    "synchronization",
+    "miscellaneous",
+)
+"""The modules of `pyptx.isa.forms`, in the manual's order."""
+
+
+@cache
+def forms() -> tuple[Form, ...]:
+    """Every form, in the manual's order. The rows are read at the first call."""
+    found: list[Form] = []
+    for name in CHAPTERS:
+        module = import_module(f"pyptx.isa.forms.{name}")
+        found += module.FORMS
+    return tuple(found)
+
+
+@cache
+def opcodes() -> dict[str, State]:
+    """The first state of each opcode, alphabetically."""
+    return build(forms())
