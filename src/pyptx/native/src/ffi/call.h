@@ -10,7 +10,7 @@
 #include "plan.h"
 #include "xla/ffi/api/ffi.h"
 
-#define PYPTX_EXPORT extern "C" __attribute__((visibility("default")))
+#define PYPTX_FFI_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace pyptx {
 

@@ -149,14 +149,14 @@ ffi::Error Execute(CudaState* state, Stream stream, int32_t ordinal, ffi::Remain
 
 using pyptx::cuda::CudaState;
 
-PYPTX_EXPORT XLA_FFI_Error* pyptx_cuda_instantiate(XLA_FFI_CallFrame* frame) {
+PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_instantiate(XLA_FFI_CallFrame* frame) {
   XLA_FFI_Error* error = pyptx::EnsureStateType<CudaState>(frame->api, "pyptx.CudaState");
   if (error != nullptr) return error;
   XLA_FFI_DEFINE_HANDLER(handler, pyptx::cuda::Instantiate, xla::ffi::Ffi::BindInstantiate().Attrs());
   return (*handler)(frame);
 }
 
-PYPTX_EXPORT XLA_FFI_Error* pyptx_cuda_prepare(XLA_FFI_CallFrame* frame) {
+PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_prepare(XLA_FFI_CallFrame* frame) {
   XLA_FFI_DEFINE_HANDLER(handler, pyptx::cuda::Prepare,
                          xla::ffi::Ffi::BindPrepare()
                              .Ctx<xla::ffi::State<CudaState>>()
@@ -164,7 +164,7 @@ PYPTX_EXPORT XLA_FFI_Error* pyptx_cuda_prepare(XLA_FFI_CallFrame* frame) {
   return (*handler)(frame);
 }
 
-PYPTX_EXPORT XLA_FFI_Error* pyptx_cuda_execute(XLA_FFI_CallFrame* frame) {
+PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_execute(XLA_FFI_CallFrame* frame) {
   XLA_FFI_DEFINE_HANDLER(handler, pyptx::cuda::Execute,
                          xla::ffi::Ffi::BindExecute()
                              .Ctx<xla::ffi::State<CudaState>>()
@@ -177,7 +177,7 @@ PYPTX_EXPORT XLA_FFI_Error* pyptx_cuda_execute(XLA_FFI_CallFrame* frame) {
 }
 
 // Counts since the process began: call sites instantiated, modules loaded, kernels launched.
-PYPTX_EXPORT void pyptx_cuda_counters(int64_t counters[3]) {
+PYPTX_FFI_EXPORT void pyptx_cuda_counters(int64_t counters[3]) {
   counters[0] = pyptx::cuda::g_instantiated.load();
   counters[1] = pyptx::cuda::ModuleLoads();
   counters[2] = pyptx::cuda::g_launched.load();

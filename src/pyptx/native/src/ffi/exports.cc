@@ -55,11 +55,11 @@ bool EvaluateText(const char* text, const Buffers& buffers, std::string* out) {
 
 // The minor version of the FFI API that the handlers were compiled against. A runtime with a lower
 // one rejects them and takes its whole backend down, so Python compares before registering.
-PYPTX_EXPORT int32_t pyptx_ffi_api_minor() { return XLA_FFI_API_MINOR; }
+PYPTX_FFI_EXPORT int32_t pyptx_ffi_api_minor() { return XLA_FFI_API_MINOR; }
 
 // Evaluates a plan for buffers given by `ranks` (inputs, then outputs) and their dimensions in one
 // row. Returns 1 and the launch, or 0 and the problem, as text cut to `capacity` bytes.
-PYPTX_EXPORT int32_t pyptx_plan_evaluate(const char* plan, const int32_t* ranks, int32_t inputs,
+PYPTX_FFI_EXPORT int32_t pyptx_plan_evaluate(const char* plan, const int32_t* ranks, int32_t inputs,
                                          int32_t outputs, const int64_t* dims, char* out,
                                          size_t capacity) {
   std::vector<pyptx::BufferView> views;

@@ -1,0 +1,1 @@
+"""How a kernel is launched: plans as plain data, and the call that a runtime takes."""

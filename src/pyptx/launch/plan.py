@@ -1,0 +1,251 @@
+"""What one launch needs, as plain data: names, sizes as expressions, and where arguments come from.
+
+A plan names buffers by position: input 0 is `a0`, output 1 is `r1`, and dimension 2 of input 0 is
+`a0.2`. Expressions are reverse Polish over those and 64-bit integers: `a0.0 4 cdiv`. The native
+handlers evaluate a plan from the buffers of each call, so that a program whose shapes change after
+it was lowered (partitioning, symbolic export) launches what those shapes need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from pyptx.errors import SpecError
+from pyptx.spec import OPERATORS, Extent, Shape, Spec, apply, rpn
+
+Triple: TypeAlias = tuple[int, int, int]
+
+GRID_LIMITS: Final[Triple] = (2**31 - 1, 65535, 65535)
+BLOCK_LIMITS: Final[Triple] = (1024, 1024, 64)
+BLOCK_THREADS: Final = 1024
+CLUSTER_LIMIT: Final = 16
+SHARED_LIMIT: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class InputAddress:
+    """The address of an input's first element."""
+
+    index: int
+
+    def __str__(self) -> str:
+        return f"a{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputAddress:
+    """The address of an output's first element."""
+
+    index: int
+
+    def __str__(self) -> str:
+        return f"r{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class InputValue:
+    """The value of a scalar input, copied into the launch."""
+
+    index: int
+
+    def __str__(self) -> str:
+        return f"v{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A 64-bit integer, as an expression over dimensions."""
+
+    expression: str
+
+    def __str__(self) -> str:
+        return f"i64:{self.expression}"
+
+
+Argument: TypeAlias = InputAddress | OutputAddress | InputValue | Integer
+PlanShape: TypeAlias = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """An evaluated plan: what goes to the driver or the emulator."""
+
+    kernel: str
+    grid: Triple
+    block: Triple
+    cluster: Triple
+    shared: int
+    arguments: tuple[Argument, ...]
+
+    @property
+    def empty(self) -> bool:
+        """A grid with a zero launches nothing."""
+        return 0 in self.grid
+
+    def __str__(self) -> str:
+        return (
+            f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
+            f"cluster={_commas(self.cluster)};shared={self.shared};params={_commas(self.arguments)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to launch one kernel on buffers of `inputs` and `outputs` shapes.
+
+    `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. A None in a shape
+    is a dimension known at run time; the others are what the kernel was compiled for and are compared
+    with the buffers before each launch. `str(plan)` is the form that compiled programs carry.
+    """
+
+    kernel: str
+    grid: tuple[str, str, str]
+    block: Triple
+    arguments: tuple[Argument, ...]
+    inputs: tuple[PlanShape, ...]
+    outputs: tuple[PlanShape, ...]
+    cluster: Triple = (1, 1, 1)
+    shared: str = "0"
+
+    def __str__(self) -> str:
+        return (
+            f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
+            f"cluster={_commas(self.cluster)};shared={self.shared};params={_commas(self.arguments)};"
+            f"inputs={_commas(map(_shape_text, self.inputs))};"
+            f"outputs={_commas(map(_shape_text, self.outputs))}"
+        )
+
+    def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Launch:
+        """The launch for buffers of these shapes. Raises SpecError where they or the sizes do not fit."""
+        _check_shapes("input", self.inputs, inputs)
+        _check_shapes("output", self.outputs, outputs)
+        x, y, z = (evaluate(text, inputs, outputs) for text in self.grid)
+        _check_grid((x, y, z), self.cluster)
+        shared = evaluate(self.shared, inputs, outputs)
+        if not 0 <= shared <= SHARED_LIMIT:
+            raise SpecError(f"the dynamic shared memory is {shared} bytes")
+        arguments = tuple(
+            Integer(str(evaluate(argument.expression, inputs, outputs)))
+            if isinstance(argument, Integer)
+            else argument
+            for argument in self.arguments
+        )
+        return Launch(self.kernel, (x, y, z), self.block, self.cluster, shared, arguments)
+
+
+def make_plan(
+    kernel: str,
+    *,
+    grid: Sequence[Extent],
+    block: Triple,
+    arguments: Sequence[Argument | Extent],
+    in_specs: Sequence[Spec],
+    out_specs: Sequence[Spec],
+    dims: dict[str, int],
+    cluster: Triple = (1, 1, 1),
+    shared: Extent = 0,
+) -> Plan:
+    """A plan from specs. Names in `dims` have that size; the others are run-time dimensions.
+
+    A size among `arguments` becomes a 64-bit integer argument. Raises SpecError for sizes that no
+    device takes.
+    """
+    _check_block(block)
+    _check_cluster(cluster)
+    places = _places(in_specs, out_specs)
+    x, y, z = (rpn(extent, places) for extent in grid)
+    return Plan(
+        kernel=kernel,
+        grid=(x, y, z),
+        block=block,
+        cluster=cluster,
+        shared=rpn(shared, places),
+        arguments=tuple(
+            argument if isinstance(argument, Argument) else Integer(rpn(argument, places))
+            for argument in arguments
+        ),
+        inputs=tuple(_plan_shape(spec, dims) for spec in in_specs),
+        outputs=tuple(_plan_shape(spec, dims) for spec in out_specs),
+    )
+
+
+def _places(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> dict[str, str]:
+    """Where each named dimension is read at run time: its first occurrence, inputs first."""
+    places: dict[str, str] = {}
+    for letter, specs in (("a", in_specs), ("r", out_specs)):
+        for index, spec in enumerate(specs):
+            for axis, dim in enumerate(spec.dims):
+                if isinstance(dim, str):
+                    places.setdefault(dim, f"{letter}{index}.{axis}")
+    return places
+
+
+def _plan_shape(spec: Spec, dims: dict[str, int]) -> PlanShape:
+    return tuple(dims.get(dim) if isinstance(dim, str) else dim for dim in spec.dims)
+
+
+def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> int:
+    """The value of a reverse Polish expression over the dimensions of these buffers."""
+    stack: list[int] = []
+    for token in expression.split(" "):
+        if token in OPERATORS:
+            right = stack.pop()
+            stack.append(apply(token, stack.pop(), right))
+        elif token[0] in "ar":
+            index, _, axis = token[1:].partition(".")
+            stack.append((inputs if token[0] == "a" else outputs)[int(index)][int(axis)])
+        else:
+            stack.append(int(token))
+    (value,) = stack
+    return value
+
+
+def _commas(values: object) -> str:
+    return ",".join(map(str, values))  # type: ignore[call-overload]
+
+
+def _shape_text(shape: PlanShape) -> str:
+    return f"[{' '.join('?' if size is None else str(size) for size in shape)}]"
+
+
+def _check_shapes(what: str, expected: Sequence[PlanShape], shapes: Sequence[Shape]) -> None:
+    if len(shapes) != len(expected):
+        raise SpecError(f"it takes {len(expected)} {what}s and got {len(shapes)}")
+    for i, (want, got) in enumerate(zip(expected, shapes, strict=True)):
+        same = len(want) == len(got) and all(
+            w in (None, g) for w, g in zip(want, got, strict=True)
+        )
+        if not same:
+            text = str(tuple("?" if size is None else size for size in want)).replace("'", "")
+            problem = f"{what} {i} has shape {tuple(got)}; the kernel was made for {text}"
+            raise SpecError(problem)
+
+
+def _check_grid(grid: Triple, cluster: Triple) -> None:
+    for axis, size, limit, step in zip("xyz", grid, GRID_LIMITS, cluster, strict=True):
+        if not 0 <= size <= limit:
+            raise SpecError(f"grid dimension {axis} is {size}; the range is 0 to {limit}")
+        if size % step:
+            raise SpecError(
+                f"grid dimension {axis} is {size}, not a multiple of the cluster's {step}"
+            )
+
+
+def _check_block(block: Triple) -> None:
+    for axis, size, limit in zip("xyz", block, BLOCK_LIMITS, strict=True):
+        if not 1 <= size <= limit:
+            raise SpecError(f"block dimension {axis} is {size}; the range is 1 to {limit}")
+    threads = block[0] * block[1] * block[2]
+    if threads > BLOCK_THREADS:
+        raise SpecError(f"block {block} has {threads} threads; a CTA has at most {BLOCK_THREADS}")
+
+
+def _check_cluster(cluster: Triple) -> None:
+    size = cluster[0] * cluster[1] * cluster[2]
+    if min(cluster) < 1 or size > CLUSTER_LIMIT:
+        raise SpecError(
+            f"cluster {cluster} has {size} CTAs; a cluster has 1 to {CLUSTER_LIMIT}, "
+            "and more than 8 only where the device allows it"
+        )
