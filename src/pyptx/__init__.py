@@ -1,0 +1,22 @@
+"""pyptx: hand-written PTX kernels in Python, checked, assembled, run from JAX, emulated anywhere."""
+
+from pyptx import types as types
+from pyptx.errors import AssembleError as AssembleError
+from pyptx.errors import CallError as CallError
+from pyptx.errors import DeviceError as DeviceError
+from pyptx.errors import EmulationError as EmulationError
+from pyptx.errors import IsaError as IsaError
+from pyptx.errors import LanguageError as LanguageError
+from pyptx.errors import PtxError as PtxError
+from pyptx.errors import SpecError as SpecError
+from pyptx.kernel import Kernel as Kernel
+from pyptx.kernel import kernel as kernel
+from pyptx.runtime import export_safety_checks as export_safety_checks
+from pyptx.runtime import target as target
+from pyptx.spec import Scalar as Scalar
+from pyptx.spec import Tile as Tile
+from pyptx.trace import ptx as ptx
+from pyptx.trace import reg as reg
+from pyptx.trace import smem as smem
+
+__version__ = "0.1.0"

@@ -1,0 +1,556 @@
+"""Binds operands to a form: which of a spelling's forms is meant, or what is wrong and what is legal.
+
+Callers hand over operands whose numbers and vectors are still raw; they get the form, the final
+operands and the destinations. Errors carry no location: the caller knows the user's line.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyptx.errors import IsaError
+from pyptx.isa.automaton import State
+from pyptx.isa.constants import BadConstant, constant
+from pyptx.isa.model import WIDE, Availability, Form, OperandSpec, Option
+from pyptx.isa.syntax import takes_constant
+from pyptx.operands import (
+    Address,
+    Immediate,
+    Label,
+    Negated,
+    Operand,
+    Pair,
+    Parameter,
+    Register,
+    Sink,
+    SpecialRegister,
+    Symbol,
+    Variable,
+    Vector,
+)
+from pyptx.operands import Scalar as ScalarOperand
+from pyptx.target import TARGETS, PtxVersion, Target
+from pyptx.types import DTYPES, DType, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A constant as the user wrote it, before its type is known."""
+
+    value: object
+
+
+RawScalar: TypeAlias = Register | SpecialRegister | Symbol | Sink | Number
+Raw: TypeAlias = Operand | Number | tuple[RawScalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A checked instruction: its form, its operands, and the destinations among them."""
+
+    form: Form
+    operands: tuple[Operand, ...]
+    results: tuple[Register | Vector, ...]
+
+
+class _Mismatch(Exception):
+    """Why an operand list is not this form's. `depth` is how far it got: the farthest is shown."""
+
+    def __init__(self, depth: int, problem: str, *notes: tuple[str, str]) -> None:
+        super().__init__(problem)
+        self.depth = depth
+        self.problem = problem
+        self.notes = notes
+
+
+# ---- spelling -----------------------------------------------------------------------------------
+
+
+def walk(opcodes: dict[str, State], opcode: str, modifiers: Sequence[str]) -> State:
+    """The state of a whole spelling. Raises IsaError for an unknown opcode or modifier."""
+    state = first(opcodes, opcode)
+    for index, modifier in enumerate(modifiers):
+        state = step(state, modifier, tuple(modifiers[index + 1 :]))
+    return state
+
+
+def first(opcodes: dict[str, State], opcode: str) -> State:
+    """The state of an opcode without modifiers; IsaError names the nearest ones."""
+    if opcode in opcodes:
+        return opcodes[opcode]
+    near = difflib.get_close_matches(opcode, opcodes, n=3, cutoff=0.5)
+    notes = (("nearest", " ".join(near)),) if near else (("opcodes", " ".join(opcodes)),)
+    raise IsaError(f"PTX has no instruction {opcode!r}", notes=notes)
+
+
+def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
+    """The state after one more modifier; IsaError says what may follow here."""
+    after = state.next.get(modifier)
+    if after is not None:
+        return after
+    wanted = (*state.modifiers, modifier, *later)
+    notes = [("legal here", _legal_after(state))]
+    if near := difflib.get_close_matches(modifier, state.next, n=1, cutoff=0.6):
+        notes.append(("nearest", f".{near[0]}"))
+    if ordered := _in_order(state, wanted):
+        written = ".".join((state.opcode, *ordered))
+        raise IsaError(
+            f"the modifiers of {state.opcode}.{'.'.join(wanted)} are out of order",
+            notes=(("write", python_spelling(written)),),
+        )
+    missing = _missing(state, wanted)
+    if missing is not None:
+        form, slot = missing
+        options = " ".join(f".{o.name}" for s in form.slots if s.name == slot for o in s.options)
+        raise IsaError(
+            f"{'.'.join((state.opcode, *wanted))} needs .{slot}",
+            notes=((f"legal for .{slot}", options), ("form", form.syntax)),
+        )
+    raise IsaError(f"{state.spelling} has no modifier .{modifier} here", notes=tuple(notes))
+
+
+def _legal_after(state: State) -> str:
+    options = " ".join(f".{name}" for name in state.next)
+    return f"{options} or the operands".lstrip() if state.complete and options else options or (
+        "the operands: no modifier may follow"
+    )
+
+
+def _in_order(state: State, wanted: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The same modifiers in an order that some form has."""
+    for form in _all_forms(state):
+        used: list[str] = []
+        rest = list(wanted)
+        for slot in form.slots:
+            chosen = next((m for m in rest if slot.option(m)), None)
+            if chosen is not None:
+                rest.remove(chosen)
+                used.append(chosen)
+        if not rest and form.assign(tuple(used)) is not None:
+            return tuple(used)
+    return None
+
+
+def _missing(state: State, wanted: tuple[str, ...]) -> tuple[Form, str] | None:
+    """A form that has all the modifiers in order, and the one required slot they leave empty."""
+    for form in _all_forms(state):
+        empty: list[str] = []
+        rest = list(wanted)
+        for slot in form.slots:
+            if rest and slot.option(rest[0]):
+                rest.pop(0)
+            elif slot.required:
+                empty.append(slot.name)
+        if not rest and len(empty) == 1:
+            return form, empty[0]
+    return None
+
+
+def _all_forms(state: State) -> tuple[Form, ...]:
+    return state.possible
+
+
+def python_spelling(spelling: str) -> str:
+    """How a PTX spelling is written in Python: `ld.global.f32` as `ptx.inst.ld.global_.f32`."""
+    return "ptx.inst." + ".".join(python_name(part) for part in spelling.split("."))
+
+
+def python_name(part: str) -> str:
+    """One opcode or modifier as a Python attribute."""
+    name = part.replace("::", "__")
+    if name[0].isdigit():
+        return f"_{name}"
+    return f"{name}_" if name in ("and", "or", "not", "global") else name
+
+
+def ptx_name(attribute: str) -> str:
+    """The opcode or modifier that a Python attribute spells."""
+    name = attribute[:-1] if attribute.endswith("_") and not attribute.endswith("__") else attribute
+    if name.startswith("_") and name[1:2].isdigit():
+        name = name[1:]
+    return name.replace("__", "::")
+
+
+# ---- availability -------------------------------------------------------------------------------
+
+
+def availability(form: Form, modifiers: tuple[str, ...]) -> tuple[frozenset[Target], PtxVersion]:
+    """The targets that have this spelling of a form, and the first PTX version that has it."""
+    return _combine(_parts(form, modifiers))
+
+
+def _parts(form: Form, modifiers: tuple[str, ...]) -> list[Availability]:
+    chosen = form.assign(modifiers) or {}
+    return [form.availability, *(option.availability for option in chosen.values())]
+
+
+def _combine(parts: Sequence[Availability]) -> tuple[frozenset[Target], PtxVersion]:
+    targets = frozenset.intersection(*(part.targets for part in parts))
+    return targets, max(part.ptx for part in parts)
+
+
+def require(
+    form: Form, modifiers: tuple[str, ...], target: Target | None, version: PtxVersion | None
+) -> PtxVersion:
+    """Check that target and version have the instruction; the PTX version it needs.
+
+    A target or version of None is not checked. Raises IsaError that names what has it.
+    """
+    spelling = ".".join((form.opcode, *modifiers))
+    return require_parts(spelling, _parts(form, modifiers), target, version)
+
+
+def require_parts(
+    what: str,
+    parts: Sequence[Availability],
+    target: Target | None,
+    version: PtxVersion | None,
+) -> PtxVersion:
+    """`require` for anything whose availability is the meeting of `parts`."""
+    targets, needed = _combine(parts)
+    if target is not None and target not in targets:
+        raise IsaError(
+            f"{target} does not have {what}",
+            notes=(("targets that do", availability_note(targets)),),
+        )
+    if version is not None and version < needed:
+        raise IsaError(
+            f"PTX {version} does not have {what}",
+            notes=(
+                ("first in", f"PTX {needed}"),
+                ("help", f"kernel(version=({needed.major}, {needed.minor}))"),
+            ),
+        )
+    return needed
+
+
+def availability_note(targets: frozenset[Target]) -> str:
+    """The targets, in the table's order, for a message."""
+    return " ".join(str(t) for t in TARGETS if t in targets) or "none that is known"
+
+
+# ---- operands -----------------------------------------------------------------------------------
+
+
+def bind(
+    state: State, raw: Sequence[Raw], fresh: Callable[[DType], Register] | None = None
+) -> Bound:
+    """Choose the form of a spelling that takes these operands.
+
+    With `fresh`, destinations may be left out: new registers are made for them. Raises IsaError.
+    """
+    if not state.forms:
+        raise _incomplete(state)
+    worst: tuple[Form, _Mismatch] | None = None
+    for form, chosen in state.forms:
+        for outputs_given in (True, False) if fresh and form.outputs else (True,):
+            try:
+                return _match(form, chosen, raw, None if outputs_given else fresh)
+            except _Mismatch as mismatch:
+                if worst is None or mismatch.depth > worst[1].depth:
+                    worst = form, mismatch
+    assert worst is not None
+    form, mismatch = worst
+    forms = tuple(dict.fromkeys(f.syntax for f, _ in state.forms))
+    notes = [*mismatch.notes, *(("form", syntax) for syntax in forms[:4])]
+    raise IsaError(f"{state.spelling}: {mismatch.problem}", notes=tuple(notes))
+
+
+def _incomplete(state: State) -> IsaError:
+    if state.complete:
+        form, chosen = state.complete[0]
+        rule = form.broken_rule(chosen)
+        assert rule is not None
+        return IsaError(
+            f"{state.spelling}: {_phrase(rule[0])} needs {_phrase(rule[1])}",
+            notes=(("form", form.syntax),),
+        )
+    return IsaError(
+        f"{state.spelling} is not complete", notes=(("legal here", _legal_after(state)),)
+    )
+
+
+def _phrase(term: str) -> str:
+    if term.startswith("!"):
+        return f"no {_phrase(term[1:])}"
+    slot, _, values = term.partition("=")
+    return " or ".join(f".{v}" for v in values.split("|")) if values else f".{slot}"
+
+
+def _present(form: Form, chosen: dict[str, Option]) -> list[OperandSpec]:
+    return [o for o in form.operands if o.when is None or o.when in chosen]
+
+
+def _match(
+    form: Form,
+    chosen: dict[str, Option],
+    raw: Sequence[Raw],
+    fresh: Callable[[DType], Register] | None,
+) -> Bound:
+    specs = _present(form, chosen)
+    made = [s for s in specs if s.access == "out" and s.kind == "value"] if fresh else []
+    given = [s for s in specs if s not in made]
+    required = sum(not s.optional for s in given)
+    if not required <= len(raw) <= len(given):
+        raise _Mismatch(0, _count_problem(specs, made, len(raw)))
+    taken = dict(zip((s.name for s in given), raw, strict=False))
+    operands: list[Operand] = []
+    results: list[Register | Vector] = []
+    missing: list[tuple[int, OperandSpec]] = []
+    for spec in specs:
+        if spec.name in taken:
+            depth = len(operands) + 1
+            operand = _operand(spec, chosen, taken[spec.name], depth)
+            operands.append(operand)
+            if spec.access == "out" and isinstance(operand, Register | Vector):
+                results.append(operand)
+        elif spec in made:
+            missing.append((len(operands), spec))
+            operands.append(Sink())
+    # Registers are made only once everything else fits, so a failed form leaves no trace.
+    for index, spec in missing:
+        assert fresh is not None
+        operands[index] = made_operand = _make(spec, chosen, fresh)
+        results.append(made_operand)
+    return Bound(form, tuple(operands), tuple(results))
+
+
+def _count_problem(specs: list[OperandSpec], made: list[OperandSpec], count: int) -> str:
+    low, high = sum(not s.optional for s in specs), len(specs)
+    wanted = f"{low}" if low == high else f"{low} to {high}"
+    noun = "operand" if wanted == "1" else "operands"
+    without = f" ({low - len(made)} without the destination)" if made else ""
+    return f"takes {wanted} {noun}{without}, not {count}"
+
+
+def _make(
+    spec: OperandSpec, chosen: dict[str, Option], fresh: Callable[[DType], Register]
+) -> Register | Vector:
+    dtype = type_of(spec, chosen)
+    length = length_of(spec, chosen)
+    if length == 1:
+        return fresh(dtype)
+    return Vector(tuple(fresh(dtype) for _ in range(length)))
+
+
+def type_of(spec: OperandSpec, chosen: dict[str, Option]) -> DType:
+    """The type of an operand once the modifiers are chosen."""
+    if spec.type.startswith("wide("):
+        inner = spec.type[5:-1]
+        return DTYPES[WIDE[chosen[inner].name if inner in chosen else inner]]
+    return DTYPES[chosen[spec.type].name if spec.type in chosen else spec.type]
+
+
+def length_of(spec: OperandSpec, chosen: dict[str, Option]) -> int:
+    """How many elements an operand has once the modifiers are chosen."""
+    if isinstance(spec.length, int):
+        return spec.length
+    return int(chosen[spec.length].name[1:]) if spec.length in chosen else 1
+
+
+def _operand(spec: OperandSpec, chosen: dict[str, Option], raw: Raw, depth: int) -> Operand:
+    if spec.kind == "address":
+        return _address(spec, chosen, raw, depth)
+    if spec.kind == "label":
+        if isinstance(raw, Label):
+            return raw
+        raise _Mismatch(depth, f"{spec.name} must be a label, not {describe(raw)}")
+    dtype = type_of(spec, chosen)
+    length = length_of(spec, chosen)
+    if length > 1:
+        return _vector(spec, dtype, length, raw, depth)
+    if isinstance(raw, tuple) and len(raw) == 1:
+        raw = raw[0]
+    if isinstance(raw, Pair):
+        return _pair(spec, dtype, raw, depth)
+    if spec.second == "required":
+        raise _Mismatch(depth, f"{spec.name} must be a pair d|p, not {describe(raw)}")
+    return _scalar(spec, dtype, raw, depth)
+
+
+def _vector(spec: OperandSpec, dtype: DType, length: int, raw: Raw, depth: int) -> Vector:
+    elements: tuple[object, ...]
+    if isinstance(raw, tuple):
+        elements = raw
+    elif isinstance(raw, Vector):
+        elements = raw.elements
+    else:
+        raise _Mismatch(depth, f"{spec.name} must be a list of {length}, not {describe(raw)}")
+    if len(elements) != length:
+        raise _Mismatch(depth, f"{spec.name} must be a list of {length} elements, not {len(elements)}")
+    return Vector(tuple(_element(spec, dtype, e, depth) for e in elements))
+
+
+def _element(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> ScalarOperand:
+    operand = _scalar(spec, dtype, raw, depth)
+    if isinstance(operand, Register | Immediate | SpecialRegister | Sink):
+        return operand
+    raise _Mismatch(depth, f"{spec.name} cannot hold {describe(raw)}")
+
+
+def _pair(spec: OperandSpec, dtype: DType, raw: Pair, depth: int) -> Pair:
+    if spec.second is None:
+        raise _Mismatch(depth, f"{spec.name} takes no second destination")
+    if isinstance(raw.first, Register) and not agrees(dtype, raw.first.dtype, wider=False):
+        raise _wrong_type(spec, dtype, raw.first, depth)
+    if isinstance(raw.second, Register) and raw.second.dtype.kind is not Kind.PREDICATE:
+        raise _Mismatch(depth, f"the second destination of {spec.name} must be a predicate")
+    return raw
+
+
+def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand:
+    if isinstance(raw, Register) and spec.kind == "value":
+        if agrees(dtype, raw.dtype, wider=spec.wider):
+            return raw
+        raise _wrong_type(spec, dtype, raw, depth)
+    if isinstance(raw, Immediate):
+        return _bits(spec, dtype, raw, depth)
+    if isinstance(raw, Number):
+        return _constant(spec, dtype, raw.value, depth)
+    if isinstance(raw, Negated) and spec.negatable:
+        return raw
+    if isinstance(raw, Sink) and "sink" in spec.accepts:
+        return raw
+    if isinstance(raw, SpecialRegister) and "special" in spec.accepts:
+        if agrees(dtype, raw.dtype, wider=False) or raw.dtype.bits == dtype.bits:
+            return raw
+        raise _Mismatch(
+            depth, f"%{raw.name} is .{raw.dtype} ({raw.dtype.bits} bits), {spec.name} is .{dtype}"
+        )
+    if isinstance(raw, Symbol) and "symbol" in spec.accepts and dtype.bits in (32, 64):
+        return raw
+    if isinstance(raw, SpecialRegister):
+        raise _Mismatch(
+            depth,
+            f"{spec.name} cannot be the special register %{raw.name}",
+            ("help", f"reg.from_(ptx.special.{raw.name.replace('.', '.')}(), {raw.dtype})"),
+        )
+    what = "a constant" if spec.kind == "immediate" else f"a .{dtype} register"
+    raise _Mismatch(depth, f"{spec.name} must be {what}, not {describe(raw)}")
+
+
+def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Immediate:
+    if spec.kind == "value" and ("immediate" not in spec.accepts or not takes_constant(dtype.name)):
+        raise _Mismatch(
+            depth,
+            f"{spec.name} must be a .{dtype} register, not the constant {value!r}",
+            ("help", f"reg.scalar({dtype}, init={value!r})"),
+        )
+    try:
+        immediate = constant(value, dtype)
+    except BadConstant as error:
+        raise _Mismatch(depth, f"{spec.name}: {error}") from None
+    if spec.legal is not None and immediate.bits not in spec.legal:
+        raise _Mismatch(depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {value!r}")
+    return immediate
+
+
+def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immediate:
+    """A constant that is spelled as the bits of a float: for that type, or untyped of its width."""
+    if raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits):
+        return Immediate(raw.bits, dtype)
+    raise _Mismatch(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
+
+
+def _legal_values(legal: frozenset[int] | range) -> str:
+    if isinstance(legal, range):
+        return f"{legal.start} to {legal.stop - 1}"
+    return " or ".join(str(v) for v in sorted(legal))
+
+
+def _wrong_type(spec: OperandSpec, dtype: DType, register: Register, depth: int) -> _Mismatch:
+    notes = () if dtype.bits == register.dtype.bits else (
+        ("widths", f"{spec.name} has {dtype.bits} bits, the register {register.dtype.bits}"),
+    )
+    return _Mismatch(
+        depth, f"{spec.name} must be a .{dtype} register, not a .{register.dtype} one", *notes
+    )
+
+
+def agrees(instruction: DType, register: DType, *, wider: bool) -> bool:
+    """Whether a register may stand where an instruction has this type.
+
+    Source: PTX ISA, "Type Information for Instructions and Operands" and "Operand Size Exceeding
+    Instruction-Type Size".
+    """
+    if instruction == register:
+        return True
+    if Kind.PREDICATE in (instruction.kind, register.kind):
+        return False
+    if register.bits != instruction.bits:
+        whole = Kind.BITS, Kind.UNSIGNED, Kind.SIGNED
+        return (
+            wider
+            and register.bits > instruction.bits
+            and register.bits <= 64
+            and register.kind in whole
+            and instruction.kind in whole
+        )
+    if instruction.is_bits or register.is_bits:
+        return True
+    return instruction.is_integer and register.is_integer
+
+
+def _address(spec: OperandSpec, chosen: dict[str, Option], raw: Raw, depth: int) -> Address:
+    spaces = _spaces(spec, chosen)
+    if isinstance(raw, Register):
+        raw = Address(raw)
+    if isinstance(raw, Symbol):
+        raw = Address(raw.of, raw.offset)
+    if not isinstance(raw, Address):
+        raise _Mismatch(depth, f"{spec.name} must be an address, not {describe(raw)}")
+    base = raw.base
+    if isinstance(base, Variable | Parameter):
+        space = base.space if isinstance(base, Variable) else "param"
+        if space not in spaces:
+            raise _Mismatch(
+                depth, f"{spec.name} is an address in .{' or .'.join(spaces)}, not in .{space}"
+            )
+    elif isinstance(base, Register):
+        _check_base(spec, spaces, base.dtype, depth)
+    return raw
+
+
+def _spaces(spec: OperandSpec, chosen: dict[str, Option]) -> tuple[str, ...]:
+    names: list[str] = []
+    for space in spec.spaces:
+        option = chosen.get(space)
+        names.append((option.name if option else space).split("::")[0])
+    known = ("const", "global", "local", "param", "shared")
+    return tuple(name if name in known else "generic" for name in names)
+
+
+def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth: int) -> None:
+    whole = dtype.is_integer or dtype.is_bits
+    if not whole or dtype.bits not in (32, 64):
+        raise _Mismatch(depth, f"{spec.name} needs a 64-bit address register, not a .{dtype} one")
+    if dtype.bits == 32 and not set(spaces) & {"shared", "local", "param", "const"}:
+        raise _Mismatch(
+            depth, f"an address in .{spaces[0]} needs a 64-bit register, not a .{dtype} one"
+        )
+
+
+_DESCRIPTIONS: dict[type, str] = {
+    Label: "a label",
+    Negated: "a negated predicate",
+    Pair: "a pair",
+    Sink: "the sink _",
+    Symbol: "the address of a variable",
+    Address: "an address",
+}
+
+
+def describe(raw: object) -> str:
+    """What an operand is, in words."""
+    if isinstance(raw, Register):
+        return f"a .{raw.dtype} register"
+    if isinstance(raw, Number):
+        return f"the constant {raw.value!r}"
+    if isinstance(raw, SpecialRegister):
+        return f"%{raw.name}"
+    if isinstance(raw, tuple | Vector):
+        return f"a list of {len(raw) if isinstance(raw, tuple) else len(raw.elements)}"
+    return _DESCRIPTIONS.get(type(raw), repr(raw))

@@ -1,0 +1,584 @@
+"""`@kernel` and the object a user holds: the one place that joins tracing, assembling and running."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, update_wrapper
+from typing import ParamSpec, SupportsIndex, TypeAlias, overload
+
+from pyptx import assemble, emulator, runtime, text
+from pyptx.errors import CallError, PtxError, SpecError
+from pyptx.ir import Directive, Module
+from pyptx.isa.directives import DIRECTIVES, check_directive
+from pyptx.launch import (
+    Argument,
+    InputAddress,
+    InputValue,
+    OutputAddress,
+    Plan,
+    make_plan,
+)
+from pyptx.launch.call import AUTO, KernelCall, Output, digest
+from pyptx.runtime import targets
+from pyptx.source import SourceLocation, caller
+from pyptx.spec import Extent, Grid, Scalar, Shape, Spec, Symbol, Tile, bind, check_outputs, resolve_grid
+from pyptx.target import PtxVersion, Target
+from pyptx.trace.build import Signature, at_kernel, build
+
+Sizes: TypeAlias = "int | Sequence[int]"
+Body: TypeAlias = Callable[..., object]
+_P = ParamSpec("_P")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the decorator was given, checked: launch sizes, target and directives."""
+
+    grid: Grid
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+    shared: int | None
+    arch: Target | None
+    version: PtxVersion | None
+    directives: tuple[Directive, ...]
+    contract: bool
+    parallel: tuple[str, ...]
+    aliases: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What one trace depends on besides the function."""
+
+    dims: tuple[tuple[str, int], ...]
+    constants: tuple[tuple[str, object], ...]
+    target: Target
+    by_reference: bool
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """A kernel traced for sizes, compile-time values and a target."""
+
+    module: Module
+    written: text.Text
+    contract: bool
+
+    @cached_property
+    def image(self) -> bytes:
+        """The emulator's program."""
+        image = emulator.encode(self.module.kernels[0], self.module.target)
+        emulator.register_sources(image, self.module.kernels[0])
+        return image
+
+    @cached_property
+    def dynamic_shared(self) -> int:
+        layout = self.module.kernels[0].shared
+        return layout.size if layout.dynamic else 0
+
+    def assemble(self, *, line_info: bool = False) -> assemble.Cubin:
+        """The cubin, from the disk cache where it has it. Raises AssembleError."""
+        return assemble.assemble(
+            self.written.ptx,
+            self.module.target,
+            contract=self.contract,
+            line_info=line_info,
+            lines=self.written.lines,
+        )
+
+
+class Kernel:
+    """A PTX kernel: call it on arrays, or look at what it is.
+
+    `k(*arrays, **constants)` runs it: JAX arrays on their device (an ordinary JAX operation, also
+    under `jax.jit`), NumPy arrays in the emulator. One array comes back, or a tuple in the order of
+    `out_specs`. Raises CallError for arrays that do not fit the specs.
+    """
+
+    def __init__(
+        self,
+        function: Body,
+        in_specs: Sequence[Spec] | None,
+        out_specs: Sequence[Tile] | None,
+        options: Options,
+        location: SourceLocation,
+    ) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._options = options
+        self.in_specs: tuple[Spec, ...] = tuple(in_specs or ())
+        self.out_specs: tuple[Tile, ...] = tuple(out_specs or ())
+        self._by_hand = in_specs is None and out_specs is None
+        self._signature, self._constants = _signature(self, function, location)
+        self._traced: dict[Key, Specialisation] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<pyptx kernel {self.name} of {', '.join(self._signature.parameters)}>"
+
+    @property
+    def name(self) -> str:
+        return self._signature.name
+
+    # ---- running ---------------------------------------------------------------------------------
+
+    def __call__(self, *arrays: object, **constants: object) -> object:
+        """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values."""
+        self._needs_specs("called")
+        return runtime.call(self._prepare, arrays, constants, caller())
+
+    def emulate(
+        self,
+        *arrays: object,
+        sanitize: bool = True,
+        threads: int | None = None,
+        max_instructions: int | None = None,
+        seed: int | None = None,
+        **constants: object,
+    ) -> emulator.Emulation:
+        """Run on NumPy arrays in the emulator and keep its report; works without JAX.
+
+        `sanitize` adds initialisation, races and the rest to the checks that are always on.
+        `threads` are host threads (all cores), `max_instructions` bounds the warp-instructions, `seed`
+        runs warps in a random order of that seed. The result has `outputs` and `report`; findings do
+        not raise here.
+        """
+        self._needs_specs("emulated")
+        return runtime.emulate(
+            self._prepare,
+            arrays,
+            constants,
+            caller(),
+            sanitize=sanitize,
+            threads=threads,
+            max_instructions=max_instructions,
+            seed=seed,
+        )
+
+    # ---- looking at it ---------------------------------------------------------------------------
+
+    def module(self, **dims_and_constants: object) -> Module:
+        """The traced module for these dimensions and compile-time values."""
+        return self._look(dims_and_constants).module
+
+    def ptx(self, *, lines: bool = False, **dims_and_constants: object) -> str:
+        """The PTX text; with `lines` it carries `.loc` of the Python source.
+
+        Raises SpecError that names the dimensions that are missing.
+        """
+        found = self._look(dims_and_constants)
+        return text.write(found.module, lines=True).ptx if lines else found.written.ptx
+
+    def cubin(
+        self, *, arch: str | None = None, line_info: bool = False, **dims_and_constants: object
+    ) -> assemble.Cubin:
+        """The assembled kernel with its registers, spills, shared and local memory; needs no GPU."""
+        return self._look(dims_and_constants, arch).assemble(line_info=line_info)
+
+    def sass(
+        self, *, arch: str | None = None, **dims_and_constants: object
+    ) -> tuple[assemble.SassInstruction, ...]:
+        """The machine code, each instruction with the Python line that it comes from."""
+        found = self._look(dims_and_constants, arch)
+        return assemble.sass(found.assemble(line_info=True), found.written.lines)
+
+    def _look(self, given: Mapping[str, object], arch: str | None = None) -> Specialisation:
+        dims, constants = self._split(given)
+        target = self._target(arch)
+        return self.specialise(dims, constants, target, by_reference=False)
+
+    def _target(self, arch: str | None) -> Target:
+        if arch is not None:
+            return _parse_target(arch, caller())
+        return self._options.arch or targets.named() or targets.DEFAULT
+
+    def _split(self, given: Mapping[str, object]) -> tuple[dict[str, int], dict[str, object]]:
+        """Keyword arguments as dimensions and compile-time values."""
+        names = self._dimension_names()
+        dims: dict[str, int] = {}
+        for name, value in given.items():
+            if name not in names and name not in self._constants:
+                legal = " ".join((*names, *self._constants)) or "none"
+                raise SpecError(
+                    f"{self.name} has no dimension or keyword {name}",
+                    location=caller(),
+                    notes=(("legal", legal),),
+                )
+            if name in names:
+                dims[name] = _size(name, value)
+        missing = [n for n in names if n not in dims and n not in self._options.parallel]
+        if missing:
+            example = ", ".join(f"{n}=..." for n in missing)
+            raise SpecError(
+                f"{self.name} needs the dimension{'s' if len(missing) > 1 else ''} "
+                f"{', '.join(missing)}",
+                location=caller(),
+                notes=(("help", f"{self.name}.ptx({example})"),),
+            )
+        return dims, {n: v for n, v in given.items() if n in self._constants}
+
+    def _dimension_names(self) -> tuple[str, ...]:
+        specs = (*self.in_specs, *self.out_specs)
+        return tuple(dict.fromkeys(name for spec in specs for name in spec.names))
+
+    # ---- joining ---------------------------------------------------------------------------------
+
+    def specialise(
+        self,
+        dims: Mapping[str, int],
+        constants: Mapping[str, object],
+        target: Target,
+        *,
+        by_reference: bool,
+    ) -> Specialisation:
+        """The traced kernel for these sizes; traced once and kept."""
+        fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self._options.parallel))
+        values = {**self._constants, **constants}
+        _check_constants(self.name, values)
+        key = Key(fixed, tuple(sorted(values.items(), key=lambda kv: kv[0])), target, by_reference)
+        with self._lock:
+            found = self._traced.get(key)
+            if found is None:
+                found = self._traced[key] = self._trace(key, values)
+        return found
+
+    def _trace(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
+        try:
+            module = build(
+                self._function,
+                self._signature,
+                dims=dict(key.dims),
+                constants=constants,
+                target=key.target,
+                version=self._options.version,
+                directives=self._options.directives,
+                scalars_by_reference=key.by_reference,
+            )
+        except PtxError as error:
+            raise at_kernel(error, self._signature) from None
+        self._check_shared(module)
+        return Specialisation(module, text.write(module), self._options.contract)
+
+    def _check_shared(self, module: Module) -> None:
+        allocated = module.kernels[0].shared.size
+        wanted = self._options.shared
+        if wanted is not None and wanted < allocated:
+            raise SpecError(
+                f"smem={wanted} is less than the {allocated} bytes that {self.name} allocates",
+                location=self._signature.location,
+                notes=(("help", "leave smem= out: it is inferred from the allocations"),),
+            )
+
+    def _prepare(
+        self,
+        shapes: Sequence[Shape],
+        constants: Mapping[str, object],
+        *,
+        by_reference: bool,
+        location: SourceLocation,
+    ) -> KernelCall:
+        """What a runtime needs to run this kernel on arrays of these shapes."""
+        names = self._signature.parameters[: len(self.in_specs)]
+        self._check_keywords(constants, location)
+        dims = bind(self.in_specs, shapes, names, location)
+
+        def specialise(target: Target) -> Specialisation:
+            return self.specialise(dims, constants, target, by_reference=by_reference)
+
+        usual = specialise(self._options.arch or targets.DEFAULT)
+        return KernelCall(
+            arch=str(self._options.arch or AUTO),
+            digest=digest(usual.written.ptx, str(self._options.contract)),
+            plan=self._plan(dims, usual.dynamic_shared, by_reference=by_reference),
+            inputs=names,
+            outputs=tuple(Output(s.shape(dims), str(s.dtype.numpy)) for s in self.out_specs),
+            aliases=self._options.aliases,
+            cubin=lambda target: specialise(target).assemble(),
+            image=lambda: usual.image,
+        )
+
+    def _plan(self, dims: Mapping[str, int], shared: int, *, by_reference: bool) -> Plan:
+        parallel = self._options.parallel
+        fixed = {n: s for n, s in dims.items() if n not in parallel}
+        sizes: dict[str, Extent] = {**fixed, **{n: Symbol(n) for n in dims if n in parallel}}
+        try:
+            return make_plan(
+                self.name,
+                grid=resolve_grid(self._options.grid, sizes),
+                block=self._options.block,
+                cluster=self._options.cluster,
+                arguments=(
+                    *_arguments(self.in_specs, self.out_specs, by_reference=by_reference),
+                    *(sizes[n] for n in parallel if n in self._dimension_names()),
+                ),
+                in_specs=self.in_specs,
+                out_specs=self.out_specs,
+                dims=fixed,
+                shared=shared,
+            )
+        except PtxError as error:
+            raise at_kernel(error, self._signature) from None
+
+    def _check_keywords(self, constants: Mapping[str, object], location: SourceLocation) -> None:
+        for name in constants:
+            if name not in self._constants:
+                raise CallError(
+                    f"{self.name} has no compile-time keyword {name}",
+                    location=location,
+                    notes=(("legal", " ".join(self._constants) or "none"),),
+                )
+
+    def _needs_specs(self, what: str) -> None:
+        if self._by_hand:
+            raise SpecError(
+                f"{self.name} has no in_specs and out_specs, so it cannot be {what} on arrays",
+                location=caller(),
+                notes=(("help", "@kernel(in_specs=(Tile(...),), out_specs=(Tile(...),), ...)"),),
+            )
+
+
+# ---- the decorator -------------------------------------------------------------------------------
+
+
+@overload
+def kernel(function: Callable[_P, None], /) -> Kernel: ...
+@overload
+def kernel(
+    *,
+    in_specs: Sequence[Spec] | None = None,
+    out_specs: Sequence[Tile] | None = None,
+    grid: Grid = (1, 1, 1),
+    block: Sizes = (1, 1, 1),
+    cluster: Sizes = (1, 1, 1),
+    smem: int | None = None,
+    arch: str = "sm_90a",
+    version: tuple[int, int] | str | None = None,
+    contract: bool = False,
+    parallel: Iterable[str] = (),
+    input_output_aliases: Mapping[int, int] | None = None,
+    **directives: int | Sequence[int] | bool,
+) -> Callable[[Callable[..., None]], Kernel]: ...
+def kernel(
+    function: Body | None = None,
+    /,
+    *,
+    in_specs: Sequence[Spec] | None = None,
+    out_specs: Sequence[Tile] | None = None,
+    grid: Grid = (1, 1, 1),
+    block: Sizes = (1, 1, 1),
+    cluster: Sizes = (1, 1, 1),
+    smem: int | None = None,
+    arch: str = "sm_90a",
+    version: tuple[int, int] | str | None = None,
+    contract: bool = False,
+    parallel: Iterable[str] = (),
+    input_output_aliases: Mapping[int, int] | None = None,
+    **directives: int | Sequence[int] | bool,
+) -> Kernel | Callable[[Body], Kernel]:
+    """Make a kernel of a function that is written in the language of `reg`, `smem` and `ptx`.
+
+    in_specs, out_specs      a Tile (or Scalar, inputs only) for each positional parameter, in order
+    grid                     up to three sizes, or a function of the named dimensions
+    block, cluster           threads of a CTA, CTAs of a cluster
+    smem                     bytes of shared memory; by default what the body allocates
+    arch                     target such as "sm_90a", or "auto" for that of the device
+    version                  PTX version; by default the lowest that the instructions need
+    contract                 let the assembler fuse a `mul` and an `add` that were written apart
+    parallel                 named dimensions that are run-time values, one compiled kernel for all
+    input_output_aliases     {input: output}, each by position, that share one buffer
+    directives               performance directives by name: maxnreg=64, minnctapersm=2, reqntid=(...)
+
+    Keyword-only parameters of the function are compile-time values. Raises SpecError.
+    """
+    where = caller()
+    if function is not None:
+        options = _options(where, grid, block, cluster, smem, arch, version, contract, (), {}, {})
+        return Kernel(function, None, None, options, where)
+    aliases = input_output_aliases or {}
+    options = _options(
+        where, grid, block, cluster, smem, arch, version, contract, parallel, aliases, directives
+    )
+
+    def decorate(body: Body) -> Kernel:
+        return Kernel(body, in_specs, out_specs, options, where)
+
+    return decorate
+
+
+def _options(
+    where: SourceLocation,
+    grid: Grid,
+    block: Sizes,
+    cluster: Sizes,
+    smem: int | None,
+    arch: str,
+    version: tuple[int, int] | str | None,
+    contract: bool,
+    parallel: Iterable[str],
+    aliases: Mapping[int, int],
+    directives: Mapping[str, int | Sequence[int] | bool],
+) -> Options:
+    threads, group = _triple("block", block, where), _triple("cluster", cluster, where)
+    given = {name: _values(value) for name, value in directives.items() if value is not False}
+    if "reqntid" not in given and "maxntid" not in given and threads != (1, 1, 1):
+        given["reqntid"] = threads
+    if group != (1, 1, 1):
+        given.setdefault("reqnctapercluster", group)
+    for name, values in given.items():
+        _known_directive(name, values, where)
+    return Options(
+        grid,
+        threads,
+        group,
+        smem,
+        None if arch == "auto" else _parse_target(arch, where),
+        _parse_version(version, where),
+        tuple(Directive(name, values) for name, values in given.items()),
+        contract,
+        tuple(parallel),
+        tuple(sorted(aliases.items())),
+    )
+
+
+def _triple(what: str, sizes: Sizes, where: SourceLocation) -> tuple[int, int, int]:
+    values = (sizes,) if isinstance(sizes, SupportsIndex) else tuple(sizes)
+    if not 1 <= len(values) <= 3 or not all(isinstance(v, SupportsIndex) for v in values):
+        raise SpecError(f"{what}={sizes!r} is not one to three sizes", location=where)
+    x, y, z = (*(v.__index__() for v in values), 1, 1, 1)[:3]
+    return x, y, z
+
+
+def _values(value: int | Sequence[int] | bool) -> tuple[int, ...]:
+    if isinstance(value, bool):
+        return ()
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def _known_directive(name: str, values: tuple[int, ...], where: SourceLocation) -> None:
+    if name not in DIRECTIVES:
+        raise SpecError(
+            f"kernel() has no option {name}",
+            location=where,
+            notes=(("directives", " ".join(DIRECTIVES)),),
+        )
+    problem = check_directive(name, values)
+    if problem is not None:
+        raise SpecError(problem, location=where)
+
+
+def _parse_target(arch: str, where: SourceLocation) -> Target:
+    try:
+        return Target.parse(arch)
+    except ValueError as error:
+        raise SpecError(str(error), location=where) from None
+
+
+def _parse_version(version: tuple[int, int] | str | None, where: SourceLocation) -> PtxVersion | None:
+    if version is None:
+        return None
+    try:
+        return PtxVersion.parse(version) if isinstance(version, str) else PtxVersion(*version)
+    except (TypeError, ValueError):
+        raise SpecError(
+            f"version={version!r} is not a PTX version",
+            location=where,
+            notes=(("help", "version=(8, 7)"),),
+        ) from None
+
+
+def _signature(
+    kernel: Kernel, function: Body, location: SourceLocation
+) -> tuple[Signature, dict[str, object]]:
+    """The positional parameters with their specs, and the keyword-only ones with defaults."""
+    options = kernel._options  # pyright: ignore[reportPrivateUsage]
+    parameters = inspect.signature(function).parameters.values()
+    positional = tuple(
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    )
+    constants = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    specs: tuple[Spec | None, ...] = (*kernel.in_specs, *kernel.out_specs)
+    if kernel._by_hand:  # pyright: ignore[reportPrivateUsage]
+        specs = (None,) * len(positional)
+    name = re.sub(r"\W", "_", function.__name__.strip("<>"), flags=re.ASCII) or "kernel"
+    signature = Signature(name, positional, specs, options.parallel, location)
+    if len(specs) != len(positional):
+        raise SpecError(
+            f"{name} takes {len(positional)} tensors ({', '.join(positional) or 'none'}), "
+            f"and has {len(kernel.in_specs)} in_specs and {len(kernel.out_specs)} out_specs",
+            location=location,
+        )
+    try:
+        check_outputs(kernel.in_specs, kernel.out_specs)
+    except PtxError as error:
+        raise at_kernel(error, signature) from None
+    _check_aliases(kernel, signature)
+    _check_parallel(kernel, signature)
+    return signature, constants
+
+
+def _check_parallel(kernel: Kernel, signature: Signature) -> None:
+    known = {n for spec in (*kernel.in_specs, *kernel.out_specs) for n in spec.names}
+    for name in signature.parallel:
+        if name not in known:
+            raise SpecError(
+                f"parallel= names {name!r}, which is no dimension of {signature.name}",
+                location=signature.location,
+                notes=(("dimensions", ", ".join(sorted(known)) or "none"),),
+            )
+
+
+def _check_aliases(kernel: Kernel, signature: Signature) -> None:
+    for source, target in kernel._options.aliases:  # pyright: ignore[reportPrivateUsage]
+        inputs, outputs = kernel.in_specs, kernel.out_specs
+        if not (0 <= source < len(inputs) and 0 <= target < len(outputs)):
+            raise SpecError(
+                f"input_output_aliases has {source}: {target}, and {signature.name} has "
+                f"{len(inputs)} inputs and {len(outputs)} outputs",
+                location=signature.location,
+            )
+        if inputs[source] != outputs[target]:
+            raise SpecError(
+                f"input {source} is {inputs[source]!r} and output {target} is {outputs[target]!r}: "
+                "tensors that share a buffer need one spec",
+                location=signature.location,
+            )
+
+
+def _arguments(
+    in_specs: Sequence[Spec], out_specs: Sequence[Tile], *, by_reference: bool
+) -> tuple[Argument, ...]:
+    inputs = (
+        InputValue(i) if isinstance(spec, Scalar) and not by_reference else InputAddress(i)
+        for i, spec in enumerate(in_specs)
+    )
+    return (*inputs, *(OutputAddress(i) for i in range(len(out_specs))))
+
+
+def _check_constants(name: str, constants: Mapping[str, object]) -> None:
+    for keyword, value in constants.items():
+        if value is inspect.Parameter.empty:
+            raise CallError(
+                f"{name} needs the compile-time keyword {keyword}",
+                location=caller(),
+                notes=(("help", f"{name}(..., {keyword}=...)"),),
+            )
+        try:
+            hash(value)
+        except TypeError:
+            raise CallError(
+                f"the compile-time keyword {keyword} of {name} must be hashable, and "
+                f"{type(value).__name__} is not",
+                location=caller(),
+            ) from None
+
+
+def _size(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise SpecError(f"the dimension {name} is a size, not {value!r}", location=caller())
+    return value.__index__()
+
+

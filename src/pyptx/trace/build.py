@@ -1,0 +1,140 @@
+"""Runs a kernel's function once and closes the trace: function and sizes to a verified module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyptx import verify
+from pyptx.errors import PtxError, SpecError
+from pyptx.ir import Directive, Module
+from pyptx.isa.check import availability_note
+from pyptx.isa.directives import DIRECTIVES
+from pyptx.operands import Parameter
+from pyptx.source import SourceLocation
+from pyptx.spec import Scalar, Spec, Tile
+from pyptx.target import PtxVersion, Target
+from pyptx.trace.context import Trace, tracing
+from pyptx.trace.tensor import Extent, Tensor, load_reference, load_value
+from pyptx.trace.values import Reg
+from pyptx.types import DType, b8, u64
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a kernel's function takes: its name, its positional parameters and what each is.
+
+    `specs` is one per parameter, None for a parameter of a kernel without specs (an address).
+    `parallel` names the dimensions whose size is a run-time argument.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    specs: tuple[Spec | None, ...]
+    parallel: tuple[str, ...]
+    location: SourceLocation
+
+
+def build(
+    function: Callable[..., object],
+    signature: Signature,
+    *,
+    dims: Mapping[str, int],
+    constants: Mapping[str, object],
+    target: Target,
+    version: PtxVersion | None,
+    directives: Sequence[Directive],
+    scalars_by_reference: bool,
+) -> Module:
+    """Trace `function` for these sizes and compile-time values.
+
+    Raises the errors of the language at the user's lines, SpecError for what does not fit the target.
+    """
+    _check_version(signature, target, version)
+    trace = Trace(target, version)
+    with tracing(trace):
+        arguments = _arguments(trace, signature, dims, by_reference=scalars_by_reference)
+        result = function(*arguments, **constants)
+        if result is not None:
+            raise SpecError(
+                f"the kernel {signature.name} returns {result!r}; results are stored to the outputs",
+                location=signature.location,
+            )
+        kernel = trace.finish(signature.name)
+    needed = max(trace.needed, target.version, _directive_version(directives, target, signature))
+    module = Module(
+        version or needed, target, (replace(kernel, directives=tuple(directives)),)
+    )
+    verify.verify(module)
+    return module
+
+
+def _check_version(signature: Signature, target: Target, version: PtxVersion | None) -> None:
+    if version is not None and version < target.version:
+        raise SpecError(
+            f"PTX {version} does not know {target}",
+            location=signature.location,
+            notes=(("first in", f"PTX {target.version}"),),
+        )
+
+
+def _directive_version(
+    directives: Sequence[Directive], target: Target, signature: Signature
+) -> PtxVersion:
+    needed = PtxVersion(1, 0)
+    for directive in directives:
+        where = DIRECTIVES[directive.name].availability
+        if target not in where.targets:
+            raise SpecError(
+                f"{target} does not have .{directive.name}",
+                location=signature.location,
+                notes=(("targets that do", availability_note(where.targets)),),
+            )
+        needed = max(needed, where.ptx)
+    return needed
+
+
+def _arguments(
+    trace: Trace, signature: Signature, dims: Mapping[str, int], *, by_reference: bool
+) -> list[Tensor | Reg]:
+    """Declare the parameters, then load what the body gets in registers."""
+    parameters: list[Parameter] = []
+    for name, spec in zip(signature.parameters, signature.specs, strict=True):
+        by_value = isinstance(spec, Scalar) and not by_reference
+        dtype = spec.dtype if spec is not None and by_value else u64
+        parameters.append(_parameter(trace, dtype, name, tensor=not by_value))
+    sizes: dict[str, Extent] = dict(dims)
+    used = {n for spec in signature.specs if spec is not None for n in spec.names}
+    for dim in signature.parallel:
+        if dim in used:
+            sizes[dim] = load_value(trace, _parameter(trace, u64, f"{dim}_size"), u64)
+    made: list[Tensor | Reg] = []
+    for name, spec, parameter in zip(
+        signature.parameters, signature.specs, parameters, strict=True
+    ):
+        if isinstance(spec, Scalar):
+            load = load_reference if by_reference else load_value
+            made.append(load(trace, parameter, spec.dtype))
+        else:
+            made.append(_tensor(name, spec, parameter, sizes))
+    return made
+
+
+def _parameter(trace: Trace, dtype: DType, name: str, *, tensor: bool = False) -> Parameter:
+    parameter = Parameter(len(trace.parameters), dtype, name, tensor)
+    trace.parameters.append(parameter)
+    return parameter
+
+
+def _tensor(
+    name: str, spec: Tile | None, parameter: Parameter, sizes: Mapping[str, Extent]
+) -> Tensor:
+    if spec is None:
+        return Tensor(name, (), b8, parameter)
+    shape = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in spec.dims)
+    return Tensor(name, shape, spec.dtype, parameter)
+
+
+def at_kernel(error: PtxError, signature: Signature) -> PtxError:
+    """The error at the kernel's definition, where it has no better place."""
+    return error if error.location else error.at(signature.location)

@@ -1,0 +1,189 @@
+"""The current trace: where every call of the language appends.
+
+One `Trace` holds all state of tracing one kernel; the only module-level state is the context
+variable that names it. So what was traced before never shows in a kernel's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from pyptx.errors import IsaError, LanguageError
+from pyptx.ir import Guard, Instruction, Kernel, Place, Statement
+from pyptx.isa import check
+from pyptx.isa.automaton import State
+from pyptx.isa.check import Bound, Raw
+from pyptx.isa.table import opcodes
+from pyptx.isa.special import SPECIAL
+from pyptx.operands import Label, Parameter, Register, SpecialRegister, Variable
+from pyptx.source import SourceLocation, caller
+from pyptx.target import PtxVersion, Target
+from pyptx.types import DType
+
+
+@dataclass
+class Block:
+    """An open `if_`, `else_`, `loop`, `while_` or `range_`, for errors and for break and continue."""
+
+    construct: str
+    location: SourceLocation
+    break_label: Label | None = None
+    continue_label: Label | None = None
+
+
+@dataclass
+class Trace:
+    """The kernel being traced. `version` is the user's choice, None for the lowest that suffices."""
+
+    target: Target
+    version: PtxVersion | None = None
+    parameters: list[Parameter] = field(default_factory=list[Parameter])
+    registers: list[Register] = field(default_factory=list[Register])
+    variables: list[Variable] = field(default_factory=list[Variable])
+    body: list[Statement] = field(default_factory=list[Statement])
+    blocks: list[Block] = field(default_factory=list[Block])
+    needed: PtxVersion = PtxVersion(1, 0)
+    # The label that a directly following else_ replaces, and where in the body it stands.
+    open_else: tuple[int, Label, Block] | None = None
+    abandoned: LanguageError | None = None
+    _labels: int = 0
+    _available: dict[tuple[int, tuple[str, ...]], None] = field(
+        default_factory=dict[tuple[int, tuple[str, ...]], None]
+    )
+
+    # ---- making things ---------------------------------------------------------------------------
+
+    def register(self, dtype: DType) -> Register:
+        register = Register(len(self.registers), dtype)
+        self.registers.append(register)
+        return register
+
+    def label(self) -> Label:
+        self._labels += 1
+        return Label(self._labels - 1)
+
+    def variable(
+        self, space: str, size: int, align: int, name: str = "", initial: bytes = b""
+    ) -> Variable:
+        variable = Variable(len(self.variables), space, size, align, name, initial)
+        self.variables.append(variable)
+        return variable
+
+    # ---- appending -------------------------------------------------------------------------------
+
+    def place(self, label: Label) -> None:
+        self.body.append(Place(label))
+
+    def emit(
+        self,
+        state: State,
+        raw: Sequence[Raw],
+        guard: Guard | None = None,
+        *,
+        location: SourceLocation | None = None,
+        fresh: bool = True,
+    ) -> Bound:
+        """Check one instruction and append it. Raises IsaError at the user's line."""
+        if self.abandoned is not None:
+            raise self.abandoned
+        where = location or caller()
+        try:
+            bound = check.bind(state, raw, self.register if fresh else None)
+            self._require(bound, state.modifiers)
+            self._require_special(bound)
+        except IsaError as error:
+            raise error.at(where) from None
+        self.body.append(Instruction(bound.form, state.modifiers, bound.operands, guard, where))
+        return bound
+
+    def _require(self, bound: Bound, modifiers: tuple[str, ...]) -> None:
+        key = id(bound.form), modifiers
+        if key not in self._available:
+            needed = check.require(bound.form, modifiers, self.target, self.version)
+            self.needed = max(self.needed, needed)
+            self._available[key] = None
+
+    def _require_special(self, bound: Bound) -> None:
+        for operand in bound.operands:
+            if isinstance(operand, SpecialRegister):
+                where = SPECIAL[operand.name].availability
+                needed = check.require_parts(f"%{operand.name}", [where], self.target, self.version)
+                self.needed = max(self.needed, needed)
+
+    def write(self, spelling: str, *raw: Raw, guard: Guard | None = None) -> Bound:
+        """Append an instruction that the language itself spells."""
+        return self.emit(spelled(spelling), raw, guard)
+
+    # ---- blocks ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def block(self, block: Block) -> Iterator[Block]:
+        """Keep `block` open for the body of a `with`."""
+        self.blocks.append(block)
+        yield block
+        self.blocks.pop()
+
+    def innermost_loop(self, construct: str) -> Block:
+        for block in reversed(self.blocks):
+            if block.break_label is not None:
+                return block
+        raise LanguageError(
+            f"{construct} stands outside every loop",
+            location=caller(),
+            notes=(("legal in", "ptx.loop, ptx.while_, ptx.range_"),),
+        )
+
+    def finish(self, name: str) -> Kernel:
+        """Close the trace: the kernel without directives."""
+        if self.abandoned is not None:
+            raise self.abandoned
+        last = self.body[-1] if self.body else None
+        ends = isinstance(last, Instruction) and not last.guard
+        if not (ends and isinstance(last, Instruction) and last.form.opcode in ("ret", "exit")):
+            self.write("ret")
+        return Kernel(
+            name,
+            tuple(self.parameters),
+            tuple(self.variables),
+            (),
+            tuple(self.registers),
+            tuple(self.body),
+        )
+
+
+_current: ContextVar[Trace | None] = ContextVar("pyptx_trace", default=None)
+_spelled: dict[str, State] = {}
+
+
+def spelled(spelling: str) -> State:
+    """The ISA state of a spelling such as `add.rn.f32`, remembered."""
+    state = _spelled.get(spelling)
+    if state is None:
+        opcode, *modifiers = spelling.split(".")
+        state = _spelled[spelling] = check.walk(opcodes(), opcode, modifiers)
+    return state
+
+
+def current(what: str) -> Trace:
+    """The trace that is open. Raises LanguageError where `what` is used outside a kernel."""
+    trace = _current.get()
+    if trace is None:
+        raise LanguageError(
+            f"{what} is used outside a kernel",
+            location=caller(),
+            notes=(("help", "call it in the body of a function decorated with @kernel"),),
+        )
+    return trace
+
+
+@contextmanager
+def tracing(trace: Trace) -> Iterator[Trace]:
+    """Make `trace` the current one."""
+    token = _current.set(trace)
+    try:
+        yield trace
+    finally:
+        _current.reset(token)

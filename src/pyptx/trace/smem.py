@@ -1,0 +1,164 @@
+"""`smem`: shared memory of the CTA, allocated while tracing and laid out when the trace ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import SupportsIndex, TypeAlias
+
+from pyptx.errors import LanguageError
+from pyptx.isa.check import Number
+from pyptx.operands import Address, Symbol, Variable
+from pyptx.source import caller
+from pyptx.trace.context import Trace, current
+from pyptx.trace.values import Reg, Special, Value, move, own
+from pyptx.types import DType, b64, u32
+
+__all__ = ["SharedTile", "alloc", "mbarrier"]
+
+Index: TypeAlias = "SupportsIndex | Value"
+_DEFAULT_ALIGN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTile:
+    """Shared memory of one type and shape, row-major. As an operand it is its address.
+
+    `tile[i, j]` is one `ld.shared`, `tile[i, j] = v` one `st.shared`; each index in a register adds
+    one `mad.lo`, and the first of them one `mov` of the address.
+    """
+
+    trace: Trace
+    variable: Variable
+    dtype: DType
+    shape: tuple[int, ...]
+
+    def __ptx_operand__(self, trace: Trace) -> Symbol:
+        self._own(trace)
+        return Symbol(self.variable)
+
+    def address(self, *indices: Index) -> Address:
+        """The address operand of an element; of the first one without indices."""
+        trace = current("shared memory")
+        self._own(trace)
+        return self._locate(trace, indices or (0,) * len(self.shape))
+
+    def __getitem__(self, indices: Index | tuple[Index, ...]) -> Reg:
+        trace = current("shared memory")
+        self._own(trace)
+        where = self._locate(trace, _indices(indices))
+        value = Reg(trace, trace.register(self.dtype))
+        trace.write(f"ld.shared.{self._access}", value.register, where)
+        return value
+
+    def __setitem__(self, indices: Index | tuple[Index, ...], value: object) -> None:
+        trace = current("shared memory")
+        self._own(trace)
+        source = self._stored(trace, value)
+        where = self._locate(trace, _indices(indices))
+        trace.write(f"st.shared.{self._access}", where, own(trace, source))
+
+    @property
+    def _access(self) -> str:
+        """The type of a load or store: floats of 16 bits and packed values move as bits."""
+        return self.dtype.name if self.dtype.storage == self.dtype.name else f"b{self.dtype.bits}"
+
+    def _stored(self, trace: Trace, value: object) -> Reg:
+        if isinstance(value, Reg):
+            return value
+        scratch = Reg(trace, trace.register(self.dtype))
+        move(scratch, value)
+        return scratch
+
+    def _locate(self, trace: Trace, indices: tuple[Index, ...]) -> Address:
+        if len(indices) != len(self.shape):
+            raise LanguageError(
+                f"shared memory of shape {self.shape} takes {len(self.shape)} indices, "
+                f"not {len(indices)}",
+                location=caller(),
+            )
+        offset, stride = 0, self.dtype.bytes
+        dynamic: list[tuple[Value, int]] = []
+        for index, extent in zip(reversed(indices), reversed(self.shape), strict=True):
+            if isinstance(index, Value):
+                dynamic.append((index, stride))
+            else:
+                offset += self._constant_index(index, extent) * stride
+            stride *= extent
+        if not dynamic:
+            return Address(self.variable, offset)
+        base = Reg(trace, trace.register(u32))
+        trace.write("mov.u32", base.register, Symbol(self.variable))
+        for index, step in reversed(dynamic):
+            base = self._add(trace, base, index, step)
+        return Address(base.register, offset)
+
+    def _constant_index(self, index: SupportsIndex, extent: int) -> int:
+        position = index.__index__()
+        if not 0 <= position < extent:
+            raise LanguageError(
+                f"index {position} is outside shared memory of shape {self.shape}",
+                location=caller(),
+            )
+        return position
+
+    def _add(self, trace: Trace, base: Reg, index: Value, step: int) -> Reg:
+        if index.dtype.bits != 32 or not (index.dtype.is_integer or index.dtype.is_bits):
+            raise LanguageError(
+                f"an index of shared memory is a 32-bit integer, not .{index.dtype}",
+                location=caller(),
+                notes=(("help", f"ptx.inst.cvt.u32.{index.dtype}(r)"),),
+            )
+        if isinstance(index, Special):
+            staged = Reg(trace, trace.register(index.dtype))
+            move(staged, index)
+            index = staged
+        assert isinstance(index, Reg)
+        total = Reg(trace, trace.register(u32))
+        trace.write("mad.lo.u32", total.register, own(trace, index), Number(step), base.register)
+        return total
+
+    def _own(self, trace: Trace) -> None:
+        if self.trace is not trace:
+            raise LanguageError("shared memory of another kernel is used here", location=caller())
+
+
+def _indices(indices: Index | tuple[Index, ...]) -> tuple[Index, ...]:
+    return indices if isinstance(indices, tuple) else (indices,)
+
+
+def alloc(
+    dtype: DType,
+    shape: int | tuple[int, ...],
+    *,
+    align: int | None = None,
+    name: str = "",
+) -> SharedTile:
+    """Shared memory for `shape` values of `dtype`, at `align` bytes (16 or the value's size).
+
+    Up to 48 KiB in all it is declared statically, beyond that it becomes dynamic; the body sees no
+    difference. No instruction is appended.
+    """
+    trace = current("smem.alloc")
+    extents = shape if isinstance(shape, tuple) else (shape,)
+    if not extents or any(isinstance(e, Value) or e < 1 for e in extents):
+        raise LanguageError(
+            f"shared memory needs positive Python ints as its shape, not {shape!r}",
+            location=caller(),
+        )
+    if dtype.bits < 8:
+        raise LanguageError(f"shared memory cannot hold .{dtype}", location=caller())
+    alignment = align if align is not None else max(_DEFAULT_ALIGN, dtype.bytes)
+    if alignment < dtype.bytes or alignment & (alignment - 1):
+        raise LanguageError(
+            f"align={alignment} is not a power of two of at least {dtype.bytes} bytes",
+            location=caller(),
+        )
+    size = math.prod(extents) * dtype.bytes
+    variable = trace.variable("shared", size, alignment, name)
+    return SharedTile(trace, variable, dtype, tuple(int(e) for e in extents))
+
+
+def mbarrier(count: int) -> SharedTile:
+    """Shared memory for `count` mbarrier objects (64 bits each, 8-byte aligned)."""
+    return alloc(b64, (count,), align=8)
