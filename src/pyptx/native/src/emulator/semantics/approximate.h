@@ -1,0 +1,283 @@
+// The .approx functions, rounded correctly: the same bits on every machine and in every build.
+//
+// Each function has a kernel in f64 that vectorises, with a relative error below 2^-46 by a wide margin, and
+// a slow twin in double-double or integers for the few values (about one in 2^20) where that does not decide
+// the rounding to f32. Neither uses the C library's functions, whose last bits differ between systems.
+#pragma once
+
+#include "floating.h"
+
+namespace pyptx::emulator {
+
+// hi + lo, with |lo| at most half a unit of hi.
+struct Double2 {
+  double hi, lo;
+};
+inline Double2 two_sum(double a, double b) {
+  const double s = a + b, v = s - a;
+  return {s, (a - (s - v)) + (b - v)};
+}
+inline Double2 two_product(double a, double b) {
+  const double p = a * b;
+  return {p, std::fma(a, b, -p)};
+}
+inline Double2 operator+(Double2 a, Double2 b) {
+  const Double2 s = two_sum(a.hi, b.hi), t = two_sum(a.lo, b.lo);
+  const Double2 u = two_sum(s.hi, s.lo + t.hi);
+  return two_sum(u.hi, u.lo + t.lo);
+}
+inline Double2 operator*(Double2 a, Double2 b) {
+  const Double2 p = two_product(a.hi, b.hi);
+  return two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+}
+inline Double2 operator/(Double2 a, Double2 b) {
+  const double q = a.hi / b.hi;
+  const Double2 r = a + b * Double2{-q, 0};
+  const double q2 = r.hi / b.hi;
+  const Double2 r2 = r + b * Double2{-q2, 0};
+  const Double2 s = two_sum(q, q2);
+  return two_sum(s.hi, s.lo + r2.hi / b.hi);
+}
+inline Double2 scaled(Double2 a, int power) {
+  return {std::ldexp(a.hi, power), std::ldexp(a.lo, power)};
+}
+inline float to_single(Double2 a) { return static_cast<float>(add_odd(a.hi, a.lo)); }
+
+constexpr Double2 kLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+constexpr Double2 kLog2E{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
+constexpr Double2 kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
+
+// The nearest integer, for |x| < 2^51.
+inline double nearest_integer(double x) {
+  return (x + 0x1.8p52) - 0x1.8p52;
+}
+// 2^n for an integer n of the normal range.
+inline double power_of_two(double n) {
+  return bits_as<double>(static_cast<uint64_t>(bits_as<int64_t>(n + 0x1.8p52) + 1023) << 52);
+}
+
+// e^r - 1 for |r| < 0.35, by the first 14 terms of its series.
+inline double expm1_kernel(double r) {
+  double p = 1.0 / 87178291200;
+  p = p * r + 1.0 / 6227020800;
+  p = p * r + 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  return r + r * r * p;
+}
+inline Double2 expm1_slow(Double2 r) {
+  Double2 p{0, 0};
+  for (int k = 30; k >= 1; --k) p = (p + Double2{1, 0}) * r / Double2{static_cast<double>(k), 0};
+  return p;
+}
+
+struct Exp2 {
+  static double kernel(double x) {
+    x = x < -1100.0 ? -1100.0 : x > 1020.0 ? 1020.0 : x;
+    const double least = x < -1000.0 ? -1000.0 : x;  // below, any f32 or f16 is zero
+    const double n = nearest_integer(least);
+    const double r = expm1_kernel((least - n) * kLn2.hi);
+    const double scale = power_of_two(n);
+    return scale + scale * r;
+  }
+  static bool outside(double) { return false; }
+  static float slow(float x) {
+    const double n = nearest_integer(x);
+    if (n == x) return static_cast<float>(std::ldexp(1.0, static_cast<int>(n)));
+    const Double2 p = expm1_slow(Double2{x - n, 0} * kLn2) + Double2{1, 0};
+    return to_single(scaled(p, static_cast<int>(n)));
+  }
+};
+
+struct Log2 {
+  static double kernel(double x) {
+    // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
+    constexpr int64_t root_half = 0x3fe6a09e667f3bcd;
+    const int64_t bits = bits_as<int64_t>(x);
+    const int64_t above = bits - root_half;
+    const double e = bits_as<double>(((above + (int64_t(1) << 62)) >> 52 & 0x7ff) + 0x4338000000000000) -
+                     (0x1.8p52 + 1024);
+    const double m = bits_as<double>((above & 0x000fffffffffffff) + root_half);
+    const double s = (m - 1) / (m + 1), z = s * s;
+    double p = 1.0 / 25;
+    p = p * z + 1.0 / 23;
+    p = p * z + 1.0 / 21;
+    p = p * z + 1.0 / 19;
+    p = p * z + 1.0 / 17;
+    p = p * z + 1.0 / 15;
+    p = p * z + 1.0 / 13;
+    p = p * z + 1.0 / 11;
+    p = p * z + 1.0 / 9;
+    p = p * z + 1.0 / 7;
+    p = p * z + 1.0 / 5;
+    p = p * z + 1.0 / 3;
+    const double log = e + (s + s * z * p) * (2 * kLog2E.hi);
+    const double infinity = HUGE_VAL;
+    return x == 0 ? -infinity : x == infinity ? x : x > 0 ? log : bits_as<double>(kNan64);
+  }
+  static bool outside(double) { return false; }
+  static float slow(float x) {
+    int e;
+    double m = std::frexp(static_cast<double>(x), &e);
+    if (m < 0x1.6a09e667f3bcdp-1) m *= 2, --e;
+    const Double2 s = Double2{m - 1, 0} / Double2{m + 1, 0}, z = s * s;
+    Double2 p{0, 0};
+    for (int k = 61; k >= 1; k -= 2) p = p * z + Double2{1, 0} / Double2{static_cast<double>(k), 0};
+    return to_single(Double2{static_cast<double>(e), 0} + p * s * kLog2E * Double2{2, 0});
+  }
+};
+
+struct Angle {
+  int quadrant;
+  Double2 rest;  // in [-pi/4, pi/4]
+};
+
+// x reduced by multiples of pi/2, |x| at least 1/2 and finite: the product of the significand with the 192
+// bits of 2/pi that matter (Payne and Hanek, "Radian reduction for trigonometric functions", 1983).
+inline Angle reduce(float x) {
+  // 2/pi, after 64 zero bits.
+  static constexpr uint64_t digits[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
+                                        0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0};
+  const uint32_t bits = bits_as<uint32_t>(x) & 0x7fffffff;
+  const uint64_t significand = (bits & 0x7fffff) | 0x800000;
+  const int start = static_cast<int>(bits >> 23) - 150 + 62;
+  uint64_t window[3];
+  for (int k = 0; k < 3; ++k) {
+    const int word = start / 64 + k, shift = start % 64;
+    window[k] = shift ? digits[word] << shift | digits[word + 1] >> (64 - shift) : digits[word];
+  }
+  // The product's lower 192 bits: 2 of integer part, 190 of fraction.
+  uint128 carry = uint128(significand) * window[2];
+  const uint64_t low = static_cast<uint64_t>(carry);
+  carry = (carry >> 64) + uint128(significand) * window[1];
+  const uint64_t middle = static_cast<uint64_t>(carry);
+  const uint64_t high = static_cast<uint64_t>(carry >> 64) + significand * window[0];
+  int quadrant = static_cast<int>(high >> 62);
+  // The fraction at 2^-128, as a signed distance to the nearest integer.
+  uint128 fraction = (uint128(high << 2 | middle >> 62) << 64) | (middle << 2 | low >> 62);
+  const bool above = (fraction >> 127) != 0;
+  if (above) fraction = ~fraction + 1, ++quadrant;
+  const int room = leading_zeros(fraction) - 1;
+  fraction = room > 0 ? (fraction << room) | ((low << 2) >> (64 - (room < 63 ? room : 63))) : fraction;
+  const double hi = static_cast<double>(fraction >> 64 << 64);
+  const double lo = static_cast<double>(static_cast<uint64_t>(fraction));
+  const Double2 turns = scaled(two_sum(hi, lo), -128 - (room > 0 ? room : 0));
+  Double2 rest = turns * kHalfPi;
+  if (above != (x < 0)) rest = {-rest.hi, -rest.lo};
+  return {x < 0 ? -quadrant : quadrant, rest};
+}
+
+template <bool Cosine>
+struct Sine {
+  static constexpr double limit = 0x1p19;
+  static double kernel(double x) {
+    const double n = nearest_integer(x * 0x1.45f306dc9c883p-1);
+    double r = x - n * 0x1.921fb54400000p+0;
+    r = r - n * 0x1.0b4611a600000p-34;
+    r = r - n * 0x1.3198a2e037073p-69;
+    const double z = r * r;
+    double s = -1.0 / 1307674368000;
+    s = s * z + 1.0 / 6227020800;
+    s = s * z - 1.0 / 39916800;
+    s = s * z + 1.0 / 362880;
+    s = s * z - 1.0 / 5040;
+    s = s * z + 1.0 / 120;
+    s = s * z - 1.0 / 6;
+    s = r + r * z * s;
+    double c = 1.0 / 20922789888000;
+    c = c * z - 1.0 / 87178291200;
+    c = c * z + 1.0 / 479001600;
+    c = c * z - 1.0 / 3628800;
+    c = c * z + 1.0 / 40320;
+    c = c * z - 1.0 / 720;
+    c = c * z + 1.0 / 24;
+    c = c * z - 0.5;
+    c = 1 + z * c;
+    const int64_t q = bits_as<int64_t>(n + 0x1.8p52) + (Cosine ? 1 : 0);
+    const double y = (q & 1) ? c : s;
+    const double signed_y =
+        bits_as<double>(bits_as<int64_t>(y) ^ static_cast<int64_t>(static_cast<uint64_t>(q & 2) << 62));
+    return !Cosine && x == 0 ? x : signed_y;
+  }
+  static bool outside(double x) { return !(std::fabs(x) <= limit); }
+  static float slow(float x) {
+    if (!(std::fabs(x) <= 0x1.fffffep127f)) return bits_as<float>(kNan32);
+    const Angle angle = std::fabs(x) < 0.5f ? Angle{0, {x, 0}} : reduce(x);
+    const int quadrant = angle.quadrant + (Cosine ? 1 : 0);
+    const Double2 r = angle.rest, z = r * r * Double2{-1, 0};
+    Double2 p{1, 0};
+    for (int k = (quadrant & 1) ? 28 : 29; k >= 2; k -= 2)
+      p = p * z / Double2{static_cast<double>(k * (k - 1)), 0} + Double2{1, 0};
+    if (!(quadrant & 1)) p = p * r;
+    const float y = to_single(p);
+    return (quadrant & 2) ? -y : y;
+  }
+};
+
+struct Tanh {
+  static double kernel(double x) {
+    const double a = std::fabs(x);
+    const double y = 2 * (a > 20.0 ? 20.0 : a);
+    const double n = nearest_integer(y * kLog2E.hi);
+    double r = y - n * 0x1.62e42fefa2000p-1;
+    r = r - n * 0x1.9ef35793c7673p-41;
+    const double scale = power_of_two(n);
+    const double t = scale * expm1_kernel(r) + (scale - 1);
+    const double magnitude = t / (t + 2);
+    return x != x ? x : std::copysign(magnitude, x);
+  }
+  static bool outside(double) { return false; }
+  static float slow(float x) {
+    const double y = 2 * std::fabs(static_cast<double>(x));
+    const double n = nearest_integer(y * kLog2E.hi);
+    const Double2 r = Double2{y, 0} + kLn2 * Double2{-n, 0};
+    const Double2 p = expm1_slow(r);
+    const Double2 t = scaled(p, static_cast<int>(n)) + Double2{std::ldexp(1.0, static_cast<int>(n)) - 1, 0};
+    return std::copysign(to_single(t / (t + Double2{2, 0})), x);
+  }
+};
+
+struct ReciprocalRoot {
+  static double kernel(double x) { return 1.0 / std::sqrt(x); }
+  static bool outside(double) { return false; }
+  // The neighbours' midpoint m is the wrong side exactly if m^2 x > 1, and m^2 has 50 bits.
+  static float slow(float x) {
+    const double y = kernel(x);
+    const float near = static_cast<float>(y);
+    const float below = near > y ? bits_as<float>(bits_as<uint32_t>(near) - 1) : near;
+    const float above = bits_as<float>(bits_as<uint32_t>(below) + 1);
+    const double middle = (static_cast<double>(below) + above) / 2;
+    return std::fma(middle * middle, static_cast<double>(x), -1.0) > 0 ? below : above;
+  }
+};
+
+// Whether a kernel's value y does not decide its rounding to f32.
+inline bool undecided(double y) {
+  const double margin = y * 0x1p-46;
+  return static_cast<float>(y - margin) != static_cast<float>(y + margin);
+}
+
+// 1/sqrt(x) of f64 to within 2^-52.99: Newton's correction of a value that is off by a unit at most.
+inline double reciprocal_root(double x) {
+  if (x != x) return propagate(x);
+  if (x == 0) return std::copysign(HUGE_VAL, x);
+  if (x < 0) return bits_as<double>(kNan64);
+  if (!finite(x)) return 0;
+  int e;
+  double m = std::frexp(x, &e);
+  if (e & 1) m *= 2, --e;
+  const double y = 1.0 / std::sqrt(m);
+  const Double2 square = two_product(y, y);
+  const double error = std::fma(-m, square.hi, 1.0) - m * square.lo;
+  return std::ldexp(y + y * error / 2, -e / 2);
+}
+
+}  // namespace pyptx::emulator
