@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pyptx.source import SourceLocation
 
 
@@ -23,6 +25,10 @@ class PtxError(Exception):
         self.location = location
         self.notes = notes
         super().__init__(self.render())
+
+    def at(self, location: SourceLocation) -> Self:
+        """The same error at a line, for layers that do not know where the user is."""
+        return type(self)(self.problem, location=location, notes=self.notes)
 
     def render(self) -> str:
         """The whole message: location and problem, the source line, then the labelled notes."""

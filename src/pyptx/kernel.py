@@ -8,13 +8,14 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, update_wrapper
-from typing import ParamSpec, SupportsIndex, TypeAlias, overload
+from typing import Any, Final, ParamSpec, SupportsIndex, TypeAlias, overload
 
 from pyptx import assemble, emulator, runtime, text
 from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.ir import Directive, Module
 from pyptx.isa.directives import DIRECTIVES, check_directive
-from pyptx.launch import (
+from pyptx.launch.call import AUTO, KernelCall, Output, digest
+from pyptx.launch.plan import (
     Argument,
     InputAddress,
     InputValue,
@@ -22,16 +23,18 @@ from pyptx.launch import (
     Plan,
     make_plan,
 )
-from pyptx.launch.call import AUTO, KernelCall, Output, digest
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
-from pyptx.spec import Extent, Grid, Scalar, Shape, Spec, Symbol, Tile, bind, check_outputs, resolve_grid
+from pyptx.spec import Extent, Grid, Scalar, Spec, Symbol, Tile, bind, check_dtypes, check_outputs, resolve_grid
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.build import Signature, at_kernel, build
 
 Sizes: TypeAlias = "int | Sequence[int]"
 Body: TypeAlias = Callable[..., object]
 _P = ParamSpec("_P")
+# Up to so many threads, 255 registers each fit the register file. Beyond, the assembler must know the
+# size of the CTA, or a launch can fail; below it is not told, because it then spills for occupancy.
+_ANY_REGISTERS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +131,25 @@ class Kernel:
 
     def __call__(self, *arrays: object, **constants: object) -> object:
         """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values."""
-        self._needs_specs("called")
-        return runtime.call(self._prepare, arrays, constants, caller())
+        where = caller()
+        self._needs_specs("called", where)
+        names = self._signature.parameters[: len(self.in_specs)]
+        if len(arrays) != len(names):
+            raise CallError(
+                f"{self.name} takes {len(names)} arrays ({', '.join(names) or 'none'}), "
+                f"not {len(arrays)}",
+                location=where,
+            )
+        place = runtime.select(self.in_specs, arrays, names, where)
+        operands = [
+            place.scalar(array, str(spec.dtype.numpy)) if isinstance(spec, Scalar) else array
+            for spec, array in zip(self.in_specs, arrays, strict=True)
+        ]
+        call = self._prepare(
+            operands, constants, by_reference=not place.scalars_by_value, location=where
+        )
+        results = place.launch(call, operands)
+        return results[0] if len(results) == 1 else results
 
     def emulate(
         self,
@@ -275,7 +295,7 @@ class Kernel:
 
     def _prepare(
         self,
-        shapes: Sequence[Shape],
+        operands: Sequence[Any],
         constants: Mapping[str, object],
         *,
         by_reference: bool,
@@ -284,7 +304,8 @@ class Kernel:
         """What a runtime needs to run this kernel on arrays of these shapes."""
         names = self._signature.parameters[: len(self.in_specs)]
         self._check_keywords(constants, location)
-        dims = bind(self.in_specs, shapes, names, location)
+        check_dtypes(self.in_specs, [str(o.dtype) for o in operands], names, location)
+        dims = bind(self.in_specs, [tuple(o.shape) for o in operands], names, location)
 
         def specialise(target: Target) -> Specialisation:
             return self.specialise(dims, constants, target, by_reference=by_reference)
@@ -332,11 +353,11 @@ class Kernel:
                     notes=(("legal", " ".join(self._constants) or "none"),),
                 )
 
-    def _needs_specs(self, what: str) -> None:
+    def _needs_specs(self, what: str, where: SourceLocation) -> None:
         if self._by_hand:
             raise SpecError(
                 f"{self.name} has no in_specs and out_specs, so it cannot be {what} on arrays",
-                location=caller(),
+                location=where,
                 notes=(("help", "@kernel(in_specs=(Tile(...),), out_specs=(Tile(...),), ...)"),),
             )
 
@@ -424,8 +445,8 @@ def _options(
 ) -> Options:
     threads, group = _triple("block", block, where), _triple("cluster", cluster, where)
     given = {name: _values(value) for name, value in directives.items() if value is not False}
-    if "reqntid" not in given and "maxntid" not in given and threads != (1, 1, 1):
-        given["reqntid"] = threads
+    if threads[0] * threads[1] * threads[2] > _ANY_REGISTERS and not {"reqntid", "maxntid"} & set(given):
+        given["maxntid"] = threads
     if group != (1, 1, 1):
         given.setdefault("reqnctapercluster", group)
     for name, values in given.items():

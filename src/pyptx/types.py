@@ -22,9 +22,11 @@ class Kind(Enum):
     PACKED = "packed floating point"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
     """One PTX type: its name without the dot, width in bits, kind, and how a register holds it.
+
+    There is one object for each type, so they compare by identity.
 
     `storage` is the type of a `.reg` declaration that can hold a value (`bf16` lives in `.b16`);
     `numpy` is the dtype name that NumPy and ml_dtypes know, None where arrays have no such dtype.

@@ -31,7 +31,7 @@ def constant(value: object, dtype: DType) -> Immediate:
 
 
 def _integer(value: object, dtype: DType) -> int:
-    if not isinstance(value, SupportsIndex):
+    if not isinstance(value, int) and not isinstance(value, SupportsIndex):
         raise BadConstant(f"{value!r} is not an integer, and the operand is .{dtype}")
     number = operator.index(value)
     low = 0 if dtype.kind is Kind.UNSIGNED else -(1 << (dtype.bits - 1))
@@ -42,7 +42,7 @@ def _integer(value: object, dtype: DType) -> int:
 
 
 def _float_bits(value: object, dtype: DType) -> int:
-    if not isinstance(value, SupportsFloat | SupportsIndex):
+    if not isinstance(value, int | float | SupportsFloat | SupportsIndex):
         raise BadConstant(f"{value!r} is not a number")
     number = float(value)
     if dtype.name == "bf16":

@@ -318,6 +318,8 @@ def raw(trace: Trace, value: object) -> Raw:
         return Negated(own(trace, value.of))
     if isinstance(value, Address | Label | Pair | Symbol | Sink | Vector):
         return value
+    if isinstance(value, int | float):
+        return Number(value)
     if isinstance(value, RegArray | list | tuple):
         return tuple(_element(trace, v) for v in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, Variable | Parameter):
@@ -325,13 +327,19 @@ def raw(trace: Trace, value: object) -> Raw:
     to_operand = getattr(value, "__ptx_operand__", None)
     if to_operand is not None:
         return to_operand(trace)
-    if isinstance(value, bool | SupportsIndex | SupportsFloat):
+    if is_number(value):
         return Number(value)
     raise LanguageError(
         f"{_kind(value)} cannot be an operand",
         location=caller(),
         notes=(("legal", "a register, a number, a list of registers, ptx.addr(...), a label"),),
     )
+
+
+def is_number(value: object) -> bool:
+    """Whether Python or NumPy calls it a number (isinstance with a protocol is ten times slower)."""
+    kind = type(value)
+    return kind in (int, float) or hasattr(kind, "__index__") or hasattr(kind, "__float__")
 
 
 def _kind(value: object) -> str:
@@ -573,7 +581,7 @@ def _number(
     trace: Trace, symbol: str, dtype: DType, value: object, *, shift: bool = False
 ) -> Raw:
     """A Python number beside a register: an immediate, in a register where PTX takes none."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex | SupportsFloat):
+    if isinstance(value, bool) or not is_number(value):
         raise LanguageError(
             f"`{symbol}` takes a register or a number, not {_kind(value)}", location=caller()
         )

@@ -1,0 +1,187 @@
+"""What one syntax line of the manual is: a form, its modifier slots and its operands.
+
+Frozen data that validates itself when it is made. Rows are read into it by `isa.syntax`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from pyptx.target import PtxVersion, Target, targets_of
+from pyptx.types import DTYPES
+
+ANY_VERSION: Final = PtxVersion(1, 0)
+SPACES: Final = frozenset(("const", "global", "local", "param", "shared", "generic"))
+WIDE: Final = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
+"""The result type of a widening multiply, by operand type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """The targets (an expression of `pyptx.target`) and the first PTX version that have something."""
+
+    sm: str = ""
+    ptx: PtxVersion = ANY_VERSION
+
+    def __post_init__(self) -> None:
+        targets_of(self.sm)
+
+    @property
+    def targets(self) -> frozenset[Target]:
+        return targets_of(self.sm)
+
+
+EVERYWHERE: Final = Availability()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One spelling a modifier slot can have, and where it exists beyond what its form needs."""
+
+    name: str
+    availability: Availability = EVERYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place for one modifier; `name` is the manual's (`rnd`, `scope`) or the modifier itself."""
+
+    name: str
+    options: tuple[Option, ...]
+    required: bool
+
+    def __post_init__(self) -> None:
+        if len({o.name for o in self.options}) != len(self.options) or not self.options:
+            raise ValueError(f"slot {self.name} has no options or one twice")
+
+    def option(self, name: str) -> Option | None:
+        return next((o for o in self.options if o.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class OperandSpec:
+    """One operand of a form.
+
+    kind      "value" (register or constant), "immediate", "address" or "label"
+    type      a dtype, the name of the slot that spells it, or `wide(T)`
+    access    "in", "out" or "inout"
+    length    1, a number of vector elements, or the slot (`vec`) that gives it
+    spaces    for an address: state spaces, or the slot that spells the space
+    optional  may be left out at the end; `when` ties presence to a modifier slot instead
+    wider     the register may be wider than the type (ld, st, cvt)
+    accepts   what it takes besides a register: "immediate", "special", "symbol", "sink"
+    second    for `d|p`: None, "optional" or "required"; the second is a predicate
+    legal     the values an immediate may have, None for every value of its type
+    """
+
+    name: str
+    kind: str
+    type: str
+    access: str = "in"
+    length: int | str = 1
+    spaces: tuple[str, ...] = ()
+    optional: bool = False
+    when: str | None = None
+    wider: bool = False
+    accepts: frozenset[str] = frozenset()
+    second: str | None = None
+    negatable: bool = False
+    legal: frozenset[int] | range | None = None
+    written: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self.written
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One syntax line: an opcode, slots in manual order, operands, and where it exists.
+
+    `rules` are implications over slots, each (condition, requirement), both of the form
+    `slot`, `!slot` or `slot=a|b`: if the condition holds, so must the requirement.
+    """
+
+    opcode: str
+    slots: tuple[Slot, ...]
+    operands: tuple[OperandSpec, ...]
+    availability: Availability = EVERYWHERE
+    rules: tuple[tuple[str, str], ...] = ()
+    chapter: str = ""
+    section: str = ""
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        names = {slot.name for slot in self.slots}
+        for operand in self.operands:
+            self._check_operand(operand, names)
+        for term in (term for rule in self.rules for term in rule):
+            if term.lstrip("!").partition("=")[0] not in names:
+                raise ValueError(f"{self.syntax}: rule names no slot: {term}")
+        optional = [o.optional for o in self.operands]
+        if optional != sorted(optional):
+            raise ValueError(f"{self.syntax}: an optional operand stands before a required one")
+
+    def _check_operand(self, operand: OperandSpec, slots: set[str]) -> None:
+        where = f"{self.syntax}: operand {operand.name}"
+        inner = operand.type.removeprefix("wide(").removesuffix(")")
+        if operand.kind in ("value", "immediate") and inner not in slots | DTYPES.keys():
+            raise ValueError(f"{where} has unknown type {operand.type}")
+        if isinstance(operand.length, str) and operand.length not in slots:
+            raise ValueError(f"{where} has unknown length {operand.length}")
+        if operand.when is not None and operand.when not in slots:
+            raise ValueError(f"{where} is tied to unknown slot {operand.when}")
+        if unknown := set(operand.spaces) - slots - SPACES:
+            raise ValueError(f"{where} has unknown space {unknown}")
+
+    @cached_property
+    def syntax(self) -> str:
+        """The modifiers and operands as the manual writes them."""
+        parts = [f".{s.name}" if s.required else f"{{.{s.name}}}" for s in self.slots]
+        operands = ", ".join(o.written for o in self.operands)
+        return f"{self.opcode}{''.join(parts)}  {operands}".rstrip()
+
+    @cached_property
+    def outputs(self) -> tuple[OperandSpec, ...]:
+        return tuple(o for o in self.operands if o.access == "out" and o.kind == "value")
+
+    def assign(self, modifiers: tuple[str, ...]) -> dict[str, Option] | None:
+        """Which slot each modifier fills, in order; None where they are not this form's."""
+        if modifiers not in self._assigned:
+            self._assigned[modifiers] = _assign(self.slots, modifiers)
+        return self._assigned[modifiers]
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[str, ...], dict[str, Option] | None]:
+        return {}
+
+    def allows(self, chosen: dict[str, Option]) -> bool:
+        """Whether the chosen modifiers satisfy the form's rules."""
+        return self.broken_rule(chosen) is None
+
+    def broken_rule(self, chosen: dict[str, Option]) -> tuple[str, str] | None:
+        """The first rule that the chosen modifiers break."""
+        return next(
+            (r for r in self.rules if _holds(r[0], chosen) and not _holds(r[1], chosen)), None
+        )
+
+
+def _assign(slots: tuple[Slot, ...], modifiers: tuple[str, ...]) -> dict[str, Option] | None:
+    if not slots:
+        return None if modifiers else {}
+    slot, rest = slots[0], slots[1:]
+    if modifiers and (option := slot.option(modifiers[0])):
+        tail = _assign(rest, modifiers[1:])
+        if tail is not None:
+            return {slot.name: option, **tail}
+    return None if slot.required else _assign(rest, modifiers)
+
+
+def _holds(term: str, chosen: dict[str, Option]) -> bool:
+    if term.startswith("!"):
+        return not _holds(term[1:], chosen)
+    slot, _, values = term.partition("=")
+    if slot not in chosen:
+        return False
+    return not values or chosen[slot].name in values.split("|")

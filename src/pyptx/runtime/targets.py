@@ -1,0 +1,102 @@
+"""Which targets a kernel with `arch="auto"` is assembled for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from pyptx.errors import DeviceError, SpecError
+from pyptx.target import PTX_FOR_TARGET, TARGETS, Target
+
+VARIABLE: Final = "PYPTX_TARGET"
+DEFAULT: Final = Target(90, "a")
+"""What "auto" means to the emulator, which has no device to ask."""
+
+_named: ContextVar[tuple[Target, ...]] = ContextVar("pyptx_target", default=())
+
+hooks: Final[list[Callable[[str], AbstractContextManager[None]]]] = []
+"""Called with the names on entry to `target`: runtimes with caches of their own separate them by it."""
+
+
+@contextmanager
+def target(*names: str) -> Iterator[None]:
+    """Within it, kernels with `arch="auto"` are assembled for these targets and no other.
+
+    It names targets where there is no device to ask, and is stronger than the device where there is
+    one; a program carries the code of every named target and runs on any of them. Raises SpecError
+    for an unknown target.
+
+        with pyptx.target("sm_90a", "sm_100a"):
+            exported = jax.export.export(jax.jit(f), platforms=["cuda"], ...)(x)
+    """
+    if not names:
+        raise SpecError("pyptx.target() names no target", notes=(("help", _example()),))
+    targets = parse(" ".join(names), "pyptx.target")
+    token = _named.set(targets)
+    try:
+        with ExitStack() as stack:
+            for hook in hooks:
+                stack.enter_context(hook(" ".join(map(str, targets))))
+            yield
+    finally:
+        _named.reset(token)
+
+
+def named() -> Target | None:
+    """The first target of the innermost `target(...)`, else of $PYPTX_TARGET, if there is one."""
+    if chosen := _named.get():
+        return chosen[0]
+    text = os.environ.get(VARIABLE)
+    return parse(text, VARIABLE)[0] if text else None
+
+
+def parse(text: str, source: str) -> tuple[Target, ...]:
+    """Targets from names with spaces or commas between, each once. Raises SpecError."""
+    try:
+        return tuple(dict.fromkeys(map(Target.parse, text.replace(",", " ").split())))
+    except ValueError as error:
+        raise SpecError(f"{source}: {error}") from None
+
+
+def lowering_targets(arch: str, capabilities: Callable[[], Sequence[str]]) -> tuple[Target, ...]:
+    """The targets to assemble for: the kernel's own; with "auto" those of `target(...)`, else of the
+    devices present (`capabilities` lists theirs, "9.0"), else of $PYPTX_TARGET.
+
+    Raises DeviceError where nothing says it.
+    """
+    if arch != "auto":
+        return parse(arch, "arch=")
+    if named := _named.get():
+        return named
+    if present := tuple(dict.fromkeys(map(for_capability, capabilities()))):
+        return present
+    if text := os.environ.get(VARIABLE):
+        return parse(text, VARIABLE)
+    raise DeviceError(
+        'a kernel with arch="auto" is lowered for CUDA where there is no GPU to take the target from',
+        notes=(("help", f"{_example()}, or set {VARIABLE}, or give the kernel arch="),),
+    )
+
+
+def for_capability(capability: str) -> Target:
+    """The target that uses everything a device of this compute capability ("9.0") has.
+
+    Raises DeviceError for a device older or newer than the targets known here.
+    """
+    major, _, minor = capability.partition(".")
+    sm = int(major) * 10 + int(minor or 0)
+    for candidate in (Target(sm, "a"), Target(sm)):
+        if candidate in PTX_FOR_TARGET:
+            return candidate
+    known = " ".join(map(str, TARGETS))
+    raise DeviceError(
+        f"no known target for a device of compute capability {capability}",
+        notes=(("known", known), ("help", f"{_example()} to choose one")),
+    )
+
+
+def _example() -> str:
+    return 'with pyptx.target("sm_90a"):'
