@@ -1,8 +1,8 @@
 """Tiles, scalars and expressions over dimensions: the shapes that a kernel is written for.
 
-A dimension of a `Tile` is an integer or a name. A name stands for whatever the arrays of a call have
-there, and means the same size everywhere in one call. A size that is known only when the kernel is
-launched is a `Dim`: grids and launch arguments compute with it, and it has no value until then.
+A dimension of a `Tile` is an integer or a name. A name stands for whatever the arrays of a call
+have there, and means the same size everywhere in one call. A size that is known only when the
+kernel is launched is a `Dim`: grids and launch arguments compute with it before it has a value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OPERATORS: Final[dict[str, Callable[[int, int], int]]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "//": operator.floordiv,
+    "//": lambda a, b: a // b,
     "cdiv": _ceil_divide,
     "min": min,
     "max": max,
@@ -265,7 +265,7 @@ class Scalar:
     def names(self) -> tuple[str, ...]:
         return ()
 
-    def shape(self, dims: Mapping[str, int]) -> Shape:
+    def shape(self, _dims: Mapping[str, int]) -> Shape:
         """Always ()."""
         return ()
 
@@ -358,7 +358,9 @@ def check_outputs(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> None:
     known = {name: None for spec in in_specs for name in spec.names}
     for spec in out_specs:
         if isinstance(spec, Scalar):
-            raise SpecError(f"{spec!r} is among the outputs; a kernel writes tensors: Tile({spec.dtype})")
+            raise SpecError(
+                f"{spec!r} is among the outputs; a kernel writes tensors: Tile({spec.dtype})"
+            )
         for name in spec.names:
             if name not in known:
                 raise SpecError(
@@ -370,13 +372,13 @@ def check_outputs(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> None:
 def resolve_grid(grid: Grid, dims: Mapping[str, Extent]) -> tuple[Extent, Extent, Extent]:
     """The three grid expressions of `grid=`: one to three sizes, or a function of dimensions.
 
-    The function's parameters are names of dimensions; within it `min` and `max` take dimensions too.
+    The function's parameters are names of dimensions, and its `min` and `max` take dimensions.
     Raises SpecError.
     """
-    values = _call_grid(grid, dims) if callable(grid) else grid
+    values: object = _call_grid(grid, dims) if callable(grid) else grid
     if isinstance(values, (int, Dim)):
         values = (values,)
-    if not isinstance(values, Sequence) or not 1 <= len(values) <= 3:
+    if not isinstance(values, (tuple, list)) or not 1 <= len(values) <= 3:
         raise SpecError(f"grid= gives {values!r}; a grid is one to three sizes (x, y, z)")
     x, y, z = (*map(_extent, values), 1, 1, 1)[:3]
     for size in (x, y, z):
@@ -385,7 +387,9 @@ def resolve_grid(grid: Grid, dims: Mapping[str, Extent]) -> tuple[Extent, Extent
     return x, y, z
 
 
-def _call_grid(grid: Callable[..., Sequence[Extent]], dims: Mapping[str, Extent]) -> Sequence[Extent]:
+def _call_grid(
+    grid: Callable[..., Sequence[Extent]], dims: Mapping[str, Extent]
+) -> Sequence[Extent]:
     if not isinstance(grid, FunctionType):
         return grid(**dims)
     code = grid.__code__

@@ -1,4 +1,4 @@
-"""The assembler as a process: finding ptxas and nvdisasm, running them, explaining what they say."""
+"""The assembler as a process: finding ptxas and nvdisasm, running them, explaining their words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache as memoize
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from cuda import pathfinder
+from cuda import pathfinder  # pyright: ignore[reportMissingTypeStubs]
 
 from pyptx.assemble import cache
 from pyptx.assemble.cubin import (
@@ -74,8 +74,8 @@ def version(tool: Tool = PTXAS) -> str:
     return _version(tool, path, path.stat().st_mtime_ns)
 
 
-@lru_cache(maxsize=None)
-def _version(tool: Tool, path: Path, modified: int) -> str:
+@memoize
+def _version(tool: Tool, path: Path, _modified: int) -> str:
     text = _run(tool, [str(path), "--version"], Path.cwd()).stdout
     match = re.search(r"\bV(\d+\.\d+\.\d+)", text)
     if match is None:
@@ -92,11 +92,11 @@ def assemble(
     flags: Sequence[str] = (),
     lines: Lines = NO_LINES,
 ) -> Cubin:
-    """Assemble a PTX module with one kernel for `target`; the same input comes from the disk cache.
+    """Assemble a PTX module with one kernel for `target`; known input comes from the disk cache.
 
     `contract` lets the assembler fuse a multiplication and an addition that were written apart.
-    `line_info` keeps the PTX lines in the code, which `sass` and profilers read. `flags` are further
-    options of ptxas. `lines` maps errors to the user's Python. Raises AssembleError.
+    `line_info` keeps the PTX lines in the code, which `sass` and profilers read. `flags` are
+    further options of ptxas. `lines` maps errors to the user's Python. Raises AssembleError.
     """
     name = str(target if isinstance(target, Target) else _target(target))
     options = ["-v", f"-arch={name}", f"--fmad={'true' if contract else 'false'}"]

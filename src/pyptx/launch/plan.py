@@ -8,7 +8,7 @@ it was lowered (partitioning, symbolic export) launches what those shapes need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -87,7 +87,8 @@ class Launch:
     def __str__(self) -> str:
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
-            f"cluster={_commas(self.cluster)};shared={self.shared};params={_commas(self.arguments)}"
+            f"cluster={_commas(self.cluster)};shared={self.shared};"
+            f"params={_commas(self.arguments)}"
         )
 
 
@@ -95,9 +96,9 @@ class Launch:
 class Plan:
     """How to launch one kernel on buffers of `inputs` and `outputs` shapes.
 
-    `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. A None in a shape
-    is a dimension known at run time; the others are what the kernel was compiled for and are compared
-    with the buffers before each launch. `str(plan)` is the form that compiled programs carry.
+    `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. A None in a
+    shape is a dimension known at run time; the others are what the kernel was compiled for and are
+    compared with the buffers before each launch. `str(plan)` is what compiled programs carry.
     """
 
     kernel: str
@@ -112,13 +113,14 @@ class Plan:
     def __str__(self) -> str:
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
-            f"cluster={_commas(self.cluster)};shared={self.shared};params={_commas(self.arguments)};"
+            f"cluster={_commas(self.cluster)};shared={self.shared};"
+            f"params={_commas(self.arguments)};"
             f"inputs={_commas(map(_shape_text, self.inputs))};"
             f"outputs={_commas(map(_shape_text, self.outputs))}"
         )
 
     def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Launch:
-        """The launch for buffers of these shapes. Raises SpecError where they or the sizes do not fit."""
+        """The launch for buffers of these shapes. Raises SpecError where something does not fit."""
         _check_shapes("input", self.inputs, inputs)
         _check_shapes("output", self.outputs, outputs)
         x, y, z = (evaluate(text, inputs, outputs) for text in self.grid)
@@ -202,8 +204,8 @@ def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape])
     return value
 
 
-def _commas(values: object) -> str:
-    return ",".join(map(str, values))  # type: ignore[call-overload]
+def _commas(values: Iterable[object]) -> str:
+    return ",".join(map(str, values))
 
 
 def _shape_text(shape: PlanShape) -> str:
@@ -214,9 +216,7 @@ def _check_shapes(what: str, expected: Sequence[PlanShape], shapes: Sequence[Sha
     if len(shapes) != len(expected):
         raise SpecError(f"it takes {len(expected)} {what}s and got {len(shapes)}")
     for i, (want, got) in enumerate(zip(expected, shapes, strict=True)):
-        same = len(want) == len(got) and all(
-            w in (None, g) for w, g in zip(want, got, strict=True)
-        )
+        same = len(want) == len(got) and all(w in (None, g) for w, g in zip(want, got, strict=True))
         if not same:
             text = str(tuple("?" if size is None else size for size in want)).replace("'", "")
             problem = f"{what} {i} has shape {tuple(got)}; the kernel was made for {text}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Final
@@ -18,22 +18,24 @@ DEFAULT: Final = Target(90, "a")
 _named: ContextVar[tuple[Target, ...]] = ContextVar("pyptx_target", default=())
 
 hooks: Final[list[Callable[[str], AbstractContextManager[None]]]] = []
-"""Called with the names on entry to `target`: runtimes with caches of their own separate them by it."""
+"""Entered with the names by `target`: runtimes with caches of their own separate them by it."""
 
 
 @contextmanager
-def target(*names: str) -> Iterator[None]:
+def target(*names: str) -> Generator[None]:
     """Within it, kernels with `arch="auto"` are assembled for these targets and no other.
 
-    It names targets where there is no device to ask, and is stronger than the device where there is
-    one; a program carries the code of every named target and runs on any of them. Raises SpecError
-    for an unknown target.
+    It names targets where there is no device to ask, and is stronger than the device where there
+    is one; a program carries the code of every named target and runs on any of them. Raises
+    SpecError for an unknown target.
 
         with pyptx.target("sm_90a", "sm_100a"):
             exported = jax.export.export(jax.jit(f), platforms=["cuda"], ...)(x)
     """
     if not names:
-        raise SpecError("pyptx.target() names no target", notes=(("help", _example()),))
+        raise SpecError(
+            "pyptx.target() names no target", notes=(("help", 'pyptx.target("sm_90a")'),)
+        )
     targets = parse(" ".join(names), "pyptx.target")
     token = _named.set(targets)
     try:
@@ -62,22 +64,22 @@ def parse(text: str, source: str) -> tuple[Target, ...]:
 
 
 def lowering_targets(arch: str, capabilities: Callable[[], Sequence[str]]) -> tuple[Target, ...]:
-    """The targets to assemble for: the kernel's own; with "auto" those of `target(...)`, else of the
-    devices present (`capabilities` lists theirs, "9.0"), else of $PYPTX_TARGET.
+    """The targets to assemble for: the kernel's own; with "auto" those of `target(...)`, else of
+    the devices present (`capabilities` lists theirs, "9.0"), else of $PYPTX_TARGET.
 
     Raises DeviceError where nothing says it.
     """
     if arch != "auto":
         return parse(arch, "arch=")
-    if named := _named.get():
-        return named
+    if chosen := _named.get():
+        return chosen
     if present := tuple(dict.fromkeys(map(for_capability, capabilities()))):
         return present
     if text := os.environ.get(VARIABLE):
         return parse(text, VARIABLE)
     raise DeviceError(
-        'a kernel with arch="auto" is lowered for CUDA where there is no GPU to take the target from',
-        notes=(("help", f"{_example()}, or set {VARIABLE}, or give the kernel arch="),),
+        'a kernel with arch="auto" is lowered for CUDA, and no GPU is here to take the target from',
+        notes=(("help", f"lower it {_example()}, or set {VARIABLE}, or give the kernel arch="),),
     )
 
 
@@ -94,9 +96,9 @@ def for_capability(capability: str) -> Target:
     known = " ".join(map(str, TARGETS))
     raise DeviceError(
         f"no known target for a device of compute capability {capability}",
-        notes=(("known", known), ("help", f"{_example()} to choose one")),
+        notes=(("known", known), ("help", f"lower it {_example()}")),
     )
 
 
 def _example() -> str:
-    return 'with pyptx.target("sm_90a"):'
+    return 'inside `with pyptx.target("sm_90a"):`'

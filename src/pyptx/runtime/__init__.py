@@ -1,0 +1,82 @@
+"""Where kernels run: JAX (CUDA and CPU) and NumPy, chosen by the type of the arrays."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyptx.errors import CallError
+from pyptx.launch.call import KernelCall
+from pyptx.runtime.registration import register_with_jax
+from pyptx.runtime.targets import target
+from pyptx.source import SourceLocation
+from pyptx.spec import Scalar, Spec
+
+__all__ = ["Runtime", "export_safety_checks", "register_with_jax", "select", "target"]
+
+
+class Runtime(Protocol):
+    """What a kernel needs of a place to run; the modules `runtime.jax` and `.numpy` are two."""
+
+    scalars_by_value: bool
+    """Whether the kernel is specialised to take scalars by value, or by address."""
+
+    def scalar(self, value: object, dtype: str) -> Any:
+        """A number or an array of rank 0 as an operand of NumPy's type `dtype`."""
+        ...
+
+    def launch(self, call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Run the call on checked operands, one result per output."""
+        ...
+
+
+def select(
+    specs: Sequence[Spec],
+    arrays: Sequence[object],
+    names: Sequence[str],
+    location: SourceLocation | None = None,
+) -> Runtime:
+    """The runtime of these arguments: NumPy or JAX, whichever the tensors belong to.
+
+    Scalars may be numbers with either. Without any tensor it is JAX where JAX has been imported.
+    Raises CallError for a mixture and for other types. Imports JAX only when it already is.
+    """
+    jax = sys.modules.get("jax")
+    jax_array = getattr(jax, "Array", ())
+    found: dict[str, str] = {}
+    for spec, array, name in zip(specs, arrays, names, strict=True):
+        if isinstance(array, jax_array):
+            found.setdefault("jax", name)
+        elif isinstance(array, np.ndarray):
+            found.setdefault("numpy", name)
+        elif not (isinstance(spec, Scalar) and isinstance(array, (bool, int, float, np.generic))):
+            raise _wrong_type(name, array, location)
+    if len(found) > 1:
+        raise CallError(
+            f"{found['jax']} is a JAX array and {found['numpy']} a NumPy array",
+            location=location,
+            notes=(("help", f"pass both as one kind: jax.numpy.asarray({found['numpy']})"),),
+        )
+    use_jax = "jax" in found or (not found and jax is not None)
+    return importlib.import_module(f"pyptx.runtime.{'jax' if use_jax else 'numpy'}")  # type: ignore[return-value]
+
+
+def _wrong_type(name: str, array: object, location: SourceLocation | None) -> CallError:
+    kind = f"{type(array).__module__}.{type(array).__qualname__}"
+    return CallError(
+        f"{name} is a {kind.removeprefix('builtins.')}; kernels take JAX and NumPy arrays",
+        location=location,
+        notes=(("help", f"numpy.asarray({name}) or jax.numpy.asarray({name})"),),
+    )
+
+
+def export_safety_checks() -> list[Any]:
+    """The `disabled_checks` that let jax.export export a program with kernels. Needs JAX.
+
+    jax.export.export(jax.jit(f), disabled_checks=pyptx.export_safety_checks())(x)
+    """
+    return importlib.import_module("pyptx.runtime.jax").safety_checks()

@@ -1,0 +1,193 @@
+"""Kernels as JAX operations: one primitive, opaque until it is lowered to an XLA custom call.
+
+On CUDA the call carries the assembled kernel, on CPU the emulator's program; both carry the plan,
+and nothing in them refers to this process. Works with jax 0.10 and 0.11.
+"""
+
+# JAX's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Final, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import core, export
+from jax._src import config as jax_config
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir, xla
+from jax.sharding import NamedSharding, PartitionSpec
+
+from pyptx.errors import CallError
+from pyptx.launch.call import KernelCall
+from pyptx.runtime import registration, targets
+
+registration.register()
+
+scalars_by_value: Final = False
+"""Scalars live in device memory, and reading them on the host would wait for the device."""
+
+pyptx_launch_p: Final[Any] = Primitive("pyptx_launch")
+"""Launches a kernel. Its only parameter, `call`, is a KernelCall: hashable by content."""
+pyptx_launch_p.multiple_results = True
+pyptx_launch_p.def_impl(partial(xla.apply_primitive, pyptx_launch_p))
+
+
+def launch(call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Run `call` on JAX arrays, tracers among them.
+
+    Shapes and types have been checked. Raises CallError for a sharding that the kernel cannot take.
+    """
+    _check_x64(call)
+    for name, array in zip(call.inputs, arrays, strict=True):
+        _check_sharding(call, name, array)
+    return tuple(pyptx_launch_p.bind(*_equally_varying(arrays), call=call))
+
+
+def scalar(value: object, dtype: str) -> Any:
+    """A run-time scalar as an operand: an array of rank 0."""
+    return jnp.asarray(value, dtype=dtype)
+
+
+def _check_x64(call: KernelCall) -> None:
+    if jax.config.read("jax_enable_x64"):
+        return
+    for output in call.outputs:
+        if np.dtype(output.dtype).itemsize == 8:
+            raise CallError(
+                f"kernel {call.name} writes {output.dtype}, and JAX has 64-bit types switched off",
+                notes=(("help", 'jax.config.update("jax_enable_x64", True)'),),
+            )
+
+
+def _check_sharding(call: KernelCall, name: str, operand: Any) -> None:
+    """A kernel sees whole tensors; where JAX shows that a dimension is split, say so."""
+    aval = jax.typeof(operand)
+    spec: Sequence[Any] = aval.sharding.spec
+    if not isinstance(operand, core.Tracer):
+        sharding = operand.sharding
+        if sharding.num_devices == 1 or sharding.is_fully_replicated:
+            return
+        spec = getattr(sharding, "spec", (str(sharding),))
+    for axis, mesh_axes in enumerate(spec):
+        if mesh_axes is not None:
+            raise CallError(
+                f"dimension {axis} of {name} is sharded over {mesh_axes!r}, and kernel {call.name} "
+                "needs it whole",
+                notes=(("help", "call the kernel inside jax.shard_map, or replicate the array"),),
+            )
+
+
+def _equally_varying(operands: Sequence[Any]) -> Sequence[Any]:
+    """Inside shard_map every operand varies over the axes that any of them varies over."""
+    axes = _varying([jax.typeof(operand) for operand in operands])
+    if not axes:
+        return operands
+    return [_vary(operand, axes) for operand in operands]
+
+
+def _vary(operand: Any, axes: frozenset[str]) -> Any:
+    missing = axes - jax.typeof(operand).manual_axis_type.varying
+    return jax.lax.pcast(operand, tuple(sorted(missing)), to="varying") if missing else operand
+
+
+def _varying(avals: Sequence[Any]) -> frozenset[str]:
+    return frozenset[str]().union(*(aval.manual_axis_type.varying for aval in avals))
+
+
+@pyptx_launch_p.def_abstract_eval
+def _abstract(*avals: Any, call: KernelCall) -> list[Any]:
+    mesh = jax.sharding.get_abstract_mesh()
+    typing: dict[str, Any] = {}
+    if not mesh.empty:
+        typing["sharding"] = NamedSharding(mesh, PartitionSpec())
+        typing["manual_axis_type"] = jax.sharding.ManualAxisType(varying=_varying(avals))
+    return [
+        core.ShapedArray(output.shape, np.dtype(output.dtype), **typing) for output in call.outputs
+    ]
+
+
+def _lower_cuda(ctx: Any, *operands: Any, call: KernelCall) -> Any:
+    chosen = targets.lowering_targets(call.arch, _cuda_capabilities)
+    cubins = {str(target): call.cubin(target) for target in chosen}
+    return _custom_call(
+        registration.CUDA_TARGET,
+        ctx,
+        operands,
+        call,
+        cubins={name: np.frombuffer(cubin.code, np.uint8) for name, cubin in cubins.items()},
+        assembler=np.int64(max(cubin.assembler_major for cubin in cubins.values())),
+    )
+
+
+def _lower_cpu(ctx: Any, *operands: Any, call: KernelCall) -> Any:
+    image = np.frombuffer(call.image(), np.uint8)
+    return _custom_call(registration.CPU_TARGET, ctx, operands, call, image=image)
+
+
+def _custom_call(
+    name: str, ctx: Any, operands: Sequence[Any], call: KernelCall, **attributes: Any
+) -> Any:
+    lower = jax.ffi.ffi_lowering(name, operand_output_aliases=dict(call.aliases))
+    return lower(ctx, *operands, plan=str(call.plan), **attributes)
+
+
+def _cuda_capabilities() -> list[str]:
+    """Compute capabilities of the CUDA devices that this process sees; none is no error."""
+    try:
+        devices = jax.devices("cuda")
+    except RuntimeError:
+        return []
+    return [device.compute_capability for device in devices]
+
+
+mlir.register_lowering(pyptx_launch_p, _lower_cuda, platform="cuda")
+mlir.register_lowering(pyptx_launch_p, _lower_cpu, platform="cpu")
+
+
+def _no_batching(args: Any, dims: Any, *, call: KernelCall) -> NoReturn:
+    raise NotImplementedError(
+        f"kernel {call.name} is under jax.vmap, which kernels do not support yet; "
+        "jax.lax.map runs it once per element"
+    )
+
+
+def _no_derivative(primals: Any, tangents: Any, *, call: KernelCall) -> NoReturn:
+    raise NotImplementedError(
+        f"kernel {call.name} has no derivative; wrap it in jax.custom_vjp "
+        "with a kernel for the gradient"
+    )
+
+
+batching.primitive_batchers[pyptx_launch_p] = _no_batching
+ad.primitive_jvps[pyptx_launch_p] = _no_derivative
+
+
+def safety_checks() -> list[Any]:
+    """What jax.export must be told to allow kernels in an exported program."""
+    names = (registration.CUDA_TARGET, registration.CPU_TARGET)
+    return [export.DisabledSafetyCheck.custom_call(name) for name in names]
+
+
+# Lowering depends on pyptx.target, so the names take part in the keys of JAX's caches.
+_targets_state: Final[Any] = jax_config.string_or_object_state(
+    "pyptx_lowering_targets",
+    None,
+    "The targets that pyptx.target(...) names.",
+    include_in_jit_key=True,
+    include_in_trace_context=True,
+)
+
+
+def _separate_caches(names: str) -> AbstractContextManager[None]:
+    return _targets_state(names)
+
+
+targets.hooks.append(_separate_caches)

@@ -1,0 +1,127 @@
+// A libcuda.so.1 that launches nothing and remembers everything, for tests of the CUDA handlers on
+// machines without a GPU. Contexts are numbered by device; functions hold their module and name.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Context { int device; };
+struct Module { int context; std::string image; };
+struct Function { Module* module; std::string name; };
+struct Attribute { int id; int padding; uint32_t value[16]; };
+struct Config { uint32_t grid[3], block[3], shared; void* stream; Attribute* attributes; uint32_t count; };
+
+std::mutex g_mutex;
+std::map<std::string, int> g_settings;   // what the test prescribes
+std::map<std::string, int> g_calls;      // how often each function was called
+std::string g_log;                       // one line per launch
+Context g_contexts[8];
+thread_local std::vector<Context*> t_stack;
+
+int Setting(const std::string& name, int fallback) {
+  auto found = g_settings.find(name);
+  return found == g_settings.end() ? fallback : found->second;
+}
+
+// Counts the call and returns the error prescribed for it.
+int Called(const char* name) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  ++g_calls[name];
+  return Setting(std::string("fail ") + name, 0);
+}
+
+std::string Triple(const uint32_t* v) {
+  return std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]);
+}
+
+}  // namespace
+
+extern "C" {
+
+void mock_set(const char* name, int value) { g_settings[name] = value; }
+int mock_calls(const char* name) { return g_calls[name]; }
+const char* mock_log() { return g_log.c_str(); }
+void mock_enter(int device) { g_contexts[device].device = device; t_stack.push_back(&g_contexts[device]); }
+void mock_leave() { t_stack.pop_back(); }
+int mock_depth() { return int(t_stack.size()); }
+
+int cuGetErrorName(int r, const char** text) {
+  static const std::map<int, const char*> names = {
+      {1, "CUDA_ERROR_INVALID_VALUE"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
+      {500, "CUDA_ERROR_NOT_FOUND"}, {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}};
+  auto found = names.find(r);
+  *text = found == names.end() ? nullptr : found->second;
+  return found == names.end();
+}
+int cuGetErrorString(int r, const char** text) {
+  *text = r == 1 ? "invalid argument" : nullptr;
+  return *text == nullptr;
+}
+int cuDriverGetVersion(int* version) { *version = Setting("driver", 13000); return Called("cuDriverGetVersion"); }
+int cuCtxGetCurrent(Context** context) {
+  *context = t_stack.empty() ? nullptr : t_stack.back();
+  return Called("cuCtxGetCurrent");
+}
+int cuCtxGetDevice(int* device) {
+  if (t_stack.empty()) return 201;
+  *device = t_stack.back()->device;
+  return Called("cuCtxGetDevice");
+}
+int cuCtxPushCurrent_v2(Context* context) { t_stack.push_back(context); return Called("cuCtxPushCurrent"); }
+int cuCtxPopCurrent_v2(Context** context) {
+  *context = t_stack.back();
+  t_stack.pop_back();
+  return Called("cuCtxPopCurrent");
+}
+int cuDeviceGet(int* device, int ordinal) { *device = ordinal; return Called("cuDeviceGet"); }
+int cuDevicePrimaryCtxRetain(Context** context, int device) {
+  g_contexts[device].device = device;
+  *context = &g_contexts[device];
+  return Called("cuDevicePrimaryCtxRetain");
+}
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  int sm = Setting("sm " + std::to_string(device), 90);
+  *value = attribute == 75 ? sm / 10 : attribute == 76 ? sm % 10 : 232448;
+  return Called("cuDeviceGetAttribute");
+}
+int cuModuleLoadData(Module** module, const void* image) {
+  *module = new Module{t_stack.back()->device, std::string(static_cast<const char*>(image), 8)};
+  return Called("cuModuleLoadData");
+}
+int cuModuleGetFunction(Function** function, Module* module, const char* name) {
+  *function = new Function{module, name};
+  return Called("cuModuleGetFunction");
+}
+int cuFuncSetAttribute(Function*, int attribute, int value) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  g_log += "attribute " + std::to_string(attribute) + "=" + std::to_string(value) + "\n";
+  return 0;
+}
+int cuFuncGetAttribute(int* value, int, Function*) { *value = 1024; return 0; }
+int cuLaunchKernelEx(const Config* config, Function* function, void** parameters, void**) {
+  int result = Called("cuLaunchKernelEx");
+  if (result != 0) return result;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  g_log += function->name + " image=" + function->module->image.substr(4) +
+           " context=" + std::to_string(function->module->context) + " grid=" + Triple(config->grid) +
+           " block=" + Triple(config->block) + " shared=" + std::to_string(config->shared) +
+           " stream=" + std::to_string(reinterpret_cast<uintptr_t>(config->stream));
+  for (uint32_t i = 0; i < config->count; ++i) {
+    g_log += " attribute" + std::to_string(config->attributes[i].id) + "=" + Triple(config->attributes[i].value);
+  }
+  for (int i = 0; i < Setting("parameters", 0); ++i) {
+    int64_t value;
+    std::memcpy(&value, parameters[i], sizeof value);
+    g_log += " " + std::to_string(value);
+  }
+  g_log += "\n";
+  return 0;
+}
+
+}  // extern "C"

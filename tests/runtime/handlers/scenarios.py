@@ -1,0 +1,323 @@
+"""Programs that drive the CUDA handlers through a hand-made XLA and a driver that only remembers.
+
+Each runs in a process of its own, because a process opens one driver: `scenarios.py FOLDER NAME`, where
+FOLDER holds the two libraries. The last line it prints is "ok".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from pyptx.native import loader
+
+INSTANTIATE, PREPARE, EXECUTE = 0, 1, 3
+PLAN = (
+    "kernel=k;grid=a0.0 2 cdiv,1,1;block=128,1,1;cluster=1,1,1;shared=a0.0 16 *;"
+    "params=a0,r0,i64:a0.0;inputs=[? 8];outputs=[? 8]"
+)
+CODE = {"sm_90a": b"\x7fELF-90a"}
+
+folder = Path(sys.argv[1])
+mock = ctypes.CDLL(str(folder / "libcuda.so.1")) if sys.argv[2] != "no_driver" else None
+frames = ctypes.CDLL(str(folder / "call_frame.so"))
+frames.site_new.restype = ctypes.c_void_p
+handlers = loader.ffi_library()
+if mock is not None:
+    mock.mock_log.restype = ctypes.c_char_p
+
+
+def setting(name: str, value: int) -> None:
+    assert mock is not None
+    mock.mock_set(name.encode(), value)
+
+
+def calls(name: str) -> int:
+    assert mock is not None
+    return mock.mock_calls(name.encode())
+
+
+def log() -> list[str]:
+    assert mock is not None
+    return mock.mock_log().decode().splitlines()
+
+
+def launches() -> list[str]:
+    return [line for line in log() if not line.startswith("attribute")]
+
+
+class Site:
+    """A call site of a compiled program with one input and one output of shape (rows, 8)."""
+
+    def __init__(
+        self, plan: str = PLAN, code: dict[str, bytes] = CODE, rows: int = 6, assembler: int = 13
+    ) -> None:
+        self.site = ctypes.c_void_p(frames.site_new())
+        self.buffers = [ctypes.create_string_buffer(1024) for _ in range(2)]
+        frames.site_string(self.site, b"plan", plan.encode())
+        frames.site_integer(self.site, b"assembler", ctypes.c_int64(assembler))
+        for name, data in code.items():
+            frames.site_entry(self.site, b"cubins", name.encode(), data, ctypes.c_size_t(len(data)))
+        for output, data in enumerate(self.buffers):
+            dims = (ctypes.c_int64 * 2)(rows, 8)
+            frames.site_buffer(self.site, output, data, ctypes.c_int64(2), dims)
+
+    @property
+    def addresses(self) -> list[int]:
+        return [ctypes.addressof(buffer) for buffer in self.buffers]
+
+    def run(self, stage: int, stream: int = 0, ordinal: int = 0) -> str:
+        """Runs a stage and returns the error, "" for success."""
+        name = {INSTANTIATE: "instantiate", PREPARE: "prepare", EXECUTE: "execute"}[stage]
+        handler = getattr(handlers, f"pyptx_cuda_{name}")
+        out = ctypes.create_string_buffer(4096)
+        good = frames.site_run(
+            self.site, handler, stage, ctypes.c_ssize_t(stream), ordinal, out, ctypes.c_size_t(4096)
+        )
+        assert bool(good) == (out.value == b"")
+        return out.value.decode()
+
+    def ready(self) -> Site:
+        assert self.run(INSTANTIATE) == ""
+        return self
+
+
+class Current:
+    """A device's context, current on this thread."""
+
+    def __init__(self, device: int = 0) -> None:
+        self.device = device
+
+    def __enter__(self) -> None:
+        assert mock is not None
+        mock.mock_enter(self.device)
+
+    def __exit__(self, *_: object) -> None:
+        assert mock is not None
+        mock.mock_leave()
+
+
+def metadata() -> None:
+    """The state's type is registered once, and only execute may be recorded into a CUDA graph."""
+    seen = {}
+    for stage in ("execute", "prepare", "instantiate", "execute"):
+        out = (ctypes.c_int64 * 3)()
+        assert frames.handler_metadata(getattr(handlers, f"pyptx_cuda_{stage}"), out)
+        seen[stage] = tuple(out)
+    assert seen["execute"][1] == 1 and seen["prepare"][1] == 0, seen
+    assert {value[0] for value in seen.values()} == {handlers.pyptx_ffi_api_minor()}
+    assert seen["instantiate"][2] == 1 and frames.types_registered() == 1, seen
+
+
+def launch() -> None:
+    """Prepare loads, execute launches with the values of the plan, and nothing else."""
+    setting("parameters", 3)
+    site = Site().ready()
+    with Current():
+        assert site.run(PREPARE) == ""
+        assert calls("cuModuleLoadData") == 1 and calls("cuLaunchKernelEx") == 0
+        assert frames.streams_asked() == 0
+        before = {name: calls(name) for name in ("cuModuleLoadData", "cuModuleGetFunction")}
+        assert site.run(EXECUTE, stream=77) == ""
+        assert site.run(EXECUTE, stream=78) == ""
+    assert before == {name: calls(name) for name in before}
+    x, y = site.addresses
+    expected = "k image=-90a context=0 grid=3,1,1 block=128,1,1 shared=96 stream={} {} {} 6"
+    assert launches() == [expected.format(stream, x, y) for stream in (77, 78)], log()
+    assert "attribute 8=231424" in log(), log()
+
+
+def contexts() -> None:
+    """One load per context for all call sites with the same code, also from many threads."""
+    sites = [Site().ready() for _ in range(3)]
+
+    def work(device: int) -> None:
+        with Current(device):
+            for site in sites:
+                assert site.run(PREPARE, ordinal=device) == ""
+                assert site.run(EXECUTE, ordinal=device) == ""
+
+    threads = [threading.Thread(target=work, args=(device % 2,)) for device in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calls("cuModuleLoadData") == 2, calls("cuModuleLoadData")
+    assert len(launches()) == 24
+    assert {line.split()[2] for line in launches()} == {"context=0", "context=1"}
+    other = Site(code={"sm_90a": b"\x7fELF-new"}).ready()
+    with Current():
+        assert other.run(EXECUTE) == ""
+    assert calls("cuModuleLoadData") == 3
+
+
+def no_context() -> None:
+    """Without a current context the device's primary context is used and left as it was."""
+    site = Site().ready()
+    assert site.run(PREPARE, ordinal=1) == "" and site.run(EXECUTE, ordinal=1) == ""
+    assert mock is not None and mock.mock_depth() == 0
+    assert calls("cuDevicePrimaryCtxRetain") == 1
+    assert launches()[0].split()[2] == "context=1"
+
+
+def picks_target() -> None:
+    """The cubin that suits the device best; an error where none does."""
+    code = {
+        name: b"\x7fELF" + name[3:].rjust(4).encode()
+        for name in ("sm_80", "sm_90", "sm_90a", "sm_100f")
+    }
+    site = Site(code=code).ready()
+    wanted = {0: (90, " 90a"), 1: (86, "  80"), 2: (103, "100f")}
+    for device, (sm, image) in wanted.items():
+        setting(f"sm {device}", sm)
+        with Current(device):
+            assert site.run(EXECUTE, ordinal=device) == ""
+        assert f"image={image} context={device}" in launches()[-1], launches()
+    for device, sm in {3: 75, 4: 120}.items():
+        setting(f"sm {device}", sm)
+        with Current(device):
+            assert site.run(PREPARE, ordinal=device) == (
+                f"pyptx: kernel k: the device has compute capability {sm // 10}.{sm % 10} and the program "
+                "holds code for sm_100f sm_80 sm_90 sm_90a only; lower it again with pyptx.target(...) "
+                "naming a target of that device"
+            )
+
+
+def empty_grid() -> None:
+    """A grid with a zero launches nothing and touches no driver."""
+    site = Site(rows=0).ready()
+    with Current():
+        assert site.run(EXECUTE) == ""
+    assert launches() == [] and calls("cuModuleLoadData") == 0
+
+
+def cluster() -> None:
+    plan = PLAN.replace("cluster=1,1,1", "cluster=16,1,1").replace("a0.0 2 cdiv", "a0.0 16 *")
+    site = Site(plan).ready()
+    with Current():
+        assert site.run(EXECUTE) == ""
+    assert "attribute4=16,1,1" in launches()[0] and "attribute 14=1" in log(), log()
+    site = Site(plan.replace("16 *", "2 *")).ready()
+    with Current():
+        assert site.run(EXECUTE) == (
+            "pyptx: kernel k: grid dimension x is 12, not a multiple of the cluster's 16"
+        )
+
+
+def errors() -> None:
+    """Errors of calls and of the driver, each with the kernel's name and what to do."""
+    head = "pyptx: kernel k: "
+    cases = {
+        PLAN.replace(
+            "a0.0 2 cdiv,1", "1,a0.0 20000 *"
+        ): "grid dimension y is 120000; the range is 0 to 65535",
+        PLAN.replace(
+            "a0.0 2 cdiv", "a0.0 7 -"
+        ): "grid dimension x is -1; the range is 0 to 2147483647",
+        PLAN.replace("a0.0 2 cdiv", "1 a0.0 6 - //"): "the grid divides by zero",
+        PLAN.replace("i64:a0.0", f"i64:a0.0 {2**62} *"): "an integer argument does not fit 64 bits",
+        PLAN.replace("inputs=[? 8]", "inputs=[? 9]"): (
+            "input 0 has shape (6, 8); the kernel was made for (?, 9)"
+        ),
+        PLAN.replace("outputs=[? 8]", "outputs=[? 8],[1]"): "it takes 2 outputs and got 1",
+    }
+    with Current():
+        for plan, problem in cases.items():
+            assert Site(plan).ready().run(EXECUTE) == head + problem, (
+                plan,
+                Site(plan).ready().run(EXECUTE),
+            )
+        site = Site().ready()
+        setting("fail cuLaunchKernelEx", 701)
+        assert site.run(EXECUTE) == head + (
+            "cuLaunchKernelEx failed with CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): the kernel needs more "
+            "registers or shared memory than the device has for so many threads"
+        )
+        setting("fail cuLaunchKernelEx", 1)
+        assert site.run(EXECUTE) == head + (
+            "cuLaunchKernelEx failed with CUDA_ERROR_INVALID_VALUE (1), invalid argument: the device does "
+            "not take this grid, block, cluster or amount of shared memory"
+        )
+        setting("fail cuLaunchKernelEx", 999)
+        assert site.run(EXECUTE) == head + "cuLaunchKernelEx failed with an unknown error (999)"
+        setting("fail cuLaunchKernelEx", 0)
+        assert site.run(EXECUTE) == ""
+    assert len(launches()) == 1
+
+
+def old_driver() -> None:
+    setting("driver", 12040)
+    setting("fail cuModuleLoadData", 200)
+    site = Site().ready()
+    with Current():
+        assert site.run(PREPARE) == (
+            "pyptx: kernel k: cuModuleLoadData failed with CUDA_ERROR_INVALID_IMAGE (200): the device cannot "
+            "load this cubin; the driver supports CUDA 12.4 and the kernel was assembled by CUDA 13: the "
+            "driver is too old, or install nvidia-cuda-nvcc of the driver's version"
+        )
+        setting("fail cuModuleLoadData", 0)
+        assert site.run(PREPARE) == ""
+
+
+def no_driver() -> None:
+    site = Site().ready()
+    problem = site.run(EXECUTE)
+    assert problem.startswith("pyptx: kernel k: no NVIDIA driver: libcuda.so.1: "), problem
+
+
+def bad_attributes() -> None:
+    """A damaged program is refused when it is loaded."""
+    cases = {
+        PLAN.replace(
+            "kernel=k;", ""
+        ): "?: its plan lacks the kernel's name, the grid or the shared memory",
+        PLAN.replace("a0.0 2 cdiv", "a0.0 2 pow"): "k: bad token 'pow' in its plan",
+        PLAN.replace("a0.0 2 cdiv", "a0.0 cdiv"): "k: bad expression 'a0.0 cdiv' in its plan",
+        PLAN.replace("a0.0 2 cdiv", "a0.7"): "k: its plan names a dimension that no buffer has",
+        PLAN.replace("params=a0", "params=a9"): "k: its plan names a buffer that does not exist",
+        PLAN.replace("params=a0", "params=q0"): "k: bad parameter 'q0' in its plan",
+        PLAN.replace("params=a0", "params=v0"): (
+            "k: a scalar by value would need its value on the host; on a GPU scalars are passed by address"
+        ),
+        PLAN.replace("128,1,1", "128,0,1"): "k: bad triple '128,0,1' in its plan",
+        PLAN.replace("[? 8]", "[? x]"): "k: bad shape '[? x]' in its plan",
+        PLAN + ";color=red": "k: unknown field 'color' in its plan",
+    }
+    for plan, problem in cases.items():
+        assert Site(plan).run(INSTANTIATE) == "pyptx: kernel " + problem, Site(plan).run(
+            INSTANTIATE
+        )
+    assert Site(code={"sm_90a": b"PK"}).run(INSTANTIATE) == (
+        "pyptx: kernel k: 'sm_90a' is not a cubin for a target"
+    )
+    assert Site(code={"gfx9": b"\x7fELF"}).run(INSTANTIATE) == (
+        "pyptx: kernel k: 'gfx9' is not a cubin for a target"
+    )
+    assert Site(code={}).run(INSTANTIATE) == (
+        "pyptx: kernel k: the call has no attribute 'cubins' or 'assembler'"
+    )
+
+
+SCENARIOS: dict[str, Callable[[], None]] = {
+    function.__name__: function
+    for function in (
+        metadata,
+        launch,
+        contexts,
+        no_context,
+        picks_target,
+        empty_grid,
+        cluster,
+        errors,
+        old_driver,
+        no_driver,
+        bad_attributes,
+    )
+}
+
+if __name__ == "__main__":
+    SCENARIOS[sys.argv[2]]()
+    print("ok")
