@@ -25,7 +25,18 @@ from pyptx.launch.plan import (
 )
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
-from pyptx.spec import Extent, Grid, Scalar, Spec, Symbol, Tile, bind, check_dtypes, check_outputs, resolve_grid
+from pyptx.spec import (
+    Extent,
+    Grid,
+    Scalar,
+    Spec,
+    Symbol,
+    Tile,
+    bind,
+    check_dtypes,
+    check_outputs,
+    resolve_grid,
+)
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.build import Signature, at_kernel, build
 
@@ -445,7 +456,9 @@ def _options(
 ) -> Options:
     threads, group = _triple("block", block, where), _triple("cluster", cluster, where)
     given = {name: _values(value) for name, value in directives.items() if value is not False}
-    if threads[0] * threads[1] * threads[2] > _ANY_REGISTERS and not {"reqntid", "maxntid"} & set(given):
+    if threads[0] * threads[1] * threads[2] > _ANY_REGISTERS and not {"reqntid", "maxntid"} & set(
+        given
+    ):
         given["maxntid"] = threads
     if group != (1, 1, 1):
         given.setdefault("reqnctapercluster", group)
@@ -498,7 +511,9 @@ def _parse_target(arch: str, where: SourceLocation) -> Target:
         raise SpecError(str(error), location=where) from None
 
 
-def _parse_version(version: tuple[int, int] | str | None, where: SourceLocation) -> PtxVersion | None:
+def _parse_version(
+    version: tuple[int, int] | str | None, where: SourceLocation
+) -> PtxVersion | None:
     if version is None:
         return None
     try:
@@ -601,5 +616,3 @@ def _size(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise SpecError(f"the dimension {name} is a size, not {value!r}", location=caller())
     return value.__index__()
-
-

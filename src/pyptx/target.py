@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 _TARGET = re.compile(r"sm_(\d+)([af]?)")
@@ -101,7 +101,7 @@ PTX_FOR_TARGET: Final = _targets("""
 TARGETS: Final = tuple(PTX_FOR_TARGET)
 
 
-@lru_cache(maxsize=None)
+@cache
 def targets_of(expression: str) -> frozenset[Target]:
     """The targets an availability expression covers, e.g. `"sm_90"` or `"sm_90a sm_100f"`.
 

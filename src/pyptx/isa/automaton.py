@@ -92,5 +92,6 @@ def build(forms: tuple[Form, ...]) -> dict[str, State]:
     for form in forms:
         by_opcode[form.opcode].add((form, 0))
     return {
-        opcode: State(table, opcode, (), _closure(by_opcode[opcode])) for opcode in sorted(by_opcode)
+        opcode: State(table, opcode, (), _closure(by_opcode[opcode]))
+        for opcode in sorted(by_opcode)
     }

@@ -114,8 +114,10 @@ def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
 
 def _legal_after(state: State) -> str:
     options = " ".join(f".{name}" for name in state.next)
-    return f"{options} or the operands".lstrip() if state.complete and options else options or (
-        "the operands: no modifier may follow"
+    return (
+        f"{options} or the operands".lstrip()
+        if state.complete and options
+        else options or ("the operands: no modifier may follow")
     )
 
 
@@ -380,7 +382,9 @@ def _vector(spec: OperandSpec, dtype: DType, length: int, raw: Raw, depth: int) 
     else:
         raise _Mismatch(depth, f"{spec.name} must be a list of {length}, not {describe(raw)}")
     if len(elements) != length:
-        raise _Mismatch(depth, f"{spec.name} must be a list of {length} elements, not {len(elements)}")
+        raise _Mismatch(
+            depth, f"{spec.name} must be a list of {length} elements, not {len(elements)}"
+        )
     return Vector(tuple(_element(spec, dtype, e, depth) for e in elements))
 
 
@@ -462,8 +466,10 @@ def _legal_values(legal: frozenset[int] | range) -> str:
 
 
 def _wrong_type(spec: OperandSpec, dtype: DType, register: Register, depth: int) -> _Mismatch:
-    notes = () if dtype.bits == register.dtype.bits else (
-        ("widths", f"{spec.name} has {dtype.bits} bits, the register {register.dtype.bits}"),
+    notes = (
+        ()
+        if dtype.bits == register.dtype.bits
+        else (("widths", f"{spec.name} has {dtype.bits} bits, the register {register.dtype.bits}"),)
     )
     return _Mismatch(
         depth, f"{spec.name} must be a .{dtype} register, not a .{register.dtype} one", *notes

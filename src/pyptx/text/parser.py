@@ -178,7 +178,9 @@ class StatementParser:
         elif token.text == ".reg":
             self._declaration()
         elif token.kind == "dotted":
-            raise _error(token, f"{token.text} cannot stand here", "an instruction, a label or .reg")
+            raise _error(
+                token, f"{token.text} cannot stand here", "an instruction, a label or .reg"
+            )
         elif token.kind == "name" and self._tokens[self._at + 1].text == ":":
             yield self._place()
         else:
@@ -233,9 +235,7 @@ class StatementParser:
             while self._take(","):
                 operands.append(self._operand())
         self._expect(";")
-        return ParsedInstruction(
-            opcode.text, tuple(modifiers), tuple(operands), guard, opcode.line
-        )
+        return ParsedInstruction(opcode.text, tuple(modifiers), tuple(operands), guard, opcode.line)
 
     def _guard(self) -> tuple[Register, bool] | None:
         if not self._take("@"):
@@ -287,7 +287,9 @@ class StatementParser:
             return Address(base.of, base.offset + offset)
         if isinstance(base, Number) and isinstance(base.value, int):
             return Address(Immediate(base.value, b64), offset)
-        raise _error(token, f"{token.text} cannot be an address", "a register, a variable, a number")
+        raise _error(
+            token, f"{token.text} cannot be an address", "a register, a variable, a number"
+        )
 
     def _scalar(self) -> RawScalar | Label | Immediate:
         token = self._peek

@@ -62,9 +62,7 @@ def build(
             )
         kernel = trace.finish(signature.name)
     needed = max(trace.needed, target.version, _directive_version(directives, target, signature))
-    module = Module(
-        version or needed, target, (replace(kernel, directives=tuple(directives)),)
-    )
+    module = Module(version or needed, target, (replace(kernel, directives=tuple(directives)),))
     verify.verify(module)
     return module
 

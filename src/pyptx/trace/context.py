@@ -16,8 +16,8 @@ from pyptx.ir import Guard, Instruction, Kernel, Place, Statement
 from pyptx.isa import check
 from pyptx.isa.automaton import State
 from pyptx.isa.check import Bound, Raw
-from pyptx.isa.table import opcodes
 from pyptx.isa.special import SPECIAL
+from pyptx.isa.table import opcodes
 from pyptx.operands import Label, Parameter, Register, SpecialRegister, Variable
 from pyptx.source import SourceLocation, caller
 from pyptx.target import PtxVersion, Target

@@ -44,7 +44,9 @@ def else_() -> Iterator[None]:
         raise LanguageError(
             "ptx.else_ does not follow a ptx.if_ directly",
             location=caller(),
-            notes=(("help", "with ptx.if_(p): ...   with ptx.else_(): ...   with nothing between"),),
+            notes=(
+                ("help", "with ptx.if_(p): ...   with ptx.else_(): ...   with nothing between"),
+            ),
         )
     otherwise = trace.open_else[1]
     trace.open_else = None
@@ -178,7 +180,9 @@ def _opposite(condition: Guard) -> Guard:
 
 
 def _evaluated(trace: Trace, condition: object) -> Guard:
-    value = condition() if callable(condition) and not isinstance(condition, Reg | Not) else condition
+    value = (
+        condition() if callable(condition) and not isinstance(condition, Reg | Not) else condition
+    )
     return _needed(trace, value)
 
 

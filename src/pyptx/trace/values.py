@@ -399,7 +399,9 @@ def move_spelling(dtype: DType) -> str:
         raise LanguageError(
             f"PTX has no mov for .{dtype}",
             location=caller(),
-            notes=(("help", f"keep it in a 16- or 32-bit register; ld and st of .{dtype} convert"),),
+            notes=(
+                ("help", f"keep it in a 16- or 32-bit register; ld and st of .{dtype} convert"),
+            ),
         )
     if dtype.is_packed or dtype.storage != dtype.name:
         return f"mov.b{dtype.bits}"
@@ -553,9 +555,7 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
     return target
 
 
-def _operands(
-    trace: Trace, symbol: str, left: object, right: object
-) -> tuple[Raw, Raw, DType]:
+def _operands(trace: Trace, symbol: str, left: object, right: object) -> tuple[Raw, Raw, DType]:
     """The operands of a binary operator, made to agree, and the type it computes in."""
     left, right = _staged(left), _staged(right)
     if isinstance(left, Reg) and isinstance(right, Reg):
@@ -577,9 +577,7 @@ def _staged(value: object) -> object:
     return Reg(trace, register)
 
 
-def _number(
-    trace: Trace, symbol: str, dtype: DType, value: object, *, shift: bool = False
-) -> Raw:
+def _number(trace: Trace, symbol: str, dtype: DType, value: object, *, shift: bool = False) -> Raw:
     """A Python number beside a register: an immediate, in a register where PTX takes none."""
     if isinstance(value, bool) or not is_number(value):
         raise LanguageError(
