@@ -100,7 +100,8 @@ class Form:
     """One syntax line: an opcode, slots in manual order, operands, and where it exists.
 
     `rules` are implications over slots, each (condition, requirement), both of the form
-    `slot`, `!slot` or `slot=a|b`: if the condition holds, so must the requirement.
+    `slot`, `!slot`, `slot=a|b` or `slot?=a|b` (where the slot is filled at all): if the condition
+    holds, so must the requirement.
     """
 
     opcode: str
@@ -117,11 +118,19 @@ class Form:
         for operand in self.operands:
             self._check_operand(operand, names)
         for term in (term for rule in self.rules for term in rule):
-            if term.lstrip("!").partition("=")[0] not in names:
-                raise ValueError(f"{self.syntax}: rule names no slot: {term}")
+            self._check_term(term, names)
         optional = [o.optional for o in self.operands]
         if optional != sorted(optional):
             raise ValueError(f"{self.syntax}: an optional operand stands before a required one")
+
+    def _check_term(self, term: str, slots: set[str]) -> None:
+        name, _, values = term.lstrip("!").partition("=")
+        name = name.removesuffix("?")
+        if name not in slots:
+            raise ValueError(f"{self.syntax}: rule names no slot: {term}")
+        known = {o.name for s in self.slots if s.name == name for o in s.options}
+        if unknown := set(values.split("|")) - known - {""}:
+            raise ValueError(f"{self.syntax}: rule names no option of {name}: {unknown}")
 
     def _check_operand(self, operand: OperandSpec, slots: set[str]) -> None:
         where = f"{self.syntax}: operand {operand.name}"
@@ -182,6 +191,7 @@ def _holds(term: str, chosen: dict[str, Option]) -> bool:
     if term.startswith("!"):
         return not _holds(term[1:], chosen)
     slot, _, values = term.partition("=")
-    if slot not in chosen:
-        return False
+    if slot.removesuffix("?") not in chosen:
+        return slot.endswith("?")
+    slot = slot.removesuffix("?")
     return not values or chosen[slot].name in values.split("|")

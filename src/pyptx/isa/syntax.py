@@ -16,8 +16,10 @@ Operands, separated by commas after two spaces:
     d*4:T         a vector of four
     a:T>          the register may be wider than the type
     a:T|special   also takes a special register; `|symbol` an address of a variable; `|_` the sink
-    #n:u32        a constant; `#n:u32(0..31)` in a range, `#n:u32(4 8 16)` one of these
-    [a:space]     an address in the space that slot `space` spells (generic without one), or literal
+    #n:u32        a constant; `#n:u32(0..31)` in a range, `(32..64:8)` in steps of 8, `(4 8 16)` one
+                  of these; after `a:T` the same says which constants may stand for the register
+    [a:space]     an address in the space that slot `space` spells (generic without one), or literal;
+                  `[a:global|generic]` where either will do
     target:label  a label
     c:b64?        may be left out;  c:b64@slot   there exactly where the modifier is
 """
@@ -58,7 +60,7 @@ def row(
     """Read one syntax line. `ptx` and `sm` say where the form exists, `rules` what combines.
 
     Rules are separated by semicolons, each `condition: requirement` over slots, for example
-    `"nc: space=global; sem=acquire: scope"`. Raises ValueError for a bad row.
+    `"nc: space=global; hint: space?=global"`, where `?=` also holds without the slot. Raises ValueError for a bad row.
     """
     head, _, tail = syntax.partition("  ")
     opcode = re.split(r"[.{]", head, maxsplit=1)[0]
@@ -109,7 +111,7 @@ def _option(text: str) -> Option:
 
 
 def _rule(text: str) -> tuple[str, str]:
-    condition, _, requirement = text.partition(":")
+    condition, _, requirement = text.partition(": ")
     return condition.strip(), requirement.strip()
 
 
@@ -180,7 +182,8 @@ def _legal(text: str | None) -> frozenset[int] | range | None:
     inner = text.strip("()")
     if ".." in inner:
         low, high = inner.split("..")
-        return range(int(low), int(high) + 1)
+        high, _, step = high.partition(":")
+        return range(int(low), int(high) + 1, int(step or 1))
     return frozenset(int(value) for value in inner.split())
 
 

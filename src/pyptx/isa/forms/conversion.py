@@ -3,24 +3,111 @@
 from pyptx.isa.syntax import chapter, instruction, row
 
 INT = "u8 u16 u32 u64 s8 s16 s32 s64"
+INT16 = "u16 u32 u64 s16 s32 s64"
+IRND = "rni rzi rmi rpi"
+FRND = "rn rz rm rp"
+F8 = "e4m3x2 e5m2x2"
+F6 = "e2m3x2 e3m2x2"
+F4 = "e2m1x2"
+SCALE = "scale:b16!@scaled::n2::ue8m0"
+# .sat is legal only where the destination does not hold every value of the source.
+NARROWING = """
+    D=u8: A=u16|u32|u64|s8|s16|s32|s64; D=u16: A=u32|u64|s8|s16|s32|s64;
+    D=u32: A=u64|s8|s16|s32|s64; D=u64: A=s8|s16|s32|s64;
+    D=s8: A=u8|u16|u32|u64|s16|s32|s64; D=s16: A=u16|u32|u64|s32|s64;
+    D=s32: A=u32|u64|s64; D=s64: A=u64
+"""
+# The family-specific targets that know the formats of 4 and 6 bits.
+SMALL = "sm_100f sm_110f sm_120f"
 
 FORMS = chapter(
     "Data Movement and Conversion Instructions",
     instruction(
         "cvt", "data-movement-and-conversion-instructions-cvt", "Convert to another type.",
-        row("cvt{.sat}.D.A  out d:D>, a:A>", D=INT, A=INT),
-        row("cvt.irnd{.ftz}{.sat}.D.f32  out d:D>, a:f32", irnd="rni rzi rmi rpi", D=INT),
-        row("cvt.irnd{.sat}.D.A  out d:D>, a:A", irnd="rni rzi rmi rpi", D=INT, A="f16 f64"),
-        row("cvt.frnd{.ftz}{.sat}.f32.A  out d:f32, a:A>", frnd="rn rz rm rp", A=INT),
-        row("cvt.frnd{.sat}.D.A  out d:D, a:A>", frnd="rn rz rm rp", D="f16 f64", A=INT),
-        row("cvt.frnd{.ftz}{.sat}.f32.f64  out d:f32, a:f64", frnd="rn rz rm rp"),
+        # integer to integer
+        row("cvt.D.A  out d:D>, a:A>", D=INT, A=INT),
+        row("cvt.sat.D.A  out d:D>, a:A>", D=INT, A=INT, rules=NARROWING),
+        # floating point to integer
+        row("cvt.irnd{.ftz}{.sat}.D.f32  out d:D>, a:f32", irnd=IRND, D=INT),
+        row("cvt.irnd{.sat}.D.A  out d:D>, a:A", irnd=IRND, D=INT, A="f16 f64"),
+        row("cvt.irnd.D.bf16  out d:D, a:bf16", irnd=IRND, D=INT16, sm="sm_90", ptx="7.8"),
+        # integer to floating point
+        row("cvt.frnd{.ftz}{.sat}.f32.A  out d:f32, a:A>", frnd=FRND, A=INT),
+        row("cvt.frnd{.sat}.D.A  out d:D, a:A>", frnd=FRND, D="f16 f64", A=INT),
+        row("cvt.frnd.bf16.A  out d:bf16, a:A", frnd=FRND, A=INT16, sm="sm_90", ptx="7.8"),
+        # to a wider floating-point type
         row("cvt{.ftz}{.sat}.f64.f32  out d:f64, a:f32"),
         row("cvt{.ftz}{.sat}.f32.f16  out d:f32, a:f16"),
-        row("cvt.f32.bf16  out d:f32, a:bf16", sm="sm_80", ptx="7.1"),
-        row("cvt.frnd{.relu}{.satfinite}.D.f32  out d:D, a:f32", frnd="rn rz", D="f16 bf16",
+        row("cvt{.sat}.f64.f16  out d:f64, a:f16"),
+        row("cvt{.ftz}.f32.bf16  out d:f32, a:bf16", ftz="ftz@sm_90,7.8", sm="sm_80", ptx="7.1"),
+        row("cvt{.frnd}.f64.bf16  out d:f64, a:bf16", frnd=FRND, sm="sm_90", ptx="7.8"),
+        # to the same type, perhaps rounded to an integer
+        row("cvt{.irnd}{.ftz}{.sat}.f32.f32  out d:f32, a:f32", irnd=IRND),
+        row("cvt{.irnd}{.sat}.f64.f64  out d:f64, a:f64", irnd=IRND),
+        row("cvt{.irnd}{.sat}.f16.f16  out d:f16, a:f16", irnd=IRND),
+        row("cvt{.irnd}.bf16.bf16  out d:bf16, a:bf16", irnd=IRND, sm="sm_90", ptx="7.8"),
+        # to a narrower floating-point type
+        row("cvt.frnd{.ftz}{.sat}.D.A  out d:D, a:A", frnd=FRND, D="f32 f16", A="f64 f32",
+            rules="D=f32: A=f64; D=f16: A=f32"),
+        row("cvt.frnd{.sat}.f16.f64  out d:f16, a:f64", frnd=FRND),
+        row("cvt.frnd.bf16.f64  out d:bf16, a:f64", frnd=FRND, sm="sm_90", ptx="7.8"),
+        row("cvt.frnd.bf16.f16  out d:bf16, a:f16", frnd=FRND, sm="sm_90", ptx="7.8"),
+        row("cvt.frnd.f16.bf16  out d:f16, a:bf16", frnd=FRND, sm="sm_90", ptx="7.8"),
+        row("cvt.frnd.bf16.f32  out d:bf16, a:f32", frnd="rm rp", sm="sm_90", ptx="7.8"),
+        row("cvt.frnd.ftz.bf16.f32  out d:bf16, a:f32", frnd=FRND, sm="sm_90", ptx="7.8"),
+        row("cvt.frnd2{.relu}{.satfinite}.bf16.f32  out d:bf16, a:f32", frnd2="rn rz",
+            satfinite="satfinite@,8.1", sm="sm_80", ptx="7.0"),
+        row("cvt.frnd2{.relu}{.satfinite}.f16.f32  out d:f16, a:f32", frnd2="rn rz",
+            satfinite="satfinite@,8.1", sm="sm_80", ptx="7.0", rules="!relu: satfinite"),
+        # f32 to a pair of 16-bit numbers
+        row("cvt.frnd2{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32", frnd2="rn rz",
+            satfinite="satfinite@,8.1", D="f16x2 bf16x2", sm="sm_80", ptx="7.0"),
+        row("cvt.rs{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32, rbits:b32!",
+            D="f16x2 bf16x2", sm="sm_100a sm_103a", ptx="8.7"),
+        # f32 to tf32
+        row("cvt.rna{.satfinite}.tf32.f32  out d:tf32, a:f32", satfinite="satfinite@,8.1",
             sm="sm_80", ptx="7.0"),
-        row("cvt.frnd{.ftz}{.sat}.f16.f32  out d:f16, a:f32", frnd="rn rz rm rp"),
-        row("cvt.frnd{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32", frnd="rn rz",
-            D="f16x2 bf16x2", sm="sm_80", ptx="7.0"),
+        row("cvt.frnd2{.satfinite}{.relu}.tf32.f32  out d:tf32, a:f32", frnd2="rn rz",
+            satfinite="satfinite@sm_100,8.6", sm="sm_90", ptx="7.8"),
+        # to and from pairs and fours of 8-bit numbers
+        row("cvt.rn.satfinite{.relu}.D.f32  out d:D, a:f32, b:f32", D=F8, sm="sm_89", ptx="8.1"),
+        row("cvt.rn.satfinite{.relu}.D.f16x2  out d:D, a:f16x2", D=F8, sm="sm_89", ptx="8.1"),
+        row("cvt.rn.satfinite{.relu}.D.bf16x2  out d:D, a:bf16x2", D=F8, sm=SMALL, ptx="9.1"),
+        row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=F8, sm="sm_89", ptx="8.1"),
+        row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:b32!", D="e4m3x4 e5m2x4",
+            sm="sm_100a sm_103a", ptx="8.7"),
+        # to and from pairs and fours of 4-bit and 6-bit numbers
+        row("cvt.rn.satfinite{.relu}.D.f32  out d:D, a:f32, b:f32", D=f"{F4} {F6}",
+            sm=SMALL, ptx="8.6"),
+        row("cvt.rn.satfinite{.relu}.D.A  out d:D, a:A", D=f"{F4} {F6}", A="f16x2 bf16x2",
+            sm=SMALL, ptx="9.1"),
+        row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=f"{F4} {F6}", sm=SMALL, ptx="8.6"),
+        row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:b32!",
+            D="e2m1x4 e2m3x4 e3m2x4", sm="sm_100a sm_103a", ptx="8.7"),
+        row("cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.A"
+            f"  out d:bf16x2, a:A, {SCALE}", A=f"{F8} {F6} {F4}", sm=SMALL, ptx="9.2"),
+        # to and from powers of two
+        row("cvt.frnd3{.satfinite}.ue8m0x2.f32  out d:ue8m0x2, a:f32, b:f32", frnd3="rz rp",
+            sm=SMALL, ptx="8.6"),
+        row("cvt.frnd3{.satfinite}.ue8m0x2.bf16x2  out d:ue8m0x2, a:bf16x2", frnd3="rz rp",
+            sm=SMALL, ptx="8.6"),
+        row("cvt.rn.bf16x2.ue8m0x2  out d:bf16x2, a:ue8m0x2", sm=SMALL, ptx="8.6"),
+        # to and from fixed point
+        row("cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32"
+            f"  out d:s2f6x2, a:f32, b:f32, {SCALE}",
+            sm="sm_100a sm_103a sm_110a sm_120a sm_121a", ptx="9.1"),
+        row("cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2"
+            f"  out d:s2f6x2, a:bf16x2, {SCALE}",
+            sm="sm_100a sm_103a sm_110a sm_120a sm_121a", ptx="9.1"),
+        row("cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2"
+            f"  out d:bf16x2, a:s2f6x2, {SCALE}",
+            sm="sm_100a sm_103a sm_110a sm_120a sm_121a", ptx="9.1"),
+    ),
+    instruction(
+        "cvt", "data-movement-and-conversion-instructions-cvt-pack",
+        "Convert two integers to a narrower type and pack them.",
+        row("cvt.pack.sat.D.s32  out d:b32, a:s32, b:s32", D="u16 s16", ptx="6.5"),
+        row("cvt.pack.sat.D.s32.b32  out d:b32, a:s32, b:s32, c:b32",
+            D="u2@sm_75 s2@sm_75 u4@sm_75 s4@sm_75 u8 s8", ptx="6.5"),
     ),
 )
