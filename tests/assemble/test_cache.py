@@ -1,0 +1,134 @@
+"""The disk cache: content keys, damage, interruption, concurrent processes, its bound."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from pyptx import assemble
+from pyptx.assemble import cache, ptxas
+
+PTX = (
+    ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry empty()\n{\n"
+    "\t.reg .b32 %r<2>;\n\tmov.u32 %r1, 0;\n\tret;\n}\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYPTX_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The command lines of ptxas that assembled something."""
+    commands = []
+    run = ptxas._run
+
+    def counted(tool, command, folder):
+        if "kernel.ptx" in command:
+            commands.append(command)
+        return run(tool, command, folder)
+
+    monkeypatch.setattr(ptxas, "_run", counted)
+    return commands
+
+
+def test_the_same_input_is_assembled_once(runs):
+    first = assemble.assemble(PTX, "sm_90a")
+    assert assemble.assemble(PTX, "sm_90a") == first
+    assert len(runs) == 1
+
+
+def test_everything_that_matters_is_in_the_key(runs, monkeypatch):
+    assemble.assemble(PTX, "sm_90a")
+    assemble.assemble(PTX.replace("%r1, 0", "%r1, 1"), "sm_90a")
+    assemble.assemble(PTX.replace("sm_90a", "sm_90"), "sm_90")
+    assemble.assemble(PTX, "sm_90a", contract=True)
+    assemble.assemble(PTX, "sm_90a", line_info=True)
+    assemble.assemble(PTX, "sm_90a", flags=["-O1"])
+    assert len(runs) == 6
+    monkeypatch.setattr(ptxas, "version", lambda: "99.0.0")
+    assert assemble.assemble(PTX, "sm_90a").assembler == "99.0.0"
+    assert len(runs) == 7
+
+
+def test_parts_do_not_run_together():
+    assert cache.key("ab", "c") != cache.key("a", "bc")
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_a_damaged_entry_is_made_again(runs, folder, damage):
+    first = assemble.assemble(PTX, "sm_90a")
+    (entry,) = folder.glob("*.cubin")
+    data = bytearray(entry.read_bytes())
+    data[len(data) // 2] ^= 1
+    entry.write_bytes({"cut": data[:-9], "flipped": data, "empty": b""}[damage])
+    assert assemble.assemble(PTX, "sm_90a") == first
+    assert len(runs) == 2
+    assert assemble.assemble(PTX, "sm_90a") == first
+    assert len(runs) == 2
+
+
+def test_an_entry_of_another_format_is_made_again(runs, folder):
+    first = assemble.assemble(PTX, "sm_90a")
+    (entry,) = folder.glob("*.cubin")
+    for payload in (b"{}", (2).to_bytes(8, "little") + b"{}", b"\xff" * 40):
+        cache.store(entry.stem, payload)
+        assert assemble.assemble(PTX, "sm_90a") == first
+    assert len(runs) == 4
+
+
+def test_an_interrupted_write_leaves_nothing(monkeypatch, folder):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cache.store("name", b"payload")
+    monkeypatch.undo()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(monkeypatch, folder, runs):
+    (folder / "file").write_text("")
+    monkeypatch.setenv("PYPTX_CACHE_DIR", str(folder / "file" / "below"))
+    assert assemble.assemble(PTX, "sm_90a") == assemble.assemble(PTX, "sm_90a")
+    assert len(runs) == 2
+
+
+def test_the_least_recently_used_go_first(monkeypatch, folder):
+    monkeypatch.setattr(cache, "LIMIT", 1000)
+    for age, name in enumerate(("c", "b", "a")):
+        cache.store(name, b"x" * 250)
+        os.utime(folder / f"{name}.cubin", (1000 - age, 1000 - age))
+    (folder / ".dead.tmp").write_bytes(b"x" * 250)
+    os.utime(folder / ".dead.tmp", (1, 1))
+    assert cache.load("a") == b"x" * 250, "a use makes it the newest"
+    cache.store("d", b"x" * 250)
+    assert sorted(p.name for p in folder.iterdir()) == ["a.cubin", "c.cubin", "d.cubin"]
+
+
+def test_concurrent_processes_agree(folder):
+    program = textwrap.dedent("""
+        import sys
+        from pyptx import assemble
+        ptx = sys.stdin.read()
+        for i in range(3):
+            for n in range(3):
+                found = assemble.assemble(ptx.replace("%r1, 0", f"%r1, {n}"), "sm_90a")
+                assert found.code[:4] == b"\\x7fELF"
+    """)
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    for process in processes:
+        process.stdin.write(PTX)
+        process.stdin.close()
+    assert [process.wait(120) for process in processes] == [0] * 4
+    assert len(list(folder.glob("*.cubin"))) == 3
+    assert not list(folder.glob("*.tmp"))

@@ -1,0 +1,50 @@
+"""The CUDA handlers without a GPU: a hand-made XLA calls them, and a driver that only remembers answers.
+
+Each scenario of handlers/scenarios.py is a test, run in a process of its own because a process opens
+one driver.
+"""
+
+import ctypes
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HANDLERS = Path(__file__).parent / "handlers"
+SCENARIOS = re.findall(r"^def (\w+)\(\) -> None:", (HANDLERS / "scenarios.py").read_text(), re.M)
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory):
+    """The folder with the fake libcuda.so.1 and the library that makes call frames."""
+    jax = pytest.importorskip("jax", reason="XLA's FFI headers come with jaxlib")
+    folder = tmp_path_factory.mktemp("handlers")
+    compiler = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-isystem", jax.ffi.include_dir()]
+    sources = {"mock_cuda.cc": "libcuda.so.1", "call_frame.cc": "call_frame.so"}
+    for source, library in sources.items():
+        command = [*compiler, f"-Wl,-soname,{library}", str(HANDLERS / source), "-o", library]
+        subprocess.run(command, cwd=folder, check=True)
+    return folder
+
+
+def test_every_scenario_is_run():
+    assert len(SCENARIOS) == 11
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_handlers(libraries, scenario):
+    if scenario == "no_driver" and _has_driver():
+        pytest.skip("this machine has an NVIDIA driver")
+    command = [sys.executable, str(HANDLERS / "scenarios.py"), str(libraries), scenario]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "ok"), done.stderr
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
