@@ -34,14 +34,15 @@ void with_carry(Warp& w, const Instruction& in, uint32_t mask, F f) {
   if (in.detail & kCarryOut) registers(w).carry = (registers(w).carry & ~mask) | out;
 }
 
-// Subtraction carries a borrow: a - b - borrow is a + ~b + !borrow, and the borrow out is no carry.
+// a - b is a + ~b + 1, and the flag is the carry of that sum, set where nothing was borrowed: what the
+// hardware does, and what shows only where additions and subtractions are mixed in one chain.
 template <class U>
 void sum(Warp& w, const Instruction& in, uint32_t mask) {
   const U *a = source<U>(w, in, 1), *b = source<U>(w, in, 2);
   const bool subtract = in.detail & kSubtract;
+  const bool first = subtract && !(in.detail & kCarryIn);
   with_carry<U>(w, in, mask, [=](unsigned l, bool carry) {
-    const Sum<U> s = add_carry<U>(a[l], subtract ? U(~b[l]) : b[l], carry != subtract);
-    return Sum<U>{s.value, s.carry != subtract};
+    return add_carry<U>(a[l], subtract ? U(~b[l]) : b[l], carry || first);
   });
 }
 
