@@ -1,9 +1,16 @@
-# `make demo` and `make test` set everything up by themselves: an environment in .venv, the native
-# libraries, the dependencies. PY=python3 uses an interpreter that has all of it already.
+# `make demo` and `make test` set everything up by themselves: an environment in .venv with the
+# dependencies and the native libraries. They need make, a C++17 compiler and Python with venv.
+#
+#   make test PYTHON=python3.12 VENV=.venv312    another Python, beside the first
+#   make gpu-test PY=python3                     an interpreter that has pyptx and all it needs
 PYTHON ?= python3
 VENV ?= .venv
 STAMP := $(VENV)/.installed
 NATIVE := $(shell find src/pyptx/native -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt)
+# Workers of the test suite.
+JOBS ?= 2
+# Further arguments for the program that a target runs: make bench ARGS="--only emulator".
+ARGS ?=
 
 ifdef PY
 READY :=
@@ -12,31 +19,55 @@ PY := $(VENV)/bin/python
 READY := $(STAMP)
 endif
 
-.PHONY: demo test lint test-sanitize gpu-test bench sweep goldens clean
+SANITIZED := build/sanitize
+
+.PHONY: help demo test check lint format test-sanitize gpu-test bench tables sweep goldens clean
+
+help:
+	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
+	@echo "make test            lint and the whole test suite, without a GPU"
+	@echo "make gpu-test        the tests that need a GPU"
+	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
+	@echo "make tables          put the measured numbers into the README"
+	@echo "make format          let ruff format and sort"
+	@echo "make test-sanitize   the emulator's tests with ASan and UBSan"
+	@echo "make sweep           the exhaustive tests"
+	@echo "make goldens         rewrite the golden PTX files"
+	@echo "make clean           remove the environment and everything built"
 
 demo: $(READY)
-	$(PY) -m pyptx demo
+	$(PY) -m pyptx demo $(ARGS)
 
-test: lint
-	$(PY) -m pytest -n 2 --dist loadfile -m "not gpu and not sweep"
+test: lint check
+
+check: $(READY)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep" $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m pyright --pythonpath $(PY)
-	$(dir $(PY))lint-imports --cache-dir .import_linter_cache
+	$(PY) -m pyright --pythonpath "$$($(PY) -c 'import sys; print(sys.executable)')"
+	$(PY) -c "from importlinter.cli import lint_imports_command as lint; lint()" \
+	    --no-logo --cache-dir .import_linter_cache
+
+format: $(READY)
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
 
 gpu-test: $(READY)
-	$(PY) -m pytest -m gpu tests/gpu
+	$(PY) -m pytest -m gpu tests/gpu $(ARGS)
 
 bench: $(READY)
-	$(PY) benchmarks/run.py
+	$(PY) benchmarks/run.py $(ARGS)
+
+tables: $(READY)
+	$(PY) benchmarks/tables.py --write
 
 sweep: $(READY)
-	$(PY) -m pytest -n 2 -m sweep
+	$(PY) -m pytest -n $(JOBS) -m sweep $(ARGS)
 
 goldens: $(READY)
-	$(PY) -m pytest tests/golden --snapshot-update
+	$(PY) -m pytest tests/golden --snapshot-update $(ARGS)
 
 $(STAMP): pyproject.toml $(NATIVE)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
@@ -45,4 +76,4 @@ $(STAMP): pyproject.toml $(NATIVE)
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
