@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- whole messages stand on their lines
 """Plans: what they serialise to, and that Python and the native library evaluate them alike."""
 
 import ctypes

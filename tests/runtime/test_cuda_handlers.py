@@ -1,7 +1,8 @@
-"""The CUDA handlers without a GPU: a hand-made XLA calls them, and a driver that only remembers answers.
+# ruff: noqa: E501 -- whole messages stand on their lines
+"""The CUDA handlers without a GPU: a hand-made XLA calls them, a driver that remembers answers.
 
-Each scenario of handlers/scenarios.py is a test, run in a process of its own because a process opens
-one driver.
+Each scenario of handlers/scenarios.py is a test, run in a process of its own because a process
+opens one driver.
 """
 
 import ctypes
@@ -11,9 +12,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from cuda import pathfinder
+
+import pyptx
 
 HANDLERS = Path(__file__).parent / "handlers"
-SCENARIOS = re.findall(r"^def (\w+)\(\) -> None:", (HANDLERS / "scenarios.py").read_text(), re.M)
+SCENARIOS = re.findall(
+    r"^def (\w+)\(\) -> None:", (HANDLERS / "scenarios.py").read_text(), re.MULTILINE
+)
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +46,18 @@ def test_handlers(libraries, scenario):
     command = [sys.executable, str(HANDLERS / "scenarios.py"), str(libraries), scenario]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "ok"), done.stderr
+
+
+def test_declarations_of_the_driver():
+    """The hand-written declarations have the layout and the numbers of NVIDIA's header."""
+    include = pathfinder.find_nvidia_header_directory("cudart")
+    if include is None or not (Path(include) / "cuda.h").exists():
+        pytest.skip("no cuda.h: it comes with nvidia-cuda-runtime")
+    source = Path(pyptx.__path__[0]) / "native" / "src" / "ffi"
+    if not source.exists():
+        pytest.skip("an installed package has no C++ sources")
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{source}", "-isystem", include]
+    subprocess.run([*command, str(HANDLERS / "driver_layout.cc")], check=True)
 
 
 def _has_driver() -> bool:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- whole messages stand on their lines
 """Programs that drive the CUDA handlers through a hand-made XLA and a driver that only remembers.
 
 Each runs in a process of its own, because a process opens one driver: `scenarios.py FOLDER NAME`, where

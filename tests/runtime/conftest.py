@@ -1,0 +1,44 @@
+"""What tests of running share: the kernels, and programs run in processes of their own."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def kernels():
+    """The module kernels.py."""
+    spec = importlib.util.spec_from_file_location("runtime_kernels", HERE / "kernels.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def process():
+    """Runs a program in a fresh process that can import kernels.py; returns what it printed."""
+
+    def run(program, *arguments, **environment):
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith(("XLA_FLAGS", "PYPTX_TARGET"))
+        }
+        path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", textwrap.dedent(program), *map(str, arguments)],
+            env={**kept, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", **environment},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run

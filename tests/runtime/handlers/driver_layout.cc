@@ -1,0 +1,38 @@
+// Compiles only where src/ffi/driver.h agrees with NVIDIA's cuda.h.
+#include "driver.h"
+
+#include <cuda.h>
+
+#include <cstddef>
+
+using namespace pyptx::cuda;
+
+static_assert(sizeof(CUlaunchConfig) == sizeof(LaunchConfig));
+static_assert(offsetof(CUlaunchConfig, blockDimX) == offsetof(LaunchConfig, block));
+static_assert(offsetof(CUlaunchConfig, sharedMemBytes) == offsetof(LaunchConfig, shared_bytes));
+static_assert(offsetof(CUlaunchConfig, hStream) == offsetof(LaunchConfig, stream));
+static_assert(offsetof(CUlaunchConfig, attrs) == offsetof(LaunchConfig, attributes));
+static_assert(offsetof(CUlaunchConfig, numAttrs) == offsetof(LaunchConfig, attribute_count));
+static_assert(sizeof(CUlaunchAttribute) == sizeof(LaunchAttribute));
+static_assert(offsetof(CUlaunchAttribute, value) == offsetof(LaunchAttribute, value));
+static_assert(int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) == kLaunchAttributeClusterDimension);
+static_assert(int(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) == kFunctionSharedSizeBytes);
+static_assert(int(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) ==
+              kFunctionMaxDynamicSharedSizeBytes);
+static_assert(int(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) ==
+              kFunctionNonPortableClusterSizeAllowed);
+static_assert(int(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == kDeviceComputeCapabilityMajor);
+static_assert(int(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) == kDeviceComputeCapabilityMinor);
+static_assert(int(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) ==
+              kDeviceMaxSharedMemoryPerBlockOptin);
+// The numbers that driver.cc explains.
+static_assert(CUDA_ERROR_INVALID_VALUE == 1 && CUDA_ERROR_OUT_OF_MEMORY == 2);
+static_assert(CUDA_ERROR_NO_DEVICE == 100 && CUDA_ERROR_INVALID_IMAGE == 200);
+static_assert(CUDA_ERROR_NO_BINARY_FOR_GPU == 209 && CUDA_ERROR_INVALID_PTX == 218);
+static_assert(CUDA_ERROR_INVALID_SOURCE == 300 && CUDA_ERROR_NOT_FOUND == 500);
+static_assert(CUDA_ERROR_ILLEGAL_ADDRESS == 700 && CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES == 701);
+static_assert(CUDA_ERROR_LAUNCH_TIMEOUT == 702 && CUDA_ERROR_ASSERT == 710);
+static_assert(CUDA_ERROR_HARDWARE_STACK_ERROR == 714 && CUDA_ERROR_ILLEGAL_INSTRUCTION == 715);
+static_assert(CUDA_ERROR_MISALIGNED_ADDRESS == 716 && CUDA_ERROR_INVALID_ADDRESS_SPACE == 717);
+static_assert(CUDA_ERROR_INVALID_PC == 718 && CUDA_ERROR_LAUNCH_FAILED == 719);
+static_assert(CUDA_ERROR_INVALID_CLUSTER_SIZE == 912);
