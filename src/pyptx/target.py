@@ -1,8 +1,8 @@
 """Targets and PTX ISA versions, and expressions that say where something is available.
 
-A target is `sm_90`, `sm_90a` (architecture specific) or `sm_100f` (family specific). Availability is
-not a ladder: `sm_90` in an expression means that compute capability and every later one, `sm_90a`
-only that target, `sm_100f` the family members at or above it (PTX ISA, ".target" directive).
+A target is `sm_90`, `sm_90a` (architecture specific) or `sm_100f` (family specific). Availability
+is not a ladder: `sm_90` in an expression means that compute capability and every later one,
+`sm_90a` only that target, `sm_100f` the family members at or above it (PTX ISA, ".target").
 """
 
 from __future__ import annotations
