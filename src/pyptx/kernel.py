@@ -1,14 +1,16 @@
-"""`@kernel` and the object a user holds: the one place that joins tracing, assembling and running."""
+"""`@kernel` and the object a user holds: the one place that joins tracing, assembling, running."""
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import math
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, update_wrapper
-from typing import Any, Final, ParamSpec, SupportsIndex, TypeAlias, overload
+from typing import Any, Final, ParamSpec, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx import assemble, emulator, runtime, text
 from pyptx.errors import CallError, PtxError, SpecError
@@ -39,13 +41,15 @@ from pyptx.spec import (
 )
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.build import Signature, at_kernel, build
+from pyptx.trace.values import integer
 
 Sizes: TypeAlias = "int | Sequence[int]"
 Body: TypeAlias = Callable[..., object]
 _P = ParamSpec("_P")
-# Up to so many threads, 255 registers each fit the register file. Beyond, the assembler must know the
-# size of the CTA, or a launch can fail; below it is not told, because it then spills for occupancy.
+# Up to so many threads, 255 registers each fit the register file. Beyond, the assembler must know
+# the size of the CTA, or a launch can fail; below it is not told: it would spill for occupancy.
 _ANY_REGISTERS: Final = 256
+_NOT_OPTIONS: Final = frozenset(("function", "directives"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,10 @@ class Kernel:
         self.in_specs: tuple[Spec, ...] = tuple(in_specs or ())
         self.out_specs: tuple[Tile, ...] = tuple(out_specs or ())
         self._by_hand = in_specs is None and out_specs is None
-        self._signature, self._constants = _signature(self, function, location)
+        self._signature, self._constants = _signature(
+            function, options, in_specs, out_specs, location
+        )
+        _check_specs(self, self._signature, options)
         self._traced: dict[Key, Specialisation] = {}
         self._lock = threading.Lock()
 
@@ -174,9 +181,9 @@ class Kernel:
         """Run on NumPy arrays in the emulator and keep its report; works without JAX.
 
         `sanitize` adds initialisation, races and the rest to the checks that are always on.
-        `threads` are host threads (all cores), `max_instructions` bounds the warp-instructions, `seed`
-        runs warps in a random order of that seed. The result has `outputs` and `report`; findings do
-        not raise here.
+        `threads` are host threads (all cores), `max_instructions` bounds the warp-instructions,
+        `seed` runs warps in a random order of that seed. The result has `outputs` and `report`;
+        findings do not raise here.
         """
         self._needs_specs("emulated")
         return runtime.emulate(
@@ -207,7 +214,7 @@ class Kernel:
     def cubin(
         self, *, arch: str | None = None, line_info: bool = False, **dims_and_constants: object
     ) -> assemble.Cubin:
-        """The assembled kernel with its registers, spills, shared and local memory; needs no GPU."""
+        """The assembled kernel with registers, spills, shared and local memory; needs no GPU."""
         return self._look(dims_and_constants, arch).assemble(line_info=line_info)
 
     def sass(
@@ -422,138 +429,173 @@ def kernel(
     contract                 let the assembler fuse a `mul` and an `add` that were written apart
     parallel                 named dimensions that are run-time values, one compiled kernel for all
     input_output_aliases     {input: output}, each by position, that share one buffer
-    directives               performance directives by name: maxnreg=64, minnctapersm=2, reqntid=(...)
+    directives               performance directives by name: maxnreg=64, minnctapersm=2, ...
 
     Keyword-only parameters of the function are compile-time values. Raises SpecError.
     """
     where = caller()
-    if function is not None:
-        options = _options(where, grid, block, cluster, smem, arch, version, contract, (), {}, {})
-        return Kernel(function, None, None, options, where)
-    aliases = input_output_aliases or {}
-    options = _options(
-        where, grid, block, cluster, smem, arch, version, contract, parallel, aliases, directives
+    options = Options(
+        grid,
+        _triple("block", block, where),
+        _triple("cluster", cluster, where),
+        None if smem is None else _bytes(smem, where),
+        None if arch == "auto" else _parse_target(arch, where),
+        _parse_version(version, where),
+        (),
+        contract,
+        _names(parallel, where),
+        tuple(sorted((input_output_aliases or {}).items())),
     )
+    options = replace(options, directives=_directives(options, directives, where))
 
     def decorate(body: Body) -> Kernel:
         return Kernel(body, in_specs, out_specs, options, where)
 
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
-def _options(
-    where: SourceLocation,
-    grid: Grid,
-    block: Sizes,
-    cluster: Sizes,
-    smem: int | None,
-    arch: str,
-    version: tuple[int, int] | str | None,
-    contract: bool,
-    parallel: Iterable[str],
-    aliases: Mapping[int, int],
-    directives: Mapping[str, int | Sequence[int] | bool],
-) -> Options:
-    threads, group = _triple("block", block, where), _triple("cluster", cluster, where)
-    given = {name: _values(value) for name, value in directives.items() if value is not False}
-    if threads[0] * threads[1] * threads[2] > _ANY_REGISTERS and not {"reqntid", "maxntid"} & set(
-        given
-    ):
-        given["maxntid"] = threads
-    if group != (1, 1, 1):
-        given.setdefault("reqnctapercluster", group)
-    for name, values in given.items():
-        _known_directive(name, values, where)
-    return Options(
-        grid,
-        threads,
-        group,
-        smem,
-        None if arch == "auto" else _parse_target(arch, where),
-        _parse_version(version, where),
-        tuple(Directive(name, values) for name, values in given.items()),
-        contract,
-        tuple(parallel),
-        tuple(sorted(aliases.items())),
-    )
+def _directives(
+    options: Options, given: Mapping[str, object], where: SourceLocation
+) -> tuple[Directive, ...]:
+    """The directives that were asked for, and those that the launch sizes call for."""
+    found = {
+        name: _values(name, value, where) for name, value in given.items() if value is not False
+    }
+    if math.prod(options.block) > _ANY_REGISTERS and not {"reqntid", "maxntid"} & found.keys():
+        found["maxntid"] = options.block
+    if options.cluster != (1, 1, 1):
+        found.setdefault("reqnctapercluster", options.cluster)
+    for name, values in found.items():
+        _check_directive(name, values, where)
+    return tuple(Directive(name, values) for name, values in found.items())
 
 
-def _triple(what: str, sizes: Sizes, where: SourceLocation) -> tuple[int, int, int]:
-    values = (sizes,) if isinstance(sizes, SupportsIndex) else tuple(sizes)
-    if not 1 <= len(values) <= 3 or not all(isinstance(v, SupportsIndex) for v in values):
-        raise SpecError(f"{what}={sizes!r} is not one to three sizes", location=where)
-    x, y, z = (*(v.__index__() for v in values), 1, 1, 1)[:3]
+def _triple(what: str, sizes: object, where: SourceLocation) -> tuple[int, int, int]:
+    """One to three sizes, filled up with ones."""
+    listed = cast("Sequence[object]", sizes) if isinstance(sizes, (tuple, list)) else (sizes,)
+    found = [integer(size) for size in listed]
+    whole = [size for size in found if size is not None]
+    if len(whole) != len(found) or not 1 <= len(whole) <= 3:
+        raise SpecError(
+            f"{what}={sizes!r} is not one to three sizes",
+            location=where,
+            notes=(("help", f"{what}=(128, 1, 1)"),),
+        )
+    x, y, z = (*whole, 1, 1)[:3]
     return x, y, z
 
 
-def _values(value: int | Sequence[int] | bool) -> tuple[int, ...]:
-    if isinstance(value, bool):
+def _bytes(size: object, where: SourceLocation) -> int:
+    found = integer(size)
+    if found is None or found < 0:
+        raise SpecError(f"smem={size!r} is not a number of bytes", location=where)
+    return found
+
+
+def _names(names: object, where: SourceLocation) -> tuple[str, ...]:
+    found = tuple(cast("Iterable[object]", names)) if isinstance(names, Iterable) else ()
+    if isinstance(names, str) or not all(isinstance(name, str) for name in found):
+        raise SpecError(
+            f"parallel={names!r} is not a sequence of dimension names",
+            location=where,
+            notes=(("help", 'parallel=("B",)'),),
+        )
+    return cast("tuple[str, ...]", found)
+
+
+def _values(name: str, value: object, where: SourceLocation) -> tuple[int, ...]:
+    """The values of a directive; True is one without."""
+    if value is True:
         return ()
-    return (value,) if isinstance(value, int) else tuple(value)
+    listed = cast("Sequence[object]", value) if isinstance(value, (tuple, list)) else (value,)
+    found = [integer(each) for each in listed]
+    whole = tuple(each for each in found if each is not None)
+    if name in DIRECTIVES and len(whole) != len(found):
+        raise SpecError(f"{name}={value!r} is not one integer or several", location=where)
+    return whole
 
 
-def _known_directive(name: str, values: tuple[int, ...], where: SourceLocation) -> None:
+def _check_directive(name: str, values: tuple[int, ...], where: SourceLocation) -> None:
     if name not in DIRECTIVES:
+        options = [n for n in inspect.signature(kernel).parameters if n not in _NOT_OPTIONS]
+        near = difflib.get_close_matches(name, [*options, *DIRECTIVES], n=1)
         raise SpecError(
             f"kernel() has no option {name}",
             location=where,
-            notes=(("directives", " ".join(DIRECTIVES)),),
+            notes=(
+                *((("nearest", near[0]),) if near else ()),
+                ("options", " ".join(options)),
+                ("directives", " ".join(DIRECTIVES)),
+            ),
         )
     problem = check_directive(name, values)
     if problem is not None:
         raise SpecError(problem, location=where)
 
 
-def _parse_target(arch: str, where: SourceLocation) -> Target:
+def _parse_target(arch: object, where: SourceLocation) -> Target:
     try:
-        return Target.parse(arch)
+        return Target.parse(str(arch))
     except ValueError as error:
         raise SpecError(str(error), location=where) from None
 
 
-def _parse_version(
-    version: tuple[int, int] | str | None, where: SourceLocation
-) -> PtxVersion | None:
-    if version is None:
-        return None
-    try:
-        return PtxVersion.parse(version) if isinstance(version, str) else PtxVersion(*version)
-    except (TypeError, ValueError):
-        raise SpecError(
-            f"version={version!r} is not a PTX version",
-            location=where,
-            notes=(("help", "version=(8, 7)"),),
-        ) from None
+def _parse_version(version: object, where: SourceLocation) -> PtxVersion | None:
+    match version:
+        case None:
+            return None
+        case (int(major), int(minor)):
+            return PtxVersion(major, minor)
+        case str() if re.fullmatch(r"\d+\.\d+", version):
+            return PtxVersion.parse(version)
+        case _:
+            raise SpecError(
+                f"version={version!r} is not a PTX version",
+                location=where,
+                notes=(("help", "version=(8, 7)"),),
+            )
 
 
 def _signature(
-    kernel: Kernel, function: Body, location: SourceLocation
+    function: Body,
+    options: Options,
+    in_specs: Sequence[Spec] | None,
+    out_specs: Sequence[Tile] | None,
+    location: SourceLocation,
 ) -> tuple[Signature, dict[str, object]]:
     """The positional parameters with their specs, and the keyword-only ones with defaults."""
-    options = kernel._options  # pyright: ignore[reportPrivateUsage]
+    name = re.sub(r"\W", "_", function.__name__.strip("<>"), flags=re.ASCII)
     parameters = inspect.signature(function).parameters.values()
-    positional = tuple(
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    )
+    starred = [p for p in parameters if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if starred:
+        raise SpecError(
+            f"{name} takes {starred[0]}; each tensor of a kernel has a name of its own",
+            location=location,
+        )
+    positional = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
     constants = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-    specs: tuple[Spec | None, ...] = (*kernel.in_specs, *kernel.out_specs)
-    if kernel._by_hand:  # pyright: ignore[reportPrivateUsage]
+    inputs, outputs = tuple(in_specs or ()), tuple(out_specs or ())
+    specs: tuple[Spec | None, ...] = (*inputs, *outputs)
+    if in_specs is None and out_specs is None:
         specs = (None,) * len(positional)
-    name = re.sub(r"\W", "_", function.__name__.strip("<>"), flags=re.ASCII) or "kernel"
     signature = Signature(name, positional, specs, options.parallel, location)
     if len(specs) != len(positional):
         raise SpecError(
             f"{name} takes {len(positional)} tensors ({', '.join(positional) or 'none'}), "
-            f"and has {len(kernel.in_specs)} in_specs and {len(kernel.out_specs)} out_specs",
+            f"and has {len(inputs)} in_specs and {len(outputs)} out_specs",
             location=location,
         )
+    return signature, constants
+
+
+def _check_specs(kernel: Kernel, signature: Signature, options: Options) -> None:
+    """What must hold between the specs, the aliases and the parallel dimensions."""
     try:
         check_outputs(kernel.in_specs, kernel.out_specs)
     except PtxError as error:
         raise at_kernel(error, signature) from None
-    _check_aliases(kernel, signature)
+    _check_aliases(kernel.in_specs, kernel.out_specs, options.aliases, signature)
     _check_parallel(kernel, signature)
-    return signature, constants
 
 
 def _check_parallel(kernel: Kernel, signature: Signature) -> None:
@@ -567,9 +609,13 @@ def _check_parallel(kernel: Kernel, signature: Signature) -> None:
             )
 
 
-def _check_aliases(kernel: Kernel, signature: Signature) -> None:
-    for source, target in kernel._options.aliases:  # pyright: ignore[reportPrivateUsage]
-        inputs, outputs = kernel.in_specs, kernel.out_specs
+def _check_aliases(
+    inputs: Sequence[Spec],
+    outputs: Sequence[Tile],
+    aliases: Iterable[tuple[int, int]],
+    signature: Signature,
+) -> None:
+    for source, target in aliases:
         if not (0 <= source < len(inputs) and 0 <= target < len(outputs)):
             raise SpecError(
                 f"input_output_aliases has {source}: {target}, and {signature.name} has "

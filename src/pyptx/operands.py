@@ -1,7 +1,7 @@
-"""What instructions work on: registers, constants, addresses, variables and labels; frozen, unnamed.
+"""What instructions work on: registers, constants, addresses, variables, labels; frozen, unnamed.
 
-Registers, labels and variables are numbered in the order in which a trace made them; their PTX names
-come from the writer.
+Registers, labels and variables are numbered in the order in which a trace made them; their PTX
+names come from the writer.
 """
 
 from __future__ import annotations

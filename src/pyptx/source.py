@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -38,7 +38,7 @@ def caller() -> SourceLocation:
 
     The package's own `ops` count as users of the language, so their lines are reported too.
     """
-    frame = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
         inside = _inside.get(code)

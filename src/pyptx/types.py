@@ -101,6 +101,8 @@ bf16x2: Final = _dtype("bf16x2 32 PACKED b32 r -")
 f32x2: Final = _dtype("f32x2 64 PACKED b64 rd -")
 u16x2: Final = _dtype("u16x2 32 PACKED b32 r -")
 s16x2: Final = _dtype("s16x2 32 PACKED b32 r -")
+u8x4: Final = _dtype("u8x4 32 PACKED b32 r -")
+s8x4: Final = _dtype("s8x4 32 PACKED b32 r -")
 e4m3: Final = _dtype("e4m3 8 FLOAT b8 b float8_e4m3fn")
 e5m2: Final = _dtype("e5m2 8 FLOAT b8 b float8_e5m2")
 e4m3x2: Final = _dtype("e4m3x2 16 PACKED b16 h -")
@@ -128,5 +130,5 @@ BY_NUMPY: Final[dict[str, DType]] = {
 
 
 def from_name(name: str) -> DType:
-    """The type called `name` ("f32" or ".f32"). KeyError lists the nearest names' owner: the caller."""
+    """The type called `name` ("f32" or ".f32"). Raises KeyError."""
     return DTYPES[name.removeprefix(".")]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction, Kernel, Module, Place
+from pyptx.isa.model import Form
 from pyptx.operands import Address, Label, Negated, Operand, Pair, Register, Vector
-from pyptx.source import SourceLocation
 from pyptx.target import Target
 
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -18,7 +19,8 @@ SHARED_LIMIT: Final = {
     100: 227, 103: 227, 110: 227, 120: 99, 121: 99,
 }  # fmt: skip
 """KiB of shared memory one CTA can have, by compute capability."""
-MAX_THREADS: Final = 1024
+_ENDS: Final = frozenset(("ret", "exit", "trap"))
+"""Opcodes after which a thread without a guard runs nothing more."""
 
 
 def verify(module: Module) -> None:
@@ -50,7 +52,7 @@ def _labels(kernel: Kernel) -> None:
     for statement in kernel.body:
         if isinstance(statement, Instruction):
             for operand in statement.operands:
-                if isinstance(operand, Label) and operand not in placed:
+                if type(operand) is Label and operand not in placed:
                     raise LanguageError(
                         "this branches to a label that is placed nowhere",
                         location=statement.location,
@@ -61,101 +63,107 @@ def _labels(kernel: Kernel) -> None:
 # ---- registers that are read before anything sets them -------------------------------------------
 
 
+@cache
+def _accesses(form: Form, modifiers: tuple[str, ...]) -> tuple[str, ...]:
+    """How each operand of a spelling is accessed: "in", "out" or "inout"; addresses are read."""
+    chosen = form.assign(modifiers) or {}
+    specs = (o for o in form.operands if o.when is None or o.when in chosen)
+    return tuple("in" if o.kind == "address" else o.access for o in specs)
+
+
 def reads_and_writes(instruction: Instruction) -> tuple[list[Register], list[Register]]:
     """The registers an instruction reads and the ones it writes."""
-    chosen = instruction.form.assign(instruction.modifiers) or {}
-    specs = [o for o in instruction.form.operands if o.when is None or o.when in chosen]
-    reads: list[Register] = []
+    reads = [] if instruction.guard is None else [instruction.guard.register]
     writes: list[Register] = []
-    if instruction.guard is not None:
-        reads.append(instruction.guard.register)
-    for spec, operand in zip(specs, instruction.operands, strict=False):
-        registers = list(_registers(operand))
-        if spec.access != "out" or isinstance(operand, Address):
+    accesses = _accesses(instruction.form, instruction.modifiers)
+    for access, operand in zip(accesses, instruction.operands, strict=False):
+        registers = (operand,) if type(operand) is Register else _registers(operand)
+        if access != "out":
             reads += registers
-        if spec.access != "in" and not isinstance(operand, Address):
+        if access != "in":
             writes += registers
     return reads, writes
 
 
-def _registers(operand: Operand) -> Iterator[Register]:
-    match operand:
-        case Register():
-            yield operand
-        case Negated():
-            yield operand.register
-        case Address():
-            if isinstance(operand.base, Register):
-                yield operand.base
-        case Vector():
-            yield from (e for e in operand.elements if isinstance(e, Register))
-        case Pair():
-            yield from (e for e in (operand.first, operand.second) if isinstance(e, Register))
-        case _:
-            return
+def _registers(operand: Operand) -> Sequence[Register]:
+    if isinstance(operand, Address):
+        return (operand.base,) if isinstance(operand.base, Register) else ()
+    if isinstance(operand, Vector):
+        return [e for e in operand.elements if isinstance(e, Register)]
+    if isinstance(operand, Pair):
+        return [e for e in (operand.first, operand.second) if isinstance(e, Register)]
+    return (operand.register,) if isinstance(operand, Negated) else ()
+
+
+@dataclass(slots=True)
+class _Block:
+    """Instructions that run one after the other: what they need from before, and what they set."""
+
+    exposed: dict[Register, Instruction] = field(default_factory=dict[Register, Instruction])
+    written: set[Register] = field(default_factory=set[Register])
+    successors: list[int] = field(default_factory=list[int])
+
+    def append(self, instruction: Instruction) -> None:
+        reads, writes = reads_and_writes(instruction)
+        for register in reads:
+            if register not in self.written:
+                self.exposed.setdefault(register, instruction)
+        self.written.update(writes)
 
 
 def _definitions(kernel: Kernel) -> None:
-    """Forward analysis: on no path has anything written a register that an instruction reads."""
+    """Forward analysis: on no path has anything written a register that an instruction reads.
+
+    Only registers that some block needs from before are followed, each as one bit.
+    """
     blocks = _blocks(kernel)
-    may_hold = [0] * len(blocks)
+    needed = sorted({r for b in blocks for r in b.exposed}, key=lambda r: r.index)
+    bit = {register: 1 << i for i, register in enumerate(needed)}
+    written = [sum(bit[r] for r in b.written if r in bit) for b in blocks]
+    held: list[int | None] = [None] * len(blocks)
+    held[0] = 0
     work = [0]
-    reached = {0}
     while work:
         index = work.pop()
-        out = may_hold[index] | blocks[index].written
+        after = (held[index] or 0) | written[index]
         for successor in blocks[index].successors:
-            if successor not in reached or out & ~may_hold[successor]:
-                reached.add(successor)
-                may_hold[successor] |= out
+            before = held[successor]
+            if before is None or after & ~before:
+                held[successor] = after | (before or 0)
                 work.append(successor)
-    for index in sorted(reached):
-        _check_block(blocks[index], may_hold[index])
+    for block, before in zip(blocks, held, strict=True):
+        for register, instruction in block.exposed.items() if before is not None else ():
+            if not (before or 0) & bit[register]:
+                raise _unset(register, instruction)
 
 
-class _Block:
-    def __init__(self) -> None:
-        self.steps: list[tuple[SourceLocation, str, list[Register], int]] = []
-        self.written = 0
-        self.successors: list[int] = []
+def _unset(register: Register, instruction: Instruction) -> LanguageError:
+    return LanguageError(
+        f"{instruction.spelling} reads a .{register.dtype} register that nothing has set",
+        location=instruction.location,
+        notes=(("help", f"reg.scalar({register.dtype}, init=...) sets it"),),
+    )
 
 
 def _blocks(kernel: Kernel) -> list[_Block]:
+    """The basic blocks, with the blocks that may run next."""
     blocks = [_Block()]
     starts: dict[Label, int] = {}
-    jumps: defaultdict[int, list[Label]] = defaultdict(list)
-    falls: list[bool] = [True]
+    jumps: list[tuple[_Block, Label]] = []
     for statement in kernel.body:
-        if isinstance(statement, Place):
-            blocks.append(_Block())
-            falls.append(True)
-            starts[statement.label] = len(blocks) - 1
-            continue
         block = blocks[-1]
-        reads, writes = reads_and_writes(statement)
-        mask = sum(1 << register.index for register in set(writes))
-        block.steps.append((statement.location, statement.spelling, reads, mask))
-        block.written |= mask
-        targets = [o for o in statement.operands if isinstance(o, Label)]
-        if targets or statement.form.opcode in ("ret", "exit"):
-            jumps[len(blocks) - 1] += targets
-            falls[-1] = statement.guard is not None
+        if isinstance(statement, Place):
+            starts[statement.label] = len(blocks)
+            block.successors.append(len(blocks))
             blocks.append(_Block())
-            falls.append(True)
-    for index, block in enumerate(blocks):
-        block.successors = [starts[label] for label in jumps[index]]
-        if falls[index] and index + 1 < len(blocks):
-            block.successors.append(index + 1)
+            continue
+        block.append(statement)
+        targets = [o for o in statement.operands if type(o) is Label]
+        if targets or statement.form.opcode in _ENDS:
+            jumps += ((block, label) for label in targets)
+            if statement.guard is not None:
+                block.successors.append(len(blocks))
+            blocks.append(_Block())
+    for block, label in jumps:
+        block.successors.append(starts[label])
     return blocks
-
-
-def _check_block(block: _Block, held: int) -> None:
-    for location, spelling, reads, mask in block.steps:
-        for register in reads:
-            if not held >> register.index & 1:
-                raise LanguageError(
-                    f"{spelling} reads a .{register.dtype} register that nothing has set",
-                    location=location,
-                    notes=(("help", f"reg.scalar({register.dtype}, init=...) sets it"),),
-                )
-        held |= mask

@@ -79,9 +79,10 @@ def _closure(positions: set[_Position]) -> frozenset[_Position]:
     """Add the positions reached by leaving optional slots out."""
     reached = set(positions)
     for form, index in positions:
-        while index < len(form.slots) and not form.slots[index].required:
-            index += 1
-            reached.add((form, index))
+        for end in range(index, len(form.slots)):
+            if form.slots[end].required:
+                break
+            reached.add((form, end + 1))
     return frozenset(reached)
 
 

@@ -1,4 +1,4 @@
-"""Binds operands to a form: which of a spelling's forms is meant, or what is wrong and what is legal.
+"""Binds operands to a form: which of a spelling's forms is meant, or what is wrong, what is legal.
 
 Callers hand over operands whose numbers and vectors are still raw; they get the form, the final
 operands and the destinations. Errors carry no location: the caller knows the user's line.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache, reduce
+from typing import TypeAlias, cast
 
 from pyptx.errors import IsaError
 from pyptx.isa.automaton import State
-from pyptx.isa.constants import BadConstant, constant
+from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import WIDE, Availability, Form, OperandSpec, Option
 from pyptx.isa.syntax import takes_constant
 from pyptx.operands import (
@@ -33,7 +34,7 @@ from pyptx.operands import (
 )
 from pyptx.operands import Scalar as ScalarOperand
 from pyptx.target import TARGETS, PtxVersion, Target
-from pyptx.types import DTYPES, DType, Kind
+from pyptx.types import DTYPES, DType, Kind, b64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,14 @@ Raw: TypeAlias = Operand | Number | tuple[RawScalar, ...]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A checked instruction: its form, its operands, and the destinations among them."""
+    """A checked instruction: its form, its operands, and the destination that was made for it."""
 
     form: Form
     operands: tuple[Operand, ...]
-    results: tuple[Register | Vector, ...]
+    made: Register | Vector | None
 
 
-class _Mismatch(Exception):
+class _MismatchError(Exception):
     """Why an operand list is not this form's. `depth` is how far it got: the farthest is shown."""
 
     def __init__(self, depth: int, problem: str, *notes: tuple[str, str]) -> None:
@@ -190,7 +191,7 @@ def _parts(form: Form, modifiers: tuple[str, ...]) -> list[Availability]:
 
 
 def _combine(parts: Sequence[Availability]) -> tuple[frozenset[Target], PtxVersion]:
-    targets = frozenset.intersection(*(part.targets for part in parts))
+    targets = reduce(frozenset[Target].intersection, (part.targets for part in parts))
     return targets, max(part.ptx for part in parts)
 
 
@@ -237,28 +238,124 @@ def availability_note(targets: frozenset[Target]) -> str:
 # ---- operands -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Typed:
+    """An operand of a spelling: what its row says, with types, length and state spaces worked out.
+
+    A register of type `exact` fits as it is; None where that takes a closer look.
+    """
+
+    spec: OperandSpec
+    dtype: DType
+    length: int
+    spaces: tuple[str, ...]
+    exact: DType | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """A form of a spelling and the operands to hand over: all of them, or all but the destination.
+
+    `made` is the destination that gets a new register, None where it is among `given`.
+    """
+
+    form: Form
+    made: Typed | None
+    given: tuple[Typed, ...]
+    least: int
+
+    def takes(self, count: int) -> bool:
+        """Whether so many operands can be the given ones."""
+        return self.least <= count <= len(self.given)
+
+
+@cache
+def patterns(state: State) -> tuple[Pattern, ...]:
+    """Every way to call a spelling, in the order in which they are tried."""
+    found: list[Pattern] = []
+    for form, chosen in state.forms:
+        specs = [o for o in form.operands if o.when is None or o.when in chosen]
+        typed = tuple(_typed(spec, chosen) for spec in specs)
+        least = sum(not spec.optional for spec in specs)
+        found.append(Pattern(form, None, typed, least))
+        if specs and specs[0].access == "out" and specs[0].kind == "value":
+            found.append(Pattern(form, typed[0], typed[1:], least - 1))
+    return tuple(found)
+
+
+def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:
+    dtype = b64 if spec.kind == "label" else type_of(spec, chosen)
+    length = length_of(spec, chosen)
+    plain = spec.kind == "value" and length == 1 and spec.second != "required"
+    return Typed(spec, dtype, length, _spaces(spec, chosen), dtype if plain else None)
+
+
 def bind(
     state: State, raw: Sequence[Raw], fresh: Callable[[DType], Register] | None = None
 ) -> Bound:
     """Choose the form of a spelling that takes these operands.
 
-    With `fresh`, destinations may be left out: new registers are made for them. Raises IsaError.
+    With `fresh`, the destination may be left out: new registers are made for it. Raises IsaError.
     """
-    if not state.forms:
-        raise _incomplete(state)
-    worst: tuple[Form, _Mismatch] | None = None
-    for form, chosen in state.forms:
-        for outputs_given in (True, False) if fresh and form.outputs else (True,):
+    worst: tuple[Pattern, _MismatchError] | None = None
+    count = len(raw)
+    for pattern in patterns(state):
+        if pattern.takes(count) and (pattern.made is None or fresh is not None):
             try:
-                return _match(form, chosen, raw, None if outputs_given else fresh)
-            except _Mismatch as mismatch:
+                return _match(pattern, raw, fresh)
+            except _MismatchError as mismatch:
                 if worst is None or mismatch.depth > worst[1].depth:
-                    worst = form, mismatch
-    assert worst is not None
-    form, mismatch = worst
-    forms = tuple(dict.fromkeys(f.syntax for f, _ in state.forms))
-    notes = [*mismatch.notes, *(("form", syntax) for syntax in forms[:4])]
-    raise IsaError(f"{state.spelling}: {mismatch.problem}", notes=tuple(notes))
+                    worst = pattern, mismatch
+    if worst is None:
+        raise _not_called_so(state, count, without=fresh is not None)
+    raise _rejected(state, worst[1].problem, worst[1].notes)
+
+
+def _match(
+    pattern: Pattern, raw: Sequence[Raw], fresh: Callable[[DType], Register] | None
+) -> Bound:
+    operands: list[Operand] = []
+    for depth, (typed, value) in enumerate(zip(pattern.given, raw, strict=False), 1):
+        if type(value) is Register and value.dtype is typed.exact:
+            operands.append(value)
+        else:
+            operands.append(_operand(typed, value, depth))
+    if pattern.made is None:
+        return Bound(pattern.form, tuple(operands), None)
+    # Made only once everything else fits, so that a form that fails leaves no trace.
+    assert fresh is not None
+    made = _make(pattern.made, fresh)
+    return Bound(pattern.form, (made, *operands), made)
+
+
+def _make(typed: Typed, fresh: Callable[[DType], Register]) -> Register | Vector:
+    if typed.length == 1:
+        return fresh(typed.dtype)
+    return Vector(tuple(fresh(typed.dtype) for _ in range(typed.length)))
+
+
+def _not_called_so(state: State, count: int, *, without: bool) -> IsaError:
+    """No form of the spelling takes so many operands, or the spelling is no instruction yet."""
+    if not state.forms:
+        return _incomplete(state)
+    wanted = [p for p in patterns(state) if p.made is None]
+    numbers = sorted({n for p in wanted for n in range(p.least, len(p.given) + 1)})
+    spelled = _either(numbers)
+    noun = "operand" if numbers == [1] else "operands"
+    left = sorted({n for p in patterns(state) if p.made for n in range(p.least, len(p.given) + 1)})
+    rest = f" ({_either(left)} without the destination)" if without and left else ""
+    return _rejected(state, f"takes {spelled} {noun}{rest}, not {count}", ())
+
+
+def _either(numbers: Sequence[int]) -> str:
+    *head, last = map(str, numbers)
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+def _rejected(state: State, problem: str, notes: tuple[tuple[str, str], ...]) -> IsaError:
+    forms = tuple(dict.fromkeys(form.syntax for form, _ in state.forms))
+    shown = [("form", syntax) for syntax in forms[:4]]
+    return IsaError(f"{state.spelling}: {problem}", notes=(*notes, *shown))
 
 
 def _incomplete(state: State) -> IsaError:
@@ -282,62 +379,6 @@ def _phrase(term: str) -> str:
     return " or ".join(f".{v}" for v in values.split("|")) if values else f".{slot}"
 
 
-def _present(form: Form, chosen: dict[str, Option]) -> list[OperandSpec]:
-    return [o for o in form.operands if o.when is None or o.when in chosen]
-
-
-def _match(
-    form: Form,
-    chosen: dict[str, Option],
-    raw: Sequence[Raw],
-    fresh: Callable[[DType], Register] | None,
-) -> Bound:
-    specs = _present(form, chosen)
-    made = [s for s in specs if s.access == "out" and s.kind == "value"] if fresh else []
-    given = [s for s in specs if s not in made]
-    required = sum(not s.optional for s in given)
-    if not required <= len(raw) <= len(given):
-        raise _Mismatch(0, _count_problem(specs, made, len(raw)))
-    taken = dict(zip((s.name for s in given), raw, strict=False))
-    operands: list[Operand] = []
-    results: list[Register | Vector] = []
-    missing: list[tuple[int, OperandSpec]] = []
-    for spec in specs:
-        if spec.name in taken:
-            depth = len(operands) + 1
-            operand = _operand(spec, chosen, taken[spec.name], depth)
-            operands.append(operand)
-            if spec.access == "out" and isinstance(operand, Register | Vector):
-                results.append(operand)
-        elif spec in made:
-            missing.append((len(operands), spec))
-            operands.append(Sink())
-    # Registers are made only once everything else fits, so a failed form leaves no trace.
-    for index, spec in missing:
-        assert fresh is not None
-        operands[index] = made_operand = _make(spec, chosen, fresh)
-        results.append(made_operand)
-    return Bound(form, tuple(operands), tuple(results))
-
-
-def _count_problem(specs: list[OperandSpec], made: list[OperandSpec], count: int) -> str:
-    low, high = sum(not s.optional for s in specs), len(specs)
-    wanted = f"{low}" if low == high else f"{low} to {high}"
-    noun = "operand" if wanted == "1" else "operands"
-    without = f" ({low - len(made)} without the destination)" if made else ""
-    return f"takes {wanted} {noun}{without}, not {count}"
-
-
-def _make(
-    spec: OperandSpec, chosen: dict[str, Option], fresh: Callable[[DType], Register]
-) -> Register | Vector:
-    dtype = type_of(spec, chosen)
-    length = length_of(spec, chosen)
-    if length == 1:
-        return fresh(dtype)
-    return Vector(tuple(fresh(dtype) for _ in range(length)))
-
-
 def type_of(spec: OperandSpec, chosen: dict[str, Option]) -> DType:
     """The type of an operand once the modifiers are chosen."""
     if spec.type.startswith("wide("):
@@ -353,24 +394,23 @@ def length_of(spec: OperandSpec, chosen: dict[str, Option]) -> int:
     return int(chosen[spec.length].name[1:]) if spec.length in chosen else 1
 
 
-def _operand(spec: OperandSpec, chosen: dict[str, Option], raw: Raw, depth: int) -> Operand:
+def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
+    spec = typed.spec
     if spec.kind == "address":
-        return _address(spec, chosen, raw, depth)
+        return _address(typed, raw, depth)
     if spec.kind == "label":
         if isinstance(raw, Label):
             return raw
-        raise _Mismatch(depth, f"{spec.name} must be a label, not {describe(raw)}")
-    dtype = type_of(spec, chosen)
-    length = length_of(spec, chosen)
-    if length > 1:
-        return _vector(spec, dtype, length, raw, depth)
+        raise _MismatchError(depth, f"{spec.name} must be a label, not {describe(raw)}")
+    if typed.length > 1:
+        return _vector(spec, typed.dtype, typed.length, raw, depth)
     if isinstance(raw, tuple) and len(raw) == 1:
         raw = raw[0]
     if isinstance(raw, Pair):
-        return _pair(spec, dtype, raw, depth)
+        return _pair(spec, typed.dtype, raw, depth)
     if spec.second == "required":
-        raise _Mismatch(depth, f"{spec.name} must be a pair d|p, not {describe(raw)}")
-    return _scalar(spec, dtype, raw, depth)
+        raise _MismatchError(depth, f"{spec.name} must be a pair d|p, not {describe(raw)}")
+    return _scalar(spec, typed.dtype, raw, depth)
 
 
 def _vector(spec: OperandSpec, dtype: DType, length: int, raw: Raw, depth: int) -> Vector:
@@ -380,9 +420,9 @@ def _vector(spec: OperandSpec, dtype: DType, length: int, raw: Raw, depth: int) 
     elif isinstance(raw, Vector):
         elements = raw.elements
     else:
-        raise _Mismatch(depth, f"{spec.name} must be a list of {length}, not {describe(raw)}")
+        raise _MismatchError(depth, f"{spec.name} must be a list of {length}, not {describe(raw)}")
     if len(elements) != length:
-        raise _Mismatch(
+        raise _MismatchError(
             depth, f"{spec.name} must be a list of {length} elements, not {len(elements)}"
         )
     return Vector(tuple(_element(spec, dtype, e, depth) for e in elements))
@@ -392,16 +432,16 @@ def _element(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Scalar
     operand = _scalar(spec, dtype, raw, depth)
     if isinstance(operand, Register | Immediate | SpecialRegister | Sink):
         return operand
-    raise _Mismatch(depth, f"{spec.name} cannot hold {describe(raw)}")
+    raise _MismatchError(depth, f"{spec.name} cannot hold {describe(raw)}")
 
 
 def _pair(spec: OperandSpec, dtype: DType, raw: Pair, depth: int) -> Pair:
     if spec.second is None:
-        raise _Mismatch(depth, f"{spec.name} takes no second destination")
+        raise _MismatchError(depth, f"{spec.name} takes no second destination")
     if isinstance(raw.first, Register) and not agrees(dtype, raw.first.dtype, wider=False):
         raise _wrong_type(spec, dtype, raw.first, depth)
     if isinstance(raw.second, Register) and raw.second.dtype.kind is not Kind.PREDICATE:
-        raise _Mismatch(depth, f"the second destination of {spec.name} must be a predicate")
+        raise _MismatchError(depth, f"the second destination of {spec.name} must be a predicate")
     return raw
 
 
@@ -418,37 +458,43 @@ def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand
         return raw
     if isinstance(raw, Sink) and "sink" in spec.accepts:
         return raw
-    if isinstance(raw, SpecialRegister) and "special" in spec.accepts:
-        if agrees(dtype, raw.dtype, wider=False) or raw.dtype.bits == dtype.bits:
-            return raw
-        raise _Mismatch(
-            depth, f"%{raw.name} is .{raw.dtype} ({raw.dtype.bits} bits), {spec.name} is .{dtype}"
-        )
+    if isinstance(raw, SpecialRegister):
+        return _special(spec, dtype, raw, depth)
     if isinstance(raw, Symbol) and "symbol" in spec.accepts and dtype.bits in (32, 64):
         return raw
-    if isinstance(raw, SpecialRegister):
-        raise _Mismatch(
-            depth,
-            f"{spec.name} cannot be the special register %{raw.name}",
-            ("help", f"reg.from_(ptx.special.{raw.name.replace('.', '.')}(), {raw.dtype})"),
-        )
     what = "a constant" if spec.kind == "immediate" else f"a .{dtype} register"
-    raise _Mismatch(depth, f"{spec.name} must be {what}, not {describe(raw)}")
+    raise _MismatchError(depth, f"{spec.name} must be {what}, not {describe(raw)}")
+
+
+def _special(
+    spec: OperandSpec, dtype: DType, special: SpecialRegister, depth: int
+) -> SpecialRegister:
+    if "special" not in spec.accepts:
+        raise _MismatchError(
+            depth,
+            f"{spec.name} cannot be the special register %{special.name}",
+            ("help", f"reg.from_(ptx.special.{special.name}(), {special.dtype})"),
+        )
+    if not agrees(dtype, special.dtype, wider=False):
+        raise _MismatchError(depth, f"%{special.name} is .{special.dtype}, {spec.name} is .{dtype}")
+    return special
 
 
 def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Immediate:
     if spec.kind == "value" and ("immediate" not in spec.accepts or not takes_constant(dtype.name)):
-        raise _Mismatch(
+        raise _MismatchError(
             depth,
             f"{spec.name} must be a .{dtype} register, not the constant {value!r}",
             ("help", f"reg.scalar({dtype}, init={value!r})"),
         )
     try:
         immediate = constant(value, dtype)
-    except BadConstant as error:
-        raise _Mismatch(depth, f"{spec.name}: {error}") from None
+    except BadConstantError as error:
+        raise _MismatchError(depth, f"{spec.name}: {error}") from None
     if spec.legal is not None and immediate.bits not in spec.legal:
-        raise _Mismatch(depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {value!r}")
+        raise _MismatchError(
+            depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {value!r}"
+        )
     return immediate
 
 
@@ -456,7 +502,7 @@ def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immedi
     """A constant that is spelled as the bits of a float: for that type, or untyped of its width."""
     if raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits):
         return Immediate(raw.bits, dtype)
-    raise _Mismatch(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
+    raise _MismatchError(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
 
 
 def _legal_values(legal: frozenset[int] | range) -> str:
@@ -465,13 +511,13 @@ def _legal_values(legal: frozenset[int] | range) -> str:
     return " or ".join(str(v) for v in sorted(legal))
 
 
-def _wrong_type(spec: OperandSpec, dtype: DType, register: Register, depth: int) -> _Mismatch:
+def _wrong_type(spec: OperandSpec, dtype: DType, register: Register, depth: int) -> _MismatchError:
     notes = (
         ()
         if dtype.bits == register.dtype.bits
         else (("widths", f"{spec.name} has {dtype.bits} bits, the register {register.dtype.bits}"),)
     )
-    return _Mismatch(
+    return _MismatchError(
         depth, f"{spec.name} must be a .{dtype} register, not a .{register.dtype} one", *notes
     )
 
@@ -500,19 +546,19 @@ def agrees(instruction: DType, register: DType, *, wider: bool) -> bool:
     return instruction.is_integer and register.is_integer
 
 
-def _address(spec: OperandSpec, chosen: dict[str, Option], raw: Raw, depth: int) -> Address:
-    spaces = _spaces(spec, chosen)
+def _address(typed: Typed, raw: Raw, depth: int) -> Address:
+    spec, spaces = typed.spec, typed.spaces
     if isinstance(raw, Register):
         raw = Address(raw)
     if isinstance(raw, Symbol):
         raw = Address(raw.of, raw.offset)
     if not isinstance(raw, Address):
-        raise _Mismatch(depth, f"{spec.name} must be an address, not {describe(raw)}")
+        raise _MismatchError(depth, f"{spec.name} must be an address, not {describe(raw)}")
     base = raw.base
     if isinstance(base, Variable | Parameter):
         space = base.space if isinstance(base, Variable) else "param"
         if space not in spaces:
-            raise _Mismatch(
+            raise _MismatchError(
                 depth, f"{spec.name} is an address in .{' or .'.join(spaces)}, not in .{space}"
             )
     elif isinstance(base, Register):
@@ -532,9 +578,11 @@ def _spaces(spec: OperandSpec, chosen: dict[str, Option]) -> tuple[str, ...]:
 def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth: int) -> None:
     whole = dtype.is_integer or dtype.is_bits
     if not whole or dtype.bits not in (32, 64):
-        raise _Mismatch(depth, f"{spec.name} needs a 64-bit address register, not a .{dtype} one")
+        raise _MismatchError(
+            depth, f"{spec.name} needs a 64-bit address register, not a .{dtype} one"
+        )
     if dtype.bits == 32 and not set(spaces) & {"shared", "local", "param", "const"}:
-        raise _Mismatch(
+        raise _MismatchError(
             depth, f"an address in .{spaces[0]} needs a 64-bit register, not a .{dtype} one"
         )
 
@@ -557,6 +605,8 @@ def describe(raw: object) -> str:
         return f"the constant {raw.value!r}"
     if isinstance(raw, SpecialRegister):
         return f"%{raw.name}"
-    if isinstance(raw, tuple | Vector):
-        return f"a list of {len(raw) if isinstance(raw, tuple) else len(raw.elements)}"
+    if isinstance(raw, tuple):
+        return f"a list of {len(cast('tuple[object, ...]', raw))}"
+    if isinstance(raw, Vector):
+        return f"a list of {len(raw.elements)}"
     return _DESCRIPTIONS.get(type(raw), repr(raw))

@@ -13,18 +13,18 @@ from pyptx.types import DType, Kind
 _FLOAT_FORMATS: Final = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
 
-class BadConstant(ValueError):
+class BadConstantError(ValueError):
     """The number does not fit the type; the text says why."""
 
 
 def constant(value: object, dtype: DType) -> Immediate:
     """`value` as an immediate of `dtype`, floats rounded to nearest even.
 
-    Raises BadConstant for a float in an integer type, an integer out of range, a bool, and types
-    without constants.
+    Raises BadConstantError for a float in an integer type, an integer out of range, a bool, and
+    types without constants.
     """
     if isinstance(value, bool) or dtype.kind in (Kind.PREDICATE, Kind.PACKED):
-        raise BadConstant(f"{value!r} is not a constant of type .{dtype}")
+        raise BadConstantError(f"{value!r} is not a constant of type .{dtype}")
     if dtype.is_float:
         return Immediate(_float_bits(value, dtype), dtype)
     return Immediate(_integer(value, dtype), dtype)
@@ -32,29 +32,29 @@ def constant(value: object, dtype: DType) -> Immediate:
 
 def _integer(value: object, dtype: DType) -> int:
     if not isinstance(value, int) and not isinstance(value, SupportsIndex):
-        raise BadConstant(f"{value!r} is not an integer, and the operand is .{dtype}")
+        raise BadConstantError(f"{value!r} is not an integer, and the operand is .{dtype}")
     number = operator.index(value)
     low = 0 if dtype.kind is Kind.UNSIGNED else -(1 << (dtype.bits - 1))
     high = (1 << (dtype.bits - 1 if dtype.is_signed else dtype.bits)) - 1
     if not low <= number <= high:
-        raise BadConstant(f"{number} is out of range for .{dtype} ({low} to {high})")
+        raise BadConstantError(f"{number} is out of range for .{dtype} ({low} to {high})")
     return number
 
 
 def _float_bits(value: object, dtype: DType) -> int:
     if not isinstance(value, int | float | SupportsFloat | SupportsIndex):
-        raise BadConstant(f"{value!r} is not a number")
+        raise BadConstantError(f"{value!r} is not a number")
     number = float(value)
     if dtype.name == "bf16":
         return _bfloat16_bits(number)
     if dtype.name not in _FLOAT_FORMATS:
-        raise BadConstant(f".{dtype} has no constants")
+        raise BadConstantError(f".{dtype} has no constants")
     pack, unpack = _FLOAT_FORMATS[dtype.name]
     try:
         return int(struct.unpack(unpack, struct.pack(pack, number))[0])
     except OverflowError:
         largest = {"f16": "65504", "f32": "3.4028235e+38"}[dtype.name]
-        raise BadConstant(
+        raise BadConstantError(
             f"{number!r} is out of range for .{dtype} (largest finite {largest})"
         ) from None
 
@@ -65,7 +65,7 @@ def _bfloat16_bits(number: float) -> int:
     try:
         (single,) = struct.unpack("<I", struct.pack("<f", number))
     except OverflowError:
-        raise BadConstant(f"{number!r} is out of range for .bf16") from None
+        raise BadConstantError(f"{number!r} is out of range for .bf16") from None
     (back,) = struct.unpack("<f", struct.pack("<I", single))
     if back != number:  # round to odd, so that the second rounding is exact
         toward_zero = single - 1 if abs(back) > abs(number) else single

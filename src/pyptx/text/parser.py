@@ -67,7 +67,8 @@ class _Token:
 _TOKENS: Final = re.compile(
     r"""(?P<space>[ \t\r]+|//[^\n]*|/\*.*?\*/)
       | (?P<newline>\n)
-      | (?P<float>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+      | (?P<float>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}
+          |\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
       | (?P<number>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)
       | (?P<name>[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+|_)
       | (?P<dotted>\.[A-Za-z0-9_]+(?:::[A-Za-z0-9_]+)*)

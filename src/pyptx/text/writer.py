@@ -207,12 +207,16 @@ def operand_text(operand: Operand, names: Names) -> str:
             return f"%{operand.name}"
         case Label():
             return names.labels[operand]
-        case Negated():
-            return f"!{names.registers[operand.register]}"
-        case Pair():
-            return f"{operand_text(operand.first, names)}|{operand_text(operand.second, names)}"
-        case Sink():
-            return "_"
+        case _:
+            return _decorated(operand, names)
+
+
+def _decorated(operand: Negated | Pair | Sink, names: Names) -> str:
+    if isinstance(operand, Negated):
+        return f"!{names.registers[operand.register]}"
+    if isinstance(operand, Pair):
+        return f"{operand_text(operand.first, names)}|{operand_text(operand.second, names)}"
+    return "_"
 
 
 def immediate_text(immediate: Immediate) -> str:

@@ -48,7 +48,7 @@ def build(
 ) -> Module:
     """Trace `function` for these sizes and compile-time values.
 
-    Raises the errors of the language at the user's lines, SpecError for what does not fit the target.
+    Raises the errors of the language at the user's lines, SpecError for what the target lacks.
     """
     _check_version(signature, target, version)
     trace = Trace(target, version)
@@ -57,7 +57,7 @@ def build(
         result = function(*arguments, **constants)
         if result is not None:
             raise SpecError(
-                f"the kernel {signature.name} returns {result!r}; results are stored to the outputs",
+                f"{signature.name} returns {result!r}; results are stored to the outputs",
                 location=signature.location,
             )
         kernel = trace.finish(signature.name)

@@ -6,7 +6,7 @@ variable that names it. So what was traced before never shows in a kernel's text
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from pyptx.ir import Guard, Instruction, Kernel, Place, Statement
 from pyptx.isa import check
 from pyptx.isa.automaton import State
 from pyptx.isa.check import Bound, Raw
+from pyptx.isa.model import ANY_VERSION
 from pyptx.isa.special import SPECIAL
 from pyptx.isa.table import opcodes
 from pyptx.operands import Label, Parameter, Register, SpecialRegister, Variable
@@ -26,7 +27,7 @@ from pyptx.types import DType
 
 @dataclass
 class Block:
-    """An open `if_`, `else_`, `loop`, `while_` or `range_`, for errors and for break and continue."""
+    """An open `if_`, `else_`, `loop`, `while_` or `range_`: for errors, break and continue."""
 
     construct: str
     location: SourceLocation
@@ -36,7 +37,7 @@ class Block:
 
 @dataclass
 class Trace:
-    """The kernel being traced. `version` is the user's choice, None for the lowest that suffices."""
+    """The kernel being traced; `version` is the user's, None for the lowest that suffices."""
 
     target: Target
     version: PtxVersion | None = None
@@ -45,7 +46,7 @@ class Trace:
     variables: list[Variable] = field(default_factory=list[Variable])
     body: list[Statement] = field(default_factory=list[Statement])
     blocks: list[Block] = field(default_factory=list[Block])
-    needed: PtxVersion = PtxVersion(1, 0)
+    needed: PtxVersion = ANY_VERSION
     # The label that a directly following else_ replaces, and where in the body it stands.
     open_else: tuple[int, Label, Block] | None = None
     abandoned: LanguageError | None = None
@@ -120,7 +121,7 @@ class Trace:
     # ---- blocks ----------------------------------------------------------------------------------
 
     @contextmanager
-    def block(self, block: Block) -> Iterator[Block]:
+    def block(self, block: Block) -> Generator[Block]:
         """Keep `block` open for the body of a `with`."""
         self.blocks.append(block)
         yield block
@@ -167,7 +168,7 @@ def spelled(spelling: str) -> State:
     return state
 
 
-def current(what: str) -> Trace:
+def current(what: object) -> Trace:
     """The trace that is open. Raises LanguageError where `what` is used outside a kernel."""
     trace = _current.get()
     if trace is None:
@@ -180,7 +181,7 @@ def current(what: str) -> Trace:
 
 
 @contextmanager
-def tracing(trace: Trace) -> Iterator[Trace]:
+def tracing(trace: Trace) -> Generator[Trace]:
     """Make `trace` the current one."""
     token = _current.set(trace)
     try:

@@ -6,7 +6,7 @@ where threads meet again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import SupportsIndex, TypeAlias
 
@@ -16,15 +16,15 @@ from pyptx.isa.check import Number, Raw
 from pyptx.operands import Label
 from pyptx.source import caller
 from pyptx.trace.context import Block, Trace, current
-from pyptx.trace.values import Not, Pred, Reg, Special, Value, guard, move, own
-from pyptx.types import DType, s32
+from pyptx.trace.values import Pred, Reg, Special, Value, guard, move, own
+from pyptx.types import DTYPES, DType, s32
 
 Condition: TypeAlias = "Pred | Callable[[], Pred]"
 Bound: TypeAlias = "SupportsIndex | Value"
 
 
 @contextmanager
-def if_(predicate: Pred) -> Iterator[None]:
+def if_(predicate: Pred) -> Generator[None]:
     """The body runs in the threads where `predicate` holds. One `bra`."""
     trace = current("ptx.if_")
     block = Block("ptx.if_", caller())
@@ -37,7 +37,7 @@ def if_(predicate: Pred) -> Iterator[None]:
 
 
 @contextmanager
-def else_() -> Iterator[None]:
+def else_() -> Generator[None]:
     """The other threads of the `ptx.if_` that stands directly before. One `bra`."""
     trace = current("ptx.else_")
     if trace.open_else is None or trace.open_else[0] != len(trace.body):
@@ -60,11 +60,11 @@ def else_() -> Iterator[None]:
 
 
 @contextmanager
-def loop(label: str | None = None, *, pred: Condition | None = None) -> Iterator[None]:
+def loop(label: str | None = None, *, pred: Condition | None = None) -> Generator[None]:
     """Run the body, then again while `pred` holds; for ever (until `ptx.break_`) without one.
 
     `pred` is read at the end of each round: a predicate register that the body sets, or a function
-    that appends the comparison. One `bra`, plus what the function appends. `label` is for the reader.
+    that appends the comparison. One `bra`, plus what the function appends. `label` is for readers.
     """
     trace = current("ptx.loop")
     del label
@@ -78,11 +78,11 @@ def loop(label: str | None = None, *, pred: Condition | None = None) -> Iterator
 
 
 @contextmanager
-def while_(condition: Condition) -> Iterator[None]:
+def while_(condition: Condition) -> Generator[None]:
     """Run the body while `condition` holds, tested before each round.
 
-    A function is called once, at trace time, and appends the comparison: `lambda: i < n`. A predicate
-    register is read as the body left it. Two `bra`, plus what the function appends.
+    A function is called once, at trace time, and appends the comparison: `lambda: i < n`. A
+    predicate register is read as the body left it. Two `bra`, plus what the function appends.
     """
     trace = current("ptx.while_")
     start, end = trace.label(), trace.label()
@@ -96,12 +96,12 @@ def while_(condition: Condition) -> Iterator[None]:
 
 def range_(
     start: Bound, stop: Bound | None = None, step: SupportsIndex = 1, *, dtype: DType | None = None
-) -> Iterator[Reg]:
+) -> Generator[Reg]:
     """`for i in ptx.range_(...)`: a loop of the kernel, `i` its register.
 
-    Bounds are ints or registers of one integer type; `step` is a Python int, not zero. `i` has the
-    type of the register bound, otherwise `dtype` (s32). One `mov`, then `add`, `setp` and `bra` each
-    round; one `setp` and one `bra` before, unless both bounds are ints. An empty range of ints
+    Bounds are ints or registers of one integer type; `step` is a Python int, not zero. `i` has
+    the type of the register bound, otherwise `dtype` (s32). One `mov`, then `add`, `setp` and `bra`
+    each round; one `setp` and one `bra` before, unless both bounds are ints. An empty range of ints
     appends nothing. Leave it early with `ptx.break_`, not with `break`.
     """
     trace = current("ptx.range_")
@@ -180,17 +180,13 @@ def _opposite(condition: Guard) -> Guard:
 
 
 def _evaluated(trace: Trace, condition: object) -> Guard:
-    value = (
-        condition() if callable(condition) and not isinstance(condition, Reg | Not) else condition
-    )
-    return _needed(trace, value)
+    return _needed(trace, condition() if callable(condition) else condition)
 
 
 def _compare(trace: Trace, spelling: str, counter: Reg, limit: Raw) -> Guard:
-    bound = trace.write(spelling, counter.register, limit)
-    result = bound.results[0]
-    assert not isinstance(result, tuple)
-    return Guard(result)  # pyright: ignore[reportArgumentType]
+    result = trace.register(DTYPES["pred"])
+    trace.write(spelling, result, counter.register, limit)
+    return Guard(result)
 
 
 def _limit(trace: Trace, last: Bound) -> Raw:
@@ -204,7 +200,8 @@ def _limit(trace: Trace, last: Bound) -> Raw:
 
 
 def _loop_type(first: Bound, last: Bound, dtype: DType | None) -> DType:
-    types = {b.dtype for b in (first, last) if isinstance(b, Value)} | ({dtype} if dtype else set())
+    types = {b.dtype for b in (first, last) if isinstance(b, Value)}
+    types |= set[DType]() if dtype is None else {dtype}
     kind = next(iter(types), s32)
     if len(types) > 1 or not kind.is_integer or kind.bits < 16:
         names = " and ".join(sorted(f".{t}" for t in types))

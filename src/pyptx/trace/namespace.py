@@ -6,13 +6,13 @@ the form does not take fails at the call, both at the user's line.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from pyptx.errors import IsaError
 from pyptx.isa import check
 from pyptx.isa.automaton import State
 from pyptx.isa.table import opcodes
-from pyptx.operands import Operand, Register, Vector
+from pyptx.operands import Register, Vector
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.trace.values import Not, Reg, guard, raw
@@ -56,37 +56,25 @@ class Spelling:
         return path
 
     def __call__(self, *operands: object, pred: Reg | Not | None = None) -> Result:
-        """Append the instruction; the destination is returned, a new register if it was left out."""
-        trace = current(f"ptx.inst.{self._state.spelling}")
-        given = tuple(raw(trace, operand) for operand in operands)
+        """Append the instruction; returns the destination, a new register where it was left out."""
+        trace = current(self)
+        given = [raw(trace, operand) for operand in operands]
         bound = trace.emit(self._state, given, guard(trace, pred))
-        return _result(trace, operands, given, bound.results)
+        if bound.made is not None:
+            return _value(trace, bound.made)
+        return cast("Result", operands[0]) if bound.form.outputs else None
 
     def __dir__(self) -> list[str]:
         return [check.python_name(modifier) for modifier in self._state.next]
 
     def __repr__(self) -> str:
-        return f"<{check.python_spelling(self._state.spelling)}>"
+        return check.python_spelling(self._state.spelling)
 
 
-def _result(
-    trace: Trace,
-    operands: tuple[object, ...],
-    given: tuple[object, ...],
-    results: tuple[Register | Vector, ...],
-) -> Result:
-    """The destination as the user's own object where there is one."""
-    if not results:
-        return None
-    first: Operand = results[0]
-    for operand, value in zip(operands, given, strict=True):
-        if value == first and isinstance(operand, Reg):
-            return operand
-        if isinstance(first, Vector) and value == first.elements:
-            return [Reg(trace, e) for e in first.elements if isinstance(e, Register)]
-    if isinstance(first, Vector):
-        return [Reg(trace, e) for e in first.elements if isinstance(e, Register)]
-    return Reg(trace, first)
+def _value(trace: Trace, made: Register | Vector) -> Reg | list[Reg]:
+    if isinstance(made, Register):
+        return Reg(trace, made)
+    return [Reg(trace, element) for element in made.elements if isinstance(element, Register)]
 
 
 inst: Final = Instructions()

@@ -65,7 +65,7 @@ def global_ptrs(*tensors: object) -> tuple[Reg, ...]:
 
 
 def addr(base: object, offset: object = 0) -> Address:
-    """The address operand `[base + offset]`; the offset is a Python int in bytes. No instruction."""
+    """The address operand `[base + offset]`, the offset an int in bytes. No instruction."""
     return address(current("ptx.addr"), base, offset)
 
 

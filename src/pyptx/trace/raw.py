@@ -18,10 +18,10 @@ from pyptx.types import pred
 def raw(text: str, **names: Reg | SharedTile) -> None:
     """Append PTX statements: instructions, labels, `.reg` declarations, `{ }` scopes.
 
-    Registers and shared memory of the kernel are named by keyword: `ptx.raw("add.u32 x, x, 1;", x=x)`.
-    Parameters and named variables go by their names. Declared registers and labels belong to this
-    text. One instruction for each that is written. Raises ParseError with line and column, and the
-    errors of `ptx.inst`.
+    Registers and shared memory of the kernel are named by keyword:
+    `ptx.raw("add.u32 x, x, 1;", x=x)`. Parameters and named variables go by their names. Declared
+    registers and labels belong to this text. One instruction for each that is written. Raises
+    ParseError with line and column, and the errors of `ptx.inst`.
     """
     trace = current("ptx.raw")
     where = caller()

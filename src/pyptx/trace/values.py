@@ -6,14 +6,24 @@ truth value: Python's `if` would run at trace time, once, whatever the register 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
+from functools import cache
+from typing import (
+    Final,
+    NoReturn,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    cast,
+    overload,
+)
 
 from pyptx.errors import LanguageError
 from pyptx.ir import Guard
 from pyptx.isa.check import Number, Raw, RawScalar
-from pyptx.isa.constants import BadConstant, constant
+from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import WIDE
 from pyptx.isa.syntax import takes_constant
 from pyptx.operands import (
@@ -32,9 +42,6 @@ from pyptx.operands import (
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.types import DTYPES, DType, Kind, b64, pred, u32
-
-if TYPE_CHECKING:
-    from typing import Self
 
 Numeric: TypeAlias = SupportsIndex | SupportsFloat
 Operand: TypeAlias = "Value | Numeric"
@@ -163,7 +170,7 @@ class Value:
     def __abs__(self) -> Reg:
         return unary("abs", self)
 
-    def __pos__(self) -> Self:
+    def __pos__(self) -> Value:
         return self
 
 
@@ -187,37 +194,37 @@ class Reg(Value):
         """A predicate gives its negation as an operand, anything else one `not`."""
         return Not(self) if self.dtype is pred else unary("not", self)
 
-    def __iadd__(self, other: Operand) -> Self:
+    def __iadd__(self, other: Operand) -> Reg:
         return in_place("+", self, other)
 
-    def __isub__(self, other: Operand) -> Self:
+    def __isub__(self, other: Operand) -> Reg:
         return in_place("-", self, other)
 
-    def __imul__(self, other: Operand) -> Self:
+    def __imul__(self, other: Operand) -> Reg:
         return in_place("*", self, other)
 
-    def __ifloordiv__(self, other: Operand) -> Self:
+    def __ifloordiv__(self, other: Operand) -> Reg:
         return in_place("//", self, other)
 
-    def __itruediv__(self, other: Operand) -> Self:
+    def __itruediv__(self, other: Operand) -> Reg:
         return in_place("/", self, other)
 
-    def __imod__(self, other: Operand) -> Self:
+    def __imod__(self, other: Operand) -> Reg:
         return in_place("%", self, other)
 
-    def __ilshift__(self, other: Operand) -> Self:
+    def __ilshift__(self, other: Operand) -> Reg:
         return in_place("<<", self, other)
 
-    def __irshift__(self, other: Operand) -> Self:
+    def __irshift__(self, other: Operand) -> Reg:
         return in_place(">>", self, other)
 
-    def __iand__(self, other: Operand) -> Self:
+    def __iand__(self, other: Operand) -> Reg:
         return in_place("&", self, other)
 
-    def __ior__(self, other: Operand) -> Self:
+    def __ior__(self, other: Operand) -> Reg:
         return in_place("|", self, other)
 
-    def __ixor__(self, other: Operand) -> Self:
+    def __ixor__(self, other: Operand) -> Reg:
         return in_place("^", self, other)
 
 
@@ -256,7 +263,7 @@ class Not:
         return Value.__bool__(self.of)
 
 
-class RegArray(Sequence[Reg]):
+class RegArray:
     """`n` registers of one type; `a[i]` is a register, `a[i] = v` one `mov`."""
 
     def __init__(self, registers: Sequence[Reg]) -> None:
@@ -297,7 +304,7 @@ class RegArray(Sequence[Reg]):
                 location=caller(),
                 notes=(("help", "keep the array in shared memory (smem.alloc) to index it"),),
             )
-        position = index.__index__() if isinstance(index, SupportsIndex) else None
+        position = integer(index)
         if position is None or not -len(self) <= position < len(self):
             raise LanguageError(
                 f"index {index!r} is outside an array of {len(self)} registers", location=caller()
@@ -308,6 +315,9 @@ class RegArray(Sequence[Reg]):
 # ---- from Python values to operands --------------------------------------------------------------
 
 
+_OPERANDS: Final = (Address, Label, Pair, Symbol, Sink, Vector)
+
+
 def raw(trace: Trace, value: object) -> Raw:
     """A value as the user passed it, as an operand before its type is checked."""
     if isinstance(value, Reg):
@@ -316,7 +326,7 @@ def raw(trace: Trace, value: object) -> Raw:
         return value.register
     if isinstance(value, Not):
         return Negated(own(trace, value.of))
-    if isinstance(value, Address | Label | Pair | Symbol | Sink | Vector):
+    if isinstance(value, _OPERANDS):
         return value
     if isinstance(value, int | float):
         return Number(value)
@@ -337,9 +347,18 @@ def raw(trace: Trace, value: object) -> Raw:
 
 
 def is_number(value: object) -> bool:
-    """Whether Python or NumPy calls it a number (isinstance with a protocol is ten times slower)."""
+    """Whether Python or NumPy calls it a number; isinstance with a protocol is far slower."""
     kind = type(value)
     return kind in (int, float) or hasattr(kind, "__index__") or hasattr(kind, "__float__")
+
+
+def integer(value: object) -> int | None:
+    """A Python or NumPy integer as an int; None for anything else, registers and bools too."""
+    if type(value) is int:
+        return value
+    if isinstance(value, (bool, Value)) or not hasattr(type(value), "__index__"):
+        return None
+    return operator.index(cast("SupportsIndex", value))
 
 
 def _kind(value: object) -> str:
@@ -431,7 +450,7 @@ def number(value: object, dtype: DType) -> int:
     """The bit pattern of a Python number; LanguageError where it does not fit."""
     try:
         return constant(value, dtype).bits
-    except BadConstant as error:
+    except BadConstantError as error:
         raise LanguageError(str(error), location=caller()) from None
 
 
@@ -489,6 +508,16 @@ def _spell(pattern: str, dtype: DType) -> str:
     return f"{head}.{types.get(last, last)}"
 
 
+@cache
+def _operation(symbol: str, dtype: DType) -> tuple[str, DType]:
+    """What an operator appends on operands of a type, and the type of its result."""
+    spelling = _spelling(_OPERATORS[symbol], symbol, dtype)
+    if symbol in _COMPARISONS:
+        return spelling, pred
+    widens = spelling.startswith("mul.wide")
+    return spelling, DTYPES[WIDE[_arithmetic(dtype).name]] if widens else dtype
+
+
 def _spelling(table: dict[str, str], symbol: str, dtype: DType) -> str:
     computed = _arithmetic(dtype)
     pattern = next((table[kind] for kind in _kinds(computed) if kind in table), None)
@@ -524,16 +553,10 @@ def binary(symbol: str, left: object, right: object) -> Reg:
     if isinstance(right, Not):
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, left, right)
-    spelling = _spelling(_OPERATORS[symbol], symbol, dtype)
-    result = trace.register(_result_type(symbol, spelling, dtype))
+    spelling, kind = _operation(symbol, dtype)
+    result = trace.register(kind)
     trace.write(spelling, result, a, b)
     return Reg(trace, result)
-
-
-def _result_type(symbol: str, spelling: str, dtype: DType) -> DType:
-    if symbol in _COMPARISONS:
-        return pred
-    return DTYPES[WIDE[_arithmetic(dtype).name]] if spelling.startswith("mul.wide") else dtype
 
 
 def in_place(symbol: str, target: Reg, right: object) -> Reg:
@@ -549,7 +572,7 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
             location=caller(),
             notes=(("help", f"r = r {symbol} other makes a new register"),),
         )
-    spelling = _spelling(_OPERATORS[symbol], symbol, dtype)
+    spelling, _ = _operation(symbol, dtype)
     # The same register holds the result, so a product keeps its low half.
     trace.write(spelling.replace("mul.wide", "mul.lo"), target.register, a, b)
     return target
@@ -653,13 +676,13 @@ def unary(opcode: str, value: Value) -> Reg:
 
 def address(trace: Trace, base: object, offset: object = 0) -> Address:
     """`[base + offset]`; base is a register, shared memory, a variable or a number."""
-    if not isinstance(offset, SupportsIndex):
+    extra = integer(offset)
+    if extra is None:
         raise LanguageError(
             f"the offset of an address is a Python integer, not {_kind(offset)}",
             location=caller(),
             notes=(("help", "add a register to the base: ptx.addr(base + register)"),),
         )
-    extra = offset.__index__()
     operand = raw(trace, base)
     if isinstance(operand, Register):
         return Address(operand, extra)

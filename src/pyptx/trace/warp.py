@@ -24,9 +24,9 @@ _OPERATIONS: Final = {
 def reduce_sum(value: Reg) -> Reg:
     """Sum over the warp, in place, in every lane.
 
-    32-bit and packed types: 10 instructions, five `shfl.sync.bfly` and five `add`. 64-bit types: 30,
-    as each round moves two halves (unpack, two shuffles, pack, add: one `mov` each way). 16-bit
-    floats: 20. All 32 lanes take part.
+    32-bit and packed types: 10 instructions, five `shfl.sync.bfly` and five `add`. 64-bit types:
+    25, as each round moves two halves (unpack, two shuffles, pack, add). 16-bit floats: 20. All 32
+    lanes take part.
     """
     return _reduce("sum", value)
 
