@@ -4,6 +4,7 @@ from pyptx.isa.syntax import chapter, instruction, row
 
 RND = "rn rz rm rp"
 PAIRED = "xorsign: abs; abs: xorsign"
+XORSIGN = "xorsign@sm_86,7.2"
 
 FORMS = chapter(
     "Floating-Point Instructions",
@@ -69,13 +70,15 @@ FORMS = chapter(
     ),
     instruction(
         "min", "floating-point-instructions-min", "Smaller of two or three numbers.",
-        row("min{.ftz}{.NaN}{.xorsign}{.abs}.f32  out d:f32, a:f32, b:f32", rules=PAIRED),
+        row("min{.ftz}{.NaN}{.xorsign}{.abs}.f32  out d:f32, a:f32, b:f32", NaN="NaN@sm_80,7.0",
+            xorsign=XORSIGN, rules=PAIRED),
         row("min{.ftz}{.NaN}{.abs}.f32  out d:f32, a:f32, b:f32, c:f32", sm="sm_100", ptx="8.8"),
         row("min.f64  out d:f64, a:f64, b:f64"),
     ),
     instruction(
         "max", "floating-point-instructions-max", "Larger of two or three numbers.",
-        row("max{.ftz}{.NaN}{.xorsign}{.abs}.f32  out d:f32, a:f32, b:f32", rules=PAIRED),
+        row("max{.ftz}{.NaN}{.xorsign}{.abs}.f32  out d:f32, a:f32, b:f32", NaN="NaN@sm_80,7.0",
+            xorsign=XORSIGN, rules=PAIRED),
         row("max{.ftz}{.NaN}{.abs}.f32  out d:f32, a:f32, b:f32, c:f32", sm="sm_100", ptx="8.8"),
         row("max.f64  out d:f64, a:f64, b:f64"),
     ),

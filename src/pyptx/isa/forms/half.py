@@ -5,6 +5,7 @@ from pyptx.isa.syntax import chapter, instruction, row
 HALF = "f16 f16x2"
 BFLOAT = "bf16 bf16x2"
 PAIRED = "xorsign: abs; abs: xorsign"
+XORSIGN = "xorsign@sm_86,7.2"
 
 FORMS = chapter(
     "Half Precision Floating-Point Instructions",
@@ -41,18 +42,22 @@ FORMS = chapter(
     ),
     instruction(
         "abs", "half-precision-floating-point-instructions-abs", "Absolute value of 16-bit numbers.",
-        row("abs{.ftz}.T  out d:T, a:T", T=HALF),
+        row("abs{.ftz}.T  out d:T, a:T", T=HALF, ptx="6.5"),
         row("abs.T  out d:T, a:T", T=BFLOAT, sm="sm_80", ptx="7.0"),
     ),
     instruction(
         "min", "half-precision-floating-point-instructions-min", "Smaller of 16-bit numbers.",
-        row("min{.ftz}{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", rules=PAIRED, T=HALF, sm="sm_80", ptx="7.0"),
-        row("min{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", rules=PAIRED, T=BFLOAT, sm="sm_80", ptx="7.0"),
+        row("min{.ftz}{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", T=HALF, xorsign=XORSIGN,
+            rules=PAIRED, sm="sm_80", ptx="7.0"),
+        row("min{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", T=BFLOAT, xorsign=XORSIGN,
+            rules=PAIRED, sm="sm_80", ptx="7.0"),
     ),
     instruction(
         "max", "half-precision-floating-point-instructions-max", "Larger of 16-bit numbers.",
-        row("max{.ftz}{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", rules=PAIRED, T=HALF, sm="sm_80", ptx="7.0"),
-        row("max{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", rules=PAIRED, T=BFLOAT, sm="sm_80", ptx="7.0"),
+        row("max{.ftz}{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", T=HALF, xorsign=XORSIGN,
+            rules=PAIRED, sm="sm_80", ptx="7.0"),
+        row("max{.NaN}{.xorsign}{.abs}.T  out d:T, a:T, b:T", T=BFLOAT, xorsign=XORSIGN,
+            rules=PAIRED, sm="sm_80", ptx="7.0"),
     ),
     instruction(
         "tanh", "half-precision-floating-point-instructions-tanh",

@@ -1,0 +1,166 @@
+"""Measures with ptxas where every form and every option exists, and writes the result down.
+
+    python tools/probe_isa.py            measure, compare with the table, write the JSON
+    python tools/probe_isa.py --check    measure and compare only
+
+The result belongs to one version of the assembler; a test compares it with the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import isa_oracle as oracle
+
+from pyptx.assemble.ptxas import version as assembler_version
+from pyptx.isa.check import availability
+from pyptx.isa.model import Form
+from pyptx.isa.sample import least, render
+from pyptx.isa.table import forms
+from pyptx.target import PtxVersion, Target
+
+RESULTS: Final = Path(__file__).parents[1] / "tests" / "isa" / "measured"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One spelling of a form with plain operands."""
+
+    form: Form
+    modifiers: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The spelling and the operands' shape, which tell forms of one spelling apart."""
+        operands = ", ".join(o.written for o in self.form.operands)
+        return f"{'.'.join((self.form.opcode, *self.modifiers))}  {operands}"
+
+    @property
+    def line(self) -> str:
+        operands = render(self.form, self.modifiers)[0]
+        return oracle.line(".".join((self.form.opcode, *self.modifiers)), operands)
+
+    def claimed(self) -> dict[Target, PtxVersion]:
+        """The first version that the table claims for each target."""
+        targets, version = availability(self.form, self.modifiers)
+        return {t: max(version, t.version) for t in targets}
+
+
+def cases(wanted: Iterable[Form]) -> list[Case]:
+    """The shortest spelling of each form and of each of its options."""
+    found: dict[str, Case] = {}
+    for form in wanted:
+        spelled = [least(form)]
+        spelled += [least(form, o.name, s.name) for s in form.slots for o in s.options]
+        for modifiers in spelled:
+            case = Case(form, modifiers)
+            found.setdefault(case.key, case)
+    return list(found.values())
+
+
+def measure(wanted: list[Case]) -> dict[str, dict[Target, PtxVersion]]:
+    """The first version with which the assembler takes each case, by target."""
+    lines = {case.key: case.line for case in wanted}
+    with ThreadPoolExecutor(2) as pool:
+        columns = list(pool.map(lambda t: _column(t, lines), oracle.known_targets()))
+    return {
+        key: {t: column[key] for t, column in zip(oracle.known_targets(), columns, strict=True)
+              if key in column}
+        for key in lines
+    }
+
+
+def _column(target: Target, lines: Mapping[str, str]) -> dict[str, PtxVersion]:
+    found: dict[str, PtxVersion] = {}
+    pending = dict(lines)
+    for version in oracle.VERSIONS:
+        if not target.version <= version <= oracle.newest():
+            continue
+        verdicts = oracle.verdicts(list(pending.values()), version, target)
+        accepted = [k for k, verdict in zip(pending, verdicts, strict=True) if verdict is None]
+        for key in accepted:
+            found[key] = version
+            del pending[key]
+    return found
+
+
+def disagreements(
+    wanted: Iterable[Case],
+    measured: Mapping[str, Mapping[Target, PtxVersion]],
+    known: Iterable[Target],
+    newest: PtxVersion,
+) -> list[str]:
+    """Where the table claims another target or version than was measured, a line each.
+
+    Targets and versions that the assembler does not know are left out.
+    """
+    targets = tuple(known)
+    found: list[str] = []
+    for case in wanted:
+        claimed = {t: v for t, v in case.claimed().items() if t in targets and v <= newest}
+        actual = measured[case.key]
+        wrong = [
+            f"{t} claimed {claimed.get(t, '-')} measured {actual.get(t, '-')}"
+            for t in targets
+            if claimed.get(t) != actual.get(t)
+        ]
+        if wrong:
+            found.append(f"{case.key}: {'; '.join(wrong)}")
+    return found
+
+
+# ---- the committed result -----------------------------------------------------------------------
+
+
+def encode(measured: Mapping[str, Mapping[Target, PtxVersion]]) -> dict[str, object]:
+    """As plain data: spellings grouped by where they exist."""
+    groups: dict[str, list[str]] = {}
+    for key, where in measured.items():
+        text = " ".join(f"{t}:{v}" for t, v in where.items())
+        groups.setdefault(text, []).append(key)
+    return {
+        "ptxas": assembler_version(),
+        "ptx": str(oracle.newest()),
+        "targets": [str(t) for t in oracle.known_targets()],
+        "exists": groups,
+    }
+
+
+def decode(stored: Mapping[str, dict[str, list[str]]]) -> dict[str, dict[Target, PtxVersion]]:
+    """The inverse of `encode`, its measurements."""
+    found: dict[str, dict[Target, PtxVersion]] = {}
+    for text, keys in stored["exists"].items():
+        pairs = (pair.split(":") for pair in text.split())
+        where = {Target.parse(t): PtxVersion.parse(v) for t, v in pairs}
+        found |= {key: where for key in keys}
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
+    parser.add_argument("opcodes", nargs="*", help="only these opcodes; implies --check")
+    arguments = parser.parse_args()
+    chosen = [f for f in forms() if not arguments.opcodes or f.opcode in arguments.opcodes]
+    wanted = cases(chosen)
+    measured = measure(wanted)
+    wrong = disagreements(wanted, measured, oracle.known_targets(), oracle.newest())
+    print(f"{len(chosen)} forms, {len(wanted)} spellings, {len(wrong)} disagree")
+    print("\n".join(wrong))
+    if not (arguments.check or arguments.opcodes):
+        path = RESULTS / f"ptxas-{assembler_version()}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(encode(measured), indent=1) + "\n")
+        print(f"wrote {path}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
