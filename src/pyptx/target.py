@@ -88,6 +88,9 @@ PTX_FOR_TARGET: Final = _targets("""
     sm_103  8.8
     sm_103a 8.8
     sm_103f 8.8
+    sm_107  9.4
+    sm_107a 9.4
+    sm_107f 9.4
     sm_110  9.0
     sm_110a 9.0
     sm_110f 9.0
