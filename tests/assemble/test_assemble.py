@@ -1,4 +1,4 @@
-# ruff: noqa: E501 -- whole messages stand on their lines
+
 """PTX to cubin: resources, errors at Python lines, options, tools that are missing."""
 
 import stat

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 -- whole messages stand on their lines
+
 """Kernels launched by XLA on an NVIDIA GPU: results, graphs, export, devices, threads, errors."""
 
 import ctypes

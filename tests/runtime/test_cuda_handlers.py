@@ -1,4 +1,4 @@
-# ruff: noqa: E501 -- whole messages stand on their lines
+
 """The CUDA handlers without a GPU: a hand-made XLA calls them, a driver that remembers answers.
 
 Each scenario of handlers/scenarios.py is a test, run in a process of its own because a process

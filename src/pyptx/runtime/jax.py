@@ -57,7 +57,7 @@ def scalar(value: object, dtype: str) -> Any:
 
 
 def _check_x64(call: KernelCall) -> None:
-    if jax.config.read("jax_enable_x64"):
+    if jax.config.jax_enable_x64:
         return
     for output in call.outputs:
         if np.dtype(output.dtype).itemsize == 8:
@@ -104,9 +104,10 @@ def _varying(avals: Sequence[Any]) -> frozenset[str]:
 
 @pyptx_launch_p.def_abstract_eval
 def _abstract(*avals: Any, call: KernelCall) -> list[Any]:
-    mesh = jax.sharding.get_abstract_mesh()
+    meshes = (*(aval.sharding.mesh for aval in avals), jax.sharding.get_abstract_mesh())
+    mesh = next((mesh for mesh in meshes if not mesh.empty), None)
     typing: dict[str, Any] = {}
-    if not mesh.empty:
+    if mesh is not None:
         typing["sharding"] = NamedSharding(mesh, PartitionSpec())
         typing["manual_axis_type"] = jax.sharding.ManualAxisType(varying=_varying(avals))
     return [

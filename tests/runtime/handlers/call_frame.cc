@@ -8,9 +8,16 @@
 
 #include "xla/ffi/api/c_api.h"
 
+// FFI 0.4 gave the context another name.
+#if XLA_FFI_API_MINOR >= 4
+#define CONTEXT XLA_FFI_InvokeContext
+#else
+#define CONTEXT XLA_FFI_ExecutionContext
+#endif
+
 struct XLA_FFI_Error { std::string message; };
-struct XLA_FFI_ExecutionContext { void* state; void* stream; int32_t ordinal; bool has_stream; };
-using Context = XLA_FFI_ExecutionContext;
+struct CONTEXT { void* state; void* stream; int32_t ordinal; bool has_stream; };
+using Context = CONTEXT;
 
 namespace {
 
