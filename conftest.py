@@ -8,6 +8,8 @@ commands after `$ `, each with its output; `python` and `pyptx` are run, other c
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import io
 import linecache
 import os
@@ -18,13 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import pyptx
-
-try:
-    from sybil import Sybil
-    from sybil.parsers.markdown import CodeBlockParser
-except ImportError:  # the suite for GPUs runs without the packages for documents
-    Sybil = CodeBlockParser = None
-    collect_ignore_glob = ["*.md"]
 
 ROOT = Path(__file__).parent
 SHOWN_AS = "example.py"
@@ -69,7 +64,7 @@ def run_console(example: Any) -> str | None:
 
 def output_of(command: list[str]) -> str:
     environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     return done.stdout + done.stderr
@@ -77,10 +72,14 @@ def output_of(command: list[str]) -> str:
 
 def difference(expected: str, actual: str) -> str | None:
     """None where the texts agree line by line, apart from spaces at the ends of lines."""
-    wanted, got = ([line.rstrip() for line in text.strip().splitlines()] for text in (expected, actual))
+    wanted, got = (_lines(text) for text in (expected, actual))
     if wanted == got:
         return None
     return "\n".join(["the document says:", *wanted, "", "and it is:", *got])
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 def check_end(namespace: dict[str, Any]) -> None:
@@ -88,13 +87,24 @@ def check_end(namespace: dict[str, Any]) -> None:
         raise AssertionError(f"the last block raised what no text shows: {namespace[UNREAD]}")
 
 
-if Sybil is not None:
-    pytest_collect_file = Sybil(
-        parsers=[
-            CodeBlockParser("python", run_python),
-            CodeBlockParser("text", compare_text),
-            CodeBlockParser("console", run_console),
-        ],
-        patterns=["README.md", "docs/*.md"],
-        teardown=check_end,
-    ).pytest()
+def collector() -> Any:
+    """Collects the documents; they are not collected where sybil is not installed."""
+    if importlib.util.find_spec("sybil") is None:
+        return lambda file_path, parent: None
+    block: Any = importlib.import_module("sybil.parsers.markdown").CodeBlockParser
+    return (
+        importlib.import_module("sybil")
+        .Sybil(
+            parsers=[
+                block("python", run_python),
+                block("text", compare_text),
+                block("console", run_console),
+            ],
+            patterns=["README.md", "docs/*.md"],
+            teardown=check_end,
+        )
+        .pytest()
+    )
+
+
+pytest_collect_file = collector()

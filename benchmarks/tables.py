@@ -1,0 +1,124 @@
+"""The README's section of measured numbers, made from benchmarks/results and nothing else.
+
+`python benchmarks/tables.py` prints it, `--write` puts it between the README's two marks. The test
+suite compares, so a number in the README is always one in a results file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from measure import RESULTS, ROOT, load, number
+
+README: Final = ROOT / "README.md"
+BEGIN: Final = "<!-- measured: begin (make tables) -->"
+END: Final = "<!-- measured: end -->"
+COPY: Final = "copy of the same bytes"
+
+Record = dict[str, Any]
+
+
+def section(folder: Path = RESULTS) -> str:
+    """Markdown for every part, GPUs first."""
+    texts = [text for part, render in PARTS.items() for text in _parts(folder, part, render)]
+    return "\n".join(texts)
+
+
+def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> Iterator[str]:
+    records = [load(path) for path in sorted(folder.glob(f"{part}-*.json"))]
+    for record in records:
+        yield "\n".join((*render(record), "", *_bars(record), "", machine(record), ""))
+    if not records:
+        yield f"*{TITLES[part]}: not measured yet; `make bench` does it.*\n"
+
+
+def machine(record: Record) -> str:
+    """Where and with what the numbers were taken, in one line."""
+    device, environment = record["device"], record["environment"]
+    packages: dict[str, str] = environment["packages"]
+    shown = [f"{name} {packages[name]}" for name in ("jax", "torch", "triton") if name in packages]
+    driver = [f"driver {device['driver_version']}"] if "driver_version" in device else []
+    where = ", ".join((device["name"], *driver, f"Python {environment['python']}", *shown))
+    return f"<sub>{where}; commit {environment['commit']}, {environment['time'][:10]}</sub>"
+
+
+def _bars(record: Record) -> list[str]:
+    lines: list[str] = []
+    for bar in record["bars"]:
+        relation = "at least" if bar["at_least"] else "at most"
+        verdict = "" if bar["holds"] else " **not reached**"
+        value, limit = (f"{number(bar[key])}{bar['unit']}" for key in ("value", "limit"))
+        lines.append(f"- {bar['name']}: {value} (bar: {relation} {limit}){verdict}")
+    return lines
+
+
+def _medians(record: Record) -> list[tuple[str, float, Record]]:
+    return [(m["name"], m["median"], m) for m in record["measurements"]]
+
+
+def rms_norm(record: Record) -> list[str]:
+    """Time, share of the copy's time and bandwidth, fastest first."""
+    settings = record["settings"]
+    total = settings["columns"] * 4 * (2 * settings["rows"] + 1)
+    rows = [row for row in _medians(record) if not row[0].endswith("CUDA events")]
+    copy = next(median for name, median, _ in rows if name == COPY)
+    size = f"{settings['rows']} x {settings['columns']} {settings['dtype']}"
+    lines = [
+        f"**{TITLES['rms_norm']}**, {size}, device time of one call with a cold L2 cache",
+        "",
+        "| | us | copy = 1 | GB/s |",
+        "|---|---:|---:|---:|",
+    ]
+    for name, median, _ in sorted(rows, key=lambda row: row[1]):
+        shown = f"**{name}**" if name.startswith("pyptx") else name
+        bandwidth = f"{total / median / 1000:,.0f}"
+        lines.append(f"| {shown} | {number(median)} | {number(median / copy)} | {bandwidth} |")
+    return lines
+
+
+def plain(record: Record) -> list[str]:
+    """Median, range and spread of every measurement."""
+    lines = [f"**{TITLES[record['part']]}**", "", "| | median | min to max |", "|---|---:|---:|"]
+    for name, median, m in _medians(record):
+        extent = f"{number(m['minimum'])} to {number(m['maximum'])}"
+        lines.append(f"| {name} | {number(median)} {m['unit']} | {extent} |")
+    return lines
+
+
+TITLES: Final = {
+    "rms_norm": "RMS normalization",
+    "launch": "Launching from JAX: host time of a call, and a chain of dependent kernels",
+    "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
+}
+PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
+    "rms_norm": rms_norm,
+    "launch": plain,
+    "emulator": plain,
+}
+
+
+def replaced(text: str, inside: str) -> str:
+    """The README's text with `inside` between its marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"{README} has no {BEGIN} ... {END}")
+    return f"{before}{BEGIN}\n{inside}\n{END}{after}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="change the README")
+    if parser.parse_args().write:
+        README.write_text(replaced(README.read_text(), section()))
+    else:
+        sys.stdout.write(section() + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
