@@ -191,18 +191,15 @@ Problem CheckIndices(const Plan& plan) {
   return {};
 }
 
-int64_t FloorDivide(int64_t a, int64_t b) {
-  int64_t quotient = a / b;
-  return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 enum class Arithmetic { kOk, kOverflow, kDivisionByZero };
 
 Arithmetic Divide(bool up, int64_t a, int64_t b, int64_t* result) {
   if (b == 0) return Arithmetic::kDivisionByZero;
   if (b == -1 && a == std::numeric_limits<int64_t>::min()) return Arithmetic::kOverflow;
-  int64_t floor = FloorDivide(a, b);
-  *result = up && floor * b != a ? floor + 1 : floor;
+  // C++ rounds towards zero; a remainder says that the exact quotient lies on one side of it.
+  bool negative = (a < 0) != (b < 0);
+  int64_t away = a % b == 0 ? 0 : negative ? (up ? 0 : -1) : (up ? 1 : 0);
+  *result = a / b + away;
   return Arithmetic::kOk;
 }
 
