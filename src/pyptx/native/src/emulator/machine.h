@@ -206,6 +206,11 @@ class Decoding {
     return new (place) T(value);
   }
 
+  void* keep_array(size_t bytes) { return keep_bytes(bytes); }
+
+  // Tells the sanitizer's shadow how small this instruction's accesses are, in bytes.
+  void access(bool shared, bool global, unsigned bytes);
+
   // Undoes all bindings; the caller of the resolve functions uses it between chapters.
   void reset();
 

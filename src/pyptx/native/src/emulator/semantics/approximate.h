@@ -262,22 +262,33 @@ struct ReciprocalRoot {
 // Whether a kernel's value y does not decide its rounding to f32.
 inline bool undecided(double y) {
   const double margin = y * 0x1p-46;
-  return static_cast<float>(y - margin) != static_cast<float>(y + margin);
+  return static_cast<float>(y - margin) < static_cast<float>(y + margin) ||
+         static_cast<float>(y - margin) > static_cast<float>(y + margin);
 }
 
-// 1/sqrt(x) of f64 to within 2^-52.99: Newton's correction of a value that is off by a unit at most.
+// Whether y^2 m > 2^160, for y of at most 55 bits and m of at most 54.
+inline bool square_times_exceeds(uint64_t y, uint64_t m) {
+  const uint128 square = uint128(y) * y;
+  const uint128 low = uint128(static_cast<uint64_t>(square)) * m;
+  const uint128 high = (square >> 64) * m + (low >> 64);
+  const uint128 limit = uint128(1) << 96;
+  return high > limit || (high == limit && static_cast<uint64_t>(low) != 0);
+}
+
+// 1/sqrt(x) of f64. The host's value is off by a unit or so; the midpoints beside it decide exactly.
 inline double reciprocal_root(double x) {
   if (x != x) return propagate(x);
   if (x == 0) return std::copysign(HUGE_VAL, x);
   if (x < 0) return bits_as<double>(kNan64);
   if (!finite(x)) return 0;
   int e;
-  double m = std::frexp(x, &e);
-  if (e & 1) m *= 2, --e;
-  const double y = 1.0 / std::sqrt(m);
-  const Double2 square = two_product(y, y);
-  const double error = std::fma(-m, square.hi, 1.0) - m * square.lo;
-  return std::ldexp(y + y * error / 2, -e / 2);
+  double m = std::frexp(x, &e) * 2;  // in [1, 4) once e is even
+  if (--e & 1) m *= 2, --e;
+  const uint64_t scaled_m = static_cast<uint64_t>(m * 0x1p52);
+  uint64_t y = static_cast<uint64_t>(1.0 / std::sqrt(m) * 0x1p54);  // in (1/2, 1], its unit is 2
+  while (!square_times_exceeds(y + 1, scaled_m)) y += 2;
+  while (square_times_exceeds(y - 1, scaled_m)) y -= 2;
+  return std::ldexp(static_cast<double>(y), -54 - e / 2);
 }
 
 }  // namespace pyptx::emulator

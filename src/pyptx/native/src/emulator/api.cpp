@@ -1,0 +1,194 @@
+// The C interface: checks what a caller hands in, and turns exceptions into results.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "pyptx_emulator.h"
+#include "warp.h"
+
+namespace emu = pyptx::emulator;
+
+struct PyptxProgram {
+  std::unique_ptr<emu::Program> program;
+};
+
+struct PyptxResult {
+  int32_t status = PYPTX_OK;
+  std::string message, json;
+  std::vector<PyptxInstructionStatistics> statistics;
+  uint64_t instructions = 0;
+};
+
+namespace {
+
+thread_local std::string t_error;
+
+void set_error(const char** error, const std::string& text) {
+  if (error == nullptr) return;
+  t_error = text;
+  *error = t_error.c_str();
+}
+
+PyptxProgram* program_create(const void* image, size_t bytes, const char** error) {
+  try {
+    auto program = std::make_unique<PyptxProgram>();
+    program->program = emu::Program::read(image, bytes);
+    return program.release();
+  } catch (const std::bad_alloc&) {
+    set_error(error, "not enough memory for the program image");
+  } catch (const std::exception& e) {
+    set_error(error, e.what());
+  }
+  return nullptr;
+}
+
+void program_destroy(PyptxProgram* program) { delete program; }
+uint64_t program_instructions(const PyptxProgram* p) { return p->program->instructions(); }
+uint64_t program_param_bytes(const PyptxProgram* p) { return p->program->param_bytes; }
+uint64_t program_shared_bytes(const PyptxProgram* p) { return p->program->space_bytes[0]; }
+
+std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+void register_source(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
+                     const char* const* tensors, size_t tensor_count) {
+  try {
+    emu::SourceTable table;
+    for (size_t i = 0; i < line_count; ++i) {
+      table.lines.push_back({text_of(lines[i].file), text_of(lines[i].text), lines[i].line});
+    }
+    for (size_t i = 0; i < tensor_count; ++i) table.tensors.push_back(text_of(tensors[i]));
+    emu::register_source(emu::content_hash(image, bytes), std::move(table));
+  } catch (const std::bad_alloc&) {
+    // Names make reports readable; without memory for them reports name the PTX instruction.
+  }
+}
+
+// ---- Launch ----------------------------------------------------------------------------------------------
+
+uint64_t product(const uint32_t* v) { return static_cast<uint64_t>(v[0]) * v[1] * v[2]; }
+
+std::string triple(const uint32_t* v) {
+  return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
+}
+
+// What is wrong with a launch, "" if nothing is. Limits: CUDA C++ programming guide, compute capabilities.
+std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
+  if (c.size != sizeof(PyptxLaunch)) return "the launch structure has another size than this library's";
+  if (product(c.block) == 0 || product(c.block) > 1024 || c.block[0] > 1024 || c.block[1] > 1024 || c.block[2] > 64) {
+    return "block " + triple(c.block) + " must have 1 to 1024 threads, at most 64 in z";
+  }
+  if (c.grid[0] > 0x7fffffffu || c.grid[1] > 65535 || c.grid[2] > 65535) {
+    return "grid " + triple(c.grid) + " is larger than (2147483647, 65535, 65535)";
+  }
+  const bool clustered = c.cluster[0] != 0 || c.cluster[1] != 0 || c.cluster[2] != 0;
+  if (clustered && (product(c.cluster) == 0 || product(c.cluster) > 16)) {
+    return "cluster " + triple(c.cluster) + " must have 1 to 16 CTAs";
+  }
+  for (int i = 0; clustered && i < 3; ++i) {
+    if (c.grid[i] % c.cluster[i] != 0) return "grid " + triple(c.grid) + " is not a multiple of cluster " + triple(c.cluster);
+  }
+  if (c.param_bytes < program.param_bytes) {
+    return "the kernel has " + std::to_string(program.param_bytes) + " bytes of parameters, the launch passes " +
+           std::to_string(c.param_bytes);
+  }
+  if (c.param_bytes > 0 && c.params == nullptr) return "the parameters are missing";
+  const uint64_t shared = static_cast<uint64_t>(program.space_bytes[0]) + c.dynamic_shared;
+  if (shared > 227u << 10) return std::to_string(shared) + " bytes of shared memory are more than 232448";
+  if (c.sanitize & ~static_cast<uint32_t>(PYPTX_SANITIZE_ALL)) return "unknown sanitizer flags";
+  if (c.schedule > PYPTX_SCHEDULE_RANDOM) return "unknown schedule";
+  if (c.approximate != PYPTX_APPROXIMATE_ROUNDED) return "unknown mode of approximate operations";
+  if (c.buffer_count > 0 && c.buffers == nullptr) return "the buffers are missing";
+  for (uint64_t i = 0; i < c.buffer_count; ++i) {
+    const PyptxBuffer& b = c.buffers[i];
+    if (b.bytes > 0 && b.data == nullptr) return "buffer " + std::to_string(i) + " has no data";
+    if (b.rank > 0 && b.shape == nullptr) return "buffer " + std::to_string(i) + " has a rank and no shape";
+  }
+  return "";
+}
+
+// Clusters that the modelled device holds at once: threads, CTAs and shared memory of its SMs.
+uint64_t residency_of(const emu::Program& program, const emu::Launch& launch) {
+  const uint64_t sms = program.sm >= 100 ? 148 : program.sm >= 90 ? 132 : 108;
+  const uint64_t threads = 2048 / (static_cast<uint64_t>(launch.warps_per_cta) * 32);
+  const uint64_t shared = (228u << 10) / (static_cast<uint64_t>(launch.shared_bytes) + 1024);
+  return std::max<uint64_t>(1, sms * std::min<uint64_t>({32, threads, shared}) / launch.cluster_size);
+}
+
+void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch& config) {
+  launch.program = &program;
+  launch.config = config;
+  launch.threads_per_cta = static_cast<uint32_t>(product(config.block));
+  launch.warps_per_cta = (launch.threads_per_cta + emu::kLanes - 1) / emu::kLanes;
+  launch.shared_bytes = program.space_bytes[0] + config.dynamic_shared;
+  for (int i = 0; i < 3; ++i) {
+    launch.cluster_dim[i] = std::max(1u, config.cluster[i]);
+    launch.cluster_grid[i] = config.grid[i] / launch.cluster_dim[i];
+  }
+  launch.cluster_size = static_cast<uint32_t>(product(launch.cluster_dim));
+  launch.clusters = product(launch.cluster_grid);
+  launch.residency = residency_of(program, launch);
+  launch.initialisation = config.sanitize & PYPTX_SANITIZE_INITIALISATION;
+  launch.races = config.sanitize & PYPTX_SANITIZE_RACES;
+  launch.synchronisation = config.sanitize & PYPTX_SANITIZE_SYNCHRONISATION;
+  launch.global_clocks.reset(launch.clusters * launch.cluster_size);
+  launch.memory.set_buffers(config, program, emu::source_of(program.hash).tensors);
+}
+
+void set_invalid(PyptxResult& result, const std::string& kernel, const std::string& problem) {
+  result.status = PYPTX_INVALID;
+  result.message = "kernel " + kernel + ": " + problem;
+  result.json = "{}";
+}
+
+void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& config) {
+  const std::string problem = problem_with(program, config);
+  if (!problem.empty()) {
+    set_invalid(result, program.name, problem);
+    return;
+  }
+  auto launch = std::make_unique<emu::Launch>();
+  prepare(*launch, program, config);
+  if (config.statistics != 0) result.statistics.resize(program.instructions());
+  if (launch->clusters > 0) emu::run_launch(*launch, &result.statistics, &result.instructions);
+  if (!launch->failure.empty()) {
+    set_invalid(result, program.name, launch->failure);
+    return;
+  }
+  result.status = launch->findings.stopped() ? PYPTX_STOPPED : launch->findings.empty() ? PYPTX_OK : PYPTX_FINDINGS;
+  result.message = launch->findings.message(*launch);
+  result.json = launch->findings.json(*launch);
+}
+
+PyptxResult* launch_program(const PyptxProgram* program, const PyptxLaunch* config) {
+  auto* result = new (std::nothrow) PyptxResult();
+  if (result == nullptr) return nullptr;
+  try {
+    run(*result, *program->program, *config);
+  } catch (const std::bad_alloc&) {
+    set_invalid(*result, program->program->name, "not enough memory to emulate the launch");
+  } catch (const std::exception& e) {
+    set_invalid(*result, program->program->name, e.what());
+  }
+  return result;
+}
+
+int32_t result_status(const PyptxResult* r) { return r->status; }
+const char* result_message(const PyptxResult* r) { return r->message.c_str(); }
+const char* result_json(const PyptxResult* r) { return r->json.c_str(); }
+const PyptxInstructionStatistics* result_statistics(const PyptxResult* r, uint64_t* count) {
+  *count = r->statistics.size();
+  return r->statistics.empty() ? nullptr : r->statistics.data();
+}
+uint64_t result_instructions(const PyptxResult* r) { return r->instructions; }
+void result_destroy(PyptxResult* r) { delete r; }
+
+constexpr PyptxEmulatorApi kApi = {
+    PYPTX_EMULATOR_ABI, sizeof(PyptxEmulatorApi), program_create, program_destroy, program_instructions,
+    program_param_bytes, program_shared_bytes, register_source, launch_program, result_status, result_message,
+    result_json, result_statistics, result_instructions, result_destroy};
+
+}  // namespace
+
+extern "C" const PyptxEmulatorApi* pyptx_emulator_api(void) { return &kApi; }

@@ -1,0 +1,107 @@
+// A program image, decoded: instructions with handlers and operand offsets, and what a launch must set up.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "machine.h"
+#include "special.h"
+
+namespace pyptx::emulator {
+
+constexpr uint32_t kNoRegister = 0xffffffffu;
+constexpr uint32_t kMaxInstructions = 1u << 22;
+
+struct RegisterSlot {
+  uint32_t offset;  // in a warp's registers
+  uint8_t width;
+};
+
+// A register that the core fills when a warp starts, so that handlers read a plain register.
+struct Preload {
+  enum class Kind : uint8_t { Special, SharedSymbol, GlobalSymbol };
+  Kind kind;
+  Special special;    // Kind::Special
+  uint64_t value;     // symbols: byte offset in their space
+  uint32_t register_; // its number, beyond the image's registers
+};
+
+struct Parameter {
+  std::string name;
+  uint32_t offset, size;
+  bool tensor;
+};
+
+enum class VariableSpace : uint8_t { Shared, Local, Const, Global };
+
+struct Variable {
+  std::string name;
+  VariableSpace space;
+  uint32_t offset, size, align;
+  std::string initial;
+};
+
+// What an instruction reads and writes, as register numbers; only registers that may be read before they
+// are written stay in it, because nothing else needs tracking.
+struct Uses {
+  std::vector<uint32_t> sources, destinations;
+};
+
+// Where an instruction may go.
+struct Flow {
+  bool guarded = false;
+  bool leaves = false;  // without a guard, the next instruction is not reached from it
+  std::vector<uint32_t> targets;
+};
+
+class Program {
+ public:
+  // Throws std::runtime_error with the whole message for a corrupt image, or one with instructions that are
+  // not emulated.
+  static std::unique_ptr<Program> read(const void* image, size_t bytes);
+
+  std::string name, target;
+  unsigned sm = 0;
+  uint64_t hash = 0;  // of the image's bytes
+  std::vector<Parameter> params;
+  std::vector<Variable> variables;
+  std::vector<Instruction> code;  // one more than the image has: the end of the body returns
+  std::vector<std::string> text;  // PTX of each instruction, for findings
+  std::vector<Uses> uses;
+  std::vector<RegisterSlot> registers;  // the image's, then the preloads'
+  std::vector<Preload> preloads;
+  std::vector<uint32_t> tracked;  // registers that may be read before they are written
+  uint32_t image_registers = 0;
+  uint32_t file_bytes = 0;  // a warp's registers, with preloads, sinks and the true predicate
+  uint32_t true_predicate = 0;
+  uint32_t sink = 0;  // a place 512 bytes long for results that are thrown away
+  uint32_t param_bytes = 0;
+  uint32_t space_bytes[4] = {0, 0, 0, 0};  // by VariableSpace
+  // The smallest access to shared (and local) and to global memory, in bytes: accesses are aligned to their
+  // size, so shadows need no finer cells.
+  uint32_t shared_granule = 16, global_granule = 16;
+  std::vector<uint8_t> constants;  // the const space
+
+  const uint8_t* pool() const { return pool_; }
+  uint32_t intern(uint64_t bits, unsigned width);  // offset of a broadcast immediate, kPoolBit set
+  void* keep_bytes(size_t size);
+  void access(bool shared, bool global, uint32_t bytes);  // a memory instruction reports its size
+  size_t instructions() const { return code.size() - 1; }
+
+ private:
+  friend class ImageReader;
+  void lay_out_registers();
+  void find_tracked(const std::vector<Flow>& flow);
+
+  std::vector<std::unique_ptr<uint8_t[]>> kept_;
+  std::vector<uint8_t> pool_bytes_;
+  uint8_t* pool_ = nullptr;
+  std::unordered_map<uint64_t, uint32_t> interned_[3];
+};
+
+// 64-bit hash of bytes, the key of registered source lines.
+uint64_t content_hash(const void* bytes, size_t size);
+
+}  // namespace pyptx::emulator

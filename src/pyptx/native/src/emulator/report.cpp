@@ -1,0 +1,381 @@
+#include "report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <unordered_map>
+
+#include "warp.h"
+
+namespace pyptx::emulator {
+namespace {
+
+struct KindRow {
+  Kind kind;
+  const char* name;   // stable, for programs
+  const char* title;  // for a person
+};
+
+constexpr KindRow kKinds[] = {
+    {Kind::OutOfBounds, "out-of-bounds", "out of bounds"},
+    {Kind::Misaligned, "misaligned", "misaligned access"},
+    {Kind::ReadOnly, "read-only", "store to read-only memory"},
+    {Kind::Deadlock, "deadlock", "deadlock"},
+    {Kind::Runaway, "runaway", "runaway loop"},
+    {Kind::Trap, "trap", "trap was executed"},
+    {Kind::BadBarrier, "bad-barrier", "wrong use of a barrier"},
+    {Kind::BadBranch, "bad-branch", "branch index out of range"},
+    {Kind::Residency, "residency", "too many CTAs wait at once"},
+    {Kind::UninitialisedMemory, "uninitialised-memory", "uninitialised memory is read"},
+    {Kind::UninitialisedRegister, "uninitialised-register", "register is read before it is written"},
+    {Kind::UnassignedPredicate, "unassigned-predicate", "predicate is used before it is assigned"},
+    {Kind::SharedRace, "shared-race", "race in shared memory"},
+    {Kind::GlobalRace, "global-race", "race between CTAs in global memory"},
+    {Kind::DivergentBarrier, "divergent-barrier", "barrier in diverged code"},
+    {Kind::AbsentLane, "absent-lane", "a lane takes part that is absent"},
+    {Kind::BadMembermask, "bad-membermask", "wrong membermask"},
+};
+
+const KindRow& row_of(Kind kind) {
+  return *std::find_if(std::begin(kKinds), std::end(kKinds), [=](const KindRow& r) { return r.kind == kind; });
+}
+
+constexpr const char* kSpaceNames[] = {"global", "shared", "shared::cluster", "local", "const", "param", "generic"};
+
+std::mutex g_sources_mutex;
+std::unordered_map<uint64_t, SourceTable>& sources() {
+  static auto* table = new std::unordered_map<uint64_t, SourceTable>();
+  return *table;
+}
+
+// ---- Text ------------------------------------------------------------------------------------------------
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string triple(uint64_t linear, const uint32_t* dim) {
+  return "(" + std::to_string(linear % dim[0]) + ", " + std::to_string(linear / dim[0] % dim[1]) + ", " +
+         std::to_string(linear / dim[0] / dim[1]) + ")";
+}
+
+std::string subscript(const Buffer& b, uint64_t offset, std::vector<uint64_t>* index) {
+  if (b.itemsize == 0) return b.name + " + " + std::to_string(offset) + " bytes";
+  uint64_t element = offset / b.itemsize;
+  for (const int64_t extent : b.shape) {
+    if (extent <= 0) return b.name;
+  }
+  std::vector<uint64_t> at(b.shape.size());
+  for (size_t i = b.shape.size(); i-- > 0;) {
+    at[i] = element % static_cast<uint64_t>(b.shape[i]);
+    element /= static_cast<uint64_t>(b.shape[i]);
+  }
+  std::string text = b.name + "[";
+  for (size_t i = 0; i < at.size(); ++i) text += (i ? ", " : "") + std::to_string(at[i]);
+  text += "]";
+  if (offset % b.itemsize != 0) text += " + " + std::to_string(offset % b.itemsize) + " bytes";
+  if (index != nullptr) *index = at;
+  return text;
+}
+
+struct AddressText {
+  std::string text, tensor;
+  std::vector<uint64_t> index;
+};
+
+AddressText describe_global(const Memory& memory, const Finding& f) {
+  AddressText out;
+  const Buffer* b = memory.nearest(f.address);
+  out.text = hex(f.address);
+  if (b == nullptr) {
+    out.text += "; the launch has no buffers";
+    return out;
+  }
+  out.tensor = b->name;
+  if (f.address >= b->lo && f.address + f.bytes <= b->hi) {
+    out.text += ", " + subscript(*b, f.address - b->lo, &out.index);
+    return out;
+  }
+  const std::string size = " (" + std::to_string(b->hi - b->lo) + " bytes)";
+  if (f.address < b->lo) out.text += ", " + std::to_string(b->lo - f.address) + " bytes before " + b->name + size;
+  else if (f.address >= b->hi) out.text += ", " + std::to_string(f.address - b->hi) + " bytes past the end of " + b->name + size;
+  else out.text += ", reaches past the end of " + b->name + size;
+  return out;
+}
+
+AddressText describe_variable(const Program& program, const Finding& f, VariableSpace space, uint64_t offset,
+                              uint64_t size) {
+  AddressText out;
+  out.text = hex(f.address);
+  for (const Variable& v : program.variables) {
+    if (v.space != space || offset < v.offset || offset >= v.offset + static_cast<uint64_t>(v.size)) continue;
+    out.tensor = v.name;
+    out.text += ", byte " + std::to_string(offset - v.offset) + " of " + (v.name.empty() ? "a variable" : v.name) +
+                " (" + std::to_string(v.size) + " bytes)";
+    return out;
+  }
+  out.text += ", byte " + std::to_string(static_cast<int64_t>(offset)) + " of " + std::to_string(size);
+  return out;
+}
+
+AddressText describe_address(const Launch& launch, const Finding& f) {
+  const Program& program = *launch.program;
+  switch (f.space) {
+    case Space::Shared:
+    case Space::SharedCluster: {
+      const uint64_t base = (f.address >> kRankShift << kRankShift) + reserved_shared(program.sm);
+      return describe_variable(program, f, VariableSpace::Shared, f.address - base, launch.shared_bytes);
+    }
+    case Space::Local:
+      return describe_variable(program, f, VariableSpace::Local, f.address, program.space_bytes[1]);
+    case Space::Const:
+      return describe_variable(program, f, VariableSpace::Const, f.address, program.space_bytes[2]);
+    case Space::Param: {
+      AddressText out;
+      out.text = "byte " + std::to_string(f.address) + " of " + std::to_string(launch.config.param_bytes) +
+                 " bytes of parameters";
+      return out;
+    }
+    default:
+      return describe_global(launch.memory, f);
+  }
+}
+
+std::string instruction_text(const Launch& launch, uint32_t i) {
+  if (i >= launch.program->text.size()) return "the end of the kernel";
+  return launch.program->text[i];
+}
+
+std::string place(const SourceTable& table, uint32_t instruction) {
+  if (instruction >= table.lines.size() || table.lines[instruction].file.empty()) return "";
+  return table.lines[instruction].file + ":" + std::to_string(table.lines[instruction].line);
+}
+
+std::string who(const Launch& launch, const Site& s) {
+  std::string text;
+  if (s.cta != ~0ull) text += "CTA " + triple(s.cta, launch.config.grid);
+  if (s.warp == kNone) return text;
+  if (s.lane == kNone) return text + ", warp " + std::to_string(s.warp);
+  return text + ", thread " + triple(s.warp * kLanes + s.lane, launch.config.block) + ", warp " +
+         std::to_string(s.warp) + " lane " + std::to_string(s.lane);
+}
+
+bool about_memory(Kind kind) {
+  return kind == Kind::SharedRace || kind == Kind::GlobalRace || kind == Kind::UninitialisedMemory ||
+         kind == Kind::OutOfBounds || kind == Kind::Misaligned || kind == Kind::ReadOnly;
+}
+
+void append_finding(std::string& out, const Launch& launch, const SourceTable& table, const Finding& f) {
+  const std::string line = place(table, f.site.instruction);
+  out += (line.empty() ? "" : line + ": ") + row_of(f.kind).title;
+  if (f.has_address && about_memory(f.kind)) {
+    out += f.site.store ? ": stores " : ": loads ";
+    out += std::to_string(f.bytes) + " bytes of " + kSpaceNames[static_cast<size_t>(f.space)] + " memory";
+  }
+  if (!f.note.empty()) out += ": " + f.note;
+  out += "\n";
+  if (!line.empty() && !table.lines[f.site.instruction].text.empty()) {
+    out += "    " + table.lines[f.site.instruction].text + "\n";
+  }
+  if (f.site.instruction != kNone) {
+    out += "  instruction: " + std::to_string(f.site.instruction) + ": " + instruction_text(launch, f.site.instruction) + "\n";
+  }
+  if (f.site.cta != ~0ull) out += "  thread: " + who(launch, f.site) + "\n";
+  if (f.has_address) out += "  address: " + describe_address(launch, f).text + "\n";
+  if (f.other.cta != ~0ull || f.other.instruction != kNone) {
+    out += "  other: " + who(launch, f.other);
+    if (f.other.instruction != kNone) {
+      const std::string other = place(table, f.other.instruction);
+      out += f.other.store ? ", stores at " : ", loads at ";
+      if (!other.empty()) out += other + ", ";
+      out += "instruction " + std::to_string(f.other.instruction) + ": " + instruction_text(launch, f.other.instruction);
+    }
+    out += "\n";
+  }
+  if (f.count > 1) out += "  count: " + std::to_string(f.count) + "; this is the first\n";
+}
+
+// ---- JSON ------------------------------------------------------------------------------------------------
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char ch : text) {
+    const auto c = static_cast<unsigned char>(ch);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += ch;
+    } else if (c < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", c);
+      out += escape;
+    } else {
+      out += ch;
+    }
+  }
+  return out + "\"";
+}
+
+std::string json_triple(uint64_t linear, const uint32_t* dim) {
+  std::string t = triple(linear, dim);
+  t.front() = '[';
+  t.back() = ']';
+  return t;
+}
+
+std::string json_site(const Launch& launch, const SourceTable& table, const Site& s) {
+  std::string out = "{";
+  const auto field = [&](const char* name, const std::string& value) {
+    out += (out.size() > 1 ? ", \"" : "\"") + std::string(name) + "\": " + value;
+  };
+  if (s.instruction != kNone) {
+    field("instruction", std::to_string(s.instruction));
+    field("ptx", quoted(instruction_text(launch, s.instruction)));
+    if (!place(table, s.instruction).empty()) {
+      const SourceLine& line = table.lines[s.instruction];
+      field("file", quoted(line.file));
+      field("line", std::to_string(line.line));
+      field("source", quoted(line.text));
+    }
+  }
+  if (s.cta != ~0ull) field("cta", json_triple(s.cta, launch.config.grid));
+  if (s.warp != kNone) field("warp", std::to_string(s.warp));
+  if (s.lane != kNone) {
+    field("lane", std::to_string(s.lane));
+    field("thread", json_triple(s.warp * kLanes + s.lane, launch.config.block));
+  }
+  field("store", s.store ? "true" : "false");
+  return out + "}";
+}
+
+std::string json_finding(const Launch& launch, const SourceTable& table, const Finding& f) {
+  std::string text;
+  append_finding(text, launch, table, f);
+  std::string out = "{\"kind\": " + quoted(row_of(f.kind).name) + ", \"text\": " + quoted(text) +
+                    ", \"note\": " + quoted(f.note) + ", \"count\": " + std::to_string(f.count) +
+                    ", \"site\": " + json_site(launch, table, f.site);
+  if (f.other.cta != ~0ull || f.other.instruction != kNone) out += ", \"other\": " + json_site(launch, table, f.other);
+  if (f.has_address) {
+    const AddressText a = describe_address(launch, f);
+    out += ", \"space\": " + quoted(kSpaceNames[static_cast<size_t>(f.space)]) +
+           ", \"address\": " + std::to_string(f.address) + ", \"bytes\": " + std::to_string(f.bytes) +
+           ", \"where\": " + quoted(a.text);
+    if (!a.tensor.empty()) out += ", \"tensor\": " + quoted(a.tensor);
+    if (!a.index.empty()) {
+      out += ", \"index\": [";
+      for (size_t i = 0; i < a.index.size(); ++i) out += (i ? ", " : "") + std::to_string(a.index[i]);
+      out += "]";
+    }
+  }
+  return out + "}";
+}
+
+constexpr size_t kMaxWaitRows = 40;
+
+}  // namespace
+
+bool stops(Kind kind) { return kind <= Kind::Residency; }
+
+void Findings::add(Finding f) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stopped_ |= stops(f.kind);
+  waits_wanted_ |= f.kind == Kind::Deadlock || f.kind == Kind::Residency || f.kind == Kind::Runaway;
+  const uint32_t a = f.site.instruction, b = f.other.instruction;
+  const bool race = f.kind == Kind::SharedRace || f.kind == Kind::GlobalRace;
+  const auto key = std::make_tuple(f.kind, race ? std::min(a, b) : a, race ? std::max(a, b) : b);
+  const auto [found, added] = found_.emplace(key, f);
+  if (added) return;
+  Finding& kept = found->second;
+  const uint64_t count = kept.count + 1;
+  if (f.site.cta < kept.site.cta) kept = std::move(f);
+  kept.count = count;
+}
+
+void Findings::add_wait(WaitRow row) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (waits_wanted_) waits_.push_back(std::move(row));
+}
+
+// A missing barrier shows as a race and, because nothing has been stored yet, often also as a load of
+// uninitialised memory by the same instruction: the race is the finding.
+std::vector<const Finding*> Findings::sorted() const {
+  const auto races_at = [&](const Finding& f) {
+    const Kind race = f.space == Space::Global ? Kind::GlobalRace : Kind::SharedRace;
+    return std::any_of(found_.begin(), found_.end(), [&](const auto& other) {
+      const Finding& o = other.second;
+      return o.kind == race && (o.site.instruction == f.site.instruction || o.other.instruction == f.site.instruction);
+    });
+  };
+  std::vector<const Finding*> out;
+  for (const auto& entry : found_) {
+    const Finding& f = entry.second;
+    if (f.kind == Kind::UninitialisedMemory && races_at(f)) continue;
+    out.push_back(&f);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Finding* a, const Finding* b) {
+    return std::make_tuple(!stops(a->kind), a->site.instruction) < std::make_tuple(!stops(b->kind), b->site.instruction);
+  });
+  return out;
+}
+
+std::string Findings::message(const Launch& launch) const {
+  const auto list = sorted();
+  if (list.empty()) return "";
+  const SourceTable table = source_of(launch.program->hash);
+  std::string out = "kernel " + launch.program->name + ": " + std::to_string(list.size()) +
+                    (list.size() == 1 ? " finding" : " findings") + (stopped_ ? "; the launch was stopped\n" : "\n");
+  for (const Finding* f : list) append_finding(out, launch, table, *f);
+  if (!waits_.empty()) out += "who waits for what:\n";
+  for (size_t i = 0; i < waits_.size() && i < kMaxWaitRows; ++i) {
+    const WaitRow& row = waits_[i];
+    const std::string line = place(table, row.site.instruction);
+    char lanes[32];
+    std::snprintf(lanes, sizeof lanes, ", lanes 0x%08x", row.lanes);
+    out += "  " + who(launch, row.site) + lanes + ", at " + (line.empty() ? "" : line + ", ") + "instruction " +
+           std::to_string(row.site.instruction) + ": " + instruction_text(launch, row.site.instruction) + ": waits for " +
+           row.waits + "\n";
+  }
+  if (waits_.size() > kMaxWaitRows) out += "  and " + std::to_string(waits_.size() - kMaxWaitRows) + " more\n";
+  if (!out.empty() && out.back() == '\n') out.pop_back();
+  return out;
+}
+
+std::string Findings::json(const Launch& launch) const {
+  const SourceTable table = source_of(launch.program->hash);
+  std::string out = "{\"kernel\": " + quoted(launch.program->name) + ", \"stopped\": " + (stopped_ ? "true" : "false") +
+                    ", \"message\": " + quoted(message(launch)) + ", \"findings\": [";
+  const auto list = sorted();
+  for (size_t i = 0; i < list.size(); ++i) out += (i ? ", " : "") + json_finding(launch, table, *list[i]);
+  out += "], \"waits\": [";
+  for (size_t i = 0; i < waits_.size(); ++i) {
+    out += (i ? ", {\"lanes\": " : "{\"lanes\": ") + std::to_string(waits_[i].lanes) + ", \"waits\": " +
+           quoted(waits_[i].waits) + ", \"site\": " + json_site(launch, table, waits_[i].site) + "}";
+  }
+  return out + "]}";
+}
+
+Site site_of(const Warp& w, const Instruction& in, unsigned lane, bool store) {
+  return {in.index, w.cta->linear, w.index, lane, store};
+}
+
+void report(Warp& w, Finding finding) {
+  Launch& launch = *w.worker->launch;
+  const bool stop = stops(finding.kind);
+  launch.findings.add(std::move(finding));
+  if (!stop) return;
+  launch.stop.store(true);
+  look_up(w, 0);
+}
+
+void register_source(uint64_t hash, SourceTable table) {
+  const std::lock_guard<std::mutex> lock(g_sources_mutex);
+  sources()[hash] = std::move(table);
+}
+
+SourceTable source_of(uint64_t hash) {
+  const std::lock_guard<std::mutex> lock(g_sources_mutex);
+  const auto found = sources().find(hash);
+  return found == sources().end() ? SourceTable() : found->second;
+}
+
+}  // namespace pyptx::emulator

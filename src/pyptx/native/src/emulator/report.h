@@ -1,0 +1,97 @@
+// Findings: collected while a launch runs, deduplicated, and rendered for a person and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "memory.h"
+
+namespace pyptx::emulator {
+
+struct Launch;
+struct Warp;
+struct Instruction;
+
+enum class Kind : uint8_t {
+  // Always checked; each stops the launch.
+  OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadBranch, Residency,
+  // The sanitizer's; the launch runs to its end.
+  UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace,
+  DivergentBarrier, AbsentLane, BadMembermask,
+};
+
+constexpr uint32_t kNone = 0xffffffffu;
+
+// Who did something where. kNone where it is not known.
+struct Site {
+  uint32_t instruction = kNone;
+  uint64_t cta = ~0ull;  // id in the grid, row-major; ~0 if not known
+  uint32_t warp = kNone, lane = kNone;
+  bool store = false;
+};
+
+struct Finding {
+  Kind kind;
+  Site site, other;
+  bool has_address = false;
+  Space space = Space::Global;
+  uint64_t address = 0;  // in its space
+  uint32_t bytes = 0;
+  std::string note;
+  uint64_t count = 1;
+};
+
+// A row of the table of who waits for what.
+struct WaitRow {
+  Site site;
+  uint32_t lanes = 0;
+  std::string waits;
+};
+
+class Findings {
+ public:
+  // Counts a finding; the first of its (kind, instruction, other instruction) is kept, of several host
+  // threads' the one in the lowest CTA.
+  void add(Finding finding);
+  void add_wait(WaitRow row);
+  bool empty() const { return found_.empty(); }
+  bool waits_wanted() const { return waits_wanted_; }
+  bool stopped() const { return stopped_; }
+  std::string message(const Launch& launch) const;
+  std::string json(const Launch& launch) const;
+
+ private:
+  std::vector<const Finding*> sorted() const;
+
+  std::mutex mutex_;
+  std::map<std::tuple<Kind, uint32_t, uint32_t>, Finding> found_;
+  std::vector<WaitRow> waits_;
+  bool stopped_ = false, waits_wanted_ = false;
+};
+
+bool stops(Kind kind);
+
+// The site of a lane of the running warp at an instruction.
+Site site_of(const Warp& w, const Instruction& in, unsigned lane, bool store = false);
+
+// Adds a finding; one of a kind that stops makes the launch stop.
+void report(Warp& w, Finding finding);
+
+// Source lines and tensor names, for the whole process.
+struct SourceLine {
+  std::string file, text;
+  uint32_t line = 0;
+};
+struct SourceTable {
+  std::vector<SourceLine> lines;
+  std::vector<std::string> tensors;
+};
+void register_source(uint64_t hash, SourceTable table);
+// A copy: the table may be replaced meanwhile.
+SourceTable source_of(uint64_t hash);
+
+}  // namespace pyptx::emulator

@@ -1,0 +1,637 @@
+#include "sanitize.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "semantics/access.h"
+#include "warp.h"
+
+namespace pyptx::emulator {
+namespace {
+
+// ---- Shared memory: who touched a cell -------------------------------------------------------------------
+// agent:9 | several lanes:1 | strong:1 | lane:5 | clock:16. Clocks start at 1, so 0 is nobody. The highest
+// agent stands for several concurrent readers, whose clocks are in SharedShadow::readers.
+
+constexpr uint32_t kManyAgents = 511, kMaxAgents = 510;
+constexpr uint32_t kAgentShift = 23, kLaneShift = 16;
+constexpr uint32_t kSeveral = 1u << 22, kStrong = 1u << 21, kClockMask = 0xffffu;
+constexpr uint32_t kMaxClock = 0xffffu;
+
+constexpr uint32_t agent_of(uint32_t who) { return who >> kAgentShift; }
+constexpr uint32_t lane_of(uint32_t who) { return who >> kLaneShift & 31u; }
+constexpr uint32_t clock_of(uint32_t who) { return who & kClockMask; }
+
+// One access, as it will be recorded and as it sees others.
+struct Party {
+  const uint32_t* clocks;
+  uint32_t agents, agent, own;
+  uint32_t who;  // for lane 0
+  bool strong;
+
+  uint32_t who_of(uint32_t lane, bool several) const { return who | lane << kLaneShift | (several ? kSeveral : 0); }
+
+  // Whether what `other` did happens before this access in `lane`, or they are both strong.
+  bool fine(uint32_t other, uint32_t lane, bool several) const {
+    if (other == 0 || (strong && (other & kStrong))) return true;
+    const uint32_t a = agent_of(other);
+    if (a != agent) return clock_of(other) <= clocks[a];
+    return clock_of(other) < own || (!several && !(other & kSeveral) && lane_of(other) == lane);
+  }
+};
+
+Party party_of(const Warp& w, Order order) {
+  const ClusterClocks& clocks = w.cta->cluster->clocks;
+  const uint32_t own = clocks.own(w.agent);
+  return {clocks.of(w.agent), clocks.agents(), w.agent, own,
+          w.agent << kAgentShift | (order.strong ? kStrong : 0) | own, order.strong};
+}
+
+uint64_t cell_of(uint32_t who, uint32_t instruction) { return static_cast<uint64_t>(who) << 32 | instruction; }
+uint32_t who_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
+
+Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t instruction, bool store) {
+  const auto per_cta = w.cta->cluster->worker->launch->warps_per_cta;
+  return {instruction, w.cta->cluster->ctas[agent / per_cta].linear, agent % per_cta, lane, store};
+}
+
+void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
+                 bool store, const Site& other) {
+  Finding f{};
+  f.kind = Kind::SharedRace;
+  f.site = site_of(w, in, lane, store);
+  f.other = other;
+  f.has_address = true;
+  f.space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
+  f.address = owner.shared_base + offset;
+  f.bytes = bytes;
+  const bool same_warp = other.cta == f.site.cta && other.warp == f.site.warp;
+  f.note = same_warp ? "no bar.warp.sync or barrier orders these lanes of one warp"
+                     : "no barrier orders the two";
+  report(w, f);
+}
+
+void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t address, unsigned lane,
+                          uint32_t bytes) {
+  Finding f{};
+  f.kind = Kind::UninitialisedMemory;
+  f.site = site_of(w, in, lane);
+  f.has_address = true;
+  f.space = space;
+  f.address = address;
+  f.bytes = bytes;
+  report(w, f);
+}
+
+// The reader of several that is not ordered before the access; kNone if all are.
+uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p) {
+  const auto& clocks = s.readers[who & 0x3fffffu];
+  for (uint32_t a = 0; a < p.agents; ++a) {
+    if (a == p.agent ? clocks[a] >= p.own : clocks[a] > p.clocks[a]) return a;
+  }
+  return kNone;
+}
+
+void forget_readers(SharedShadow& s, uint64_t cell) {
+  if (agent_of(who_in(cell)) == kManyAgents) s.free_readers.push_back(who_in(cell) & 0x3fffffu);
+}
+
+void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane, bool several, uint32_t instruction) {
+  const uint32_t old = who_in(cell), me = p.who_of(lane, several);
+  const uint32_t a = agent_of(old);
+  if (old != 0 && a == kManyAgents) {
+    s.readers[old & 0x3fffffu][p.agent] = p.own;
+    cell = cell_of(old, instruction);
+    return;
+  }
+  const bool same_epoch = a == p.agent && clock_of(old) == p.own;
+  if (old == 0 || (a == p.agent && !same_epoch) || (a != p.agent && clock_of(old) <= p.clocks[a])) {
+    cell = cell_of(me, instruction);
+    return;
+  }
+  if (same_epoch) {  // another lane of this warp reads it too
+    const bool both = several || (old & kSeveral) || lane_of(old) != lane;
+    cell = cell_of(both ? old | kSeveral : old, instruction);
+    return;
+  }
+  uint32_t id;
+  if (s.free_readers.empty()) {
+    id = static_cast<uint32_t>(s.readers.size());
+    s.readers.emplace_back(p.agents, 0);
+  } else {
+    id = s.free_readers.back();
+    s.free_readers.pop_back();
+    s.readers[id].assign(p.agents, 0);
+  }
+  s.readers[id][a] = clock_of(old);
+  s.readers[id][p.agent] = p.own;
+  cell = cell_of(kManyAgents << kAgentShift | id, instruction);
+}
+
+// One cell, one lane (or several that read the same).
+void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint32_t index, unsigned lane, bool several,
+                uint32_t bytes, bool store) {
+  SharedShadow& s = owner.shadow;
+  uint64_t& stored = s.stores[index];
+  uint64_t& loaded = s.loads[index];
+  const uint32_t offset = index << s.shift;
+  if (!p.fine(who_in(stored), lane, several)) {
+    const uint32_t who = who_in(stored);
+    report_race(w, in, owner, offset, lane, bytes, store,
+                site_of_agent(w, agent_of(who), lane_of(who), static_cast<uint32_t>(stored), true));
+  } else if (store && who_in(loaded) != 0) {
+    const uint32_t who = who_in(loaded);
+    const bool many = agent_of(who) == kManyAgents;
+    const uint32_t reader = many ? unordered_reader(s, who, p) : p.fine(who, lane, several) ? kNone : agent_of(who);
+    if (reader != kNone) {
+      report_race(w, in, owner, offset, lane, bytes, store,
+                  site_of_agent(w, reader, many ? kNone : lane_of(who), static_cast<uint32_t>(loaded), false));
+    }
+  }
+  if (store) {
+    forget_readers(s, loaded);
+    stored = cell_of(p.who_of(lane, several), in.index);
+    loaded = 0;
+  } else {
+    record_load(s, p, loaded, lane, several, in.index);
+  }
+}
+
+// All cells of 32 consecutive lane accesses at once; false if something needs a closer look.
+bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count, uint32_t lane_shift, bool store,
+                 uint32_t instruction) {
+  uint64_t* stores = &s.stores[first];
+  uint64_t* loads = &s.loads[first];
+  const uint32_t* clocks = p.clocks;
+  const uint32_t agents = p.agents, agent = p.agent, own = p.own;
+  uint32_t bad = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t a = who_in(stores[i]), b = who_in(loads[i]);
+    const uint32_t lane = i >> lane_shift;
+    const uint32_t aa = agent_of(a), ba = agent_of(b);
+    const uint32_t known = clocks[aa < agents ? aa : 0], also = clocks[ba < agents ? ba : 0];
+    const bool own_store = (clock_of(a) < own) | ((lane_of(a) == lane) & !(a & kSeveral));
+    const bool own_load = (clock_of(b) < own) | ((lane_of(b) == lane) & !(b & kSeveral));
+    const bool store_fine = (a == 0) | (aa == agent ? own_store : clock_of(a) <= known);
+    const bool load_fine = (b == 0) | ((ba < agents) & (ba == agent ? own_load : clock_of(b) <= also));
+    bad |= static_cast<uint32_t>(!store_fine) | static_cast<uint32_t>(!load_fine);
+  }
+  if (bad != 0) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t me = cell_of(p.who | (i >> lane_shift) << kLaneShift, instruction);
+    if (store) {
+      stores[i] = me;
+      loads[i] = 0;
+    } else {
+      loads[i] = me;
+    }
+  }
+  return true;
+}
+
+uint32_t log2_of(uint32_t value) { return static_cast<uint32_t>(__builtin_ctz(value)); }
+
+void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t length, unsigned lane,
+                      uint32_t bytes, bool load) {
+  SharedShadow& s = owner.shadow;
+  uint8_t* first = &s.written[offset >> s.shift];
+  const uint32_t count = length >> s.shift;
+  if (load) {
+    const void* missing = std::memchr(first, 0, count);
+    if (missing == nullptr) return;
+    const auto index = static_cast<uint32_t>(static_cast<const uint8_t*>(missing) - first);
+    const uint32_t at = offset + (index << s.shift);
+    const unsigned reader = length > bytes ? (at - offset) / bytes : lane;
+    report_uninitialised(w, in, &owner == w.cta ? Space::Shared : Space::SharedCluster, owner.shared_base + at, reader,
+                         bytes);
+  }
+  std::memset(first, 1, count);
+}
+
+// ---- Global memory ---------------------------------------------------------------------------------------
+// A cell: segment:31 | strong:1 | instruction:22 | warp:5 | lane:5.
+
+uint64_t global_cell(const Warp& w, const Instruction& in, Order order) {
+  const uint64_t who = static_cast<uint64_t>(w.cta->global.segment) << 1 | (order.strong ? 1u : 0u);
+  return who << 32 | static_cast<uint64_t>(in.index) << 10 | w.index << 5;
+}
+
+uint32_t segment_of(uint64_t cell) { return static_cast<uint32_t>(cell >> 33); }
+bool strong_cell(uint64_t cell) { return cell >> 32 & 1u; }
+
+void report_global_race(Warp& w, const Instruction& in, uint64_t address, unsigned lane, uint32_t bytes, bool store,
+                        uint64_t cell, bool cell_stored) {
+  GlobalClocks& clocks = w.worker->launch->global_clocks;
+  Finding f{};
+  f.kind = Kind::GlobalRace;
+  f.site = site_of(w, in, lane, store);
+  f.other = {static_cast<uint32_t>(cell >> 10 & 0x3fffffu), clocks.cta_of(segment_of(cell)),
+             static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), cell_stored};
+  f.has_address = true;
+  f.address = address;
+  f.bytes = bytes;
+  f.note = "nothing orders the two CTAs here";
+  report(w, f);
+}
+
+struct Cells {
+  size_t first, count;
+};
+
+Cells cells_of(const Warp& w, const Buffer& b, uint64_t address, uint64_t length) {
+  const uint32_t shift = log2_of(program_of(w).global_granule);
+  return {static_cast<size_t>((address >> shift) - (b.lo >> shift)), std::max<size_t>(1, length >> shift)};
+}
+
+void check_global_cell(Warp& w, const Instruction& in, Buffer& b, size_t index, uint64_t address, unsigned lane,
+                       uint32_t bytes, Access access, Order order) {
+  const Launch& launch = *w.worker->launch;
+  GlobalClocks& clocks = w.worker->launch->global_clocks;
+  const uint64_t me = global_cell(w, in, order) | lane;
+  const uint64_t stored = b.stores[index];
+  const bool store = access != Access::Load;
+  if (launch.initialisation && access != Access::Store && !b.initialised && stored == 0) {
+    report_uninitialised(w, in, Space::Global, address, lane, bytes);
+    b.stores[index] = me;
+  }
+  if (b.loads != nullptr) {
+    const uint64_t loaded = b.has_loads->load(std::memory_order_relaxed) ? b.loads[index] : 0;
+    const auto conflicts = [&](uint64_t cell) {
+      return cell != 0 && segment_of(cell) != w.cta->global.segment && !(order.strong && strong_cell(cell)) &&
+             !clocks.ordered(w.cta->global, segment_of(cell));
+    };
+    if (conflicts(stored)) report_global_race(w, in, address, lane, bytes, store, stored, true);
+    else if (store && conflicts(loaded)) report_global_race(w, in, address, lane, bytes, store, loaded, false);
+    if (!store) {
+      b.has_loads->store(true, std::memory_order_relaxed);
+      b.loads[index] = me;
+    }
+  }
+  if (store) b.stores[index] = me;
+}
+
+}  // namespace
+
+// ---- State -----------------------------------------------------------------------------------------------
+
+void SharedShadow::reset(uint32_t bytes, uint32_t granule, bool init, bool race) {
+  shift = log2_of(granule);
+  initialisation = init;
+  races = race;
+  const size_t cells = (bytes >> shift) + 1;
+  if (init) written.assign(cells, 0);
+  if (!race) return;
+  stores.assign(cells, 0);
+  loads.assign(cells, 0);
+  readers.clear();
+  free_readers.clear();
+}
+
+void LocalShadow::reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granule, bool init) {
+  shift = log2_of(granule);
+  cells_per_lane = (bytes_per_lane >> shift) + 1;
+  if (init && bytes_per_lane != 0) written.assign(static_cast<size_t>(cells_per_lane) * lanes, 0);
+  else written.clear();
+}
+
+void ClusterClocks::reset(uint32_t agents) {
+  agents_ = agents <= kMaxAgents ? agents : 0;
+  clocks_.assign(static_cast<size_t>(agents_) * agents_, 0);
+  for (uint32_t a = 0; a < agents_; ++a) clocks_[a * agents_ + a] = 1;
+  fenced_.assign(agents_, {});
+  observed_.assign(agents_, {});
+  published_.clear();
+}
+
+namespace {
+
+void join(std::vector<uint32_t>& into, const uint32_t* from, size_t size) {
+  if (into.size() < size) into.resize(size, 0);
+  for (size_t i = 0; i < size; ++i) into[i] = std::max(into[i], from[i]);
+}
+
+}  // namespace
+
+void ClusterClocks::join_into(std::vector<uint32_t>& into, uint32_t agent) const { join(into, of(agent), agents_); }
+
+void ClusterClocks::join_from(uint32_t agent, const std::vector<uint32_t>& from) {
+  uint32_t* to = &clocks_[static_cast<size_t>(agent) * agents_];
+  for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
+}
+
+bool ClusterClocks::tick(uint32_t agent) { return ++clocks_[agent * agents_ + agent] >= kMaxClock; }
+
+void ClusterClocks::fence(uint32_t agent) {
+  join_from(agent, observed_[agent]);
+  observed_[agent].clear();
+  fenced_[agent].assign(of(agent), of(agent) + agents_);
+}
+
+void ClusterClocks::publish(uint32_t agent, uint64_t address, Order order) {
+  if (order.release) join(published_[address], of(agent), agents_);
+  else if (!fenced_[agent].empty()) join(published_[address], fenced_[agent].data(), agents_);
+}
+
+void ClusterClocks::observe(uint32_t agent, uint64_t address, Order order) {
+  const auto found = published_.find(address);
+  if (found == published_.end()) return;
+  if (order.acquire) join_from(agent, found->second);
+  else join(observed_[agent], found->second.data(), agents_);
+}
+
+void GlobalClocks::reset(uint64_t ctas) {
+  ctas_ = ctas;
+  extra_.clear();
+  published_.clear();
+}
+
+void GlobalClocks::start(GlobalAgent& agent, uint64_t cta) const {
+  agent = GlobalAgent();
+  agent.cta = cta;
+  // Beyond 2^30 CTAs segments are no longer told apart, which loses races and invents none.
+  agent.segment = static_cast<uint32_t>(std::min<uint64_t>(cta + 1, 1u << 30));
+}
+
+namespace {
+
+void join(Known& into, const Known& from) {
+  for (const auto& [cta, count] : from) {
+    uint32_t& known = into[cta];
+    known = std::max(known, count);
+  }
+}
+
+void join_self(Known& into, const GlobalAgent& agent) {
+  uint32_t& known = into[agent.cta];
+  known = std::max(known, agent.count + 1);
+}
+
+}  // namespace
+
+void GlobalClocks::end_segment(GlobalAgent& agent) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (ctas_ + extra_.size() + 1 >= 1u << 30) return;
+  ++agent.count;
+  extra_.emplace_back(agent.cta, agent.count);
+  agent.segment = static_cast<uint32_t>(ctas_ + extra_.size());
+}
+
+void GlobalClocks::fence(GlobalAgent& agent) {
+  emulator::join(agent.known, agent.observed);
+  agent.observed.clear();
+  agent.fenced = agent.known;
+  join_self(agent.fenced, agent);
+  agent.has_fenced = true;
+  end_segment(agent);
+}
+
+void GlobalClocks::publish(GlobalAgent& agent, uint64_t address, Order order) {
+  if (!order.release && !agent.has_fenced) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Known& published = published_[address];
+    emulator::join(published, order.release ? agent.known : agent.fenced);
+    if (order.release) join_self(published, agent);
+    any_published_.store(true, std::memory_order_release);
+  }
+  if (order.release) end_segment(agent);
+}
+
+void GlobalClocks::observe(GlobalAgent& agent, uint64_t address, Order order) {
+  if (!any_published_.load(std::memory_order_acquire)) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = published_.find(address);
+  if (found != published_.end()) emulator::join(order.acquire ? agent.known : agent.observed, found->second);
+}
+
+void GlobalClocks::join(GlobalAgent& into, GlobalAgent& from) {
+  emulator::join(into.known, from.known);
+  join_self(into.known, from);
+}
+
+uint64_t GlobalClocks::cta_of(uint32_t segment) {
+  if (segment <= ctas_) return segment - 1;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return extra_[segment - ctas_ - 1].first;
+}
+
+bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
+  uint64_t cta = segment - 1;
+  uint32_t count = 0;
+  if (segment > ctas_) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::tie(cta, count) = extra_[segment - ctas_ - 1];
+  }
+  if (cta == agent.cta) return true;
+  const auto known = agent.known.find(cta);
+  return known != agent.known.end() && known->second > count;
+}
+
+// ---- Checks ----------------------------------------------------------------------------------------------
+
+void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask, uint32_t bytes,
+                  Access access, Order order) {
+  SharedShadow& s = owner.shadow;
+  const bool store = access != Access::Load;
+  const auto first = static_cast<unsigned>(__builtin_ctz(mask));
+  bool uniform = true;
+  for (unsigned l = first; l < kLanes; ++l) uniform &= !(mask >> l & 1u) || offsets[l] == offsets[first];
+  if (s.initialisation) {
+    for (unsigned l = first; l < kLanes; ++l) {
+      if (!(mask >> l & 1u)) continue;
+      initialise_range(w, in, owner, offsets[l], bytes, l, bytes, access != Access::Store);
+      if (uniform) break;
+    }
+  }
+  if (!s.races || !w.cta->cluster->clocks.active()) return;
+  const Party p = party_of(w, order);
+  const auto& plan = *static_cast<const AccessPlan*>(in.plan);
+  const uint32_t cells = std::max(1u, bytes >> s.shift);
+  for (unsigned l = first; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    const uint32_t index = offsets[l] >> s.shift;
+    const bool several = uniform && (mask & (mask - 1)) != 0;
+    if (access == Access::Store && !order.strong && l != first) {
+      // Lanes of one store that write one address: which one wins is undefined, unless they agree.
+      const uint64_t cell = s.stores[index];
+      const uint32_t who = who_in(cell);
+      const bool same = agent_of(who) == p.agent && clock_of(who) == p.own && static_cast<uint32_t>(cell) == in.index;
+      unsigned twin = l;
+      for (unsigned k = first; same && k < l; ++k) {
+        if ((mask >> k & 1u) && offsets[k] == offsets[l]) twin = k;
+      }
+      if (twin != l && plan.same_value != nullptr && plan.same_value(w, in, twin, l)) continue;
+    }
+    for (uint32_t k = 0; k < cells; ++k) {
+      check_cell(w, in, owner, p, index + k, l, several && !store, bytes, store);
+    }
+    if (several && !store) break;
+  }
+}
+
+void check_shared_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, Access access,
+                        Order order) {
+  SharedShadow& s = owner.shadow;
+  const bool store = access != Access::Load;
+  if (s.initialisation) initialise_range(w, in, owner, offset, bytes * kLanes, 0, bytes, access != Access::Store);
+  if (!s.races || !w.cta->cluster->clocks.active()) return;
+  const Party p = party_of(w, order);
+  const uint32_t cells = bytes >> s.shift;
+  if (check_cells(s, p, offset >> s.shift, cells * kLanes, log2_of(cells), store, in.index)) return;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    for (uint32_t k = 0; k < cells; ++k) {
+      check_cell(w, in, owner, p, (offset >> s.shift) + l * cells + k, l, false, bytes, store);
+    }
+  }
+}
+
+void check_global(Warp& w, const Instruction& in, Buffer& b, uint64_t address, unsigned lane, uint32_t bytes,
+                  Access access, Order order) {
+  const Cells cells = cells_of(w, b, address, bytes);
+  for (size_t k = 0; k < cells.count; ++k) {
+    check_global_cell(w, in, b, cells.first + k, address, lane, bytes, access, order);
+  }
+}
+
+void check_global_range(Warp& w, const Instruction& in, Buffer& b, uint64_t address, uint32_t bytes, Access access,
+                        Order order) {
+  const Cells cells = cells_of(w, b, address, static_cast<uint64_t>(bytes) * kLanes);
+  const size_t per_lane = cells.count / kLanes;
+  uint64_t* stores = b.stores + cells.first;
+  const uint64_t segment = w.cta->global.segment, me = global_cell(w, in, order);
+  const bool store = access != Access::Load;
+  // The common case: nobody else has been here.
+  uint64_t foreign = 0, missing = 0;
+  for (size_t i = 0; i < cells.count; ++i) {
+    foreign |= static_cast<uint64_t>((stores[i] != 0) & (stores[i] >> 33 != segment));
+    missing |= static_cast<uint64_t>(stores[i] == 0);
+  }
+  const bool look = store ? b.loads != nullptr && b.has_loads->load(std::memory_order_relaxed)
+                          : b.loads != nullptr || (missing && !b.initialised);
+  if ((foreign && b.loads != nullptr) || look) {
+    for (size_t i = 0; i < cells.count; ++i) {
+      const auto lane = static_cast<unsigned>(i / per_lane);
+      check_global_cell(w, in, b, cells.first + i, address + static_cast<uint64_t>(lane) * bytes, lane, bytes, access,
+                        order);
+    }
+    return;
+  }
+  if (!store) return;
+  const uint32_t shift = log2_of(static_cast<uint32_t>(per_lane));
+  for (size_t i = 0; i < cells.count; ++i) stores[i] = me | i >> shift;
+}
+
+void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane, uint32_t bytes, Access access) {
+  LocalShadow& s = w.cta->local_shadow;
+  if (s.written.empty()) return;
+  const size_t first = static_cast<size_t>(w.index * kLanes + lane) * s.cells_per_lane + (offset >> s.shift);
+  const size_t count = bytes >> s.shift;
+  for (size_t k = 0; k < count; ++k) {
+    if (access == Access::Load && !s.written[first + k]) {
+      report_uninitialised(w, in, Space::Local, offset, lane, bytes);
+    }
+    s.written[first + k] = 1;
+  }
+}
+
+void forget_global(Warp& w, uint64_t address, uint32_t bytes) {
+  uint32_t hint = 0;
+  Buffer* b = w.worker->launch->memory.find(address, address + bytes, hint);
+  if (b == nullptr || b->stores == nullptr) return;
+  const Cells cells = cells_of(w, *b, address, bytes);
+  for (size_t k = 0; k < cells.count; ++k) b->stores[cells.first + k] = 0;
+}
+
+// ---- Order -----------------------------------------------------------------------------------------------
+
+namespace {
+
+// Clocks are used up: all history is forgotten, which loses races with what lies before and invents none.
+void forget_history(Cluster& c) {
+  c.clocks.reset(c.clocks.agents());
+  for (Cta& cta : c.ctas) {
+    std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);
+    std::fill(cta.shadow.loads.begin(), cta.shadow.loads.end(), 0);
+    cta.shadow.readers.clear();
+    cta.shadow.free_readers.clear();
+    for (Barrier& b : cta.barriers) b.clocks.clear();
+  }
+  c.barrier.clocks.clear();
+  c.barrier.released.clear();
+}
+
+void tick(Warp& w) {
+  Cluster& c = *w.cta->cluster;
+  if (c.clocks.tick(w.agent)) forget_history(c);
+}
+
+bool orders(const Warp& w) { return w.cta->cluster->clocks.active(); }
+
+}  // namespace
+
+void order_warp(Warp& w) {
+  if (orders(w)) tick(w);
+}
+
+void order_arrive(Warp& w, std::vector<uint32_t>& into) {
+  if (!orders(w)) return;
+  w.cta->cluster->clocks.join_into(into, w.agent);
+  tick(w);
+}
+
+void order_leave(Warp& w, const std::vector<uint32_t>& from) {
+  if (orders(w)) w.cta->cluster->clocks.join_from(w.agent, from);
+}
+
+void order_fence(Warp& w) {
+  if (orders(w)) {
+    w.cta->cluster->clocks.fence(w.agent);
+    tick(w);
+  }
+  if (w.worker->launch->races) w.worker->launch->global_clocks.fence(w.cta->global);
+}
+
+void order_access(Warp& w, bool global, uint64_t address, Access access, Order order) {
+  if (!w.worker->launch->races || !order.strong) return;
+  ClusterClocks& clocks = w.cta->cluster->clocks;
+  // Global addresses are host addresses; shared ones get a tag, so that the two never meet.
+  const uint64_t key = global ? address : address | kSharedWindow;
+  if (clocks.active()) {
+    if (access != Access::Store) clocks.observe(w.agent, key, order);
+    if (access != Access::Load) {
+      clocks.publish(w.agent, key, order);
+      if (order.release) tick(w);
+    }
+  }
+  if (!global) return;
+  GlobalClocks& globals = w.worker->launch->global_clocks;
+  if (access != Access::Store) globals.observe(w.cta->global, address, order);
+  if (access != Access::Load) globals.publish(w.cta->global, address, order);
+}
+
+// ---- Registers -------------------------------------------------------------------------------------------
+
+void check_registers(Warp& w, const Instruction& in, uint32_t active) {
+  const Program& program = program_of(w);
+  if (in.index >= program.uses.size()) return;
+  const Uses& uses = program.uses[in.index];
+  if (uses.sources.empty() && uses.destinations.empty()) return;
+  uint32_t guard;
+  std::memcpy(&guard, w.base[0] + in.guard, sizeof guard);
+  const uint32_t mask = active & (guard ^ in.guard_invert);
+  for (const uint32_t r : uses.sources) {
+    const RegisterSlot& slot = program.registers[r];
+    const uint32_t need = slot.width == 1 && slot.offset == in.guard ? active : mask;
+    const uint32_t missing = need & ~w.defined[r];
+    if (__builtin_expect(missing == 0, 1)) continue;
+    Finding f{};
+    f.kind = slot.width == 1 ? Kind::UnassignedPredicate : Kind::UninitialisedRegister;
+    f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(missing)));
+    f.note = (slot.width == 1 ? "%p" : "%r") + std::to_string(r);
+    report(w, f);
+    w.defined[r] |= missing;
+  }
+  for (const uint32_t r : uses.destinations) w.defined[r] |= mask;
+}
+
+}  // namespace pyptx::emulator

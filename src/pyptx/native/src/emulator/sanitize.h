@@ -1,0 +1,143 @@
+// Shadow memory and happens-before.
+//
+// Shared memory: every warp of a cluster has a vector clock; every cell of a CTA's shadow remembers the last
+// store and the last load (several loads when they are concurrent). Two accesses race if one is a store, not
+// both are strong, and neither happens before the other. Lanes of one warp are ordered by bar.warp.sync and by
+// barriers only.
+//
+// Global memory: races between CTAs. A CTA's stores carry its current segment; a release ends a segment. A CTA
+// knows the segments whose release it acquired.
+//
+// Cells are as small as the kernel's smallest access to the space, and accesses are aligned to their size, so
+// a cell is always touched as a whole.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace pyptx::emulator {
+
+struct Warp;
+struct Cta;
+struct Cluster;
+struct Launch;
+struct Instruction;
+struct Buffer;
+
+enum class Access : uint8_t { Load, Store, Atomic };
+
+// A memory instruction's place in the memory model.
+struct Order {
+  bool strong = false;   // relaxed, acquire, release, volatile, or an atomic
+  bool acquire = false;
+  bool release = false;
+};
+
+struct SharedShadow {
+  uint32_t shift = 2;  // log2 of a cell's bytes
+  bool initialisation = false, races = false;
+  std::vector<uint64_t> stores, loads;  // who << 32 | instruction
+  std::vector<uint8_t> written;
+  std::vector<std::vector<uint32_t>> readers;  // clocks of concurrent readers, by agent
+  std::vector<uint32_t> free_readers;
+
+  void reset(uint32_t bytes, uint32_t granule, bool initialisation, bool races);
+};
+
+struct LocalShadow {
+  uint32_t shift = 2;
+  uint32_t cells_per_lane = 0;
+  std::vector<uint8_t> written;  // warp-major, then lane-major; empty if not checked
+
+  void reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granule, bool initialisation);
+};
+
+// Vector clocks of the warps of a cluster.
+class ClusterClocks {
+ public:
+  void reset(uint32_t agents);
+  bool active() const { return agents_ != 0; }
+  uint32_t agents() const { return agents_; }
+  const uint32_t* of(uint32_t agent) const { return &clocks_[agent * agents_]; }
+  uint32_t own(uint32_t agent) const { return clocks_[agent * agents_ + agent]; }
+  void join_into(std::vector<uint32_t>& into, uint32_t agent) const;
+  void join_from(uint32_t agent, const std::vector<uint32_t>& from);
+  // Ends the agent's epoch; returns true when clocks are used up and all history must be forgotten.
+  bool tick(uint32_t agent);
+  void fence(uint32_t agent);
+  void publish(uint32_t agent, uint64_t address, Order order);
+  void observe(uint32_t agent, uint64_t address, Order order);
+
+ private:
+  uint32_t agents_ = 0;
+  std::vector<uint32_t> clocks_;
+  std::vector<std::vector<uint32_t>> fenced_;    // an agent's clocks at its last fence
+  std::vector<std::vector<uint32_t>> observed_;  // what relaxed reads saw, for the next fence
+  std::unordered_map<uint64_t, std::vector<uint32_t>> published_;
+};
+
+using Known = std::unordered_map<uint64_t, uint32_t>;  // CTA -> its segments that are known, counted
+
+// A CTA's part in the races of global memory.
+struct GlobalAgent {
+  uint32_t segment = 0;  // id
+  uint64_t cta = 0;
+  uint32_t count = 0;  // segments ended
+  Known known, fenced, observed;
+  bool has_fenced = false;
+};
+
+// Segments and released knowledge of a launch; shared by its host threads.
+class GlobalClocks {
+ public:
+  void reset(uint64_t ctas);
+  void start(GlobalAgent& agent, uint64_t cta) const;
+  void fence(GlobalAgent& agent);
+  void publish(GlobalAgent& agent, uint64_t address, Order order);
+  void observe(GlobalAgent& agent, uint64_t address, Order order);
+  // Joins what `from` knows and did into `into` (barriers of a cluster).
+  void join(GlobalAgent& into, GlobalAgent& from);
+  void end_segment(GlobalAgent& agent);
+  // Whether what the segment did happens before what the agent does now.
+  bool ordered(const GlobalAgent& agent, uint32_t segment);
+  uint64_t cta_of(uint32_t segment);
+
+ private:
+  uint64_t ctas_ = 0;
+  std::mutex mutex_;
+  std::vector<std::pair<uint64_t, uint32_t>> extra_;  // segment - ctas - 1 -> CTA, count
+  std::unordered_map<uint64_t, Known> published_;
+  std::atomic<bool> any_published_{false};
+};
+
+// Checks and records an access. `offsets` are per lane, of lanes in `mask`, in bytes from the start of the
+// CTA's shared memory.
+void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
+                  uint32_t bytes, Access access, Order order);
+// The same for 32 lanes that touch consecutive ranges.
+void check_shared_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes,
+                        Access access, Order order);
+void check_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, unsigned lane,
+                  uint32_t bytes, Access access, Order order);
+void check_global_range(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes,
+                        Access access, Order order);
+void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane, uint32_t bytes, Access access);
+
+// The bytes become undefined (discard).
+void forget_global(Warp& w, uint64_t address, uint32_t bytes);
+
+// Synchronisation that orders memory, for handlers.
+void order_warp(Warp& w);                                // bar.warp.sync and what else orders lanes
+void order_arrive(Warp& w, std::vector<uint32_t>& into);  // release into a barrier
+void order_leave(Warp& w, const std::vector<uint32_t>& from);  // acquire from it
+void order_fence(Warp& w);
+// An access at `address` (generic, so that spaces do not collide) that may carry order between threads.
+void order_access(Warp& w, bool global, uint64_t address, Access access, Order order);
+
+// Registers and predicates read before they are written; then marks what the instruction writes.
+void check_registers(Warp& w, const Instruction& in, uint32_t mask);
+
+}  // namespace pyptx::emulator

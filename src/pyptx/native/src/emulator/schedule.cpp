@@ -1,0 +1,720 @@
+// Runs warps: the instruction loop, splits within a warp, warps within a cluster, clusters on host threads.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "warp.h"
+
+namespace pyptx::emulator {
+namespace {
+
+// Without blocking, a warp runs this many instructions before others get a turn.
+constexpr uint64_t kSlice = 100000;
+// Backward branches of a split before it steps back for others of its warp that are ready.
+constexpr uint32_t kPatience = 512;
+constexpr uint64_t kDefaultMaxInstructions = 1ull << 28;
+
+bool ready(const Split& s) { return s.wait.kind == Wait::Kind::None; }
+bool waits_here(const Split& s) {
+  return s.wait.kind == Wait::Kind::Lanes || s.wait.kind == Wait::Kind::Converge;
+}
+bool mergeable(const Split& s) { return ready(s) || waits_here(s); }
+
+bool any_ready(const Warp& w) { return std::any_of(w.others.begin(), w.others.end(), ready); }
+
+bool random_schedule(const Warp& w) { return w.worker->launch->config.schedule == PYPTX_SCHEDULE_RANDOM; }
+
+void left_standstill(Warp& w) {
+  if (!w.polling) return;
+  w.polling = false;
+  ++w.cta->cluster->progress;
+}
+
+// Makes a ready split the running one: the first in the program, or a random one.
+bool pick(Warp& w) {
+  size_t best = w.others.size();
+  uint32_t seen = 0;
+  for (size_t i = 0; i < w.others.size(); ++i) {
+    if (!ready(w.others[i])) continue;
+    ++seen;
+    const bool better = random_schedule(w) ? w.worker->draw(seen) == 0
+                                           : best == w.others.size() || w.others[i].pc < w.others[best].pc;
+    if (better) best = i;
+  }
+  if (best == w.others.size()) return false;
+  w.pc = w.others[best].pc;
+  w.active = w.others[best].mask;
+  w.others.erase(w.others.begin() + static_cast<ptrdiff_t>(best));
+  return true;
+}
+
+void merge_here(Warp& w) {
+  for (size_t i = 0; i < w.others.size();) {
+    if (w.others[i].pc == w.pc && mergeable(w.others[i])) {
+      w.active |= w.others[i].mask;
+      w.others.erase(w.others.begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+// Merges what stands at the running split's instruction, runs the lowest ready split, and notes where to look
+// up next.
+void settle(Warp& w) {
+  w.next_split = ~0u;
+  if (w.others.empty() || w.suspended) return;
+  merge_here(w);
+  Split* lowest = nullptr;
+  for (Split& s : w.others) {
+    if (ready(s) && s.pc < w.pc && (lowest == nullptr || s.pc < lowest->pc)) lowest = &s;
+  }
+  if (lowest != nullptr && !random_schedule(w)) {
+    std::swap(lowest->pc, w.pc);
+    std::swap(lowest->mask, w.active);
+    merge_here(w);
+  }
+  for (const Split& s : w.others) {
+    if (mergeable(s) && s.pc > w.pc) w.next_split = std::min(w.next_split, s.pc);
+  }
+}
+
+void rotate(Warp& w) {
+  const auto next = std::find_if(w.others.begin(), w.others.end(), ready);
+  if (next == w.others.end()) return;
+  const Split split = *next;
+  w.others.erase(next);
+  w.others.push_back({w.pc, w.active, {}});
+  w.pc = split.pc;
+  w.active = split.mask;
+  w.suspended = true;
+  w.backward = 0;
+}
+
+// After a handler asked for attention, or the running split met another: decides what runs next. False if the
+// warp stops running for now; its state says why.
+bool attend(Warp& w) {
+  const uint32_t why = std::exchange(w.attention, 0);
+  if (w.worker->launch->stop.load(std::memory_order_relaxed)) return false;
+  if (why & (kBlocked | kExited)) {
+    w.suspended = false;
+    w.backward = 0;
+    left_standstill(w);
+  }
+  if (w.active == 0 && !pick(w)) {
+    w.state = w.live != 0 ? WarpState::Blocked : WarpState::Done;
+    return false;
+  }
+  if ((why & kSpinning) && !any_ready(w)) {
+    settle(w);
+    w.state = WarpState::Spinning;
+    w.polling = false;
+    return false;
+  }
+  if (why & kRotate) rotate(w);
+  settle(w);
+  return (why & kYield) == 0;
+}
+
+template <bool kSanitized, bool kStatistics, bool kTracked>
+void run_warp(Warp& w, uint64_t limit) {
+  const Instruction* code = program_of(w).code.data();
+  const uint8_t* file = w.base[0];
+  PyptxInstructionStatistics* statistics = w.worker->statistics;
+  uint64_t count = 0;
+  uint32_t pc = w.pc;
+  for (;;) {
+    if (__builtin_expect(pc >= w.next_split, 0)) {
+      if (!attend(w)) break;
+      pc = w.pc;
+    }
+    if (__builtin_expect(count >= limit, 0)) break;
+    const Instruction& in = code[pc];
+    uint32_t guard;
+    std::memcpy(&guard, file + in.guard, sizeof guard);
+    if (kTracked) check_registers(w, in, w.active);
+    const uint32_t mask = w.active & (guard ^ in.guard_invert);
+    ++count;
+    w.pc = pc + 1;
+    if (__builtin_expect(mask != 0, 1)) {
+      if (kStatistics) {
+        ++statistics[pc].executions;
+        statistics[pc].lanes += static_cast<unsigned>(__builtin_popcount(mask));
+      }
+      (kSanitized ? in.sanitized : in.handler)(w, in, mask);
+    }
+    pc = w.pc;
+  }
+  w.executed += count;
+  w.cta->cluster->executed += count;
+}
+
+using RunWarp = void (*)(Warp&, uint64_t);
+
+RunWarp loop_for(const Launch& launch) {
+  static constexpr RunWarp kLoops[] = {
+      run_warp<false, false, false>, run_warp<false, false, true>, run_warp<false, true, false>,
+      run_warp<false, true, true>,   run_warp<true, false, false>, run_warp<true, false, true>,
+      run_warp<true, true, false>,   run_warp<true, true, true>};
+  const bool sanitized = launch.config.sanitize != 0;
+  const bool tracked = launch.initialisation && !launch.program->tracked.empty();
+  return kLoops[(sanitized ? 4 : 0) + (launch.config.statistics ? 2 : 0) + (tracked ? 1 : 0)];
+}
+
+// ---- Clusters --------------------------------------------------------------------------------------------
+
+void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
+  const Launch& launch = *cta.cluster->worker->launch;
+  const Program& program = *launch.program;
+  const uint32_t threads = launch.threads_per_cta - index * kLanes;
+  w.base[0] = file;
+  w.base[1] = const_cast<uint8_t*>(program.pool());
+  w.carry = 0;
+  w.pc = 0;
+  w.live = w.active = threads >= kLanes ? kFullMask : (1u << threads) - 1;
+  w.next_split = ~0u;
+  w.attention = 0;
+  w.index = index;
+  w.agent = cta.rank * launch.warps_per_cta + index;
+  w.state = WarpState::Ready;
+  w.suspended = w.polling = w.forced = w.spin_snapshot_valid = false;
+  w.lost = w.backward = w.cluster_arrived = 0;
+  w.cta = &cta;
+  w.worker = cta.cluster->worker;
+  w.others.clear();
+  w.executed = 0;
+  w.spin_branch = ~0u;
+  w.spin_visits = 0;
+  w.spin_version = 0;
+  std::memset(file + program.true_predicate, 0xff, 4);
+  for (const uint32_t r : program.tracked) {
+    const RegisterSlot& slot = program.registers[r];
+    std::memset(file + slot.offset, 0xcd, slot.width == 1 ? 4 : slot.width * kLanes / 8);
+  }
+  for (const Preload& p : program.preloads) {
+    const RegisterSlot& slot = program.registers[p.register_];
+    uint8_t* place = file + slot.offset;
+    if (p.kind == Preload::Kind::Special) {
+      fill_special(w, p.special, slot.width, place);
+      continue;
+    }
+    const uint64_t base = p.kind == Preload::Kind::SharedSymbol ? cta.shared_base : launch.memory.global_base;
+    for (unsigned l = 0; l < kLanes; ++l) {
+      const uint64_t value = base + p.value;
+      std::memcpy(place + l * (slot.width / 8), &value, slot.width / 8);
+    }
+  }
+}
+
+void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
+  Cluster& cluster = *cta.cluster;
+  const uint32_t* dim = launch.cluster_dim;
+  cta.rank = rank;
+  const uint32_t inside[3] = {rank % dim[0], rank / dim[0] % dim[1], rank / (dim[0] * dim[1])};
+  for (int i = 0; i < 3; ++i) cta.id[i] = cluster.id[i] * dim[i] + inside[i];
+  const uint32_t* grid = launch.config.grid;
+  cta.linear = cta.id[0] + static_cast<uint64_t>(grid[0]) * (cta.id[1] + static_cast<uint64_t>(grid[1]) * cta.id[2]);
+  cta.shared_base = (rank << kRankShift) + reserved_shared(launch.program->sm);
+  cta.live_warps = launch.warps_per_cta;
+  for (Barrier& b : cta.barriers) b = Barrier();
+  const uint32_t granule = launch.program->shared_granule;
+  cta.shadow.reset(launch.shared_bytes, granule, launch.initialisation, launch.races);
+  cta.local_shadow.reset(launch.program->space_bytes[1], launch.warps_per_cta * kLanes, granule,
+                         launch.initialisation);
+  cta.global.cta = cta.linear;
+  if (launch.races || launch.initialisation) {
+    cluster.worker->launch->global_clocks.start(cta.global, cta.linear);
+  }
+}
+
+uint8_t* aligned(std::vector<uint8_t>& bytes, size_t size, size_t alignment) {
+  if (bytes.size() < size + alignment) bytes.resize(size + alignment);
+  const auto at = reinterpret_cast<uintptr_t>(bytes.data());
+  return reinterpret_cast<uint8_t*>((at + alignment - 1) & ~static_cast<uintptr_t>(alignment - 1));
+}
+
+void start_cluster(Cluster& c, Worker& worker, uint64_t linear) {
+  Launch& launch = *worker.launch;
+  const Program& program = *launch.program;
+  c.worker = &worker;
+  c.linear = linear;
+  const uint32_t* grid = launch.cluster_grid;
+  c.id[0] = static_cast<uint32_t>(linear % grid[0]);
+  c.id[1] = static_cast<uint32_t>(linear / grid[0] % grid[1]);
+  c.id[2] = static_cast<uint32_t>(linear / grid[0] / grid[1]);
+  c.version = c.progress = c.executed = c.clock_readings = 0;
+  c.turn = 0;
+  c.barrier = ClusterBarrier();
+  const uint32_t warps = launch.warps_per_cta;
+  c.warps_left = warps * launch.cluster_size;
+  c.clocks.reset(launch.races ? c.warps_left : 0);
+  c.ctas.resize(launch.cluster_size);
+  uint8_t* files = aligned(c.register_bytes, static_cast<size_t>(program.file_bytes) * c.warps_left, 64);
+  // A CTA's shared memory starts at a multiple of 1024; uninitialised values are NaN and large.
+  const size_t stride = (launch.shared_bytes + 1023u) & ~1023u;
+  uint8_t* shared = aligned(c.shared_bytes, stride * launch.cluster_size, 1024);
+  std::memset(shared, 0xff, stride * launch.cluster_size);
+  const size_t local = static_cast<size_t>(program.space_bytes[1]) * kLanes * warps;
+  uint8_t* locals = aligned(c.local_bytes, local * launch.cluster_size, 64);
+  std::memset(locals, 0xff, local * launch.cluster_size);
+  const bool tracked = launch.initialisation && !program.tracked.empty();
+  if (tracked) c.defined_bytes.assign(static_cast<size_t>(program.image_registers) * c.warps_left, 0);
+  for (uint32_t rank = 0; rank < launch.cluster_size; ++rank) {
+    Cta& cta = c.ctas[rank];
+    cta.cluster = &c;
+    cta.shared = shared + stride * rank;
+    cta.local = locals + local * rank;
+    start_cta(cta, launch, rank);
+    cta.warps.resize(warps);
+    for (uint32_t i = 0; i < warps; ++i) {
+      Warp& w = cta.warps[i];
+      start_warp(w, cta, i, files + static_cast<size_t>(program.file_bytes) * (rank * warps + i));
+      w.defined = tracked ? &c.defined_bytes[static_cast<size_t>(program.image_registers) * w.agent] : nullptr;
+    }
+  }
+}
+
+enum class Outcome { Finished, Stalled, Stopped };
+
+Warp& warp_at(Cluster& c, size_t i) {
+  const size_t per_cta = c.ctas[0].warps.size();
+  return c.ctas[i / per_cta].warps[i % per_cta];
+}
+
+// A warp that can run: in turn, or at random. Warps that stood still look again when memory has changed.
+Warp* choose(Cluster& c, bool* spinning) {
+  const Launch& launch = *c.worker->launch;
+  const size_t count = c.ctas.size() * c.ctas[0].warps.size();
+  const bool random = launch.config.schedule == PYPTX_SCHEDULE_RANDOM;
+  *spinning = false;
+  Warp* chosen = nullptr;
+  uint32_t seen = 0;
+  for (size_t k = 0; k < count; ++k) {
+    const size_t i = c.turn + k < count ? c.turn + k : c.turn + k - count;
+    Warp& w = warp_at(c, i);
+    if (w.state == WarpState::Spinning) {
+      *spinning = true;
+      if (w.spin_version == c.version) continue;
+      w.state = WarpState::Ready;
+      w.spin_visits = 0;
+      w.spin_snapshot_valid = false;
+    }
+    if (w.state != WarpState::Ready) continue;
+    if (!random) {
+      c.turn = i + 1 == count ? 0 : i + 1;
+      return &w;
+    }
+    if (c.worker->draw(++seen) == 0) chosen = &w;
+  }
+  return chosen;
+}
+
+void report_runaway(Warp& w) {
+  const Program& program = program_of(w);
+  const uint32_t at = std::min<uint32_t>(w.pc, static_cast<uint32_t>(program.instructions()));
+  Finding f{};
+  f.kind = Kind::Runaway;
+  f.site = site_of(w, program.code[at], static_cast<unsigned>(__builtin_ctz(w.active ? w.active : 1)));
+  f.note = "the warp has run " + std::to_string(w.executed) + " instructions";
+  report(w, f);
+}
+
+void describe_waits(Cluster& c) {
+  Launch& launch = *c.worker->launch;
+  for (Cta& cta : c.ctas) {
+    for (Warp& w : cta.warps) {
+      if (w.state == WarpState::Done) continue;
+      for (const Split& s : w.others) {
+        if (ready(s)) continue;
+        const uint32_t at = s.wait.at != nullptr ? s.wait.at->index : s.pc;
+        launch.findings.add_wait({{at, cta.linear, w.index, kNone, false}, s.mask, describe_wait(w, s)});
+      }
+      if (w.active == 0) continue;
+      const char* why = w.state == WarpState::Spinning ? "a change of memory, in a loop that cannot end by itself"
+                                                       : "nothing; it could run";
+      const uint32_t at = w.state == WarpState::Spinning ? w.spin_branch : w.pc;
+      launch.findings.add_wait({{at, cta.linear, w.index, kNone, false}, w.active, why});
+    }
+  }
+}
+
+void report_deadlock(Cluster& c, Kind kind, const std::string& note) {
+  Finding f{};
+  f.kind = kind;
+  f.note = note;
+  for (Cta& cta : c.ctas) {
+    for (Warp& w : cta.warps) {
+      if (w.state == WarpState::Done) continue;
+      f.site.cta = cta.linear;
+      f.site.warp = w.index;
+      f.site.instruction = w.others.empty() || w.others[0].wait.at == nullptr
+                               ? (w.state == WarpState::Spinning ? w.spin_branch : w.pc)
+                               : w.others[0].wait.at->index;
+      report(w, f);
+      return;
+    }
+  }
+}
+
+// When nothing else can run: lanes that wait for the rest of their warp at an .aligned instruction go on
+// without it.
+bool force_diverged(Cluster& c) {
+  for (Cta& cta : c.ctas) {
+    for (Warp& w : cta.warps) {
+      for (Split& s : w.others) {
+        if (s.wait.kind != Wait::Kind::Converge) continue;
+        w.forced = true;
+        wake(w, s);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Outcome run_cluster(Cluster& c) {
+  Launch& launch = *c.worker->launch;
+  const RunWarp run = loop_for(launch);
+  const uint64_t most = launch.config.max_instructions ? launch.config.max_instructions : kDefaultMaxInstructions;
+  const bool random = launch.config.schedule == PYPTX_SCHEDULE_RANDOM;
+  for (;;) {
+    if (launch.stop.load(std::memory_order_relaxed)) return Outcome::Stopped;
+    if (c.warps_left == 0) return Outcome::Finished;
+    bool spinning;
+    Warp* w = choose(c, &spinning);
+    if (w == nullptr) {
+      if (force_diverged(c)) continue;
+      if (spinning) return Outcome::Stalled;
+      report_deadlock(c, Kind::Deadlock, "no warp of the CTA's cluster can run");
+      return Outcome::Stopped;
+    }
+    if (w->active == 0) pick(*w);
+    if (random && !w->others.empty() && c.worker->draw(4) == 0) rotate(*w);
+    w->suspended = false;
+    settle(*w);
+    run(*w, std::min(random ? 1 + c.worker->draw(64) : kSlice, most - w->executed + 1));
+    if (w->state == WarpState::Done) {
+      --c.warps_left;
+      --w->cta->live_warps;
+    } else if (w->executed > most) {
+      report_runaway(*w);
+    } else if (w->state == WarpState::Ready && w->executed % kSlice == 0) {
+      left_standstill(*w);
+    }
+  }
+}
+
+// ---- Host threads ----------------------------------------------------------------------------------------
+
+class HostThread {
+ public:
+  explicit HostThread(Worker& worker) : worker_(worker), launch_(*worker.launch) {}
+
+  // An exception must not leave a host thread: it becomes the launch's failure.
+  void run() {
+    try {
+      work();
+    } catch (const std::exception& e) {
+      const std::lock_guard<std::mutex> lock(launch_.failure_mutex);
+      launch_.failure = std::string("the emulation failed: ") + e.what();
+      launch_.stop.store(true);
+    }
+    launch_.seen[worker_.index].store(~0ull);
+  }
+
+ private:
+  // Takes clusters until none is left. Clusters that only wait for memory stay resident and are asked again.
+  void work() {
+    while (!launch_.stop.load(std::memory_order_relaxed)) {
+      const uint64_t before = launch_.progress.load();
+      if (poll_stalled()) {
+        launch_.progress.fetch_add(1);
+        continue;
+      }
+      if (stalled_.empty() || alone(before) || ++patience_ > 4) {
+        patience_ = 0;
+        if (admit()) {
+          launch_.progress.fetch_add(1);
+          continue;
+        }
+        if (stalled_.empty()) break;
+      }
+      launch_.seen[worker_.index].store(before);
+      if (all_seen(before) && no_more_clusters()) report_stalled();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    if (launch_.findings.waits_wanted()) {
+      for (auto& c : stalled_) describe_waits(*c);
+    }
+    for (auto& c : stalled_) worker_.executed += c->executed;
+  }
+
+  bool poll_stalled() {
+    bool moved = false;
+    for (size_t i = 0; i < stalled_.size() && !launch_.stop.load(std::memory_order_relaxed);) {
+      Cluster& c = *stalled_[i];
+      const uint64_t version = c.version, progress = c.progress, left = c.warps_left;
+      for (Cta& cta : c.ctas) {
+        for (Warp& w : cta.warps) {
+          if (w.state != WarpState::Spinning) continue;
+          w.state = WarpState::Ready;
+          w.polling = true;
+        }
+      }
+      const Outcome outcome = run_cluster(c);
+      moved |= version != c.version || progress != c.progress || left != c.warps_left;
+      if (outcome == Outcome::Finished) {
+        retire(std::move(stalled_[i]));
+        stalled_.erase(stalled_.begin() + static_cast<ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+    return moved;
+  }
+
+  bool alone(uint64_t progress) const {
+    for (size_t i = 0; i < launch_.seen.size(); ++i) {
+      const uint64_t seen = launch_.seen[i].load();
+      if (i != worker_.index && seen != ~0ull && seen != progress) return false;
+    }
+    return true;
+  }
+
+  bool all_seen(uint64_t progress) const { return alone(progress) && launch_.progress.load() == progress; }
+
+  bool no_more_clusters() const {
+    return launch_.next_cluster.load() >= launch_.clusters || launch_.resident.load() >= launch_.residency;
+  }
+
+  bool admit() {
+    if (launch_.resident.fetch_add(1) >= launch_.residency && !stalled_.empty()) {
+      launch_.resident.fetch_sub(1);
+      return false;
+    }
+    const uint64_t next = launch_.next_cluster.fetch_add(1);
+    if (next >= launch_.clusters) {
+      launch_.next_cluster.store(launch_.clusters);
+      launch_.resident.fetch_sub(1);
+      return false;
+    }
+    std::unique_ptr<Cluster> c;
+    if (free_.empty()) {
+      c = std::make_unique<Cluster>();
+    } else {
+      c = std::move(free_.back());
+      free_.pop_back();
+    }
+    start_cluster(*c, worker_, next);
+    const Outcome outcome = run_cluster(*c);
+    if (outcome == Outcome::Finished) retire(std::move(c));
+    else stalled_.push_back(std::move(c));
+    return true;
+  }
+
+  void retire(std::unique_ptr<Cluster> c) {
+    worker_.executed += c->executed;
+    launch_.resident.fetch_sub(1);
+    if (free_.size() < 2) free_.push_back(std::move(c));
+  }
+
+  void report_stalled() {
+    Cluster& c = *stalled_[0];
+    if (launch_.next_cluster.load() >= launch_.clusters) {
+      report_deadlock(c, Kind::Deadlock, "every warp waits, and nothing changes memory any more");
+      return;
+    }
+    report_deadlock(c, Kind::Residency,
+                    "CTAs wait for memory that a later CTA would write: the kernel needs more than " +
+                        std::to_string(launch_.residency * launch_.cluster_size) +
+                        " CTAs at once, which is what the device holds");
+  }
+
+  Worker& worker_;
+  Launch& launch_;
+  std::vector<std::unique_ptr<Cluster>> free_, stalled_;
+  unsigned patience_ = 0;
+};
+
+}  // namespace
+
+uint32_t Worker::draw(uint32_t below) {
+  random ^= random << 13;
+  random ^= random >> 7;
+  random ^= random << 17;
+  return static_cast<uint32_t>((random >> 32) % below);
+}
+
+// ---- For handlers ----------------------------------------------------------------------------------------
+
+void look_up(Warp& w, uint32_t why) {
+  w.attention |= why;
+  w.next_split = 0;
+}
+
+void wake(Warp& w, Split& split) {
+  split.wait = Wait();
+  if (w.state == WarpState::Blocked || w.state == WarpState::Spinning) w.state = WarpState::Ready;
+  look_up(w, kSplitsChanged);
+}
+
+void block(Warp& w, uint32_t mask, uint32_t resume, Wait wait) {
+  w.active &= ~mask;
+  look_up(w, kBlocked);
+  if (wait.kind == Wait::Kind::Lanes) {
+    for (Split& s : w.others) {
+      if (s.wait.kind != Wait::Kind::Lanes || s.wait.at != wait.at || s.wait.object != wait.object) continue;
+      s.mask |= mask;
+      if ((s.mask & wait.object & w.live) == (wait.object & w.live)) wake(w, s);
+      return;
+    }
+  }
+  w.others.push_back({resume, mask, wait});
+}
+
+uint32_t gather(Warp& w, const Instruction& in, uint32_t mask, const uint32_t* members) {
+  if (mask == w.live && w.lost == 0) return mask;
+  uint32_t may = 0;
+  for (uint32_t rest = mask; rest != 0;) {
+    const uint32_t named = members[__builtin_ctz(rest)];
+    uint32_t group = 0;
+    for (unsigned l = 0; l < kLanes; ++l) {
+      if ((rest >> l & 1u) && members[l] == named) group |= 1u << l;
+    }
+    rest &= ~group;
+    if ((named & w.live & ~mask) == 0) {
+      may |= group;
+    } else {
+      block(w, group, in.index, {Wait::Kind::Lanes, named, &in});
+    }
+  }
+  return may;
+}
+
+bool converge(Warp& w, const Instruction& in, uint32_t mask, bool* diverged) {
+  *diverged = false;
+  if (__builtin_expect(mask == w.live && w.lost == 0, 1)) return true;
+  if (mask == w.live || w.forced) {
+    *diverged = true;
+    w.forced = false;
+    w.lost = 0;
+    return true;
+  }
+  block(w, mask, in.index, {Wait::Kind::Converge, w.live, &in});
+  return false;
+}
+
+void exit_lanes(Warp& w, uint32_t mask) {
+  w.active &= ~mask;
+  w.live &= ~mask;
+  look_up(w, kExited);
+  for (Split& s : w.others) {
+    const uint32_t named = s.wait.object & w.live;
+    if (waits_here(s) && (s.mask & named) == named) {
+      w.lost |= s.wait.object & mask;
+      wake(w, s);
+    }
+  }
+  barriers_after_exit(w);
+}
+
+namespace {
+
+bool stands_still(const Warp& w) {
+  return w.spin_carry == w.carry &&
+         std::memcmp(w.spin_snapshot.data(), w.base[0], w.spin_snapshot.size()) == 0;
+}
+
+// A loop that comes back with the same registers, and no change of memory in between, goes on forever unless
+// something else changes memory. Looking costs, so it is done at visits that are powers of two.
+void watch_loop(Warp& w, const Instruction& in) {
+  const uint64_t version = w.cta->cluster->version;
+  if (w.spin_branch != in.index || w.spin_version != version) {
+    left_standstill(w);
+    w.spin_branch = in.index;
+    w.spin_version = version;
+    w.spin_visits = 0;
+    w.spin_snapshot_valid = false;
+    return;
+  }
+  ++w.spin_visits;
+  if (w.spin_snapshot_valid) {
+    if (stands_still(w)) {
+      look_up(w, kSpinning);
+      return;
+    }
+    w.spin_snapshot_valid = false;
+    left_standstill(w);
+  }
+  if (w.spin_visits >= 4 && (w.spin_visits & (w.spin_visits - 1)) == 0) {
+    w.spin_snapshot.assign(w.base[0], w.base[0] + program_of(w).true_predicate);
+    w.spin_carry = w.carry;
+    w.spin_snapshot_valid = true;
+  }
+}
+
+void went_back(Warp& w, const Instruction& in) {
+  if (w.others.empty() || !any_ready(w)) {
+    watch_loop(w, in);
+    return;
+  }
+  w.suspended = false;
+  if (++w.backward >= kPatience) look_up(w, kRotate);
+}
+
+}  // namespace
+
+void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target) {
+  const uint32_t rest = w.active & ~taken;
+  if (rest == 0) {
+    w.pc = target;
+  } else {
+    w.others.push_back({target, taken, {}});
+    w.active = rest;
+  }
+  if (!w.others.empty()) look_up(w, kSplitsChanged);
+  if (target <= in.index) went_back(w, in);
+}
+
+void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statistics, uint64_t* executed) {
+  uint32_t threads = launch.config.threads ? launch.config.threads : std::thread::hardware_concurrency();
+  threads = static_cast<uint32_t>(std::min<uint64_t>({std::max(threads, 1u), launch.clusters, 256}));
+  launch.seen = std::vector<std::atomic<uint64_t>>(threads);
+  for (auto& s : launch.seen) s.store(~0ull - 1);
+  std::vector<Worker> workers(threads);
+  for (uint32_t i = 0; i < threads; ++i) {
+    Worker& w = workers[i];
+    w.launch = &launch;
+    w.index = i;
+    w.random = (launch.config.seed + 1) * 0x9e3779b97f4a7c15ull + i * 0xbf58476d1ce4e5b9ull + 1;
+    w.buffer_hint.assign(launch.program->code.size(), 0);
+    if (launch.config.statistics) {
+      w.statistics_storage.assign(launch.program->code.size(), PyptxInstructionStatistics{});
+      w.statistics = w.statistics_storage.data();
+    }
+  }
+  std::vector<std::thread> others;
+  for (uint32_t i = 1; i < threads; ++i) others.emplace_back([&workers, i] { HostThread(workers[i]).run(); });
+  HostThread(workers[0]).run();
+  for (std::thread& t : others) t.join();
+  for (const Worker& w : workers) {
+    *executed += w.executed;
+    if (!w.statistics) continue;
+    statistics->resize(launch.program->instructions());
+    for (size_t k = 0; k < statistics->size(); ++k) {
+      PyptxInstructionStatistics& sum = (*statistics)[k];
+      const PyptxInstructionStatistics& add = w.statistics_storage[k];
+      sum.executions += add.executions;
+      sum.lanes += add.lanes;
+      sum.requests += add.requests;
+      sum.sectors += add.sectors;
+      sum.ideal_sectors += add.ideal_sectors;
+      sum.wavefronts += add.wavefronts;
+      sum.ideal_wavefronts += add.ideal_wavefronts;
+    }
+  }
+}
+
+}  // namespace pyptx::emulator

@@ -1,0 +1,397 @@
+#include "access.h"
+
+#include <algorithm>
+
+#include "modifiers.h"
+
+namespace pyptx::emulator {
+namespace {
+
+void report_access(Warp& w, const Instruction& in, const AccessPlan& plan, Kind kind, Space space, uint64_t address,
+                   unsigned lane, const char* note = "") {
+  Finding f{};
+  f.kind = kind;
+  f.site = site_of(w, in, lane, plan.access != Access::Load);
+  f.has_address = true;
+  f.space = space;
+  f.address = address;
+  f.bytes = plan.bytes;
+  f.note = note;
+  report(w, f);
+}
+
+bool misaligned(const AccessPlan& plan, uint64_t address) { return (address & (plan.bytes - 1u)) != 0; }
+
+// ---- Statistics ------------------------------------------------------------------------------------------
+
+void count_sectors(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask) {
+  uint64_t sectors[kLanes * 2], starts[kLanes];
+  size_t n = 0, lanes = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    starts[lanes++] = a.at[l];
+    for (uint64_t s = a.at[l] >> 5; s <= (a.at[l] + plan.bytes - 1) >> 5 && n < std::size(sectors); ++s) sectors[n++] = s;
+  }
+  std::sort(sectors, sectors + n);
+  std::sort(starts, starts + lanes);
+  PyptxInstructionStatistics& s = w.worker->statistics[in.index];
+  ++s.requests;
+  s.sectors += static_cast<uint64_t>(std::unique(sectors, sectors + n) - sectors);
+  const auto distinct = static_cast<uint64_t>(std::unique(starts, starts + lanes) - starts);
+  s.ideal_sectors += (distinct * plan.bytes + 31) / 32;
+}
+
+// Passes through 32 banks of 4 bytes; 8-byte accesses go in two halves of the warp, 16-byte ones in four.
+void count_wavefronts(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask) {
+  const unsigned words = std::max(1u, plan.bytes / 4u);
+  const unsigned lanes = words >= 8 ? 4 : words >= 4 ? 8 : words >= 2 ? 16 : 32;
+  uint64_t passes = 0, ideal = 0;
+  for (unsigned first = 0; first < kLanes; first += lanes) {
+    uint64_t seen[kLanes];
+    unsigned n = 0;
+    uint8_t per_bank[32] = {0};
+    uint8_t most = 0;
+    for (unsigned l = first; l < first + lanes; ++l) {
+      if (!(mask >> l & 1u)) continue;
+      for (unsigned k = 0; k < words; ++k) {
+        const uint64_t word = a.at[l] / 4 + k;
+        if (std::find(seen, seen + n, word) != seen + n || n == kLanes) continue;
+        seen[n++] = word;
+        most = std::max(most, ++per_bank[word & 31u]);
+      }
+    }
+    passes += most;
+    ideal += (n + 31) / 32;
+  }
+  PyptxInstructionStatistics& s = w.worker->statistics[in.index];
+  ++s.requests;
+  s.wavefronts += passes;
+  s.ideal_wavefronts += ideal;
+}
+
+// ---- Spaces ----------------------------------------------------------------------------------------------
+
+template <bool kSanitized>
+uint32_t locate_global(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask,
+                       Places& places) {
+  Memory& memory = w.worker->launch->memory;
+  uint32_t& hint = w.worker->buffer_hint[in.index];
+  uint32_t good = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    const uint64_t at = a.at[l];
+    Buffer* buffer = memory.find(at, at + plan.bytes, hint);
+    if (buffer == nullptr) {
+      report_access(w, in, plan, Kind::OutOfBounds, Space::Global, at, l);
+    } else if (misaligned(plan, at)) {
+      report_access(w, in, plan, Kind::Misaligned, Space::Global, at, l);
+    } else if (buffer->read_only && plan.access != Access::Load) {
+      report_access(w, in, plan, Kind::ReadOnly, Space::Global, at, l);
+    } else {
+      good |= 1u << l;
+      places.at[l] = reinterpret_cast<uint8_t*>(at);
+      if (kSanitized && buffer->stores != nullptr) {
+        check_global(w, in, *buffer, at, l, plan.bytes, plan.access, plan.order);
+      }
+    }
+  }
+  if (w.worker->statistics != nullptr && good != 0) count_sectors(w, in, plan, a, good);
+  return good;
+}
+
+// Offsets in the shared memory of the CTA that each address names; lanes that name none, or are not aligned,
+// are reported.
+uint32_t own_offsets(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask,
+                     uint32_t* offsets) {
+  const uint64_t base = w.cta->shared_base;
+  const uint64_t size = w.worker->launch->shared_bytes;
+  const uint64_t end = size >= plan.bytes ? size - plan.bytes : 0;
+  uint64_t most = 0, bits = 0;
+  PYPTX_EACH_LANE(l) {
+    const uint64_t offset = (mask >> l & 1u) ? a.at[l] - base : 0;
+    offsets[l] = static_cast<uint32_t>(offset);
+    most = offset > most ? offset : most;
+    bits |= offset;
+  }
+  if (__builtin_expect(most <= end && size >= plan.bytes && !misaligned(plan, bits), 1)) return mask;
+  uint32_t good = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    const uint64_t offset = a.at[l] - base;
+    if (offset > end || size < plan.bytes) {
+      report_access(w, in, plan, Kind::OutOfBounds, Space::Shared, a.at[l], l);
+    } else if (misaligned(plan, a.at[l])) {
+      report_access(w, in, plan, Kind::Misaligned, Space::Shared, a.at[l], l);
+    } else {
+      good |= 1u << l;
+    }
+  }
+  return good;
+}
+
+template <bool kSanitized>
+uint32_t locate_own_shared(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask,
+                           Places& places) {
+  alignas(64) uint32_t offsets[kLanes];
+  mask = own_offsets(w, in, plan, a, mask, offsets);
+  uint8_t* shared = w.cta->shared;
+  PYPTX_EACH_LANE(l) places.at[l] = shared + offsets[l];
+  if (mask == 0) return 0;
+  if (kSanitized) check_shared(w, in, *w.cta, offsets, mask, plan.bytes, plan.access, plan.order);
+  if (w.worker->statistics != nullptr) count_wavefronts(w, in, plan, a, mask);
+  return mask;
+}
+
+// Shared memory of any CTA of the cluster: lanes are grouped by the rank in their addresses.
+template <bool kSanitized>
+uint32_t locate_cluster_shared(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a,
+                               uint32_t mask, Places& places) {
+  Cluster& cluster = *w.cta->cluster;
+  const uint32_t size = w.worker->launch->shared_bytes;
+  uint32_t good = 0;
+  for (uint32_t rest = mask; rest != 0;) {
+    const uint64_t rank = a.at[__builtin_ctz(rest)] >> kRankShift;
+    alignas(64) uint32_t offsets[kLanes] = {0};
+    uint32_t group = 0, usable = 0;
+    Cta* cta = rank < cluster.ctas.size() ? &cluster.ctas[rank] : nullptr;
+    for (unsigned l = 0; l < kLanes; ++l) {
+      if (!(rest >> l & 1u) || a.at[l] >> kRankShift != rank) continue;
+      group |= 1u << l;
+      const uint64_t offset = cta != nullptr ? a.at[l] - cta->shared_base : ~0ull;
+      if (cta == nullptr || size < plan.bytes || offset > size - plan.bytes) {
+        report_access(w, in, plan, Kind::OutOfBounds, Space::SharedCluster, a.at[l], l);
+      } else if (misaligned(plan, offset)) {
+        report_access(w, in, plan, Kind::Misaligned, Space::SharedCluster, a.at[l], l);
+      } else if (cta->live_warps == 0) {
+        report_access(w, in, plan, Kind::OutOfBounds, Space::SharedCluster, a.at[l], l,
+                      "the CTA that owns this shared memory has exited");
+      } else {
+        offsets[l] = static_cast<uint32_t>(offset);
+        places.at[l] = cta->shared + offset;
+        usable |= 1u << l;
+      }
+    }
+    rest &= ~group;
+    good |= usable;
+    if (kSanitized && usable != 0) check_shared(w, in, *cta, offsets, usable, plan.bytes, plan.access, plan.order);
+  }
+  if (w.worker->statistics != nullptr && good != 0) count_wavefronts(w, in, plan, a, good);
+  return good;
+}
+
+template <bool kSanitized>
+uint32_t locate_local(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask,
+                      Places& places) {
+  const uint32_t size = program_of(w).space_bytes[static_cast<size_t>(VariableSpace::Local)];
+  uint32_t good = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    const uint64_t at = a.at[l];
+    if (size < plan.bytes || at > size - plan.bytes) {
+      report_access(w, in, plan, Kind::OutOfBounds, Space::Local, at, l);
+    } else if (misaligned(plan, at)) {
+      report_access(w, in, plan, Kind::Misaligned, Space::Local, at, l);
+    } else {
+      places.at[l] = w.cta->local + static_cast<size_t>(w.index * kLanes + l) * size + at;
+      good |= 1u << l;
+      if (kSanitized) check_local(w, in, static_cast<uint32_t>(at), l, plan.bytes, plan.access);
+    }
+  }
+  return good;
+}
+
+// Constant and parameter memory: read only, the same bytes for every thread.
+uint32_t locate_constant(Warp& w, const Instruction& in, const AccessPlan& plan, Space space, const uint8_t* bytes,
+                         uint64_t size, const Addresses& a, uint32_t mask, Places& places) {
+  uint32_t good = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    const uint64_t at = a.at[l];
+    if (size < plan.bytes || at > size - plan.bytes) {
+      report_access(w, in, plan, Kind::OutOfBounds, space, at, l);
+    } else if (misaligned(plan, at)) {
+      report_access(w, in, plan, Kind::Misaligned, space, at, l);
+    } else if (plan.access != Access::Load) {
+      report_access(w, in, plan, Kind::ReadOnly, space, at, l);
+    } else {
+      places.at[l] = const_cast<uint8_t*>(bytes) + at;
+      good |= 1u << l;
+    }
+  }
+  return good;
+}
+
+}  // namespace
+
+template <bool kSanitized>
+uint32_t locate(Warp& w, const Instruction& in, const AccessPlan& plan, Space space, const Addresses& a,
+                uint32_t mask, Places& places) {
+  const Launch& launch = *w.worker->launch;
+  switch (space) {
+    case Space::Global:
+      return locate_global<kSanitized>(w, in, plan, a, mask, places);
+    case Space::Shared:
+      return locate_own_shared<kSanitized>(w, in, plan, a, mask, places);
+    case Space::SharedCluster:
+      return locate_cluster_shared<kSanitized>(w, in, plan, a, mask, places);
+    case Space::Local:
+      return locate_local<kSanitized>(w, in, plan, a, mask, places);
+    case Space::Const:
+      return locate_constant(w, in, plan, space, launch.program->constants.data(), launch.program->constants.size(),
+                             a, mask, places);
+    case Space::Param:
+      return locate_constant(w, in, plan, space, static_cast<const uint8_t*>(launch.config.params),
+                             launch.config.param_bytes, a, mask, places);
+    case Space::Generic:
+      return locate_any<kSanitized>(w, in, plan, a, mask, places);
+  }
+  return 0;
+}
+
+template <bool kSanitized>
+uint32_t locate_any(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask,
+                    Places& places) {
+  uint32_t good = 0;
+  for (uint32_t rest = mask; rest != 0;) {
+    const Space space = space_of(a.at[__builtin_ctz(rest)]);
+    Addresses inside;
+    uint32_t group = 0;
+    for (unsigned l = 0; l < kLanes; ++l) {
+      const bool here = (rest >> l & 1u) && space_of(a.at[l]) == space;
+      inside.at[l] = space == Space::Global ? a.at[l] : a.at[l] & ~kWindowMask;
+      group |= static_cast<uint32_t>(here) << l;
+    }
+    rest &= ~group;
+    good |= locate<kSanitized>(w, in, plan, space, inside, group, places);
+  }
+  return good;
+}
+
+template <bool kSanitized>
+uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address) {
+  Worker& worker = *w.worker;
+  const uint64_t end = address + static_cast<uint64_t>(plan.bytes) * kLanes;
+  Buffer* buffer = worker.launch->memory.find(address, end, worker.buffer_hint[in.index]);
+  if (buffer == nullptr || misaligned(plan, address)) return nullptr;
+  if (plan.access != Access::Load && buffer->read_only) return nullptr;
+  if (kSanitized && buffer->stores != nullptr) {
+    check_global_range(w, in, *buffer, address, plan.bytes, plan.access, plan.order);
+  }
+  if (worker.statistics != nullptr) {
+    PyptxInstructionStatistics& s = worker.statistics[in.index];
+    ++s.requests;
+    s.sectors += ((end - 1) >> 5) - (address >> 5) + 1;
+    s.ideal_sectors += plan.bytes;
+  }
+  return reinterpret_cast<uint8_t*>(address);
+}
+
+template <bool kSanitized>
+uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address) {
+  Worker& worker = *w.worker;
+  const uint64_t offset = address - w.cta->shared_base;
+  const uint64_t length = static_cast<uint64_t>(plan.bytes) * kLanes, size = worker.launch->shared_bytes;
+  if (size < length || offset > size - length || misaligned(plan, address)) return nullptr;
+  if (kSanitized) {
+    check_shared_range(w, in, *w.cta, static_cast<uint32_t>(offset), plan.bytes, plan.access, plan.order);
+  }
+  if (worker.statistics != nullptr) {
+    PyptxInstructionStatistics& s = worker.statistics[in.index];
+    ++s.requests;
+    s.wavefronts += (plan.bytes + 3u) / 4u;
+    s.ideal_wavefronts += (plan.bytes + 3u) / 4u;
+  }
+  return w.cta->shared + offset;
+}
+
+#define PYPTX_LOCATE(sanitized)                                                                                      \
+  template uint32_t locate<sanitized>(Warp&, const Instruction&, const AccessPlan&, Space, const Addresses&,         \
+                                      uint32_t, Places&);                                                            \
+  template uint32_t locate_any<sanitized>(Warp&, const Instruction&, const AccessPlan&, const Addresses&, uint32_t,  \
+                                          Places&);                                                                  \
+  template uint8_t* locate_global_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);          \
+  template uint8_t* locate_shared_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);
+PYPTX_LOCATE(false)
+PYPTX_LOCATE(true)
+
+// ---- Decoding --------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr Modifier kSpaces[] = {
+    {"global", static_cast<uint32_t>(Space::Global)},
+    {"shared", static_cast<uint32_t>(Space::Shared)},
+    {"shared::cta", static_cast<uint32_t>(Space::Shared)},
+    {"shared::cluster", static_cast<uint32_t>(Space::SharedCluster)},
+    {"local", static_cast<uint32_t>(Space::Local)},
+    {"const", static_cast<uint32_t>(Space::Const)},
+    {"param", static_cast<uint32_t>(Space::Param)},
+    {"param::entry", static_cast<uint32_t>(Space::Param)}};
+constexpr Modifier kVectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
+// Bit 0 strong, bit 1 acquire, bit 2 release.
+constexpr Modifier kOrders[] = {{"weak", 0},    {"relaxed", 1}, {"acquire", 3}, {"release", 5},
+                                {"acq_rel", 7}, {"volatile", 1}, {"mmio", 1}};
+// Cache operators, eviction priorities, prefetch sizes and scopes: no effect on values.
+constexpr Modifier kIgnored[] = {
+    {"ca", 0}, {"cg", 0}, {"cs", 0}, {"lu", 0}, {"cv", 0}, {"wb", 0}, {"wt", 0}, {"nc", 0},
+    {"cta", 0}, {"cluster", 0}, {"gpu", 0}, {"sys", 0},
+    {"L1::evict_normal", 0}, {"L1::evict_unchanged", 0}, {"L1::evict_first", 0}, {"L1::evict_last", 0},
+    {"L1::no_allocate", 0}, {"L2::evict_last", 0}, {"L2::evict_normal", 0}, {"L2::evict_first", 0},
+    {"L2::cache_hint", 0}, {"L2::64B", 0}, {"L2::128B", 0}, {"L2::256B", 0}};
+
+bool read_one(std::string_view m, AccessPlan* plan) {
+  uint32_t value;
+  if (read_modifier(m, kSpaces, std::size(kSpaces), &value)) {
+    plan->space = static_cast<Space>(value);
+    return true;
+  }
+  if (read_modifier(m, kVectors, std::size(kVectors), &value)) {
+    plan->vector = static_cast<uint8_t>(value);
+    return true;
+  }
+  if (read_modifier(m, kOrders, std::size(kOrders), &value)) {
+    plan->order.strong |= value & 1u;
+    plan->order.acquire |= (value & 2u) != 0;
+    plan->order.release |= (value & 4u) != 0;
+    return true;
+  }
+  return read_modifier(m, kIgnored, std::size(kIgnored), &value);
+}
+
+}  // namespace
+
+bool read_access(Decoding& d, AccessPlan* plan) {
+  for (auto m = d.modifiers.begin(); m != d.modifiers.end();) {
+    m = read_one(*m, plan) ? d.modifiers.erase(m) : m + 1;
+  }
+  return true;
+}
+
+bool bind_address(Decoding& d, unsigned k, AccessPlan* plan) {
+  const OperandView* v = d.view(k);
+  if (v == nullptr || v->kind != OperandView::Kind::Address) return false;
+  OperandView base;
+  base.kind = v->has_base ? OperandView::Kind::Register : OperandView::Kind::Immediate;
+  base.reg = v->reg;
+  plan->address = static_cast<uint8_t>(d.bound());
+  plan->wide_address = v->width == 64;
+  d.out->immediate = v->offset;
+  if (v->space != 0xff && plan->space != Space::Generic) {
+    // A variable or parameter is addressed in its own space.
+    static constexpr Space kOf[] = {Space::Shared, Space::Local, Space::Const, Space::Global, Space::Param};
+    const bool cluster = plan->space == Space::SharedCluster && kOf[v->space] == Space::Shared;
+    if (kOf[v->space] != plan->space && !cluster) return false;
+  }
+  if (v->space != 0xff && plan->space == Space::Generic && v->space != 3) return false;
+  return d.bind_source(&base, v->width, v->width);
+}
+
+bool bind_policy(Decoding& d, unsigned k) { return d.source(k, 64); }
+
+void note_access(Decoding& d, const AccessPlan& plan) {
+  const bool generic = plan.space == Space::Generic;
+  const bool shared = plan.space == Space::Shared || plan.space == Space::SharedCluster || plan.space == Space::Local;
+  d.access(shared || generic, plan.space == Space::Global || generic, plan.bytes);
+}
+
+}  // namespace pyptx::emulator

@@ -1,0 +1,74 @@
+// From a memory instruction's address operand to host memory: addresses per lane, bounds, alignment, shadow,
+// statistics. Shared by loads, stores and atomics.
+#pragma once
+
+#include "../warp.h"
+
+namespace pyptx::emulator {
+
+// What a memory instruction does, decoded; Instruction::plan of ld, st, atom, red and friends.
+struct AccessPlan {
+  Space space = Space::Generic;
+  Access access = Access::Load;
+  Order order;
+  uint8_t element = 4;   // bytes
+  uint8_t vector = 1;    // elements
+  uint8_t bytes = 4;     // element * vector: the alignment, too
+  bool wide_address = true;  // the address register has 64 bits
+  uint8_t address = 0;   // slot of the address operand
+  uint8_t data = 0;      // slot of the first data operand
+  // Stores: whether two lanes store the same value.
+  bool (*same_value)(Warp&, const Instruction&, unsigned, unsigned) = nullptr;
+};
+
+// The space, type, vector length and memory-model modifiers of a spelling. `used[i]` tells whether modifier i
+// was understood; the caller rejects what neither it nor this knows.
+bool read_access(Decoding& d, AccessPlan* plan);
+// Binds operand k, an address; the byte offset goes to Instruction::immediate.
+bool bind_address(Decoding& d, unsigned k, AccessPlan* plan);
+// An operand that holds a cache policy.
+bool bind_policy(Decoding& d, unsigned k);
+void note_access(Decoding& d, const AccessPlan& plan);
+
+// An address per lane.
+struct alignas(64) Addresses {
+  uint64_t at[kLanes];
+};
+
+inline void read_addresses(Warp& w, const Instruction& in, const AccessPlan& plan, Addresses& out) {
+  const auto offset = static_cast<uint64_t>(in.immediate);
+  if (plan.wide_address) {
+    const uint64_t* a = source<uint64_t>(w, in, plan.address);
+    PYPTX_EACH_LANE(l) out.at[l] = a[l] + offset;
+  } else {
+    const uint32_t* a = source<uint32_t>(w, in, plan.address);
+    PYPTX_EACH_LANE(l) out.at[l] = static_cast<uint32_t>(a[l] + static_cast<uint32_t>(offset));
+  }
+}
+
+// Where lanes' bytes are on the host.
+struct alignas(64) Places {
+  uint8_t* at[kLanes];
+};
+
+// Checks the accesses of the lanes of `mask` whose addresses are in `space` (not Generic), reports what is
+// wrong, and finds the host memory of the rest, whose mask it returns.
+template <bool kSanitized>
+uint32_t locate(Warp& w, const Instruction& in, const AccessPlan& plan, Space space, const Addresses& addresses,
+                uint32_t mask, Places& places);
+
+// The same for generic addresses: lanes may be in different spaces.
+template <bool kSanitized>
+uint32_t locate_any(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& addresses,
+                    uint32_t mask, Places& places);
+
+// 32 lanes that touch consecutive ranges of global memory from `address` on: their host memory, or nullptr if
+// the general way must look at them.
+template <bool kSanitized>
+uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address);
+
+// The same for the CTA's own shared memory; `address` is in the shared space.
+template <bool kSanitized>
+uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address);
+
+}  // namespace pyptx::emulator

@@ -1,0 +1,302 @@
+// ld, ldu, st, and what else takes addresses; atom and red are in atomic.cpp.
+#include <algorithm>
+
+#include "access.h"
+#include "modifiers.h"
+
+namespace pyptx::emulator {
+
+Handler resolve_atomic(Decoding& d);   // atomic.cpp
+Handler resolve_address(Decoding& d);  // address.cpp
+
+namespace {
+
+// Moves the data of one instruction. A range is 32 lanes' elements one after the other.
+struct Movers {
+  void (*range)(Warp&, const Instruction&, uint8_t*);
+  void (*lanes)(Warp&, const Instruction&, uint32_t, const Places&);
+  void (*broadcast)(Warp&, const Instruction&, const uint8_t*);  // loads only
+};
+
+struct MovePlan : AccessPlan {
+  Movers movers;
+  bool sign = false;              // a narrow signed element extends its sign
+  uint8_t register_bytes[8] = {0};  // per element, where registers are wider than elements
+};
+
+const MovePlan& plan_of(const Instruction& in) { return *static_cast<const MovePlan*>(in.plan); }
+
+// Registers as wide as elements. Destinations of a load are operands 0..N-1, sources of a store 1..N.
+template <class E, unsigned N>
+struct Load {
+  static void range(Warp& w, const Instruction& in, uint8_t* from) {
+    const E* p = reinterpret_cast<const E*>(from);
+    E* d[N];
+    for (unsigned e = 0; e < N; ++e) d[e] = destination<E>(w, in, e);
+    PYPTX_EACH_LANE(l) {
+      for (unsigned e = 0; e < N; ++e) d[e][l] = p[l * N + e];
+    }
+  }
+  static void lanes(Warp& w, const Instruction& in, uint32_t mask, const Places& from) {
+    E* d[N];
+    for (unsigned e = 0; e < N; ++e) d[e] = destination<E>(w, in, e);
+    for (unsigned l = 0; l < kLanes; ++l) {
+      if (!(mask >> l & 1u)) continue;
+      for (unsigned e = 0; e < N; ++e) std::memcpy(&d[e][l], from.at[l] + e * sizeof(E), sizeof(E));
+    }
+  }
+  static void broadcast(Warp& w, const Instruction& in, const uint8_t* from) {
+    for (unsigned e = 0; e < N; ++e) {
+      E value;
+      std::memcpy(&value, from + e * sizeof(E), sizeof(E));
+      E* d = destination<E>(w, in, e);
+      PYPTX_EACH_LANE(l) d[l] = value;
+    }
+  }
+  static constexpr Movers movers = {range, lanes, broadcast};
+};
+
+template <class E, unsigned N>
+struct Store {
+  static void range(Warp& w, const Instruction& in, uint8_t* to) {
+    E* p = reinterpret_cast<E*>(to);
+    const E* s[N];
+    for (unsigned e = 0; e < N; ++e) s[e] = source<E>(w, in, 1 + e);
+    PYPTX_EACH_LANE(l) {
+      for (unsigned e = 0; e < N; ++e) p[l * N + e] = s[e][l];
+    }
+  }
+  static void lanes(Warp& w, const Instruction& in, uint32_t mask, const Places& to) {
+    const E* s[N];
+    for (unsigned e = 0; e < N; ++e) s[e] = source<E>(w, in, 1 + e);
+    for (unsigned l = 0; l < kLanes; ++l) {
+      if (!(mask >> l & 1u)) continue;
+      for (unsigned e = 0; e < N; ++e) std::memcpy(to.at[l] + e * sizeof(E), &s[e][l], sizeof(E));
+    }
+  }
+  static constexpr Movers movers = {range, lanes, nullptr};
+};
+
+// Registers wider than elements: loads extend, stores take the low bytes.
+void load_wide(Warp& w, const Instruction& in, uint32_t mask, const Places& from) {
+  const MovePlan& plan = plan_of(in);
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    for (unsigned e = 0; e < plan.vector; ++e) {
+      uint64_t value = 0;
+      std::memcpy(&value, from.at[l] + e * plan.element, plan.element);
+      const unsigned unused = 64 - 8u * plan.element;
+      if (plan.sign) value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
+      const unsigned width = plan.register_bytes[e];
+      std::memcpy(destination<uint8_t>(w, in, e) + l * width, &value, width);
+    }
+  }
+}
+
+void store_wide(Warp& w, const Instruction& in, uint32_t mask, const Places& to) {
+  const MovePlan& plan = plan_of(in);
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    for (unsigned e = 0; e < plan.vector; ++e) {
+      const uint8_t* s = source<uint8_t>(w, in, 1 + e) + l * plan.register_bytes[e];
+      std::memcpy(to.at[l] + e * plan.element, s, plan.element);
+    }
+  }
+}
+
+bool same_value(Warp& w, const Instruction& in, unsigned a, unsigned b) {
+  const MovePlan& plan = plan_of(in);
+  for (unsigned e = 0; e < plan.vector; ++e) {
+    const uint8_t* s = source<uint8_t>(w, in, 1 + e);
+    const unsigned width = plan.register_bytes[e];
+    if (std::memcmp(s + a * width, s + b * width, plan.element) != 0) return false;
+  }
+  return true;
+}
+
+template <template <class, unsigned> class M>
+Movers movers_for(unsigned element, unsigned vector) {
+#define PYPTX_MOVER(bytes, type, n) \
+  if (element == bytes && vector == n) return M<type, n>::movers
+  PYPTX_MOVER(4, uint32_t, 1);
+  PYPTX_MOVER(4, uint32_t, 2);
+  PYPTX_MOVER(4, uint32_t, 4);
+  PYPTX_MOVER(4, uint32_t, 8);
+  PYPTX_MOVER(2, uint16_t, 1);
+  PYPTX_MOVER(2, uint16_t, 2);
+  PYPTX_MOVER(2, uint16_t, 4);
+  PYPTX_MOVER(2, uint16_t, 8);
+  PYPTX_MOVER(8, uint64_t, 1);
+  PYPTX_MOVER(8, uint64_t, 2);
+  PYPTX_MOVER(8, uint64_t, 4);
+  PYPTX_MOVER(1, uint8_t, 1);
+  PYPTX_MOVER(1, uint8_t, 2);
+  PYPTX_MOVER(1, uint8_t, 4);
+  PYPTX_MOVER(1, uint8_t, 8);
+  PYPTX_MOVER(16, uint128, 1);
+#undef PYPTX_MOVER
+  return {nullptr, nullptr, nullptr};
+}
+
+// ---- Handlers --------------------------------------------------------------------------------------------
+
+struct Pattern {
+  bool consecutive, uniform;
+};
+
+Pattern pattern_of(const Addresses& a, unsigned bytes) {
+  const uint64_t first = a.at[0];
+  uint64_t strides = 0, same = 0;
+  PYPTX_EACH_LANE(l) {
+    strides |= a.at[l] ^ (first + static_cast<uint64_t>(l) * bytes);
+    same |= a.at[l] ^ first;
+  }
+  return {strides == 0, same == 0};
+}
+
+void order_lanes(Warp& w, const MovePlan& plan, const Addresses& a, uint32_t mask) {
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    const Space space = plan.space == Space::Generic ? space_of(a.at[l]) : plan.space;
+    if (space == Space::Global || space == Space::Shared || space == Space::SharedCluster) {
+      order_access(w, space == Space::Global, a.at[l] & ~(space == Space::Global ? 0 : kWindowMask), plan.access,
+                   plan.order);
+    }
+  }
+}
+
+template <bool kSanitized>
+uint8_t* locate_range(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t first) {
+  Space space = plan.space;
+  if (space == Space::Generic) {
+    space = space_of(first);
+    if (space_of(first + kLanes * plan.bytes) != space) return nullptr;
+    if (space != Space::Global) first &= ~kWindowMask;
+    if (space == Space::SharedCluster && first >> kRankShift == w.cta->rank) space = Space::Shared;
+  }
+  if (space == Space::Global) return locate_global_range<kSanitized>(w, in, plan, first);
+  if (space == Space::Shared) return locate_shared_range<kSanitized>(w, in, plan, first);
+  return nullptr;
+}
+
+template <bool kSanitized>
+void load(Warp& w, const Instruction& in, uint32_t mask) {
+  const MovePlan& plan = plan_of(in);
+  Addresses a;
+  read_addresses(w, in, plan, a);
+  if (mask == kFullMask && plan.movers.range != nullptr) {
+    const Pattern pattern = pattern_of(a, plan.bytes);
+    if (pattern.consecutive) {
+      uint8_t* from = locate_range<kSanitized>(w, in, plan, a.at[0]);
+      if (from != nullptr) {
+        plan.movers.range(w, in, from);
+        if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
+        return;
+      }
+    } else if (pattern.uniform) {
+      Places places;
+      // One lane stands for all where only values matter; the sanitizer wants to know every reader.
+      const uint32_t who = kSanitized || w.worker->statistics != nullptr ? mask : 1u;
+      const uint32_t good = locate<kSanitized>(w, in, plan, plan.space, a, who, places);
+      if (good & 1u) plan.movers.broadcast(w, in, places.at[0]);
+      if (kSanitized && plan.order.strong) order_lanes(w, plan, a, good);
+      return;
+    }
+  }
+  Places places;
+  mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
+  plan.movers.lanes(w, in, mask, places);
+  if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
+}
+
+template <bool kSanitized>
+void store(Warp& w, const Instruction& in, uint32_t mask) {
+  const MovePlan& plan = plan_of(in);
+  Addresses a;
+  read_addresses(w, in, plan, a);
+  memory_changed(w);
+  if (mask == kFullMask && plan.movers.range != nullptr && pattern_of(a, plan.bytes).consecutive) {
+    uint8_t* to = locate_range<kSanitized>(w, in, plan, a.at[0]);
+    if (to != nullptr) {
+      if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
+      plan.movers.range(w, in, to);
+      return;
+    }
+  }
+  Places places;
+  mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
+  if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
+  plan.movers.lanes(w, in, mask, places);
+}
+
+// ---- Decoding --------------------------------------------------------------------------------------------
+
+struct TypeRow {
+  std::string_view name;
+  uint8_t bytes;
+  bool sign;
+};
+constexpr TypeRow kTypes[] = {{"b8", 1, false},  {"u8", 1, false},  {"s8", 1, true},   {"b16", 2, false},
+                              {"u16", 2, false}, {"s16", 2, true},  {"b32", 4, false}, {"u32", 4, false},
+                              {"s32", 4, true},  {"f32", 4, false}, {"b64", 8, false}, {"u64", 8, false},
+                              {"s64", 8, false}, {"f64", 8, false}, {"b128", 16, false}};
+
+bool read_type(Decoding& d, MovePlan* plan) {
+  if (d.modifiers.size() != 1) return false;
+  for (const TypeRow& row : kTypes) {
+    if (row.name != d.modifiers[0]) continue;
+    plan->element = row.bytes;
+    plan->sign = row.sign;
+    plan->bytes = static_cast<uint8_t>(row.bytes * plan->vector);
+    return plan->bytes <= 32;
+  }
+  return false;
+}
+
+// Binds the data operand, which is a vector where the spelling says so.
+bool bind_data(Decoding& d, unsigned operand, MovePlan* plan, bool store) {
+  plan->data = static_cast<uint8_t>(d.bound());
+  if (d.elements(operand) != plan->vector) return false;
+  const unsigned least = plan->element * 8u, most = least == 128 ? 128 : 64;
+  bool wide = false;
+  for (unsigned e = 0; e < plan->vector; ++e) {
+    const OperandView* v = d.element(operand, e);
+    if (!(store ? d.bind_source(v, least, most) : d.bind_destination(v, least, most))) return false;
+    const unsigned width = d.bound_width(plan->data + e);
+    plan->register_bytes[e] = static_cast<uint8_t>(width / 8);
+    wide |= width != least;
+  }
+  if (wide) plan->movers = {nullptr, store ? store_wide : load_wide, nullptr};
+  else plan->movers = store ? movers_for<Store>(plan->element, plan->vector) : movers_for<Load>(plan->element, plan->vector);
+  return plan->movers.lanes != nullptr;
+}
+
+Handler resolve_move_memory(Decoding& d, bool is_store) {
+  MovePlan plan;
+  plan.access = is_store ? Access::Store : Access::Load;
+  plan.same_value = is_store ? same_value : nullptr;
+  const std::vector<std::string_view> spelled = d.modifiers;
+  const bool known = read_access(d, &plan) && read_type(d, &plan);
+  d.modifiers = spelled;
+  if (!known || d.operands.size() < 2 || d.operands.size() > 3) return nullptr;
+  if (is_store ? !bind_address(d, 0, &plan) || !bind_data(d, 1, &plan, true)
+               : !bind_data(d, 0, &plan, false) || !bind_address(d, 1, &plan)) {
+    return nullptr;
+  }
+  if (d.operands.size() == 3 && !bind_policy(d, 2)) return nullptr;
+  note_access(d, plan);
+  d.out->plan = d.keep(plan);
+  d.out->sanitized = is_store ? store<true> : load<true>;
+  return is_store ? store<false> : load<false>;
+}
+
+}  // namespace
+
+Handler resolve_memory(Decoding& d) {
+  if (d.opcode == "ld" || d.opcode == "ldu") return resolve_move_memory(d, false);
+  if (d.opcode == "st") return resolve_move_memory(d, true);
+  if (d.opcode == "atom" || d.opcode == "red") return resolve_atomic(d);
+  return resolve_address(d);
+}
+
+}  // namespace pyptx::emulator
