@@ -1,4 +1,3 @@
-
 """The CUDA handlers without a GPU: a hand-made XLA calls them, a driver that remembers answers.
 
 Each scenario of handlers/scenarios.py is a test, run in a process of its own because a process

@@ -383,3 +383,49 @@ def test_several_devices(process):
         print("ok")
     """
     assert process(program, XLA_FLAGS="--xla_force_host_platform_device_count=4") == "ok\n"
+
+
+# ---- registration --------------------------------------------------------------------------------
+
+
+def test_handlers_of_a_newer_xla_are_refused(monkeypatch):
+    from pyptx.runtime import registration
+
+    class Library:
+        @staticmethod
+        def pyptx_ffi_api_minor():
+            return 99
+
+    monkeypatch.setattr(registration.loader, "ffi_library", Library)
+    monkeypatch.setattr(registration, "_registered", [])
+    with pytest.raises(DeviceError) as caught:
+        registration.register()
+    assert str(caught.value).startswith(
+        "the native library was built for XLA FFI 0.99 and this jaxlib has 0."
+    )
+    with pytest.warns(UserWarning, match="compiled programs with pyptx kernels will not run"):
+        registration.register_with_jax()
+
+
+def test_an_old_jax_is_refused(monkeypatch):
+    from pyptx.runtime import registration
+
+    monkeypatch.setattr(registration, "_registered", [])
+    monkeypatch.setattr(jax, "__version_info__", (0, 9, 2))
+    with pytest.raises(DeviceError) as caught:
+        registration.register()
+    assert str(caught.value) == "jax 0.9.2 is too old for pyptx\n  help: pip install 'jax>=0.10'"
+
+
+def test_importing_pyptx_does_not_import_jax(process):
+    program = """
+        import sys, pyptx
+        assert "jax" not in sys.modules and "jaxlib" not in sys.modules
+        assert any(type(f).__name__ == "_AfterImport" for f in sys.meta_path)
+        import jax
+        from pyptx.runtime import registration
+        assert registration._registered
+        assert not any(type(f).__name__ == "_AfterImport" for f in sys.meta_path)
+        print("ok")
+    """
+    assert process(program) == "ok\n"

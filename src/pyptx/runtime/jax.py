@@ -29,8 +29,6 @@ from pyptx.errors import CallError
 from pyptx.launch.call import KernelCall
 from pyptx.runtime import registration, targets
 
-registration.register()
-
 scalars_by_value: Final = False
 """Scalars live in device memory, and reading them on the host would wait for the device."""
 
@@ -45,6 +43,7 @@ def launch(call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
     Shapes and types have been checked. Raises CallError for a sharding that the kernel cannot take.
     """
+    registration.register()
     _check_x64(call)
     for name, array in zip(call.inputs, arrays, strict=True):
         _check_sharding(call, name, array)

@@ -23,6 +23,7 @@ from pyptx.native import loader
 
 CUDA_TARGET: Final = "pyptx_cuda"
 CPU_TARGET: Final = "pyptx_cpu"
+OLDEST_JAX: Final = (0, 10)
 
 _STAGES: Final = {
     (CUDA_TARGET, "CUDA"): ("instantiate", "prepare", "execute"),
@@ -35,11 +36,14 @@ _registered: Final[list[ctypes.CDLL]] = []
 
 def register() -> None:
     """Register the handlers with the imported JAX. Raises DeviceError where that cannot work."""
+    if _registered:
+        return
     import jax
 
     with _lock:
         if _registered:
             return
+        _check_jax(jax.__version_info__)
         library = loader.ffi_library()
         _check_version(library, Path(jax.ffi.include_dir()))
         for (target, platform), stages in _STAGES.items():
@@ -68,6 +72,14 @@ def _register_or_warn() -> None:
         register()
     except DeviceError as error:
         warnings.warn(f"compiled programs with pyptx kernels will not run: {error}", stacklevel=2)
+
+
+def _check_jax(version: tuple[int, ...]) -> None:
+    if version < OLDEST_JAX:
+        raise DeviceError(
+            f"jax {'.'.join(map(str, version))} is too old for pyptx",
+            notes=(("help", f"pip install 'jax>={'.'.join(map(str, OLDEST_JAX))}'"),),
+        )
 
 
 def _check_version(library: ctypes.CDLL, include: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
@@ -37,6 +39,8 @@ def target(*names: str) -> Generator[None]:
             "pyptx.target() names no target", notes=(("help", 'pyptx.target("sm_90a")'),)
         )
     targets = parse(" ".join(names), "pyptx.target")
+    if "jax" in sys.modules:
+        importlib.import_module("pyptx.runtime.jax")  # adds its hook
     token = _named.set(targets)
     try:
         with ExitStack() as stack:
