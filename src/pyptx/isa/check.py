@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from pyptx.errors import IsaError
 from pyptx.isa.automaton import State
@@ -235,6 +235,9 @@ def availability_note(targets: frozenset[Target]) -> str:
     return " ".join(str(t) for t in TARGETS if t in targets) or "none that is known"
 
 
+_OFFSETS: Final = range(-(2**31), 2**31)
+
+
 # ---- operands -----------------------------------------------------------------------------------
 
 
@@ -242,13 +245,15 @@ def availability_note(targets: frozenset[Target]) -> str:
 class Typed:
     """An operand of a spelling: what its row says, with types, length and state spaces worked out.
 
-    A register of type `exact` fits as it is; None where that takes a closer look.
+    A register of type `exact` fits as it is; None where that takes a closer look. `access` is how
+    many bytes the instruction reads or writes at an address, 0 where it does neither.
     """
 
     spec: OperandSpec
     dtype: DType
     length: int
     spaces: tuple[str, ...]
+    access: int
     exact: DType | None
 
 
@@ -287,7 +292,15 @@ def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:
     dtype = b64 if spec.kind == "label" else type_of(spec, chosen)
     length = length_of(spec, chosen)
     plain = spec.kind == "value" and length == 1 and spec.second != "required"
-    return Typed(spec, dtype, length, _spaces(spec, chosen), dtype if plain else None)
+    access = _access(chosen) if spec.kind == "address" else 0
+    return Typed(spec, dtype, length, _spaces(spec, chosen), access, dtype if plain else None)
+
+
+def _access(chosen: dict[str, Option]) -> int:
+    """Bytes of a memory access: the last modifier is its type, slot vec the number of elements."""
+    *_, last = (option.name for option in chosen.values())
+    count = int(chosen["vec"].name[1:]) if "vec" in chosen else 1
+    return DTYPES[last].bytes * count if last in DTYPES else 0
 
 
 def bind(
@@ -460,10 +473,14 @@ def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand
         return raw
     if isinstance(raw, SpecialRegister):
         return _special(spec, dtype, raw, depth)
-    if isinstance(raw, Symbol) and "symbol" in spec.accepts and dtype.bits in (32, 64):
+    if isinstance(raw, Symbol) and "symbol" in spec.accepts and _holds_address(dtype):
         return raw
     what = "a constant" if spec.kind == "immediate" else f"a .{dtype} register"
     raise _MismatchError(depth, f"{spec.name} must be {what}, not {describe(raw)}")
+
+
+def _holds_address(dtype: DType) -> bool:
+    return dtype.bits in (32, 64) and (dtype.is_integer or dtype.is_bits)
 
 
 def _special(
@@ -501,7 +518,7 @@ def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Imm
 def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immediate:
     """A constant that is spelled as the bits of a float: for that type, or untyped of its width."""
     if raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits):
-        return Immediate(raw.bits, dtype)
+        return raw
     raise _MismatchError(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
 
 
@@ -555,14 +572,23 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
     if not isinstance(raw, Address):
         raise _MismatchError(depth, f"{spec.name} must be an address, not {describe(raw)}")
     base = raw.base
+    if raw.offset not in _OFFSETS:
+        raise _MismatchError(
+            depth,
+            f"the offset {raw.offset} of {spec.name} does not fit 32 bits",
+            ("help", "add it to the register: ptx.addr(base + offset)"),
+        )
     if isinstance(base, Variable | Parameter):
         space = base.space if isinstance(base, Variable) else "param"
         if space not in spaces:
             raise _MismatchError(
                 depth, f"{spec.name} is an address in .{' or .'.join(spaces)}, not in .{space}"
             )
+        _check_position(spec, typed.access, base, raw.offset, depth)
     elif isinstance(base, Register):
         _check_base(spec, spaces, base.dtype, depth)
+    else:
+        _check_absolute(spec, spaces, typed.access, base.bits + raw.offset, depth)
     return raw
 
 
@@ -573,6 +599,54 @@ def _spaces(spec: OperandSpec, chosen: dict[str, Option]) -> tuple[str, ...]:
         names.append((option.name if option else space).split("::")[0])
     known = ("const", "global", "local", "param", "shared")
     return tuple(name if name in known else "generic" for name in names)
+
+
+def _check_position(
+    spec: OperandSpec, access: int, base: Variable | Parameter, offset: int, depth: int
+) -> None:
+    """An access at a constant offset of a variable or parameter must be aligned and inside."""
+    if not access:
+        return
+    size, align = (
+        (base.size, base.align)
+        if isinstance(base, Variable)
+        else (base.dtype.bytes, base.dtype.bytes)
+    )
+    named = f"{base.name or f'the {base.space} memory'}" if isinstance(base, Variable) else base.name
+    if not 0 <= offset <= size - access:
+        raise _MismatchError(
+            depth,
+            f"{spec.name} is {access} bytes at offset {offset} of {named}, which has {size} bytes",
+        )
+    if offset % access:
+        raise _misaligned(spec, access, f"offset {offset} of {named}", depth)
+    if align % access:
+        raise _MismatchError(
+            depth,
+            f"{spec.name} needs {access}-byte alignment, and {named} has {align}",
+            ("help", f"smem.alloc(..., align={access})"),
+        )
+
+
+def _misaligned(spec: OperandSpec, access: int, where: str, depth: int) -> _MismatchError:
+    return _MismatchError(
+        depth,
+        f"{spec.name} is misaligned: {where} is no multiple of {access}",
+        ("help", f"an access of {access} bytes needs an address that is a multiple of {access}"),
+    )
+
+
+def _check_absolute(
+    spec: OperandSpec, spaces: tuple[str, ...], access: int, position: int, depth: int
+) -> None:
+    if spaces != ("local",):
+        raise _MismatchError(
+            depth,
+            f"{spec.name} cannot be a number: only .local has constant addresses",
+            ("help", "put it in a register: ptx.addr(reg.from_(address, u64))"),
+        )
+    if access and position % access:
+        raise _misaligned(spec, access, str(position), depth)
 
 
 def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth: int) -> None:

@@ -280,6 +280,7 @@ class StatementParser:
         offset = 0
         while self._peek.text in ("+", "-"):
             sign = 1 if self._next().text == "+" else -1
+            sign = -sign if self._take("-") else sign
             offset += sign * self._integer()
         self._expect("]")
         if isinstance(base, Register):

@@ -224,8 +224,8 @@ def immediate_text(immediate: Immediate) -> str:
     if immediate.dtype.name in _HEX_FLOATS:
         prefix, digits = _HEX_FLOATS[immediate.dtype.name]
         return f"{prefix}{immediate.bits:0{digits}X}"
-    if immediate.dtype.is_float:
-        return f"0x{immediate.bits:04X}"
+    if immediate.dtype.is_float or immediate.dtype.is_packed:
+        return f"0x{immediate.bits:0{immediate.dtype.bits // 4}X}"
     return str(immediate.bits)
 
 
@@ -240,4 +240,4 @@ def _address(address: Address, names: Names) -> str:
         name = names.of_parameter(base)
     else:
         return f"[{base.bits + offset}]"
-    return f"[{name}{offset:+d}]" if offset else f"[{name}]"
+    return f"[{name}+{offset}]" if offset else f"[{name}]"  # `+-4`: PTX has no `-4`

@@ -28,6 +28,7 @@ from pyptx.isa.model import WIDE
 from pyptx.isa.syntax import takes_constant
 from pyptx.operands import (
     Address,
+    Immediate,
     Label,
     Negated,
     Pair,
@@ -52,6 +53,7 @@ class Value:
     """Anything a source operand can be besides a number; it has no truth value."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # NumPy numbers leave their operators to these
 
     dtype: DType
 
@@ -440,9 +442,9 @@ def _source(trace: Trace, dtype: DType, value: object) -> Raw:
         return source
     if dtype.is_packed and dtype.name in ("f16x2", "bf16x2"):
         half = number(source.value, DTYPES[dtype.name.removesuffix("x2")])
-        return Number(half << 16 | half)
+        return Immediate(half << 16 | half, dtype)
     if dtype.is_float and dtype.storage != dtype.name:
-        return Number(number(source.value, dtype))
+        return Immediate(number(source.value, dtype), dtype)
     return source
 
 
