@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import platformdirs
-
 LIMIT: Final = 512 * 2**20
 """Bytes that the folder may hold."""
 
@@ -28,7 +26,10 @@ _DIGEST: Final = hashlib.sha256().digest_size
 def directory() -> Path:
     """The folder that holds the entries; it need not exist."""
     named = os.environ.get("PYPTX_CACHE_DIR")
-    return Path(named) if named else platformdirs.user_cache_path("pyptx", appauthor=False)
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return Path(base or Path.home() / ".cache") / "pyptx"
 
 
 def key(*parts: str) -> str:

@@ -1,0 +1,398 @@
+"""One small kernel for each spelling of the ISA that the emulator runs, and the values it runs on.
+
+The same kernels run in the emulator and on a GPU. Each thread loads its operands from a buffer,
+executes the instruction once and stores every result, so the outputs show all bits. Inputs are a
+lattice of boundary patterns in all pairs, then random bits.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyptx.ir import Kernel, Module
+from pyptx.isa import check
+from pyptx.isa.check import Number, Raw
+from pyptx.isa.model import Form, OperandSpec, Option
+from pyptx.isa.sample import sample
+from pyptx.isa.special import SPECIAL
+from pyptx.isa.table import forms, opcodes
+from pyptx.operands import Address, Negated, Pair, Parameter, Register, Symbol, Variable
+from pyptx.target import PtxVersion, Target
+from pyptx.trace.context import Trace, tracing
+from pyptx.types import DTYPES, DType, b32, pred, u32, u64
+
+TARGET = Target(90, "a")
+THREADS = 256
+CTAS = 4
+CASES = THREADS * CTAS
+SLOT = 32
+"""Bytes of input for each operand and of output for each result, by thread."""
+OPERANDS = 5
+INPUT_BYTES = CASES * SLOT * OPERANDS
+OUTPUT_BYTES = CASES * SLOT * 4
+FULL_WARP = 0xFFFFFFFF
+PER_FORM = 24
+"""Spellings of a form that are tried, every option at least once."""
+
+# Opcodes whose effect is not a value of registers or memory, or that depends on timing or addresses.
+NO_VALUE = {
+    "activemask": "depends on which lanes the scheduler keeps together",
+    "applypriority": "a hint without a result",
+    "bar": "tested by whole kernels",
+    "barrier": "tested by whole kernels",
+    "bra": "tested by whole kernels",
+    "brkpt": "stops the program",
+    "brx": "tested by whole kernels",
+    "createpolicy": "an opaque value",
+    "cvta": "addresses differ",
+    "discard": "a hint without a result",
+    "exit": "tested by whole kernels",
+    "elect": "any lane may be elected",
+    "fence": "tested by whole kernels",
+    "getctarank": "addresses differ",
+    "griddepcontrol": "needs a second grid",
+    "isspacep": "addresses differ",
+    "ldu": "one value for all lanes: tested by whole kernels",
+    "mapa": "addresses differ",
+    "membar": "tested by whole kernels",
+    "nanosleep": "takes time",
+    "pmevent": "no result",
+    "prefetch": "a hint without a result",
+    "prefetchu": "a hint without a result",
+    "ret": "tested by whole kernels",
+    "trap": "stops the program",
+}
+_MEMORY = ("ld", "st", "atom", "red")
+_SETS_CARRY = "cc"
+_USES_CARRY = ("addc", "subc", "madc")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A spelling with one kernel that executes it."""
+
+    name: str
+    spelling: str
+    form: Form
+    kernel: Kernel
+    result_bytes: int
+    """Bytes of results of a thread, at the start of its first output slot."""
+    memory: bool
+    """Whether the last output slot of a thread is memory that the instruction worked on."""
+
+    def results(self, output: np.ndarray) -> bytes:
+        """The part of the output buffer that the kernel wrote."""
+        slots = output.reshape(4, CASES, SLOT)
+        values = slots[0, :, : self.result_bytes].tobytes()
+        return values + (slots[3].tobytes() if self.memory else b"")
+
+    @property
+    def module(self) -> Module:
+        return Module(PtxVersion(8, 6), TARGET, (self.kernel,))
+
+
+def cases() -> Iterator[Case]:
+    """Every spelling that sm_90a has and that shows its effect in values, in the table's order."""
+    seen: set[tuple[str, int]] = set()
+    for form in forms():
+        if form.opcode in NO_VALUE:
+            continue
+        generator = random.Random(form.syntax)
+        for modifiers in sample(form, PER_FORM, generator):
+            spelling = ".".join((form.opcode, *modifiers))
+            targets, version = check.availability(form, modifiers)
+            key = spelling, id(form)
+            if TARGET not in targets or version > PtxVersion(8, 6) or key in seen:
+                continue
+            seen.add(key)
+            built = _build(form, modifiers, spelling)
+            if built is not None:
+                yield built
+
+
+def inputs(case: Case) -> np.ndarray:
+    """The input buffer of a case, uint8: for each operand, SLOT bytes for each thread."""
+    generator = np.random.default_rng(zlib.crc32(case.spelling.encode()))
+    data = np.empty((OPERANDS, CASES, SLOT), np.uint8)
+    chosen = case.form.assign(tuple(case.spelling.split(".")[1:])) or {}
+    specs = [s for s in case.form.operands if s.access != "out" and s.kind != "address"]
+    for index in range(OPERANDS):
+        dtype = _type(specs[index], chosen) if index < len(specs) else u32
+        data[index] = _operand_bytes(dtype, index, generator)
+    return data.reshape(-1)
+
+
+def _operand_bytes(dtype: DType, index: int, generator: np.random.Generator) -> np.ndarray:
+    lattice = _lattice(dtype)
+    width = max(dtype.bits // 8, 1)
+    values = generator.integers(0, 256, (CASES, SLOT), np.uint8)
+    half = CASES // 2
+    order = np.arange(half)
+    # The first half pairs boundary patterns of the first operands, the second half is random bits.
+    picks = (order // 23) if index == 0 else order if index == 1 else generator.integers(0, 1 << 30, half)
+    for element in range(SLOT // width):
+        shift = 0 if element == 0 else generator.integers(0, len(lattice))
+        chosen = [lattice[int(p + shift) % len(lattice)] for p in picks]
+        block = np.frombuffer(b"".join(v.to_bytes(width, "little") for v in chosen), np.uint8)
+        values[:half, element * width : (element + 1) * width] = block.reshape(half, width)
+    return values
+
+
+_FLOATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52), "tf32": (8, 23)}
+
+
+def _lattice(dtype: DType) -> list[int]:
+    """Bit patterns where instructions of a type do something special."""
+    if dtype.is_packed and dtype.name.endswith("x2") and dtype.bits == 32:
+        half = _lattice(DTYPES[dtype.name.removesuffix("x2")])
+        return [a | half[(i * 7 + 3) % len(half)] << 16 for i, a in enumerate(half)]
+    if dtype.name in _FLOATS:
+        return _float_lattice(*_FLOATS[dtype.name])
+    bits = max(dtype.bits, 8)
+    top = 1 << (bits - 1)
+    values = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255]
+    values += [top - 1, top, top + 1, 2 * top - 1, 2 * top - 2, 0xA5A5A5A5A5A5A5A5, 0x0123456789ABCDEF]
+    values += _float_lattice(*_FLOATS["f32"]) if bits == 32 else []
+    return [v & ((1 << bits) - 1) for v in values]
+
+
+def _float_lattice(exponent: int, mantissa: int) -> list[int]:
+    bias = (1 << (exponent - 1)) - 1
+    one, top = bias << mantissa, ((1 << exponent) - 1) << mantissa
+    last = (1 << mantissa) - 1
+    positive = [0, 1, 2, last, 1 << mantissa, (1 << mantissa) + 1, one, one + 1, one - 1, one | last]
+    positive += [one + (1 << mantissa), one + (1 << (mantissa - 1)), one - (1 << mantissa)]
+    positive += [top - 1, top - 2, top, top + 1, top | 1 << (mantissa - 1), top | last]
+    positive += [(bias + min(7, bias - 1)) << mantissa, (bias + min(31, bias)) << mantissa]
+    positive += [(bias + min(31, bias)) << mantissa | last, (bias - min(23, bias - 1)) << mantissa]
+    sign = 1 << (exponent + mantissa)
+    return [v for p in positive for v in (p, p | sign)]
+
+
+# ---- building one kernel -------------------------------------------------------------------------
+
+
+def _type(spec: OperandSpec, chosen: dict[str, Option]) -> DType:
+    return check.type_of(spec, chosen)
+
+
+class _Builder:
+    """Loads operands from the input buffer and stores results to the output buffer."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.results = 0
+        self.loads = 0
+        source = Parameter(0, u64, "input", tensor=True)
+        target = Parameter(1, u64, "output", tensor=True)
+        trace.parameters += [source, target]
+        self.thread = self._thread()
+        self.input = self._pointer(source)
+        self.output = self._pointer(target)
+
+    def _thread(self) -> Register:
+        trace = self.trace
+
+
+        tid, cta, flat = (trace.register(u32) for _ in range(3))
+        trace.write("mov.u32", tid, SPECIAL["tid.x"].operand)
+        trace.write("mov.u32", cta, SPECIAL["ctaid.x"].operand)
+        trace.write("mad.lo.u32", flat, cta, Number(THREADS), tid)
+        return flat
+
+    def _pointer(self, parameter: Parameter) -> Register:
+        trace = self.trace
+        generic, base, offset, here = (trace.register(u64) for _ in range(4))
+        trace.write("ld.param.u64", generic, Address(parameter))
+        trace.write("cvta.to.global.u64", base, generic)
+        trace.write("mul.wide.u32", offset, self.thread, Number(SLOT))
+        trace.write("add.u64", here, base, offset)
+        return here
+
+    def load(self, dtype: DType, length: int) -> list[Register]:
+        """The next input operand, in registers."""
+        at = self.loads * CASES * SLOT
+        self.loads += 1
+        return [self._load(dtype, at + i * max(dtype.bits // 8, 1)) for i in range(length)]
+
+    def _load(self, dtype: DType, offset: int) -> Register:
+        trace = self.trace
+        if dtype is pred:
+            word, found = trace.register(u32), trace.register(pred)
+            trace.write("ld.global.u8", word, Address(self.input, offset))
+            low = trace.register(u32)
+            trace.write("and.b32", low, word, Number(1))
+            trace.write("setp.ne.u32", found, low, Number(0))
+            return found
+        register = trace.register(dtype)
+        trace.write(f"ld.global.b{dtype.bits}", register, Address(self.input, offset))
+        return register
+
+    def store(self, register: Register) -> None:
+        """A result to the next output slot."""
+        trace = self.trace
+        at = self.results
+        if register.dtype is pred:
+            word = trace.register(u32)
+            trace.write("selp.u32", word, Number(1), Number(0), register)
+            register = word
+        bits = register.dtype.bits
+        at = -(-at // (bits // 8)) * (bits // 8)
+        place = Address(self.output, (at // SLOT) * CASES * SLOT + at % SLOT)
+        trace.write(f"st.global.b{bits}", place, register)
+        self.results = at + bits // 8
+
+
+def _build(form: Form, modifiers: tuple[str, ...], spelling: str) -> Case | None:
+    trace = Trace(TARGET)
+    chosen = form.assign(modifiers)
+    assert chosen is not None
+    with tracing(trace):
+        builder = _Builder(trace)
+        memory = _memory(builder, form, chosen) if form.opcode in _MEMORY else None
+        if form.opcode in _MEMORY and memory is None:
+            return None
+        raw = _operands(builder, form, chosen, memory)
+        if raw is None:
+            return None
+        if form.opcode in _USES_CARRY:
+            _make_carry(builder)
+        state = check.walk(opcodes(), form.opcode, modifiers)
+        before = len(trace.body)
+        trace.emit(state, raw, fresh=False)
+        bound = trace.body[before]
+        if bound.form is not form:  # another form of the same spelling takes these operands
+            return None
+        for operand in raw:
+            for register in _destinations(form, chosen, raw, operand):
+                builder.store(register)
+        if _SETS_CARRY in modifiers:
+            carry = trace.register(u32)
+            trace.write("addc.u32", carry, Number(0), Number(0))
+            builder.store(carry)
+        if memory is not None:
+            _store_memory(builder, memory)
+        name = f"k_{zlib.crc32((spelling + form.syntax).encode()):08x}"
+        kernel = trace.finish(name)
+    return Case(name, spelling, form, kernel, builder.results, memory is not None)
+
+
+def _destinations(
+    form: Form, chosen: dict[str, Option], raw: list[Raw], operand: Raw
+) -> list[Register]:
+    specs = [s for s in form.operands if s.when is None or s.when in chosen]
+    spec = specs[[i for i, r in enumerate(raw) if r is operand][0]]
+    if spec.access == "in" or spec.kind != "value":
+        return []
+    if isinstance(operand, Pair):
+        return [r for r in (operand.first, operand.second) if isinstance(r, Register)]
+    if isinstance(operand, tuple):
+        return [r for r in operand if isinstance(r, Register)]
+    return [operand] if isinstance(operand, Register) else []
+
+
+def _operands(
+    builder: _Builder, form: Form, chosen: dict[str, Option], memory: Address | None
+) -> list[Raw] | None:
+    raw: list[Raw] = []
+    for spec in form.operands:
+        if spec.when is not None and spec.when not in chosen:
+            continue
+        if spec.kind == "address":
+            assert memory is not None
+            raw.append(memory)
+            continue
+        if spec.optional and spec.second is None and form.opcode not in ("set", "setp"):
+            continue
+        operand = _value(builder, form, spec, chosen)
+        if operand is None:
+            return None
+        raw.append(operand)
+    return raw
+
+
+def _value(
+    builder: _Builder, form: Form, spec: OperandSpec, chosen: dict[str, Option]
+) -> Raw | None:
+    if spec.kind == "label":
+        return None
+    dtype = _type(spec, chosen)
+    length = check.length_of(spec, chosen)
+    if spec.name == "membermask":
+        return Number(FULL_WARP)
+    if spec.name == "policy":
+        policy = builder.trace.register(dtype)
+        builder.trace.write("createpolicy.fractional.L2::evict_first.b64", policy, Number(1.0))
+        return policy
+    if spec.kind == "immediate":
+        legal = sorted(spec.legal) if spec.legal is not None else [0x96, 1, 7]
+        return Number(legal[zlib.crc32(form.syntax.encode()) % len(legal)])
+    if spec.access == "out":
+        made = tuple(builder.trace.register(dtype) for _ in range(length))
+        if spec.second is not None:
+            return Pair(made[0], builder.trace.register(pred))
+        return made if length > 1 else made[0]
+    loaded = builder.load(dtype, length)
+    if spec.negatable and "xor" in form.syntax:
+        return Negated(loaded[0])
+    return tuple(loaded) if length > 1 else loaded[0]
+
+
+def _make_carry(builder: _Builder) -> None:
+    """CC.CF from the sum of two inputs, different from lane to lane."""
+    low = builder.trace.register(b32)
+    (value,) = builder.load(b32, 1)
+    builder.trace.write("add.cc.u32", low, value, value)
+
+
+def _memory(builder: _Builder, form: Form, chosen: dict[str, Option]) -> Address | None:
+    """Memory of one thread in the form's space, filled from the input."""
+    (spec,) = [s for s in form.operands if s.kind == "address"]
+    option = chosen.get(spec.spaces[0])
+    space = (option.name if option else spec.spaces[0]).split("::")[0]
+    trace = builder.trace
+    words = builder.load(b32, SLOT // 4)
+    if space in ("global", "generic"):
+        # The last quarter of the output is the memory, so that the host sees it.
+        base: Register = builder.output
+        offset = 3 * CASES * SLOT
+        if space == "generic":
+            base = trace.register(u64)
+            trace.write("cvta.global.u64", base, builder.output)
+        for i, word in enumerate(words):
+            trace.write("st.global.b32", Address(builder.output, offset + 4 * i), word)
+        return Address(base, offset)
+    if space not in ("shared", "local"):
+        return None
+    per_thread = SLOT if space == "shared" else 0
+    variable: Variable = trace.variable(space, SLOT * (THREADS if per_thread else 1), 128, "memory")
+    base = trace.register(u32)
+
+
+    start, local = trace.register(u32), trace.register(u32)
+    trace.write("mov.u32", start, Symbol(variable))
+    trace.write("and.b32", local, builder.thread, Number(THREADS - 1))
+    trace.write("mad.lo.u32", base, local, Number(per_thread), start)
+    for i, word in enumerate(words):
+        trace.write(f"st.{space}.b32", Address(base, 4 * i), word)
+    return Address(base)
+
+
+def _store_memory(builder: _Builder, memory: Address) -> None:
+    """What the instruction left in shared or local memory, to the last quarter of the output."""
+    trace = builder.trace
+    assert isinstance(memory.base, Register)
+    if memory.base.dtype is not u32:
+        return
+    space = trace.variables[-1].space
+    for i in range(SLOT // 4):
+        word = trace.register(b32)
+        trace.write(f"ld.{space}.b32", word, Address(memory.base, 4 * i))
+        trace.write("st.global.b32", Address(builder.output, 3 * CASES * SLOT + 4 * i), word)
+
+
