@@ -276,16 +276,20 @@ class Pattern:
 
 @cache
 def patterns(state: State) -> tuple[Pattern, ...]:
-    """Every way to call a spelling, in the order in which they are tried."""
-    found: list[Pattern] = []
+    """Every way to call a spelling, in the order in which they are tried.
+
+    Those with the destination given come first: `max.f32 d, a, b` is not the form of three sources.
+    """
+    full: list[Pattern] = []
+    short: list[Pattern] = []
     for form, chosen in state.forms:
         specs = [o for o in form.operands if o.when is None or o.when in chosen]
         typed = tuple(_typed(spec, chosen) for spec in specs)
         least = sum(not spec.optional for spec in specs)
-        found.append(Pattern(form, None, typed, least))
+        full.append(Pattern(form, None, typed, least))
         if specs and specs[0].access == "out" and specs[0].kind == "value":
-            found.append(Pattern(form, typed[0], typed[1:], least - 1))
-    return tuple(found)
+            short.append(Pattern(form, typed[0], typed[1:], least - 1))
+    return (*full, *short)
 
 
 def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:

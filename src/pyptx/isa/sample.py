@@ -131,10 +131,12 @@ def render(form: Form, modifiers: tuple[str, ...]) -> list[tuple[Operand, ...]]:
     chosen = form.assign(modifiers)
     if chosen is None:
         raise ValueError(f"{form.syntax} has no spelling {'.'.join(modifiers)}")
-    found: dict[tuple[Operand, ...], None] = {}
-    for variation in _VARIATIONS:
-        found[_Operands(chosen, variation).all(form)] = None
-    return list(found)
+    return operand_lists(form, chosen)
+
+
+def operand_lists(form: Form, chosen: dict[str, Option]) -> list[tuple[Operand, ...]]:
+    """The same for options that are already chosen, also for ones that the form does not have."""
+    return list(dict.fromkeys(_Operands(chosen, v).all(form) for v in _VARIATIONS))
 
 
 _VARIATIONS: Final = (
@@ -205,7 +207,7 @@ class _Operands:
     def _of_space(self) -> Variable | Parameter:
         space = self._chosen["space"].name if "space" in self._chosen else "global"
         space = space.partition("::")[0]
-        return PARAMETER if space == "param" else VARIABLES[space]
+        return PARAMETER if space == "param" else VARIABLES.get(space, VARIABLES["global"])
 
     def _address(self, spec: OperandSpec) -> Address:
         named = (self._chosen[s].name if s in self._chosen else s for s in spec.spaces)

@@ -3,7 +3,6 @@
 from pyptx.isa.syntax import chapter, instruction, row
 
 INT = "u8 u16 u32 u64 s8 s16 s32 s64"
-INT16 = "u16 u32 u64 s16 s32 s64"
 IRND = "rni rzi rmi rpi"
 FRND = "rn rz rm rp"
 F8 = "e4m3x2 e5m2x2"
@@ -19,6 +18,9 @@ NARROWING = """
 """
 # The family-specific targets that know the formats of 4 and 6 bits.
 SMALL = "sm_100f sm_110f sm_120f"
+# The targets that round with random bits, and those that know fixed point.
+RANDOM = "sm_100a sm_103a sm_107a"
+FIXED = "sm_100a sm_103a sm_107a sm_110a sm_120a sm_121a"
 
 FORMS = chapter(
     "Data Movement and Conversion Instructions",
@@ -30,11 +32,11 @@ FORMS = chapter(
         # floating point to integer
         row("cvt.irnd{.ftz}{.sat}.D.f32  out d:D>, a:f32", irnd=IRND, D=INT),
         row("cvt.irnd{.sat}.D.A  out d:D>, a:A", irnd=IRND, D=INT, A="f16 f64"),
-        row("cvt.irnd.D.bf16  out d:D, a:bf16", irnd=IRND, D=INT16, sm="sm_90", ptx="7.8"),
+        row("cvt.irnd.D.bf16  out d:D, a:bf16", irnd=IRND, D=INT, sm="sm_90", ptx="7.8"),
         # integer to floating point
         row("cvt.frnd{.ftz}{.sat}.f32.A  out d:f32, a:A>", frnd=FRND, A=INT),
         row("cvt.frnd{.sat}.D.A  out d:D, a:A>", frnd=FRND, D="f16 f64", A=INT),
-        row("cvt.frnd.bf16.A  out d:bf16, a:A", frnd=FRND, A=INT16, sm="sm_90", ptx="7.8"),
+        row("cvt.frnd.bf16.A  out d:bf16, a:A", frnd=FRND, A=INT, sm="sm_90", ptx="7.8"),
         # to a wider floating-point type
         row("cvt{.ftz}{.sat}.f64.f32  out d:f64, a:f32"),
         row("cvt{.ftz}{.sat}.f32.f16  out d:f32, a:f16"),
@@ -64,7 +66,7 @@ FORMS = chapter(
         row("cvt.frnd2{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32", frnd2="rn rz",
             satfinite="satfinite@,8.1", D="f16x2 bf16x2", sm="sm_80", ptx="7.0"),
         row("cvt.rs{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32, rbits:b32!",
-            D="f16x2 bf16x2", sm="sm_100a sm_103a", ptx="8.7"),
+            D="f16x2 bf16x2", sm=RANDOM, ptx="8.7"),
         # f32 to tf32
         row("cvt.rna{.satfinite}.tf32.f32  out d:tf32, a:f32", satfinite="satfinite@,8.1",
             sm="sm_80", ptx="7.0"),
@@ -76,7 +78,7 @@ FORMS = chapter(
         row("cvt.rn.satfinite{.relu}.D.bf16x2  out d:D, a:bf16x2", D=F8, sm=SMALL, ptx="9.1"),
         row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=F8, sm="sm_89", ptx="8.1"),
         row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:b32!", D="e4m3x4 e5m2x4",
-            sm="sm_100a sm_103a", ptx="8.7"),
+            sm=RANDOM, ptx="8.7"),
         # to and from pairs and fours of 4-bit and 6-bit numbers
         row("cvt.rn.satfinite{.relu}.D.f32  out d:D, a:f32, b:f32", D=f"{F4} {F6}",
             sm=SMALL, ptx="8.6"),
@@ -84,7 +86,7 @@ FORMS = chapter(
             sm=SMALL, ptx="9.1"),
         row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=f"{F4} {F6}", sm=SMALL, ptx="8.6"),
         row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:b32!",
-            D="e2m1x4 e2m3x4 e3m2x4", sm="sm_100a sm_103a", ptx="8.7"),
+            D="e2m1x4 e2m3x4 e3m2x4", sm=RANDOM, ptx="8.7"),
         row("cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.A"
             f"  out d:bf16x2, a:A, {SCALE}", A=f"{F8} {F6} {F4}", sm=SMALL, ptx="9.2"),
         # to and from powers of two
@@ -96,13 +98,13 @@ FORMS = chapter(
         # to and from fixed point
         row("cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32"
             f"  out d:s2f6x2, a:f32, b:f32, {SCALE}",
-            sm="sm_100a sm_103a sm_110a sm_120a sm_121a", ptx="9.1"),
+            sm=FIXED, ptx="9.1"),
         row("cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2"
             f"  out d:s2f6x2, a:bf16x2, {SCALE}",
-            sm="sm_100a sm_103a sm_110a sm_120a sm_121a", ptx="9.1"),
+            sm=FIXED, ptx="9.1"),
         row("cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2"
             f"  out d:bf16x2, a:s2f6x2, {SCALE}",
-            sm="sm_100a sm_103a sm_110a sm_120a sm_121a", ptx="9.1"),
+            sm=FIXED, ptx="9.1"),
     ),
     instruction(
         "cvt", "data-movement-and-conversion-instructions-cvt-pack",

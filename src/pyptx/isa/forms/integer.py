@@ -5,6 +5,8 @@ from pyptx.isa.syntax import chapter, instruction, row
 INT = "u16 u32 u64 s16 s32 s64"
 X2 = "u16x2 s16x2"
 X4 = "u8x4 s8x4"
+# The family-specific targets that compute on packed bytes.
+PACKED = "sm_107f sm_120f"
 
 FORMS = chapter(
     "Integer Arithmetic Instructions",
@@ -12,14 +14,14 @@ FORMS = chapter(
         "add", "integer-arithmetic-instructions-add", "Add two integers.",
         row("add.T  out d:T, a:T, b:T", T=INT),
         row("add.T  out d:T, a:T, b:T", T=X2, sm="sm_90", ptx="8.0"),
-        row("add{.sat}.T  out d:T, a:T, b:T", T=X4, sm="sm_120f", ptx="9.2"),
+        row("add{.sat}.T  out d:T, a:T, b:T", T=X4, sm=PACKED, ptx="9.2"),
         row("add.sat.s32  out d:s32, a:s32, b:s32"),
-        row("add.sat.T  out d:T, a:T, b:T", T=f"u32 {X2}", sm="sm_120f", ptx="9.2"),
+        row("add.sat.T  out d:T, a:T, b:T", T=f"u32 {X2}", sm=PACKED, ptx="9.2"),
     ),
     instruction(
         "sub", "integer-arithmetic-instructions-sub", "Subtract one integer from another.",
         row("sub.T  out d:T, a:T, b:T", T=INT),
-        row("sub{.sat}.T  out d:T, a:T, b:T", T=X4, sm="sm_120f", ptx="9.2"),
+        row("sub{.sat}.T  out d:T, a:T, b:T", T=X4, sm=PACKED, ptx="9.2"),
         row("sub.sat.s32  out d:s32, a:s32, b:s32"),
     ),
     instruction(
@@ -68,7 +70,7 @@ FORMS = chapter(
     instruction(
         "neg", "integer-arithmetic-instructions-neg", "Negate a signed integer.",
         row("neg.T  out d:T, a:T", T="s16 s32 s64"),
-        row("neg.s8x4  out d:s8x4, a:s8x4", sm="sm_120f", ptx="9.2"),
+        row("neg.s8x4  out d:s8x4, a:s8x4", sm=PACKED, ptx="9.2"),
     ),
     instruction(
         "min", "integer-arithmetic-instructions-min", "Smaller of two integers.",
@@ -76,8 +78,8 @@ FORMS = chapter(
         row("min.relu.s32  out d:s32, a:s32, b:s32", sm="sm_90", ptx="8.0"),
         row("min{.relu}.s16x2  out d:s16x2, a:s16x2, b:s16x2", sm="sm_90", ptx="8.0"),
         row("min.u16x2  out d:u16x2, a:u16x2, b:u16x2", sm="sm_90", ptx="8.0"),
-        row("min{.relu}.s8x4  out d:s8x4, a:s8x4, b:s8x4", sm="sm_120f", ptx="9.2"),
-        row("min.u8x4  out d:u8x4, a:u8x4, b:u8x4", sm="sm_120f", ptx="9.2"),
+        row("min{.relu}.s8x4  out d:s8x4, a:s8x4, b:s8x4", sm=PACKED, ptx="9.2"),
+        row("min.u8x4  out d:u8x4, a:u8x4, b:u8x4", sm=PACKED, ptx="9.2"),
     ),
     instruction(
         "max", "integer-arithmetic-instructions-max", "Larger of two integers.",
@@ -85,8 +87,8 @@ FORMS = chapter(
         row("max.relu.s32  out d:s32, a:s32, b:s32", sm="sm_90", ptx="8.0"),
         row("max{.relu}.s16x2  out d:s16x2, a:s16x2, b:s16x2", sm="sm_90", ptx="8.0"),
         row("max.u16x2  out d:u16x2, a:u16x2, b:u16x2", sm="sm_90", ptx="8.0"),
-        row("max{.relu}.s8x4  out d:s8x4, a:s8x4, b:s8x4", sm="sm_120f", ptx="9.2"),
-        row("max.u8x4  out d:u8x4, a:u8x4, b:u8x4", sm="sm_120f", ptx="9.2"),
+        row("max{.relu}.s8x4  out d:s8x4, a:s8x4, b:s8x4", sm=PACKED, ptx="9.2"),
+        row("max.u8x4  out d:u8x4, a:u8x4, b:u8x4", sm=PACKED, ptx="9.2"),
     ),
     instruction(
         "popc", "integer-arithmetic-instructions-popc", "Count the bits that are set.",
