@@ -61,7 +61,9 @@ class AssembleError(PtxError):
 
 
 class EmulationError(PtxError):
-    """The emulated kernel did something wrong; `findings` has each case."""
+    """The emulated kernel did something wrong; `findings` has each case (emulator.Finding)."""
+
+    findings: tuple[object, ...] = ()
 
 
 class DeviceError(PtxError):

@@ -64,7 +64,9 @@ typedef struct PyptxLaunch {
   uint32_t grid[3];    /* CTAs; a zero launches nothing */
   uint32_t block[3];   /* threads */
   uint32_t cluster[3]; /* CTAs; all zero for a launch without clusters */
-  uint32_t dynamic_shared;   /* bytes beyond the program's own shared variables */
+  /* Bytes of dynamic shared memory. They follow the program's shared variables; where those take more than
+   * the 48 KiB that static shared memory may have, they are the start of the dynamic memory themselves. */
+  uint32_t dynamic_shared;
   uint32_t sanitize;         /* PYPTX_SANITIZE_* */
   uint32_t threads;          /* host threads; 0 for as many as the machine has */
   uint32_t schedule;         /* PYPTX_SCHEDULE_* */

@@ -73,6 +73,12 @@ std::string triple(const uint32_t* v) {
   return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
 }
 
+// A CTA's shared memory. Variables beyond the limit of static memory lie in the dynamic part.
+uint64_t shared_bytes_of(const emu::Program& program, const PyptxLaunch& c) {
+  const uint64_t variables = program.space_bytes[0], dynamic = c.dynamic_shared;
+  return variables > 48u << 10 ? std::max(variables, dynamic) : variables + dynamic;
+}
+
 // What is wrong with a launch, "" if nothing is. Limits: CUDA C++ programming guide, compute capabilities.
 std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   if (c.size != sizeof(PyptxLaunch)) return "the launch structure has another size than this library's";
@@ -94,7 +100,7 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
            std::to_string(c.param_bytes);
   }
   if (c.param_bytes > 0 && c.params == nullptr) return "the parameters are missing";
-  const uint64_t shared = static_cast<uint64_t>(program.space_bytes[0]) + c.dynamic_shared;
+  const uint64_t shared = shared_bytes_of(program, c);
   if (shared > 227u << 10) return std::to_string(shared) + " bytes of shared memory are more than 232448";
   if (c.sanitize & ~static_cast<uint32_t>(PYPTX_SANITIZE_ALL)) return "unknown sanitizer flags";
   if (c.schedule > PYPTX_SCHEDULE_RANDOM) return "unknown schedule";
@@ -121,7 +127,7 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.config = config;
   launch.threads_per_cta = static_cast<uint32_t>(product(config.block));
   launch.warps_per_cta = (launch.threads_per_cta + emu::kLanes - 1) / emu::kLanes;
-  launch.shared_bytes = program.space_bytes[0] + config.dynamic_shared;
+  launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, config));
   for (int i = 0; i < 3; ++i) {
     launch.cluster_dim[i] = std::max(1u, config.cluster[i]);
     launch.cluster_grid[i] = config.grid[i] / launch.cluster_dim[i];

@@ -1,0 +1,34 @@
+"""Runs kernels on the CPU: encodes them, calls the core, and says what it found.
+
+`encode` turns a traced kernel into a program image (docs/architecture.md), `register_sources` tells
+the core its Python lines, `run` launches an image on NumPy arrays and returns a `Report`.
+"""
+
+from pyptx.emulator.core import Program, register_sources
+from pyptx.emulator.encode import encode
+from pyptx.emulator.report import (
+    Finding,
+    InstructionStatistics,
+    LineStatistics,
+    Report,
+    Site,
+    Waiting,
+)
+from pyptx.emulator.run import Emulation, Tensor, device_array, run, unsupported
+
+__all__ = [
+    "Emulation",
+    "Finding",
+    "InstructionStatistics",
+    "LineStatistics",
+    "Program",
+    "Report",
+    "Site",
+    "Tensor",
+    "Waiting",
+    "device_array",
+    "encode",
+    "register_sources",
+    "run",
+    "unsupported",
+]

@@ -1,0 +1,123 @@
+"""The core's functions as Python sees them: programs, source lines, launches."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from types import TracebackType
+from typing import Self
+
+from pyptx.errors import EmulationError
+from pyptx.ir import Instruction, Kernel
+from pyptx.native import loader
+from pyptx.source import UNKNOWN, SourceLocation
+
+
+class Program:
+    """A program image that the core has read. Raises EmulationError for one that it cannot run.
+
+    The message names every spelling that is not emulated. Safe to use from several threads.
+    """
+
+    def __init__(self, image: bytes) -> None:
+        self._api = loader.emulator()
+        error = ctypes.c_char_p()
+        self._handle = self._api.program_create(image, len(image), ctypes.byref(error))
+        if not self._handle:
+            raise EmulationError((error.value or b"the core gave no reason").decode())
+        self.image = image
+        self.instructions: int = self._api.program_instructions(self._handle)
+        self.param_bytes: int = self._api.program_param_bytes(self._handle)
+        self.shared_bytes: int = self._api.program_shared_bytes(self._handle)
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            self._api.program_destroy(handle)
+            self._handle = None
+
+    def launch(self, launch: loader.Launch) -> Result:
+        """Run a launch to its end, without the interpreter's lock."""
+        return Result(self._api, self._api.launch(self._handle, ctypes.byref(launch)))
+
+
+class Result:
+    """What a launch left: read it inside `with`."""
+
+    def __init__(self, api: loader.EmulatorApi, handle: int | None) -> None:
+        if not handle:
+            raise MemoryError("no memory left for the emulator")
+        self._api = api
+        self._handle = handle
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._api.result_destroy(self._handle)
+
+    @property
+    def status(self) -> int:
+        return self._api.result_status(self._handle)
+
+    @property
+    def message(self) -> str:
+        return self._api.result_message(self._handle).decode()
+
+    @property
+    def json(self) -> str:
+        return self._api.result_json(self._handle).decode()
+
+    @property
+    def instructions(self) -> int:
+        """Warp-instructions that were executed."""
+        return self._api.result_instructions(self._handle)
+
+    def statistics(self) -> list[tuple[int, ...]]:
+        """The counters of each instruction; empty unless the launch asked for them."""
+        count = ctypes.c_uint64()
+        rows = self._api.result_statistics(self._handle, ctypes.byref(count))
+        names = [field[0] for field in loader.Statistics._fields_]
+        return [tuple(getattr(rows[i], n) for n in names) for i in range(count.value)]
+
+
+@lru_cache(maxsize=256)
+def program(image: bytes) -> Program:
+    """The program of an image, read once and kept while it is in use."""
+    return Program(image)
+
+
+def register_sources(image: bytes, kernel: Kernel) -> None:
+    """Tell the core the Python line of each instruction of an image, and the names of its tensors.
+
+    Findings and statistics of every launch of this image in this process then name them.
+    """
+    api = loader.emulator()
+    locations = source_locations(kernel)
+    lines = (loader.SourceLine * len(locations))()
+    for line, location in zip(lines, locations, strict=True):
+        if location != UNKNOWN:
+            line.file, line.line = location.file.encode(), location.line
+            line.text = location.text.encode()
+    names = [p.name.encode() for p in kernel.parameters if p.tensor]
+    tensors = (ctypes.c_char_p * len(names))(*names)
+    api.register_source(image, len(image), lines, len(lines), tensors, len(names))
+    _locations[image] = locations
+
+
+_locations: dict[bytes, tuple[SourceLocation, ...]] = {}
+
+
+def registered_locations(image: bytes) -> tuple[SourceLocation, ...]:
+    """The Python lines registered for an image, () if none are."""
+    return _locations.get(image, ())
+
+
+def source_locations(kernel: Kernel) -> tuple[SourceLocation, ...]:
+    """The Python line of each instruction, in the order of the image."""
+    return tuple(s.location for s in kernel.body if isinstance(s, Instruction))

@@ -1,0 +1,174 @@
+"""Launching a program image on NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pyptx.emulator.core import Program, program, registered_locations
+from pyptx.emulator.report import Report, report_from
+from pyptx.errors import EmulationError
+from pyptx.native import loader
+
+ALIGNMENT: Final = 256
+"""Device memory starts at multiples of this, so kernels may rely on it."""
+
+_READ_ONLY, _UNINITIALISED = 1, 2
+_SANITIZE_ALL: Final = 7
+_RANDOM_SCHEDULE: Final = 1
+_INVALID: Final = 3
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A kernel argument that is the address of an array.
+
+    The array is contiguous and starts at a multiple of 256 bytes, as `device_array` makes them.
+    A store to it is a finding unless it is `writable`; with the sanitizer, so is a load of what
+    nothing has stored, unless it is `initialised`. `name` is for findings.
+    """
+
+    array: Array
+    name: str = ""
+    writable: bool = False
+    initialised: bool = True
+
+
+Argument: TypeAlias = Tensor | bytes
+"""A tensor, or the bytes of a value that is passed by value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """The arrays that a kernel wrote, and what was found while it ran."""
+
+    outputs: tuple[Array, ...]
+    report: Report
+
+
+def device_array(shape: Sequence[int], dtype: DTypeLike) -> Array:
+    """An uninitialised contiguous array that is aligned as device memory is."""
+    kind = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size].view(kind).reshape(tuple(shape))
+
+
+def run(
+    image: bytes,
+    arguments: Sequence[Argument],
+    *,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    dynamic_shared: int = 0,
+    sanitize: bool | int = False,
+    threads: int | None = None,
+    max_instructions: int | None = None,
+    seed: int | None = None,
+    statistics: bool = False,
+) -> Report:
+    """Run a program image on arrays, in place, and report.
+
+    `arguments` are in the order of the kernel's parameters. `dynamic_shared` counts bytes.
+    `sanitize` adds initialisation, races and synchronisation (or the flags of pyptx_emulator.h).
+    `threads` are host threads, by default all cores. `max_instructions` bounds a warp's
+    instructions (2**28). `seed` runs warps in a random order of that seed.
+
+    Findings do not raise: see `Report.check`. Raises EmulationError for an image that cannot run
+    (its message names every spelling that is not emulated) and for a launch that is wrong itself.
+    """
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    buffers = (loader.Buffer * len(tensors))()
+    shapes: list[Any] = []
+    for buffer, tensor in zip(buffers, tensors, strict=True):
+        shapes.append(_describe(buffer, tensor))
+    params = _parameters(arguments)
+    launch = loader.Launch(
+        size=ctypes.sizeof(loader.Launch),
+        grid=grid,
+        block=block,
+        cluster=cluster if cluster != (1, 1, 1) else (0, 0, 0),
+        dynamic_shared=dynamic_shared,
+        sanitize=_SANITIZE_ALL if sanitize is True else int(sanitize),
+        threads=threads or 0,
+        schedule=0 if seed is None else _RANDOM_SCHEDULE,
+        seed=seed or 0,
+        max_instructions=max_instructions or 0,
+        statistics=statistics,
+        params=ctypes.cast(params, ctypes.c_void_p),
+        param_bytes=len(params) - 1,
+        buffers=buffers,
+        buffer_count=len(tensors),
+    )
+    return _launch(program(image), launch)
+
+
+def _launch(prepared: Program, launch: loader.Launch) -> Report:
+    with prepared.launch(launch) as result:
+        if result.status == _INVALID:
+            raise EmulationError(result.message)
+        return report_from(
+            result.status,
+            result.message,
+            result.json,
+            result.instructions,
+            result.statistics(),
+            registered_locations(prepared.image),
+        )
+
+
+def _describe(buffer: loader.Buffer, tensor: Tensor) -> Any:
+    array = tensor.array
+    if not array.flags.c_contiguous or array.ctypes.data % ALIGNMENT and array.size:
+        raise ValueError(f"{tensor.name or 'an array'} is not laid out as device memory is")
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    buffer.data = array.ctypes.data
+    buffer.bytes = array.nbytes
+    buffer.name = tensor.name.encode() if tensor.name else None
+    buffer.shape = shape
+    buffer.rank = array.ndim
+    buffer.itemsize = array.itemsize
+    buffer.flags = (0 if tensor.writable else _READ_ONLY) | (
+        0 if tensor.initialised else _UNINITIALISED
+    )
+    return shape
+
+
+def _parameters(arguments: Sequence[Argument]) -> ctypes.Array[ctypes.c_char]:
+    """The parameter block: each argument at a multiple of its size, as `encode` lays them out."""
+    block = bytearray()
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            value = argument.array.ctypes.data.to_bytes(8, "little")
+        else:
+            value = argument
+        block += bytes(-len(block) % max(len(value), 1)) + value
+    return ctypes.create_string_buffer(bytes(block))
+
+
+_MISSING: Final = re.compile(r"^  (\S+)  \(instruction (\d+): ", re.MULTILINE)
+
+
+def unsupported(image: bytes) -> dict[int, str]:
+    """The instructions of an image that the core does not run: index of the first use, spelling.
+
+    Empty if it runs all. Raises EmulationError for a corrupt image.
+    """
+    try:
+        Program(image)
+    except EmulationError as error:
+        found = {int(index): spelling for spelling, index in _MISSING.findall(str(error))}
+        if not found:
+            raise
+        return found
+    return {}

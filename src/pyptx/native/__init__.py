@@ -1,0 +1,1 @@
+"""The native libraries: the emulator core and the XLA FFI handlers. `loader` finds them."""
