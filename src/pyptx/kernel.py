@@ -15,7 +15,8 @@ from typing import Any, Final, ParamSpec, SupportsIndex, TypeAlias, cast, overlo
 from pyptx import assemble, emulator, runtime, text
 from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.ir import Directive, Module
-from pyptx.isa.directives import DIRECTIVES, check_directive
+from pyptx.isa import directives as isa_directives
+from pyptx.isa.directives import DIRECTIVES
 from pyptx.launch.call import AUTO, KernelCall, Output, digest
 from pyptx.launch.plan import (
     Argument,
@@ -293,7 +294,7 @@ class Kernel:
                 constants=constants,
                 target=key.target,
                 version=self._options.version,
-                directives=self._options.directives,
+                given=self._options.directives,
                 scalars_by_reference=key.by_reference,
             )
         except PtxError as error:
@@ -465,8 +466,12 @@ def _directives(
         found["maxntid"] = options.block
     if options.cluster != (1, 1, 1):
         found.setdefault("reqnctapercluster", options.cluster)
-    for name, values in found.items():
-        _check_directive(name, values, where)
+    for name in found:
+        _check_option(name, where)
+    try:
+        isa_directives.check(found.items())
+    except PtxError as error:
+        raise SpecError(error.problem, location=where, notes=error.notes) from None
     return tuple(Directive(name, values) for name, values in found.items())
 
 
@@ -515,7 +520,7 @@ def _values(name: str, value: object, where: SourceLocation) -> tuple[int, ...]:
     return whole
 
 
-def _check_directive(name: str, values: tuple[int, ...], where: SourceLocation) -> None:
+def _check_option(name: str, where: SourceLocation) -> None:
     if name not in DIRECTIVES:
         options = [n for n in inspect.signature(kernel).parameters if n not in _NOT_OPTIONS]
         near = difflib.get_close_matches(name, [*options, *DIRECTIVES], n=1)
@@ -528,9 +533,6 @@ def _check_directive(name: str, values: tuple[int, ...], where: SourceLocation) 
                 ("directives", " ".join(DIRECTIVES)),
             ),
         )
-    problem = check_directive(name, values)
-    if problem is not None:
-        raise SpecError(problem, location=where)
 
 
 def _parse_target(arch: object, where: SourceLocation) -> Target:

@@ -44,7 +44,7 @@ class Number:
     value: object
 
 
-RawScalar: TypeAlias = Register | SpecialRegister | Symbol | Sink | Number
+RawScalar: TypeAlias = Register | SpecialRegister | Symbol | Sink | Number | Immediate
 Raw: TypeAlias = Operand | Number | tuple[RawScalar, ...]
 
 
@@ -616,7 +616,9 @@ def _check_position(
         if isinstance(base, Variable)
         else (base.dtype.bytes, base.dtype.bytes)
     )
-    named = f"{base.name or f'the {base.space} memory'}" if isinstance(base, Variable) else base.name
+    named = (
+        f"{base.name or f'the {base.space} memory'}" if isinstance(base, Variable) else base.name
+    )
     if not 0 <= offset <= size - access:
         raise _MismatchError(
             depth,

@@ -83,10 +83,10 @@ def tokens(text: str) -> Iterator[_Token]:
     while position < len(text):
         match = _TOKENS.match(text, position)
         if match is None:
-            raise _error(
-                _Token("", text[position], line, position - start + 1),
-                f"{text[position]!r} cannot stand in PTX",
-            )
+            here = _Token("", text[position], line, position - start + 1)
+            if text.startswith("/*", position):
+                raise _error(here, "the comment is not closed", "*/")
+            raise _error(here, f"{text[position]!r} cannot stand in PTX")
         kind, value = match.lastgroup or "", match[0]
         if kind not in ("space", "newline"):
             yield _Token(kind, value, line, position - start + 1)
@@ -95,6 +95,9 @@ def tokens(text: str) -> Iterator[_Token]:
             start = position + value.rindex("\n") + 1
         position = match.end()
     yield _Token("end", "the end", line, position - start + 1)
+
+
+_DECLARED: Final = ".reg .b32 name; in the text, or a keyword of ptx.raw"
 
 
 def _error(token: _Token, problem: str, expected: str = "") -> ParseError:
@@ -124,7 +127,7 @@ class StatementParser:
         self._label = label
         self._scopes = [_Scope(dict(names))]
         self._labels: dict[str, tuple[Label, _Token]] = {}
-        self._placed: set[str] = set()
+        self._placed: dict[str, Label] = {}
 
     def statements(self) -> Iterator[Parsed]:
         """Each statement in order. Raises ParseError."""
@@ -204,7 +207,7 @@ class StatementParser:
         if token.text in scope.names:
             raise _error(token, f"{token.text} is declared already")
         if self._take("<"):
-            count = int(self._next().text)
+            count = self._integer()
             self._expect(">")
             for index in range(count):
                 scope.names[f"{token.text}{index}"] = self._register(dtype)
@@ -216,8 +219,8 @@ class StatementParser:
         self._expect(":")
         if token.text in self._placed:
             raise _error(token, f"the label {token.text} stands twice")
-        self._placed.add(token.text)
-        return ParsedLabel(self._label_of(token))
+        self._placed[token.text] = label = self._label_of(token)
+        return ParsedLabel(label)
 
     def _label_of(self, token: _Token) -> Label:
         if token.text not in self._labels:
@@ -266,8 +269,8 @@ class StatementParser:
         elements: list[RawScalar] = []
         while True:
             element = self._scalar()
-            if isinstance(element, Label | Immediate):
-                raise _error(self._peek, "a vector holds registers and integers")
+            if isinstance(element, Label):
+                raise self._undeclared(element)
             elements.append(element)
             if not self._take(","):
                 break
@@ -277,11 +280,7 @@ class StatementParser:
     def _address(self) -> Address:
         token = self._peek
         base = self._scalar()
-        offset = 0
-        while self._peek.text in ("+", "-"):
-            sign = 1 if self._next().text == "+" else -1
-            sign = -sign if self._take("-") else sign
-            offset += sign * self._integer()
+        offset = self._offset()
         self._expect("]")
         if isinstance(base, Register):
             return Address(base, offset)
@@ -293,7 +292,16 @@ class StatementParser:
             token, f"{token.text} cannot be an address", "a register, a variable, a number"
         )
 
-    def _scalar(self) -> RawScalar | Label | Immediate:
+    def _offset(self) -> int:
+        """What is added to an address: `+4`, `+-4` or nothing."""
+        offset = 0
+        while self._peek.text in ("+", "-"):
+            sign = 1 if self._next().text == "+" else -1
+            sign = -sign if self._take("-") else sign
+            offset += sign * self._integer()
+        return offset
+
+    def _scalar(self) -> RawScalar | Label:
         token = self._peek
         if token.kind == "float":
             self._next()
@@ -320,6 +328,8 @@ class StatementParser:
             raise _error(token, f"{token.text!r} is out of place", "an integer")
         text = token.text.rstrip("U")
         octal = len(text) > 1 and text[0] == "0" and text.isdigit()
+        if octal and not set(text) <= set("01234567"):
+            raise _error(token, f"{token.text!r} is no octal number")
         return int(text, 8) if octal else int(text, 0)
 
     def _resolve(self, token: _Token) -> RawScalar | Label:
@@ -328,30 +338,35 @@ class StatementParser:
                 found = scope.names[token.text]
                 if isinstance(found, Register):
                     return found
-                offset = self._integer() if self._take("+") else 0
-                return Symbol(found, offset)
+                return Symbol(found, self._offset())
         if token.text.startswith("%"):
             return self._special(token)
         return self._label_of(token)
 
     def _special(self, token: _Token) -> SpecialRegister:
         name = token.text[1:]
-        if self._peek.kind == "dotted" and f"{name}{self._peek.text}" in SPECIAL:
+        if self._peek.kind == "dotted" and name not in SPECIAL:
             name += self._next().text
         entry = SPECIAL.get(name)
         if entry is None:
-            raise _error(
-                token,
-                f"{token.text} is not declared and no special register",
-                f".reg .b32 {token.text};",
-            )
+            raise _error(token, f"%{name} is not declared and no special register", _DECLARED)
         return SpecialRegister(name, entry.dtype)
 
     def _register_named(self, token: _Token) -> Register:
         found = self._resolve(token)
         if isinstance(found, Register):
             return found
-        raise _error(token, f"{token.text} is not a register", "a declared register")
+        raise _error(token, f"{token.text} is not a register", _DECLARED)
+
+    def undeclared(self, statement: ParsedInstruction) -> ParseError | None:
+        """What to say where an instruction does not take the label that an unknown name became."""
+        labels = (o for o in statement.operands if isinstance(o, Label))
+        unknown = (label for label in labels if label not in self._placed.values())
+        return next((self._undeclared(label) for label in unknown), None)
+
+    def _undeclared(self, label: Label) -> ParseError:
+        token = next(token for known, token in self._labels.values() if known == label)
+        return _error(token, f"{token.text} is not declared", _DECLARED)
 
 
 def _float(token: _Token) -> Number | Immediate:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pyptx import verify
 from pyptx.errors import PtxError, SpecError
 from pyptx.ir import Directive, Module
-from pyptx.isa.check import availability_note
-from pyptx.isa.directives import DIRECTIVES
+from pyptx.isa import directives
 from pyptx.operands import Parameter
 from pyptx.source import SourceLocation
 from pyptx.spec import Scalar, Spec, Tile
@@ -43,10 +42,10 @@ def build(
     constants: Mapping[str, object],
     target: Target,
     version: PtxVersion | None,
-    directives: Sequence[Directive],
+    given: Sequence[Directive],
     scalars_by_reference: bool,
 ) -> Module:
-    """Trace `function` for these sizes and compile-time values.
+    """Trace `function` for these sizes and compile-time values; `given` are its directives.
 
     Raises the errors of the language at the user's lines, SpecError for what the target lacks.
     """
@@ -61,8 +60,8 @@ def build(
                 location=signature.location,
             )
         kernel = trace.finish(signature.name)
-    needed = max(trace.needed, target.version, _directive_version(directives, target, signature))
-    module = Module(version or needed, target, (replace(kernel, directives=tuple(directives)),))
+    needed = max(trace.needed, target.version, _directive_version(given, target, version))
+    module = Module(version or needed, target, (replace(kernel, directives=tuple(given)),))
     verify.verify(module)
     return module
 
@@ -77,19 +76,13 @@ def _check_version(signature: Signature, target: Target, version: PtxVersion | N
 
 
 def _directive_version(
-    directives: Sequence[Directive], target: Target, signature: Signature
+    given: Sequence[Directive], target: Target, version: PtxVersion | None
 ) -> PtxVersion:
-    needed = PtxVersion(1, 0)
-    for directive in directives:
-        where = DIRECTIVES[directive.name].availability
-        if target not in where.targets:
-            raise SpecError(
-                f"{target} does not have .{directive.name}",
-                location=signature.location,
-                notes=(("targets that do", availability_note(where.targets)),),
-            )
-        needed = max(needed, where.ptx)
-    return needed
+    """The PTX version that the directives need. Raises SpecError where the target lacks one."""
+    try:
+        return directives.check([(d.name, d.values) for d in given], target, version)
+    except PtxError as error:
+        raise SpecError(error.problem, notes=error.notes) from None
 
 
 def _arguments(

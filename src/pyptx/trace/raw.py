@@ -25,13 +25,15 @@ def raw(text: str, **names: Reg | SharedTile) -> None:
     """
     trace = current("ptx.raw")
     where = caller()
-    parser = StatementParser(text, _names(trace, names), trace.register, trace.label)
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LanguageError(f"ptx.raw takes text, not {text!r}", location=where)
     try:
+        parser = StatementParser(text, _names(trace, names), trace.register, trace.label)
         for statement in parser.statements():
             if isinstance(statement, ParsedLabel):
                 trace.place(statement.label)
             else:
-                _emit(trace, statement, where)
+                _emit(trace, statement, where, parser)
     except ParseError as error:
         raise error.at(where) from None
 
@@ -56,17 +58,27 @@ def _named(trace: Trace, name: str, value: object) -> Named:
     )
 
 
-def _emit(trace: Trace, statement: ParsedInstruction, where: SourceLocation) -> None:
+def _emit(
+    trace: Trace, statement: ParsedInstruction, where: SourceLocation, parser: StatementParser
+) -> None:
+    guard = _guard(statement, where)
     try:
         state = check.walk(opcodes(), statement.opcode, statement.modifiers)
+        trace.emit(state, statement.operands, guard, location=where, fresh=False)
     except IsaError as error:
-        raise error.at(where) from None
-    guard = None
-    if statement.guard is not None:
-        register, negated = statement.guard
-        if register.dtype is not pred:
-            raise LanguageError(
-                f"line {statement.line}: the guard is a .{register.dtype} register", location=where
-            )
-        guard = Guard(register, negated)
-    trace.emit(state, statement.operands, guard, location=where, fresh=False)
+        if unknown := parser.undeclared(statement):
+            raise unknown from None
+        notes = ("in the text", f"line {statement.line}"), *error.notes
+        raise IsaError(error.problem, location=where, notes=notes) from None
+
+
+def _guard(statement: ParsedInstruction, where: SourceLocation) -> Guard | None:
+    if statement.guard is None:
+        return None
+    register, negated = statement.guard
+    if register.dtype is not pred:
+        raise LanguageError(
+            f"line {statement.line}: the guard is a .{register.dtype} register, not a predicate",
+            location=where,
+        )
+    return Guard(register, negated)

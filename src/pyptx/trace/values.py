@@ -369,7 +369,7 @@ def _kind(value: object) -> str:
 
 def _element(trace: Trace, value: object) -> RawScalar:
     element = raw(trace, value)
-    if isinstance(element, Register | SpecialRegister | Symbol | Sink | Number):
+    if isinstance(element, (Register, SpecialRegister, Symbol, Sink, Number)):
         return element
     raise LanguageError(f"{_kind(value)} cannot be an element of a vector", location=caller())
 
