@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from typing import Final
 
 from pyptx.ir import Instruction, Kernel, Place
@@ -114,66 +113,50 @@ class _Image:
         return head + b"".join(self._encode_operand(o) for o in instruction.operands)
 
     def _encode_operand(self, operand: Operand) -> bytes:
-        return _ENCODERS[type(operand)](self, operand)
+        pack = struct.pack
+        match operand:
+            case Register():
+                return pack("<BI", 0, self._registers[operand.index])
+            case Immediate():
+                return pack("<BQB", 1, _immediate_bits(operand), operand.dtype.bits)
+            case SpecialRegister():
+                return pack("<BI", 2, self._string(operand.name))
+            case Address():
+                return pack("<BBQq", 3, *self._base(operand.base), operand.offset)
+            case Symbol(of=Variable() as variable):
+                return pack("<BBIq", 4, 1, self._variables[variable], operand.offset)
+            case Symbol(of=Parameter() as parameter):
+                return pack("<BBIq", 4, 2, self._parameters[parameter.index], operand.offset)
+            case Label():
+                return pack("<BI", 5, self._labels[operand])
+            case Negated():
+                return pack("<BI", 6, self._registers[operand.register.index])
+            case Sink():
+                return b"\x07"
+            case Pair(first, second):
+                return b"\x08" + self._encode_operand(first) + self._encode_operand(second)
+            case Vector(elements):
+                inside = b"".join(self._encode_operand(e) for e in elements)
+                return pack("<BB", 9, len(elements)) + inside
 
-    def _register(self, operand: Register) -> bytes:
-        return struct.pack("<BI", 0, self._registers[operand.index])
-
-    def _immediate(self, operand: Immediate) -> bytes:
-        dtype, bits = operand.dtype, operand.bits
-        if dtype.is_signed and bits >> (dtype.bits - 1) & 1:
-            bits |= -1 << dtype.bits
-        return struct.pack("<BQB", 1, bits & _MASK, dtype.bits)
-
-    def _special(self, operand: SpecialRegister) -> bytes:
-        return struct.pack("<BI", 2, self._string(operand.name))
-
-    def _address(self, operand: Address) -> bytes:
-        base = operand.base
-        if isinstance(base, Register):
-            kind, value = 0, self._registers[base.index]
-        elif isinstance(base, Variable):
-            kind, value = 1, self._variables[base]
-        elif isinstance(base, Parameter):
-            kind, value = 2, self._parameters[base.index]
-        else:
-            kind, value = 3, base.bits & _MASK
-        return struct.pack("<BBQq", 3, kind, value, operand.offset)
-
-    def _symbol(self, operand: Symbol) -> bytes:
-        if isinstance(operand.of, Variable):
-            return struct.pack("<BBIq", 4, 1, self._variables[operand.of], operand.offset)
-        return struct.pack("<BBIq", 4, 2, self._parameters[operand.of.index], operand.offset)
-
-    def _label(self, operand: Label) -> bytes:
-        return struct.pack("<BI", 5, self._labels[operand])
-
-    def _negated(self, operand: Negated) -> bytes:
-        return struct.pack("<BI", 6, self._registers[operand.register.index])
-
-    def _sink(self, _: Sink) -> bytes:
-        return b"\x07"
-
-    def _pair(self, operand: Pair) -> bytes:
-        return b"\x08" + self._encode_operand(operand.first) + self._encode_operand(operand.second)
-
-    def _vector(self, operand: Vector) -> bytes:
-        elements = b"".join(self._encode_operand(e) for e in operand.elements)
-        return struct.pack("<BB", 9, len(operand.elements)) + elements
+    def _base(self, base: Register | Variable | Parameter | Immediate) -> tuple[int, int]:
+        match base:
+            case Register():
+                return 0, self._registers[base.index]
+            case Variable():
+                return 1, self._variables[base]
+            case Parameter():
+                return 2, self._parameters[base.index]
+            case Immediate():
+                return 3, base.bits & _MASK
 
 
-_ENCODERS: Final[dict[type, Callable[..., bytes]]] = {
-    Register: _Image._register,  # pyright: ignore[reportPrivateUsage]
-    Immediate: _Image._immediate,  # pyright: ignore[reportPrivateUsage]
-    SpecialRegister: _Image._special,  # pyright: ignore[reportPrivateUsage]
-    Address: _Image._address,  # pyright: ignore[reportPrivateUsage]
-    Symbol: _Image._symbol,  # pyright: ignore[reportPrivateUsage]
-    Label: _Image._label,  # pyright: ignore[reportPrivateUsage]
-    Negated: _Image._negated,  # pyright: ignore[reportPrivateUsage]
-    Sink: _Image._sink,  # pyright: ignore[reportPrivateUsage]
-    Pair: _Image._pair,  # pyright: ignore[reportPrivateUsage]
-    Vector: _Image._vector,  # pyright: ignore[reportPrivateUsage]
-}
+def _immediate_bits(operand: Immediate) -> int:
+    """The bits of a constant, integers sign-extended to 64."""
+    bits, width = operand.bits, operand.dtype.bits
+    if operand.dtype.is_signed and bits >> (width - 1) & 1:
+        bits |= -1 << width
+    return bits & _MASK
 
 
 def _label_positions(kernel: Kernel) -> dict[Label, int]:

@@ -189,6 +189,7 @@ _STATUS: Final = {0: "ok", 1: "findings", 2: "stopped"}
 
 def report_from(
     status: int,
+    *,
     message: str,
     text: str,
     instructions: int,

@@ -119,17 +119,17 @@ def _launch(prepared: Program, launch: loader.Launch) -> Report:
             raise EmulationError(result.message)
         return report_from(
             result.status,
-            result.message,
-            result.json,
-            result.instructions,
-            result.statistics(),
-            registered_locations(prepared.image),
+            message=result.message,
+            text=result.json,
+            instructions=result.instructions,
+            statistics=result.statistics(),
+            locations=registered_locations(prepared.image),
         )
 
 
 def _describe(buffer: loader.Buffer, tensor: Tensor) -> Any:
     array = tensor.array
-    if not array.flags.c_contiguous or array.ctypes.data % ALIGNMENT and array.size:
+    if not array.flags.c_contiguous or (array.size and array.ctypes.data % ALIGNMENT):
         raise ValueError(f"{tensor.name or 'an array'} is not laid out as device memory is")
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     buffer.data = array.ctypes.data
