@@ -46,6 +46,8 @@ COPY: Final = "copy of the same bytes"
 EAGER: Final = "torch eager, five operations"
 OURS: Final = "pyptx, examples/hopper/rms_norm.py"
 FOUR_WARPS: Final = "pyptx, 128 threads a row"
+OTHER_SIZES: Final = (256, 1024)
+"""CTA sizes of the example beside the one that it takes by itself."""
 
 Call = Callable[[], Any]
 
@@ -60,6 +62,8 @@ def measure(device: dict[str, object], calls: int = CALLS, rounds: int = ROUNDS)
     example = example_module()
     kernels = {OURS: example.build(ROWS, COLUMNS, EPS), FOUR_WARPS: four_warps(ROWS, COLUMNS)}
     threads = {OURS: example.threads_for(COLUMNS), FOUR_WARPS: 128}
+    for size in OTHER_SIZES:
+        kernels[f"{OURS}, {size} threads"] = example.build(ROWS, COLUMNS, EPS, threads=size)
     candidates = {**torch_candidates(x, w), **jax_candidates(x, w, kernels)}
     expected = reference(x, w)
     errors = {n: check(to_numpy(c()), expected, n) for n, c in candidates.items() if n != COPY}
@@ -69,8 +73,8 @@ def measure(device: dict[str, object], calls: int = CALLS, rounds: int = ROUNDS)
     for name, (times, names) in readings.items():
         notes = {"kernels": names, "error": errors.get(name)}
         result.measurements.append(summarise(name, "us", times, **notes))
-    for name, kernel in kernels.items():
-        launch = driver_launch(kernel, threads[name], x, w)
+    for name, count in threads.items():
+        launch = driver_launch(kernels[name], count, x, w)
         check(to_numpy(launch()), expected, f"{name}, launched by the driver")
         times = by_events(launch, calls * rounds, flush)
         result.measurements.append(summarise(f"{name}, by CUDA events", "us", times))
