@@ -1,4 +1,4 @@
-"""pyptx: hand-written PTX kernels in Python, checked, assembled, run from JAX, emulated anywhere."""
+"""pyptx: PTX kernels written by hand in Python: checked, assembled, run from JAX, emulated."""
 
 from pyptx import types as types
 from pyptx.errors import AssembleError as AssembleError
@@ -12,6 +12,7 @@ from pyptx.errors import SpecError as SpecError
 from pyptx.kernel import Kernel as Kernel
 from pyptx.kernel import kernel as kernel
 from pyptx.runtime import export_safety_checks as export_safety_checks
+from pyptx.runtime import register_with_jax as _register_with_jax
 from pyptx.runtime import target as target
 from pyptx.spec import Scalar as Scalar
 from pyptx.spec import Tile as Tile
@@ -20,3 +21,5 @@ from pyptx.trace import reg as reg
 from pyptx.trace import smem as smem
 
 __version__ = "0.1.0"
+
+_register_with_jax()  # so that a program that holds kernels runs wherever pyptx is imported

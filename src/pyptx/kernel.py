@@ -152,6 +152,14 @@ class Kernel:
         """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values."""
         where = caller()
         self._needs_specs("called", where)
+        names = self._arrays(arrays, where)
+        place = runtime.select(self.in_specs, arrays, names, where)
+        call, operands = self._bind(place, arrays, constants, where)
+        results = place.launch(call, operands)
+        return results[0] if len(results) == 1 else results
+
+    def _arrays(self, arrays: Sequence[object], where: SourceLocation) -> tuple[str, ...]:
+        """The names of the inputs, of which there are as many as arrays."""
         names = self._signature.parameters[: len(self.in_specs)]
         if len(arrays) != len(names):
             raise CallError(
@@ -159,16 +167,24 @@ class Kernel:
                 f"not {len(arrays)}",
                 location=where,
             )
-        place = runtime.select(self.in_specs, arrays, names, where)
+        return names
+
+    def _bind(
+        self,
+        place: runtime.Runtime,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> tuple[KernelCall, Sequence[Any]]:
+        """What a runtime takes: the call, specialised for these arrays, and its operands."""
         operands = [
             place.scalar(array, str(spec.dtype.numpy)) if isinstance(spec, Scalar) else array
             for spec, array in zip(self.in_specs, arrays, strict=True)
         ]
-        call = self._prepare(
-            operands, constants, by_reference=not place.scalars_by_value, location=where
-        )
-        results = place.launch(call, operands)
-        return results[0] if len(results) == 1 else results
+        by_reference = not place.scalars_by_value
+        return self._prepare(
+            operands, constants, by_reference=by_reference, location=where
+        ), operands
 
     def emulate(
         self,
@@ -186,12 +202,14 @@ class Kernel:
         `seed` runs warps in a random order of that seed. The result has `outputs` and `report`;
         findings do not raise here.
         """
-        self._needs_specs("emulated")
-        return runtime.emulate(
-            self._prepare,
-            arrays,
-            constants,
-            caller(),
+        where = caller()
+        self._needs_specs("emulated", where)
+        names = self._arrays(arrays, where)
+        place = runtime.emulator(self.in_specs, arrays, names, where)
+        call, operands = self._bind(place, arrays, constants, where)
+        return place.emulate(
+            call,
+            operands,
             sanitize=sanitize,
             threads=threads,
             max_instructions=max_instructions,
@@ -335,7 +353,12 @@ class Kernel:
             digest=digest(usual.written.ptx, str(self._options.contract)),
             plan=self._plan(dims, usual.dynamic_shared, by_reference=by_reference),
             inputs=names,
-            outputs=tuple(Output(s.shape(dims), str(s.dtype.numpy)) for s in self.out_specs),
+            outputs=tuple(
+                Output(spec.shape(dims), str(spec.dtype.numpy), name)
+                for spec, name in zip(
+                    self.out_specs, self._signature.parameters[len(names) :], strict=True
+                )
+            ),
             aliases=self._options.aliases,
             cubin=lambda target: specialise(target).assemble(),
             image=lambda: usual.image,

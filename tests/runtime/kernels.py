@@ -5,10 +5,11 @@ from pyptx.types import f32, s32, u32
 
 
 def _index(columns):
-    """The byte offset of this thread's element of a row-major tensor, and whether it has one."""
-    column = ptx.inst.mad.lo.u32(ptx.special.ctaid.y(), 128, ptx.special.tid.x())
+    """The byte offset of this thread's element of a row-major tensor, and its column."""
+    chunk = reg.from_(ptx.special.ctaid.y(), u32)
+    column = ptx.inst.mad.lo.u32(chunk, 128, reg.from_(ptx.special.tid.x(), u32))
     row = reg.from_(ptx.special.ctaid.x(), u32)
-    return row * (columns * 4) + column * 4, column < columns
+    return row * (columns * 4) + column * 4, column
 
 
 @kernel(
@@ -21,8 +22,8 @@ def _index(columns):
 def scale(X, factor, Y):
     """Y = X * factor."""
     px, py = ptx.global_ptrs(X, Y)
-    offset, inside = _index(X.shape[1])
-    with ptx.if_(inside):
+    offset, column = _index(X.shape[1])
+    with ptx.if_(column < X.shape[1]):
         x = ptx.inst.ld.global_.f32(ptx.addr(px + offset))
         ptx.inst.st.global_.f32(ptx.addr(py + offset), x * factor)
 
@@ -37,9 +38,8 @@ def scale(X, factor, Y):
 def both(X, W, Sum, Difference):
     """Sum = X + W and Difference = X - W."""
     px, pw, ps, pd = ptx.global_ptrs(X, W, Sum, Difference)
-    offset, inside = _index(X.shape[1])
-    column = ptx.inst.mad.lo.u32(ptx.special.ctaid.y(), 128, ptx.special.tid.x())
-    with ptx.if_(inside):
+    offset, column = _index(X.shape[1])
+    with ptx.if_(column < X.shape[1]):
         x = ptx.inst.ld.global_.f32(ptx.addr(px + offset))
         w = ptx.inst.ld.global_.f32(ptx.addr(pw + column * 4))
         ptx.inst.st.global_.f32(ptx.addr(ps + offset), x + w)
@@ -50,7 +50,8 @@ def both(X, W, Sum, Difference):
 def iota(Y):
     """Y[i] = i."""
     (py,) = ptx.global_ptrs(Y)
-    i = ptx.inst.mad.lo.u32(ptx.special.ctaid.x(), 128, ptx.special.tid.x())
+    first = reg.from_(ptx.special.ctaid.x(), u32)
+    i = ptx.inst.mad.lo.u32(first, 128, reg.from_(ptx.special.tid.x(), u32))
     ptx.inst.st.global_.u32(ptx.addr(py + i * 4), i)
 
 

@@ -17,10 +17,11 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tensor that a kernel writes; `dtype` is NumPy's name of its type."""
+    """A tensor that a kernel writes; `dtype` is NumPy's name of its type, `name` for findings."""
 
     shape: Shape
     dtype: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pyptx.runtime.targets import target
 from pyptx.source import SourceLocation
 from pyptx.spec import Scalar, Spec
 
-__all__ = ["Runtime", "export_safety_checks", "register_with_jax", "select", "target"]
+__all__ = ["Runtime", "emulator", "export_safety_checks", "register_with_jax", "select", "target"]
 
 
 class Runtime(Protocol):
@@ -46,7 +46,42 @@ def select(
     Raises CallError for a mixture and for other types. Imports JAX only when it already is.
     """
     jax = sys.modules.get("jax")
-    jax_array = getattr(jax, "Array", ())
+    found = _kinds(specs, arrays, names, location)
+    if len(found) > 1:
+        raise CallError(
+            f"{found['jax']} is a JAX array and {found['numpy']} a NumPy array",
+            location=location,
+            notes=(("help", f"pass both as one kind: jax.numpy.asarray({found['numpy']})"),),
+        )
+    use_jax = "jax" in found or (not found and jax is not None)
+    return _module("jax" if use_jax else "numpy")
+
+
+def emulator(
+    specs: Sequence[Spec],
+    arrays: Sequence[object],
+    names: Sequence[str],
+    location: SourceLocation | None = None,
+) -> Any:
+    """The NumPy runtime, for arguments that are NumPy's. Raises CallError for others."""
+    found = _kinds(specs, arrays, names, location)
+    if "jax" in found:
+        raise CallError(
+            f"{found['jax']} is a JAX array; emulating takes NumPy arrays",
+            location=location,
+            notes=(("help", f"numpy.asarray({found['jax']})"),),
+        )
+    return _module("numpy")
+
+
+def _kinds(
+    specs: Sequence[Spec],
+    arrays: Sequence[object],
+    names: Sequence[str],
+    location: SourceLocation | None,
+) -> dict[str, str]:
+    """Whose arrays there are, "jax" or "numpy", and the first of each."""
+    jax_array = getattr(sys.modules.get("jax"), "Array", ())
     found: dict[str, str] = {}
     for spec, array, name in zip(specs, arrays, names, strict=True):
         if isinstance(array, jax_array):
@@ -55,14 +90,12 @@ def select(
             found.setdefault("numpy", name)
         elif not (isinstance(spec, Scalar) and isinstance(array, (bool, int, float, np.generic))):
             raise _wrong_type(name, array, location)
-    if len(found) > 1:
-        raise CallError(
-            f"{found['jax']} is a JAX array and {found['numpy']} a NumPy array",
-            location=location,
-            notes=(("help", f"pass both as one kind: jax.numpy.asarray({found['numpy']})"),),
-        )
-    use_jax = "jax" in found or (not found and jax is not None)
-    return importlib.import_module(f"pyptx.runtime.{'jax' if use_jax else 'numpy'}")  # type: ignore[return-value]
+    return found
+
+
+def _module(name: str) -> Any:
+    """A runtime by name; imported when it is needed, because one of them imports JAX."""
+    return importlib.import_module(f"pyptx.runtime.{name}")
 
 
 def _wrong_type(name: str, array: object, location: SourceLocation | None) -> CallError:

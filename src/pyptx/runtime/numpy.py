@@ -1,0 +1,107 @@
+"""Kernels on NumPy arrays: the emulator, on copies laid out as device memory is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats from it  # pyright: ignore[reportUnusedImport]
+import numpy as np
+from numpy.typing import NDArray
+
+from pyptx.emulator import Emulation, Report, Tensor, device_array, run
+from pyptx.launch.call import KernelCall
+from pyptx.launch.plan import Argument, InputAddress, InputValue, Integer
+
+Array: TypeAlias = NDArray[Any]
+
+THREADS: Final = "PYPTX_EMULATOR_THREADS"
+SANITIZE: Final = "PYPTX_EMULATOR_SANITIZE"
+
+scalars_by_value: Final = True
+"""Scalars are numbers on the host and go into the launch as they are."""
+
+
+def scalar(value: object, dtype: str) -> Array:
+    """A run-time scalar as an operand: an array of rank 0."""
+    return np.asarray(value, dtype=dtype)
+
+
+def launch(call: KernelCall, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """Run `call` in the emulator. Raises EmulationError for what the kernel did wrong.
+
+    $PYPTX_EMULATOR_THREADS is the number of host threads (all cores), $PYPTX_EMULATOR_SANITIZE=1
+    adds the sanitizer; the same variables hold for JAX on the CPU.
+    """
+    threads = int(os.environ.get(THREADS, "0")) or None
+    sanitize = bool(int(os.environ.get(SANITIZE, "0")))
+    done = emulate(call, arrays, sanitize=sanitize, threads=threads)
+    done.report.check()
+    return done.outputs
+
+
+def emulate(
+    call: KernelCall,
+    arrays: Sequence[Array],
+    *,
+    sanitize: bool = True,
+    threads: int | None = None,
+    max_instructions: int | None = None,
+    seed: int | None = None,
+    statistics: bool = False,
+) -> Emulation:
+    """Run `call` in the emulator and keep its report; findings do not raise.
+
+    The options are those of `pyptx.emulator.run`. Raises EmulationError where the kernel has
+    instructions that are not emulated.
+    """
+    shapes = [output.shape for output in call.outputs]
+    plan = call.plan.evaluate([array.shape for array in arrays], shapes)
+    inputs = [_on_device(array) for array in arrays]
+    shared = {target: inputs[source] for source, target in call.aliases}
+    outputs = [
+        shared.get(i, device_array(output.shape, output.dtype))
+        for i, output in enumerate(call.outputs)
+    ]
+    if plan.empty:
+        report = Report(call.name, "ok", "")
+        return Emulation(tuple(outputs), report)
+    report = run(
+        call.image(),
+        [_argument(call, argument, inputs, outputs) for argument in plan.arguments],
+        grid=plan.grid,
+        block=plan.block,
+        cluster=plan.cluster,
+        dynamic_shared=plan.shared,
+        sanitize=sanitize,
+        threads=threads,
+        max_instructions=max_instructions,
+        seed=seed,
+        statistics=statistics,
+    )
+    return Emulation(tuple(outputs), report)
+
+
+def _on_device(array: Array) -> Array:
+    copy = device_array(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def _argument(
+    call: KernelCall, argument: Argument, inputs: Sequence[Array], outputs: Sequence[Array]
+) -> Tensor | bytes:
+    match argument:
+        case InputValue(index):
+            return inputs[index].tobytes()
+        case Integer(expression):
+            return int(expression).to_bytes(8, "little", signed=True)
+        case InputAddress(index):
+            written = any(source == index for source, _ in call.aliases)
+            return Tensor(inputs[index], call.inputs[index], writable=written)
+        case _:
+            index = argument.index
+            aliased = any(target == index for _, target in call.aliases)
+            name = call.outputs[index].name
+            return Tensor(outputs[index], name, writable=True, initialised=aliased)
