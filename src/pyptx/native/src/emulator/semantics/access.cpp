@@ -267,6 +267,29 @@ uint32_t locate_any(Warp& w, const Instruction& in, const AccessPlan& plan, cons
   return good;
 }
 
+const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address) {
+  const Launch& launch = *w.worker->launch;
+  if (misaligned(plan, address)) return nullptr;
+  const auto inside = [&](const void* bytes, uint64_t offset, uint64_t size) {
+    return size >= plan.bytes && offset <= size - plan.bytes ? static_cast<const uint8_t*>(bytes) + offset : nullptr;
+  };
+  switch (plan.space) {
+    case Space::Global: {
+      Worker& worker = *w.worker;
+      const bool ok = worker.launch->memory.find(address, address + plan.bytes, worker.buffer_hint[in.index]) != nullptr;
+      return ok ? reinterpret_cast<const uint8_t*>(address) : nullptr;
+    }
+    case Space::Shared:
+      return inside(w.cta->shared, address - w.cta->shared_base, launch.shared_bytes);
+    case Space::Const:
+      return inside(launch.program->constants.data(), address, launch.program->constants.size());
+    case Space::Param:
+      return inside(launch.config.params, address, launch.config.param_bytes);
+    default:
+      return nullptr;
+  }
+}
+
 template <bool kSanitized>
 uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address) {
   Worker& worker = *w.worker;
@@ -375,6 +398,7 @@ bool bind_address(Decoding& d, unsigned k, AccessPlan* plan) {
   base.reg = v->reg;
   plan->address = static_cast<uint8_t>(d.bound());
   plan->wide_address = v->width == 64;
+  plan->constant_address = !v->has_base || v->space != 0xff;
   d.out->immediate = v->offset;
   if (v->space != 0xff && plan->space != Space::Generic) {
     // A variable or parameter is addressed in its own space.

@@ -14,6 +14,7 @@ struct AccessPlan {
   uint8_t element = 4;   // bytes
   uint8_t vector = 1;    // elements
   uint8_t bytes = 4;     // element * vector: the alignment, too
+  bool constant_address = false;  // a variable's or parameter's: the same in all lanes
   bool wide_address = true;  // the address register has 64 bits
   uint8_t address = 0;   // slot of the address operand
   uint8_t data = 0;      // slot of the first data operand
@@ -61,6 +62,10 @@ uint32_t locate(Warp& w, const Instruction& in, const AccessPlan& plan, Space sp
 template <bool kSanitized>
 uint32_t locate_any(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& addresses,
                     uint32_t mask, Places& places);
+
+// One place that all lanes load from: its host memory, or nullptr if the general way must look at it.
+// Neither the sanitizer nor statistics are on.
+const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address);
 
 // 32 lanes that touch consecutive ranges of global memory from `address` on: their host memory, or nullptr if
 // the general way must look at them.

@@ -179,9 +179,21 @@ uint8_t* locate_range(Warp& w, const Instruction& in, const MovePlan& plan, uint
   return nullptr;
 }
 
+bool broadcast(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t address) {
+  const uint8_t* from = locate_uniform(w, in, plan, address);
+  if (from == nullptr) return false;
+  plan.movers.broadcast(w, in, from);
+  return true;
+}
+
 template <bool kSanitized>
 void load(Warp& w, const Instruction& in, uint32_t mask) {
   const MovePlan& plan = plan_of(in);
+  const bool plain = !kSanitized && w.worker->statistics == nullptr;
+  if (plain && plan.constant_address && mask == kFullMask && plan.movers.broadcast != nullptr &&
+      broadcast(w, in, plan, *source<uint64_t>(w, in, plan.address) + static_cast<uint64_t>(in.immediate))) {
+    return;
+  }
   Addresses a;
   read_addresses(w, in, plan, a);
   if (mask == kFullMask && plan.movers.range != nullptr) {
@@ -194,10 +206,9 @@ void load(Warp& w, const Instruction& in, uint32_t mask) {
         return;
       }
     } else if (pattern.uniform) {
+      if (plain && broadcast(w, in, plan, a.at[0])) return;
       Places places;
-      // One lane stands for all where only values matter; the sanitizer wants to know every reader.
-      const uint32_t who = kSanitized || w.worker->statistics != nullptr ? mask : 1u;
-      const uint32_t good = locate<kSanitized>(w, in, plan, plan.space, a, who, places);
+      const uint32_t good = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
       if (good & 1u) plan.movers.broadcast(w, in, places.at[0]);
       if (kSanitized && plan.order.strong) order_lanes(w, plan, a, good);
       return;

@@ -148,10 +148,27 @@ std::string special_name(Special special, uint64_t value) {
   return "special";
 }
 
+namespace {
+
+bool differs_by_lane(Special s) {
+  return s == Special::laneid || (s >= Special::tid_x && s <= Special::tid_z) ||
+         (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
+}
+
+}  // namespace
+
 void fill_special(Warp& w, Special special, unsigned width, uint8_t* place) {
   if (width == 1) {
     const uint32_t bits = value_of(w, special, 0) != 0 ? kFullMask : 0;
     std::memcpy(place, &bits, sizeof bits);
+    return;
+  }
+  const uint32_t* block = w.worker->launch->config.block;
+  if (width == 32 && (!differs_by_lane(special) || (special == Special::tid_x && block[1] * block[2] == 1))) {
+    const auto first = static_cast<uint32_t>(value_of(w, special, 0));
+    const uint32_t step = special == Special::tid_x;
+    auto* lanes = reinterpret_cast<uint32_t*>(place);
+    PYPTX_EACH_LANE(l) lanes[l] = first + l * step;
     return;
   }
   for (unsigned l = 0; l < kLanes; ++l) {
