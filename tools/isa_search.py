@@ -15,15 +15,13 @@ from typing import Final
 
 import isa_oracle as oracle
 
+from pyptx.isa.differences import COMPLETE, LAXER, reason
 from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot
 from pyptx.isa.sample import operand_lists
 from pyptx.isa.table import forms
 from pyptx.operands import Operand
-from pyptx.target import PtxVersion, Target
+from pyptx.target import Target
 from pyptx.types import DTYPES
-
-COMPLETE: Final = PtxVersion(9, 3)
-"""The PTX version up to which the rows are meant to be complete."""
 
 TARGETS: Final = tuple(Target.parse(t) for t in ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a"))
 """Where to search: one target of each generation, with its own features."""
@@ -111,7 +109,7 @@ def _candidates(opcode: str, attempts: int, generator: random.Random) -> Iterato
             form = _changed(form, generator)
         slots = [s for s in form.slots if s.required or generator.random() < 0.3]
         modifiers = tuple(generator.choice(s.options).name for s in slots)
-        if len(set(modifiers)) < len(modifiers) or modifiers.count("pred") > 1:
+        if len(set(modifiers)) < len(modifiers):
             continue  # the assembler takes a modifier again without a word
         fixed = {s.name: Option(m) for s, m in zip(slots, modifiers, strict=True)}
         operands = _operands(form, fixed, generator)
@@ -122,11 +120,12 @@ def _candidates(opcode: str, attempts: int, generator: random.Random) -> Iterato
 def _changed(form: Form, generator: random.Random) -> Form:
     """The form with one slot given another option, left out, or added."""
     slots = list(form.slots)
-    index = generator.randrange(len(slots) + 1)
-    typed = index < len(slots) and slots[index].options[0].name in DTYPES
-    name = generator.choice(tuple(DTYPES) if typed and generator.random() < 0.7 else pool())
+    types = [i for i, s in enumerate(slots) if s.options[0].name in DTYPES]
+    retype = bool(types) and generator.random() < 0.4
+    index = generator.choice(types) if retype else generator.randrange(len(slots) + 1)
+    name = generator.choice(tuple(DTYPES) if retype else pool())
     added = Slot(f"added {len(slots)} {name}", (Option(name),), required=True)
-    kind = generator.choice(("replace", "replace", "insert", "remove"))
+    kind = "replace" if retype else generator.choice(("replace", "replace", "insert", "remove"))
     operands = form.operands
     if kind == "insert" or index == len(slots):
         slots.insert(index, added)
@@ -173,12 +172,17 @@ def search(
 ) -> dict[str, list[Target]]:
     """Spellings that the assembler takes and the table lacks, each confirmed alone, with where.
 
-    `size` candidates for each opcode, at the newest version that both the rows and the assembler
+    Known differences are left out. `size` candidates for each opcode, at the newest version that both the rows and the assembler
     cover.
     """
     generator = random.Random(seed)
     version = min(COMPLETE, oracle.newest())
-    tried = [c for opcode in opcodes for c in candidates(opcode, size, generator)]
+    tried = [
+        c
+        for opcode in opcodes
+        for c in candidates(opcode, size, generator)
+        if reason(c.spelling, LAXER) is None
+    ]
     found: defaultdict[str, list[Target]] = defaultdict(list)
     for target in targets:
         if target not in oracle.known_targets() or target.version > version:

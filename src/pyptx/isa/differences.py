@@ -1,0 +1,121 @@
+"""Where the manual and the assembler differ, and what the table does about it.
+
+The manual wins where the assembler is laxer: what it takes silently today it may refuse, or give a
+meaning, tomorrow. Each entry has its reason; the proof of the table against the assembler reads
+them, so that a new difference shows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from pyptx.target import PtxVersion
+
+COMPLETE: Final = PtxVersion(9, 3)
+"""The PTX version up to which the rows are complete for their chapters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Spellings, as a pattern for the whole of one, and why they differ."""
+
+    spelling: str
+    reason: str
+
+    def covers(self, spelling: str) -> bool:
+        return re.fullmatch(self.spelling, spelling) is not None
+
+
+LAXER: Final = (
+    Difference(
+        r".*\.(finite|infinite|number|notanumber|normal|subnormal)\b.*",
+        "the properties of testp are taken on every instruction and ignored",
+    ),
+    Difference(r"testp\.f(32|64)", "testp is taken without a property; the manual requires one"),
+    Difference(
+        r".*\.pred\b.*",
+        "a further .pred beside the instruction's type is taken and ignored",
+    ),
+    Difference(
+        r"(addc|subc|madc\.(lo|hi))(\.cc)?\.[us]16",
+        "carry-in of 16-bit integers; the manual has 32 and 64 bits",
+    ),
+    Difference(r"addc(\.cc)?\.sat\.s32|addc\.s32\.sat", "saturation with a carry-in"),
+    Difference(
+        r"cvt\.(bf16\.f16|f16\.bf16)",
+        "conversion between the 16-bit formats without the rounding that a loss of precision needs",
+    ),
+    Difference(
+        r"(ld|ldu|st)\..*\bv8\.[bus](8|16)\b.*",
+        "vectors of eight bytes or 16-bit elements; the manual has .v8 for 32-bit types only",
+    ),
+    Difference(
+        r"ld\..*\bL1::32B\b.*",
+        "a prefetch size of prefetch is taken on loads; the manual has sizes in L2 only",
+    ),
+    Difference(
+        r"(ld|st)\.(?=.*\b(volatile|c[agsv]|lu|wb|wt)\b)(?=.*\bL[12]::(evict|no_allocate)).*",
+        "an eviction priority beside .volatile or a cache operator; the manual has either",
+    ),
+    Difference(
+        r"prefetch\.L2::evict_(normal|last)",
+        "an eviction priority on a generic address; the manual has .global only",
+    ),
+    Difference(
+        r"fence\.(?=.*\b(proxy|mbarrier_init|sync_restrict|async)\b).*",
+        "modifiers of one restricted or proxy fence are taken and ignored on another",
+    ),
+    Difference(r"(bar|barrier)\..*\b(any|all|uni)\b.*", "modes of vote are taken and ignored"),
+    Difference(
+        r"st\.async\..*", "st.async is another instruction, for which operands of st may pass"
+    ),
+    Difference(r"clmad\.(lo|hi)\.s64", "the manual has .u64 only"),
+    Difference(
+        r"fma\.(rz|rm|rp)\.bf16(x2)?",
+        "bf16 arithmetic with a rounding other than .rn, which the manual does not have",
+    ),
+    Difference(
+        r"rcp\.r[nzmp]\.ftz\.f64",
+        "correctly rounded f64 with .ftz; the manual has .ftz for .approx only",
+    ),
+    Difference(
+        r"(mapa|getctarank)(\.shared::cluster)?\.s(32|64)",
+        "a signed address type; the manual has .u32 and .u64",
+    ),
+)
+"""What the assembler takes and the manual does not have; the table leaves it out."""
+
+STRICTER: Final = (
+    Difference(
+        r"membar\.proxy\.async\.(global|shared::cta|shared::cluster)",
+        "the manual gives membar.proxy the kinds of fence.proxy; the assembler takes no space",
+    ),
+    Difference(
+        r"cvta(\.to)?\.\w+\.u32",
+        "addresses of 32 bits need .address_size 32, which the targets of the table do not have",
+    ),
+    Difference(
+        r"(shfl|vote)\.(?!sync).*",
+        "without .sync these are gone from PTX 6.4 on for sm_70 and later",
+    ),
+    Difference(r"\.maxnctapersm", "deprecated since PTX 2.0; .minnctapersm replaces it"),
+    Difference(r"\.noreturn", "for device functions, which the table does not have yet"),
+)
+"""What the manual has and the assembler refuses for every target of the table."""
+
+LATER: Final = (
+    Difference(
+        r"cvt\.rn(\.satfinite)?(\.relu)?\.(e4m3x2|e5m2x2)\.f(32|16x2)"
+        r"|cvt\.rn(\.relu)?\.f16x2\.(e4m3x2|e5m2x2)",
+        "sm_90 has 8-bit floats from PTX 7.8 on and sm_89 from 8.1 on; a form has one version, so "
+        "8.1 is claimed for both",
+    ),
+)
+"""Where the table claims a later PTX version than the assembler needs."""
+
+
+def reason(spelling: str, differences: tuple[Difference, ...]) -> str | None:
+    """Why a spelling differs, None where it is not known to."""
+    return next((d.reason for d in differences if d.covers(spelling)), None)
