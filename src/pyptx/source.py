@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import contextlib
 import linecache
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from types import CodeType
 from typing import Final
 
 _PACKAGE: Final = str(Path(__file__).parent) + "/"
+# `with` enters the package's generators through it.
+_CONTEXTLIB: Final = contextlib.__file__
 # Code objects of the package, so that the walk up the stack costs a dict lookup per frame.
 _inside: dict[CodeType, bool] = {}
 
@@ -45,6 +48,7 @@ def caller() -> SourceLocation:
         if inside is None:
             name = code.co_filename
             inside = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
+            inside = inside or name == _CONTEXTLIB
             _inside[code] = inside
         if not inside:
             return SourceLocation(code.co_filename, frame.f_lineno)

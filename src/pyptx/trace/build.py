@@ -52,13 +52,16 @@ def build(
     _check_version(signature, target, version)
     trace = Trace(target, version)
     with tracing(trace):
+        trace.implicit = signature.location
         arguments = _arguments(trace, signature, dims, by_reference=scalars_by_reference)
+        trace.implicit = None
         result = function(*arguments, **constants)
         if result is not None:
             raise SpecError(
                 f"{signature.name} returns {result!r}; results are stored to the outputs",
                 location=signature.location,
             )
+        trace.implicit = signature.location
         kernel = trace.finish(signature.name)
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
     module = Module(version or needed, target, (replace(kernel, directives=tuple(given)),))

@@ -50,6 +50,8 @@ class Trace:
     # The label that a directly following else_ replaces, and where in the body it stands.
     open_else: tuple[int, Label, Block] | None = None
     abandoned: LanguageError | None = None
+    # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
+    implicit: SourceLocation | None = None
     _labels: int = 0
     _available: dict[tuple[int, tuple[str, ...]], None] = field(
         default_factory=dict[tuple[int, tuple[str, ...]], None]
@@ -90,7 +92,7 @@ class Trace:
         """Check one instruction and append it. Raises IsaError at the user's line."""
         if self.abandoned is not None:
             raise self.abandoned
-        where = location or caller()
+        where = location or self.implicit or caller()
         try:
             bound = check.bind(state, raw, self.register if fresh else None)
             self._require(bound, state.modifiers)
