@@ -10,8 +10,8 @@ import importlib.util
 
 import numpy as np
 
-from pyptx import Scalar, Tile, kernel, ptx
-from pyptx.types import f32
+from pyptx import Scalar, Tile, kernel, ptx, reg
+from pyptx.types import f32, u32
 
 THREADS = 128
 
@@ -25,8 +25,9 @@ THREADS = 128
 )
 def axpy(a, X, Y, Z):
     x, y, z = ptx.global_ptrs(X, Y, Z)
-    # Which element is mine: ctaid.x * 128 + tid.x
-    i = ptx.inst.mad.lo.u32(ptx.special.ctaid.x(), THREADS, ptx.special.tid.x())
+    cta = reg.from_(ptx.special.ctaid.x(), u32)
+    thread = reg.from_(ptx.special.tid.x(), u32)
+    i = ptx.inst.mad.lo.u32(cta, THREADS, thread)  # this thread's element
     with ptx.if_(i < X.shape[0]):  # the last CTA may reach beyond the end
         offset = i * 4  # in bytes, 64 bits wide
         value = ptx.inst.ld.global_.f32(ptx.addr(x + offset))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -19,17 +19,15 @@ def say(text: str = "") -> None:
     OUT.print(Text(text), soft_wrap=True)
 
 
-def table(title: str, columns: Iterable[str]) -> Table:
-    """An empty table. A column whose name ends with `>` is aligned to the right."""
-    made = Table(title=title or None, box=None, pad_edge=False)
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table. A column whose name ends with `>` is aligned to the right."""
+    made = Table(title=title or None, box=None, pad_edge=False, show_header=any(columns))
     made.title_justify, made.title_style = "left", "bold"
     for name in columns:
         right = name.endswith(">")
         made.add_column(name.rstrip(">"), justify="right" if right else "left", overflow="fold")
-    return made
-
-
-def show(made: Table) -> None:
+    for row in rows:
+        made.add_row(*map(Text, row))
     OUT.print(made)
     OUT.print()
 

@@ -18,7 +18,7 @@ import numpy as np
 import typer
 
 from pyptx import source
-from pyptx.cli.console import say, show, table
+from pyptx.cli.console import say, show_table
 from pyptx.cli.program import Program
 from pyptx.cli.report import show_report
 from pyptx.cli.show import usage
@@ -47,16 +47,15 @@ def run_demo(rows: int, columns: int, example: Path | None) -> None:
     taken = time.perf_counter() - begin
     error = largest_error(result, x, w)
 
-    made = table("", ("", ">"))
-    made.add_row("largest relative error against float64", f"{error:.1e}")
-    made.add_row("first call under jax.jit, with tracing and compiling", f"{taken * 1000:.0f} ms")
+    rows = [
+        ("largest relative error against float64", f"{error:.1e}"),
+        ("first call under jax.jit, with tracing and compiling", f"{taken * 1000:.0f} ms"),
+    ]
     hopper = build(rows, columns, EPS, arch="sm_90a")
-    for what, value in usage(hopper.cubin(), hopper.ptx()):
-        made.add_row(f"sm_90a: {what}", value)
+    rows += [(f"sm_90a: {name}", value) for name, value in usage(hopper.cubin(), hopper.ptx())]
     if device.platform == "gpu":
-        for what, value in bandwidth(jax, kernel, x, w):
-            made.add_row(what, value)
-    show(made)
+        rows += bandwidth(jax, kernel, x, w)
+    show_table("", ("", ""), rows)
     if device.platform != "gpu":
         show_report(hopper.emulate(x, w, sanitize=True).report)
     if not error < TOLERANCE:  # NaN is wrong too

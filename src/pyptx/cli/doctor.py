@@ -15,7 +15,7 @@ import typer
 import pyptx
 from pyptx import assemble
 from pyptx.assemble import NVDISASM, PTXAS, Tool, cache
-from pyptx.cli.console import say, show, size, table
+from pyptx.cli.console import say, show_table, size
 from pyptx.errors import PtxError
 from pyptx.native import loader
 
@@ -37,10 +37,7 @@ class Finding:
 def examine() -> None:
     """Print the table. Exits with 1 where something is missing that every kernel needs."""
     findings = [look() for look in CHECKS]
-    made = table("", ("", "", "found"))
-    for finding in findings:
-        made.add_row(finding.status, finding.what, finding.found)
-    show(made)
+    show_table("", ("", "", ""), [(f.status, f.what, f.found) for f in findings])
     for finding in findings:
         if finding.help:
             say(f"{finding.what}: {finding.help}")

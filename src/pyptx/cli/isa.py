@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyptx.cli.console import say, show, table
+from pyptx.cli.console import say, show_table
 from pyptx.errors import IsaError
 from pyptx.isa.model import EVERYWHERE, Availability, Form
 from pyptx.isa.table import forms, opcodes
@@ -23,11 +23,10 @@ def search(words: Sequence[str]) -> None:
             f"no instruction matches {' '.join(words)}",
             notes=(("opcodes", " ".join(known) or "none begins like that"),),
         )
-    made = table(f"{len(found)} forms", ("instruction", "targets", "PTX", "section"))
-    for form in found:
-        first = form.availability
-        made.add_row(form.syntax, targets(first), version(first), form.section or form.chapter)
-    show(made)
+    rows = [(f.syntax, targets(f.availability), version(f.availability)) for f in found]
+    show_table(
+        f"{len(found)} form{'s' * (len(found) > 1)}", ("instruction", "targets", "PTX"), rows
+    )
     if len(found) <= DETAILED:
         for form in found:
             show_modifiers(form)
@@ -64,8 +63,8 @@ def _matches(form: Form, part: str) -> bool:
 def show_modifiers(form: Form) -> None:
     """Every slot of a form with its options, and where an option needs more than its form."""
     say(form.syntax)
-    if form.summary:
-        say(f"  {form.summary}")
+    about = (form.summary, f"PTX ISA, #{form.section}" if form.section else "")
+    say(f"  {'; '.join(filter(None, about))}")
     for slot in form.slots:
         options = " ".join(f".{o.name}{_beyond(o.availability)}" for o in slot.options)
         needed = "" if slot.required else " (optional)"

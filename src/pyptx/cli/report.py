@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from pyptx.cli.console import say, show, table
+from pyptx.cli.console import say, show_table
 from pyptx.emulator import InstructionStatistics, Report
 from pyptx.source import SourceLocation
 
@@ -29,13 +29,14 @@ def show_memory(report: Report) -> None:
     """
     memory = ("sectors>", "at best>", "wavefronts>", "at best>")
     columns = ("line", "source", "executed>", "lanes>", *memory)
-    made = table(f"memory of {report.kernel}, per Python line", columns)
-    for line in report.lines:
-        if line.counts.requests:
-            source = line.location.text
-            short = source if len(source) <= SOURCE_WIDTH else source[: SOURCE_WIDTH - 3] + "..."
-            made.add_row(place(line.location), short, *counts(line.counts))
-    show(made)
+    lines = [line for line in report.lines if line.counts.requests]
+    rows = [(place(li.location), shortened(li.location.text), *counts(li.counts)) for li in lines]
+    show_table(f"memory of {report.kernel}, per Python line", columns, rows)
+
+
+def shortened(source: str) -> str:
+    """A source line that leaves room for the numbers."""
+    return source if len(source) <= SOURCE_WIDTH else source[: SOURCE_WIDTH - 3] + "..."
 
 
 def counts(count: InstructionStatistics) -> tuple[str, ...]:

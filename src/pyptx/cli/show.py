@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyptx.assemble import Cubin, SassInstruction
-from pyptx.cli.console import say, show, size, table
+from pyptx.cli.console import say, show_table, size
 from pyptx.cli.program import Sizes, require_sizes
 from pyptx.kernel import Kernel
 from pyptx.source import SourceLocation
@@ -25,10 +25,7 @@ def show_kernel(kernel: Kernel, sizes: Sizes, arch: str | None, *, lines: bool, 
 
 def show_usage(cubin: Cubin, text: str) -> None:
     """Registers, spills and sizes in one table."""
-    made = table(f"{cubin.kernel} for {cubin.target}", ("", ">"))
-    for what, value in usage(cubin, text):
-        made.add_row(what, value)
-    show(made)
+    show_table(f"{cubin.kernel} for {cubin.target}", ("", ""), usage(cubin, text))
 
 
 def usage(cubin: Cubin, text: str) -> list[tuple[str, str]]:
