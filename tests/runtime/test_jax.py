@@ -159,6 +159,17 @@ def test_64_bit_outputs_need_64_bit_jax():
         assert one().dtype == np.float64
 
 
+def test_64_bit_scalars_need_64_bit_jax():
+    from pyptx.runtime import jax as runtime_jax
+
+    with pytest.raises(CallError) as caught:
+        runtime_jax.scalar(1, "int64")
+    assert str(caught.value) == (
+        "a scalar is int64, and JAX has 64-bit types switched off\n"
+        '  help: jax.config.update("jax_enable_x64", True)'
+    )
+
+
 # ---- lowering ------------------------------------------------------------------------------------
 
 

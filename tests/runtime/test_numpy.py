@@ -56,7 +56,7 @@ def test_values_of_every_size_are_laid_out_as_ptx_does():
         ptx.inst.st.global_.b16(ptx.addr(pe), E)
 
     values = (200, -(2**40), 1.5, 0.1, -3.0)
-    found = copy(*values)
+    found = copy(np.asarray(200, np.uint8), *values[1:])
     assert [float(v[0]) for v in found] == [200, -(2**40), 1.5, float(np.float32(0.1)), -3.0]
     assert found[4].dtype == ml_dtypes.bfloat16
 

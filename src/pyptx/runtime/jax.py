@@ -44,7 +44,8 @@ def launch(call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
     Shapes and types have been checked. Raises CallError for a sharding that the kernel cannot take.
     """
     registration.register()
-    _check_x64(call)
+    for output in call.outputs:
+        _check_x64(output.dtype, f"kernel {call.name} writes {output.dtype}")
     for name, array in zip(call.inputs, arrays, strict=True):
         _check_sharding(call, name, array)
     return tuple(pyptx_launch_p.bind(*_equally_varying(arrays), call=call))
@@ -52,18 +53,17 @@ def launch(call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 def scalar(value: object, dtype: str) -> Any:
     """A run-time scalar as an operand: an array of rank 0."""
+    _check_x64(dtype, f"a scalar is {dtype}")
     return jnp.asarray(value, dtype=dtype)
 
 
-def _check_x64(call: KernelCall) -> None:
-    if jax.config.jax_enable_x64:
-        return
-    for output in call.outputs:
-        if np.dtype(output.dtype).itemsize == 8:
-            raise CallError(
-                f"kernel {call.name} writes {output.dtype}, and JAX has 64-bit types switched off",
-                notes=(("help", 'jax.config.update("jax_enable_x64", True)'),),
-            )
+def _check_x64(dtype: str, what: str) -> None:
+    """JAX would silently take the 32-bit type, and the kernel writes or reads 64 bits."""
+    if np.dtype(dtype).itemsize == 8 and not jax.config.jax_enable_x64:
+        raise CallError(
+            f"{what}, and JAX has 64-bit types switched off",
+            notes=(("help", 'jax.config.update("jax_enable_x64", True)'),),
+        )
 
 
 def _check_sharding(call: KernelCall, name: str, operand: Any) -> None:
