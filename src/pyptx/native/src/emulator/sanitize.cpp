@@ -429,18 +429,32 @@ bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
 
 // ---- Checks ----------------------------------------------------------------------------------------------
 
+void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
+                          Order order) {
+  SharedShadow& s = owner.shadow;
+  if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, true);
+  if (!s.races || !w.cta->cluster->clocks.active()) return;
+  const Party p = party_of(w, order);
+  const uint32_t cells = std::max(1u, bytes >> s.shift);
+  for (uint32_t k = 0; k < cells; ++k) {
+    check_cell(w, in, owner, p, (offset >> s.shift) + k, lane, true, bytes, false);
+  }
+}
+
 void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask, uint32_t bytes,
                   Access access, Order order) {
   SharedShadow& s = owner.shadow;
   const bool store = access != Access::Load;
   const auto first = static_cast<unsigned>(__builtin_ctz(mask));
-  bool uniform = true;
-  for (unsigned l = first; l < kLanes; ++l) uniform &= !(mask >> l & 1u) || offsets[l] == offsets[first];
+  bool uniform = access == Access::Load && (mask & (mask - 1)) != 0;
+  for (unsigned l = first; uniform && l < kLanes; ++l) uniform = !(mask >> l & 1u) || offsets[l] == offsets[first];
+  if (uniform) {
+    check_shared_uniform(w, in, owner, offsets[first], first, bytes, order);
+    return;
+  }
   if (s.initialisation) {
     for (unsigned l = first; l < kLanes; ++l) {
-      if (!(mask >> l & 1u)) continue;
-      initialise_range(w, in, owner, offsets[l], bytes, l, bytes, access != Access::Store);
-      if (uniform) break;
+      if (mask >> l & 1u) initialise_range(w, in, owner, offsets[l], bytes, l, bytes, access != Access::Store);
     }
   }
   if (!s.races || !w.cta->cluster->clocks.active()) return;
@@ -450,7 +464,6 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
   for (unsigned l = first; l < kLanes; ++l) {
     if (!(mask >> l & 1u)) continue;
     const uint32_t index = offsets[l] >> s.shift;
-    const bool several = uniform && (mask & (mask - 1)) != 0;
     if (access == Access::Store && !order.strong && l != first) {
       // Lanes of one store that write one address: which one wins is undefined, unless they agree.
       const uint64_t cell = s.stores[index];
@@ -463,9 +476,8 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
       if (twin != l && plan.same_value != nullptr && plan.same_value(w, in, twin, l)) continue;
     }
     for (uint32_t k = 0; k < cells; ++k) {
-      check_cell(w, in, owner, p, index + k, l, several && !store, bytes, store);
+      check_cell(w, in, owner, p, index + k, l, false, bytes, store);
     }
-    if (several && !store) break;
   }
 }
 

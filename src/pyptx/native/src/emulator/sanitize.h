@@ -117,6 +117,9 @@ class GlobalClocks {
 // CTA's shared memory.
 void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
                   uint32_t bytes, Access access, Order order);
+// The same for several lanes, `lane` the first of them, that load from one address.
+void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
+                          Order order);
 // The same for 32 lanes that touch consecutive ranges.
 void check_shared_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes,
                         Access access, Order order);

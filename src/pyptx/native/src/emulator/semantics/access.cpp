@@ -24,6 +24,15 @@ bool misaligned(const AccessPlan& plan, uint64_t address) { return (address & (p
 
 // ---- Statistics ------------------------------------------------------------------------------------------
 
+void add_request(PyptxInstructionStatistics& s, uint64_t sectors, uint64_t ideal_sectors, uint64_t wavefronts,
+                 uint64_t ideal_wavefronts) {
+  ++s.requests;
+  s.sectors += sectors;
+  s.ideal_sectors += ideal_sectors;
+  s.wavefronts += wavefronts;
+  s.ideal_wavefronts += ideal_wavefronts;
+}
+
 void count_sectors(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask) {
   uint64_t sectors[kLanes * 2], starts[kLanes];
   size_t n = 0, lanes = 0;
@@ -34,11 +43,9 @@ void count_sectors(Warp& w, const Instruction& in, const AccessPlan& plan, const
   }
   std::sort(sectors, sectors + n);
   std::sort(starts, starts + lanes);
-  PyptxInstructionStatistics& s = w.worker->statistics[in.index];
-  ++s.requests;
-  s.sectors += static_cast<uint64_t>(std::unique(sectors, sectors + n) - sectors);
+  const auto touched = static_cast<uint64_t>(std::unique(sectors, sectors + n) - sectors);
   const auto distinct = static_cast<uint64_t>(std::unique(starts, starts + lanes) - starts);
-  s.ideal_sectors += (distinct * plan.bytes + 31) / 32;
+  add_request(w.worker->statistics[in.index], touched, (distinct * plan.bytes + 31) / 32, 0, 0);
 }
 
 // Passes through 32 banks of 4 bytes; 8-byte accesses go in two halves of the warp, 16-byte ones in four.
@@ -63,10 +70,7 @@ void count_wavefronts(Warp& w, const Instruction& in, const AccessPlan& plan, co
     passes += most;
     ideal += (n + 31) / 32;
   }
-  PyptxInstructionStatistics& s = w.worker->statistics[in.index];
-  ++s.requests;
-  s.wavefronts += passes;
-  s.ideal_wavefronts += ideal;
+  add_request(w.worker->statistics[in.index], 0, 0, passes, ideal);
 }
 
 // ---- Spaces ----------------------------------------------------------------------------------------------
@@ -267,20 +271,32 @@ uint32_t locate_any(Warp& w, const Instruction& in, const AccessPlan& plan, cons
   return good;
 }
 
+template <bool kSanitized>
 const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address) {
   const Launch& launch = *w.worker->launch;
+  PyptxInstructionStatistics* statistics = w.worker->statistics;
   if (misaligned(plan, address)) return nullptr;
   const auto inside = [&](const void* bytes, uint64_t offset, uint64_t size) {
     return size >= plan.bytes && offset <= size - plan.bytes ? static_cast<const uint8_t*>(bytes) + offset : nullptr;
   };
   switch (plan.space) {
     case Space::Global: {
-      Worker& worker = *w.worker;
-      const bool ok = worker.launch->memory.find(address, address + plan.bytes, worker.buffer_hint[in.index]) != nullptr;
-      return ok ? reinterpret_cast<const uint8_t*>(address) : nullptr;
+      Buffer* buffer = w.worker->launch->memory.find(address, address + plan.bytes, w.worker->buffer_hint[in.index]);
+      if (buffer == nullptr || (kSanitized && buffer->stores != nullptr)) return nullptr;
+      if (statistics != nullptr) {
+        const uint64_t sectors = (plan.bytes + 31u) / 32u;
+        add_request(statistics[in.index], sectors, sectors, 0, 0);
+      }
+      return reinterpret_cast<const uint8_t*>(address);
     }
-    case Space::Shared:
-      return inside(w.cta->shared, address - w.cta->shared_base, launch.shared_bytes);
+    case Space::Shared: {
+      const uint64_t offset = address - w.cta->shared_base;
+      const uint8_t* place = inside(w.cta->shared, offset, launch.shared_bytes);
+      if (place == nullptr) return nullptr;
+      if (statistics != nullptr) add_request(statistics[in.index], 0, 0, 1, 1);
+      if (kSanitized) check_shared_uniform(w, in, *w.cta, static_cast<uint32_t>(offset), 0, plan.bytes, plan.order);
+      return place;
+    }
     case Space::Const:
       return inside(launch.program->constants.data(), address, launch.program->constants.size());
     case Space::Param:
@@ -301,10 +317,7 @@ uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& p
     check_global_range(w, in, *buffer, address, plan.bytes, plan.access, plan.order);
   }
   if (worker.statistics != nullptr) {
-    PyptxInstructionStatistics& s = worker.statistics[in.index];
-    ++s.requests;
-    s.sectors += ((end - 1) >> 5) - (address >> 5) + 1;
-    s.ideal_sectors += plan.bytes;
+    add_request(worker.statistics[in.index], ((end - 1) >> 5) - (address >> 5) + 1, plan.bytes, 0, 0);
   }
   return reinterpret_cast<uint8_t*>(address);
 }
@@ -319,10 +332,7 @@ uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& p
     check_shared_range(w, in, *w.cta, static_cast<uint32_t>(offset), plan.bytes, plan.access, plan.order);
   }
   if (worker.statistics != nullptr) {
-    PyptxInstructionStatistics& s = worker.statistics[in.index];
-    ++s.requests;
-    s.wavefronts += (plan.bytes + 3u) / 4u;
-    s.ideal_wavefronts += (plan.bytes + 3u) / 4u;
+    add_request(worker.statistics[in.index], 0, 0, (plan.bytes + 3u) / 4u, (plan.bytes + 3u) / 4u);
   }
   return w.cta->shared + offset;
 }
@@ -332,6 +342,7 @@ uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& p
                                       uint32_t, Places&);                                                            \
   template uint32_t locate_any<sanitized>(Warp&, const Instruction&, const AccessPlan&, const Addresses&, uint32_t,  \
                                           Places&);                                                                  \
+  template const uint8_t* locate_uniform<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);         \
   template uint8_t* locate_global_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);          \
   template uint8_t* locate_shared_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);
 PYPTX_LOCATE(false)

@@ -63,8 +63,8 @@ template <bool kSanitized>
 uint32_t locate_any(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& addresses,
                     uint32_t mask, Places& places);
 
-// One place that all lanes load from: its host memory, or nullptr if the general way must look at it.
-// Neither the sanitizer nor statistics are on.
+// One place that all 32 lanes load from: its host memory, or nullptr if the general way must look at it.
+template <bool kSanitized>
 const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address);
 
 // 32 lanes that touch consecutive ranges of global memory from `address` on: their host memory, or nullptr if

@@ -26,6 +26,43 @@ struct MovePlan : AccessPlan {
 
 const MovePlan& plan_of(const Instruction& in) { return *static_cast<const MovePlan*>(in.plan); }
 
+// Four lanes of four 32-bit elements: rows to columns and back, in registers.
+using Quad = uint32_t __attribute__((vector_size(16)));
+
+inline Quad quad_at(const void* p) {
+  Quad q;
+  std::memcpy(&q, p, sizeof q);
+  return q;
+}
+
+inline void transpose(Quad& a, Quad& b, Quad& c, Quad& d) {
+  using Pick = int32_t __attribute__((vector_size(16)));
+  constexpr Pick kLow = {0, 4, 1, 5}, kHigh = {2, 6, 3, 7}, kFirst = {0, 1, 4, 5}, kLast = {2, 3, 6, 7};
+  const Quad ab = __builtin_shuffle(a, b, kLow), AB = __builtin_shuffle(a, b, kHigh);
+  const Quad cd = __builtin_shuffle(c, d, kLow), CD = __builtin_shuffle(c, d, kHigh);
+  a = __builtin_shuffle(ab, cd, kFirst);
+  b = __builtin_shuffle(ab, cd, kLast);
+  c = __builtin_shuffle(AB, CD, kFirst);
+  d = __builtin_shuffle(AB, CD, kLast);
+}
+
+void load_quads(const uint32_t* from, uint32_t* const* d) {
+  for (unsigned l = 0; l < kLanes; l += 4) {
+    const uint32_t* p = from + l * 4;
+    Quad q[4] = {quad_at(p), quad_at(p + 4), quad_at(p + 8), quad_at(p + 12)};
+    transpose(q[0], q[1], q[2], q[3]);
+    for (unsigned e = 0; e < 4; ++e) std::memcpy(d[e] + l, &q[e], sizeof(Quad));
+  }
+}
+
+void store_quads(uint32_t* to, const uint32_t* const* s) {
+  for (unsigned l = 0; l < kLanes; l += 4) {
+    Quad q[4] = {quad_at(s[0] + l), quad_at(s[1] + l), quad_at(s[2] + l), quad_at(s[3] + l)};
+    transpose(q[0], q[1], q[2], q[3]);
+    for (unsigned e = 0; e < 4; ++e) std::memcpy(to + (l + e) * 4, &q[e], sizeof(Quad));
+  }
+}
+
 // Registers as wide as elements. Destinations of a load are operands 0..N-1, sources of a store 1..N.
 template <class E, unsigned N>
 struct Load {
@@ -33,8 +70,15 @@ struct Load {
     const E* p = reinterpret_cast<const E*>(from);
     E* d[N];
     for (unsigned e = 0; e < N; ++e) d[e] = destination<E>(w, in, e);
-    PYPTX_EACH_LANE(l) {
-      for (unsigned e = 0; e < N; ++e) d[e][l] = p[l * N + e];
+    if constexpr (N == 1) {
+      std::memcpy(d[0], p, sizeof(E) * kLanes);
+    } else if constexpr (N == 4 && sizeof(E) == 4) {
+      load_quads(p, d);
+    } else {
+      for (unsigned l = 0; l < kLanes; ++l) {
+#pragma GCC unroll 8
+        for (unsigned e = 0; e < N; ++e) d[e][l] = p[l * N + e];
+      }
     }
   }
   static void lanes(Warp& w, const Instruction& in, uint32_t mask, const Places& from) {
@@ -62,8 +106,15 @@ struct Store {
     E* p = reinterpret_cast<E*>(to);
     const E* s[N];
     for (unsigned e = 0; e < N; ++e) s[e] = source<E>(w, in, 1 + e);
-    PYPTX_EACH_LANE(l) {
-      for (unsigned e = 0; e < N; ++e) p[l * N + e] = s[e][l];
+    if constexpr (N == 1) {
+      std::memcpy(p, s[0], sizeof(E) * kLanes);
+    } else if constexpr (N == 4 && sizeof(E) == 4) {
+      store_quads(p, s);
+    } else {
+      for (unsigned l = 0; l < kLanes; ++l) {
+#pragma GCC unroll 8
+        for (unsigned e = 0; e < N; ++e) p[l * N + e] = s[e][l];
+      }
     }
   }
   static void lanes(Warp& w, const Instruction& in, uint32_t mask, const Places& to) {
@@ -140,18 +191,20 @@ Movers movers_for(unsigned element, unsigned vector) {
 
 // ---- Handlers --------------------------------------------------------------------------------------------
 
-struct Pattern {
-  bool consecutive, uniform;
-};
-
-Pattern pattern_of(const Addresses& a, unsigned bytes) {
+bool consecutive(const Addresses& a, unsigned bytes) {
   const uint64_t first = a.at[0];
-  uint64_t strides = 0, same = 0;
-  PYPTX_EACH_LANE(l) {
-    strides |= a.at[l] ^ (first + static_cast<uint64_t>(l) * bytes);
-    same |= a.at[l] ^ first;
-  }
-  return {strides == 0, same == 0};
+  if (a.at[1] - first != bytes) return false;
+  uint64_t differences = 0;
+  PYPTX_EACH_LANE(l) differences |= a.at[l] ^ (first + static_cast<uint64_t>(l) * bytes);
+  return differences == 0;
+}
+
+bool uniform(const Addresses& a) {
+  const uint64_t first = a.at[0];
+  if (a.at[1] != first) return false;
+  uint64_t differences = 0;
+  PYPTX_EACH_LANE(l) differences |= a.at[l] ^ first;
+  return differences == 0;
 }
 
 void order_lanes(Warp& w, const MovePlan& plan, const Addresses& a, uint32_t mask) {
@@ -179,38 +232,36 @@ uint8_t* locate_range(Warp& w, const Instruction& in, const MovePlan& plan, uint
   return nullptr;
 }
 
-bool broadcast(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t address) {
-  const uint8_t* from = locate_uniform(w, in, plan, address);
+template <bool kSanitized>
+bool load_uniform(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t address) {
+  const uint8_t* from = locate_uniform<kSanitized>(w, in, plan, address);
   if (from == nullptr) return false;
   plan.movers.broadcast(w, in, from);
   return true;
 }
 
 template <bool kSanitized>
+bool load_range(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t address) {
+  uint8_t* from = locate_range<kSanitized>(w, in, plan, address);
+  if (from == nullptr) return false;
+  plan.movers.range(w, in, from);
+  return true;
+}
+
+template <bool kSanitized>
 void load(Warp& w, const Instruction& in, uint32_t mask) {
   const MovePlan& plan = plan_of(in);
-  const bool plain = !kSanitized && w.worker->statistics == nullptr;
-  if (plain && plan.constant_address && mask == kFullMask && plan.movers.broadcast != nullptr &&
-      broadcast(w, in, plan, *source<uint64_t>(w, in, plan.address) + static_cast<uint64_t>(in.immediate))) {
-    return;
+  const bool whole = mask == kFullMask && plan.movers.range != nullptr && !(kSanitized && plan.order.strong);
+  if (whole && plan.constant_address) {
+    const uint64_t address = *source<uint64_t>(w, in, plan.address) + static_cast<uint64_t>(in.immediate);
+    if (load_uniform<kSanitized>(w, in, plan, address)) return;
   }
   Addresses a;
   read_addresses(w, in, plan, a);
-  if (mask == kFullMask && plan.movers.range != nullptr) {
-    const Pattern pattern = pattern_of(a, plan.bytes);
-    if (pattern.consecutive) {
-      uint8_t* from = locate_range<kSanitized>(w, in, plan, a.at[0]);
-      if (from != nullptr) {
-        plan.movers.range(w, in, from);
-        if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
-        return;
-      }
-    } else if (pattern.uniform) {
-      if (plain && broadcast(w, in, plan, a.at[0])) return;
-      Places places;
-      const uint32_t good = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
-      if (good & 1u) plan.movers.broadcast(w, in, places.at[0]);
-      if (kSanitized && plan.order.strong) order_lanes(w, plan, a, good);
+  if (whole) {
+    if (consecutive(a, plan.bytes)) {
+      if (load_range<kSanitized>(w, in, plan, a.at[0])) return;
+    } else if (uniform(a) && load_uniform<kSanitized>(w, in, plan, a.at[0])) {
       return;
     }
   }
@@ -226,7 +277,7 @@ void store(Warp& w, const Instruction& in, uint32_t mask) {
   Addresses a;
   read_addresses(w, in, plan, a);
   memory_changed(w);
-  if (mask == kFullMask && plan.movers.range != nullptr && pattern_of(a, plan.bytes).consecutive) {
+  if (mask == kFullMask && plan.movers.range != nullptr && consecutive(a, plan.bytes)) {
     uint8_t* to = locate_range<kSanitized>(w, in, plan, a.at[0]);
     if (to != nullptr) {
       if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);

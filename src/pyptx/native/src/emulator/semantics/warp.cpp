@@ -25,6 +25,7 @@ uint32_t enter(Warp& w, const Instruction& in, uint32_t mask, unsigned members_s
     w.lost = 0;
     return may;
   }
+  if (w.lost == 0 && (lane_mask([&](unsigned l) { return (members[l] >> l & 1u) != 0; }) & may) == may) return may;
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(may >> l & 1u)) continue;
     if (!(members[l] >> l & 1u)) {
