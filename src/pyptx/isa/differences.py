@@ -115,6 +115,11 @@ LATER: Final = (
 )
 """Where the table claims a later PTX version than the assembler needs."""
 
+TARGETS_EARLIER: Final = (
+    Difference(r"sm_88", "the assembler of CUDA 13.0 takes it from PTX 7.3 on; the manual from 9.0"),
+)
+"""Targets that some assembler takes with a PTX version before the manual's."""
+
 
 def reason(spelling: str, differences: tuple[Difference, ...]) -> str | None:
     """Why a spelling differs, None where it is not known to."""

@@ -111,6 +111,6 @@ FORMS = chapter(
         "Convert two integers to a narrower type and pack them.",
         row("cvt.pack.sat.D.s32  out d:b32, a:s32, b:s32", D="u16 s16", ptx="6.5"),
         row("cvt.pack.sat.D.s32.b32  out d:b32, a:s32, b:s32, c:b32",
-            D="u2@sm_75 s2@sm_75 u4@sm_75 s4@sm_75 u8 s8", ptx="6.5"),
+            D="u2 s2 u4 s4 u8 s8", ptx="6.5"),
     ),
 )

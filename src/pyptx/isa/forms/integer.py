@@ -122,8 +122,7 @@ FORMS = chapter(
     instruction(
         "szext", "integer-arithmetic-instructions-szext",
         "Sign- or zero-extend from a bit position.",
-        row("szext.mode.T  out d:T, a:T, b:u32", mode="clamp wrap", T="u32 s32",
-            sm="sm_75", ptx="7.6"),
+        row("szext.mode.T  out d:T, a:T, b:u32", mode="clamp wrap", T="u32 s32", ptx="7.6"),
     ),
     instruction(
         "bmsk", "integer-arithmetic-instructions-bmsk", "Make a mask of a run of bits.",
