@@ -193,14 +193,15 @@ class Kernel:
         threads: int | None = None,
         max_instructions: int | None = None,
         seed: int | None = None,
+        statistics: bool = True,
         **constants: object,
     ) -> emulator.Emulation:
         """Run on NumPy arrays in the emulator and keep its report; works without JAX.
 
         `sanitize` adds initialisation, races and the rest to the checks that are always on.
         `threads` are host threads (all cores), `max_instructions` bounds the warp-instructions,
-        `seed` runs warps in a random order of that seed. The result has `outputs` and `report`;
-        findings do not raise here.
+        `seed` runs warps in a random order of that seed, `statistics` counts per Python line. The
+        result has `outputs` and `report`; findings do not raise here.
         """
         where = caller()
         self._needs_specs("emulated", where)
@@ -214,6 +215,7 @@ class Kernel:
             threads=threads,
             max_instructions=max_instructions,
             seed=seed,
+            statistics=statistics,
         )
 
     # ---- looking at it ---------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import contextlib
+import inspect
 import linecache
 from dataclasses import dataclass
 from pathlib import Path

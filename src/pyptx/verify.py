@@ -19,7 +19,7 @@ SHARED_LIMIT: Final = {
     100: 227, 103: 227, 110: 227, 120: 99, 121: 99,
 }  # fmt: skip
 """KiB of shared memory one CTA can have, by compute capability."""
-_ENDS: Final = frozenset(("ret", "exit", "trap"))
+ENDS: Final = frozenset(("ret", "exit", "trap"))
 """Opcodes after which a thread without a guard runs nothing more."""
 
 
@@ -159,7 +159,7 @@ def _blocks(kernel: Kernel) -> list[_Block]:
             continue
         block.append(statement)
         targets = [o for o in statement.operands if type(o) is Label]
-        if targets or statement.form.opcode in _ENDS:
+        if targets or statement.form.opcode in ENDS:
             jumps += ((block, label) for label in targets)
             if statement.guard is not None:
                 block.successors.append(len(blocks))

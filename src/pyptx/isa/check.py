@@ -33,7 +33,7 @@ from pyptx.operands import (
     Vector,
 )
 from pyptx.operands import Scalar as ScalarOperand
-from pyptx.target import TARGETS, PtxVersion, Target
+from pyptx.target import TARGETS, PtxVersion, Target, targets_of
 from pyptx.types import DTYPES, DType, Kind, b64
 
 
@@ -232,6 +232,9 @@ def require_parts(
 
 def availability_note(targets: frozenset[Target]) -> str:
     """The targets, in the table's order, for a message."""
+    for first in TARGETS:
+        if not first.suffix and targets == targets_of(str(first)):
+            return f"{first} and later"
     return " ".join(str(t) for t in TARGETS if t in targets) or "none that is known"
 
 
@@ -480,7 +483,10 @@ def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand
     if isinstance(raw, Symbol) and "symbol" in spec.accepts and _holds_address(dtype):
         return raw
     what = "a constant" if spec.kind == "immediate" else f"a .{dtype} register"
-    raise _MismatchError(depth, f"{spec.name} must be {what}, not {describe(raw)}")
+    notes = (
+        (("help", "negate it first: ptx.inst.not_.pred(p)"),) if isinstance(raw, Negated) else ()
+    )
+    raise _MismatchError(depth, f"{spec.name} must be {what}, not {describe(raw)}", *notes)
 
 
 def _holds_address(dtype: DType) -> bool:
@@ -497,16 +503,27 @@ def _special(
             ("help", f"reg.from_(ptx.special.{special.name}(), {special.dtype})"),
         )
     if not agrees(dtype, special.dtype, wider=False):
-        raise _MismatchError(depth, f"%{special.name} is .{special.dtype}, {spec.name} is .{dtype}")
+        raise _MismatchError(
+            depth,
+            f"%{special.name} is .{special.dtype}, {spec.name} is .{dtype}",
+            ("help", f"ptx.inst.mov.{special.dtype}(ptx.special.{special.name}())"),
+        )
     return special
+
+
+_LEFT_OUT: Final = "leave the destination out to get a new register of the right type"
 
 
 def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Immediate:
     if spec.kind == "value" and ("immediate" not in spec.accepts or not takes_constant(dtype.name)):
+        helps = f"put it in a register: reg.scalar({dtype}, init={value!r})"
         raise _MismatchError(
             depth,
             f"{spec.name} must be a .{dtype} register, not the constant {value!r}",
-            ("help", f"reg.scalar({dtype}, init={value!r})"),
+            (
+                "help",
+                helps if spec.access == "in" else _LEFT_OUT,
+            ),
         )
     try:
         immediate = constant(value, dtype)
@@ -533,14 +550,30 @@ def _legal_values(legal: frozenset[int] | range) -> str:
 
 
 def _wrong_type(spec: OperandSpec, dtype: DType, register: Register, depth: int) -> _MismatchError:
-    notes = (
-        ()
-        if dtype.bits == register.dtype.bits
-        else (("widths", f"{spec.name} has {dtype.bits} bits, the register {register.dtype.bits}"),)
-    )
     return _MismatchError(
-        depth, f"{spec.name} must be a .{dtype} register, not a .{register.dtype} one", *notes
+        depth,
+        f"{spec.name} must be a .{dtype} register, not a .{register.dtype} one",
+        ("help", conversion(dtype, register.dtype) if spec.access == "in" else _LEFT_OUT),
     )
+
+
+def conversion(to: DType, source: DType) -> str:
+    """How to write a conversion of a register, for a message."""
+    if to.kind is Kind.PREDICATE:
+        return "compare: r != 0 is a predicate"
+    if source.kind is Kind.PREDICATE:
+        return f"choose by the predicate: ptx.inst.selp.b{max(to.bits, 16)}(1, 0, p)"
+    if to.is_packed or source.is_packed or (to.bits == source.bits and source.is_bits):
+        return f"reg.from_(r, {to}) copies the bits of a register of the same width"
+    into, out_of = (DTYPES[f"u{d.bits}"] if d.is_bits else d for d in (to, source))
+    if into == out_of or "128" in f"{into}{out_of}":
+        return f"reg.from_(r, {to}) copies the bits of a register of the same width"
+    rounding = ""
+    if into.is_float and (out_of.is_integer or out_of.bits >= into.bits):
+        rounding = ".rn"
+    elif into.is_integer and out_of.is_float:
+        rounding = ".rzi"
+    return f"convert it: ptx.inst.cvt{rounding}.{into}.{out_of}(r)"
 
 
 def agrees(instruction: DType, register: DType, *, wider: bool) -> bool:
@@ -586,7 +619,7 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
         space = base.space if isinstance(base, Variable) else "param"
         if space not in spaces:
             raise _MismatchError(
-                depth, f"{spec.name} is an address in .{' or .'.join(spaces)}, not in .{space}"
+                depth, f"{spec.name} must be an address in .{' or .'.join(spaces)}, not in .{space}"
             )
         _check_position(spec, typed.access, base, raw.offset, depth)
     elif isinstance(base, Register):

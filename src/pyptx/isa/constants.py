@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from typing import Final, SupportsFloat, SupportsIndex
+from typing import Final, SupportsFloat, SupportsIndex, cast
 
 from pyptx.operands import Immediate
 from pyptx.types import DType, Kind
@@ -23,7 +23,9 @@ def constant(value: object, dtype: DType) -> Immediate:
     Raises BadConstantError for a float in an integer type, an integer out of range, a bool, and
     types without constants.
     """
-    if isinstance(value, bool) or dtype.kind in (Kind.PREDICATE, Kind.PACKED):
+    if isinstance(value, bool):
+        raise BadConstantError(f"{value!r} is no number: write {int(value)}")
+    if dtype.kind in (Kind.PREDICATE, Kind.PACKED):
         raise BadConstantError(f"{value!r} is not a constant of type .{dtype}")
     if dtype.is_float:
         return Immediate(_float_bits(value, dtype), dtype)
@@ -31,9 +33,12 @@ def constant(value: object, dtype: DType) -> Immediate:
 
 
 def _integer(value: object, dtype: DType) -> int:
-    if not isinstance(value, int) and not isinstance(value, SupportsIndex):
-        raise BadConstantError(f"{value!r} is not an integer, and the operand is .{dtype}")
-    number = operator.index(value)
+    try:
+        number = operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        raise BadConstantError(
+            f"{value!r} is not an integer, and .{dtype} is a type of integers"
+        ) from None
     low = 0 if dtype.kind is Kind.UNSIGNED else -(1 << (dtype.bits - 1))
     high = (1 << (dtype.bits - 1 if dtype.is_signed else dtype.bits)) - 1
     if not low <= number <= high:
@@ -42,9 +47,12 @@ def _integer(value: object, dtype: DType) -> int:
 
 
 def _float_bits(value: object, dtype: DType) -> int:
-    if not isinstance(value, int | float | SupportsFloat | SupportsIndex):
-        raise BadConstantError(f"{value!r} is not a number")
-    number = float(value)
+    try:
+        number = float(cast("SupportsFloat", value))
+    except (TypeError, ValueError):
+        raise BadConstantError(f"{value!r} is not a number") from None
+    except OverflowError:
+        raise BadConstantError(f"{value!r} is out of range for .{dtype}") from None
     if dtype.name == "bf16":
         return _bfloat16_bits(number)
     if dtype.name not in _FLOAT_FORMATS:

@@ -49,6 +49,7 @@ class Trace:
     needed: PtxVersion = ANY_VERSION
     # The label that a directly following else_ replaces, and where in the body it stands.
     open_else: tuple[int, Label, Block] | None = None
+    placed: set[Label] = field(default_factory=set[Label])
     abandoned: LanguageError | None = None
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None
@@ -79,6 +80,7 @@ class Trace:
 
     def place(self, label: Label) -> None:
         self.body.append(Place(label))
+        self.placed.add(label)
 
     def emit(
         self,
@@ -124,9 +126,20 @@ class Trace:
 
     @contextmanager
     def block(self, block: Block) -> Generator[Block]:
-        """Keep `block` open for the body of a `with`."""
+        """Keep `block` open for the body of a `with`.
+
+        What an exception leaves behind has no end, so the trace cannot go on even if it is caught.
+        """
         self.blocks.append(block)
-        yield block
+        try:
+            yield block
+        except BaseException:
+            self.abandoned = LanguageError(
+                f"an exception left {block.construct} while it was being traced, and was caught",
+                location=block.location,
+                notes=(("help", "catch it inside of the block, or let it end the trace"),),
+            )
+            raise
         self.blocks.pop()
 
     def innermost_loop(self, construct: str) -> Block:

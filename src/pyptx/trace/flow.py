@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import SupportsIndex, TypeAlias
+from typing import Final, SupportsIndex, TypeAlias
 
+from pyptx import verify
 from pyptx.errors import LanguageError
-from pyptx.ir import Guard, Place
+from pyptx.ir import Guard, Instruction
 from pyptx.isa.check import Number, Raw
 from pyptx.operands import Label
 from pyptx.source import caller
 from pyptx.trace.context import Block, Trace, current
-from pyptx.trace.values import Pred, Reg, Special, Value, guard, move, own
+from pyptx.trace.values import Pred, Reg, Special, Value, guard, integer, move, needed_guard, own
 from pyptx.types import DTYPES, DType, s32
 
 Condition: TypeAlias = "Pred | Callable[[], Pred]"
@@ -29,7 +30,7 @@ def if_(predicate: Pred) -> Generator[None]:
     trace = current("ptx.if_")
     block = Block("ptx.if_", caller())
     otherwise = trace.label()
-    _branch(trace, otherwise, _opposite(_needed(trace, predicate)))
+    _branch(trace, otherwise, _opposite(needed_guard(trace, predicate)))
     with trace.block(block):
         yield
     trace.place(otherwise)
@@ -70,10 +71,14 @@ def loop(label: str | None = None, *, pred: Condition | None = None) -> Generato
     del label
     start, again, end = trace.label(), trace.label(), trace.label()
     trace.place(start)
-    with trace.block(Block("ptx.loop", caller(), end, again)):
+    first = len(trace.body)
+    with trace.block(Block("ptx.loop", caller(), end, again)) as block:
         yield
         trace.place(again)
-        _branch(trace, start, None if pred is None else _evaluated(trace, pred))
+        condition = None if pred is None else _evaluated(trace, pred)
+        if condition is not None and not callable(pred):
+            _check_changes(trace, first, condition, block)
+        _branch(trace, start, condition)
     trace.place(end)
 
 
@@ -87,11 +92,36 @@ def while_(condition: Condition) -> Generator[None]:
     trace = current("ptx.while_")
     start, end = trace.label(), trace.label()
     trace.place(start)
-    _branch(trace, end, _opposite(_evaluated(trace, condition)))
-    with trace.block(Block("ptx.while_", caller(), end, start)):
+    holds = _evaluated(trace, condition)
+    _branch(trace, end, _opposite(holds))
+    first = len(trace.body)
+    with trace.block(Block("ptx.while_", caller(), end, start)) as block:
         yield
+        if not callable(condition):
+            _check_changes(trace, first, holds, block)
         _branch(trace, start, None)
     trace.place(end)
+
+
+def _check_changes(trace: Trace, first: int, condition: Guard, block: Block) -> None:
+    """The body of a loop, from `first` on, must set its predicate or have another way out.
+
+    Raises LanguageError: `pred=i < n` compares once, before the loop.
+    """
+    for statement in trace.body[first:]:
+        if isinstance(statement, Instruction):
+            sets = condition.register in verify.reads_and_writes(statement)[1]
+            leaves = statement.form.opcode in verify.ENDS or block.break_label in statement.operands
+            if sets or leaves:
+                return
+    raise LanguageError(
+        "this loop never ends: nothing in its body sets its predicate, and nothing leaves it",
+        location=block.location,
+        notes=(("help", f"compare in every round: {block.construct}({_LAZY[block.construct]})"),),
+    )
+
+
+_LAZY: Final = {"ptx.loop": "pred=lambda: i < n", "ptx.while_": "lambda: i < n"}
 
 
 def range_(
@@ -106,16 +136,16 @@ def range_(
     """
     trace = current("ptx.range_")
     first, last = (0, start) if stop is None else (start, stop)
-    if isinstance(step, Value) or step.__index__() == 0:
-        raise LanguageError("the step of ptx.range_ is a Python int, not 0", location=caller())
-    stride = step.__index__()
+    stride = integer(step)
+    if not stride:
+        raise LanguageError(
+            f"the step of ptx.range_ is a Python int other than 0, not {step!r}", location=caller()
+        )
+    known = [_known_bound(bound) for bound in (first, last)]
     kind = _loop_type(first, last, dtype)
-    if not isinstance(first, Value) and not isinstance(last, Value):
-        if not range(first.__index__(), last.__index__(), stride):
-            return
-        guarded = False
-    else:
-        guarded = True
+    guarded = None in known
+    if not guarded and not range(known[0] or 0, known[1] or 0, stride):
+        return
     counter = Reg(trace, trace.register(kind))
     move(counter, first)
     limit = _limit(trace, last)
@@ -168,25 +198,28 @@ def _branch(trace: Trace, label: Label, condition: Guard | None) -> None:
     trace.write("bra", label, guard=condition)
 
 
-def _needed(trace: Trace, predicate: object) -> Guard:
-    found = guard(trace, predicate)
-    if found is None:
-        raise LanguageError("a predicate is needed, not None", location=caller())
-    return found
-
-
 def _opposite(condition: Guard) -> Guard:
     return Guard(condition.register, not condition.negated)
 
 
 def _evaluated(trace: Trace, condition: object) -> Guard:
-    return _needed(trace, condition() if callable(condition) else condition)
+    return needed_guard(trace, condition() if callable(condition) else condition)
 
 
 def _compare(trace: Trace, spelling: str, counter: Reg, limit: Raw) -> Guard:
     result = trace.register(DTYPES["pred"])
     trace.write(spelling, result, counter.register, limit)
     return Guard(result)
+
+
+def _known_bound(bound: object) -> int | None:
+    """A bound that is an int; None for one in a register."""
+    found = integer(bound)
+    if found is None and not isinstance(bound, Value):
+        raise LanguageError(
+            f"a bound of ptx.range_ is an int or a register, not {bound!r}", location=caller()
+        )
+    return found
 
 
 def _limit(trace: Trace, last: Bound) -> Raw:
@@ -213,8 +246,14 @@ def _loop_type(first: Bound, last: Bound, dtype: DType | None) -> DType:
     return kind
 
 
-def place_label(trace: Trace, label: Label) -> None:
+def place_label(trace: Trace, label: object) -> None:
     """Put a label that the user made into the body."""
-    if Place(label) in trace.body:
+    if not isinstance(label, Label):
+        raise LanguageError(
+            f"ptx.place takes a label, not {label!r}",
+            location=caller(),
+            notes=(("help", "again = ptx.label()"),),
+        )
+    if label in trace.placed:
         raise LanguageError("the label stands in the body already", location=caller())
     trace.place(label)

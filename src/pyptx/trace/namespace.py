@@ -6,7 +6,7 @@ the form does not take fails at the call, both at the user's line.
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 from pyptx.errors import IsaError
 from pyptx.isa import check
@@ -44,14 +44,12 @@ class Spelling:
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def __getattr__(self, name: str) -> Spelling:
+    def __getattr__(self, name: str) -> Spelling | Misspelling:
         if name.startswith("__"):
             raise AttributeError(name)
-        try:
-            state = check.step(self._state, check.ptx_name(name))
-        except IsaError as error:
-            raise error.at(caller()) from None
-        path = Spelling(state)
+        modifier = check.ptx_name(name)
+        state = self._state.next.get(modifier)
+        path = Misspelling(self._state, (modifier,)) if state is None else Spelling(state)
         self.__dict__[name] = path
         return path
 
@@ -69,6 +67,29 @@ class Spelling:
 
     def __repr__(self) -> str:
         return check.python_spelling(self._state.spelling)
+
+
+class Misspelling:
+    """Modifiers that the table lacks after a spelling; what is wrong is said once all are there."""
+
+    def __init__(self, state: State, modifiers: tuple[str, ...]) -> None:
+        self._state = state
+        self._modifiers = modifiers
+
+    def __getattr__(self, name: str) -> Misspelling:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Misspelling(self._state, (*self._modifiers, check.ptx_name(name)))
+
+    def __call__(self, *_: object, pred: object = None) -> NoReturn:
+        """Raise IsaError: the nearest spelling, the right order, or what is legal."""
+        del pred
+        modifier, *later = self._modifiers
+        try:
+            check.step(self._state, modifier, tuple(later))
+        except IsaError as error:
+            raise error.at(caller()) from None
+        raise AssertionError
 
 
 def _value(trace: Trace, made: Register | Vector) -> Reg | list[Reg]:

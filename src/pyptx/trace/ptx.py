@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from typing import Final
 
 from pyptx.errors import LanguageError
 from pyptx.isa.special import SPECIAL
-from pyptx.operands import Address, Label, Pair, Sink, SpecialRegister
+from pyptx.operands import Address, Label, Pair, Register, Sink, SpecialRegister
 from pyptx.source import caller
 from pyptx.spec import cdiv
 from pyptx.trace import warp
-from pyptx.trace.context import current
+from pyptx.trace.context import Trace, current
 from pyptx.trace.flow import (
     break_,
     continue_,
@@ -72,8 +74,17 @@ def addr(base: object, offset: object = 0) -> Address:
 def pair(first: Reg | Sink, second: Reg | Sink) -> Pair:
     """`first|second`: two destinations in one operand, as `setp` and `shfl.sync` take them."""
     trace = current("ptx.pair")
-    one, two = (own(trace, v) if isinstance(v, Reg) else v for v in (first, second))
-    return Pair(one, two)
+    return Pair(_destination(trace, first), _destination(trace, second))
+
+
+def _destination(trace: Trace, value: object) -> Register | Sink:
+    if isinstance(value, Reg):
+        return own(trace, value)
+    if isinstance(value, Sink):
+        return value
+    raise LanguageError(
+        f"ptx.pair takes two registers or ptx.sink, not {value!r}", location=caller()
+    )
 
 
 def label() -> Label:
@@ -118,28 +129,51 @@ class _Specials:
         if name.startswith("__"):
             raise AttributeError(name)
         path = f"{self._prefix}.{name}" if self._prefix else name
-        if path not in SPECIAL and not any(known.startswith(f"{path}.") for known in SPECIAL):
-            known = sorted({k.split(".")[0] for k in SPECIAL}) if not self._prefix else ["x y z w"]
-            raise LanguageError(
-                f"PTX has no special register %{path}",
-                location=caller(),
-                notes=(("special registers", " ".join(known)),),
-            )
+        if path not in SPECIAL and not _components(path):
+            raise _no_component(self._prefix, name) if self._prefix else _no_special(name)
         return _Specials(path)
 
     def __call__(self) -> Special:
         entry = SPECIAL.get(self._prefix)
         if entry is None:
             raise LanguageError(
-                f"%{self._prefix} has components",
+                f"%{self._prefix} has the components {_components(self._prefix)}",
                 location=caller(),
                 notes=(("help", f"ptx.special.{self._prefix}.x()"),),
             )
-        current("ptx.special")
+        current(f"ptx.special.{self._prefix}")
         return Special(SpecialRegister(self._prefix, entry.dtype))
 
     def __dir__(self) -> list[str]:
         return sorted(SPECIAL)
+
+
+def _components(name: str) -> str:
+    return " ".join(k.removeprefix(f"{name}.") for k in SPECIAL if k.startswith(f"{name}."))
+
+
+def _no_component(name: str, component: str) -> LanguageError:
+    components = _components(name)
+    has = f"the components {components}" if components else "no components"
+    example = f".{components[0]}()" if components else "()"
+    return LanguageError(
+        f"%{name} has {has}, and {component} is none",
+        location=caller(),
+        notes=(("help", f"ptx.special.{name}{example}"),),
+    )
+
+
+def _no_special(name: str) -> LanguageError:
+    near = difflib.get_close_matches(name, SPECIAL, n=3)
+    known = dict.fromkeys(re.sub(r"(envreg|pm|_offset_)\d+", r"\1<n>", k) for k in SPECIAL)
+    return LanguageError(
+        f"PTX has no special register %{name}",
+        location=caller(),
+        notes=(
+            *((("nearest", " ".join(f"ptx.special.{n}()" for n in near)),) if near else ()),
+            ("special registers", " ".join(dict.fromkeys(k.split(".")[0] for k in known))),
+        ),
+    )
 
 
 special: Final = _Specials()

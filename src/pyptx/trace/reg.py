@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyptx.errors import LanguageError
 from pyptx.source import caller
 from pyptx.trace.context import current
-from pyptx.trace.values import Reg, RegArray, Value, move
+from pyptx.trace.values import Reg, RegArray, checked_dtype, integer, move
 from pyptx.types import DType
 
 __all__ = ["array", "from_", "scalar"]
@@ -17,7 +17,7 @@ def scalar(dtype: DType, init: object = None) -> Reg:
     Numbers become exact immediates of the register's type; both halves of a packed type get it.
     """
     trace = current("reg.scalar")
-    register = Reg(trace, trace.register(_checked(dtype)))
+    register = Reg(trace, trace.register(checked_dtype(dtype)))
     if init is not None:
         move(register, init)
     return register
@@ -26,24 +26,15 @@ def scalar(dtype: DType, init: object = None) -> Reg:
 def array(dtype: DType, count: int) -> RegArray:
     """`count` new registers; `a[i]` is a register and `a[i] = v` one `mov`."""
     trace = current("reg.array")
-    if isinstance(count, Value) or count < 1:
+    checked_dtype(dtype)
+    number = integer(count)
+    if number is None or number < 1:
         raise LanguageError(
             f"an array needs a positive number of registers, not {count!r}", location=caller()
         )
-    _checked(dtype)
-    return RegArray([Reg(trace, trace.register(dtype)) for _ in range(count)])
+    return RegArray([Reg(trace, trace.register(dtype)) for _ in range(number)])
 
 
 def from_(source: object, dtype: DType) -> Reg:
     """A new register holding `source`: a register, a special register or a number. One `mov`."""
     return scalar(dtype, init=source)
-
-
-def _checked(dtype: object) -> DType:
-    if isinstance(dtype, DType):
-        return dtype
-    raise LanguageError(
-        f"{dtype!r} is not a PTX type",
-        location=caller(),
-        notes=(("help", "from pyptx.types import f32, u32, ..."),),
-    )

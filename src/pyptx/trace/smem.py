@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import SupportsIndex, TypeAlias
+from typing import NoReturn, SupportsIndex, TypeAlias
 
 from pyptx.errors import LanguageError
-from pyptx.isa.check import Number
+from pyptx.isa.check import Number, conversion
 from pyptx.operands import Address, Symbol, Variable
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
-from pyptx.trace.values import Reg, Special, Value, move, own
+from pyptx.trace.values import Reg, Special, Value, checked_dtype, integer, move, own
 from pyptx.types import DType, b64, u32
 
 __all__ = ["SharedTile", "alloc", "mbarrier"]
@@ -93,8 +93,20 @@ class SharedTile:
             base = self._add(trace, base, index, step)
         return Address(base.register, offset)
 
-    def _constant_index(self, index: SupportsIndex, extent: int) -> int:
-        position = index.__index__()
+    def __iter__(self) -> NoReturn:
+        raise LanguageError(
+            "shared memory is not iterable",
+            location=caller(),
+            notes=(("help", "for i in range(n): ... tile[i]   or   for i in ptx.range_(n)"),),
+        )
+
+    def _constant_index(self, index: object, extent: int) -> int:
+        position = integer(index)
+        if position is None:
+            raise LanguageError(
+                f"an index of shared memory is an int or a register, not {index!r}",
+                location=caller(),
+            )
         if not 0 <= position < extent:
             raise LanguageError(
                 f"index {position} is outside shared memory of shape {self.shape}",
@@ -107,7 +119,7 @@ class SharedTile:
             raise LanguageError(
                 f"an index of shared memory is a 32-bit integer, not .{index.dtype}",
                 location=caller(),
-                notes=(("help", f"ptx.inst.cvt.u32.{index.dtype}(r)"),),
+                notes=(("help", conversion(u32, index.dtype)),),
             )
         if isinstance(index, Special):
             staged = Reg(trace, trace.register(index.dtype))
@@ -140,23 +152,39 @@ def alloc(
     difference. No instruction is appended.
     """
     trace = current("smem.alloc")
-    extents = shape if isinstance(shape, tuple) else (shape,)
-    if not extents or any(isinstance(e, Value) or e < 1 for e in extents):
+    checked_dtype(dtype)
+    listed: tuple[object, ...] = shape if isinstance(shape, tuple) else (shape,)
+    extents = [integer(extent) for extent in listed]
+    whole = tuple(extent for extent in extents if extent is not None and extent > 0)
+    if not whole or len(whole) != len(extents):
         raise LanguageError(
             f"shared memory needs positive Python ints as its shape, not {shape!r}",
             location=caller(),
+            notes=(
+                ("help", "smem.alloc(f32, (rows, columns)); its size is known before a launch"),
+            ),
         )
     if dtype.bits < 8:
-        raise LanguageError(f"shared memory cannot hold .{dtype}", location=caller())
-    alignment = align if align is not None else max(_DEFAULT_ALIGN, dtype.bytes)
-    if alignment < dtype.bytes or alignment & (alignment - 1):
         raise LanguageError(
-            f"align={alignment} is not a power of two of at least {dtype.bytes} bytes",
+            f"shared memory cannot hold .{dtype}",
+            location=caller(),
+            notes=(("help", "store 0 or 1: ptx.inst.selp.u32(1, 0, p)"),),
+        )
+    alignment = _alignment(dtype, align)
+    variable = trace.variable("shared", math.prod(whole) * dtype.bytes, alignment, name)
+    return SharedTile(trace, variable, dtype, whole)
+
+
+def _alignment(dtype: DType, align: object) -> int:
+    if align is None:
+        return max(_DEFAULT_ALIGN, dtype.bytes)
+    found = integer(align)
+    if found is None or found < dtype.bytes or found & (found - 1):
+        raise LanguageError(
+            f"align={align!r} is not a power of two of at least {dtype.bytes} bytes",
             location=caller(),
         )
-    size = math.prod(extents) * dtype.bytes
-    variable = trace.variable("shared", size, alignment, name)
-    return SharedTile(trace, variable, dtype, tuple(int(e) for e in extents))
+    return found
 
 
 def mbarrier(count: int) -> SharedTile:

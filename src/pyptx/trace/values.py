@@ -10,6 +10,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Complex, Real
 from typing import (
     Final,
     NoReturn,
@@ -22,7 +23,7 @@ from typing import (
 
 from pyptx.errors import LanguageError
 from pyptx.ir import Guard
-from pyptx.isa.check import Number, Raw, RawScalar
+from pyptx.isa.check import Number, Raw, RawScalar, conversion
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import WIDE
 from pyptx.isa.syntax import takes_constant
@@ -63,6 +64,10 @@ class Value:
             location=caller(),
             notes=(
                 ("help", "with ptx.if_(predicate): ...   with ptx.while_(lambda: predicate): ..."),
+                (
+                    "instead of and, or, not",
+                    "predicates combine with &, | and ~: (r > 0) & (r < n)",
+                ),
             ),
         )
 
@@ -76,7 +81,22 @@ class Value:
     __int__ = __index__ = __float__ = _no_number
 
     def __iter__(self) -> NoReturn:
-        raise LanguageError("a register is not iterable", location=caller())
+        raise LanguageError(
+            "a register is not iterable",
+            location=caller(),
+            notes=(("help", "reg.array(dtype, n) is a list of registers"),),
+        )
+
+    def __pow__(self, other: object) -> NoReturn:
+        raise LanguageError(
+            "`**` is no instruction",
+            location=caller(),
+            notes=(
+                ("help", "write r * r, or ptx.inst.ex2.approx.f32 and ptx.inst.lg2.approx.f32"),
+            ),
+        )
+
+    __rpow__ = __pow__
 
     # ---- operators -------------------------------------------------------------------------------
 
@@ -341,17 +361,23 @@ def raw(trace: Trace, value: object) -> Raw:
         return to_operand(trace)
     if is_number(value):
         return Number(value)
+    legal = "a register, a number, a list of registers, ptx.addr(...), a label"
+    helps = (("help", "PTX as text goes through ptx.raw"),) if isinstance(value, str) else ()
     raise LanguageError(
         f"{_kind(value)} cannot be an operand",
         location=caller(),
-        notes=(("legal", "a register, a number, a list of registers, ptx.addr(...), a label"),),
+        notes=(("legal", legal), *helps),
     )
 
 
 def is_number(value: object) -> bool:
-    """Whether Python or NumPy calls it a number; isinstance with a protocol is far slower."""
+    """Whether Python or NumPy calls it a real number; isinstance with a protocol is far slower."""
     kind = type(value)
-    return kind in (int, float) or hasattr(kind, "__index__") or hasattr(kind, "__float__")
+    if kind in (int, float) or hasattr(kind, "__index__"):
+        return True
+    return hasattr(kind, "__float__") and not (
+        issubclass(kind, Complex) and not issubclass(kind, Real)
+    )
 
 
 def integer(value: object) -> int | None:
@@ -364,6 +390,8 @@ def integer(value: object) -> int | None:
 
 
 def _kind(value: object) -> str:
+    if isinstance(value, Value):
+        return f"a .{value.dtype} register"
     return "None" if value is None else f"{value!r} of type {type(value).__name__}"
 
 
@@ -371,7 +399,11 @@ def _element(trace: Trace, value: object) -> RawScalar:
     element = raw(trace, value)
     if isinstance(element, (Register, SpecialRegister, Symbol, Sink, Number)):
         return element
-    raise LanguageError(f"{_kind(value)} cannot be an element of a vector", location=caller())
+    raise LanguageError(
+        f"{_kind(value)} cannot be an element of a vector",
+        location=caller(),
+        notes=(("legal", "registers, numbers, ptx.sink"),),
+    )
 
 
 def own(trace: Trace, value: Reg) -> Register:
@@ -386,13 +418,16 @@ def own(trace: Trace, value: Reg) -> Register:
 
 
 def guard(trace: Trace, predicate: object) -> Guard | None:
-    """The guard that `pred=` means."""
-    if predicate is None:
-        return None
+    """The guard that `pred=` means, None for none."""
+    return None if predicate is None else needed_guard(trace, predicate)
+
+
+def needed_guard(trace: Trace, predicate: object) -> Guard:
+    """The guard that a predicate or its negation means. Raises LanguageError for anything else."""
     negated = isinstance(predicate, Not)
     register = predicate.of if isinstance(predicate, Not) else predicate
     if not isinstance(register, Reg) or register.dtype is not pred:
-        what = f"a .{register.dtype} register" if isinstance(register, Value) else _kind(predicate)
+        what = _kind(register)
         raise LanguageError(
             f"a predicate is needed, not {what}",
             location=caller(),
@@ -409,6 +444,17 @@ def materialise(predicate: Pred) -> Reg:
     register = trace.register(pred)
     trace.write("not.pred", register, own(trace, predicate.of))
     return Reg(trace, register)
+
+
+def checked_dtype(dtype: object) -> DType:
+    """A type of `pyptx.types`. Raises LanguageError for anything else, names and NumPy's too."""
+    if isinstance(dtype, DType):
+        return dtype
+    raise LanguageError(
+        f"{dtype!r} is not a PTX type",
+        location=caller(),
+        notes=(("help", "from pyptx.types import f32, u32, ..."),),
+    )
 
 
 # ---- moves ---------------------------------------------------------------------------------------
@@ -538,10 +584,14 @@ def _advice(symbol: str, dtype: DType) -> str:
     if dtype.bits == 8:
         wide = "s32" if dtype.is_signed else "u32"
         return f"widen first: ptx.inst.cvt.{wide}.{'s8' if dtype.is_signed else 'u8'}(r)"
+    if symbol == "/" and dtype.bits == 16 and dtype.is_float:
+        return f"divide in f32: ptx.inst.cvt.f32.{dtype}(r), and back with cvt.rn.{dtype}.f32"
     if symbol == "/" and (dtype.is_integer or dtype.is_bits):
         return "`//` is the integer division; for a float quotient convert with ptx.inst.cvt first"
     if symbol in ("//", "%") and dtype.is_float:
         return "`/` divides floats (f32 and f64)"
+    if symbol in ("<<", ">>", "&", "|", "^", "~") and dtype is not pred:
+        return f"copy the bits first: reg.from_(r, b{dtype.bits})"
     if dtype is pred:
         return "predicates have `&`, `|`, `^` and `~`"
     return "spell the instruction you mean: ptx.inst...."
@@ -621,7 +671,11 @@ def _agree(trace: Trace, symbol: str, left: Reg, right: Reg) -> tuple[Raw, Raw, 
     a, b = own(trace, left), own(trace, right)
     if symbol in ("<<", ">>"):
         if b.dtype.bits != 32 or not (b.dtype.is_integer or b.dtype.is_bits):
-            raise _disagree(symbol, a.dtype, b.dtype, "the shift amount is a 32-bit integer")
+            raise LanguageError(
+                f"`{symbol}` by a .{b.dtype} register: the amount is a 32-bit integer",
+                location=caller(),
+                notes=(("help", conversion(u32, b.dtype)),),
+            )
         return a, b, a.dtype
     whole = all(r.dtype.is_integer or r.dtype.is_bits for r in (a, b))
     if whole and {a.dtype.bits, b.dtype.bits} == {32, 64} and symbol in _WIDENING:
@@ -651,17 +705,8 @@ def _disagree(symbol: str, a: DType, b: DType, why: str) -> LanguageError:
     return LanguageError(
         f"`{symbol}` of .{a} and .{b}: {why}",
         location=caller(),
-        notes=(("help", _conversion(a, b)),),
+        notes=(("help", conversion(_arithmetic(a), b)),),
     )
-
-
-def _conversion(a: DType, b: DType) -> str:
-    if b.is_bits or b.is_packed or Kind.PREDICATE in (a.kind, b.kind) or a.is_packed:
-        return f"bring both to one type; reg.from_(r, {a}) copies bits of the same width"
-    rounding = "rn." if a.is_float and (b.is_integer or b.bits > a.bits) else ""
-    rounding = "rzi." if a.is_integer and b.is_float else rounding
-    source = _arithmetic(b)
-    return f"convert one side: ptx.inst.cvt.{rounding}{_arithmetic(a)}.{source}(r)"
 
 
 def unary(opcode: str, value: Value) -> Reg:
@@ -680,10 +725,11 @@ def address(trace: Trace, base: object, offset: object = 0) -> Address:
     """`[base + offset]`; base is a register, shared memory, a variable or a number."""
     extra = integer(offset)
     if extra is None:
+        add = (("help", "add a register to the base: ptx.addr(base + register)"),)
         raise LanguageError(
             f"the offset of an address is a Python integer, not {_kind(offset)}",
             location=caller(),
-            notes=(("help", "add a register to the base: ptx.addr(base + register)"),),
+            notes=add if isinstance(offset, Value) else (),
         )
     operand = raw(trace, base)
     if isinstance(operand, Register):
