@@ -142,13 +142,20 @@ Handler resolve_createpolicy(Decoding& d) {
   return kind == "cvt" && d.operands.size() == 2 && d.source(1, 64) ? createpolicy : nullptr;
 }
 
+// A prefetch of an address that is not there has no effect either, so nothing is checked.
 Handler resolve_prefetch(Decoding& d) {
   AccessPlan plan;
-  static constexpr Modifier kLevels[] = {{"L1", 0}, {"L2", 0}, {"L2::evict_last", 0}, {"L2::evict_normal", 0},
-                                         {"global", 0}, {"local", 0}};
+  static constexpr Modifier kKnown[] = {
+      {"L1", static_cast<uint32_t>(Space::Generic)},       {"L2", static_cast<uint32_t>(Space::Generic)},
+      {"L2::evict_last", static_cast<uint32_t>(Space::Generic)},
+      {"L2::evict_normal", static_cast<uint32_t>(Space::Generic)},
+      {"tensormap", static_cast<uint32_t>(Space::Generic)}, {"global", static_cast<uint32_t>(Space::Global)},
+      {"local", static_cast<uint32_t>(Space::Local)},      {"const", static_cast<uint32_t>(Space::Const)},
+      {"param", static_cast<uint32_t>(Space::Param)}};
   for (const std::string_view m : d.modifiers) {
-    uint32_t ignored;
-    if (!read_modifier(m, kLevels, std::size(kLevels), &ignored)) return nullptr;
+    uint32_t space;
+    if (!read_modifier(m, kKnown, std::size(kKnown), &space)) return nullptr;
+    if (static_cast<Space>(space) != Space::Generic) plan.space = static_cast<Space>(space);
   }
   return d.operands.size() == 1 && !d.modifiers.empty() && bind_address(d, 0, &plan) ? nothing : nullptr;
 }

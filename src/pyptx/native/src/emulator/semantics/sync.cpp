@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../warp.h"
+#include "access.h"
 #include "modifiers.h"
 
 namespace pyptx::emulator {
@@ -252,10 +253,15 @@ void yield(Warp& w, const Instruction&, uint32_t) { look_up(w, kYield); }
 
 // ---- Decoding --------------------------------------------------------------------------------------------
 
-constexpr Modifier kFence[] = {{"sc", kFree}, {"acq_rel", kFree}, {"acquire", kFree}, {"release", kFree},
-                               {"cta", kFree}, {"cluster", kFree}, {"gpu", kFree}, {"sys", kFree},
-                               {"gl", kFree},
-                               {"sync_restrict::shared::cta", kFree}, {"sync_restrict::shared::cluster", kFree}};
+constexpr Modifier kFence[] = {{"sc", kFree},      {"acq_rel", kFree}, {"acquire", kFree}, {"release", kFree},
+                               {"cta", kFree},     {"cluster", kFree}, {"gpu", kFree},     {"sys", kFree},
+                               {"gl", kFree},      {"sync_restrict::shared::cta", kFree},
+                               {"sync_restrict::shared::cluster", kFree}};
+// Fences between proxies, and of what mbarriers are made of: nothing emulated goes through another proxy than
+// the generic one, or through an mbarrier.
+constexpr Modifier kProxies[] = {{"alias", kFree},      {"async", kFree}, {"async::generic", kFree},
+                                 {"tensormap::generic", kFree}, {"global", kFree}, {"shared::cta", kFree},
+                                 {"shared::cluster", kFree}};
 
 Handler resolve_bar(Decoding& d) {
   BarrierPlan plan;
@@ -311,20 +317,20 @@ Handler resolve_cluster_barrier(Decoding& d) {
 }
 
 Handler resolve_fence(Decoding& d) {
-  if (!d.operands.empty()) return nullptr;
-  if (d.opcode == "fence" && (d.has("proxy") || d.has("mbarrier_init"))) {
-    // Ordering between proxies: there is only the generic one here.
-    const bool known = d.spelling == "fence.proxy.alias" || d.spelling == "fence.proxy.async" ||
-                       d.spelling == "fence.proxy.async.global" || d.spelling == "fence.proxy.async.shared::cta" ||
-                       d.spelling == "fence.proxy.async.shared::cluster";
-    return known ? nothing : nullptr;
-  }
   if (d.modifiers.empty()) return nullptr;
-  uint32_t ignored;
-  for (const std::string_view m : d.modifiers) {
-    if (!read_modifier(m, kFence, std::size(kFence), &ignored)) return nullptr;
+  if (d.spelling == "fence.mbarrier_init.release.cluster") return d.operands.empty() ? nothing : nullptr;
+  const bool proxy = d.modifiers[0] == "proxy";
+  for (size_t i = proxy; i < d.modifiers.size(); ++i) {
+    uint32_t ignored;
+    const bool known = read_modifier(d.modifiers[i], kFence, std::size(kFence), &ignored) ||
+                       (proxy && read_modifier(d.modifiers[i], kProxies, std::size(kProxies), &ignored));
+    if (!known) return nullptr;
   }
-  return fence;
+  if (d.operands.empty()) return proxy ? nothing : fence;
+  // fence.proxy.tensormap::generic.acquire names the tensor map.
+  AccessPlan plan;
+  const bool tensormap = proxy && d.has("tensormap::generic") && d.has("acquire");
+  return tensormap && d.operands.size() == 2 && bind_address(d, 0, &plan) && d.source(1, 32) ? nothing : nullptr;
 }
 
 }  // namespace
