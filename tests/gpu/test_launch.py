@@ -196,7 +196,7 @@ GRAPH = """
         y = jax.block_until_ready(f(x))
     before = t.counters()["launched"]
     for _ in range(10):
-        y = f(x)
+        y = jax.block_until_ready(f(x))
     np.testing.assert_array_equal(y, np.full((4, 128), chain))
     replayed = t.counters()["launched"] - before
     for i in range(6):                       # other buffers, in a program that is already recorded
