@@ -82,7 +82,7 @@ def speed(kernel: Kernel, x: Floats, w: Floats, *, sanitize: bool, threads: int)
     kept: list[Any] = []
 
     def run() -> None:
-        kept.append(kernel.emulate(x, w, sanitize=sanitize, threads=threads))
+        kept.append(kernel.emulate(x, w, sanitize=sanitize, threads=threads, statistics=False))
 
     taken = seconds(run)
     return kept[0].report.instructions / taken / 1e6

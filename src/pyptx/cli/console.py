@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -10,7 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-OUT: Final = Console(highlight=False, soft_wrap=False, emoji=False)
+# Where nobody's window sets a width, tables may be wide.
+_WIDTH: Final = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+
+OUT: Final = Console(highlight=False, emoji=False, width=_WIDTH)
 ERRORS: Final = Console(file=sys.stderr, highlight=False, emoji=False)
 
 
@@ -20,16 +24,27 @@ def say(text: str = "") -> None:
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table. A column whose name ends with `>` is aligned to the right."""
+    """Print a table. A column ending with `>` is aligned right, one with `…` gives way to them."""
+    cells = [list(row) for row in rows]
+    for index in (i for i, name in enumerate(columns) if name.endswith("…")):
+        shorten(index, [[name.rstrip(">…") for name in columns], *cells], cells)
     made = Table(title=title or None, box=None, pad_edge=False, show_header=any(columns))
     made.title_justify, made.title_style = "left", "bold"
     for name in columns:
         right = name.endswith(">")
-        made.add_column(name.rstrip(">"), justify="right" if right else "left", overflow="fold")
-    for row in rows:
+        made.add_column(name.rstrip(">…"), justify="right" if right else "left", overflow="fold")
+    for row in cells:
         made.add_row(*map(Text, row))
     OUT.print(made)
     OUT.print()
+
+
+def shorten(index: int, known: Sequence[Sequence[str]], cells: list[list[str]]) -> None:
+    """Cut the cells of a column to what the others, two spaces apart, leave of the width."""
+    widths = [max(map(len, column)) for column in zip(*known, strict=True)]
+    room = max(OUT.width - sum(widths) + widths[index] - 2 * (len(widths) - 1), 10)
+    for row in cells:
+        row[index] = row[index] if len(row[index]) <= room else row[index][: room - 3] + "..."
 
 
 def size(count: int) -> str:

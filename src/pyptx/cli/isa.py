@@ -24,9 +24,7 @@ def search(words: Sequence[str]) -> None:
             notes=(("opcodes", " ".join(known) or "none begins like that"),),
         )
     rows = [(f.syntax, targets(f.availability), version(f.availability)) for f in found]
-    show_table(
-        f"{len(found)} form{'s' * (len(found) > 1)}", ("instruction", "targets", "PTX"), rows
-    )
+    show_table("", ("instruction", "targets", "PTX"), rows)
     if len(found) <= DETAILED:
         for form in found:
             show_modifiers(form)
@@ -63,7 +61,7 @@ def _matches(form: Form, part: str) -> bool:
 def show_modifiers(form: Form) -> None:
     """Every slot of a form with its options, and where an option needs more than its form."""
     say(form.syntax)
-    about = (form.summary, f"PTX ISA, #{form.section}" if form.section else "")
+    about = (form.summary.rstrip("."), f"PTX ISA, #{form.section}" if form.section else "")
     say(f"  {'; '.join(filter(None, about))}")
     for slot in form.slots:
         options = " ".join(f".{o.name}{_beyond(o.availability)}" for o in slot.options)
