@@ -33,10 +33,35 @@ from pyptx.target import PTX_FOR_TARGET, PtxVersion, Target
 
 VERSIONS: Final = tuple(
     PtxVersion.parse(text)
-    for text in (
-        "6.3 6.4 6.5 7.0 7.1 7.2 7.3 7.4 7.5 7.6 7.7 7.8 8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 "
-        "9.0 9.1 9.2 9.3 9.4 9.5"
-    ).split()
+    for text in [
+        "6.3",
+        "6.4",
+        "6.5",
+        "7.0",
+        "7.1",
+        "7.2",
+        "7.3",
+        "7.4",
+        "7.5",
+        "7.6",
+        "7.7",
+        "7.8",
+        "8.0",
+        "8.1",
+        "8.2",
+        "8.3",
+        "8.4",
+        "8.5",
+        "8.6",
+        "8.7",
+        "8.8",
+        "9.0",
+        "9.1",
+        "9.2",
+        "9.3",
+        "9.4",
+        "9.5",
+    ]
 )
 """PTX versions from that of the oldest target on."""
 
@@ -86,9 +111,7 @@ def line(spelling: str, operands: Sequence[Operand]) -> str:
 
 def stub(statements: str) -> str:
     """A kernel around statements; `parameter` is its parameter and `label0` its last label."""
-    return (
-        f".entry kernel(.param .align 16 .b8 parameter[256]) {{ {statements} label0: ret; }}"
-    )
+    return f".entry kernel(.param .align 16 .b8 parameter[256]) {{ {statements} label0: ret; }}"
 
 
 def _registers(operand: object) -> list[Register]:
@@ -111,7 +134,7 @@ def _name(register: Register) -> str:
     return f"%r{register.index}"
 
 
-def _text(operand: Operand | Variable | Parameter) -> str:
+def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901 (a case per operand)
     match operand:
         case Register():
             return _name(operand)

@@ -23,18 +23,39 @@ from pyptx.operands import Operand
 from pyptx.target import Target
 from pyptx.types import DTYPES
 
-TARGETS: Final = tuple(Target.parse(t) for t in ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a"))
+TARGETS: Final = tuple(
+    Target.parse(t) for t in ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
+)
 """Where to search: one target of each generation, with its own features."""
 
 # Modifiers of PTX that no row of the table has, so that they are tried everywhere too.
-_OTHERS: Final = (
-    "rna rs pzo sat satfinite cc unified trans x2 x4 aligned async bulk multimem volatile nc "
-    "e4m3 e5m2 ue8m0 u4 s4 b1 cc rn rni ftz approx full wrap "
-    "clamp tensormap param::func L1::32B L2 L1 noftz v8 v16 "
-    "scaled::n1::ue8m0 scaled::n2::ue8m0 proxy::readonly valid_addr b128 u128 s128"
-).split()
+_OTHERS: Final = frozenset(
+    [
+        "pzo",
+        "unified",
+        "trans",
+        "x2",
+        "x4",
+        "async",
+        "bulk",
+        "multimem",
+        "e4m3",
+        "e5m2",
+        "ue8m0",
+        "b1",
+        "u128",
+        "s128",
+        "full",
+        "param::func",
+        "L1::32B",
+        "v16",
+        "scaled::n1::ue8m0",
+        "proxy::readonly",
+        "valid_addr",
+    ]
+)
 
-_IGNORED: Final = frozenset("finite infinite number notanumber normal subnormal".split())
+_IGNORED: Final = frozenset(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))
 """The properties of testp, which the assembler takes on every instruction and ignores."""
 
 
@@ -58,7 +79,7 @@ class Candidate:
 @lru_cache(maxsize=1)
 def pool() -> tuple[str, ...]:
     """Every modifier of the table, and the others."""
-    names = {o.name for f in forms() for s in f.slots for o in s.options} | set(_OTHERS)
+    names = {o.name for f in forms() for s in f.slots for o in s.options} | _OTHERS
     return tuple(sorted(names - _IGNORED))
 
 
@@ -172,8 +193,8 @@ def search(
 ) -> dict[str, list[Target]]:
     """Spellings that the assembler takes and the table lacks, each confirmed alone, with where.
 
-    Known differences are left out. `size` candidates for each opcode, at the newest version that both the rows and the assembler
-    cover.
+    Known differences are left out. `size` candidates for each opcode, at the newest version that
+    both the rows and the assembler cover.
     """
     generator = random.Random(seed)
     version = min(COMPLETE, oracle.newest())
@@ -193,4 +214,3 @@ def search(
             if verdict is None and not known and oracle.alone(candidate.line, version, target):
                 found[candidate.spelling].append(target)
     return dict(found)
-

@@ -21,7 +21,7 @@ import isa_oracle as oracle
 
 from pyptx.assemble.ptxas import version as assembler_version
 from pyptx.isa.check import availability
-from pyptx.isa.differences import LATER, reason
+from pyptx.isa.differences import REFUSED, WIDER, reason
 from pyptx.isa.model import Form
 from pyptx.isa.sample import least, render
 from pyptx.isa.table import forms
@@ -76,8 +76,7 @@ def measure(
     with ThreadPoolExecutor(2) as pool:
         columns = list(pool.map(lambda t: _column(t, lines), targets))
     return {
-        key: {t: c[key] for t, c in zip(targets, columns, strict=True) if key in c}
-        for key in lines
+        key: {t: c[key] for t, c in zip(targets, columns, strict=True) if key in c} for key in lines
     }
 
 
@@ -120,6 +119,13 @@ def disagreements(
     return found
 
 
+def unexplained(found: Iterable[str], assembler: str) -> list[str]:
+    """The disagreements that no known difference explains."""
+    known = WIDER + REFUSED
+    spellings = ((line, line.split(": ")[0].split("  ")[0]) for line in found)
+    return [line for line, spelling in spellings if reason(spelling, known, assembler) is None]
+
+
 # ---- the committed result -----------------------------------------------------------------------
 
 
@@ -143,7 +149,7 @@ def decode(stored: Mapping[str, dict[str, list[str]]]) -> dict[str, dict[Target,
     for text, keys in stored["exists"].items():
         pairs = (pair.split(":") for pair in text.split())
         where = {Target.parse(t): PtxVersion.parse(v) for t, v in pairs}
-        found |= {key: where for key in keys}
+        found |= dict.fromkeys(keys, where)
     return found
 
 
@@ -156,7 +162,7 @@ def main() -> int:
     wanted = cases(chosen)
     measured = measure(wanted, oracle.known_targets())
     found = disagreements(wanted, measured, oracle.known_targets(), oracle.newest())
-    wrong = [line for line in found if reason(line.split("  ")[0], LATER) is None]
+    wrong = unexplained(found, assembler_version())
     print(f"{len(chosen)} forms, {len(wanted)} spellings, {len(wrong)} disagree")
     print("\n".join(wrong))
     if not (arguments.check or arguments.opcodes):

@@ -20,8 +20,9 @@ SEED = 4
 
 def test_a_row_is_read_whole():
     form = row(
-        "ld{.weak}.space{.hint}.T  out d*vec:T>|_, [a:space], policy:b64@hint, c:u32(0..64:32)?"
-        .replace("{.hint}", "{.hint}{.vec}"),
+        "ld{.weak}.space{.hint}.T  out d*vec:T>|_, [a:space], policy:b64@hint, c:u32(0..64:32)?".replace(
+            "{.hint}", "{.hint}{.vec}"
+        ),
         space="global shared@sm_90,7.8",
         hint="hint@,7.4",
         vec="v2 v4",
@@ -33,7 +34,11 @@ def test_a_row_is_read_whole():
     assert form.opcode == "ld"
     assert form.syntax == "ld{.weak}.space{.hint}{.vec}.T  d, [a], policy, {c}"
     assert [(s.name, s.required) for s in form.slots] == [
-        ("weak", False), ("space", True), ("hint", False), ("vec", False), ("T", True),
+        ("weak", False),
+        ("space", True),
+        ("hint", False),
+        ("vec", False),
+        ("T", True),
     ]
     d, a, policy, c = form.operands
     assert (d.access, d.length, d.type, d.wider, d.accepts) == ("out", "vec", "T", True, {"sink"})
@@ -54,7 +59,11 @@ def test_rules_are_implications():
 def test_a_rule_may_allow_absence():
     form = row("x{.space}{.hint}", space="global shared", rules="hint: space?=global")
     assert set(spellings(form)) == {
-        (), ("hint",), ("global",), ("global", "hint"), ("shared",),
+        (),
+        ("hint",),
+        ("global",),
+        ("global", "hint"),
+        ("shared",),
     }
 
 

@@ -19,13 +19,18 @@ COMPLETE: Final = PtxVersion(9, 3)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Spellings, as a pattern for the whole of one, and why they differ."""
+    """Spellings, as a pattern for the whole of one, and why they differ.
+
+    `release` is that of the assembler where only one differs, such as "13.0".
+    """
 
     spelling: str
     reason: str
+    release: str = ""
 
-    def covers(self, spelling: str) -> bool:
-        return re.fullmatch(self.spelling, spelling) is not None
+    def covers(self, spelling: str, assembler: str = "") -> bool:
+        ours = not self.release or assembler.startswith(f"{self.release}.")
+        return ours and re.fullmatch(self.spelling, spelling) is not None
 
 
 LAXER: Final = (
@@ -105,22 +110,43 @@ STRICTER: Final = (
 )
 """What the manual has and the assembler refuses for every target of the table."""
 
-LATER: Final = (
+WIDER: Final = (
     Difference(
         r"cvt\.rn(\.satfinite)?(\.relu)?\.(e4m3x2|e5m2x2)\.f(32|16x2)"
         r"|cvt\.rn(\.relu)?\.f16x2\.(e4m3x2|e5m2x2)",
         "sm_90 has 8-bit floats from PTX 7.8 on and sm_89 from 8.1 on; a form has one version, so "
         "8.1 is claimed for both",
     ),
+    Difference(
+        r"fence\.(acquire|release)\.(cta|cluster|gpu|sys)",
+        "the manual has them from PTX 8.6 on for sm_90; this assembler wherever it has fence",
+        release="13.0",
+    ),
+    Difference(
+        r"cvt\.rn\.satfinite(\.relu)?\.(e2m1x2|e2m3x2|e3m2x2)\.f16x2",
+        "the manual has them from PTX 9.1 on; this assembler has e2m1x2 from 8.6 on",
+        release="13.0",
+    ),
 )
-"""Where the table claims a later PTX version than the assembler needs."""
+"""Where the assembler takes a spelling for targets or versions that the manual does not give it."""
+
+REFUSED: Final = (
+    Difference(
+        r"membar\.proxy\.async",
+        "the manual has it from PTX 8.0 on, and later assemblers take it",
+        release="13.0",
+    ),
+)
+"""What one assembler refuses though the manual and others have it."""
 
 TARGETS_EARLIER: Final = (
-    Difference(r"sm_88", "the assembler of CUDA 13.0 takes it from PTX 7.3 on; the manual from 9.0"),
+    Difference(
+        r"sm_88", "the manual has it from PTX 9.0 on; this assembler from 7.3 on", release="13.0"
+    ),
 )
 """Targets that some assembler takes with a PTX version before the manual's."""
 
 
-def reason(spelling: str, differences: tuple[Difference, ...]) -> str | None:
-    """Why a spelling differs, None where it is not known to."""
-    return next((d.reason for d in differences if d.covers(spelling)), None)
+def reason(spelling: str, differences: tuple[Difference, ...], assembler: str = "") -> str | None:
+    """Why a spelling differs with an assembler of a version, None where it is not known to."""
+    return next((d.reason for d in differences if d.covers(spelling, assembler)), None)

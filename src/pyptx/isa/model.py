@@ -20,7 +20,7 @@ WIDE: Final = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """The targets (an expression of `pyptx.target`) and the first PTX version that have something."""
+    """Targets (an expression of `pyptx.target`) and the first PTX version that have something."""
 
     sm: str = ""
     ptx: PtxVersion = ANY_VERSION

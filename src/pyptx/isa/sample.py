@@ -88,10 +88,8 @@ def sample(form: Form, size: int, generator: random.Random) -> list[tuple[str, .
 
 def least(form: Form, option: str | None = None, slot: str | None = None) -> tuple[str, ...]:
     """The shortest modifiers a form allows, with `option` of `slot` among them."""
-    fixed = {
-        s.name: o for s in form.slots if s.name == slot for o in s.options if o.name == option
-    }
-    generator = random.Random(0)
+    fixed = {s.name: o for s in form.slots if s.name == slot for o in s.options if o.name == option}
+    generator = random.Random(0)  # noqa: S311 (repeatable on purpose)
     for attempt in range(_ATTEMPTS):
         chosen = _random(form, generator, fixed, absent=1 - attempt / _ATTEMPTS, first=not attempt)
         if form.allows(chosen):

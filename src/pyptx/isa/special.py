@@ -86,8 +86,8 @@ SPECIAL: Final = _entries("""
     reserved_smem_offset_end     b32  sm_80,7.6    end of the reserved shared memory
     reserved_smem_offset_cap     b32  sm_80,7.6    end of the shared memory that may be reserved
     reserved_smem_offset_<2>     b32  sm_80,7.6    offset in the reserved shared memory
-    total_smem_size              u32  -            bytes of shared memory of the CTA, without reserved
-    aggr_smem_size               u32  sm_90,8.1    bytes of shared memory of the CTA, with reserved
+    total_smem_size              u32  -            bytes of shared memory, without reserved
+    aggr_smem_size               u32  sm_90,8.1    bytes of shared memory, with reserved
     dynamic_smem_size            u32  -            bytes of dynamic shared memory of the CTA
     current_graph_exec           u64  ,8.0         identifier of the running CUDA graph, or 0
 """)

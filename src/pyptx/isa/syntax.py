@@ -2,9 +2,10 @@
 
     row("fma.rnd{.ftz}{.sat}.f32  out d:f32, a:f32, b:f32, c:f32", rnd="rn rz rm rp")
 
-Modifiers: `.name` is required, `{.name}` optional. A keyword argument lists a slot's options; a slot
-without one is a literal modifier. `option@sm_90` and `option@sm_90,7.8` say where an option exists
-beyond what its form needs; `option@,7.8` only the PTX version.
+Modifiers: `.name` is required, `{.name}` optional. A keyword argument lists a slot's options; a
+slot without one is a literal modifier. `option@sm_90` and `option@sm_90,7.8` say where an option
+exists beyond what its form needs; `option@,7.8` only the PTX version, `sm_100f+sm_110f` either of
+two. Versions before PTX 6.3, that of the oldest target, are left out.
 
 Operands, separated by commas after two spaces:
     a:T           a source: register, or a constant where the type has constants
@@ -16,10 +17,10 @@ Operands, separated by commas after two spaces:
     d*4:T         a vector of four
     a:T>          the register may be wider than the type
     a:T|special   also takes a special register; `|symbol` an address of a variable; `|_` the sink
-    #n:u32        a constant; `#n:u32(0..31)` in a range, `(32..64:8)` in steps of 8, `(4 8 16)` one
-                  of these; after `a:T` the same says which constants may stand for the register
-    [a:space]     an address in the space that slot `space` spells (generic without one), or literal;
-                  `[a:global|generic]` where either will do
+    #n:u32        a constant; `#n:u32(0..31)` in a range, `(32..64:8)` in steps of 8, `(4 8 16)`
+                  one of these; after `a:T` the constants that may stand for the register
+    [a:space]     an address in the space that slot `space` spells (generic without one), or
+                  literal; `[a:global|generic]` where either will do
     target:label  a label
     c:b64?        may be left out;  c:b64@slot   there exactly where the modifier is
 """
@@ -54,13 +55,12 @@ _CONSTANTS: Final = frozenset(
 )
 
 
-def row(
-    syntax: str, *, ptx: str = "1.0", sm: str = "", rules: str = "", **slots: str
-) -> Form:
+def row(syntax: str, *, ptx: str = "1.0", sm: str = "", rules: str = "", **slots: str) -> Form:
     """Read one syntax line. `ptx` and `sm` say where the form exists, `rules` what combines.
 
     Rules are separated by semicolons, each `condition: requirement` over slots, for example
-    `"nc: space=global; hint: space?=global"`, where `?=` also holds without the slot. Raises ValueError for a bad row.
+    `"nc: space=global; hint: space?=global"`, where `?=` also holds without the slot. Raises
+    ValueError for a bad row.
     """
     head, _, tail = syntax.partition("  ")
     opcode = re.split(r"[.{]", head, maxsplit=1)[0]

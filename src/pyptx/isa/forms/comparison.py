@@ -1,5 +1,6 @@
 """Comparison and selection, also of 16-bit numbers."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 BITS = "b16 b32 b64"

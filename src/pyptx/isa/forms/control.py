@@ -1,5 +1,6 @@
 """Control flow."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 FORMS = chapter(

@@ -1,5 +1,6 @@
 """Conversion between types: cvt and cvt.pack."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 INT = "u8 u16 u32 u64 s8 s16 s32 s64"

@@ -1,5 +1,6 @@
 """Floating-point arithmetic: f32, f64, pairs of f32, and f32 with 16-bit inputs."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 RND = "rn rz rm rp"

@@ -1,5 +1,6 @@
 """Half-precision arithmetic: f16, bf16 and their pairs."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 HALF = "f16 f16x2"

@@ -1,5 +1,6 @@
 """Integer arithmetic and extended-precision integer arithmetic."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 INT = "u16 u32 u64 s16 s32 s64"

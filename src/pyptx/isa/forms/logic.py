@@ -1,5 +1,6 @@
 """Logic and shift."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 BITS = "b16 b32 b64"

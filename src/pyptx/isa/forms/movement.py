@@ -1,5 +1,6 @@
 """Data movement: registers, lanes and memory. Conversions stand in `conversion`."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 SCALAR = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"

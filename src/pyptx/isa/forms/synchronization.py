@@ -1,5 +1,6 @@
 """Parallel synchronization and communication."""
 
+# fmt: off  (a row stands on as few lines as hold it)
 from pyptx.isa.syntax import chapter, instruction, row
 
 SCOPE = "cta cluster@sm_90,7.8 gpu sys"
