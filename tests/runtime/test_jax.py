@@ -125,6 +125,24 @@ def test_a_finding_raises_and_the_process_goes_on(kernels):
     np.testing.assert_array_equal(kernels.increment(x), np.full(128, 2, np.float32))
 
 
+def test_the_environment_adds_the_sanitizer(monkeypatch):
+    from pyptx import Tile, kernel, ptx
+    from pyptx.types import u32
+
+    @kernel(in_specs=(Tile(1, u32),), out_specs=(Tile(1, u32), Tile(1, u32)))
+    def uninitialised(X, Y, Z):
+        _, py, pz = ptx.global_ptrs(X, Y, Z)
+        ptx.inst.st.global_.u32(ptx.addr(pz), ptx.inst.ld.global_.u32(ptx.addr(py)))
+
+    f = jax.jit(uninitialised)
+    x = jnp.zeros(1, jnp.uint32)
+    jax.block_until_ready(f(x))
+    monkeypatch.setenv("PYPTX_EMULATOR_SANITIZE", "1")
+    with pytest.raises(jax.errors.JaxRuntimeError, match="uninitialised memory is read") as caught:
+        jax.block_until_ready(f(x))
+    assert "Y[0]" in str(caught.value)
+
+
 def test_no_batching_or_derivative_yet(kernels):
     with pytest.raises(NotImplementedError) as caught:
         jax.vmap(kernels.increment)(jnp.ones((3, 128), jnp.float32))

@@ -96,6 +96,10 @@ def test_the_environment_adds_the_sanitizer(monkeypatch):
     monkeypatch.setenv("PYPTX_EMULATOR_THREADS", "1")
     with pytest.raises(EmulationError, match=r"test_numpy\.py:\d+"):
         uninitialised(x)
+    monkeypatch.setenv("PYPTX_EMULATOR_THREADS", "many")
+    with pytest.raises(CallError) as caught:
+        uninitialised(x)
+    assert str(caught.value) == "PYPTX_EMULATOR_THREADS is 'many' and must be a number"
 
 
 # ---- the choice ----------------------------------------------------------------------------------

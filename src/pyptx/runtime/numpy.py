@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyptx.emulator import Emulation, Report, Tensor, device_array, run
+from pyptx.errors import CallError
 from pyptx.launch.call import KernelCall
 from pyptx.launch.plan import Argument, InputAddress, InputValue, Integer
 
@@ -34,11 +35,18 @@ def launch(call: KernelCall, arrays: Sequence[Array]) -> tuple[Array, ...]:
     $PYPTX_EMULATOR_THREADS is the number of host threads (all cores), $PYPTX_EMULATOR_SANITIZE=1
     adds the sanitizer; the same variables hold for JAX on the CPU.
     """
-    threads = int(os.environ.get(THREADS, "0")) or None
-    sanitize = bool(int(os.environ.get(SANITIZE, "0")))
-    done = emulate(call, arrays, sanitize=sanitize, threads=threads)
+    done = emulate(
+        call, arrays, sanitize=bool(_setting(SANITIZE)), threads=_setting(THREADS) or None
+    )
     done.report.check()
     return done.outputs
+
+
+def _setting(variable: str) -> int:
+    text = os.environ.get(variable, "0")
+    if not text.isdecimal():
+        raise CallError(f"{variable} is {text!r} and must be a number")
+    return int(text)
 
 
 def emulate(
