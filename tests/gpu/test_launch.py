@@ -330,7 +330,8 @@ def test_threads():
 
 
 def failure(f, *args):
-    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+    # JAX raises the second from its C++ dispatch, once a jitted function has run before.
+    with pytest.raises((jax.errors.JaxRuntimeError, ValueError)) as caught:
         jax.block_until_ready(f(*args))
     return str(caught.value)
 

@@ -15,6 +15,8 @@ import pyptx  # noqa: E402
 from pyptx.errors import CallError, DeviceError, SpecError  # noqa: E402
 from pyptx.runtime import targets  # noqa: E402
 
+# JAX raises the second from its C++ dispatch, once a jitted function has run before.
+RUN_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
 X = np.random.default_rng(0).standard_normal((5, 200)).astype(np.float32)
 
 
@@ -119,7 +121,7 @@ def test_threads(kernels):
 def test_a_finding_raises_and_the_process_goes_on(kernels):
     x = jnp.ones(128, jnp.float32)
     for f in (kernels.beyond, jax.jit(kernels.beyond)):
-        with pytest.raises(jax.errors.JaxRuntimeError, match=r"kernels\.py:\d+") as caught:
+        with pytest.raises(RUN_ERRORS, match=r"kernels\.py:\d+") as caught:
             jax.block_until_ready(f(x))
         assert "beyond" in str(caught.value)
     np.testing.assert_array_equal(kernels.increment(x), np.full(128, 2, np.float32))
@@ -138,7 +140,7 @@ def test_the_environment_adds_the_sanitizer(monkeypatch):
     x = jnp.zeros(1, jnp.uint32)
     jax.block_until_ready(f(x))
     monkeypatch.setenv("PYPTX_EMULATOR_SANITIZE", "1")
-    with pytest.raises(jax.errors.JaxRuntimeError, match="uninitialised memory is read") as caught:
+    with pytest.raises(RUN_ERRORS, match="uninitialised memory is read") as caught:
         jax.block_until_ready(f(x))
     assert "Y[0]" in str(caught.value)
 
