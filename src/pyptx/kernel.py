@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, update_wrapper
-from typing import Any, Final, ParamSpec, SupportsIndex, TypeAlias, cast, overload
+from typing import Any, Final, ParamSpec, TypeAlias, cast, overload
 
 from pyptx import assemble, emulator, runtime, text
 from pyptx.errors import CallError, PtxError, SpecError
@@ -24,6 +24,9 @@ from pyptx.launch.plan import (
     InputValue,
     OutputAddress,
     Plan,
+    check_block,
+    check_cluster,
+    check_grid,
     make_plan,
 )
 from pyptx.runtime import targets
@@ -43,6 +46,7 @@ from pyptx.spec import (
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.build import Signature, at_kernel, build
 from pyptx.trace.values import integer
+from pyptx.verify import SHARED_LIMIT
 
 Sizes: TypeAlias = "int | Sequence[int]"
 Body: TypeAlias = Callable[..., object]
@@ -86,6 +90,7 @@ class Specialisation:
     module: Module
     written: text.Text
     contract: bool
+    shared: int | None
 
     @cached_property
     def image(self) -> bytes:
@@ -96,8 +101,10 @@ class Specialisation:
 
     @cached_property
     def dynamic_shared(self) -> int:
+        """Bytes of dynamic shared memory: what is allocated so, and what `smem=` asks beyond."""
         layout = self.module.kernels[0].shared
-        return layout.size if layout.dynamic else 0
+        static = 0 if layout.dynamic else layout.size
+        return max(self.shared or 0, layout.size) - static
 
     def assemble(self, *, line_info: bool = False) -> assemble.Cubin:
         """The cubin, from the disk cache where it has it. Raises AssembleError."""
@@ -298,7 +305,9 @@ class Kernel:
         fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self._options.parallel))
         values = {**self._constants, **constants}
         _check_constants(self.name, values)
-        key = Key(fixed, tuple(sorted(values.items(), key=lambda kv: kv[0])), target, by_reference)
+        key = Key(
+            fixed, tuple((n, _exact(values[n])) for n in sorted(values)), target, by_reference
+        )
         with self._lock:
             found = self._traced.get(key)
             if found is None:
@@ -319,8 +328,13 @@ class Kernel:
             )
         except PtxError as error:
             raise at_kernel(error, self._signature) from None
+        except Exception as error:
+            sizes = ", ".join(f"{n}={v!r}" for n, v in (*key.dims, *constants.items()))
+            error.add_note(f"while {self.name} was traced for {key.target} {sizes}".rstrip())
+            raise
         self._check_shared(module)
-        return Specialisation(module, text.write(module), self._options.contract)
+        options = self._options
+        return Specialisation(module, text.write(module), options.contract, options.shared)
 
     def _check_shared(self, module: Module) -> None:
         allocated = module.kernels[0].shared.size
@@ -330,6 +344,12 @@ class Kernel:
                 f"smem={wanted} is less than the {allocated} bytes that {self.name} allocates",
                 location=self._signature.location,
                 notes=(("help", "leave smem= out: it is inferred from the allocations"),),
+            )
+        limit = SHARED_LIMIT[module.target.sm] * 1024
+        if wanted is not None and wanted > limit:
+            raise SpecError(
+                f"smem={wanted} is more than the {limit} bytes that a CTA of {module.target} has",
+                location=self._signature.location,
             )
 
     def _prepare(
@@ -353,7 +373,9 @@ class Kernel:
         return KernelCall(
             arch=str(self._options.arch or AUTO),
             digest=digest(usual.written.ptx, str(self._options.contract)),
-            plan=self._plan(dims, usual.dynamic_shared, by_reference=by_reference),
+            plan=self._plan(
+                dims, usual.dynamic_shared, by_reference=by_reference, location=location
+            ),
             inputs=names,
             outputs=tuple(
                 Output(spec.shape(dims), str(spec.dtype.numpy), name)
@@ -366,12 +388,14 @@ class Kernel:
             image=lambda: usual.image,
         )
 
-    def _plan(self, dims: Mapping[str, int], shared: int, *, by_reference: bool) -> Plan:
+    def _plan(
+        self, dims: Mapping[str, int], shared: int, *, by_reference: bool, location: SourceLocation
+    ) -> Plan:
         parallel = self._options.parallel
         fixed = {n: s for n, s in dims.items() if n not in parallel}
         sizes: dict[str, Extent] = {**fixed, **{n: Symbol(n) for n in dims if n in parallel}}
         try:
-            return make_plan(
+            plan = make_plan(
                 self.name,
                 grid=resolve_grid(self._options.grid, sizes),
                 block=self._options.block,
@@ -387,6 +411,18 @@ class Kernel:
             )
         except PtxError as error:
             raise at_kernel(error, self._signature) from None
+        self._check_grid(dims, location)
+        return plan
+
+    def _check_grid(self, dims: Mapping[str, int], location: SourceLocation) -> None:
+        """Refuse a grid that no device takes at the call, where its sizes come from."""
+        if not all(isinstance(size, int) for size in dims.values()):
+            return  # exported for any size: the launch checks
+        try:
+            x, y, z = cast("tuple[int, int, int]", resolve_grid(self._options.grid, dims))
+            check_grid((x, y, z), self._options.cluster)
+        except PtxError as error:
+            raise error.at(location) from None
 
     def _check_keywords(self, constants: Mapping[str, object], location: SourceLocation) -> None:
         for name in constants:
@@ -462,8 +498,8 @@ def kernel(
     where = caller()
     options = Options(
         grid,
-        _triple("block", block, where),
-        _triple("cluster", cluster, where),
+        _checked(check_block, _triple("block", block, where), where),
+        _checked(check_cluster, _triple("cluster", cluster, where), where),
         None if smem is None else _bytes(smem, where),
         None if arch == "auto" else _parse_target(arch, where),
         _parse_version(version, where),
@@ -474,8 +510,10 @@ def kernel(
     )
     options = replace(options, directives=_directives(options, directives, where))
 
+    inputs, outputs = _specs("in_specs", in_specs, where), _specs("out_specs", out_specs, where)
+
     def decorate(body: Body) -> Kernel:
-        return Kernel(body, in_specs, out_specs, options, where)
+        return Kernel(body, inputs, outputs, options, where)
 
     return decorate if function is None else decorate(function)
 
@@ -493,6 +531,15 @@ def _directives(
         found.setdefault("reqnctapercluster", options.cluster)
     for name in found:
         _check_option(name, where)
+    for name, sizes in (("reqntid", options.block), ("reqnctapercluster", options.cluster)):
+        wanted = (*found.get(name, sizes), 1, 1)[:3]
+        if wanted != sizes:
+            what = "block" if name == "reqntid" else "cluster"
+            raise SpecError(
+                f"{name}={wanted} is not the {what}, which is {sizes}",
+                location=where,
+                notes=(("help", f"leave it out, or write {name}={sizes}"),),
+            )
     try:
         isa_directives.check(found.items())
     except PtxError as error:
@@ -513,6 +560,18 @@ def _triple(what: str, sizes: object, where: SourceLocation) -> tuple[int, int, 
         )
     x, y, z = (*whole, 1, 1)[:3]
     return x, y, z
+
+
+def _checked(
+    check: Callable[[tuple[int, int, int]], None],
+    sizes: tuple[int, int, int],
+    where: SourceLocation,
+) -> tuple[int, int, int]:
+    try:
+        check(sizes)
+    except SpecError as error:
+        raise error.at(where) from None
+    return sizes
 
 
 def _bytes(size: object, where: SourceLocation) -> int:
@@ -591,7 +650,14 @@ def _signature(
     location: SourceLocation,
 ) -> tuple[Signature, dict[str, object]]:
     """The positional parameters with their specs, and the keyword-only ones with defaults."""
-    name = re.sub(r"\W", "_", function.__name__.strip("<>"), flags=re.ASCII)
+    if problem := _no_body(function):
+        raise SpecError(
+            f"{problem}, so it cannot be the body of a kernel",
+            location=location,
+            notes=(("help", "@kernel(...) stands before def name(tensors): ..."),),
+        )
+    written = re.sub(r"\W", "_", function.__name__.strip("<>"), flags=re.ASCII)
+    name = text.identifier(written, "kernel")
     parameters = inspect.signature(function).parameters.values()
     starred = [p for p in parameters if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if starred:
@@ -613,6 +679,30 @@ def _signature(
             location=location,
         )
     return signature, constants
+
+
+def _no_body(function: object) -> str:
+    """Why something cannot be traced: "" for a plain function or a method."""
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        return f"{function!r} is no function"
+    code = function.__code__
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return f"{function.__name__} is a generator or a coroutine"
+    return ""
+
+
+def _specs(name: str, specs: object, where: SourceLocation) -> tuple[Any, ...] | None:
+    """What in_specs or out_specs hold, None where they were left out."""
+    if specs is None:
+        return None
+    found = tuple(cast("Sequence[object]", specs)) if isinstance(specs, (tuple, list)) else ()
+    if isinstance(specs, (tuple, list)) and all(isinstance(s, (Tile, Scalar)) for s in found):
+        return found
+    raise SpecError(
+        f"{name}={specs!r} is not a tuple of Tiles",
+        location=where,
+        notes=(("help", f'{name}=(Tile("B", "N", f32),)'),),
+    )
 
 
 def _check_specs(kernel: Kernel, signature: Signature, options: Options) -> None:
@@ -685,7 +775,19 @@ def _check_constants(name: str, constants: Mapping[str, object]) -> None:
             ) from None
 
 
+def _exact(value: object) -> object:
+    """A compile-time value as a key: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
+    if isinstance(value, tuple):
+        return tuple(map(_exact, cast("tuple[object, ...]", value)))
+    return type(value), value, repr(value) if isinstance(value, (float, complex)) else ""
+
+
 def _size(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise SpecError(f"the dimension {name} is a size, not {value!r}", location=caller())
-    return value.__index__()
+    size = integer(value)
+    if size is None or size < 0:
+        raise SpecError(
+            f"the dimension {name} is a size, not {value!r}",
+            location=caller(),
+            notes=(("help", f"{name}=1024"),),
+        )
+    return size

@@ -7,7 +7,7 @@ import inspect
 import linecache
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import Final
 
 _PACKAGE: Final = str(Path(__file__).parent) + "/"
@@ -46,11 +46,23 @@ def caller() -> SourceLocation:
         code = frame.f_code
         inside = _inside.get(code)
         if inside is None:
-            name = code.co_filename
-            inside = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
-            inside = inside or name == _CONTEXTLIB
-            _inside[code] = inside
+            inside = _inside[code] = _is_inside(code)
         if not inside:
             return SourceLocation(code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return UNKNOWN
+
+
+def _is_inside(code: CodeType) -> bool:
+    name = code.co_filename
+    ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
+    return ours or name == _CONTEXTLIB
+
+
+def raised_by_user(traceback: TracebackType | None) -> SourceLocation | None:
+    """The line that raised an exception, None where this package did."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or _is_inside(traceback.tb_frame.f_code):
+        return None
+    return SourceLocation(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)

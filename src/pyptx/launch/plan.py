@@ -124,7 +124,7 @@ class Plan:
         _check_shapes("input", self.inputs, inputs)
         _check_shapes("output", self.outputs, outputs)
         x, y, z = (evaluate(text, inputs, outputs) for text in self.grid)
-        _check_grid((x, y, z), self.cluster)
+        check_grid((x, y, z), self.cluster)
         shared = evaluate(self.shared, inputs, outputs)
         if not 0 <= shared <= SHARED_LIMIT:
             raise SpecError(f"the dynamic shared memory is {shared} bytes")
@@ -154,8 +154,8 @@ def make_plan(
     A size among `arguments` becomes a 64-bit integer argument. Raises SpecError for sizes that no
     device takes.
     """
-    _check_block(block)
-    _check_cluster(cluster)
+    check_block(block)
+    check_cluster(cluster)
     places = _places(in_specs, out_specs)
     x, y, z = (rpn(extent, places) for extent in grid)
     return Plan(
@@ -223,7 +223,8 @@ def _check_shapes(what: str, expected: Sequence[PlanShape], shapes: Sequence[Sha
             raise SpecError(problem)
 
 
-def _check_grid(grid: Triple, cluster: Triple) -> None:
+def check_grid(grid: Triple, cluster: Triple) -> None:
+    """Raises SpecError for a grid that no device takes, or that clusters do not divide."""
     for axis, size, limit, step in zip("xyz", grid, GRID_LIMITS, cluster, strict=True):
         if not 0 <= size <= limit:
             raise SpecError(f"grid dimension {axis} is {size}; the range is 0 to {limit}")
@@ -233,7 +234,8 @@ def _check_grid(grid: Triple, cluster: Triple) -> None:
             )
 
 
-def _check_block(block: Triple) -> None:
+def check_block(block: Triple) -> None:
+    """Raises SpecError for a CTA that no device takes."""
     for axis, size, limit in zip("xyz", block, BLOCK_LIMITS, strict=True):
         if not 1 <= size <= limit:
             raise SpecError(f"block dimension {axis} is {size}; the range is 1 to {limit}")
@@ -242,7 +244,8 @@ def _check_block(block: Triple) -> None:
         raise SpecError(f"block {block} has {threads} threads; a CTA has at most {BLOCK_THREADS}")
 
 
-def _check_cluster(cluster: Triple) -> None:
+def check_cluster(cluster: Triple) -> None:
+    """Raises SpecError for a cluster that no device takes."""
     size = cluster[0] * cluster[1] * cluster[2]
     if min(cluster) < 1 or size > CLUSTER_LIMIT:
         raise SpecError(

@@ -6,7 +6,6 @@ variables by number. The same kernel gives the same text in any process.
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -35,7 +34,9 @@ from pyptx.types import DType
 DYNAMIC_SHARED: Final = "dynamic_shared"
 """The name of the array that holds the shared variables when they are dynamic."""
 
-_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
+# PTX also has names that begin with % and $; those are the registers' and the labels'.
+_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|_[A-Za-z0-9_$]+")
+_RESERVED: Final = frozenset(("WARP_SZ", DYNAMIC_SHARED))
 _HEX_FLOATS: Final = {"f32": ("0f", 8), "f64": ("0d", 16)}
 
 
@@ -56,7 +57,7 @@ def write(module: Module, *, lines: bool = False) -> Text:
 
 def identifier(name: str, fallback: str) -> str:
     """`name` where PTX can have it as an identifier, otherwise `fallback`."""
-    return name if _IDENTIFIER.fullmatch(name) and not keyword.iskeyword(name) else fallback
+    return name if _IDENTIFIER.fullmatch(name) and name not in _RESERVED else fallback
 
 
 class _Writer:

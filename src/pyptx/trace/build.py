@@ -10,11 +10,11 @@ from pyptx.errors import PtxError, SpecError
 from pyptx.ir import Directive, Module
 from pyptx.isa import directives
 from pyptx.operands import Parameter
-from pyptx.source import SourceLocation
+from pyptx.source import SourceLocation, raised_by_user
 from pyptx.spec import Scalar, Spec, Tile
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.context import Trace, tracing
-from pyptx.trace.tensor import Extent, Tensor, load_reference, load_value
+from pyptx.trace.tensor import Extent, Size, Tensor, load_reference, load_value
 from pyptx.trace.values import Reg
 from pyptx.types import DType, b8, u64
 
@@ -58,7 +58,8 @@ def build(
         result = function(*arguments, **constants)
         if result is not None:
             raise SpecError(
-                f"{signature.name} returns {result!r}; results are stored to the outputs",
+                f"{signature.name} returns a {type(result).__name__}; "
+                "results are stored to the outputs",
                 location=signature.location,
             )
         trace.implicit = signature.location
@@ -101,7 +102,8 @@ def _arguments(
     used = {n for spec in signature.specs if spec is not None for n in spec.names}
     for dim in signature.parallel:
         if dim in used:
-            sizes[dim] = load_value(trace, _parameter(trace, u64, f"{dim}_size"), u64)
+            size = load_value(trace, _parameter(trace, u64, f"{dim}_size"), u64)
+            sizes[dim] = Size(trace, size.register, dim)
     made: list[Tensor | Reg] = []
     for name, spec, parameter in zip(
         signature.parameters, signature.specs, parameters, strict=True
@@ -130,5 +132,7 @@ def _tensor(
 
 
 def at_kernel(error: PtxError, signature: Signature) -> PtxError:
-    """The error at the kernel's definition, where it has no better place."""
-    return error if error.location else error.at(signature.location)
+    """The error where it was raised by the user, at the kernel's definition otherwise."""
+    if error.location:
+        return error
+    return error.at(raised_by_user(error.__traceback__) or signature.location)

@@ -16,6 +16,20 @@ from pyptx.types import DType, u64
 Extent: TypeAlias = "int | Reg"
 
 
+class Size(Reg):
+    """A run-time dimension: a register of 64 bits that knows its name for errors."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, trace: Trace, register: Register, name: str) -> None:
+        super().__init__(trace, register)
+        self._name = name
+
+    @property
+    def noun(self) -> str:
+        return f"the dimension {self._name} is known only at a launch (parallel=) and"
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor argument: `shape` holds ints, and a 64-bit register for each run-time dimension."""
@@ -43,8 +57,11 @@ def global_pointer(trace: Trace, tensor: object) -> Reg:
         raise LanguageError(
             f"ptx.global_ptrs takes tensors of the kernel, not {tensor!r}", location=caller()
         )
-    if tensor.parameter not in trace.parameters:
-        raise LanguageError(f"{tensor.name} belongs to another kernel", location=caller())
+    if not any(tensor.parameter is own for own in trace.parameters):
+        raise LanguageError(
+            f"{tensor.name} belongs to another kernel, or to another trace of this one",
+            location=caller(),
+        )
     generic, pointer = trace.register(u64), trace.register(u64)
     trace.write("ld.param.u64", generic, Address(tensor.parameter))
     trace.write("cvta.to.global.u64", pointer, generic)

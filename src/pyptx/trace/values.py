@@ -58,9 +58,14 @@ class Value:
 
     dtype: DType
 
+    @property
+    def noun(self) -> str:
+        """What this is, for messages."""
+        return "a register"
+
     def __bool__(self) -> NoReturn:
         raise LanguageError(
-            "a register has no value while the kernel is traced, so Python cannot branch on it",
+            f"{self.noun} has no value while the kernel is traced, so Python cannot branch on it",
             location=caller(),
             notes=(
                 ("help", "with ptx.if_(predicate): ...   with ptx.while_(lambda: predicate): ..."),
@@ -73,7 +78,7 @@ class Value:
 
     def _no_number(self) -> NoReturn:
         raise LanguageError(
-            "a register has no value while the kernel is traced, so it is not a Python number",
+            f"{self.noun} has no value while the kernel is traced, so it is not a Python number",
             location=caller(),
             notes=(("help", "for i in ptx.range_(stop): ...   loops over a bound in a register"),),
         )
