@@ -89,10 +89,15 @@ def cases(
 
 def integer_cases() -> list[Case]:
     return [
-        *cases(f"[add,sub].[{INT}]".replace("[add,sub]", "add"), "=T T T"),
+        *cases(f"add.[{INT}]", "=T T T"),
         *cases(f"sub.[{INT}]", "=T T T"),
         *cases("add.[u16x2,s16x2]", "=T T T", sm=90),
-        *cases("add.sat.s32", "=T T T"),
+        *cases("add.sat.[s32,u32]", "=T T T"),
+        *cases("add.sat.[u16x2,s16x2]", "=T T T", sm=100),
+        *(c for op in ("add", "sub") for c in cases(f"{op}.[sat]?.[u8x4,s8x4]", "=T T T", sm=100)),
+        *(c for op in ("min", "max") for c in cases(f"{op}.[u8x4,s8x4,relu.s8x4]", "=T T T", sm=100)),
+        *cases("neg.s8x4", "=T T", sm=100),
+        *cases("clmad.[lo,hi].u64", "=T T T T", sm=80),
         *cases("sub.sat.s32", "=T T T"),
         *cases(f"mul.[lo,hi].[{INT}]", "=T T T"),
         *cases("mul.wide.[u16,s16,u32,s32]", "=W T T"),
@@ -250,8 +255,11 @@ def compare_cases() -> list[Case]:
         for result in ("u32", "s32", "f32"):
             found += cases(f"set.[{names}]{flush}.{result}.[{types}]", f"={result} T T")
             found += cases(f"set.[{names}].[{joined}]{flush}.{result}.[{types}]", f"={result} T T pred")
-        for result in ("f16", "bf16"):
-            found += cases(f"set.[{names}]{flush}.{result}.[{types}]", f"={result} T T", sm=90)
+        for result, sm in (("f16", 53), ("bf16", 90)):
+            found += cases(f"set.[{names}]{flush}.{result}.[{types}]", f"={result} T T", sm=sm)
+            found += cases(
+                f"set.[{names}].[{joined}]{flush}.{result}.[{types}]", f"={result} T T !pred", sm=sm
+            )
     for names, ftz, type_, sm in half:
         flush = f".[{ftz}]?" if ftz else ""
         found += cases(f"setp.[{names}]{flush}.{type_}", "=pred T T", sm=sm)
@@ -266,6 +274,8 @@ def compare_cases() -> list[Case]:
             found += cases(
                 f"set.[{names}].[{joined}]{flush}.{result}.{type_}x2", f"={result} T T !pred", sm=sm
             )
+    found += cases(f"set.[{FLOAT_CMP}].bf16.f16", "=bf16 f16 f16", sm=90)
+    found += cases(f"set.[{FLOAT_CMP}].[{joined}].bf16.f16", "=bf16 f16 f16 pred", sm=90)
     scalar = "b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64"
     found += cases(f"selp.[{scalar}]", "=T T T pred")
     for type_ in scalar.split(","):
@@ -293,10 +303,11 @@ def logic_cases() -> list[Case]:
 
 
 def move_cases() -> list[Case]:
-    scalar = "pred,b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64"
+    scalar = "pred,b16,b32,b64,u16,u32,u64,s16,s32,s64,f32,f64,b128"
     found = [*cases(f"mov.[{scalar}]", "=T T")]
     for whole, part, count in (
         ("b16", "b8", 2), ("b32", "b16", 2), ("b32", "b8", 4), ("b64", "b32", 2), ("b64", "b16", 4),
+        ("b128", "b64", 2), ("b128", "b32", 4),
     ):  # fmt: skip
         vector = "{" + " ".join([part] * count) + "}"
         found.append(Case(f"mov.{whole}", (f"={whole}", vector)))
@@ -320,9 +331,8 @@ def conversion_cases() -> list[Case]:
         found += cases(f"cvt.[{RND}].[ftz]?.[sat]?.f32.{to}", f"=f32 {place}")
         for narrow in ("f16", "f64"):
             found += cases(f"cvt.[{RND}].[sat]?.{narrow}.{to}", f"={narrow} {place}")
-        if not to.endswith("8"):
-            found += cases(f"cvt.[rni,rzi,rmi,rpi].{to}.bf16", f"={place} bf16", sm=90)
-            found += cases(f"cvt.[{RND}].bf16.{to}", f"=bf16 {place}", sm=90)
+        found += cases(f"cvt.[rni,rzi,rmi,rpi].{to}.bf16", f"={place} bf16", sm=90)
+        found += cases(f"cvt.[{RND}].bf16.{to}", f"=bf16 {place}", sm=90)
     return found + float_conversions() + packed_conversions()
 
 
@@ -338,7 +348,7 @@ def float_conversions() -> list[Case]:
         *cases("cvt.f32.bf16", "=f32 bf16", sm=80),
         *cases("cvt.ftz.f32.bf16", "=f32 bf16", sm=90),
         *cases(f"cvt.[{RND}].[ftz]?.f32.bf16", "=f32 bf16", sm=90),
-        *cases(f"cvt.[{RND}].f64.bf16", "=f64 bf16", sm=90),
+        *cases(f"cvt.[{RND}]?.f64.bf16", "=f64 bf16", sm=90),
         *cases(f"cvt.[{RND}].f16.bf16", "=f16 bf16", sm=90),
         *cases(f"cvt.[{RND}].bf16.f16", "=bf16 f16", sm=90),
         *cases(f"cvt.[{RND}].[ftz]?.[sat]?.f32.f64", "=f32 f64"),
@@ -346,7 +356,6 @@ def float_conversions() -> list[Case]:
         *cases(f"cvt.[{RND}].bf16.f64", "=bf16 f64", sm=90),
         *cases(f"cvt.[{RND}].[ftz]?.[sat]?.f16.f32", "=f16 f32"),
         *cases(f"cvt.[{RND}].[ftz]?.bf16.f32", "=bf16 f32", sm=90),
-        *cases("cvt.[rn,rz].[f16,bf16].f32".replace(".[f16,bf16]", ".relu.f16"), "=f16 f32", sm=80),
     ]
     for to in ("f16", "bf16"):
         for order in ("relu", "satfinite", "relu.satfinite", "satfinite.relu"):
@@ -367,9 +376,10 @@ def packed_conversions() -> list[Case]:
         place = "b8" if to == "e2m1x2" else "b16"
         for order in ("satfinite", "satfinite.relu", "relu.satfinite"):
             found += cases(f"cvt.rn.{order}.{to}.f32", f"={place} f32 f32", sm=sm)
-            if sm == 89:
-                found += cases(f"cvt.rn.{order}.{to}.f16x2", f"={place} f16x2", sm=sm)
+            found += cases(f"cvt.rn.{order}.{to}.f16x2", f"={place} f16x2", sm=sm)
+            found += cases(f"cvt.rn.{order}.{to}.bf16x2", f"={place} bf16x2", sm=100)
         found += cases(f"cvt.rn.[relu]?.f16x2.{to}", f"=b32 {place}", sm=sm)
+        found += cases(f"cvt.rn.[satfinite]?.[relu]?.bf16x2.{to}", f"=b32 {place}", sm=100)
     found += cases("cvt.[rz,rp].[satfinite]?.ue8m0x2.f32", "=b16 f32 f32", sm=100)
     found += cases("cvt.[rz,rp].[satfinite]?.ue8m0x2.bf16x2", "=b16 bf16x2", sm=100)
     found += cases("cvt.rn.bf16x2.ue8m0x2", "=b32 b16", sm=100)
@@ -394,24 +404,18 @@ STOCHASTIC: Final = (
     "which of the random bits belong to which element is given in figures only, and no Hopper has "
     "the instruction to compare with"
 )
+SCALED: Final = "new in PTX ISA 9.1, on no machine or assembler that this project has met yet"
+SCALE: Final = "scaled::n2::ue8m0"
+SMALL: Final = "e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2"
+REFUSED: Final = (
+    ("cvt.rs.[relu]?.[satfinite]?.[f16x2,bf16x2].f32", STOCHASTIC),
+    ("cvt.rs.[relu]?.satfinite.[e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4].f32", STOCHASTIC),
+    (f"cvt.rn.[satfinite]?.[relu]?.{SCALE}.bf16x2.[{SMALL}]", SCALED),
+    (f"cvt.rn.satfinite.[relu]?.[{SCALE}]?.s2f6x2.[f32,bf16x2]", SCALED),
+    (f"cvt.rn.[satfinite]?.[relu]?.[{SCALE}]?.bf16x2.s2f6x2", SCALED),
+)
 NOT_EMULATED: Final[dict[str, str]] = {
-    **dict.fromkeys(
-        (
-            spelling
-            for order in ("", ".relu", ".satfinite", ".relu.satfinite", ".satfinite.relu")
-            for to in ("f16x2", "bf16x2")
-            for spelling in expand(f"cvt.rs{order}.{to}.f32")
-        ),
-        STOCHASTIC,
-    ),
-    **dict.fromkeys(
-        (
-            spelling
-            for order in ("satfinite", "relu.satfinite", "satfinite.relu")
-            for spelling in expand(f"cvt.rs.{order}.[e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4].f32")
-        ),
-        STOCHASTIC,
-    ),
+    spelling: reason for pattern, reason in REFUSED for spelling in expand(pattern)
 }
 """Spellings of these chapters that the emulator refuses, with the reason."""
 
@@ -467,7 +471,7 @@ def integer_boundaries(bits: int) -> list[int]:
 def boundaries(type_: str) -> list[int]:
     """Values of a type where instructions change their ways."""
     type_, _, purpose = type_.partition(":")
-    type_, _, width = type_.partition("@")
+    type_, _, place = type_.partition("@")
     if purpose == "shift":
         return [*range(36), 63, 64, 65, 127, 128, 255, 256, 0x80000000, 0xFFFFFFFF, 0x100 + 5]
     if purpose == "field":
@@ -482,9 +486,14 @@ def boundaries(type_: str) -> list[int]:
         return float_boundaries(*FORMATS[type_])
     if type_.endswith("x2") and type_[:-2] in FORMATS:
         return []
-    if type_.endswith("x2"):
-        return integer_boundaries(32) + [a | b << 16 for a in integer_boundaries(16)[::5] for b in (0x7FFF, 0x8000, 1)]
-    return integer_boundaries(int(width or type_.lstrip("busf")))
+    if type_[-2:] in ("x2", "x4"):
+        bits = width(type_[:-2])
+        return integer_boundaries(32) + [
+            a | b << bits | (b << 3 * bits) + (a << 2 * bits) & 0xFFFF0000
+            for a in integer_boundaries(bits)[::5]
+            for b in (0, 1, (1 << bits - 1) - 1, 1 << bits - 1, (1 << bits) - 1)
+        ]
+    return integer_boundaries(int(place or type_.lstrip("busf")))
 
 
 def width(type_: str) -> int:
@@ -494,8 +503,8 @@ def width(type_: str) -> int:
         return int(place)
     if type_ in ("pred", "cc"):
         return 1
-    if type_.endswith("x2"):
-        return 2 * width(type_[:-2])
+    if type_[-2:] in ("x2", "x4"):
+        return int(type_[-1]) * width(type_[:-2])
     return int(type_.lstrip("busf"))
 
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import os
 
 import pytest
+
+from pyptx.native import loader
 
 
 @pytest.fixture(scope="session")
 def library() -> ctypes.CDLL:
-    return ctypes.CDLL(os.environ["PYPTX_EMULATOR_LIBRARY"])
+    """The build of the emulator that this machine would use."""
+    return loader._load(f"pyptx_emulator_{loader._variant()}")
+
+
+@pytest.fixture(scope="session")
+def baseline() -> ctypes.CDLL:
+    """The build without AVX2 and FMA, which must give the same bits."""
+    return loader._load("pyptx_emulator_base")

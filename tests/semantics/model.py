@@ -122,22 +122,29 @@ def integer_two(s: Spelled, a: int, b: int) -> int:
             raise NotImplementedError(s.opcode)
 
 
-def halves(f: Callable[..., int], *operands: int) -> int:
-    low = f(*(x & 0xFFFF for x in operands))
-    high = f(*(x >> 16 for x in operands))
-    return unsigned(low, 16) | unsigned(high, 16) << 16
+def packed(f: Callable[..., int], bits: int, *operands: int) -> int:
+    """f in each part of that many bits of a word."""
+    parts = [f(*(x >> at & (1 << bits) - 1 for x in operands)) for at in range(0, 32, bits)]
+    return sum(unsigned(part, bits) << bits * k for k, part in enumerate(parts))
+
+
+def carryless_product(a: int, b: int) -> int:
+    product = 0
+    for k in range(64):
+        product ^= a << k if b >> k & 1 else 0
+    return product
 
 
 def integer_arithmetic(s: Spelled, x: Sequence[int]) -> Bits:
-    if s.type.endswith("x2"):
-        element = s.type[:3]
+    if s.type[-2:] in ("x2", "x4"):
+        element = s.type[:-2]
 
         def one(a: int, b: int) -> int:
             r = integer_two(Spelled(f"{s.opcode}.{element}"), as_integer(element, a), as_integer(element, b))
             r = clamp(r, *limits(element)) if "sat" in s else r
             return max(r, 0) if "relu" in s else r
 
-        return (halves(one, *x),)
+        return (packed(one, bits_of(element), *x),)
     bits = bits_of(s.type)
     v = [as_integer(s.type, i) for i in x]
     wide = "wide" in s
@@ -786,7 +793,8 @@ def pair_conversion(s: Spelled, x: Sequence[int]) -> int | None:
         if source == "f32":
             values = [decode(F32, c) for c in x]
         else:
-            values = [decode(F16, c) for c in (x[0] >> 16, x[0] & 0xFFFF)]
+            half = FORMATS[source[:-2]]
+            values = [decode(half, c) for c in (x[0] >> 16, x[0] & 0xFFFF)]
         codes = [
             0 if "relu" in s and v.sign and not v.nan else encode(fmt, v, satfinite=True)
             for v in values
@@ -796,7 +804,12 @@ def pair_conversion(s: Spelled, x: Sequence[int]) -> int | None:
         fmt = SMALL[source]
         step = 4 if fmt is E2M1 else 8
         values = [decode(fmt, c) for c in (x[0] >> step, x[0] & (1 << step) - 1)]
-        codes = [0 if "relu" in s and v.sign and not v.nan else encode(F16, v) for v in values]
+        wide = FORMATS[to[:-2]]
+        codes = [
+            0 if "relu" in s and v.sign and not v.nan
+            else encode(wide, v, satfinite="satfinite" in s)
+            for v in values
+        ]  # fmt: skip
         return codes[0] << 16 | codes[1]
     return None
 
@@ -845,6 +858,9 @@ BY_OPCODE: Final[dict[str, Rule]] = {
     "szext": lambda s, x: (sign_extend(s, *x),),
     "dp4a": dot,
     "dp2a": dot,
+    "clmad": lambda s, x: (
+        unsigned(carryless_product(x[0], x[1]) >> (64 if "hi" in s else 0), 64) ^ x[2],
+    ),
     "sad": integer_arithmetic,
     "rem": integer_arithmetic,
     "addc": extended,
@@ -874,6 +890,8 @@ def evaluate(spelling: str, inputs: Sequence[int]) -> Bits:
     if "cc" in s:
         return extended(s, inputs)
     if s.type[0] in "us":
+        if s.type == "s8x4" and s.opcode == "neg":
+            return (packed(lambda a: -a, 8, inputs[0]),)
         if s.opcode in ("neg", "abs"):
             value = as_integer(s.type, inputs[0])
             return (unsigned(abs(value) if s.opcode == "abs" else -value, bits_of(s.type)),)

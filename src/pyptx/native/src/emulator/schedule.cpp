@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "semantics/environment.h"
 #include "warp.h"
 
 namespace pyptx::emulator {
@@ -679,6 +680,7 @@ void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target) {
 }
 
 void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statistics, uint64_t* executed) {
+  const DefaultFloatEnvironment environment;
   uint32_t threads = launch.config.threads ? launch.config.threads : std::thread::hardware_concurrency();
   threads = static_cast<uint32_t>(std::min<uint64_t>({std::max(threads, 1u), launch.clusters, 256}));
   launch.seen = std::vector<std::atomic<uint64_t>>(threads);

@@ -47,6 +47,16 @@ constexpr Double2 kLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 constexpr Double2 kLog2E{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
 constexpr Double2 kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 
+// a * b + c with one rounding where that is fast, else two: a kernel may do either, because what is made of
+// its value does not depend on its last bits.
+inline double multiply_add(double a, double b, double c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 // The nearest integer, for |x| < 2^51.
 inline double nearest_integer(double x) {
   return (x + 0x1.8p52) - 0x1.8p52;
@@ -59,18 +69,18 @@ inline double power_of_two(double n) {
 // e^r - 1 for |r| < 0.35, by the first 14 terms of its series.
 inline double expm1_kernel(double r) {
   double p = 1.0 / 87178291200;
-  p = p * r + 1.0 / 6227020800;
-  p = p * r + 1.0 / 479001600;
-  p = p * r + 1.0 / 39916800;
-  p = p * r + 1.0 / 3628800;
-  p = p * r + 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
+  p = multiply_add(p, r, 1.0 / 6227020800);
+  p = multiply_add(p, r, 1.0 / 479001600);
+  p = multiply_add(p, r, 1.0 / 39916800);
+  p = multiply_add(p, r, 1.0 / 3628800);
+  p = multiply_add(p, r, 1.0 / 362880);
+  p = multiply_add(p, r, 1.0 / 40320);
+  p = multiply_add(p, r, 1.0 / 5040);
+  p = multiply_add(p, r, 1.0 / 720);
+  p = multiply_add(p, r, 1.0 / 120);
+  p = multiply_add(p, r, 1.0 / 24);
+  p = multiply_add(p, r, 1.0 / 6);
+  p = multiply_add(p, r, 0.5);
   return r + r * r * p;
 }
 inline Double2 expm1_slow(Double2 r) {
@@ -108,17 +118,17 @@ struct Log2 {
     const double m = bits_as<double>((above & 0x000fffffffffffff) + root_half);
     const double s = (m - 1) / (m + 1), z = s * s;
     double p = 1.0 / 25;
-    p = p * z + 1.0 / 23;
-    p = p * z + 1.0 / 21;
-    p = p * z + 1.0 / 19;
-    p = p * z + 1.0 / 17;
-    p = p * z + 1.0 / 15;
-    p = p * z + 1.0 / 13;
-    p = p * z + 1.0 / 11;
-    p = p * z + 1.0 / 9;
-    p = p * z + 1.0 / 7;
-    p = p * z + 1.0 / 5;
-    p = p * z + 1.0 / 3;
+    p = multiply_add(p, z, 1.0 / 23);
+    p = multiply_add(p, z, 1.0 / 21);
+    p = multiply_add(p, z, 1.0 / 19);
+    p = multiply_add(p, z, 1.0 / 17);
+    p = multiply_add(p, z, 1.0 / 15);
+    p = multiply_add(p, z, 1.0 / 13);
+    p = multiply_add(p, z, 1.0 / 11);
+    p = multiply_add(p, z, 1.0 / 9);
+    p = multiply_add(p, z, 1.0 / 7);
+    p = multiply_add(p, z, 1.0 / 5);
+    p = multiply_add(p, z, 1.0 / 3);
     const double log = e + (s + s * z * p) * (2 * kLog2E.hi);
     const double infinity = HUGE_VAL;
     return x == 0 ? -infinity : x == infinity ? x : x > 0 ? log : bits_as<double>(kNan64);
@@ -185,21 +195,21 @@ struct Sine {
     r = r - n * 0x1.3198a2e037073p-69;
     const double z = r * r;
     double s = -1.0 / 1307674368000;
-    s = s * z + 1.0 / 6227020800;
-    s = s * z - 1.0 / 39916800;
-    s = s * z + 1.0 / 362880;
-    s = s * z - 1.0 / 5040;
-    s = s * z + 1.0 / 120;
-    s = s * z - 1.0 / 6;
+    s = multiply_add(s, z, 1.0 / 6227020800);
+    s = multiply_add(s, z, -1.0 / 39916800);
+    s = multiply_add(s, z, 1.0 / 362880);
+    s = multiply_add(s, z, -1.0 / 5040);
+    s = multiply_add(s, z, 1.0 / 120);
+    s = multiply_add(s, z, -1.0 / 6);
     s = r + r * z * s;
     double c = 1.0 / 20922789888000;
-    c = c * z - 1.0 / 87178291200;
-    c = c * z + 1.0 / 479001600;
-    c = c * z - 1.0 / 3628800;
-    c = c * z + 1.0 / 40320;
-    c = c * z - 1.0 / 720;
-    c = c * z + 1.0 / 24;
-    c = c * z - 0.5;
+    c = multiply_add(c, z, -1.0 / 87178291200);
+    c = multiply_add(c, z, 1.0 / 479001600);
+    c = multiply_add(c, z, -1.0 / 3628800);
+    c = multiply_add(c, z, 1.0 / 40320);
+    c = multiply_add(c, z, -1.0 / 720);
+    c = multiply_add(c, z, 1.0 / 24);
+    c = multiply_add(c, z, -0.5);
     c = 1 + z * c;
     const int64_t q = bits_as<int64_t>(n + 0x1.8p52) + (Cosine ? 1 : 0);
     const double y = (q & 1) ? c : s;

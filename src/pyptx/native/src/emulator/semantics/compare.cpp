@@ -233,7 +233,7 @@ Handler resolve_setp(Decoding& d) {
 bool set_result_fits(Type result, Type compared) {
   switch (result) {
     case Type::F16: return !is_packed(compared) && compared != Type::BF16;
-    case Type::BF16: return !is_packed(compared) && compared != Type::F16;
+    case Type::BF16: return !is_packed(compared);
     case Type::U16: case Type::S16: return compared == Type::F16 || compared == Type::BF16;
     case Type::U32: case Type::S32: return true;
     case Type::F32: return !is_packed(compared) && compared != Type::F16 && compared != Type::BF16;

@@ -196,30 +196,44 @@ struct Cast {
   D operator()(S a) const { return static_cast<D>(a); }
 };
 
-// f32 or f64 to a 32-bit integer, in any direction.
-template <class D, class S>
-void float_to_word(Warp& w, const Instruction& in, uint32_t mask) {
-  const Conversion& c = conversion(in);
+// f32 or f64 to a 32-bit integer.
+template <class D, class S, Rounding Mode>
+D to_word(S a) {
   constexpr double least = std::numeric_limits<D>::min(), most = std::numeric_limits<D>::max();
-  const bool ftz = c.ftz;
-  const Rounding mode = c.rounding;
-  const double of_nan = std::is_same_v<S, double> ? -0x1p31 : 0;
-  unary<D, S>(w, in, mask, [=](S a) {
-    const double x = ftz ? flush(a) : a;
-    const double bounded = x < -0x1p33 ? -0x1p33 : x > 0x1p33 ? 0x1p33 : x;
-    const double nearest = (bounded + 0x1.8p52) - 0x1.8p52;
-    const double floor = nearest - (nearest > bounded ? 1 : 0);
-    const double ceiling = nearest + (nearest < bounded ? 1 : 0);
-    const double inwards = bounded < 0 ? ceiling : floor;
-    double r = mode == Rounding::Nearest ? nearest
-               : mode == Rounding::Zero  ? inwards
-               : mode == Rounding::Down  ? floor
-                                         : ceiling;
-    r = r < least ? least : r > most ? most : r;
-    // The lower 32 bits of the significand of r + 1.5 * 2^52 are the integer; a NaN never gets there.
-    const double shifted = (x == x ? r : of_nan) + 0x1.8p52;
-    return static_cast<D>(bits_as<uint64_t>(shifted));
-  });
+  constexpr double of_nan = std::is_same_v<S, double> ? -0x1p31 : 0;
+  const double x = a;
+  const double bounded = x < -0x1p33 ? -0x1p33 : x > 0x1p33 ? 0x1p33 : x;
+  const double nearest = (bounded + 0x1.8p52) - 0x1.8p52;
+  const double floor = nearest - (nearest > bounded ? 1.0 : 0.0);
+  const double ceiling = nearest + (nearest < bounded ? 1.0 : 0.0);
+  // Towards zero, what is negative and has no sign in D ends up at its least value anyway.
+  double r = Mode == Rounding::Nearest ? nearest
+             : Mode == Rounding::Up    ? ceiling
+                                       : floor;
+  r = r < least ? least : r > most ? most : r;
+  if (Mode == Rounding::Zero && std::is_signed_v<D>) {
+    const double t = bounded < least ? least : bounded > most ? most : bounded;
+    return static_cast<D>(x == x ? t : of_nan);
+  }
+  // The lower 32 bits of the significand of r + 1.5 * 2^52 are the integer; a NaN never gets there.
+  const double shifted = (x == x ? r : of_nan) + 0x1.8p52;
+  return static_cast<D>(bits_as<uint64_t>(shifted));
+}
+
+template <class D, class S, Rounding Mode>
+PYPTX_FLATTEN void float_to_word_in(Warp& w, const Instruction& in, uint32_t mask) {
+  if (conversion(in).ftz) return unary<D, S>(w, in, mask, [](S a) { return to_word<D, S, Mode>(flush(a)); });
+  unary<D, S>(w, in, mask, [](S a) { return to_word<D, S, Mode>(a); });
+}
+
+template <class D, class S>
+Handler float_to_word(Rounding mode) {
+  switch (mode) {
+    case Rounding::Zero: return float_to_word_in<D, S, Rounding::Zero>;
+    case Rounding::Down: return float_to_word_in<D, S, Rounding::Down>;
+    case Rounding::Up: return float_to_word_in<D, S, Rounding::Up>;
+    default: return float_to_word_in<D, S, Rounding::Nearest>;
+  }
 }
 
 struct FloatToDouble {
@@ -239,58 +253,71 @@ struct BrainToFloat {
   uint32_t operator()(uint16_t a) const { return uint32_t(a) << 16; }
 };
 
-// f32 to a smaller format F with every modifier at run time; `shift` places the code in its lane.
+// f32 to a smaller format F with every modifier at run time. Without .ftz, .sat and .relu, which are rare,
+// the loop over lanes vectorises.
 template <class F>
 struct Narrow {
-  Rounding mode;
-  bool ftz, sat, relu, finite;
+  Direction<uint32_t> direction;
+  bool ftz, sat, relu;
   explicit Narrow(const Conversion& c)
-      : mode(c.rounding), ftz(c.ftz), sat(c.sat), relu(c.relu), finite(c.satfinite) {}
+      : direction(c.rounding, c.satfinite), ftz(c.ftz), sat(c.sat), relu(c.relu) {}
 
-  typename F::Bits operator()(float a) const {
+  bool plain() const { return !ftz && !sat && !relu; }
+  uint32_t simply(float a) const { return narrow<Binary32, F>(bits_as<uint32_t>(a), direction); }
+  uint32_t operator()(float a) const {
     float x = ftz ? flush(a) : a;
     x = sat ? saturate(x) : x;
     x = relu && !(x > 0) && x == x ? 0.0f : x;
-    return narrow<Binary32, F>(bits_as<uint32_t>(x), mode, finite);
+    return simply(x);
   }
 };
 
 template <class F>
-void narrow_one(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void narrow_one(Warp& w, const Instruction& in, uint32_t mask) {
   const Narrow<F> f(conversion(in));
+  if (f.plain()) return unary<uint16_t, float>(w, in, mask, [=](float a) { return f.simply(a); });
   unary<uint16_t, float>(w, in, mask, [=](float a) { return f(a); });
 }
 
 // Two f32 to a packed pair, the first in the upper half.
 template <class F, class D>
-void narrow_two(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void narrow_two(Warp& w, const Instruction& in, uint32_t mask) {
   const Narrow<F> f(conversion(in));
-  constexpr unsigned half = F::exponent_bits + F::fraction_bits == 3 ? 4 : 4 * sizeof(D);
-  binary<D, float>(w, in, mask, [=](float a, float b) { return D(uint32_t(f(a)) << half | f(b)); });
+  constexpr unsigned half = sizeof(D) == 4 ? 16 : F::exponent_bits + F::fraction_bits == 3 ? 4 : 8;
+  if (f.plain())
+    return binary<D, float>(w, in, mask, [=](float a, float b) { return f.simply(a) << half | f.simply(b); });
+  binary<D, float>(w, in, mask, [=](float a, float b) { return f(a) << half | f(b); });
 }
 
-// Each half of an f16x2 to one of a pair of 8-bit values.
 template <class F>
+constexpr unsigned kPlace = F::exponent_bits + F::fraction_bits == 3 ? 4 : 8;  // bits of one of a pair
+
+// A half of a register as f32.
+template <class H>
+float single(uint16_t half) {
+  return bits_as<float>(widen<H, Binary32>(half));
+}
+
+// Each half, of format H, to one of a pair of small values.
+template <class F, class H, class D>
 void narrow_halves(Warp& w, const Instruction& in, uint32_t mask) {
   const Narrow<F> f(conversion(in));
-  unary<uint16_t, uint32_t>(w, in, mask, [=](uint32_t a) {
-    const uint32_t upper = f(bits_as<float>(widen<Binary16, Binary32>(uint16_t(a >> 16))));
-    return uint16_t(upper << 8 | f(bits_as<float>(widen<Binary16, Binary32>(uint16_t(a)))));
+  unary<D, uint32_t>(w, in, mask, [=](uint32_t a) {
+    return D(f(single<H>(uint16_t(a >> 16))) << kPlace<F> | f(single<H>(uint16_t(a))));
   });
 }
 
-// A pair of small values to an f16x2; all of them are exact in f16.
-template <class F, class S>
+// A pair of small values to a pair of format H, in which all of them are exact.
+template <class F, class H, class S>
 void widen_two(Warp& w, const Instruction& in, uint32_t mask) {
-  const bool relu = conversion(in).relu;
-  constexpr unsigned half = F::exponent_bits + F::fraction_bits == 3 ? 4 : 8;
+  const bool relu = conversion(in).relu, finite = conversion(in).satfinite;
   constexpr uint32_t kept = F::sign | F::magnitude;
   const auto one = [=](uint32_t code) {
-    const uint32_t single = widen<F, Binary32>(typename F::Bits(code & kept));
-    const uint16_t r = narrow<Binary32, Binary16>(single, Rounding::Nearest);
+    const uint32_t wide = widen<F, Binary32>(typename F::Bits(code & kept));
+    const uint16_t r = narrow<Binary32, H>(wide, Direction<uint32_t>(Rounding::Nearest, finite));
     return uint32_t(relu && (r & 0x8000) ? 0 : r);
   };
-  unary<uint32_t, S>(w, in, mask, [=](S a) { return one(uint32_t(a) >> half) << 16 | one(a); });
+  unary<uint32_t, S>(w, in, mask, [=](S a) { return one(uint32_t(a) >> kPlace<F>) << 16 | one(a); });
 }
 
 // tf32 is held in the upper 19 bits. .rna adds half a unit to the bits of what is not infinite or NaN, which
@@ -354,13 +381,26 @@ constexpr Special kSpecial[] = {
     {"e2m3x2", "f32", 16, 32, 2, "nSr", narrow_two<E2M3, uint16_t>},
     {"e3m2x2", "f32", 16, 32, 2, "nSr", narrow_two<E3M2, uint16_t>},
     {"e2m1x2", "f32", 8, 32, 2, "nSr", narrow_two<E2M1, uint8_t>},
-    {"e4m3x2", "f16x2", 16, 32, 1, "nSr", narrow_halves<E4M3>},
-    {"e5m2x2", "f16x2", 16, 32, 1, "nSr", narrow_halves<E5M2>},
-    {"f16x2", "e4m3x2", 32, 16, 1, "nr", widen_two<E4M3, uint16_t>},
-    {"f16x2", "e5m2x2", 32, 16, 1, "nr", widen_two<E5M2, uint16_t>},
-    {"f16x2", "e2m3x2", 32, 16, 1, "nr", widen_two<E2M3, uint16_t>},
-    {"f16x2", "e3m2x2", 32, 16, 1, "nr", widen_two<E3M2, uint16_t>},
-    {"f16x2", "e2m1x2", 32, 8, 1, "nr", widen_two<E2M1, uint8_t>},
+    {"e4m3x2", "f16x2", 16, 32, 1, "nSr", narrow_halves<E4M3, Binary16, uint16_t>},
+    {"e4m3x2", "bf16x2", 16, 32, 1, "nSr", narrow_halves<E4M3, Bfloat16, uint16_t>},
+    {"f16x2", "e4m3x2", 32, 16, 1, "nr", widen_two<E4M3, Binary16, uint16_t>},
+    {"bf16x2", "e4m3x2", 32, 16, 1, "nsr", widen_two<E4M3, Bfloat16, uint16_t>},
+    {"e5m2x2", "f16x2", 16, 32, 1, "nSr", narrow_halves<E5M2, Binary16, uint16_t>},
+    {"e5m2x2", "bf16x2", 16, 32, 1, "nSr", narrow_halves<E5M2, Bfloat16, uint16_t>},
+    {"f16x2", "e5m2x2", 32, 16, 1, "nr", widen_two<E5M2, Binary16, uint16_t>},
+    {"bf16x2", "e5m2x2", 32, 16, 1, "nsr", widen_two<E5M2, Bfloat16, uint16_t>},
+    {"e2m3x2", "f16x2", 16, 32, 1, "nSr", narrow_halves<E2M3, Binary16, uint16_t>},
+    {"e2m3x2", "bf16x2", 16, 32, 1, "nSr", narrow_halves<E2M3, Bfloat16, uint16_t>},
+    {"f16x2", "e2m3x2", 32, 16, 1, "nr", widen_two<E2M3, Binary16, uint16_t>},
+    {"bf16x2", "e2m3x2", 32, 16, 1, "nsr", widen_two<E2M3, Bfloat16, uint16_t>},
+    {"e3m2x2", "f16x2", 16, 32, 1, "nSr", narrow_halves<E3M2, Binary16, uint16_t>},
+    {"e3m2x2", "bf16x2", 16, 32, 1, "nSr", narrow_halves<E3M2, Bfloat16, uint16_t>},
+    {"f16x2", "e3m2x2", 32, 16, 1, "nr", widen_two<E3M2, Binary16, uint16_t>},
+    {"bf16x2", "e3m2x2", 32, 16, 1, "nsr", widen_two<E3M2, Bfloat16, uint16_t>},
+    {"e2m1x2", "f16x2", 8, 32, 1, "nSr", narrow_halves<E2M1, Binary16, uint8_t>},
+    {"e2m1x2", "bf16x2", 8, 32, 1, "nSr", narrow_halves<E2M1, Bfloat16, uint8_t>},
+    {"f16x2", "e2m1x2", 32, 8, 1, "nr", widen_two<E2M1, Binary16, uint8_t>},
+    {"bf16x2", "e2m1x2", 32, 8, 1, "nsr", widen_two<E2M1, Bfloat16, uint8_t>},
     {"ue8m0x2", "f32", 16, 32, 2, "zps", to_scales},
     {"ue8m0x2", "bf16x2", 16, 32, 1, "zps", brains_to_scales},
     {"bf16x2", "ue8m0x2", 32, 16, 1, "n", scales_to_brains},
@@ -418,7 +458,6 @@ bool exists(const Conversion& c, bool given) {
   if ((c.relu || c.satfinite) &&
       (c.from != Type::F32 || (c.to != Type::F16 && c.to != Type::BF16) || c.ftz || c.sat)) return false;
   if (brain && c.sat) return false;
-  if (brain && (bits_of(c.from) == 8 || bits_of(c.to) == 8)) return false;
   if (from_integer && to_integer) return !given && !c.ftz;
   if (to_integer) return given && c.to_integral;
   if (from_integer) return given && !c.to_integral;
@@ -461,10 +500,10 @@ Handler common_handler(const Conversion& c) {
   if (c.from_width != bits_of(c.from) || c.to_width != bits_of(c.to)) return nullptr;
   if (c.from == Type::F32 && c.to == Type::F16) return narrow_one<Binary16>;
   if (c.from == Type::F32 && c.to == Type::BF16) return narrow_one<Bfloat16>;
-  if (c.to == Type::S32 && c.from == Type::F32) return float_to_word<int32_t, float>;
-  if (c.to == Type::U32 && c.from == Type::F32) return float_to_word<uint32_t, float>;
-  if (c.to == Type::S32 && c.from == Type::F64) return float_to_word<int32_t, double>;
-  if (c.to == Type::U32 && c.from == Type::F64) return float_to_word<uint32_t, double>;
+  if (c.to == Type::S32 && c.from == Type::F32) return float_to_word<int32_t, float>(c.rounding);
+  if (c.to == Type::U32 && c.from == Type::F32) return float_to_word<uint32_t, float>(c.rounding);
+  if (c.to == Type::S32 && c.from == Type::F64) return float_to_word<int32_t, double>(c.rounding);
+  if (c.to == Type::U32 && c.from == Type::F64) return float_to_word<uint32_t, double>(c.rounding);
   if (c.ftz || c.sat || c.rounding != Rounding::Nearest || c.to_integral) return nullptr;
   for (const Common& row : kCommon)
     if (row.from == c.from && row.to == c.to) return row.handler;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "../program.h"
+#include "environment.h"
 
 namespace pyptx::emulator {
 
@@ -51,6 +52,7 @@ extern "C" __attribute__((visibility("default"))) int pyptx_emulator_evaluate(
     const void* image, uint64_t image_bytes, void* const* registers, uint64_t warps, uint32_t mask,
     uint64_t repeat, char* error, uint64_t error_bytes) {
   using namespace pyptx::emulator;
+  const DefaultFloatEnvironment environment;
   try {
     const std::unique_ptr<Program> program = Program::read(image, image_bytes);
     Bench bench(*program);

@@ -68,7 +68,7 @@ void store(Warp& w, const Instruction& in, uint32_t mask, const float* values, b
 // f32 with every modifier at run time. `Sources` counts the operands; of mixed-precision ones all but the
 // last are narrow, and the last of a two-operand one is the f32.
 template <class Op, unsigned Sources>
-void directed32(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void directed32(Warp& w, const Instruction& in, uint32_t mask) {
   const Options o = Options::of(in);
   const unsigned count = o.pairs ? 2 * kLanes : kLanes;
   alignas(64) float out[2 * kLanes];
@@ -92,7 +92,7 @@ void directed32(Warp& w, const Instruction& in, uint32_t mask) {
 }
 
 template <class Op, unsigned Sources>
-void directed64_lanes(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void directed64_lanes(Warp& w, const Instruction& in, uint32_t mask) {
   const Rounding mode = Options::of(in).rounding;
   if constexpr (Sources == 1) unary<double>(w, in, mask, [=](double a) { return directed64<Op>(mode, a); });
   if constexpr (Sources == 2)
@@ -166,7 +166,7 @@ Handler resolve_mad(Decoding& d) {
 
 // The value of an approximate function in the lanes of a warp: the kernel, and its slow twin where needed.
 template <class K, bool Ftz>
-void approximate(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void approximate(Warp& w, const Instruction& in, uint32_t mask) {
   const float* a = source<float>(w, in, 1);
   alignas(64) float out[kLanes];
   alignas(64) uint32_t slow[kLanes];

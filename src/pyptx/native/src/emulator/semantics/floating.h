@@ -44,21 +44,16 @@ inline double nan_of(double a, double b, double c) {
 // least two places shorter, gives the correctly rounded sum (Boldo and Melquiond, "Emulation of FMA and
 // correctly rounded sums: proved algorithms using rounding to odd", 2008).
 // No overflow may occur; infinities and NaN pass through.
-inline double add_odd(double a, double b) {
-  const double s = a + b, v = s - a;
-  const double error = (a - (s - v)) + (b - v);
-  const int64_t bits = bits_as<int64_t>(s);
-  const int64_t inexact = (error < 0) | (error > 0);
-  const int64_t step = (error > 0) == (s > 0) ? 1 : -1;
-  return bits_as<double>(bits + ((inexact & ~bits & 1) ? step : 0));
-}
-inline float add_odd(float a, float b) {
-  const float s = a + b, v = s - a;
-  const float error = (a - (s - v)) + (b - v);
-  const int32_t bits = bits_as<int32_t>(s);
-  const int32_t inexact = (error < 0) | (error > 0);
-  const int32_t step = (error > 0) == (s > 0) ? 1 : -1;
-  return bits_as<float>(bits + ((inexact & ~bits & 1) ? step : 0));
+template <class F>
+inline F add_odd(F a, F b) {
+  using I = std::conditional_t<sizeof(F) == 8, int64_t, int32_t>;
+  const F s = a + b, v = s - a;
+  const F error = (a - (s - v)) + (b - v);
+  const I bits = bits_as<I>(s);
+  const I inexact = std::fabs(error) > 0 ? I(-1) : I(0);  // not for the NaN that infinities leave
+  const I even = (bits & 1) - 1;
+  const I step = (bits ^ bits_as<I>(error)) < 0 ? I(-1) : I(1);
+  return bits_as<F>(bits + (step & inexact & even));
 }
 
 // Rounds to f32; `x` is exact, or rounded such that it decides every direction.

@@ -33,6 +33,8 @@ struct Options {
   uint32_t pack() const {
     return ftz | sat << 1 | relu << 2 | oob << 3 | packed << 4 | negate << 5 | nan << 6 | xorsign << 7;
   }
+  // Nothing to do but the operation: the loop over lanes vectorises.
+  bool plain() const { return !(ftz || sat || relu || oob); }
   static Options of(const Instruction& in) {
     const uint32_t d = in.detail;
     const auto bit = [=](unsigned k) { return (d >> k & 1) != 0; };
@@ -89,11 +91,15 @@ struct Product {
 };
 
 template <class T, template <class> class Op>
-void two_sources(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void two_sources(Warp& w, const Instruction& in, uint32_t mask) {
   const Options o = Options::of(in);
   const uint16_t* a = source<uint16_t>(w, in, 1);
   const uint16_t* b = source<uint16_t>(w, in, 2);
   const uint16_t flip = o.negate ? kSign : 0;
+  if (o.plain())
+    return each_half(w, in, mask, o.packed, [=](unsigned i) {
+      return T::store(Op<T>::of(T::load(a[i]), T::load(b[i] ^ flip)));
+    });
   each_half(w, in, mask, o.packed, [=](unsigned i) {
     const uint16_t x = o.ftz ? flush16<typename T::F>(a[i]) : a[i];
     const uint16_t y = o.ftz ? flush16<typename T::F>(b[i]) : b[i];
@@ -102,11 +108,15 @@ void two_sources(Warp& w, const Instruction& in, uint32_t mask) {
 }
 
 template <class T>
-void fused(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void fused(Warp& w, const Instruction& in, uint32_t mask) {
   const Options o = Options::of(in);
   const uint16_t* a = source<uint16_t>(w, in, 1);
   const uint16_t* b = source<uint16_t>(w, in, 2);
   const uint16_t* c = source<uint16_t>(w, in, 3);
+  if (o.plain())
+    return each_half(w, in, mask, o.packed, [=](unsigned i) {
+      return T::store(add_odd(T::load(a[i]) * T::load(b[i]), T::load(c[i])));
+    });
   each_half(w, in, mask, o.packed, [=](unsigned i) {
     const uint16_t x = o.ftz ? flush16<typename T::F>(a[i]) : a[i];
     const uint16_t y = o.ftz ? flush16<typename T::F>(b[i]) : b[i];
@@ -119,7 +129,7 @@ void fused(Warp& w, const Instruction& in, uint32_t mask) {
 
 // neg and abs are additions of zero on the hardware: NaN becomes the canonical one.
 template <class F, bool Negate>
-void sign(Warp& w, const Instruction& in, uint32_t mask) {
+PYPTX_FLATTEN void sign(Warp& w, const Instruction& in, uint32_t mask) {
   const Options o = Options::of(in);
   const uint16_t* a = source<uint16_t>(w, in, 1);
   each_half(w, in, mask, o.packed, [=](unsigned i) {
@@ -135,36 +145,47 @@ inline int16_t ordered(uint16_t b) {
 }
 
 template <class F, bool Max>
-void extremum16(Warp& w, const Instruction& in, uint32_t mask) {
+uint16_t smaller_or_larger(uint16_t x, uint16_t y) {
+  const bool less = ordered(x) < ordered(y);
+  const uint16_t r = less != Max ? x : y;
+  return is_nan16<F>(x) ? y : is_nan16<F>(y) ? x : r;
+}
+
+template <class F, bool Max>
+PYPTX_FLATTEN void extremum16(Warp& w, const Instruction& in, uint32_t mask) {
   const Options o = Options::of(in);
   const uint16_t* a = source<uint16_t>(w, in, 1);
   const uint16_t* b = source<uint16_t>(w, in, 2);
+  if (!o.ftz && !o.nan && !o.xorsign)
+    return each_half(w, in, mask, o.packed, [=](unsigned i) {
+      const uint16_t r = smaller_or_larger<F, Max>(a[i], b[i]);
+      return uint16_t(is_nan16<F>(r) ? F::nan : r);
+    });
   const uint16_t keep = o.xorsign ? 0x7fff : 0xffff;
   each_half(w, in, mask, o.packed, [=](unsigned i) {
     const uint16_t sign = o.xorsign ? (a[i] ^ b[i]) & kSign : 0;
     uint16_t x = a[i] & keep, y = b[i] & keep;
     x = o.ftz ? flush16<F>(x) : x;
     y = o.ftz ? flush16<F>(y) : y;
-    const bool less = ordered(x) < ordered(y);
-    uint16_t r = less != Max ? x : y;
-    const bool first = is_nan16<F>(x), second = is_nan16<F>(y);
-    r = first ? y : second ? x : r;
-    const bool none = (first & second) | (o.nan & (first | second));
+    const uint16_t r = smaller_or_larger<F, Max>(x, y);
+    const bool none = is_nan16<F>(r) | (o.nan & (is_nan16<F>(x) | is_nan16<F>(y)));
     return uint16_t(none ? F::nan : r | sign);
   });
 }
 
-// ex2 and tanh: f16 has 11 bits and so few values that none comes near enough to a midpoint for the kernel's
-// error to matter.
+// ex2 and tanh: 16-bit formats have so few values that none comes near enough to a midpoint for the kernel's
+// error to matter. Only ex2 of bf16 flushes subnormals.
 template <class T, class K>
-void function(Warp& w, const Instruction& in, uint32_t mask) {
-  const Options o = Options::of(in);
+constexpr bool kFlushes = std::is_same_v<K, Exp2> && std::is_same_v<T, Brain>;
+
+template <class T, class K>
+PYPTX_FLATTEN void function(Warp& w, const Instruction& in, uint32_t mask) {
   const uint16_t* a = source<uint16_t>(w, in, 1);
-  each_half(w, in, mask, o.packed, [=](unsigned i) {
-    const uint16_t x = o.ftz ? flush16<typename T::F>(a[i]) : a[i];
+  each_half(w, in, mask, Options::of(in).packed, [=](unsigned i) {
+    const uint16_t x = kFlushes<T, K> ? flush16<typename T::F>(a[i]) : a[i];
     const double y = K::kernel(static_cast<double>(T::load(x)));
     const uint16_t r = narrow<Binary64, typename T::F>(bits_as<uint64_t>(y), Rounding::Nearest);
-    return o.ftz ? flush16<typename T::F>(r) : r;
+    return kFlushes<T, K> ? flush16<typename T::F>(r) : r;
   });
 }
 
@@ -244,8 +265,7 @@ Handler resolve_function(Decoding& d) {
   o.ftz = m.take("ftz");
   const Type type = m.type();
   if (!is_known(type) || !m.done() || !bind(d, o, type, 1)) return nullptr;
-  const bool needs_ftz = std::is_same_v<K, Exp2> && !is_half(type);
-  if (o.ftz != needs_ftz) return nullptr;
+  if (o.ftz != (is_half(type) ? kFlushes<Half, K> : kFlushes<Brain, K>)) return nullptr;
   return is_half(type) ? function<Half, K> : function<Brain, K>;
 }
 

@@ -51,12 +51,6 @@ struct MadHigh {
 constexpr int32_t clamp32(int64_t v) {
   return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : int32_t(v);
 }
-struct AddSaturated {
-  int32_t operator()(int32_t a, int32_t b) const { return clamp32(int64_t(a) + b); }
-};
-struct SubtractSaturated {
-  int32_t operator()(int32_t a, int32_t b) const { return clamp32(int64_t(a) - b); }
-};
 struct MadHighSaturated {
   int32_t operator()(int32_t a, int32_t b, int32_t c) const {
     return clamp32(int64_t(MultiplyHigh<int32_t>{}(a, b)) + c);
@@ -268,21 +262,43 @@ void dot2(Warp& w, const Instruction& in, uint32_t mask) {
   });
 }
 
-// Op in both halves of a word.
-template <class T, template <class> class Op, bool Positive>
-struct Halves {
+// Op in each part of a word that is as wide as T; `Positive` is .relu.
+template <class T, template <class> class Op, bool Positive = false>
+struct Parts {
   static uint32_t one(uint32_t a, uint32_t b) {
     const T r = Op<T>{}(T(a), T(b));
-    return uint16_t(Positive && r < 0 ? T(0) : r);
+    return Unsigned<T>(Positive && r < 0 ? T(0) : r);
   }
-  uint32_t operator()(uint32_t a, uint32_t b) const { return one(a, b) | one(a >> 16, b >> 16) << 16; }
+  uint32_t operator()(uint32_t a, uint32_t b) const {
+    uint32_t r = 0;
+    for (unsigned at = 0; at < 32; at += 8 * sizeof(T)) r |= one(a >> at, b >> at) << at;
+    return r;
+  }
+};
+struct NegateParts {
+  uint32_t operator()(uint32_t a) const { return Parts<int8_t, Subtract>{}(0, a); }
 };
 template <class T>
-struct AddHalf {
-  T operator()(T a, T b) const {
-    const int32_t s = int32_t(a) + b;
-    constexpr int32_t most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
-    return T(s > most ? most : s < least ? least : s);
+T clamp_to(int64_t v) {
+  constexpr int64_t most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+  return T(v > most ? most : v < least ? least : v);
+}
+template <class T>
+struct AddSaturated {
+  T operator()(T a, T b) const { return clamp_to<T>(int64_t(a) + b); }
+};
+template <class T>
+struct SubtractSaturated {
+  T operator()(T a, T b) const { return clamp_to<T>(int64_t(a) - b); }
+};
+
+// Multiplication without carries, then an exclusive or: `High` keeps the upper 64 bits of the product.
+template <bool High>
+struct CarrylessMad {
+  uint64_t operator()(uint64_t a, uint64_t b, uint64_t c) const {
+    uint128 product = 0;
+    for (unsigned k = 0; k < 64; ++k) product ^= (b >> k & 1) ? uint128(a) << k : 0;
+    return uint64_t(High ? product >> 64 : product) ^ c;
   }
 };
 
@@ -329,20 +345,12 @@ Handler checked(Decoding& d, Type t, unsigned sources, Handler handler) {
   return handler && d.shape(bits_of(t), bits_of(t), sources) ? handler : nullptr;
 }
 
-// add, sub: {.sat}.s32, .{u,s}{16,32,64}, {.sat}.{u,s}16x2 (add; .sat from PTX ISA 9.1).
-template <template <class> class Op, class Saturated, bool HasHalves>
+// add, sub of whole registers; .sat and the packed types are in kNamed.
+template <template <class> class Op>
 Handler resolve_sum(Decoding& d) {
   Modifiers m(d);
-  const bool sat = m.take("sat");
   const Type t = m.type();
-  if (!m.done()) return nullptr;
-  if (sat && t == Type::S32) return checked(d, t, 2, run_binary<Saturated, int32_t>);
-  if (HasHalves && (t == Type::U16x2 || t == Type::S16x2)) {
-    if (!sat) return checked(d, t, 2, run_binary<Halves<uint16_t, Op, false>, uint32_t>);
-    return checked(d, t, 2, t == Type::U16x2 ? run_binary<Halves<uint16_t, AddHalf, false>, uint32_t>
-                                             : run_binary<Halves<int16_t, AddHalf, false>, uint32_t>);
-  }
-  return sat ? nullptr : checked(d, t, 2, binary_of<Op>(unsigned_of(t)));
+  return m.done() ? checked(d, t, 2, binary_of<Op>(unsigned_of(t))) : nullptr;
 }
 
 bool shape_wide(Decoding& d, Type t, unsigned sources) {
@@ -413,12 +421,36 @@ constexpr Named kNamed[] = {
     {"neg.s64", 64, 64, 1, run_unary<Negate<int64_t>, int64_t>},
     {"min.relu.s32", 32, 32, 2, run_binary<Relu<Least<int32_t>>, int32_t>},
     {"max.relu.s32", 32, 32, 2, run_binary<Relu<Greatest<int32_t>>, int32_t>},
-    {"min.u16x2", 32, 32, 2, run_binary<Halves<uint16_t, Least, false>, uint32_t>},
-    {"min.s16x2", 32, 32, 2, run_binary<Halves<int16_t, Least, false>, uint32_t>},
-    {"max.u16x2", 32, 32, 2, run_binary<Halves<uint16_t, Greatest, false>, uint32_t>},
-    {"max.s16x2", 32, 32, 2, run_binary<Halves<int16_t, Greatest, false>, uint32_t>},
-    {"min.relu.s16x2", 32, 32, 2, run_binary<Halves<int16_t, Least, true>, uint32_t>},
-    {"max.relu.s16x2", 32, 32, 2, run_binary<Halves<int16_t, Greatest, true>, uint32_t>},
+    {"add.sat.s32", 32, 32, 2, run_binary<AddSaturated<int32_t>, int32_t>},
+    {"add.sat.u32", 32, 32, 2, run_binary<AddSaturated<uint32_t>, uint32_t>},
+    {"sub.sat.s32", 32, 32, 2, run_binary<SubtractSaturated<int32_t>, int32_t>},
+    {"add.u16x2", 32, 32, 2, run_binary<Parts<uint16_t, Add>, uint32_t>},
+    {"add.s16x2", 32, 32, 2, run_binary<Parts<int16_t, Add>, uint32_t>},
+    {"add.sat.u16x2", 32, 32, 2, run_binary<Parts<uint16_t, AddSaturated>, uint32_t>},
+    {"add.sat.s16x2", 32, 32, 2, run_binary<Parts<int16_t, AddSaturated>, uint32_t>},
+    {"add.u8x4", 32, 32, 2, run_binary<Parts<uint8_t, Add>, uint32_t>},
+    {"add.s8x4", 32, 32, 2, run_binary<Parts<int8_t, Add>, uint32_t>},
+    {"add.sat.u8x4", 32, 32, 2, run_binary<Parts<uint8_t, AddSaturated>, uint32_t>},
+    {"add.sat.s8x4", 32, 32, 2, run_binary<Parts<int8_t, AddSaturated>, uint32_t>},
+    {"sub.u8x4", 32, 32, 2, run_binary<Parts<uint8_t, Subtract>, uint32_t>},
+    {"sub.s8x4", 32, 32, 2, run_binary<Parts<int8_t, Subtract>, uint32_t>},
+    {"sub.sat.u8x4", 32, 32, 2, run_binary<Parts<uint8_t, SubtractSaturated>, uint32_t>},
+    {"sub.sat.s8x4", 32, 32, 2, run_binary<Parts<int8_t, SubtractSaturated>, uint32_t>},
+    {"neg.s8x4", 32, 32, 1, run_unary<NegateParts, uint32_t>},
+    {"min.u16x2", 32, 32, 2, run_binary<Parts<uint16_t, Least>, uint32_t>},
+    {"min.s16x2", 32, 32, 2, run_binary<Parts<int16_t, Least>, uint32_t>},
+    {"min.u8x4", 32, 32, 2, run_binary<Parts<uint8_t, Least>, uint32_t>},
+    {"min.s8x4", 32, 32, 2, run_binary<Parts<int8_t, Least>, uint32_t>},
+    {"min.relu.s16x2", 32, 32, 2, run_binary<Parts<int16_t, Least, true>, uint32_t>},
+    {"min.relu.s8x4", 32, 32, 2, run_binary<Parts<int8_t, Least, true>, uint32_t>},
+    {"max.u16x2", 32, 32, 2, run_binary<Parts<uint16_t, Greatest>, uint32_t>},
+    {"max.s16x2", 32, 32, 2, run_binary<Parts<int16_t, Greatest>, uint32_t>},
+    {"max.u8x4", 32, 32, 2, run_binary<Parts<uint8_t, Greatest>, uint32_t>},
+    {"max.s8x4", 32, 32, 2, run_binary<Parts<int8_t, Greatest>, uint32_t>},
+    {"max.relu.s16x2", 32, 32, 2, run_binary<Parts<int16_t, Greatest, true>, uint32_t>},
+    {"max.relu.s8x4", 32, 32, 2, run_binary<Parts<int8_t, Greatest, true>, uint32_t>},
+    {"clmad.lo.u64", 64, 64, 3, run_ternary<CarrylessMad<false>, uint64_t>},
+    {"clmad.hi.u64", 64, 64, 3, run_ternary<CarrylessMad<true>, uint64_t>},
     {"popc.b32", 32, 32, 1, run_unary<CountOnes<uint32_t>, uint32_t>},
     {"popc.b64", 32, 64, 1, run_unary<CountOnes<uint64_t>, uint32_t, uint64_t>},
     {"clz.b32", 32, 32, 1, run_unary<CountLeadingZeros<uint32_t>, uint32_t>},
@@ -498,8 +530,8 @@ struct Row {
 };
 
 constexpr Row kOpcodes[] = {
-    {"add", resolve_sum<Add, AddSaturated, true>},
-    {"sub", resolve_sum<Subtract, SubtractSaturated, false>},
+    {"add", resolve_sum<Add>},
+    {"sub", resolve_sum<Subtract>},
     {"mul", resolve_mul},
     {"mad", resolve_mad},
     {"sad", resolve_sad},

@@ -68,38 +68,57 @@ inline U rounds_up(Rounding mode, bool negative, U odd, U rest, U half) {
                                    : U(inexact & outwards);
 }
 
+// A direction as masks, all ones or zero, so that lanes choose by it without a branch.
+template <class U>
+struct Direction {
+  U nearest, away, up, down;
+  U finite;  // what is beyond the greatest finite value, infinities too, becomes that value
+  explicit Direction(Rounding mode, bool to_finite = false)
+      : nearest(mode == Rounding::Nearest ? ~U(0) : U(0)),
+        away(mode == Rounding::Away ? ~U(0) : U(0)),
+        up(mode == Rounding::Up ? ~U(0) : U(0)),
+        down(mode == Rounding::Down ? ~U(0) : U(0)),
+        finite(to_finite ? ~U(0) : U(0)) {}
+};
+
 // A value of format S in the smaller format T, rounded once. NaN gives T::nan; what is beyond the greatest
-// finite value gives infinity, or that value where the mode points inwards or `finite` asks for it.
+// finite value gives infinity, or that value where the direction points inwards.
 template <class S, class T>
-inline typename T::Bits narrow(typename S::Bits from, Rounding mode, bool finite = false) {
+inline typename T::Bits narrow(typename S::Bits from, const Direction<typename S::Bits>& to) {
   using U = typename S::Bits;
-  static_assert(sizeof(U) >= 4 && S::fraction_bits >= T::fraction_bits);
+  static_assert(sizeof(U) >= 4 && S::fraction_bits > T::fraction_bits);
   using I = std::conditional_t<sizeof(U) == 8, int64_t, int32_t>;
-  constexpr unsigned drop = S::fraction_bits - T::fraction_bits;
-  constexpr I rebias = S::bias - T::bias;
-  const bool negative = (from & S::sign) != 0;
+  constexpr I drop = S::fraction_bits - T::fraction_bits, rebias = S::bias - T::bias;
+  const U negative = U(I(from) >> (8 * sizeof(U) - 1));  // all ones or zero
   const U magnitude = from & S::magnitude;
   const I field = I(magnitude >> S::fraction_bits);
-  const U hidden = U(field != 0) << S::fraction_bits;
-  const U significand = (magnitude & (S::least_normal - 1)) | hidden;
+  const U fraction = magnitude & (S::least_normal - 1);
+  const U significand = field == 0 ? fraction : fraction | S::least_normal;
   const I exponent = (field == 0 ? 1 : field) - rebias;  // T's field, if it is positive
   // Below T's least normal the last place stays, so more is cut off; beyond the width nothing changes.
   constexpr I most = S::fraction_bits + 2;
-  const I deep = I(drop) + 1 - exponent;
-  const I shift = exponent > 0 ? I(drop) : deep > most ? most : deep;
-  const U kept = significand >> shift;
-  const U rest = significand & ((U(1) << shift) - 1);
-  const U half = shift == 0 ? U(0) : (U(1) << shift) >> 1;
-  const U up = shift == 0 ? U(0) : rounds_up<U>(mode, negative, kept & 1, rest, half);
+  const I deep = drop + 1 - exponent < most ? drop + 1 - exponent : most;
+  const I shift = exponent > 0 ? drop : deep;
+  // Adding just below half a unit, or half, or just below one, carries into what is kept where that goes up.
+  const U half = (U(1) << shift) >> 1;
+  const U odd = (significand >> shift) & 1;
+  const U outwards = (to.up & ~negative) | (to.down & negative);
+  const U carry = ((half - 1 + odd) & to.nearest) | (half & to.away) | ((half + half - 1) & outwards);
   const U base = U(exponent > 0 ? exponent - 1 : 0) << T::fraction_bits;
-  U code = base + kept + up;
-  const bool infinite = magnitude == S::infinity;
-  const bool outwards = (mode == Rounding::Nearest) | (mode == Rounding::Away) |
-                        ((mode == Rounding::Up) & !negative) | ((mode == Rounding::Down) & negative);
-  const U beyond = !finite && (outwards || infinite) ? U(T::infinity) : U(T::largest);
-  code = (exponent > 0) & ((code > U(T::largest)) | infinite) ? beyond : code;
-  code |= negative ? U(T::sign) : U(0);
+  U code = base + ((significand + carry) >> shift);
+  // Infinities have the largest exponent of S and end up beyond too. The choice is made in masks, which is
+  // what lets the loop over lanes vectorise.
+  const U infinite = magnitude == S::infinity ? ~U(0) : U(0);
+  const U far = (to.nearest | to.away | outwards | infinite) & ~to.finite;
+  const U beyond = U(T::largest) ^ ((U(T::largest) ^ U(T::infinity)) & far);
+  code = code > U(T::largest) ? beyond : code;
+  code |= negative & U(T::sign);
   return typename T::Bits(magnitude > S::infinity ? U(T::nan) : code);
+}
+
+template <class S, class T>
+inline typename T::Bits narrow(typename S::Bits from, Rounding mode) {
+  return narrow<S, T>(from, Direction<typename S::Bits>(mode));
 }
 
 // A value of format S in the larger format T: exact. NaN gives T::nan.

@@ -4,6 +4,9 @@
 #include "../machine.h"
 #include "rounding.h"
 
+// Before a handler whose lane function is long: inlines all of it, without which the loop does not vectorise.
+#define PYPTX_FLATTEN __attribute__((flatten))
+
 namespace pyptx::emulator {
 
 enum class Type : uint8_t {
