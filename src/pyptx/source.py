@@ -7,7 +7,7 @@ import inspect
 import linecache
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Final
 
 _PACKAGE: Final = str(Path(__file__).parent) + "/"
@@ -46,15 +46,17 @@ def caller() -> SourceLocation:
         code = frame.f_code
         inside = _inside.get(code)
         if inside is None:
-            inside = _inside[code] = _is_inside(code)
+            inside = _inside[code] = _is_inside(frame)
         if not inside:
             return SourceLocation(code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return UNKNOWN
 
 
-def _is_inside(code: CodeType) -> bool:
-    name = code.co_filename
+def _is_inside(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    if name == "<string>":  # what dataclasses generate
+        return str(frame.f_globals.get("__name__")).startswith("pyptx.")
     ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
     return ours or name == _CONTEXTLIB
 
@@ -63,6 +65,6 @@ def raised_by_user(traceback: TracebackType | None) -> SourceLocation | None:
     """The line that raised an exception, None where this package did."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if traceback is None or _is_inside(traceback.tb_frame.f_code):
+    if traceback is None or _is_inside(traceback.tb_frame):
         return None
     return SourceLocation(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)

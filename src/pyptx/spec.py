@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Final, NoReturn, SupportsIndex, TypeAlias, overload
 
 from pyptx.errors import CallError, SpecError
-from pyptx.source import SourceLocation
+from pyptx.source import SourceLocation, caller
 from pyptx.types import DType
 
 Extent: TypeAlias = "int | Dim"
@@ -219,14 +219,12 @@ class Tile:
     dtype: DType
 
     def __init__(self, *dims_and_dtype: int | str | DType) -> None:
-        if not dims_and_dtype or not isinstance(dims_and_dtype[-1], DType):
-            raise SpecError(
-                f"Tile({', '.join(map(repr, dims_and_dtype))}) does not end with a type",
-                notes=(("help", 'Tile("B", "N", f32)'),),
-            )
-        *dims, dtype = dims_and_dtype
-        object.__setattr__(self, "dims", tuple(_tile_dim(dim) for dim in dims))
-        object.__setattr__(self, "dtype", _array_dtype(dtype))
+        try:
+            dims, dtype = _tile(dims_and_dtype)
+        except SpecError as error:
+            raise error.at(caller()) from None
+        object.__setattr__(self, "dims", dims)
+        object.__setattr__(self, "dtype", dtype)
 
     def __repr__(self) -> str:
         dims = (f'"{dim}"' if isinstance(dim, str) else str(dim) for dim in self.dims)
@@ -252,7 +250,10 @@ class Scalar:
     dtype: DType
 
     def __post_init__(self) -> None:
-        _array_dtype(self.dtype)
+        try:
+            _array_dtype(self.dtype)
+        except SpecError as error:
+            raise error.at(caller()) from None
 
     def __repr__(self) -> str:
         return f"Scalar({self.dtype!r})"
@@ -271,6 +272,17 @@ class Scalar:
 
 
 Spec: TypeAlias = Tile | Scalar
+
+
+def _tile(dims_and_dtype: Sequence[object]) -> tuple[tuple[int | str, ...], DType]:
+    """What stands in a Tile's parentheses, checked."""
+    if not dims_and_dtype or not isinstance(dims_and_dtype[-1], DType):
+        raise SpecError(
+            f"Tile({', '.join(map(repr, dims_and_dtype))}) does not end with a type",
+            notes=(("help", 'Tile("B", "N", f32)'),),
+        )
+    *dims, dtype = dims_and_dtype
+    return tuple(_tile_dim(dim) for dim in dims), _array_dtype(dtype)
 
 
 def _tile_dim(dim: object) -> int | str:

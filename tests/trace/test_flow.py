@@ -61,7 +61,7 @@ def test_a_nested_if_without_else_then_the_else_of_the_outer_one(traced):
     def body():
         x = reg.scalar(u32, init=0)
         p, q = x == 0, x == 1
-        with ptx.if_(p):
+        with ptx.if_(p):  # noqa: SIM117 - the nesting is what is tested
             with ptx.if_(q):
                 x += 1
         with ptx.else_():

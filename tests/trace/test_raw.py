@@ -143,28 +143,38 @@ def test_two_texts_do_not_share_names(traced):
         (".reg .b33 t;", "line 1, column 6: '.b33' is no type\n  expected: a type such as .b32"),
         (
             "mov.u32 x, %tid.q;",
-            "line 1, column 12: %tid.q is not declared and no special register\n"
-            "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw",
+            (
+                "line 1, column 12: %tid.q is not declared and no special register\n"
+                "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw"
+            ),
         ),
         (
             "@z add.u32 x, x, 1;",
-            "line 1, column 2: z is not a register\n"
-            "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw",
+            (
+                "line 1, column 2: z is not a register\n"
+                "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw"
+            ),
         ),
         (
             "add.u32 x, x,\n y;",
-            "line 2, column 2: y is not declared\n"
-            "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw",
+            (
+                "line 2, column 2: y is not declared\n"
+                "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw"
+            ),
         ),
         (
             "st.shared.v2.u32 [x], {x, y};",
-            "line 1, column 27: y is not declared\n"
-            "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw",
+            (
+                "line 1, column 27: y is not declared\n"
+                "  expected: .reg .b32 name; in the text, or a keyword of ptx.raw"
+            ),
         ),
         (
             ".shared .b32 s;",
-            "line 1, column 1: .shared cannot stand here\n"
-            "  expected: an instruction, a label or .reg",
+            (
+                "line 1, column 1: .shared cannot stand here\n"
+                "  expected: an instruction, a label or .reg"
+            ),
         ),
         ("add.u32 x, [x;", "line 1, column 14: ';' is out of place\n  expected: ]"),
         (".reg .b32 t<x>;", "line 1, column 13: 'x' is out of place\n  expected: an integer"),

@@ -1,0 +1,1 @@
+"""Wrong programs, each with the whole message that its author sees."""
