@@ -1,13 +1,13 @@
 """Every spelling of the arithmetic chapters that the emulator runs, and inputs to try it on.
 
-A `Case` names an instruction, its operands and how exact the emulator is; `inputs` makes operand values from
-the boundaries of each type and random bits. Neither knows the model or the emulator, so that the same cases
-run on a GPU.
+A `Case` names an instruction, its operands and how exact the emulator is; `inputs` makes operand
+values from the boundaries of each type and random bits. Neither knows the model or the emulator, so
+that the same cases run on a GPU.
 
-Operands are written as types: `f32` a source, `=f32` a destination, `u8@32` a type in a wider register,
-`u32:shift` a source whose values are chosen for a purpose, `#33` a constant, `=pred|pred` a pair of
-destinations, `!pred` a negated predicate, `{b16 b16}` a vector, `cc` and `=cc` the carry flag going in and
-coming out.
+Operands are written as types: `f32` a source, `=f32` a destination, `u8@32` a type in a wider
+register, `u32:shift` a source whose values are chosen for a purpose, `#33` a constant, `=pred|pred`
+a pair of destinations, `!pred` a negated predicate, `{b16 b16}` a vector, `cc` and `=cc` the carry
+flag going in and coming out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Case:
     @property
     def sources(self) -> tuple[str, ...]:
         """Types of the values that go in, in order."""
-        return tuple(t for o in self.operands if not o.startswith("=") for t in elements(o) if t[0] != "#")
+        return tuple(
+            t for o in self.operands if not o.startswith("=") for t in elements(o) if t[0] != "#"
+        )
 
     @property
     def destinations(self) -> tuple[str, ...]:
@@ -80,7 +82,7 @@ def cases(
         wide = last[0] + str(2 * int(last[1:])) if last[1:].isdigit() else last
         names = {"T": last, "W": wide}
         written = tuple(
-            re.sub(r"\b[TW]\b", lambda m: names[m[0]], o)
+            re.sub(r"\b[TW]\b", lambda m, names=names: names[m[0]], o)
             for o in re.findall(r"=?\{[^}]*\}|\S+", operands)
         )
         found.append(Case(spelling, written, exactness, sm))
@@ -95,7 +97,11 @@ def integer_cases() -> list[Case]:
         *cases("add.sat.[s32,u32]", "=T T T"),
         *cases("add.sat.[u16x2,s16x2]", "=T T T", sm=100),
         *(c for op in ("add", "sub") for c in cases(f"{op}.[sat]?.[u8x4,s8x4]", "=T T T", sm=100)),
-        *(c for op in ("min", "max") for c in cases(f"{op}.[u8x4,s8x4,relu.s8x4]", "=T T T", sm=100)),
+        *(
+            c
+            for op in ("min", "max")
+            for c in cases(f"{op}.[u8x4,s8x4,relu.s8x4]", "=T T T", sm=100)
+        ),
         *cases("neg.s8x4", "=T T", sm=100),
         *cases("clmad.[lo,hi].u64", "=T T T T", sm=80),
         *cases("sub.sat.s32", "=T T T"),
@@ -223,7 +229,8 @@ def half_cases() -> list[Case]:
     for op in ("min", "max"):
         found += cases(f"{op}.[ftz]?.[NaN]?.[xorsign.abs]?.[{half}]", "=T T T", sm=80)
         found += cases(f"{op}.[NaN]?.[xorsign.abs]?.[{brain}]", "=T T T", sm=80)
-    return found + [
+    return [
+        *found,
         *cases(f"fma.rn.[ftz]?.[sat]?.[{half}]", "=T T T T"),
         *cases(f"fma.rn.[ftz]?.relu.[{half}]", "=T T T T", sm=80),
         *cases(f"fma.rn.[relu]?.[{brain}]", "=T T T T", sm=80),
@@ -254,7 +261,9 @@ def compare_cases() -> list[Case]:
         found += cases(f"setp.[{names}].[{joined}]{flush}.[{types}]", "=pred|pred T T !pred")
         for result in ("u32", "s32", "f32"):
             found += cases(f"set.[{names}]{flush}.{result}.[{types}]", f"={result} T T")
-            found += cases(f"set.[{names}].[{joined}]{flush}.{result}.[{types}]", f"={result} T T pred")
+            found += cases(
+                f"set.[{names}].[{joined}]{flush}.{result}.[{types}]", f"={result} T T pred"
+            )
         for result, sm in (("f16", 53), ("bf16", 90)):
             found += cases(f"set.[{names}]{flush}.{result}.[{types}]", f"={result} T T", sm=sm)
             found += cases(
@@ -268,7 +277,9 @@ def compare_cases() -> list[Case]:
         found += cases(f"setp.[{names}].[{joined}]{flush}.{type_}x2", "=pred|pred T T !pred", sm=sm)
         for result in (type_, "u16", "s16", "u32", "s32"):
             found += cases(f"set.[{names}]{flush}.{result}.{type_}", f"={result} T T", sm=sm)
-            found += cases(f"set.[{names}].[{joined}]{flush}.{result}.{type_}", f"={result} T T pred", sm=sm)
+            found += cases(
+                f"set.[{names}].[{joined}]{flush}.{result}.{type_}", f"={result} T T pred", sm=sm
+            )
         for result in (f"{type_}x2", "u32", "s32"):
             found += cases(f"set.[{names}]{flush}.{result}.{type_}x2", f"={result} T T", sm=sm)
             found += cases(
@@ -372,7 +383,13 @@ def packed_conversions() -> list[Case]:
     for to in ("f16x2", "bf16x2"):
         for order in ("", ".relu", ".satfinite", ".relu.satfinite", ".satfinite.relu"):
             found += cases(f"cvt.[rn,rz]{order}.{to}.f32", f"={to} f32 f32", sm=80)
-    for to, sm in (("e4m3x2", 89), ("e5m2x2", 89), ("e2m3x2", 100), ("e3m2x2", 100), ("e2m1x2", 100)):
+    for to, sm in (
+        ("e4m3x2", 89),
+        ("e5m2x2", 89),
+        ("e2m3x2", 100),
+        ("e3m2x2", 100),
+        ("e2m1x2", 100),
+    ):
         place = "b8" if to == "e2m1x2" else "b16"
         for order in ("satfinite", "satfinite.relu", "relu.satfinite"):
             found += cases(f"cvt.rn.{order}.{to}.f32", f"={place} f32 f32", sm=sm)
@@ -420,41 +437,100 @@ NOT_EMULATED: Final[dict[str, str]] = {
 """Spellings of these chapters that the emulator refuses, with the reason."""
 
 
-# ---- inputs --------------------------------------------------------------------------------------------
+# ---- inputs --------------------------------------------------------------------------------------
 
 FORMATS: Final = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
 
 
 def float_boundaries(exponent: int, fraction: int) -> list[int]:
-    """Zeros, subnormals, normals at the ends and around one, ties, infinities, NaN, of both signs."""
+    """Zeros, subnormals, normals at the ends and around one, ties, infinities, NaN; both signs."""
     top, one = (1 << exponent) - 1, (1 << exponent - 1) - 1
     low = 1 << fraction
     half = low >> 1
     magnitudes = {
         0, 1, 2, 3, half, low - 2, low - 1, low, low + 1, low + half, 2 * low - 1, 2 * low, 3 * low,
-        (top << fraction) - 1, (top << fraction) - 2, (top - 1) << fraction, (top - 1) << fraction | half,
+        (top << fraction) - 1, (top << fraction) - 2,
+        (top - 1) << fraction, (top - 1) << fraction | half,
         top << fraction, top << fraction | 1, top << fraction | half, top << fraction | low - 1,
         top << fraction | half | 1,
         *((one + k) << fraction | tail for k in (-2, -1, 0, 1, 2, 3, fraction, fraction + 1, 15)
           for tail in (0, 1, half, half - 1, low - 1) if one + k < top),
-        one << fraction | half | 1, (one - fraction) << fraction, (one - fraction - 1) << fraction | 1,
-        (one + one // 2) << fraction, (one - one // 2) << fraction | half,
+        one << fraction | half | 1, (one - fraction) << fraction, (one - fraction - 1) << fraction |
+        1, (one + one // 2) << fraction, (one - one // 2) << fraction | half,
     }  # fmt: skip
     if fraction == 23:  # where values of 16 bits, integers and functions have their edges
-        for value in (0x477FE000, 0x477FEFFF, 0x477FF000, 0x33000000, 0x33000001, 0x38800000, 0x387FC000,
-                      0x38000000, 0x4EFFFFFF, 0x4F000000, 0x4F7FFFFF, 0x4F800000, 0x5F000000, 0x5F7FFFFF,
-                      0x437F8000, 0x43000000, 0x42FF0000, 0x3F008000, 0x3F801000, 0x3F803000, 0x3F80F000,
-                      0x7F7FFFFF, 0x7F7F8000, 0x7F7F7FFF, 0x7E800000, 0x7E800001, 0x43E00000, 0x43E80000,
-                      0x43D80000, 0x3F490FDB, 0x40490FDB, 0x40C90FDB, 0x42C8F5C3, 0x3C000000, 0x3B000000,
-                      0x40C00000, 0x40E00000, 0x41E00000, 0x3D800000, 0x43160000, 0x43170000, 0x42FC0000):
+        for value in (
+            0x477FE000,
+            0x477FEFFF,
+            0x477FF000,
+            0x33000000,
+            0x33000001,
+            0x38800000,
+            0x387FC000,
+            0x38000000,
+            0x4EFFFFFF,
+            0x4F000000,
+            0x4F7FFFFF,
+            0x4F800000,
+            0x5F000000,
+            0x5F7FFFFF,
+            0x437F8000,
+            0x43000000,
+            0x42FF0000,
+            0x3F008000,
+            0x3F801000,
+            0x3F803000,
+            0x3F80F000,
+            0x7F7FFFFF,
+            0x7F7F8000,
+            0x7F7F7FFF,
+            0x7E800000,
+            0x7E800001,
+            0x43E00000,
+            0x43E80000,
+            0x43D80000,
+            0x3F490FDB,
+            0x40490FDB,
+            0x40C90FDB,
+            0x42C8F5C3,
+            0x3C000000,
+            0x3B000000,
+            0x40C00000,
+            0x40E00000,
+            0x41E00000,
+            0x3D800000,
+            0x43160000,
+            0x43170000,
+            0x42FC0000,
+        ):
             magnitudes.add(value)
     if fraction == 52:
-        for value in (0x41DFFFFFFFC00000, 0x41E0000000000000, 0x41EFFFFFFFE00000, 0x43E0000000000000,
-                      0x43DFFFFFFFFFFFFF, 0x43EFFFFFFFFFFFFF, 0x43F0000000000000, 0x47EFFFFFE0000000,
-                      0x47EFFFFFEFFFFFFF, 0x47EFFFFFF0000000, 0x3690000000000000, 0x3690000000000001,
-                      0x36A0000000000000, 0x380FFFFFE0000000, 0x380FFFFFF0000000, 0x3FF0000010000000,
-                      0x3FF0000030000000, 0x40EFFC0000000000, 0x40EFFDFFFFFFFFFF, 0x40EFFE0000000000,
-                      0x7FDFFFFF00000000, 0x000FFFFF80000000, 0x4060000000000000, 0x40DFFFC000000000):
+        for value in (
+            0x41DFFFFFFFC00000,
+            0x41E0000000000000,
+            0x41EFFFFFFFE00000,
+            0x43E0000000000000,
+            0x43DFFFFFFFFFFFFF,
+            0x43EFFFFFFFFFFFFF,
+            0x43F0000000000000,
+            0x47EFFFFFE0000000,
+            0x47EFFFFFEFFFFFFF,
+            0x47EFFFFFF0000000,
+            0x3690000000000000,
+            0x3690000000000001,
+            0x36A0000000000000,
+            0x380FFFFFE0000000,
+            0x380FFFFFF0000000,
+            0x3FF0000010000000,
+            0x3FF0000030000000,
+            0x40EFFC0000000000,
+            0x40EFFDFFFFFFFFFF,
+            0x40EFFE0000000000,
+            0x7FDFFFFF00000000,
+            0x000FFFFF80000000,
+            0x4060000000000000,
+            0x40DFFFC000000000,
+        ):
             magnitudes.add(value)
     sign = 1 << exponent + fraction
     return sorted({m | s for m in magnitudes for s in (0, sign)})
@@ -464,8 +540,8 @@ def integer_boundaries(bits: int) -> list[int]:
     full = (1 << bits) - 1
     powers = {1 << k for k in range(bits)}
     near = {p + d for p in powers for d in (-1, 0, 1)}
-    return sorted({v & full for v in near | {0, full, full - 1, 5, 10, 0x5555555555555555, 0xAAAAAAAAAAAAAAAA}
-                   | {-v for v in near}})  # fmt: skip
+    others = {0, full, full - 1, 5, 10, 0x5555555555555555, 0xAAAAAAAAAAAAAAAA}
+    return sorted({v & full for v in near | {-v for v in near} | others})
 
 
 def boundaries(type_: str) -> list[int]:
@@ -475,7 +551,30 @@ def boundaries(type_: str) -> list[int]:
     if purpose == "shift":
         return [*range(36), 63, 64, 65, 127, 128, 255, 256, 0x80000000, 0xFFFFFFFF, 0x100 + 5]
     if purpose == "field":
-        return [0, 1, 2, 5, 8, 15, 16, 30, 31, 32, 33, 48, 62, 63, 64, 65, 128, 200, 254, 255, 256, 0x105]
+        return [
+            0,
+            1,
+            2,
+            5,
+            8,
+            15,
+            16,
+            30,
+            31,
+            32,
+            33,
+            48,
+            62,
+            63,
+            64,
+            65,
+            128,
+            200,
+            254,
+            255,
+            256,
+            0x105,
+        ]
     if purpose == "bit":
         return list(range(32))
     if purpose == "count":

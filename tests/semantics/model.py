@@ -1,10 +1,11 @@
 """What the arithmetic instructions of PTX mean, written from the manual in integers and fractions.
 
-`evaluate(spelling, inputs)` gives the bits of the destinations of one lane. It is the opposite of the
-emulator's code in every way: no machine arithmetic, no vectors, no shared trick; slow and plain.
+`evaluate(spelling, inputs)` gives the bits of the destinations of one lane. It is the opposite of
+the emulator's code in every way: no machine arithmetic, no vectors, no shared trick; slow and
+plain.
 
-Where the manual leaves a result open, the choice is one that the assembler's code shows or that hardware
-must confirm; each such place says "open:".
+Where the manual leaves a result open, the choice is one that the assembler's code shows or that
+hardware must confirm; each such place says "open:".
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from .rationals import (
     E3M2,
     E4M3,
     E5M2,
-    F16,
     F32,
     F64,
     FORMATS,
@@ -89,7 +89,7 @@ def as_integer(type_: str, code: int) -> int:
     return signed(code, bits) if type_[0] == "s" else unsigned(code, bits)
 
 
-# ---- integers ------------------------------------------------------------------------------------------
+# ---- integers ------------------------------------------------------------------------------------
 
 
 def truncated_division(a: int, b: int) -> tuple[int, int]:
@@ -140,7 +140,9 @@ def integer_arithmetic(s: Spelled, x: Sequence[int]) -> Bits:
         element = s.type[:-2]
 
         def one(a: int, b: int) -> int:
-            r = integer_two(Spelled(f"{s.opcode}.{element}"), as_integer(element, a), as_integer(element, b))
+            r = integer_two(
+                Spelled(f"{s.opcode}.{element}"), as_integer(element, a), as_integer(element, b)
+            )
             r = clamp(r, *limits(element)) if "sat" in s else r
             return max(r, 0) if "relu" in s else r
 
@@ -268,7 +270,7 @@ def extended(s: Spelled, x: Sequence[int]) -> Bits:
     return (result, total >> bits) if "cc" in s else (result,)
 
 
-# ---- floating point ------------------------------------------------------------------------------------
+# ---- floating point ------------------------------------------------------------------------------
 
 
 def flush(fmt: Format, code: int) -> int:
@@ -352,8 +354,10 @@ def operate(opcode: str, v: Sequence[Number], mode: str) -> Number:
             raise NotImplementedError(opcode)
 
 
-def arithmetic(s: Spelled, fmt: Format, codes: Sequence[int], formats: Sequence[Format] = ()) -> int:
-    """One rounded operation with flushing and saturation. `formats`: of the operands, if they differ."""
+def arithmetic(
+    s: Spelled, fmt: Format, codes: Sequence[int], formats: Sequence[Format] = ()
+) -> int:
+    """One rounded operation, flushed and saturated. `formats`: of the operands, if they differ."""
     sources = list(formats) or [fmt] * len(codes)
     if "ftz" in s:
         codes = [flush(f, c) for f, c in zip(sources, codes, strict=True)]
@@ -426,7 +430,8 @@ def as_fraction(x: mpmath.mpf) -> Fraction:
 
 
 def at_limits(opcode: str, x: Number) -> Number | None:
-    """Values at zeros, infinities and out of the domain, from the manual's tables; None elsewhere."""
+    """Values at zeros, infinities and out of the domain, from the manual's tables; None
+    elsewhere."""
     if x.nan:
         return NAN
     match opcode:
@@ -500,7 +505,10 @@ def upper_half(s: Spelled, code: int) -> int:
     if result.nan:
         return nan_code(F64, [])
     upper = Format("upper", 11, 20, nan=0)
-    return flush(F64, encode(upper, number(result.value) if not result.inf and result.value else result) << 32)
+    return flush(
+        F64,
+        encode(upper, number(result.value) if not result.inf and result.value else result) << 32,
+    )
 
 
 def property_of(s: Spelled, fmt: Format, code: int) -> bool:
@@ -545,7 +553,7 @@ def floating(s: Spelled, x: Sequence[int]) -> Bits:
     return (arithmetic(s, fmt, x),)
 
 
-# ---- comparison ----------------------------------------------------------------------------------------
+# ---- comparison ----------------------------------------------------------------------------------
 
 
 def compare_numbers(op: str, a: Number, b: Number) -> bool:
@@ -605,7 +613,9 @@ def set_number(s: Spelled, x: Sequence[int]) -> Bits:
     if compared.endswith("x2"):
         base = compared[:-2]
         code = one.get(result, 0xFFFF)
-        parts = [join(s, comparison(s, base, x[0] >> k & 0xFFFF, x[1] >> k & 0xFFFF), x) for k in (0, 16)]
+        parts = [
+            join(s, comparison(s, base, x[0] >> k & 0xFFFF, x[1] >> k & 0xFFFF), x) for k in (0, 16)
+        ]
         return ((code if parts[0] else 0) | (code << 16 if parts[1] else 0),)
     code = one.get(result, (1 << bits_of(result)) - 1)
     return (code if join(s, comparison(s, compared, x[0], x[1]), x) else 0,)
@@ -620,7 +630,7 @@ def select(s: Spelled, x: Sequence[int]) -> Bits:
     return (x[0] if compare_numbers("ge", decode(F32, code), number(0)) else x[1],)
 
 
-# ---- logic ---------------------------------------------------------------------------------------------
+# ---- logic ---------------------------------------------------------------------------------------
 
 
 def logic_function(table: int, a: int, b: int, c: int) -> int:
@@ -660,7 +670,7 @@ def logic(s: Spelled, x: Sequence[int]) -> Bits:
             return (result, int(set_ or bool(x[4]) if "or" in s else set_ and bool(x[4])))
 
 
-# ---- movement and conversion ---------------------------------------------------------------------------
+# ---- movement and conversion ---------------------------------------------------------------------
 
 
 def permute(s: Spelled, a: int, b: int, c: int) -> int:
@@ -815,7 +825,8 @@ def pair_conversion(s: Spelled, x: Sequence[int]) -> int | None:
 
 
 def convert(s: Spelled, x: Sequence[int]) -> Bits:
-    """The value in the width of the type; a wider register takes it extended by `extended_result`."""
+    """The value in the width of the type; a wider register takes it extended by
+    `extended_result`."""
     if "pack" in s:
         return (pack_saturated(s, x),)
     packed = pair_conversion(s, x)
@@ -840,7 +851,7 @@ def extend_result(s: Spelled, code: int, width: int) -> int:
     return unsigned(as_integer(to, code), width) if to[0] in "us" and to not in SMALL else code
 
 
-# ---- all together --------------------------------------------------------------------------------------
+# ---- all together --------------------------------------------------------------------------------
 
 Rule = Callable[[Spelled, Sequence[int]], Bits]
 
@@ -867,9 +878,7 @@ BY_OPCODE: Final[dict[str, Rule]] = {
     "subc": extended,
     "madc": extended,
     "testp": lambda s, x: (int(property_of(s, FORMATS[s.type], x[0])),),
-    "copysign": lambda s, x: (
-        x[0] & FORMATS[s.type].sign_bit | x[1] & ~FORMATS[s.type].sign_bit,
-    ),
+    "copysign": lambda s, x: (x[0] & FORMATS[s.type].sign_bit | x[1] & ~FORMATS[s.type].sign_bit,),
     "set": set_number,
     "setp": set_predicates,
     "selp": select,
@@ -882,7 +891,7 @@ BY_OPCODE: Final[dict[str, Rule]] = {
 
 
 def evaluate(spelling: str, inputs: Sequence[int]) -> Bits:
-    """The destinations' bits of one lane; for an instruction with carry, it is the last of either."""
+    """The destinations' bits of one lane; a carry is the last of the operands and results."""
     s = Spelled(spelling)
     rule = BY_OPCODE.get(s.opcode)
     if rule is not None:

@@ -1,7 +1,8 @@
-"""Floating-point formats as exact rational numbers: the arithmetic that the model of PTX is written in.
+"""Floating-point formats as exact rational numbers: the arithmetic that the model of PTX is written
+in.
 
-A value is a `Number`: a sign and a magnitude that is a fraction, infinity or NaN. Nothing here knows how a
-machine computes; a result is the exact rational number, rounded once by its definition.
+A value is a `Number`: a sign and a magnitude that is a fraction, infinity or NaN. Nothing here
+knows how a machine computes; a result is the exact rational number, rounded once by its definition.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Final
 class Format:
     """A binary format of `1 + exponent + fraction` bits.
 
-    `nan` is the code that a NaN becomes; a format without infinities or NaN uses all its codes for numbers,
-    except that one (`nan` is None where there is none at all).
+    `nan` is the code that a NaN becomes; a format without infinities or NaN uses all its codes for
+    numbers, except that one (`nan` is None where there is none at all).
     """
 
     name: str
@@ -64,7 +65,8 @@ FORMATS: Final = {f.name: f for f in (F16, BF16, F32, F64, TF32, E4M3, E5M2, E2M
 
 @dataclass(frozen=True)
 class Number:
-    """`sign` is 1 for negative. `kind` is "finite", "inf" or "nan"; `magnitude` counts for finite ones."""
+    """`sign` is 1 for negative. `kind` is "finite", "inf" or "nan"; `magnitude` counts for finite
+    ones."""
 
     sign: int
     magnitude: Fraction = Fraction(0)
@@ -130,7 +132,7 @@ def floor_log2(x: Fraction) -> int:
 
 
 def rounds_away(mode: str, sign: int, odd: bool, rest: Fraction) -> bool:
-    """Whether a magnitude with the fraction `rest` (0 <= rest < 1) over an integer goes up by one."""
+    """Whether a magnitude that is `rest` (0 <= rest < 1) above an integer goes up to the next."""
     half = Fraction(1, 2)
     if rest == 0:
         return False
@@ -184,8 +186,8 @@ def is_subnormal(fmt: Format, code: int) -> bool:
 
 
 def square_root(x: Fraction) -> Fraction:
-    """The root to 250 significant bits, exact where it is rational, never on the wrong side of a number of
-    fewer bits: an inexact root has its last bit set."""
+    """The root to 250 significant bits, exact where it is rational, never on the wrong side of a
+    number of fewer bits: an inexact root has its last bit set."""
     shift = 500 - (x.numerator.bit_length() - x.denominator.bit_length())
     shift += shift % 2
     scaled = x * Fraction(2) ** shift

@@ -1,7 +1,8 @@
-"""Runs one case on the emulator's handlers: a program image of one instruction, values in, values out.
+"""Runs one case on the emulator's handlers: a program image of one instruction, values in, values
+out.
 
-The image is written here from its description in docs/architecture.md, not with the project's encoder, so
-that the format has a second reader's view too.
+The image is written here from its description in docs/architecture.md, not with the project's
+encoder, so that the format has a second reader's view too.
 """
 
 from __future__ import annotations
@@ -157,11 +158,11 @@ def evaluate(
     line = Straightline(case)
     count = -(-len(rows) // LANES) * LANES
     padded = list(rows) + [rows[0]] * (count - len(rows))
-    columns: dict[int, Sequence[int]] = {r: [row[k] for row in padded] for k, r in enumerate(line.sources)}
+    columns: dict[int, Sequence[int]] = {
+        r: [row[k] for row in padded] for k, r in enumerate(line.sources)
+    }
     ones = [(1 << 128) - 1] * count
     registers = [pack(columns.get(r, ones), bits) for r, bits in enumerate(line.image.widths)]
     run(library, line.image, registers, count // LANES, mask)
-    results = [
-        unpack(registers[r], line.image.widths[r], len(rows)) for r in line.destinations
-    ]
+    results = [unpack(registers[r], line.image.widths[r], len(rows)) for r in line.destinations]
     return list(zip(*results, strict=True))

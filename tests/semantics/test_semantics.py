@@ -70,7 +70,7 @@ def hexes(values: tuple[int, ...]) -> str:
 
 
 def by_opcode() -> list[tuple[str, list[Case]]]:
-    """Cases in groups small enough to be tests: by opcode and, of the large ones, by the last types."""
+    """Cases in groups small enough to be tests: by opcode and, of large ones, by types."""
     groups: dict[str, list[Case]] = {}
     for case in CASES:
         parts = case.spelling.split(".")
@@ -109,7 +109,9 @@ def test_lanes_outside_the_mask_keep_their_destinations(library: ctypes.CDLL, ma
         rows = inputs(case, 32)
         results = evaluate(library, case, rows, mask)
         untouched = tuple((1 << width(t)) - 1 for t in case.destinations)
-        carry = "=cc" in case.operands  # read by an instruction of its own, which the mask bounds too
+        carry = (
+            "=cc" in case.operands
+        )  # read by an instruction of its own, which the mask bounds too
         for lane, (row, got) in enumerate(zip(rows, results, strict=True)):
             want = expected(case, row) if mask >> lane & 1 else untouched
             if got[: -1 if carry else None] != want[: -1 if carry else None]:
@@ -133,7 +135,11 @@ UPWARDS = {"x86_64": 0x800, "amd64": 0x800, "aarch64": 0x400000, "arm64": 0x4000
 
 def test_the_hosts_rounding_mode_does_not_matter(library: ctypes.CDLL) -> None:
     """The caller of a launch may have changed its thread's floating-point environment."""
-    chosen = [c for c in CASES if c.spelling in ("add.rn.f32", "fma.rn.f64", "ex2.approx.f32", "div.rz.f64")]
+    chosen = [
+        c
+        for c in CASES
+        if c.spelling in ("add.rn.f32", "fma.rn.f64", "ex2.approx.f32", "div.rz.f64")
+    ]
     wanted = [evaluate(library, c, inputs(c, 256)) for c in chosen]
     math = ctypes.CDLL(ctypes.util.find_library("m"))
     before = math.fegetround()
@@ -185,19 +191,20 @@ def test_refuses_what_it_does_not_run(library: ctypes.CDLL, spelling: str) -> No
 @pytest.mark.parametrize(
     "spelling",
     [
-        "add.rna.f32", "add.ftz.rn.f32", "add.rn.sat.ftz.f32", "add.foo.f32", "add.f32.f32", "fma.f32",
-        "div.f32", "mul.u32", "mad.lo.sat.s32", "min.NaN.f64", "add.ftz.f64",
+        "add.rna.f32", "add.ftz.rn.f32", "add.rn.sat.ftz.f32", "add.foo.f32", "add.f32.f32",
+        "fma.f32", "div.f32", "mul.u32", "mad.lo.sat.s32", "min.NaN.f64", "add.ftz.f64",
         "add.ftz.bf16", "fma.rn.sat.relu.f16", "ex2.approx.bf16", "rsqrt.rn.f64", "sqrt.approx.f64",
         "setp.lt.b32", "setp.lo.s32", "setp.num.u32", "setp.lt.ftz.f64", "set.lt.f64.f32",
-        "set.lt.f32.f16", "cvt.u32.f32", "cvt.rn.u32.f32", "add.sat.u64", "cvt.f32.s32", "cvt.rni.f32.s32",
-        "cvt.relu.f32.f32", "cvt.rn.relu.f32.f64", "cvt.f32.f64", "cvt.rn.f64.f32", "cvt.rn.e4m3x2.f32",
-        "shl.u32", "and.u32", "cnot.pred", "prmt.b32.f5e", "shf.l.b32", "mov.f16", "bfe.b32",
+        "set.lt.f32.f16", "cvt.u32.f32", "cvt.rn.u32.f32", "add.sat.u64", "cvt.f32.s32",
+        "cvt.rni.f32.s32", "cvt.relu.f32.f32", "cvt.rn.relu.f32.f64", "cvt.f32.f64",
+        "cvt.rn.f64.f32", "cvt.rn.e4m3x2.f32", "shl.u32", "and.u32", "cnot.pred", "prmt.b32.f5e",
+        "shf.l.b32", "mov.f16", "bfe.b32",
     ],
 )  # fmt: skip
 def test_refuses_what_ptx_does_not_have(library: ctypes.CDLL, spelling: str) -> None:
     """Of operands of the types' widths; three sources at most."""
     last = spelling.rsplit(".", 1)[1]
-    type_ = last if last not in ("f5e",) else "b32"
+    type_ = last if last != "f5e" else "b32"
     refused = 0
     for count in (1, 2, 3):
         case = Case(spelling, (f"={type_}", *[type_] * count))
