@@ -650,3 +650,10 @@ def inputs(case: Case, count: int) -> list[tuple[int, ...]]:
         near_misses(types[0], head, source)
         rows = [h + row[len(same) :] for h, row in zip(head, rows, strict=True)]
     return [tuple(row) for row in rows]
+
+
+def exhaustive(case: Case) -> list[tuple[int, ...]] | None:
+    """Every value of the only source, where it has at most 16 bits; None for other cases."""
+    if len(case.sources) != 1 or width(case.sources[0]) > 16:
+        return None
+    return [(value,) for value in range(1 << width(case.sources[0]))]
