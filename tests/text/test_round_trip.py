@@ -1,0 +1,85 @@
+"""Every form of the table, written and parsed back: the same operands and the same text."""
+
+import itertools
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from pyptx.ir import Guard, Instruction, Kernel, Place
+from pyptx.isa import check
+from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
+from pyptx.isa.table import forms, opcodes
+from pyptx.operands import Address, Negated, Operand, Pair, Register, Sink, Vector
+from pyptx.text import Names, StatementParser, instruction_text
+from pyptx.text.parser import ParsedInstruction
+from pyptx.types import pred
+
+SPELLINGS = 12
+"""Spellings of a form; between them they use every option."""
+
+
+@dataclass
+class Printed:
+    """An instruction in a kernel, its text, and the names that the text uses."""
+
+    instruction: Instruction
+    registers: tuple[Register, ...]
+
+    def __post_init__(self) -> None:
+        variables = tuple(VARIABLES.values())
+        body = (Place(LABEL), self.instruction)
+        self.names = Names(Kernel("k", (PARAMETER,), variables, (), self.registers, body))
+        self.text = instruction_text(self.instruction, self.names)
+
+    def parse(self) -> tuple[Instruction, str]:
+        """The instruction that the text means, and its own text."""
+        known = {name: register for register, name in self.names.registers.items()}
+        known |= {v.name: v for v in VARIABLES.values()} | {PARAMETER.name: PARAMETER}
+        parser = StatementParser(f"$L0: {self.text}", known, _no_register, lambda: LABEL)
+        _, parsed = parser.statements()
+        assert isinstance(parsed, ParsedInstruction)
+        state = check.walk(opcodes(), parsed.opcode, parsed.modifiers)
+        bound = check.bind(state, parsed.operands)
+        guard = None if parsed.guard is None else Guard(*parsed.guard)
+        found = Instruction(bound.form, state.modifiers, bound.operands, guard)
+        return found, instruction_text(found, self.names)
+
+
+def _no_register(dtype):
+    raise AssertionError(dtype)
+
+
+def registers_of(operands: tuple[Operand, ...]) -> list[Register]:
+    found: list[Register] = []
+    for operand in operands:
+        match operand:
+            case Register():
+                found.append(operand)
+            case Negated():
+                found.append(operand.register)
+            case Address(base=Register() as base):
+                found.append(base)
+            case Vector():
+                found += [e for e in operand.elements if isinstance(e, Register)]
+            case Pair():
+                found += [e for e in (operand.first, operand.second) if not isinstance(e, Sink)]
+            case _:
+                pass
+    return found
+
+
+@pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
+def test_a_form_survives_text(form):
+    spellings = sample(form, SPELLINGS, random.Random(form.syntax))
+    assert spellings
+    p = Register(1000, pred)
+    guards = itertools.cycle((None, Guard(p), Guard(p, negated=True)))
+    for modifiers in spellings:
+        for operands, guard in zip(render(form, modifiers), guards, strict=False):
+            made = Instruction(form, modifiers, operands, guard)
+            printed = Printed(made, tuple(dict.fromkeys((*registers_of(operands), p))))
+            found, text = printed.parse()
+            assert text == printed.text
+            assert found.operands == operands
+            assert (found.spelling, found.guard) == (made.spelling, guard)
