@@ -32,36 +32,9 @@ from pyptx.operands import (
 from pyptx.target import PTX_FOR_TARGET, PtxVersion, Target
 
 VERSIONS: Final = tuple(
-    PtxVersion.parse(text)
-    for text in [
-        "6.3",
-        "6.4",
-        "6.5",
-        "7.0",
-        "7.1",
-        "7.2",
-        "7.3",
-        "7.4",
-        "7.5",
-        "7.6",
-        "7.7",
-        "7.8",
-        "8.0",
-        "8.1",
-        "8.2",
-        "8.3",
-        "8.4",
-        "8.5",
-        "8.6",
-        "8.7",
-        "8.8",
-        "9.0",
-        "9.1",
-        "9.2",
-        "9.3",
-        "9.4",
-        "9.5",
-    ]
+    PtxVersion(major, minor)
+    for major, minors in ((6, range(3, 6)), (7, range(9)), (8, range(9)), (9, range(6)))
+    for minor in minors
 )
 """PTX versions from that of the oldest target on."""
 

@@ -30,29 +30,11 @@ TARGETS: Final = tuple(
 
 # Modifiers of PTX that no row of the table has, so that they are tried everywhere too.
 _OTHERS: Final = frozenset(
-    [
-        "pzo",
-        "unified",
-        "trans",
-        "x2",
-        "x4",
-        "async",
-        "bulk",
-        "multimem",
-        "e4m3",
-        "e5m2",
-        "ue8m0",
-        "b1",
-        "u128",
-        "s128",
-        "full",
-        "param::func",
-        "L1::32B",
-        "v16",
-        "scaled::n1::ue8m0",
-        "proxy::readonly",
-        "valid_addr",
-    ]
+    (
+        *("pzo", "unified", "trans", "x2", "x4", "async", "bulk", "multimem", "full", "v16"),
+        *("e4m3", "e5m2", "ue8m0", "b1", "u128", "s128", "param::func", "L1::32B", "valid_addr"),
+        *("scaled::n1::ue8m0", "proxy::readonly"),
+    )
 )
 
 _IGNORED: Final = frozenset(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))

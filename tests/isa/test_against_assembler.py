@@ -7,6 +7,7 @@ is left out and counted; the newest assembler leaves out nothing.
 import json
 import random
 from collections import defaultdict
+from dataclasses import replace
 
 import isa_oracle as oracle
 import isa_search
@@ -16,6 +17,7 @@ import pytest
 from pyptx.assemble.ptxas import version as assembler_version
 from pyptx.isa.check import availability
 from pyptx.isa.differences import REFUSED, WIDER, reason
+from pyptx.isa.model import Availability
 from pyptx.isa.sample import render, sample
 from pyptx.isa.table import CHAPTERS, forms, opcodes
 from pyptx.target import TARGETS, PtxVersion, Target
@@ -181,6 +183,23 @@ def test_the_installed_assembler_agrees_on_a_sample():
     measured = probe_isa.measure(cases, targets)
     wrong = probe_isa.disagreements(cases, measured, targets, oracle.newest())
     assert probe_isa.unexplained(wrong, assembler_version()) == []
+
+
+def test_a_wrong_claim_is_noticed():
+    """The control: a claim moved by one target or one version shows."""
+    stored = json.loads(MEASURED[-1].read_text())
+    measured = probe_isa.decode(stored)
+    targets = [Target.parse(t) for t in stored["targets"]]
+    case = next(c for c in probe_isa.cases(forms()) if c.key.startswith("elect.sync  "))
+    assert case.form.availability == Availability("sm_90", PtxVersion(8, 0))
+    for wrong in (
+        Availability("sm_90a", PtxVersion(8, 0)),
+        Availability("sm_90", PtxVersion(8, 1)),
+    ):
+        moved = replace(case, form=replace(case.form, availability=wrong))
+        found = probe_isa.disagreements([moved], measured, targets, PtxVersion.parse(stored["ptx"]))
+        assert len(found) == 1
+        assert found[0].startswith("elect.sync  d|p, membermask: sm_90")
 
 
 @pytest.mark.sweep

@@ -20,9 +20,8 @@ SEED = 4
 
 def test_a_row_is_read_whole():
     form = row(
-        "ld{.weak}.space{.hint}.T  out d*vec:T>|_, [a:space], policy:b64@hint, c:u32(0..64:32)?".replace(
-            "{.hint}", "{.hint}{.vec}"
-        ),
+        "ld{.weak}.space{.hint}{.vec}.T"
+        "  out d*vec:T>|_, [a:space], policy:b64@hint, c:u32(0..64:32)?",
         space="global shared@sm_90,7.8",
         hint="hint@,7.4",
         vec="v2 v4",

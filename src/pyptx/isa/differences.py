@@ -47,7 +47,8 @@ LAXER: Final = (
         r"(addc|subc|madc\.(lo|hi))(\.cc)?\.[us]16",
         "carry-in of 16-bit integers; the manual has 32 and 64 bits",
     ),
-    Difference(r"addc(\.cc)?\.sat\.s32|addc\.s32\.sat", "saturation with a carry-in"),
+    Difference(r"(addc|subc)(?=.*\.sat\b).*\.s32.*", "saturation with a carry-in"),
+    Difference(r"mov\.v[24]\..*", "copies of vectors, and of %tid whole, as PTX 1 had them"),
     Difference(
         r"cvt\.(bf16\.f16|f16\.bf16)",
         "conversion between the 16-bit formats without the rounding that a loss of precision needs",
@@ -82,7 +83,7 @@ LAXER: Final = (
         "bf16 arithmetic with a rounding other than .rn, which the manual does not have",
     ),
     Difference(
-        r"rcp\.r[nzmp]\.ftz\.f64",
+        r"rcp(?=.*\.ftz\b)(?=.*\.r[nzmp]\b).*\.f64",
         "correctly rounded f64 with .ftz; the manual has .ftz for .approx only",
     ),
     Difference(

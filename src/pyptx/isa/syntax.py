@@ -28,9 +28,7 @@ Operands, separated by commas after two spaces:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyptx.isa.model import EVERYWHERE, Availability, Form, OperandSpec, Option, Slot
@@ -82,19 +80,32 @@ def row(syntax: str, *, ptx: str = "1.0", sm: str = "", rules: str = "", **slots
     )
 
 
-def instruction(opcode: str, section: str, summary: str, *forms: Form) -> tuple[Form, ...]:
-    """The rows of one section of the manual: its anchor and what it does in one line.
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """The rows of one section of the manual."""
+
+    section: str
+    summary: str
+    forms: tuple[Form, ...]
+
+
+def instruction(opcode: str, section: str, summary: str, *forms: Form) -> Instruction:
+    """The rows of one section of the manual, with its anchor and what it does in one line.
 
     Raises ValueError for a row of another opcode.
     """
     if other := [form.syntax for form in forms if form.opcode != opcode]:
         raise ValueError(f"{opcode} has rows of another opcode: {other}")
-    return tuple(replace(form, section=section, summary=summary) for form in forms)
+    return Instruction(section, summary, forms)
 
 
-def chapter(title: str, *instructions: Iterable[Form]) -> tuple[Form, ...]:
-    """All rows of a chapter of the manual."""
-    return tuple(replace(form, chapter=title) for form in chain(*instructions))
+def chapter(title: str, *instructions: Instruction) -> tuple[Form, ...]:
+    """All rows of a chapter of the manual, each knowing where it stands."""
+    return tuple(
+        replace(form, chapter=title, section=each.section, summary=each.summary)
+        for each in instructions
+        for form in each.forms
+    )
 
 
 def _slot(name: str, slots: dict[str, str], *, required: bool) -> Slot:
