@@ -550,31 +550,8 @@ def boundaries(type_: str) -> list[int]:
     type_, _, place = type_.partition("@")
     if purpose == "shift":
         return [*range(36), 63, 64, 65, 127, 128, 255, 256, 0x80000000, 0xFFFFFFFF, 0x100 + 5]
-    if purpose == "field":
-        return [
-            0,
-            1,
-            2,
-            5,
-            8,
-            15,
-            16,
-            30,
-            31,
-            32,
-            33,
-            48,
-            62,
-            63,
-            64,
-            65,
-            128,
-            200,
-            254,
-            255,
-            256,
-            0x105,
-        ]
+    if purpose == "field":  # the manual restricts positions and lengths to 0..255
+        return [0, 1, 2, 5, 8, 15, 16, 30, 31, 32, 33, 48, 62, 63, 64, 65, 128, 200, 254, 255]
     if purpose == "bit":
         return list(range(32))
     if purpose == "count":
