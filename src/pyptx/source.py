@@ -58,7 +58,12 @@ def _is_inside(frame: FrameType) -> bool:
     if name == "<string>":  # what dataclasses generate
         return str(frame.f_globals.get("__name__")).startswith("pyptx.")
     ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
-    return ours or name == _CONTEXTLIB
+    return ours or name == _CONTEXTLIB or _is_jax(frame)
+
+
+def _is_jax(frame: FrameType) -> bool:
+    """Whether JAX is calling, as it does for `jax.jit(kernel)`: the user's line is further out."""
+    return str(frame.f_globals.get("__name__")).startswith("jax.")
 
 
 def raised_by_user(traceback: TracebackType | None) -> SourceLocation | None:

@@ -134,7 +134,8 @@ def _operand_bytes(dtype: DType, index: int, generator: np.random.Generator) -> 
     half = CASES // 2
     order = np.arange(half)
     # The first half pairs boundary patterns of the first operands, the second half is random bits.
-    picks = (order // 23) if index == 0 else order if index == 1 else generator.integers(0, 1 << 30, half)
+    shifted = order // len(lattice) * (7 * index + 1) + order
+    picks = shifted if index < 2 else generator.integers(0, 1 << 30, half)
     for element in range(SLOT // width):
         shift = 0 if element == 0 else generator.integers(0, len(lattice))
         chosen = [lattice[int(p + shift) % len(lattice)] for p in picks]
@@ -357,6 +358,8 @@ def _memory(builder: _Builder, form: Form, chosen: dict[str, Option]) -> Address
     space = (option.name if option else spec.spaces[0]).split("::")[0]
     trace = builder.trace
     words = builder.load(b32, SLOT // 4)
+    if "nc" in chosen:  # memory that nothing writes while the kernel runs
+        return Address(builder.input)
     if space in ("global", "generic"):
         # The last quarter of the output is the memory, so that the host sees it.
         base: Register = builder.output
