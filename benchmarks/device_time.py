@@ -12,50 +12,19 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import torch
+from chrome_trace import Activity, Trace, read_trace, split
 
-ACTIVITIES: Final = ("kernel", "gpu_memcpy", "gpu_memset")
-LAUNCHES: Final = ("cuda_runtime", "cuda_driver")
 FLUSH_BYTES: Final = 256 * 2**20
 """More than four times the L2 cache of an H200."""
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """A kernel, copy or fill on the device. Times are in microseconds.
-
-    Everything that one launch started shares its `correlation`, the nodes of a graph too.
-    """
-
-    name: str
-    start: float
-    duration: float
-    correlation: int
-
-    @property
-    def end(self) -> float:
-        return self.start + self.duration
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """What the device did while the profiler watched, in the order it began."""
-
-    activities: tuple[Activity, ...]
-    launches: tuple[str, ...]
-    """Names of the calls of the CUDA libraries that the profiler recorded, each once."""
-
-
 class Flush:
     """Fills a buffer far larger than the L2 cache, so that nothing of an earlier call is left."""
-
-    # The functor of PyTorch's fill, by which a trace shows where a call begins.
-    MARK: Final = "FillFunctor"
 
     def __init__(self) -> None:
         self._buffer: Any = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
@@ -79,18 +48,6 @@ def profile(run: Callable[[], object]) -> Trace:
         return read_trace(json.loads(path.read_text()))
 
 
-def read_trace(trace: dict[str, Any]) -> Trace:
-    """The device's part of a Chrome trace."""
-    events: list[dict[str, Any]] = trace["traceEvents"]
-    found = [
-        Activity(event["name"], event["ts"], event["dur"], int(event["args"].get("correlation", 0)))
-        for event in events
-        if event.get("cat") in ACTIVITIES
-    ]
-    names = (str(event["name"]) for event in events if event.get("cat") in LAUNCHES)
-    return Trace(tuple(sorted(found, key=lambda a: a.start)), tuple(dict.fromkeys(names)))
-
-
 def flushed_calls(call: Callable[[], object], count: int, flush: Flush) -> list[list[Activity]]:
     """The activities of each of `count` calls, every one with a cold L2 cache.
 
@@ -108,27 +65,6 @@ def flushed_calls(call: Callable[[], object], count: int, flush: Flush) -> list[
     if len(calls) != count or not all(calls):
         raise RuntimeError(f"the profiler shows {len(calls)} of {count} calls, or one without work")
     return calls
-
-
-def split(activities: Iterable[Activity]) -> list[list[Activity]]:
-    """The activities after each fill of the flush buffer."""
-    calls: list[list[Activity]] = []
-    for activity in activities:
-        if Flush.MARK in activity.name:
-            calls.append([])
-        elif calls:
-            calls[-1].append(activity)
-    return calls
-
-
-def busy(call: Sequence[Activity]) -> float:
-    """Time of all kernels of a call, in microseconds; the gaps between them do not count."""
-    return sum(activity.duration for activity in call)
-
-
-def span(activities: Sequence[Activity]) -> float:
-    """From the first kernel's begin to the last one's end, in microseconds."""
-    return max(a.end for a in activities) - min(a.start for a in activities)
 
 
 def by_events(call: Callable[[], object], count: int, flush: Flush) -> list[float]:

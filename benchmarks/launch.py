@@ -24,6 +24,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from chrome_trace import span
 from kernels import EPS, check, example_module, inputs, reference
 from measure import Bar, Result, no_collection, seconds, show, start, summarise, turns
 
@@ -120,7 +121,7 @@ def how_launched(run: Any, x: Any, w: Any) -> dict[str, Any]:
     """
     if jax.default_backend() != "gpu":
         return {}
-    from device_time import profile, span
+    from device_time import profile
 
     for _ in range(5):
         jax.block_until_ready(run(x, w))

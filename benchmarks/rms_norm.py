@@ -23,7 +23,8 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
-from device_time import Flush, busy, by_events, flushed_calls
+from chrome_trace import busy
+from device_time import Flush, by_events, flushed_calls
 from kernels import (
     COLUMNS,
     EPS,

@@ -15,7 +15,7 @@ from rich.text import Text
 _WIDTH: Final = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
 
 OUT: Final = Console(highlight=False, emoji=False, width=_WIDTH)
-ERRORS: Final = Console(file=sys.stderr, highlight=False, emoji=False)
+ERRORS: Final = Console(stderr=True, highlight=False, emoji=False)
 
 
 def say(text: str = "") -> None:

@@ -1,0 +1,71 @@
+"""What a device did, read from a Chrome trace that PyTorch's profiler writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+ACTIVITIES: Final = ("kernel", "gpu_memcpy", "gpu_memset")
+LAUNCHES: Final = ("cuda_runtime", "cuda_driver")
+FLUSH_MARK: Final = "FillFunctor"
+"""The functor of PyTorch's fill, by which a trace shows where a call begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A kernel, copy or fill on the device. Times are in microseconds.
+
+    Everything that one launch started shares its `correlation`, the nodes of a graph too.
+    """
+
+    name: str
+    start: float
+    duration: float
+    correlation: int
+
+    @property
+    def end(self) -> float:
+        return self.start + self.duration
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the device did while the profiler watched, in the order it began."""
+
+    activities: tuple[Activity, ...]
+    launches: tuple[str, ...]
+    """Names of the calls of the CUDA libraries that the profiler recorded, each once."""
+
+
+def read_trace(trace: dict[str, Any]) -> Trace:
+    """The device's part of a Chrome trace."""
+    events: list[dict[str, Any]] = trace["traceEvents"]
+    found = [
+        Activity(event["name"], event["ts"], event["dur"], int(event["args"].get("correlation", 0)))
+        for event in events
+        if event.get("cat") in ACTIVITIES
+    ]
+    names = (str(event["name"]) for event in events if event.get("cat") in LAUNCHES)
+    return Trace(tuple(sorted(found, key=lambda a: a.start)), tuple(dict.fromkeys(names)))
+
+
+def split(activities: Iterable[Activity]) -> list[list[Activity]]:
+    """The activities after each fill of the flush buffer."""
+    calls: list[list[Activity]] = []
+    for activity in activities:
+        if FLUSH_MARK in activity.name:
+            calls.append([])
+        elif calls:
+            calls[-1].append(activity)
+    return calls
+
+
+def busy(call: Sequence[Activity]) -> float:
+    """Time of all kernels of a call, in microseconds; the gaps between them do not count."""
+    return sum(activity.duration for activity in call)
+
+
+def span(activities: Sequence[Activity]) -> float:
+    """From the first kernel's begin to the last one's end, in microseconds."""
+    return max(a.end for a in activities) - min(a.start for a in activities)

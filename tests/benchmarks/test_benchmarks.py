@@ -1,0 +1,178 @@
+"""The benchmarks' own logic: statistics, traces, tables; what they measure is not for tests."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "benchmarks"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable():
+    """The benchmarks import one another by name, as scripts in one folder do."""
+    sys.path.insert(0, str(FOLDER))
+    yield
+    sys.path.remove(str(FOLDER))
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def measure():
+    return load("measure")
+
+
+@pytest.fixture(scope="module")
+def tables(measure):
+    return load("tables")
+
+
+@pytest.fixture(scope="module")
+def kernels(measure):
+    return load("kernels")
+
+
+def test_the_readme_has_exactly_what_the_results_say(tables):
+    text = tables.README.read_text()
+    assert tables.replaced(text, tables.section()) == text, "run `make tables`"
+
+
+def test_a_summary_is_the_median_and_the_middle_of_the_readings(measure):
+    made = measure.summarise(
+        "time", "us", [5.0, 1.0, 3.0, 2.0, 4.0, 6.0, 7.0, 8.0, 9.0, 10.0, 100.0]
+    )
+    assert (made.median, made.minimum, made.maximum) == (6.0, 1.0, 100.0)
+    assert made.spread == pytest.approx((10 - 2) / 6)
+    assert made.samples[0] == 5.0
+
+
+@pytest.mark.parametrize(
+    "value, at_least, holds",
+    [(1.0, False, True), (1.1, False, False), (1.0, True, True), (0.9, True, False),
+     (float("nan"), False, False), (float("nan"), True, False)],
+)  # fmt: skip
+def test_a_bar_holds_at_its_limit_and_never_for_no_number(measure, value, at_least, holds):
+    assert measure.Bar("b", value, 1.0, "us", at_least=at_least).holds is holds
+
+
+def test_each_round_starts_with_another_candidate(measure):
+    assert list(measure.turns(("a", "b", "c"), 4)) == list("abcbcacababc")
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(0.0, "0"), (0.01234, "0.0123"), (1.234, "1.23"), (123.44, "123.4"), (123456.0, "123,456")],
+)
+def test_numbers_are_short(measure, value, text):
+    assert measure.number(value) == text
+
+
+def test_a_result_is_written_whole_and_read_back(measure, tmp_path):
+    result = measure.start("part", {"kind": "gpu", "name": "NVIDIA H200"}, rows=2)
+    result.measurements.append(measure.summarise("copy", "us", [1.0, 2.0, 3.0], kernels=["k"]))
+    result.bars.append(measure.Bar("bar", result.median("copy"), 1.0, "us"))
+    path = result.write(tmp_path)
+    assert path.name == "part-nvidia-h200.json"
+    record = measure.load(path)
+    assert record["measurements"][0]["samples"] == [1.0, 2.0, 3.0]
+    assert record["bars"][0]["holds"] is False
+    assert record["environment"]["packages"]["numpy"] == np.__version__
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_results_files_say_where_they_come_from_and_hold_their_readings(measure):
+    for path in sorted((FOLDER / "results").glob("*.json")):
+        record = measure.load(path)
+        assert record["device"]["name"], path
+        assert record["environment"]["commit"] != "unknown", path
+        for measured in record["measurements"]:
+            again = measure.summarise("", "", measured["samples"])
+            assert (again.median, again.spread) == (measured["median"], measured["spread"]), path
+
+
+def test_tables_come_from_the_files_alone(measure, tables, tmp_path):
+    assert tables.section(tmp_path).count("not measured yet") == 3
+    result = measure.start("rms_norm", {"name": "X", "driver_version": "1"}, rows=2048,
+                           columns=8192, dtype="f32")  # fmt: skip
+    for name, time in ((tables.COPY, 30.0), ("pyptx, ours", 33.0), ("other, by CUDA events", 1.0)):
+        result.measurements.append(measure.summarise(name, "us", [time]))
+    result.bars.append(measure.Bar("a bar", 1.1, 1.0, "x"))
+    result.write(tmp_path)
+    text = tables.section(tmp_path)
+    assert "| copy of the same bytes | 30.00 | 1.00 | 4,475 |" in text
+    assert "| **pyptx, ours** | 33.00 | 1.10 | 4,068 |" in text
+    assert "CUDA events" not in text
+    assert "- a bar: 1.10x (bar: at most 1.00x) **not reached**" in text
+    assert text.count("not measured yet") == 2
+
+
+def test_the_section_stands_between_the_marks(tables):
+    text = f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n"
+    assert tables.replaced(text, "new") == f"before\n{tables.BEGIN}\nnew\n{tables.END}\nafter\n"
+    with pytest.raises(SystemExit, match="has no"):
+        tables.replaced("no marks", "new")
+
+
+def test_the_kernel_of_the_benchmark_is_right(kernels):
+    x, w = kernels.inputs(3, 2048, seed=1)
+    done = kernels.four_warps(3, 2048).emulate(x, w)
+    done.report.check()
+    kernels.check(done.outputs[0], kernels.reference(x, w), "four warps")
+
+
+def test_a_wrong_result_stops_the_benchmark(kernels):
+    x, w = kernels.inputs(2, 512)
+    expected = kernels.reference(x, w)
+    for wrong in (expected * 1.0001, np.full_like(expected, np.nan), np.zeros_like(expected)):
+        with pytest.raises(ValueError, match=r"^it is wrong: relative error"):
+            kernels.check(wrong, expected, "it")
+
+
+def test_without_a_gpu_the_emulator_is_measured_and_the_rest_named(measure, monkeypatch, capsys):
+    run = load("run")
+    left = [module.__name__ for module in run.modules(run.PARTS, has_gpu=False)]
+    assert left == ["emulator"]
+    said = capsys.readouterr().out
+    assert "rms_norm: not measured, it needs an NVIDIA GPU" in said
+    assert "launch: not measured, it needs an NVIDIA GPU" in said
+
+
+def activity(kind, name, start, duration, **arguments):
+    return {"cat": kind, "name": name, "ts": start, "dur": duration, "args": arguments}
+
+
+FILL = "f<FillFunctor<u8>>"
+TRACE = {
+    "traceEvents": [
+        activity("kernel", "second", 20.0, 2.0, correlation=7),
+        activity("kernel", FILL, 5.0, 9.0, correlation=1),
+        activity("gpu_memcpy", "Memcpy DtoD", 15.0, 3.0, correlation=7),
+        activity("kernel", FILL, 30.0, 9.0),
+        activity("kernel", "third", 40.5, 1.5, correlation=9),
+        activity("cuda_driver", "cuGraphLaunch", 1.0, 1.0),
+        activity("cpu_op", "aten::fill_", 1.0, 1.0),
+        {"ph": "M", "name": "process_name"},
+    ]
+}
+
+
+def test_a_trace_is_split_into_calls_by_the_flushes():
+    chrome_trace = load("chrome_trace")
+    trace = chrome_trace.read_trace(json.loads(json.dumps(TRACE)))
+    assert trace.launches == ("cuGraphLaunch",)
+    calls = chrome_trace.split(trace.activities)
+    assert [[a.name for a in call] for call in calls] == [["Memcpy DtoD", "second"], ["third"]]
+    assert [chrome_trace.busy(call) for call in calls] == [5.0, 1.5]
+    assert chrome_trace.span(calls[0]) == 7.0
+    assert {a.correlation for a in calls[0]} == {7}

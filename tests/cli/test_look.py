@@ -1,0 +1,151 @@
+"""`show`, `check` and `isa`: looking at kernels and at the instruction table."""
+
+import re
+
+from pyptx.isa.table import forms
+
+AXPY = "examples/first_kernel.py"
+RMS = "examples/hopper/rms_norm.py:build(4, 512)"
+
+
+def test_show_prints_the_text_and_what_the_kernel_needs(pyptx):
+    done = pyptx("show", AXPY, "--dim", "N=1000")
+    assert (done.status, done.err) == (0, "")
+    text, _, table = done.out.partition("\naxpy for sm_90a")
+    assert text.startswith(".version 8.0\n.target sm_90a\n")
+    assert "    fma.rn.f32 " in text
+    assert ".loc" not in text
+    assert re.search(r"(?m)^registers +\d+ per thread", table)
+    assert re.search(r"(?m)^spilled +0 stored, 0 loaded bytes per thread", table)
+    assert re.search(r"(?m)^assembler +ptxas \d+\.\d+\.\d+", table)
+
+
+def test_show_lines_names_the_file_and_nothing_of_the_command_line(pyptx):
+    done = pyptx("show", AXPY, "--dim", "N=1000", "--lines")
+    files = re.findall(r'^\.file \d+ "(.*)"', done.out, re.MULTILINE)
+    assert [name.rpartition("/")[2] for name in files] == ["first_kernel.py"]
+    assert len(re.findall(r"(?m)^    \.loc 1 ", done.out)) >= 8
+
+
+def test_show_sass_puts_python_lines_between_the_instructions(pyptx):
+    done = pyptx("show", AXPY, "--dim", "N=1000", "--sass")
+    python = re.search(r"(?m)^// .*first_kernel.py:\d+  (addend = .*)\n  [0-9a-f]{4}  ", done.out)
+    assert python, done.out
+    assert "FFMA" in done.out
+
+
+def test_show_takes_a_call_that_makes_a_kernel_and_another_target(pyptx):
+    done = pyptx("show", "examples/hopper/rms_norm.py:build(4, 512, eps=1e-5)", "--arch", "sm_100a")
+    assert done.status == 0
+    assert "rms_norm for sm_100a" in done.out
+
+
+def test_show_without_sizes_says_which_are_missing(pyptx):
+    done = pyptx("show", AXPY)
+    assert done.status == 1
+    assert done.err == "error: axpy needs a size for N\n  help: --dim N=...\n"
+
+
+def test_a_file_that_is_not_there(pyptx):
+    done = pyptx("show", "nothing.py:kernel")
+    assert (done.status, done.out) == (1, "")
+    assert done.err == "error: there is no file nothing.py\n"
+
+
+def test_a_file_without_kernels_at_its_top_level(pyptx):
+    done = pyptx("check", "examples/hopper/rms_norm.py")
+    assert done.err == (
+        "error: examples/hopper/rms_norm.py has no kernel at its top level\n"
+        '  help: name a call that makes one: "examples/hopper/rms_norm.py:build(16, 512)"\n'
+    )
+
+
+def test_a_name_that_the_file_does_not_have(pyptx):
+    done = pyptx("show", f"{AXPY}:other")
+    assert done.err == (
+        "error: 'other' is neither a name nor a call with plain values: the file has no other\n"
+        '  help: FILE:rms_norm or "FILE:build(16, 512, eps=1e-5)"\n'
+    )
+
+
+def test_arguments_are_values_and_never_code(pyptx, tmp_path):
+    marker = tmp_path / "made"
+    done = pyptx("show", f"{AXPY}:axpy(open({str(marker)!r}, 'w'))")
+    assert done.status == 1
+    assert "is neither a name nor a call with plain values" in done.err
+    assert not marker.exists()
+
+
+def test_something_that_is_no_kernel(pyptx):
+    assert pyptx("show", f"{AXPY}:THREADS").err == "error: THREADS is no kernel but int\n"
+
+
+def test_a_size_without_a_value(pyptx):
+    done = pyptx("show", AXPY, "--dim", "N")
+    assert done.err == "error: --dim N is not NAME=VALUE\n  help: --dim N=8192\n"
+
+
+def test_check_lists_each_kernel(pyptx):
+    done = pyptx("check", RMS)
+    assert done.status == 0
+    assert re.search(r"(?m)^rms_norm +sm_90a +8\.0 +\d+ +0 +none", done.out)
+
+
+def test_check_shows_an_error_of_the_language_as_a_message(pyptx, program):
+    file = program("""
+        from pyptx import kernel, ptx, reg
+        from pyptx.types import f32
+
+        @kernel
+        def wrong():
+            x = reg.scalar(f32, init=1.0)
+            ptx.inst.add.f33(x, x, x)
+        """)
+    done = pyptx("check", file)
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(f"error: {file}:7: ")
+    assert "\n    ptx.inst.add.f33(x, x, x)\n" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_an_error_of_the_program_itself_keeps_its_traceback(process, program):
+    done = process("check", program("1 / 0"))
+    assert done.status == 1
+    assert "ZeroDivisionError" in done.err
+    assert 'program.py", line 1' in done.err
+
+
+def test_isa_of_a_spelling_shows_its_form_with_every_modifier(pyptx):
+    done = pyptx("isa", "fma.rn.ftz.f32")
+    assert done.status == 0
+    assert re.search(r"(?m)^fma\.rnd\{\.ftz\}\{\.sat\}\.f32  d, a, b, c +all +any", done.out)
+    assert "\n  .rnd: .rn .rz .rm .rp\n  .ftz (optional): .ftz\n" in done.out
+
+
+def test_isa_takes_the_python_spelling(pyptx):
+    assert pyptx("isa", "ld.global_.v4.f32").out == pyptx("isa", "ld.global.v4.f32").out
+
+
+def test_isa_shows_where_a_form_exists(pyptx):
+    done = pyptx("isa", "fma.rn.f32x2")
+    assert re.search(r"f32x2  d, a, b, c +sm_100\+ +8\.6\+", done.out)
+
+
+def test_isa_with_several_words_keeps_what_all_of_them_match(pyptx):
+    listed = pyptx("isa", "cas", "b128").out
+    assert re.search(r"(?m)^atom\S*\.cas\S*  d, \[a\], b, c", listed), listed
+    assert "red" not in listed.partition("\n\n")[0]
+
+
+def test_isa_knows_every_opcode(pyptx):
+    for opcode in sorted({form.opcode for form in forms()})[::9]:
+        assert pyptx("isa", opcode).status == 0
+
+
+def test_isa_without_a_match_offers_opcodes(pyptx):
+    done = pyptx("isa", "fmad")
+    assert (done.status, done.out) == (1, "")
+    head, note = done.err.splitlines()
+    assert head == "error: no instruction matches fmad"
+    assert note.split()[0] == "opcodes:"
+    assert "fma" in note.split()

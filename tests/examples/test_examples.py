@@ -1,0 +1,78 @@
+"""Every example is a program that runs here and checks itself, and its kernels are right."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def rms_norm():
+    return load(ROOT / "examples" / "hopper" / "rms_norm.py")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_it_runs_and_checks_itself(path, tmp_path):
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-W", "error", str(path)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "under jax.jit on cpu" in done.stdout
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 128), (3, 384), (2, 4096), (5, 8192), (0, 128)])
+@pytest.mark.parametrize("threads", [None, 32])
+def test_rms_norm_at_other_sizes(rms_norm, rows, columns, threads):
+    rng = np.random.default_rng(rows)
+    x = rng.standard_normal((rows, columns), np.float32)
+    w = rng.standard_normal(columns, np.float32)
+    done = rms_norm.build(rows, columns, threads=threads).emulate(x, w)
+    done.report.check()
+    if rows:
+        error = rms_norm.largest_error(done.outputs[0], rms_norm.reference(x, w))
+        assert error < 1e-5
+
+
+def test_rms_norm_takes_its_eps(rms_norm):
+    x, w = np.full((1, 128), 1e-3, np.float32), np.ones(128, np.float32)
+    (result,) = rms_norm.build(1, 128, eps=1.0).emulate(x, w).outputs
+    np.testing.assert_allclose(result, 1e-3 / np.sqrt(1 + 1e-6), rtol=1e-5)
+
+
+def test_rms_norm_is_coalesced_and_free_of_bank_conflicts(rms_norm):
+    x, w = np.ones((2, 2048), np.float32), np.ones(2048, np.float32)
+    lines = rms_norm.build(2, 2048).emulate(x, w).report.lines
+    assert sum(line.counts.sectors for line in lines) == 2 * 3 * 2048 * 4 // 32
+    for line in lines:
+        assert line.counts.sectors == line.counts.ideal_sectors
+        assert line.counts.wavefronts == line.counts.ideal_wavefronts
+
+
+def test_rms_norm_keeps_the_row_in_registers(rms_norm):
+    cubin = rms_norm.build(2048, 8192).cubin()
+    assert cubin.stack == cubin.spill_stores == cubin.spill_loads == 0
+    text = rms_norm.build(2048, 8192).ptx()
+    assert len(re.findall(r"ld\.global\.v4\.f32", text)) == 2 * 4
+    assert not re.findall(r"ld\.global\.f32", text)
+
+
+def test_rms_norm_refuses_what_it_cannot_do(rms_norm):
+    with pytest.raises(ValueError, match=r"^1000 columns are not a multiple of 128$"):
+        rms_norm.build(2, 1000)

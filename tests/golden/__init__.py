@@ -1,0 +1,1 @@
+"""PTX of whole kernels, kept as files that are read and assembled."""
