@@ -61,11 +61,6 @@ def _empty_kernel(target: Target, version: PtxVersion) -> str:
     return _run(_module([".entry k() { ret; }"], version, target), str(target)).stderr
 
 
-def first_version(target: Target) -> PtxVersion | None:
-    """The first PTX version with which the assembler takes a target."""
-    return next((v for v in VERSIONS if v <= newest() and not _empty_kernel(target, v)), None)
-
-
 # ---- text ---------------------------------------------------------------------------------------
 
 

@@ -14,12 +14,10 @@ def test_the_first_version_of_a_target(target):
         # An assembler of an older release; it must be one that cannot know the version either.
         assert target.version > oracle.newest()
         return
-    first = oracle.first_version(target)
-    if reason(str(target), TARGETS_EARLIER, assembler_version()) is None:
-        assert first == target.version
-    else:
-        assert first is not None
-        assert first <= target.version
+    assert oracle.alone(oracle.stub(""), target.version, target)
+    before = [v for v in oracle.VERSIONS if v < target.version][-1:]
+    earlier = [v for v in before if oracle.alone(oracle.stub(""), v, target)]
+    assert earlier == (before if reason(str(target), TARGETS_EARLIER, assembler_version()) else [])
 
 
 def test_the_assembler_knows_no_other_target():
