@@ -170,7 +170,9 @@ def _ptxas() -> str:
 
 
 def _commit() -> str:
-    """The commit of the sources, marked where they differ from it; a copy without git has none."""
+    """The commit of the sources, marked where they differ from it; $PYPTX_COMMIT names a copy's."""
+    if named := os.environ.get("PYPTX_COMMIT"):
+        return named
     commit = _output("git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD")
     changed = _output("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no")
     return commit + (" with changes" if changed else "") if commit else "unknown"
