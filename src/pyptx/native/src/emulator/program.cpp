@@ -655,7 +655,7 @@ class ImageReader {
     const size_t size = p_.pool_bytes_.size();
     auto* place = static_cast<uint8_t*>(p_.keep_bytes(size + 64));
     place = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(place) + 63) & ~static_cast<uintptr_t>(63));
-    std::memcpy(place, p_.pool_bytes_.data(), size);
+    if (size != 0) std::memcpy(place, p_.pool_bytes_.data(), size);
     p_.pool_ = place;
   }
 
