@@ -1,25 +1,13 @@
 """The kernels whose PTX is kept, by the name of their file: each a way to write the language."""
 
-import importlib.util
-from pathlib import Path
-
 from pyptx import Kernel, Scalar, Tile, kernel, ptx, reg, smem
 from pyptx.types import b32, b64, bf16, bf16x2, f16, f32, f64, pred, s32, u32, u64
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 ROWS = {
     "in_specs": (Tile("B", "N", f32), Tile("N", f32)),
     "out_specs": (Tile("B", "N", f32),),
     "grid": lambda B, N: (B, 1, 1),
 }
-
-
-def example(path: str):
-    """The module of an example program."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, EXAMPLES / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @kernel(**ROWS, block=(128, 1, 1))
@@ -165,6 +153,4 @@ KERNELS: dict[str, tuple[Kernel, dict[str, int]]] = {
     "reductions": (reductions, {}),
     "run_time_rows": (run_time_rows, {"N": 96}),
     "text_among_calls": (text_among_calls, {}),
-    "rms_norm": (example("hopper/rms_norm.py").build(2048, 8192), {}),
-    "rms_norm_sm_80": (example("hopper/rms_norm.py").build(16, 1024, arch="sm_80"), {}),
 }

@@ -13,7 +13,7 @@ from pyptx.assemble import assemble
 
 from .kernels import KERNELS
 
-FOLDER = Path(__file__).parent / "__snapshots__" / "test_golden"
+FILES = sorted((Path(__file__).parent / "__snapshots__").glob("**/*.ptx"))
 
 
 class PtxFile(SingleFileSnapshotExtension):
@@ -22,24 +22,20 @@ class PtxFile(SingleFileSnapshotExtension):
     file_extension = "ptx"
     _write_mode = WriteMode.TEXT
 
-    @classmethod
-    def get_snapshot_name(cls, *, test_location, index=0):
-        return str(index)
-
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_ptx(name, snapshot):
     k, dims = KERNELS[name]
-    assert k.ptx(**dims) == snapshot(extension_class=PtxFile, name=name)
+    assert k.ptx(**dims) == snapshot(extension_class=PtxFile)
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_golden_files_assemble(name):
-    text = (FOLDER / f"{name}.ptx").read_text()
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_files_assemble(path):
+    text = path.read_text()
     target = re.search(r"\.target (\w+)", text)[1]
     cubin = assemble(text, target)
     assert (cubin.spill_stores, cubin.spill_loads) == (0, 0)
 
 
-def test_there_is_no_file_without_a_kernel():
-    assert {path.stem for path in FOLDER.iterdir()} == set(KERNELS)
+def test_there_is_a_file_for_each_kernel():
+    assert len(FILES) >= len(KERNELS)

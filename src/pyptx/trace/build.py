@@ -14,7 +14,7 @@ from pyptx.source import SourceLocation, raised_by_user
 from pyptx.spec import Scalar, Spec, Tile
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.context import Trace, tracing
-from pyptx.trace.tensor import Extent, Size, Tensor, load_reference, load_value
+from pyptx.trace.tensor import Extent, Tensor, load_reference, load_value
 from pyptx.trace.values import Reg
 from pyptx.types import DType, b8, u64
 
@@ -103,7 +103,8 @@ def _arguments(
     for dim in signature.parallel:
         if dim in used:
             size = load_value(trace, _parameter(trace, u64, f"{dim}_size"), u64)
-            sizes[dim] = Size(trace, size.register, dim)
+            sizes[dim] = size
+            trace.run_time[size.register] = dim
     made: list[Tensor | Reg] = []
     for name, spec, parameter in zip(
         signature.parameters, signature.specs, parameters, strict=True

@@ -50,6 +50,8 @@ class Trace:
     # The label that a directly following else_ replaces, and where in the body it stands.
     open_else: tuple[int, Label, Block] | None = None
     placed: set[Label] = field(default_factory=set[Label])
+    # The registers that hold run-time dimensions, and which, for errors.
+    run_time: dict[Register, str] = field(default_factory=dict[Register, str])
     abandoned: LanguageError | None = None
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None

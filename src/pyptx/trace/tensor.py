@@ -16,20 +16,6 @@ from pyptx.types import DType, u64
 Extent: TypeAlias = "int | Reg"
 
 
-class Size(Reg):
-    """A run-time dimension: a register of 64 bits that knows its name for errors."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, trace: Trace, register: Register, name: str) -> None:
-        super().__init__(trace, register)
-        self._name = name
-
-    @property
-    def noun(self) -> str:
-        return f"the dimension {self._name} is known only at a launch (parallel=) and"
-
-
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor argument: `shape` holds ints, and a 64-bit register for each run-time dimension."""

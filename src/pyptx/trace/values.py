@@ -217,6 +217,13 @@ class Reg(Value):
     def __repr__(self) -> str:
         return f"<register {self.register.index} .{self.dtype}>"
 
+    @property
+    def noun(self) -> str:
+        name = self.trace.run_time.get(self.register)
+        if name is None:
+            return "a register"
+        return f"the dimension {name} is known only at a launch (parallel=) and"
+
     def __invert__(self) -> Reg | Not:
         """A predicate gives its negation as an operand, anything else one `not`."""
         return Not(self) if self.dtype is pred else unary("not", self)
