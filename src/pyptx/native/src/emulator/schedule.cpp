@@ -386,8 +386,8 @@ Outcome run_cluster(Cluster& c) {
     bool spinning;
     Warp* w = choose(c, &spinning);
     if (w == nullptr) {
+      if (spinning) return Outcome::Stalled;  // another cluster's store may release it
       if (force_diverged(c)) continue;
-      if (spinning) return Outcome::Stalled;
       report_deadlock(c, Kind::Deadlock, "no warp of the CTA's cluster can run");
       return Outcome::Stopped;
     }
@@ -443,7 +443,7 @@ class HostThread {
         if (stalled_.empty()) break;
       }
       launch_.seen[worker_.index].store(before);
-      if (all_seen(before) && no_more_clusters()) report_stalled();
+      if (all_seen(before) && no_more_clusters() && !force_stalled()) report_stalled();
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     if (launch_.findings.waits_wanted()) {
@@ -519,6 +519,12 @@ class HostThread {
     worker_.executed += c->executed;
     launch_.resident.fetch_sub(1);
     if (free_.size() < 2) free_.push_back(std::move(c));
+  }
+
+  bool force_stalled() {
+    const bool forced = std::any_of(stalled_.begin(), stalled_.end(), [](const auto& c) { return force_diverged(*c); });
+    if (forced) launch_.progress.fetch_add(1);
+    return forced;
   }
 
   void report_stalled() {
@@ -647,6 +653,7 @@ void watch_loop(Warp& w, const Instruction& in) {
       return;
     }
     w.spin_snapshot_valid = false;
+    if (w.polling) w.spin_visits = 0;  // another cluster moved it; it may stand still again at once
     left_standstill(w);
   }
   if (w.spin_visits >= 4 && (w.spin_visits & (w.spin_visits - 1)) == 0) {
