@@ -31,7 +31,7 @@ def load(path):
 @pytest.mark.parametrize("name", KERNELS)
 def test_it_is_the_golden_text(name, snapshot):
     path, text = KERNELS[name]
-    assert text(load(path)) == snapshot(extension_class=Ptx, name=name)
+    assert text(load(path)) == snapshot(extension_class=Ptx)
 
 
 def test_other_kernels_before_it_change_nothing():
