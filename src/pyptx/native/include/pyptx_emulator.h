@@ -138,7 +138,7 @@ typedef struct PyptxEmulatorApi {
   void (*result_destroy)(PyptxResult* result);
 } PyptxEmulatorApi;
 
-/* The only exported symbol. The table is constant and lives as long as the library is loaded. */
+/* The entry point. The table is constant and lives as long as the library is loaded. */
 PYPTX_EXPORT const PyptxEmulatorApi* pyptx_emulator_api(void);
 
 #ifdef __cplusplus

@@ -50,6 +50,24 @@ class Bytes {
 
 bool valid_width(unsigned w) { return w == 1 || w == 8 || w == 16 || w == 32 || w == 64 || w == 128; }
 
+// Whether bytes are UTF-8, as reports must be (RFC 3629).
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<uint8_t>(text[i++]);
+    const unsigned more = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : lead >> 3 == 30 ? 3 : 4;
+    if (more == 4 || more > text.size() - i) return false;
+    uint32_t point = more == 0 ? lead : lead & (0x3fu >> more);
+    for (unsigned k = 0; k < more; ++k) {
+      const auto next = static_cast<uint8_t>(text[i++]);
+      if (next >> 6 != 2) return false;
+      point = point << 6 | (next & 0x3fu);
+    }
+    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if (point < kLeast[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return false;
+  }
+  return true;
+}
+
 uint32_t slot_bytes(unsigned width) { return width == 1 ? 4 : width * kLanes / 8; }
 
 unsigned spelled_width(std::string_view type) {
@@ -328,6 +346,7 @@ class ImageReader {
     for (std::string& s : strings_) {
       const uint32_t size = in_.u32("a string's length");
       s.assign(reinterpret_cast<const char*>(in_.take(size, "a string")), size);
+      if (!is_utf8(s)) corrupt("a string that is not UTF-8");
     }
     p_.name = string("the kernel's name");
     p_.sm = in_.u32("the target");

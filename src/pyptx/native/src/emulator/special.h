@@ -17,7 +17,7 @@ enum class Special : uint8_t {
   cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z,
   cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z, cluster_ctarank, cluster_nctarank,
   lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-  envreg, reserved_smem_offset_begin, reserved_smem_offset_end, reserved_smem_offset_cap,
+  fourth, envreg, reserved_smem_offset_begin, reserved_smem_offset_end, reserved_smem_offset_cap,
   reserved_smem_offset, total_smem_size, aggr_smem_size, dynamic_smem_size, current_graph_exec,
   // From here on they change while a warp runs.
   clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi, pm, pm64,

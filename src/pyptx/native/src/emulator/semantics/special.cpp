@@ -24,6 +24,10 @@ constexpr SpecialRow kRows[] = {
     {"cluster_ctaid.z", Special::cluster_ctaid_z, 32}, {"cluster_nctaid.x", Special::cluster_nctaid_x, 32},
     {"cluster_nctaid.y", Special::cluster_nctaid_y, 32}, {"cluster_nctaid.z", Special::cluster_nctaid_z, 32},
     {"cluster_ctarank", Special::cluster_ctarank, 32}, {"cluster_nctarank", Special::cluster_nctarank, 32},
+    // The fourth component of every index and size is zero.
+    {"tid.w", Special::fourth, 32}, {"ntid.w", Special::fourth, 32}, {"ctaid.w", Special::fourth, 32},
+    {"nctaid.w", Special::fourth, 32}, {"clusterid.w", Special::fourth, 32}, {"nclusterid.w", Special::fourth, 32},
+    {"cluster_ctaid.w", Special::fourth, 32}, {"cluster_nctaid.w", Special::fourth, 32},
     {"lanemask_eq", Special::lanemask_eq, 32}, {"lanemask_le", Special::lanemask_le, 32},
     {"lanemask_lt", Special::lanemask_lt, 32}, {"lanemask_ge", Special::lanemask_ge, 32},
     {"lanemask_gt", Special::lanemask_gt, 32},
@@ -114,7 +118,7 @@ uint64_t value_of(const Warp& w, Special special, unsigned lane) {
     case Special::reserved_smem_offset_end: case Special::reserved_smem_offset_cap:
       return reserved_shared(launch.program->sm);
     case Special::total_smem_size:
-      return (launch.shared_bytes + 127u) / 128u * 128u + reserved_shared(launch.program->sm);
+      return (launch.shared_bytes + 127u) / 128u * 128u;
     case Special::aggr_smem_size:
       return (launch.shared_bytes + 127u) / 128u * 128u + reserved_shared(launch.program->sm);
     case Special::dynamic_smem_size: return config.dynamic_shared;
