@@ -110,10 +110,9 @@ struct Exp2 {
 struct Log2 {
   static double kernel(double x) {
     // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
-    constexpr int64_t root_half = 0x3fe6a09e667f3bcd;
-    const int64_t bits = bits_as<int64_t>(x);
-    const int64_t above = bits - root_half;
-    const double e = bits_as<double>(((above + (int64_t(1) << 62)) >> 52 & 0x7ff) + 0x4338000000000000) -
+    constexpr uint64_t root_half = 0x3fe6a09e667f3bcd;
+    const uint64_t above = bits_as<uint64_t>(x) - root_half;
+    const double e = bits_as<double>(((above + (uint64_t(1) << 62)) >> 52 & 0x7ff) + 0x4338000000000000) -
                      (0x1.8p52 + 1024);
     const double m = bits_as<double>((above & 0x000fffffffffffff) + root_half);
     const double s = (m - 1) / (m + 1), z = s * s;
