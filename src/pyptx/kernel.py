@@ -416,8 +416,8 @@ class Kernel:
 
     def _check_grid(self, dims: Mapping[str, int], location: SourceLocation) -> None:
         """Refuse a grid that no device takes at the call, where its sizes come from."""
-        if not all(isinstance(size, int) for size in dims.values()):
-            return  # exported for any size: the launch checks
+        if not all(isinstance(size, int) for size in dims.values()):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return  # jax.export with symbolic sizes: the launch checks
         try:
             x, y, z = cast("tuple[int, int, int]", resolve_grid(self._options.grid, dims))
             check_grid((x, y, z), self._options.cluster)
@@ -462,7 +462,7 @@ def kernel(
     parallel: Iterable[str] = (),
     input_output_aliases: Mapping[int, int] | None = None,
     **directives: int | Sequence[int] | bool,
-) -> Callable[[Callable[..., None]], Kernel]: ...
+) -> Callable[[Body], Kernel]: ...
 def kernel(
     function: Body | None = None,
     /,

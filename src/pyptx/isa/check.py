@@ -430,6 +430,10 @@ def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
         return _pair(spec, typed.dtype, raw, depth)
     if spec.second == "required":
         raise _MismatchError(depth, f"{spec.name} must be a pair d|p, not {describe(raw)}")
+    if isinstance(raw, Symbol) and typed.spaces and _space(raw.of) not in typed.spaces:
+        raise _MismatchError(
+            depth, f"{spec.name} must be in .{typed.spaces[0]}, not in .{_space(raw.of)}"
+        )
     return _scalar(spec, typed.dtype, raw, depth)
 
 
@@ -445,7 +449,23 @@ def _vector(spec: OperandSpec, dtype: DType, length: int, raw: Raw, depth: int) 
         raise _MismatchError(
             depth, f"{spec.name} must be a list of {length} elements, not {len(elements)}"
         )
-    return Vector(tuple(_element(spec, dtype, e, depth) for e in elements))
+    vector = Vector(tuple(_element(spec, dtype, e, depth) for e in elements))
+    _check_mixture(spec, vector, depth)
+    return vector
+
+
+def _check_mixture(spec: OperandSpec, vector: Vector, depth: int) -> None:
+    """Registers of one vector have one width, and floats do not stand beside integers."""
+    dtypes = {e.dtype for e in vector.elements if isinstance(e, Register)}
+    floats = {d for d in dtypes if DTYPES[d.storage].is_float}
+    mixed = floats and any(d.is_integer for d in dtypes)
+    if mixed or len({d.bits for d in dtypes}) > 1:
+        names = " and ".join(sorted(f".{d}" for d in dtypes))
+        raise _MismatchError(
+            depth,
+            f"the elements of {spec.name} are {names} registers; they need one type",
+            ("help", "reg.array(dtype, n) makes registers of one type"),
+        )
 
 
 def _element(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> ScalarOperand:
@@ -467,7 +487,8 @@ def _pair(spec: OperandSpec, dtype: DType, raw: Pair, depth: int) -> Pair:
 
 def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand:
     if isinstance(raw, Register) and spec.kind == "value":
-        if agrees(dtype, raw.dtype, wider=spec.wider):
+        floats = spec.whole and DTYPES[raw.dtype.storage].is_float
+        if agrees(dtype, raw.dtype, wider=spec.wider) and not floats:
             return raw
         raise _wrong_type(spec, dtype, raw, depth)
     if isinstance(raw, Immediate):
@@ -563,17 +584,20 @@ def conversion(to: DType, source: DType) -> str:
         return "compare: r != 0 is a predicate"
     if source.kind is Kind.PREDICATE:
         return f"choose by the predicate: ptx.inst.selp.b{max(to.bits, 16)}(1, 0, p)"
-    if to.is_packed or source.is_packed or (to.bits == source.bits and source.is_bits):
-        return f"reg.from_(r, {to}) copies the bits of a register of the same width"
-    into, out_of = (DTYPES[f"u{d.bits}"] if d.is_bits else d for d in (to, source))
-    if into == out_of or "128" in f"{into}{out_of}":
-        return f"reg.from_(r, {to}) copies the bits of a register of the same width"
+    into, out_of = (f"u{d.bits}" if d.is_bits else d.name for d in (to, source))
+    if into == out_of or not {into, out_of} <= _CONVERTIBLE:
+        return f"make a register of the type: reg.scalar({to})"
     rounding = ""
-    if into.is_float and (out_of.is_integer or out_of.bits >= into.bits):
+    if to.is_float and (not source.is_float or source.bits >= to.bits):
         rounding = ".rn"
-    elif into.is_integer and out_of.is_float:
+    elif source.is_float and not to.is_float:
         rounding = ".rzi"
     return f"convert it: ptx.inst.cvt{rounding}.{into}.{out_of}(r)"
+
+
+_CONVERTIBLE: Final = frozenset(
+    ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
+)
 
 
 def agrees(instruction: DType, register: DType, *, wider: bool) -> bool:
@@ -616,7 +640,7 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
             ("help", "add it to the register: ptx.addr(base + offset)"),
         )
     if isinstance(base, Variable | Parameter):
-        space = base.space if isinstance(base, Variable) else "param"
+        space = _space(base)
         if space not in spaces:
             raise _MismatchError(
                 depth, f"{spec.name} must be an address in .{' or .'.join(spaces)}, not in .{space}"
@@ -629,7 +653,13 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
     return raw
 
 
+def _space(of: Variable | Parameter) -> str:
+    return of.space if isinstance(of, Variable) else "param"
+
+
 def _spaces(spec: OperandSpec, chosen: dict[str, Option]) -> tuple[str, ...]:
+    if "symbol" in spec.accepts and "space" in chosen:
+        return (chosen["space"].name.split("::")[0],)
     names: list[str] = []
     for space in spec.spaces:
         option = chosen.get(space)

@@ -71,6 +71,7 @@ class OperandSpec:
     spaces    for an address: state spaces, or the slot that spells the space
     optional  may be left out at the end; `when` ties presence to a modifier slot instead
     wider     the register may be wider than the type (ld, st, cvt)
+    whole     untyped bits that are an integer: a register of floats does not fit
     accepts   what it takes besides a register: "immediate", "special", "symbol", "sink"
     second    for `d|p`: None, "optional" or "required"; the second is a predicate
     legal     the values an immediate may have, None for every value of its type
@@ -85,6 +86,7 @@ class OperandSpec:
     optional: bool = False
     when: str | None = None
     wider: bool = False
+    whole: bool = False
     accepts: frozenset[str] = frozenset()
     second: str | None = None
     negatable: bool = False

@@ -16,6 +16,7 @@ Operands, separated by commas after two spaces:
     d*vec:T       a vector as long as slot vec says (v2 v4 v8; a scalar where it is left out)
     d*4:T         a vector of four
     a:T>          the register may be wider than the type
+    a:i32         untyped bits that are an integer: .b32, but not in a register of floats; also i64
     a:T|special   also takes a special register; `|symbol` an address of a variable; `|_` the sink
     #n:u32        a constant; `#n:u32(0..31)` in a range, `(32..64:8)` in steps of 8, `(4 8 16)`
                   one of these; after `a:T` the constants that may stand for the register
@@ -45,6 +46,7 @@ _OPERAND: Final = re.compile(
 _ADDRESS: Final = re.compile(
     r"\[(?P<name>\w+):(?P<spaces>[\w|]+)\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
+_INTEGERS: Final = {"i32": "b32", "i64": "b64"}
 # Types whose constants PTX can write: integers and untyped bits up to 64 bits, f32 and f64.
 _CONSTANTS: Final = frozenset(
     d.name
@@ -157,7 +159,8 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
     return OperandSpec(
         name=match["name"],
         kind="immediate" if match["imm"] else "value",
-        type=match["type"],
+        type=_INTEGERS.get(match["type"], match["type"]),
+        whole=match["type"] in _INTEGERS,
         access=access,
         length=_length(match["length"]),
         optional=bool(match["optional"]),
@@ -172,6 +175,7 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
 
 
 def _takes_constants(type_: str, types: dict[str, tuple[str, ...]]) -> bool:
+    type_ = _INTEGERS.get(type_, type_)
     names = types.get(type_.removeprefix("wide(").removesuffix(")"), (type_,))
     return any(name in _CONSTANTS for name in names)
 

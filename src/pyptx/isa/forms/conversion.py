@@ -110,8 +110,8 @@ FORMS = chapter(
     instruction(
         "cvt", "data-movement-and-conversion-instructions-cvt-pack",
         "Convert two integers to a narrower type and pack them.",
-        row("cvt.pack.sat.D.s32  out d:b32, a:s32, b:s32", D="u16 s16", ptx="6.5"),
-        row("cvt.pack.sat.D.s32.b32  out d:b32, a:s32, b:s32, c:b32",
+        row("cvt.pack.sat.D.s32  out d:i32, a:s32, b:s32", D="u16 s16", ptx="6.5"),
+        row("cvt.pack.sat.D.s32.b32  out d:i32, a:s32, b:s32, c:b32",
             D="u2 s2 u4 s4 u8 s8", ptx="6.5"),
     ),
 )

@@ -127,17 +127,17 @@ FORMS = chapter(
     ),
     instruction(
         "bmsk", "integer-arithmetic-instructions-bmsk", "Make a mask of a run of bits.",
-        row("bmsk.mode.b32  out d:b32, a:u32, b:u32", mode="clamp wrap", ptx="7.6"),
+        row("bmsk.mode.b32  out d:i32, a:u32, b:u32", mode="clamp wrap", ptx="7.6"),
     ),
     instruction(
         "dp4a", "integer-arithmetic-instructions-dp4a",
         "Dot product of four bytes each, added to a 32-bit integer.",
-        row("dp4a.A.B  out d:b32, a:b32, b:b32, c:b32", A="u32 s32", B="u32 s32"),
+        row("dp4a.A.B  out d:i32, a:i32, b:i32, c:i32", A="u32 s32", B="u32 s32"),
     ),
     instruction(
         "dp2a", "integer-arithmetic-instructions-dp2a",
         "Dot product of two 16-bit integers with two bytes, added to a 32-bit integer.",
-        row("dp2a.mode.A.B  out d:b32, a:b32, b:b32, c:b32", mode="lo hi",
+        row("dp2a.mode.A.B  out d:i32, a:i32, b:i32, c:i32", mode="lo hi",
             A="u32 s32", B="u32 s32"),
     ),
 ) + chapter(

@@ -21,7 +21,7 @@ LEVEL1 = (
 LEVEL2 = "L2::evict_normal L2::evict_last L2::evict_first"
 PREFETCH = "L2::64B@,7.4 L2::128B@,7.4 L2::256B@sm_80,7.4"
 HINT = {"L2::cache_hint": "L2::cache_hint@sm_80,7.4"}
-POLICY = "policy:b64@L2::cache_hint"
+POLICY = "policy:i64@L2::cache_hint"
 # Vectors of ordinary accesses have at most 128 bits.
 NARROW = "vec=v4: T=b8|b16|b32|u8|u16|u32|s8|s16|s32|f32; "
 NARROW128 = NARROW + "T=b128: !vec; "
@@ -61,7 +61,7 @@ FORMS = chapter(
     instruction(
         "shfl", "data-movement-and-conversion-instructions-shfl-sync",
         "Read a register of another lane of the warp.",
-        row("shfl.sync.mode.b32  out d{|p}:b32, a:b32, b:u32, c:u32, membermask:b32",
+        row("shfl.sync.mode.b32  out d{|p}:b32, a:b32, b:u32, c:u32, membermask:i32",
             mode="up down bfly idx"),
     ),
     instruction(
@@ -196,13 +196,13 @@ FORMS = chapter(
         "createpolicy", "data-movement-and-conversion-instructions-createpolicy",
         "Make a cache policy for instructions with a cache hint.",
         row("createpolicy.range{.global}.primary{.secondary}.b64"
-            "  out policy:b64, [a:global|generic], primary_size:u32, total_size:u32",
+            "  out policy:i64, [a:global|generic], primary_size:u32, total_size:u32",
             primary=EVICT, secondary="L2::evict_first L2::evict_unchanged",
             sm="sm_80", ptx="7.4"),
-        row("createpolicy.fractional.primary{.secondary}.b64  out policy:b64, fraction:f32?",
+        row("createpolicy.fractional.primary{.secondary}.b64  out policy:i64, fraction:f32?",
             primary=EVICT, secondary="L2::evict_first L2::evict_unchanged",
             sm="sm_80", ptx="7.4"),
-        row("createpolicy.cvt.L2.b64  out policy:b64, property:b64", sm="sm_80", ptx="7.4"),
+        row("createpolicy.cvt.L2.b64  out policy:i64, property:i64", sm="sm_80", ptx="7.4"),
     ),
     instruction(
         "isspacep", "data-movement-and-conversion-instructions-isspacep",

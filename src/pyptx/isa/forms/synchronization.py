@@ -14,7 +14,7 @@ SCOPE128 = "cta cluster gpu sys@,8.4"
 HALF = "f16 f16x2 bf16@sm_90,7.8 bf16x2@sm_90,7.8"
 BARRIER = "a:u32(0..15)"
 THREADS = "b:u32(32..1024:32)"
-MASK = "membermask:b32"
+MASK = "membermask:i32"
 CTA = "cta@,7.8"
 
 FORMS = chapter(
@@ -157,8 +157,8 @@ FORMS = chapter(
     instruction(
         "match", "parallel-synchronization-and-communication-instructions-match-sync",
         "Find the lanes of a warp that hold the same value.",
-        row(f"match.any.sync.T  out d:b32, a:T, {MASK}", T="b32 b64"),
-        row(f"match.all.sync.T  out d{{|p}}:b32, a:T, {MASK}", T="b32 b64"),
+        row(f"match.any.sync.T  out d:i32, a:T, {MASK}", T="b32 b64"),
+        row(f"match.all.sync.T  out d{{|p}}:i32, a:T, {MASK}", T="b32 b64"),
     ),
     instruction(
         "activemask", "parallel-synchronization-and-communication-instructions-activemask",
@@ -170,7 +170,7 @@ FORMS = chapter(
         "Reduce a value over the lanes of a warp.",
         row(f"redux.sync.op.T  out d:T, a:T, {MASK}", op="add min max", T="u32 s32",
             sm="sm_80", ptx="7.0"),
-        row(f"redux.sync.op.b32  out d:b32, a:b32, {MASK}", op="and or xor",
+        row(f"redux.sync.op.b32  out d:i32, a:i32, {MASK}", op="and or xor",
             sm="sm_80", ptx="7.0"),
         row(f"redux.sync.op{{.abs}}{{.NaN}}.f32  out d:f32, a:f32, {MASK}", op="min max",
             sm="sm_100f", ptx="8.6"),
