@@ -458,12 +458,13 @@ def _check_mixture(spec: OperandSpec, vector: Vector, depth: int) -> None:
     """Registers of one vector have one width, and floats do not stand beside integers."""
     dtypes = {e.dtype for e in vector.elements if isinstance(e, Register)}
     floats = {d for d in dtypes if DTYPES[d.storage].is_float}
-    mixed = floats and any(d.is_integer for d in dtypes)
+    numbers = any(isinstance(e, Immediate) and not e.dtype.is_float for e in vector.elements)
+    mixed = floats and (numbers or any(d.is_integer for d in dtypes))
     if mixed or len({d.bits for d in dtypes}) > 1:
-        names = " and ".join(sorted(f".{d}" for d in dtypes))
+        names = " and ".join([*sorted(f".{d}" for d in dtypes), *(["integer"] * numbers)])
         raise _MismatchError(
             depth,
-            f"the elements of {spec.name} are {names} registers; they need one type",
+            f"the elements of {spec.name} are {names}; they need one type",
             ("help", "reg.array(dtype, n) makes registers of one type"),
         )
 
@@ -478,6 +479,8 @@ def _element(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Scalar
 def _pair(spec: OperandSpec, dtype: DType, raw: Pair, depth: int) -> Pair:
     if spec.second is None:
         raise _MismatchError(depth, f"{spec.name} takes no second destination")
+    if isinstance(raw.first, Sink) and isinstance(raw.second, Sink):
+        raise _MismatchError(depth, f"{spec.name} is _|_; one of the two must be a register")
     if isinstance(raw.first, Register) and not agrees(dtype, raw.first.dtype, wider=False):
         raise _wrong_type(spec, dtype, raw.first, depth)
     if isinstance(raw.second, Register) and raw.second.dtype.kind is not Kind.PREDICATE:

@@ -66,7 +66,7 @@ FORMS = chapter(
         # f32 to a pair of 16-bit numbers
         row("cvt.frnd2{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32", frnd2="rn rz",
             satfinite="satfinite@,8.1", D="f16x2 bf16x2", sm="sm_80", ptx="7.0"),
-        row("cvt.rs{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32, rbits:b32!",
+        row("cvt.rs{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32, rbits:i32!",
             D="f16x2 bf16x2", sm=RANDOM, ptx="8.7"),
         # f32 to tf32
         row("cvt.rna{.satfinite}.tf32.f32  out d:tf32, a:f32", satfinite="satfinite@,8.1",
@@ -78,7 +78,7 @@ FORMS = chapter(
         row("cvt.rn.satfinite{.relu}.D.f16x2  out d:D, a:f16x2", D=F8, sm="sm_89", ptx="8.1"),
         row("cvt.rn.satfinite{.relu}.D.bf16x2  out d:D, a:bf16x2", D=F8, sm=SMALL, ptx="9.1"),
         row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=F8, sm="sm_89", ptx="8.1"),
-        row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:b32!", D="e4m3x4 e5m2x4",
+        row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:i32!", D="e4m3x4 e5m2x4",
             sm=RANDOM, ptx="8.7"),
         # to and from pairs and fours of 4-bit and 6-bit numbers
         row("cvt.rn.satfinite{.relu}.D.f32  out d:D, a:f32, b:f32", D=f"{F4} {F6}",
@@ -86,7 +86,7 @@ FORMS = chapter(
         row("cvt.rn.satfinite{.relu}.D.A  out d:D, a:A", D=f"{F4} {F6}", A="f16x2 bf16x2",
             sm=SMALL, ptx="9.1"),
         row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=f"{F4} {F6}", sm=SMALL, ptx="8.6"),
-        row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:b32!",
+        row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:i32!",
             D="e2m1x4 e2m3x4 e3m2x4", sm=RANDOM, ptx="8.7"),
         row("cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.A"
             f"  out d:bf16x2, a:A, {SCALE}", A=f"{F8} {F6} {F4}", sm=SMALL, ptx="9.2"),
