@@ -1,4 +1,4 @@
-"""What "the same as the GPU" means for each case: equal bits, a documented bound, and where neither holds.
+"""What "the same as the GPU" means for each case: equal bits, or within a documented bound.
 
 Rows of a case are its threads. A row is left out where the manual gives the operands no meaning, or
 where the manual and the H200 differ: the emulator follows the manual, and the table says in what.
@@ -105,7 +105,7 @@ def compared(case: Case, operands: Operands) -> Rows:
     return rows
 
 
-# ---- approximate operations ----------------------------------------------------------------------
+# ---- approximate operations --------------------------------------------------------------------
 
 # Spelling and the error that the manual allows, beside the rounding of the correctly rounded result.
 BOUNDS: Final = (
@@ -166,7 +166,7 @@ def _allowed(
 ) -> np.ndarray:
     """The documented error, plus half a unit for the rounding of the emulator's own result."""
     ulp = _ulp(exact, name)
-    kind, number = bound.split() if "ulp" not in bound else ("ulp", bound.split()[0])
+    kind, number = bound.split() if "ulp" not in bound else ("ulp", bound.split(maxsplit=1)[0])
     amount = float(number)
     if kind == "ulp":
         return amount * ulp + ulp / 2

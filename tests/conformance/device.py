@@ -48,11 +48,7 @@ def _launch(driver: Any, module: Any, case: Case, source: Any, target: Any) -> n
     check(driver.cuMemsetD8(target, 0, OUTPUT_BYTES))
     values = np.array([int(source)], np.uint64), np.array([int(target)], np.uint64)
     pointers = np.array([v.ctypes.data for v in values], np.uint64)
-    check(
-        driver.cuLaunchKernel(
-            function, CTAS, 1, 1, THREADS, 1, 1, 0, 0, pointers.ctypes.data, 0
-        )
-    )
+    check(driver.cuLaunchKernel(function, CTAS, 1, 1, THREADS, 1, 1, 0, 0, pointers.ctypes.data, 0))
     check(driver.cuMemcpyDtoH(output.ctypes.data, target, OUTPUT_BYTES))
     return output
 

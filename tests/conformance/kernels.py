@@ -39,7 +39,7 @@ FULL_WARP = 0xFFFFFFFF
 PER_FORM = 24
 """Spellings of a form that are tried, every option at least once."""
 
-# Opcodes whose effect is not a value of registers or memory, or that depends on timing or addresses.
+# Opcodes without an effect on registers or memory, or whose effect depends on timing or addresses.
 NO_VALUE = {
     "activemask": "depends on which lanes the scheduler keeps together",
     "applypriority": "a hint without a result",
@@ -157,7 +157,15 @@ def _lattice(dtype: DType) -> list[int]:
     bits = max(dtype.bits, 8)
     top = 1 << (bits - 1)
     values = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255]
-    values += [top - 1, top, top + 1, 2 * top - 1, 2 * top - 2, 0xA5A5A5A5A5A5A5A5, 0x0123456789ABCDEF]
+    values += [
+        top - 1,
+        top,
+        top + 1,
+        2 * top - 1,
+        2 * top - 2,
+        0xA5A5A5A5A5A5A5A5,
+        0x0123456789ABCDEF,
+    ]
     values += _float_lattice(*_FLOATS["f32"]) if bits == 32 else []
     return [v & ((1 << bits) - 1) for v in values]
 
@@ -166,7 +174,18 @@ def _float_lattice(exponent: int, mantissa: int) -> list[int]:
     bias = (1 << (exponent - 1)) - 1
     one, top = bias << mantissa, ((1 << exponent) - 1) << mantissa
     last = (1 << mantissa) - 1
-    positive = [0, 1, 2, last, 1 << mantissa, (1 << mantissa) + 1, one, one + 1, one - 1, one | last]
+    positive = [
+        0,
+        1,
+        2,
+        last,
+        1 << mantissa,
+        (1 << mantissa) + 1,
+        one,
+        one + 1,
+        one - 1,
+        one | last,
+    ]
     positive += [one + (1 << mantissa), one + (1 << (mantissa - 1)), one - (1 << mantissa)]
     positive += [top - 1, top - 2, top, top + 1, top | 1 << (mantissa - 1), top | last]
     positive += [(bias + min(7, bias - 1)) << mantissa, (bias + min(31, bias)) << mantissa]
@@ -198,7 +217,6 @@ class _Builder:
 
     def _thread(self) -> Register:
         trace = self.trace
-
 
         tid, cta, flat = (trace.register(u32) for _ in range(3))
         trace.write("mov.u32", tid, SPECIAL["tid.x"].operand)
@@ -287,7 +305,7 @@ def _destinations(
     form: Form, chosen: dict[str, Option], raw: list[Raw], operand: Raw
 ) -> list[Register]:
     specs = [s for s in form.operands if s.when is None or s.when in chosen]
-    spec = specs[[i for i, r in enumerate(raw) if r is operand][0]]
+    spec = specs[next(i for i, r in enumerate(raw) if r is operand)]
     if spec.access == "in" or spec.kind != "value":
         return []
     if isinstance(operand, Pair):
@@ -376,7 +394,6 @@ def _memory(builder: _Builder, form: Form, chosen: dict[str, Option]) -> Address
     variable: Variable = trace.variable(space, SLOT * (THREADS if per_thread else 1), 128, "memory")
     base = trace.register(u32)
 
-
     start, local = trace.register(u32), trace.register(u32)
     trace.write("mov.u32", start, Symbol(variable))
     trace.write("and.b32", local, builder.thread, Number(THREADS - 1))
@@ -397,5 +414,3 @@ def _store_memory(builder: _Builder, memory: Address) -> None:
         word = trace.register(b32)
         trace.write(f"ld.{space}.b32", word, Address(memory.base, 4 * i))
         trace.write("st.global.b32", Address(builder.output, 3 * CASES * SLOT + 4 * i), word)
-
-

@@ -1,4 +1,4 @@
-"""Every spelling on the GPU of this machine, against the emulator: bits, or the documented bound."""
+"""Every spelling on this GPU, against the emulator: equal bits, or the documented bound."""
 
 import sys
 from pathlib import Path
@@ -7,11 +7,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "conformance"))
 
-import device  # noqa: E402
-import emulated  # noqa: E402
-from comparing import Operands, bound_of, compared, worst  # noqa: E402
-from kernels import cases, inputs  # noqa: E402
-from record import digest  # noqa: E402
+import device
+import emulated
+from comparing import Operands, bound_of, compared, worst
+from kernels import cases, inputs
+from record import digest
 
 pytestmark = pytest.mark.gpu
 
