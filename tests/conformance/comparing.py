@@ -105,7 +105,7 @@ def compared(case: Case, operands: Operands) -> Rows:
     return rows
 
 
-# ---- approximate operations --------------------------------------------------------------------
+# ---- approximate operations ----
 
 # Spelling and the error that the manual allows, beside the rounding of the correctly rounded result.
 BOUNDS: Final = (
@@ -131,7 +131,14 @@ def bound_of(case: Case) -> str | None:
     return next((text for pattern, text in BOUNDS if re.match(pattern, case.spelling)), None)
 
 
-def worst(case: Case, bound: str, got: bytes, want: bytes, rows: Rows, operands: Operands) -> float:
+def worst(
+    case: Case,
+    bound: str,
+    got: bytes,
+    want: bytes,
+    rows: Rows,
+    operands: Operands,
+) -> float:
     """The largest error as a multiple of what is allowed; infinite where one result is no number."""
     name = case.spelling.rsplit(".", 1)[1]
     with np.errstate(invalid="ignore", over="ignore"):
