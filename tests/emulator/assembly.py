@@ -132,7 +132,9 @@ class Assembler:
         return constant(text) or self.label(text)
 
     def address(self, text: str) -> Address:
-        base, sign, offset = re.fullmatch(r"([^+-]+)([+-]?)(.*)", text.replace(" ", "").replace("+-", "-")).groups()
+        base, sign, offset = re.fullmatch(
+            r"([^+-]+)([+-]?)(.*)", text.replace(" ", "").replace("+-", "-")
+        ).groups()
         number = int(sign + offset) if offset else 0
         if base.startswith("%"):
             return Address(self.register(base), number)

@@ -51,7 +51,9 @@ def atomics(operation, place, values, start, *, atom=True, compare=None, threads
     text = text.replace("BITS", str(bits)).replace("SIZE", str(bits // 8))
     y = device(np.array([start], values.dtype))
     z = output(len(values), values.dtype)
-    report = run(text, [device(values)], [y, z], block=len(values), initialised=True, threads=threads)
+    report = run(
+        text, [device(values)], [y, z], block=len(values), initialised=True, threads=threads
+    )
     assert report.message == ""
     return y[0], z
 
@@ -163,7 +165,9 @@ def test_floats_are_added_in_order(dtype: str, place: str):
     assert np.array_equal(old.view(kind), np.array(seen))
 
 
-@pytest.mark.parametrize(("place", "flushed"), [("global", True), ("generic", True), ("shared", False)])
+@pytest.mark.parametrize(
+    ("place", "flushed"), [("global", True), ("generic", True), ("shared", False)]
+)
 def test_only_global_addition_flushes_subnormals(place: str, flushed: bool):
     tiny = np.full(32, 0x00000001, np.uint32)
     final, _ = atomics("add.f32", place, tiny, np.uint32(0))
@@ -205,7 +209,9 @@ def test_halves_at_the_edges(dtype: str, name: str):
 
 
 @pytest.mark.parametrize("operation", ["add", "min", "max"])
-@pytest.mark.parametrize(("dtype", "count"), [("f16", 4), ("bf16", 8), ("f16x2", 2), ("bf16x2", 4), ("f32", 4)])
+@pytest.mark.parametrize(
+    ("dtype", "count"), [("f16", 4), ("bf16", 8), ("f16x2", 2), ("bf16x2", 4), ("f32", 4)]
+)
 def test_vectors_update_each_element(operation: str, dtype: str, count: int):
     if dtype == "f32" and operation != "add":
         pytest.skip("PTX has no such form")
@@ -226,7 +232,7 @@ def test_vectors_update_each_element(operation: str, dtype: str, count: int):
     mul.wide.u32 %rd4, %r1, {count * size}
     add.u64 %rd5, %rd1, %rd4
     ld.global.v{count}.b{bits} {new}, [%rd5]
-    atom.global.{operation}{'' if dtype == 'f32' else '.noftz'}.v{count}.{dtype} {old}, [%rd2], {new}
+    atom.global.{operation}{"" if dtype == "f32" else ".noftz"}.v{count}.{dtype} {old}, [%rd2], {new}
     """
     run(text, [device(values.view(np.uint8).reshape(32, -1))], [y], initialised=True).check()
     total = np.ones(halves, kind)

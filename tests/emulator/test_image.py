@@ -118,7 +118,9 @@ def test_a_huge_count_is_an_error_at_once(at: str, count: int):
 
 
 def test_spellings_that_are_not_emulated_are_all_named():
-    image = encode("mov.u32 %r1, 1\nwgmma.fence.sync.aligned\nfrob.u32 %r2, %r1\nfrob.u32 %r3, %r1\n")
+    image = encode(
+        "mov.u32 %r1, 1\nwgmma.fence.sync.aligned\nfrob.u32 %r2, %r1\nfrob.u32 %r3, %r1\n"
+    )
     assert create(image) == (
         "kernel kernel: not emulated:\n"
         "  wgmma.fence.sync.aligned  (instruction 1: wgmma.fence.sync.aligned)\n"
@@ -155,7 +157,10 @@ def test_missing_parameters_are_an_error():
     image = encode(".param u64 X\nld.param.u64 %rd1, [X]\n")
     with pytest.raises(EmulationError) as raised:
         emulator.run(image, [], grid=(1, 1, 1), block=(32, 1, 1))
-    assert str(raised.value) == "kernel kernel: the kernel has 8 bytes of parameters, the launch passes 0"
+    assert (
+        str(raised.value)
+        == "kernel kernel: the kernel has 8 bytes of parameters, the launch passes 0"
+    )
 
 
 def test_an_empty_grid_launches_nothing():
@@ -173,8 +178,11 @@ def test_dynamic_shared_memory_follows_the_variables():
 
 
 def test_large_variables_are_the_dynamic_memory():
-    image = encode(".shared tile 65536 16\nst.shared.u32 [tile+65532], 1\nst.shared.u32 [tile+END], 1\n"
-                   .replace("END", "65536"))
+    image = encode(
+        ".shared tile 65536 16\nst.shared.u32 [tile+65532], 1\nst.shared.u32 [tile+END], 1\n".replace(
+            "END", "65536"
+        )
+    )
     report = emulator.run(image, [], grid=(1, 1, 1), block=(1, 1, 1), dynamic_shared=65536)
     assert [f.site.instruction for f in report.findings] == [1]
 

@@ -99,7 +99,11 @@ def test_narrow_loads_extend_into_wider_registers(dtype: str, wide: int):
 def test_a_store_takes_the_low_bits_of_a_wider_register(wide: int):
     x = device(np.arange(32, dtype=np.uint64) * 0x0123456789ABCDEF)
     y = output(32, np.uint8)
-    low = {16: "cvt.u16.u64 %h20, %rd21", 32: "cvt.u32.u64 %r20, %rd21", 64: "mov.u64 %rd20, %rd21"}[wide]
+    low = {
+        16: "cvt.u16.u64 %h20, %rd21",
+        32: "cvt.u32.u64 %r20, %rd21",
+        64: "mov.u64 %rd20, %rd21",
+    }[wide]
     text = (
         POINTERS + at(3, 1, 8) + at(4, 2, 1)
         + f"ld.global.u64 %rd21, [%rd3]\n{low}\nst.global.u8 [%rd4], {registers(wide, 1)}\n"
@@ -132,7 +136,12 @@ def test_immediates_are_stored():
 ])  # fmt: skip
 def test_hints_and_orders_do_not_change_values(modifiers: str):
     x, y = device(np.arange(32, dtype=np.uint32)), output(32, np.uint32)
-    text = POINTERS + at(3, 1, 4) + at(4, 2, 4) + f"ld.{modifiers}.u32 %r2, [%rd3]\nst.global.u32 [%rd4], %r2\n"
+    text = (
+        POINTERS
+        + at(3, 1, 4)
+        + at(4, 2, 4)
+        + f"ld.{modifiers}.u32 %r2, [%rd3]\nst.global.u32 [%rd4], %r2\n"
+    )
     run(text, [x], [y], sanitize=True).check()
     assert np.array_equal(y, x)
 
@@ -260,7 +269,11 @@ def test_generic_addresses_reach_every_space():
 
 def test_lanes_of_one_generic_access_may_be_in_different_spaces():
     x, y = device(np.arange(32, dtype=np.uint32) + 100), output(32, np.uint32)
-    text = POINTERS + at(3, 1, 4) + at(4, 2, 4) + """
+    text = (
+        POINTERS
+        + at(3, 1, 4)
+        + at(4, 2, 4)
+        + """
     .shared tile 128 4
     mov.u64 %rd5, tile
     mul.wide.u32 %rd6, %r1, 4
@@ -273,6 +286,7 @@ def test_lanes_of_one_generic_access_may_be_in_different_spaces():
     ld.u32 %r3, [%rd8]
     st.global.u32 [%rd4], %r3
     """
+    )
     run(text, [x], [y], sanitize=True).check()
     lanes = np.arange(32)
     assert np.array_equal(y, np.where(lanes % 2 == 1, lanes, lanes + 100))
@@ -299,11 +313,16 @@ def test_every_thread_has_its_own_local_memory():
 
 def test_an_input_that_is_also_the_output_may_be_written():
     x = device(np.arange(32, dtype=np.uint32))
-    text = POINTERS + at(3, 1, 4) + at(4, 2, 4) + """
+    text = (
+        POINTERS
+        + at(3, 1, 4)
+        + at(4, 2, 4)
+        + """
     ld.global.u32 %r2, [%rd3]
     add.u32 %r2, %r2, 1
     st.global.u32 [%rd4], %r2
     """
+    )
     run(text, [x], [x], sanitize=True).check()
     assert np.array_equal(x, np.arange(32) + 1)
 
@@ -319,7 +338,9 @@ def test_nothing_outside_the_tensors_is_touched():
 
 def test_discarded_memory_is_uninitialised():
     y = output(64, np.uint32)
-    text = POINTERS + """
+    text = (
+        POINTERS
+        + """
     shl.b32 %r2, %r1, 2
     cvt.u64.u32 %rd3, %r2
     add.u64 %rd3, %rd2, %rd3
@@ -328,5 +349,6 @@ def test_discarded_memory_is_uninitialised():
     discard.global.L2 [%rd2], 128
     ld.global.u32 %r3, [%rd3]
     """
+    )
     report = run(text, [device([0])], [y], sanitize=True)
     assert [f.kind for f in report.findings] == ["uninitialised-memory"]

@@ -170,7 +170,9 @@ setp.lt.u32 %p1, %r1, 10
 """
 
 
-@pytest.mark.parametrize(("stride", "sectors", "ideal"), [(4, 4, 4), (8, 8, 4), (32, 32, 4), (0, 1, 1)])
+@pytest.mark.parametrize(
+    ("stride", "sectors", "ideal"), [(4, 4, 4), (8, 8, 4), (32, 32, 4), (0, 1, 1)]
+)
 def test_sectors(stride: int, sectors: int, ideal: int):
     x, y = device(np.zeros(1024, np.uint32)), output(4, np.uint32)
     text = COUNTED.replace("STRIDE", str(stride)).replace("BANK", "4")
@@ -206,7 +208,20 @@ def test_lines_add_up_their_instructions():
     x, y = device(np.zeros(1024, np.uint32)), output(4, np.uint32)
     text = COUNTED.replace("STRIDE", "4").replace("BANK", "4")
     report = run(text, [x], [y], block=64, statistics=True)
-    assert [line.location.line for line in report.lines] == [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
+    assert [line.location.line for line in report.lines] == [
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        12,
+        13,
+        14,
+        15,
+        16,
+    ]
     assert all(line.instructions == 1 for line in report.lines)
     assert "kernel kernel: no findings" in str(report)
     assert f"{FILE}:10" in str(report)

@@ -81,10 +81,14 @@ def read(name: str) -> np.ndarray:
     mov.u32 %r7, %{name}
     st.global.u32 [%rd2], %r7
     """
-    first = "mov.u32 %r2, %ctaid.y\nmov.u32 %r3, %ctaid.x\nmov.u32 %r5, %tid.y\nmov.u32 %r6, %tid.x\n"
+    first = (
+        "mov.u32 %r2, %ctaid.y\nmov.u32 %r3, %ctaid.x\nmov.u32 %r5, %tid.y\nmov.u32 %r6, %tid.x\n"
+    )
     y = output((CTAS, THREADS), np.uint32)
     text = text.replace("ld.param", first + "ld.param")
-    run(text, [], [y], grid=GRID, block=BLOCK, cluster=CLUSTER, dynamic_shared=200, sanitize=True).check()
+    run(
+        text, [], [y], grid=GRID, block=BLOCK, cluster=CLUSTER, dynamic_shared=200, sanitize=True
+    ).check()
     return y
 
 

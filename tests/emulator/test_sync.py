@@ -27,7 +27,9 @@ SEEDS = [None, 0, 1, 2]
 @pytest.mark.parametrize("seed", SEEDS)
 def test_named_barriers_join_the_warps_that_use_them(seed):
     # Warps 0 and 1 exchange over barrier 1, warps 2 and 3 over barrier 2.
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     shr.u32 %r8, %r1, 6
     add.u32 %r8, %r8, 1
     st.shared.u32 [%r7], %r1
@@ -37,6 +39,7 @@ def test_named_barriers_join_the_warps_that_use_them(seed):
     ld.shared.u32 %r10, [%r9]
     st.global.u32 [%rd2], %r10
     """
+    )
     y = output(128, np.uint32)
     run(text, [], [y], block=128, sanitize=True, seed=seed).check()
     assert y.tolist() == (np.arange(128) ^ 32).tolist()
@@ -44,7 +47,9 @@ def test_named_barriers_join_the_warps_that_use_them(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_producers_arrive_and_consumers_wait(seed):
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     mov.u32 %r20, 0
     setp.lt.u32 %p1, %r1, 32
     @!%p1 bra consumer
@@ -69,6 +74,7 @@ def test_producers_arrive_and_consumers_wait(seed):
     @%p2 bra consume
     st.global.u32 [%rd2], %r9
     """
+    )
     y = output(64, np.uint32)
     run(text, [], [y], block=64, sanitize=True, seed=seed).check()
     assert y[32:].tolist() == [45 + 10 * lane for lane in range(32)]
@@ -76,7 +82,9 @@ def test_producers_arrive_and_consumers_wait(seed):
 
 @pytest.mark.parametrize("block", [32, 64, 96, 40])
 def test_barrier_reductions(block: int):
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     setp.lt.u32 %p1, %r1, 37
     bar.red.popc.u32 %r8, 0, %p1
     bar.red.and.pred %p2, 0, %p1
@@ -85,6 +93,7 @@ def test_barrier_reductions(block: int):
     @%p3 add.u32 %r8, %r8, 2000
     st.global.u32 [%rd2], %r8
     """
+    )
     y = output(block, np.uint32)
     run(text, [], [y], block=block, sanitize=True).check()
     expected = min(block, 37) + 1000 * (block <= 37) + 2000 * (block > 37)
@@ -92,19 +101,24 @@ def test_barrier_reductions(block: int):
 
 
 def test_warps_that_exit_are_not_waited_for():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     setp.ge.u32 %p1, %r1, 32
     @%p1 exit
     bar.sync 0
     st.global.u32 [%rd2], %r1
     """
+    )
     y = output(96, np.uint32)
     run(text, [], [y], block=96, sanitize=True).check()
     assert y[:32].tolist() == list(range(32))
 
 
 def test_unaligned_barriers_may_stand_in_branches():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     st.shared.u32 [%r7], %r1
     and.b32 %r8, %r1, 1
     setp.eq.u32 %p1, %r8, 0
@@ -119,6 +133,7 @@ def test_unaligned_barriers_may_stand_in_branches():
     ld.shared.u32 %r10, [%r9]
     st.global.u32 [%rd2], %r10
     """
+    )
     y = output(64, np.uint32)
     run(text, [], [y], block=64, sanitize=True).check()
     assert y.tolist() == (63 - np.arange(64)).tolist()
@@ -126,7 +141,9 @@ def test_unaligned_barriers_may_stand_in_branches():
 
 def test_a_long_divergent_loop_is_no_divergent_barrier():
     # The lanes leave the loop thousands of iterations apart; the barrier is reached by all.
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     mov.u32 %r8, 0
     mul.lo.u32 %r9, %r1, 300
     loop:
@@ -136,6 +153,7 @@ def test_a_long_divergent_loop_is_no_divergent_barrier():
     bar.sync 0
     st.global.u32 [%rd2], %r8
     """
+    )
     y = output(64, np.uint32)
     run(text, [], [y], block=64, sanitize=True).check()
     assert y.tolist() == [max(1, 300 * t) for t in range(64)]
@@ -143,7 +161,9 @@ def test_a_long_divergent_loop_is_no_divergent_barrier():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cluster_barriers_and_distributed_shared_memory(seed):
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     mov.u32 %r8, %cluster_ctarank
     mov.u32 %r9, %cluster_nctarank
     mad.lo.u32 %r10, %r8, 100, %r1
@@ -160,6 +180,7 @@ def test_cluster_barriers_and_distributed_shared_memory(seed):
     barrier.cluster.arrive
     barrier.cluster.wait
     """
+    )
     y = output(8 * 64, np.uint32)
     run(text, [], [y], grid=8, block=64, cluster=(4, 1, 1), sanitize=True, seed=seed).check()
     neighbour = (np.arange(8) % 4 + 1) % 4
@@ -169,7 +190,9 @@ def test_cluster_barriers_and_distributed_shared_memory(seed):
 
 @pytest.mark.parametrize("bug", [False, True])
 def test_remote_shared_memory_needs_a_cluster_barrier(bug: bool):
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     mov.u32 %r8, %cluster_ctarank
     st.shared.u32 [%r7], %r8
     BARRIER
@@ -180,6 +203,7 @@ def test_remote_shared_memory_needs_a_cluster_barrier(bug: bool):
     barrier.cluster.arrive
     barrier.cluster.wait
     """
+    )
     barrier = "bar.sync 0" if bug else "barrier.cluster.arrive\nbarrier.cluster.wait"
     y = output(64, np.uint32)
     report = run(
@@ -189,7 +213,9 @@ def test_remote_shared_memory_needs_a_cluster_barrier(bug: bool):
 
 
 def test_shared_memory_of_a_cta_that_has_exited_is_gone():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     mov.u32 %r8, %cluster_ctarank
     setp.eq.u32 %p1, %r8, 0
     st.shared.u32 [%r7], %r1
@@ -205,13 +231,16 @@ def test_shared_memory_of_a_cta_that_has_exited_is_gone():
     mapa.shared::cluster.u32 %r10, %r7, 0
     ld.shared::cluster.u32 %r11, [%r10]
     """
+    )
     y = output(64, np.uint32)
     report = run(text, [], [y], grid=2, cluster=(2, 1, 1))
     assert kinds(report) == ["out-of-bounds"]
     assert report.findings[0].note == "the CTA that owns this shared memory has exited"
 
 
-GRID_BARRIER = HEAD + """
+GRID_BARRIER = (
+    HEAD
+    + """
 st.global.u32 [%rd2], %r4
 bar.sync 0
 setp.ne.u32 %p1, %r1, 0
@@ -234,12 +263,15 @@ bar.sync 0
 add.u64 %rd4, %rd2, 4096
 st.global.u32 [%rd4], %r11
 """
+)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_a_barrier_over_the_grid_makes_all_ctas_resident(threads: int):
     y = device(np.zeros(64 + 2048, np.uint32))
-    text = GRID_BARRIER.replace("ld.param.u64 %rd1, [Y]", "ld.param.u64 %rd1, [Y]\nadd.u64 %rd1, %rd1, 256")
+    text = GRID_BARRIER.replace(
+        "ld.param.u64 %rd1, [Y]", "ld.param.u64 %rd1, [Y]\nadd.u64 %rd1, %rd1, 256"
+    )
     run(text, [], [y], grid=32, threads=threads, sanitize=True, initialised=True).check()
     assert y[0] == 32
     assert y[64 + 1024 :].tolist() == (np.arange(1024) ^ 32).tolist()
@@ -247,7 +279,9 @@ def test_a_barrier_over_the_grid_makes_all_ctas_resident(threads: int):
 
 def test_more_ctas_than_the_device_holds_is_said():
     y = device(np.zeros(1 << 20, np.uint32))
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     setp.ne.u32 %p1, %r1, 0
     @%p1 exit
     mov.u32 %r8, %nctaid.x
@@ -257,6 +291,7 @@ def test_more_ctas_than_the_device_holds_is_said():
     setp.lt.u32 %p2, %r9, %r8
     @%p2 bra spin
     """
+    )
     report = run(text, [], [y], grid=400, block=1024, threads=2, initialised=True)
     assert kinds(report) == ["residency"]
     assert report.findings[0].note == (
@@ -267,7 +302,9 @@ def test_more_ctas_than_the_device_holds_is_said():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctas_may_wait_for_their_predecessor(threads: int):
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     setp.ne.u32 %p1, %r1, 0
     @%p1 exit
     mul.wide.u32 %rd5, %r2, 4
@@ -284,13 +321,16 @@ def test_ctas_may_wait_for_their_predecessor(threads: int):
     first:
     st.release.gpu.global.u32 [%rd5], 1
     """
+    )
     y = device(np.zeros(300, np.uint32))
     run(text, [], [y], grid=300, threads=threads, sanitize=True, initialised=True).check()
     assert y.tolist() == [1 + n * (n + 1) // 2 for n in range(300)]
 
 
 def test_a_spinning_warp_waits_for_another_warp():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     setp.eq.u32 %p9, %r1, 0
     @%p9 st.shared.u32 [tile], 0
     bar.sync 0
@@ -308,17 +348,22 @@ def test_a_spinning_warp_waits_for_another_warp():
     @%p3 st.shared.u32 [tile+64], 5
     @%p3 st.release.cta.shared.u32 [tile], 77
     """
+    )
     y = output(64, np.uint32)
     report = run(text, [], [y], block=64, sanitize=True)
     report.check()
     assert y[:32].tolist() == [5] * 32
     assert report.instructions < 500
-    broken = run(text.replace("release.cta.shared", "relaxed.cta.shared"), [], [y], block=64, sanitize=True)
+    broken = run(
+        text.replace("release.cta.shared", "relaxed.cta.shared"), [], [y], block=64, sanitize=True
+    )
     assert kinds(broken) == ["shared-race"]
 
 
 def test_a_lock_of_compare_and_swap():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     and.b32 %r8, %r1, 31
     setp.ne.u32 %p1, %r8, 0
     @%p1 exit
@@ -331,11 +376,15 @@ def test_a_lock_of_compare_and_swap():
     st.shared.u32 [tile+4], %r10
     atom.release.cta.shared.exch.b32 %r11, [tile], 0
     """
-    start = HEAD + """
+    )
+    start = (
+        HEAD
+        + """
     setp.eq.u32 %p9, %r1, 0
     @%p9 st.shared.v2.u32 [tile], {0, 0}
     bar.sync 0
     """
+    )
     end = "bar.sync 0\n@%p9 ld.shared.u32 %r12, [tile+4]\n@%p9 st.global.u32 [%rd1], %r12\n"
     body = text.removeprefix(HEAD).replace("@%p1 exit", "@%p1 bra done") + "done:\n" + end
     for seed in range(4):
@@ -345,7 +394,9 @@ def test_a_lock_of_compare_and_swap():
 
 
 def test_time_passes_for_a_loop_that_only_reads_the_clock():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     mov.u64 %rd8, %clock64
     loop:
     mov.u64 %rd9, %clock64
@@ -354,19 +405,23 @@ def test_time_passes_for_a_loop_that_only_reads_the_clock():
     @%p1 bra loop
     st.global.u32 [%rd2], %r1
     """
+    )
     y = output(32, np.uint32)
     run(text, [], [y]).check()
     assert y.tolist() == list(range(32))
 
 
 def test_a_deadlock_says_who_waits_for_what():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     setp.lt.u32 %p1, %r1, 32
     @%p1 bra first
     bar.sync 1, 64
     first:
     bar.sync 2, 64
     """
+    )
     y = output(64, np.uint32)
     report = run(text, [], [y], block=64)
     assert kinds(report) == ["deadlock"]
@@ -379,8 +434,10 @@ def test_a_deadlock_says_who_waits_for_what():
 
 
 def test_fences_of_every_scope_are_no_data():
-    fences = "fence.acq_rel.cta fence.sc.gpu fence.acq_rel.sys membar.cta membar.gl membar.sys " \
+    fences = (
+        "fence.acq_rel.cta fence.sc.gpu fence.acq_rel.sys membar.cta membar.gl membar.sys "
         "fence.proxy.async fence.proxy.alias griddepcontrol.wait griddepcontrol.launch_dependents"
+    )
     text = HEAD + "\n".join(fences.split()) + "\nst.global.u32 [%rd2], %r1\n"
     y = output(32, np.uint32)
     run(text, [], [y], sanitize=True).check()

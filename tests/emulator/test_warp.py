@@ -144,7 +144,9 @@ def test_redux(operation: str, dtype: str):
     assert lanes(body, a)[:, 0].tolist() == [REDUX[operation, dtype](a)] * 32
 
 
-@pytest.mark.parametrize("modifiers", ["min", "max", "min.abs", "max.abs", "min.NaN", "max.abs.NaN"])
+@pytest.mark.parametrize(
+    "modifiers", ["min", "max", "min.abs", "max.abs", "min.NaN", "max.abs.NaN"]
+)
 @pytest.mark.parametrize("special", ["none", "nan", "all nan", "zeros"])
 def test_redux_of_floats(modifiers: str, special: str):
     a = np.random.default_rng(3).standard_normal(32).astype(np.float32)

@@ -1,0 +1,131 @@
+"""Finding the native libraries, and saying how to build them where they are missing."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyptx.errors import DeviceError
+from pyptx.native import loader
+
+HELP = (
+    "  help: pip install pyptx builds them; they need CMake and a C++17 compiler\n"
+    "  help: in a source checkout: cmake -S src/pyptx/native -B build/native -G Ninja "
+    "&& cmake --build build/native"
+)
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch):
+    """The loader with nothing loaded, and with what it loaded afterwards."""
+    for function in (loader.emulator, loader.ffi_library):
+        monkeypatch.setattr(loader, function.__name__, function.__wrapped__)
+    return monkeypatch
+
+
+def test_a_missing_library_says_how_to_build_it(fresh, tmp_path: Path):
+    fresh.setenv("PYPTX_NATIVE_DIR", str(tmp_path))
+    fresh.setattr(loader, "_variant", lambda: "v3")
+    with pytest.raises(DeviceError) as raised:
+        loader.emulator()
+    assert str(raised.value) == (
+        f"the native library pyptx_emulator_v3 is missing\n  looked in: {tmp_path}\n{HELP}"
+    )
+
+
+def test_a_broken_library_is_said(fresh, tmp_path: Path):
+    fresh.setenv("PYPTX_NATIVE_DIR", str(tmp_path))
+    name = f"libpyptx_emulator_{loader._variant()}.so"
+    (tmp_path / name).write_bytes(b"nothing")
+    with pytest.raises(DeviceError) as raised:
+        loader.emulator()
+    assert str(raised.value).startswith("the native library cannot be loaded: ")
+    assert str(raised.value).endswith(f"  library: {tmp_path / name}\n{HELP}")
+
+
+def test_a_library_of_another_interface_is_refused(fresh):
+    fresh.setattr(loader, "_ABI", 99)
+    with pytest.raises(DeviceError) as raised:
+        loader.emulator()
+    assert (
+        str(raised.value)
+        == f"the emulator's library has interface 1, this package needs 99\n{HELP}"
+    )
+
+
+def test_the_variable_names_the_only_directory(fresh, tmp_path: Path):
+    fresh.setenv("PYPTX_NATIVE_DIR", str(tmp_path))
+    assert loader.directories() == (tmp_path,)
+    fresh.delenv("PYPTX_NATIVE_DIR")
+    found = loader.directories()
+    assert found[0] == Path(loader.__file__).parent / "lib"
+    assert found[-1].parts[-2:] == ("build", "native")
+
+
+def test_the_baseline_is_taken_where_the_processor_lacks_avx2(fresh):
+    variant = loader._variant.__wrapped__
+    fresh.setattr(loader.platform, "machine", lambda: "x86_64")
+    fresh.setattr(loader, "_processor_features", lambda: frozenset({"sse2", "avx"}))
+    assert variant() == "base"
+    fresh.setattr(loader, "_processor_features", lambda: loader._V3_FEATURES | {"sse2"})
+    assert variant() == "v3"
+    fresh.setattr(loader.platform, "machine", lambda: "aarch64")
+    assert variant() == "base"
+
+
+def test_the_structures_have_the_sizes_of_the_header():
+    api = loader.emulator()
+    assert api.size == ctypes.sizeof(loader.EmulatorApi)
+    assert ctypes.sizeof(loader.Buffer) == 48
+    assert ctypes.sizeof(loader.Launch) == 112
+    assert ctypes.sizeof(loader.Statistics) == 56
+    assert ctypes.sizeof(loader.SourceLine) == 24
+
+
+RUN = """
+import numpy as np
+from pyptx import emulator
+from tests.emulator.harness import device, output, run
+x, y = device(np.arange(64, dtype=np.float32)), output(64, np.float32)
+text = '''
+.param u64 X
+.param u64 Y
+.shared tile 256 16
+ld.param.u64 %rd1, [X]
+ld.param.u64 %rd2, [Y]
+mov.u32 %r1, %tid.x
+mul.wide.u32 %rd3, %r1, 4
+add.u64 %rd1, %rd1, %rd3
+add.u64 %rd2, %rd2, %rd3
+ld.global.f32 %f1, [%rd1]
+fma.rn.f32 %f1, %f1, %f1, 0.5
+shfl.sync.bfly.b32 %f2, %f1, 1, 31, -1
+sqrt.rn.f32 %f2, %f2
+st.global.f32 [%rd2], %f2
+'''
+report = run(text, [x], [y], block=64, sanitize=True, statistics=True)
+report.check()
+print(y.tobytes().hex(), report.instructions)
+"""
+
+
+def test_both_builds_of_the_core_give_the_same_bits():
+    outputs = set()
+    for variant in ("base", "v3"):
+        try:
+            loader._load(f"pyptx_emulator_{variant}")
+        except DeviceError:
+            pytest.skip(f"this machine has no {variant} build of the core")
+        prelude = f"from pyptx.native import loader; loader._variant = lambda: {variant!r}\n"
+        root = Path(__file__).parents[2]
+        done = subprocess.run(
+            [sys.executable, "-c", prelude + RUN], capture_output=True, text=True, cwd=root,
+            env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}, check=True,
+        )  # fmt: skip
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
