@@ -8,6 +8,8 @@ Registers need no declaration; their prefix gives the type. One line is one stat
     @!%p1 bra loop;         an instruction
 """
 
+# ruff: noqa: E501  # a line of PTX is a line
+
 from __future__ import annotations
 
 import re

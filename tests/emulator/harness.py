@@ -1,5 +1,7 @@
 """Runs PTX-like text on arrays: what the tests of the emulator share."""
 
+# ruff: noqa: E501  # a line of PTX is a line
+
 from __future__ import annotations
 
 import struct

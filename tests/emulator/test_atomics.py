@@ -1,5 +1,7 @@
 """atom and red against arithmetic in Python, in global and shared memory; one warp, lanes in order."""
 
+# ruff: noqa: E501  # a line of PTX is a line
+
 from __future__ import annotations
 
 import ml_dtypes

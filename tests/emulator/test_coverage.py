@@ -18,7 +18,6 @@ from pyptx.isa.table import forms
 from pyptx.operands import Address, Negated, Operand, Pair, Register, Vector
 from pyptx.target import Target
 
-
 PER_FORM = 40
 BATCH = 2000
 

@@ -4,6 +4,8 @@ A case is one kernel in which `BUG` marks a line: with the bug the line is `bug`
 `at` is the text of the line that the finding must name, `other` that of the other party.
 """
 
+# ruff: noqa: E501  # a line of PTX is a line
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Program images: the encoder's bytes, and that a corrupt one gives an error and nothing else."""
 
+# ruff: noqa: E501  # a line of PTX is a line
+
 from __future__ import annotations
 
 import random

@@ -1,5 +1,7 @@
 """Loads, stores and addresses, in every space and width."""
 
+# ruff: noqa: E501  # a line of PTX is a line
+
 from __future__ import annotations
 
 import numpy as np

@@ -113,31 +113,36 @@ class _Image:
         return head + b"".join(self._encode_operand(o) for o in instruction.operands)
 
     def _encode_operand(self, operand: Operand) -> bytes:
-        pack = struct.pack
         match operand:
-            case Register():
-                return pack("<BI", 0, self._registers[operand.index])
-            case Immediate():
-                return pack("<BQB", 1, _immediate_bits(operand), operand.dtype.bits)
-            case SpecialRegister():
-                return pack("<BI", 2, self._string(operand.name))
-            case Address():
-                return pack("<BBQq", 3, *self._base(operand.base), operand.offset)
-            case Symbol(of=Variable() as variable):
-                return pack("<BBIq", 4, 1, self._variables[variable], operand.offset)
-            case Symbol(of=Parameter() as parameter):
-                return pack("<BBIq", 4, 2, self._parameters[parameter.index], operand.offset)
-            case Label():
-                return pack("<BI", 5, self._labels[operand])
-            case Negated():
-                return pack("<BI", 6, self._registers[operand.register.index])
-            case Sink():
-                return b"\x07"
             case Pair(first, second):
                 return b"\x08" + self._encode_operand(first) + self._encode_operand(second)
             case Vector(elements):
                 inside = b"".join(self._encode_operand(e) for e in elements)
-                return pack("<BB", 9, len(elements)) + inside
+                return struct.pack("<BB", 9, len(elements)) + inside
+            case Address():
+                return struct.pack("<BBQq", 3, *self._base(operand.base), operand.offset)
+            case Symbol():
+                kind, index = self._base(operand.of)
+                return struct.pack("<BBIq", 4, kind, index, operand.offset)
+            case Label():
+                return struct.pack("<BI", 5, self._labels[operand])
+            case _:
+                return self._encode_scalar(operand)
+
+    def _encode_scalar(
+        self, operand: Register | Immediate | SpecialRegister | Negated | Sink
+    ) -> bytes:
+        match operand:
+            case Register():
+                return struct.pack("<BI", 0, self._registers[operand.index])
+            case Immediate():
+                return struct.pack("<BQB", 1, _immediate_bits(operand), operand.dtype.bits)
+            case SpecialRegister():
+                return struct.pack("<BI", 2, self._string(operand.name))
+            case Negated():
+                return struct.pack("<BI", 6, self._registers[operand.register.index])
+            case Sink():
+                return b"\x07"
 
     def _base(self, base: Register | Variable | Parameter | Immediate) -> tuple[int, int]:
         match base:
