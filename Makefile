@@ -54,7 +54,7 @@ format: $(READY)
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-# The address sanitizer has to be in the process before Python's own libraries.
+# The sanitizers have to be in the process before everything else; what they say goes past pytest.
 test-sanitize: $(READY)
 	$(PY) -m cmake -S src/pyptx/native -B $(SANITIZED) -G Ninja \
 	    -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
@@ -63,7 +63,7 @@ test-sanitize: $(READY)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
-	    $(PY) -m pytest -p no:cacheprovider tests/emulator tests/semantics $(ARGS)
+	    $(PY) -m pytest -p no:cacheprovider --capture=sys tests/emulator tests/semantics $(ARGS)
 
 gpu-test: $(READY)
 	$(PY) -m pytest -m gpu tests/gpu $(ARGS)
