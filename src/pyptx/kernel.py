@@ -501,12 +501,12 @@ def kernel(
         _checked(check_block, _triple("block", block, where), where),
         _checked(check_cluster, _triple("cluster", cluster, where), where),
         None if smem is None else _bytes(smem, where),
-        None if arch == "auto" else _parse_target(arch, where),
+        None if isinstance(arch, str) and arch == "auto" else _parse_target(arch, where),  # pyright: ignore[reportUnnecessaryIsInstance]
         _parse_version(version, where),
         (),
         contract,
         _names(parallel, where),
-        tuple(sorted((input_output_aliases or {}).items())),
+        _aliases(input_output_aliases, where),
     )
     options = replace(options, directives=_directives(options, directives, where))
 
@@ -582,14 +582,31 @@ def _bytes(size: object, where: SourceLocation) -> int:
 
 
 def _names(names: object, where: SourceLocation) -> tuple[str, ...]:
-    found = tuple(cast("Iterable[object]", names)) if isinstance(names, Iterable) else ()
-    if isinstance(names, str) or not all(isinstance(name, str) for name in found):
+    found = tuple(cast("Sequence[object]", names)) if isinstance(names, (tuple, list)) else None
+    if found is None or not all(isinstance(name, str) for name in found):
         raise SpecError(
             f"parallel={names!r} is not a sequence of dimension names",
             location=where,
             notes=(("help", 'parallel=("B",)'),),
         )
     return cast("tuple[str, ...]", found)
+
+
+def _aliases(aliases: object, where: SourceLocation) -> tuple[tuple[int, int], ...]:
+    if aliases is None:
+        return ()
+    if isinstance(aliases, Mapping):
+        pairs = [
+            (integer(i), integer(o)) for i, o in cast("Mapping[object, object]", aliases).items()
+        ]
+        whole = [(i, o) for i, o in pairs if i is not None and o is not None]
+        if len(whole) == len(pairs):
+            return tuple(sorted(whole))
+    raise SpecError(
+        f"input_output_aliases={aliases!r} is not a dictionary of positions",
+        location=where,
+        notes=(("help", "input_output_aliases={0: 0}"),),
+    )
 
 
 def _values(name: str, value: object, where: SourceLocation) -> tuple[int, ...]:
@@ -665,7 +682,17 @@ def _signature(
             f"{name} takes {starred[0]}; each tensor of a kernel has a name of its own",
             location=location,
         )
-    positional = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
+    tensors = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    for parameter in tensors:
+        if parameter.default is not parameter.empty:
+            raise SpecError(
+                f"{name} gives {parameter.name} a default, and positional parameters are tensors",
+                location=location,
+                notes=(
+                    ("help", f"compile-time values follow a star: def {name}(..., *, {parameter})"),
+                ),
+            )
+    positional = tuple(p.name for p in tensors)
     constants = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     inputs, outputs = tuple(in_specs or ()), tuple(out_specs or ())
     specs: tuple[Spec | None, ...] = (*inputs, *outputs)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from types import FunctionType
-from typing import Final, NoReturn, SupportsIndex, TypeAlias, overload
+from typing import Final, NoReturn, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx.errors import CallError, SpecError
 from pyptx.source import SourceLocation, caller
@@ -165,9 +165,12 @@ def combine(name: str, left: Extent, right: Extent) -> Extent:
 def _extent(value: object) -> Extent:
     if isinstance(value, Dim):
         return value
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise SpecError(f"{value!r} is no size: sizes are integers and dimensions")
-    return operator.index(value)
+    try:
+        if not isinstance(value, bool):
+            return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        pass
+    raise SpecError(f"{value!r} is no size: sizes are integers and dimensions")
 
 
 @overload

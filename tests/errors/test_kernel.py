@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from pyptx import CallError, LanguageError, Scalar, SpecError, Tile, kernel, ptx, reg, smem
+from pyptx import (
+    AssembleError,
+    CallError,
+    LanguageError,
+    Scalar,
+    SpecError,
+    Tile,
+    kernel,
+    ptx,
+    reg,
+    smem,
+)
 from pyptx.types import b32, f32, f64, u8, u32
 
 from .cases import Collection
@@ -56,6 +67,31 @@ def starred_tensors():
     @kernel(**OF)
     def copy(*tensors):
         pass
+
+
+@wrong(
+    SpecError,
+    """
+    here: scale gives eps a default, and positional parameters are tensors
+        @kernel(**OF)
+      help: compile-time values follow a star: def scale(..., *, eps=1e-06)
+    """,
+)
+def a_positional_parameter_with_a_default():
+    @kernel(**OF)
+    def scale(X, W, Y, eps=1e-6):
+        pass
+
+
+@wrong(
+    AssembleError,
+    """
+    PYPTX_PTXAS names '/nowhere/ptxas', which is not a program
+    """,
+    environment={"PYPTX_PTXAS": "/nowhere/ptxas"},
+)
+def no_assembler():
+    kernel(_scale).cubin()
 
 
 @wrong(
@@ -1066,7 +1102,9 @@ def a_kernel_that_calls_a_kernel():
 
 
 @wrong.parametrize()
-def test_the_whole_message(wrong):
+def test_the_whole_message(wrong, monkeypatch):
+    for name, value in wrong.options.get("environment", {}).items():
+        monkeypatch.setenv(name, value)
     wrong.check(wrong.program)
 
 

@@ -177,7 +177,7 @@ def an_index_outside_of_an_array():
 @wrong(
     LanguageError,
     """
-    here: an array needs a positive number of registers, not 0
+    here: an array needs 1 to 1048576 registers, not 0
         reg.array(f32, 0)
     """,
 )

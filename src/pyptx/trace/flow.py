@@ -17,7 +17,18 @@ from pyptx.isa.check import Number, Raw
 from pyptx.operands import Label
 from pyptx.source import caller
 from pyptx.trace.context import Block, Trace, current
-from pyptx.trace.values import Pred, Reg, Special, Value, guard, integer, move, needed_guard, own
+from pyptx.trace.values import (
+    Pred,
+    Reg,
+    Special,
+    Value,
+    checked_dtype,
+    guard,
+    integer,
+    move,
+    needed_guard,
+    own,
+)
 from pyptx.types import DTYPES, DType, s32
 
 Condition: TypeAlias = "Pred | Callable[[], Pred]"
@@ -141,6 +152,8 @@ def range_(
         raise LanguageError(
             f"the step of ptx.range_ is a Python int other than 0, not {step!r}", location=caller()
         )
+    if dtype is not None:
+        checked_dtype(dtype)
     known = [_known_bound(bound) for bound in (first, last)]
     kind = _loop_type(first, last, dtype)
     guarded = None in known

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyptx.errors import LanguageError
 from pyptx.source import caller
 from pyptx.trace.context import current
 from pyptx.trace.values import Reg, RegArray, checked_dtype, integer, move
 from pyptx.types import DType
 
+_MOST: Final = 2**20  # a thread has 255; what is more goes to local memory, slowly
 __all__ = ["array", "from_", "scalar"]
 
 
@@ -28,9 +31,9 @@ def array(dtype: DType, count: int) -> RegArray:
     trace = current("reg.array")
     checked_dtype(dtype)
     number = integer(count)
-    if number is None or number < 1:
+    if number is None or not 1 <= number <= _MOST:
         raise LanguageError(
-            f"an array needs a positive number of registers, not {count!r}", location=caller()
+            f"an array needs 1 to {_MOST} registers, not {count!r}", location=caller()
         )
     return RegArray([Reg(trace, trace.register(dtype)) for _ in range(number)])
 

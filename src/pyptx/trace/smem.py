@@ -164,6 +164,8 @@ def alloc(
                 ("help", "smem.alloc(f32, (rows, columns)); its size is known before a launch"),
             ),
         )
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LanguageError(f"name={name!r} is not a string", location=caller())
     if dtype.bits < 8:
         raise LanguageError(
             f"shared memory cannot hold .{dtype}",

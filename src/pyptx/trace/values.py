@@ -396,9 +396,12 @@ def integer(value: object) -> int | None:
     """A Python or NumPy integer as an int; None for anything else, registers and bools too."""
     if type(value) is int:
         return value
-    if isinstance(value, (bool, Value)) or not hasattr(type(value), "__index__"):
+    if isinstance(value, (bool, Value)):
         return None
-    return operator.index(cast("SupportsIndex", value))
+    try:
+        return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        return None
 
 
 def _kind(value: object) -> str:
@@ -751,5 +754,5 @@ def address(trace: Trace, base: object, offset: object = 0) -> Address:
     if isinstance(operand, Symbol):
         return Address(operand.of, operand.offset + extra)
     if isinstance(operand, Number):
-        return Address(constant(operand.value, b64), extra)
+        return Address(Immediate(number(operand.value, b64), b64), extra)
     raise LanguageError(f"{_kind(base)} cannot be the base of an address", location=caller())
