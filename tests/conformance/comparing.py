@@ -107,7 +107,7 @@ def compared(case: Case, operands: Operands) -> Rows:
 
 # ---- approximate operations ----
 
-# Spelling and the error that the manual allows, beside the rounding of the correctly rounded result.
+# Spelling and the error that the manual allows, beside our own result's rounding.
 BOUNDS: Final = (
     (r"div\.(approx|full)", "2 ulp"),
     (r"rcp\.approx(\.ftz)?\.f32", "1 ulp"),
@@ -139,7 +139,7 @@ def worst(
     rows: Rows,
     operands: Operands,
 ) -> float:
-    """The largest error as a multiple of what is allowed; infinite where one result is no number."""
+    """The largest error over what is allowed; infinite where one result is no number."""
     name = case.spelling.rsplit(".", 1)[1]
     with np.errstate(invalid="ignore", over="ignore"):
         mine, theirs = (_values(data, name, case.result_bytes)[rows] for data in (got, want))
