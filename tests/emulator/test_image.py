@@ -190,7 +190,14 @@ def test_large_variables_are_the_dynamic_memory():
 
 
 def test_arrays_that_are_no_device_memory_are_refused():
-    image = encode(".param u64 X\nld.param.u64 %rd1, [X]\n")
+    image = encode(".param u64 X\nld.param.u64 %rd1, [X]\nld.global.v2.u64 {%rd2, %rd3}, [%rd1]\n")
+    launch = {"grid": (1, 1, 1), "block": (1, 1, 1)}
     for array in (device(np.zeros((4, 4)))[:, 1], device(np.zeros(8))[1:]):
         with pytest.raises(ValueError, match="X is not laid out as device memory is"):
-            emulator.run(image, [Tensor(array, "X")], grid=(1, 1, 1), block=(1, 1, 1))
+            emulator.run(image, [Tensor(array, "X")], **launch)
+        copy = emulator.on_device(array, image)
+        assert np.array_equal(copy, array)
+        assert copy is not array
+        emulator.run(image, [Tensor(copy, "X")], **launch).check()
+    aligned = device(np.zeros(8))[2:]
+    assert emulator.on_device(aligned, image) is aligned

@@ -14,7 +14,7 @@ from pyptx.emulator.report import (
     Site,
     Waiting,
 )
-from pyptx.emulator.run import Emulation, Tensor, device_array, run, unsupported
+from pyptx.emulator.run import Emulation, Tensor, device_array, on_device, run, unsupported
 
 __all__ = [
     "Emulation",
@@ -28,6 +28,7 @@ __all__ = [
     "Waiting",
     "device_array",
     "encode",
+    "on_device",
     "register_sources",
     "run",
     "unsupported",

@@ -29,6 +29,7 @@ class Program:
         self.instructions: int = self._api.program_instructions(self._handle)
         self.param_bytes: int = self._api.program_param_bytes(self._handle)
         self.shared_bytes: int = self._api.program_shared_bytes(self._handle)
+        self.alignment: int = self._api.program_alignment(self._handle)
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)

@@ -124,8 +124,9 @@ class Report:
     """The outcome of one launch.
 
     `status` is "ok", "findings" (it ran to its end) or "stopped". `message` is the whole report for
-    a person. `instructions` counts warp-instructions. `statistics` has a row per instruction, empty
-    unless the launch asked for them; `lines` adds them up per Python line.
+    a person. `instructions` counts warp-instructions, `seconds` is how long they took to run.
+    `statistics` has a row per instruction, empty unless the launch asked for them; `lines` adds
+    them up per Python line.
     """
 
     kernel: str
@@ -134,6 +135,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     waits: tuple[Waiting, ...] = ()
     instructions: int = 0
+    seconds: float = field(default=0.0, compare=False)
     statistics: tuple[InstructionStatistics, ...] = ()
     locations: tuple[SourceLocation, ...] = field(default=(), repr=False)
 
@@ -193,6 +195,7 @@ def report_from(
     message: str,
     text: str,
     instructions: int,
+    seconds: float,
     statistics: Iterable[tuple[int, ...]],
     locations: tuple[SourceLocation, ...],
 ) -> Report:
@@ -205,6 +208,7 @@ def report_from(
         findings=tuple(_finding(row) for row in data["findings"]),
         waits=tuple(Waiting(_site(r["site"]), r["lanes"], r["waits"]) for r in data["waits"]),
         instructions=instructions,
+        seconds=seconds,
         statistics=tuple(InstructionStatistics(*row) for row in statistics),
         locations=locations,
     )

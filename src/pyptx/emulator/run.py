@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -31,7 +32,8 @@ Array: TypeAlias = NDArray[Any]
 class Tensor:
     """A kernel argument that is the address of an array.
 
-    The array is contiguous and starts at a multiple of 256 bytes, as `device_array` makes them.
+    The array is contiguous and starts at a multiple of the program's widest access, as those of
+    `device_array` and `on_device` do.
     A store to it is a finding unless it is `writable`; with the sanitizer, so is a load of what
     nothing has stored, unless it is `initialised`. `name` is for findings.
     """
@@ -63,6 +65,15 @@ def device_array(shape: Sequence[int], dtype: DTypeLike) -> Array:
     return raw[start : start + size].view(kind).reshape(tuple(shape))
 
 
+def on_device(array: Array, image: bytes) -> Array:
+    """The array itself if a program may load from it where it is, otherwise a device copy."""
+    if array.flags.c_contiguous and array.ctypes.data % program(image).alignment == 0:
+        return array
+    copy = device_array(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
 def run(
     image: bytes,
     arguments: Sequence[Argument],
@@ -87,11 +98,12 @@ def run(
     Findings do not raise: see `Report.check`. Raises EmulationError for an image that cannot run
     (its message names every spelling that is not emulated) and for a launch that is wrong itself.
     """
+    prepared = program(image)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     buffers = (loader.Buffer * len(tensors))()
     shapes: list[Any] = []
     for buffer, tensor in zip(buffers, tensors, strict=True):
-        shapes.append(_describe(buffer, tensor))
+        shapes.append(_describe(buffer, tensor, prepared.alignment))
     params = _parameters(arguments)
     launch = loader.Launch(
         size=ctypes.sizeof(loader.Launch),
@@ -110,11 +122,13 @@ def run(
         buffers=buffers,
         buffer_count=len(tensors),
     )
-    return _launch(program(image), launch)
+    return _launch(prepared, launch)
 
 
 def _launch(prepared: Program, launch: loader.Launch) -> Report:
+    begin = time.perf_counter()
     with prepared.launch(launch) as result:
+        seconds = time.perf_counter() - begin
         if result.status == _INVALID:
             raise EmulationError(result.message)
         return report_from(
@@ -122,14 +136,15 @@ def _launch(prepared: Program, launch: loader.Launch) -> Report:
             message=result.message,
             text=result.json,
             instructions=result.instructions,
+            seconds=seconds,
             statistics=result.statistics(),
             locations=registered_locations(prepared.image),
         )
 
 
-def _describe(buffer: loader.Buffer, tensor: Tensor) -> Any:
+def _describe(buffer: loader.Buffer, tensor: Tensor, alignment: int) -> Any:
     array = tensor.array
-    if not array.flags.c_contiguous or (array.size and array.ctypes.data % ALIGNMENT):
+    if not array.flags.c_contiguous or (array.size and array.ctypes.data % alignment):
         raise ValueError(f"{tensor.name or 'an array'} is not laid out as device memory is")
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     buffer.data = array.ctypes.data

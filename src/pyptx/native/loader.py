@@ -116,6 +116,7 @@ class EmulatorApi(ctypes.Structure):
         ("program_instructions", ctypes.CFUNCTYPE(ctypes.c_uint64, _POINTER)),
         ("program_param_bytes", ctypes.CFUNCTYPE(ctypes.c_uint64, _POINTER)),
         ("program_shared_bytes", ctypes.CFUNCTYPE(ctypes.c_uint64, _POINTER)),
+        ("program_alignment", ctypes.CFUNCTYPE(ctypes.c_uint64, _POINTER)),
         (
             "register_source",
             ctypes.CFUNCTYPE(

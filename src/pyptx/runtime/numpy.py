@@ -1,4 +1,4 @@
-"""Kernels on NumPy arrays: the emulator, on copies laid out as device memory is."""
+"""Kernels on NumPy arrays: the emulator, on the arrays where they are if their alignment allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats fro
 import numpy as np
 from numpy.typing import NDArray
 
-from pyptx.emulator import Emulation, Report, Tensor, device_array, run
+from pyptx.emulator import Emulation, Report, Tensor, device_array, on_device, run
 from pyptx.errors import CallError
 from pyptx.launch.call import KernelCall
 from pyptx.launch.plan import Argument, InputAddress, InputValue, Integer
@@ -66,7 +66,11 @@ def emulate(
     """
     shapes = [output.shape for output in call.outputs]
     plan = call.plan.evaluate([array.shape for array in arrays], shapes)
-    inputs = [_on_device(array) for array in arrays]
+    image = call.image()
+    updated = {source for source, _ in call.aliases}
+    inputs = [
+        _copy(array) if i in updated else on_device(array, image) for i, array in enumerate(arrays)
+    ]
     shared = {target: inputs[source] for source, target in call.aliases}
     outputs = [
         shared.get(i, device_array(output.shape, output.dtype))
@@ -76,7 +80,7 @@ def emulate(
         report = Report(call.name, "ok", "")
         return Emulation(tuple(outputs), report)
     report = run(
-        call.image(),
+        image,
         [_argument(call, argument, inputs, outputs) for argument in plan.arguments],
         grid=plan.grid,
         block=plan.block,
@@ -91,7 +95,7 @@ def emulate(
     return Emulation(tuple(outputs), report)
 
 
-def _on_device(array: Array) -> Array:
+def _copy(array: Array) -> Array:
     copy = device_array(array.shape, array.dtype)
     copy[...] = array
     return copy

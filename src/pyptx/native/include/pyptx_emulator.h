@@ -118,6 +118,8 @@ typedef struct PyptxEmulatorApi {
   /* Bytes of parameters, and of shared variables, that a launch of the program needs. */
   uint64_t (*program_param_bytes)(const PyptxProgram* program);
   uint64_t (*program_shared_bytes)(const PyptxProgram* program);
+  /* Bytes of the program's widest access to global memory, at least 1. Buffers should start at a multiple. */
+  uint64_t (*program_alignment)(const PyptxProgram* program);
 
   /* Remembers for every later launch, in this process, of programs made from these image bytes: a Python
    * line per instruction and a tensor name per buffer position. Either count may be 0. Replaces what was

@@ -48,6 +48,7 @@ void program_destroy(PyptxProgram* program) { delete program; }
 uint64_t program_instructions(const PyptxProgram* p) { return p->program->instructions(); }
 uint64_t program_param_bytes(const PyptxProgram* p) { return p->program->param_bytes; }
 uint64_t program_shared_bytes(const PyptxProgram* p) { return p->program->space_bytes[0]; }
+uint64_t program_alignment(const PyptxProgram* p) { return p->program->widest_global; }
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
@@ -192,7 +193,7 @@ void result_destroy(PyptxResult* r) { delete r; }
 
 constexpr PyptxEmulatorApi kApi = {
     PYPTX_EMULATOR_ABI, sizeof(PyptxEmulatorApi), program_create, program_destroy, program_instructions,
-    program_param_bytes, program_shared_bytes, register_source, launch_program, result_status, result_message,
+    program_param_bytes, program_shared_bytes, program_alignment, register_source, launch_program, result_status, result_message,
     result_json, result_statistics, result_instructions, result_destroy};
 
 }  // namespace

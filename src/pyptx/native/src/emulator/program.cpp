@@ -233,7 +233,10 @@ uint32_t Program::intern(uint64_t bits, unsigned width) {
 
 void Program::access(bool shared, bool global, uint32_t bytes) {
   if (shared) shared_granule = std::min(shared_granule, bytes);
-  if (global) global_granule = std::min(global_granule, bytes);
+  if (global) {
+    global_granule = std::min(global_granule, bytes);
+    widest_global = std::max(widest_global, bytes);
+  }
 }
 
 void Program::lay_out_registers() {

@@ -82,6 +82,7 @@ class Program {
   // The smallest access to shared (and local) and to global memory, in bytes: accesses are aligned to their
   // size, so shadows need no finer cells.
   uint32_t shared_granule = 16, global_granule = 16;
+  uint32_t widest_global = 1;  // the largest, in bytes
   std::vector<uint8_t> constants;  // the const space
 
   const uint8_t* pool() const { return pool_; }

@@ -172,6 +172,7 @@ Handler resolve_line(Decoding& d) {
       d.operands[1].bits != 128 || !bind_address(d, 0, &plan)) {
     return nullptr;
   }
+  note_access(d, plan);
   d.out->detail = discard;
   d.out->plan = d.keep(plan);
   d.out->sanitized = touch_line<true>;
