@@ -146,7 +146,7 @@ def modifiers_that_exclude_each_other():
     """
     here: add.u32: takes 3 operands (2 without the destination), not 1
         ptx.inst.add.u32(x)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def too_few_operands():
@@ -159,7 +159,7 @@ def too_few_operands():
     """
     here: add.u32: takes 3 operands (2 without the destination), not 4
         ptx.inst.add.u32(x, x, x, x)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def too_many_operands():
@@ -172,7 +172,7 @@ def too_many_operands():
     """
     here: fma.rn.f32: takes 4 operands (3 without the destination), not 0
         ptx.inst.fma.rn.f32()
-      form: fma.rnd{.ftz}{.sat}.f32  d, a, b, c
+      form: fma.rn.f32  d, a, b, c
     """,
 )
 def no_operands():
@@ -184,7 +184,7 @@ def no_operands():
     """
     here: bar.sync: takes 1 or 2 operands, not 3
         ptx.inst.bar.sync(0, 32, 64)
-      form: bar{.cta}.sync  a, {b}
+      form: bar.sync  a, {b}
     """,
 )
 def an_operand_that_a_barrier_does_not_take():
@@ -197,7 +197,7 @@ def an_operand_that_a_barrier_does_not_take():
     here: add.u32: b must be a .u32 register, not a .f32 one
         ptx.inst.add.u32(x, x, y)
       help: convert it: ptx.inst.cvt.rzi.u32.f32(r)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_register_of_another_type():
@@ -211,7 +211,7 @@ def a_register_of_another_type():
     here: add.u32: b must be a .u32 register, not a .u64 one
         ptx.inst.add.u32(x, x, y)
       help: convert it: ptx.inst.cvt.u32.u64(r)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_register_of_another_width():
@@ -225,7 +225,7 @@ def a_register_of_another_width():
     here: mul.wide.u32: d must be a .u64 register, not a .u32 one
         ptx.inst.mul.wide.u32(x, x, x)
       help: leave the destination out to get a new register of the right type
-      form: mul.wide.T  d, a, b
+      form: mul.wide.u32  d, a, b
     """,
 )
 def a_destination_of_another_width():
@@ -238,7 +238,7 @@ def a_destination_of_another_width():
     """
     here: add.u32: b: 1.5 is not an integer, and .u32 is a type of integers
         ptx.inst.add.u32(x, x, 1.5)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_float_where_an_integer_belongs():
@@ -251,7 +251,7 @@ def a_float_where_an_integer_belongs():
     """
     here: add.u32: b: 4294967296 is out of range for .u32 (0 to 4294967295)
         ptx.inst.add.u32(x, x, 2**32)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_constant_that_is_out_of_range():
@@ -264,7 +264,7 @@ def a_constant_that_is_out_of_range():
     """
     here: add.u16: b: -1 is out of range for .u16 (0 to 65535)
         ptx.inst.add.u16(x, x, -1)
-      form: add.T  d, a, b
+      form: add.u16  d, a, b
     """,
 )
 def a_negative_constant_in_an_unsigned_type():
@@ -277,7 +277,7 @@ def a_negative_constant_in_an_unsigned_type():
     """
     here: add.f32: b: 1e+39 is out of range for .f32 (largest finite 3.4028235e+38)
         ptx.inst.add.f32(x, x, 1e39)
-      form: add{.rnd}{.ftz}{.sat}.f32  d, a, b
+      form: add.f32  d, a, b
     """,
 )
 def a_float_constant_beyond_the_type():
@@ -291,7 +291,7 @@ def a_float_constant_beyond_the_type():
     here: add.f16: b must be a .f16 register, not the constant 1.0
         ptx.inst.add.f16(x, x, 1.0)
       help: put it in a register: reg.scalar(f16, init=1.0)
-      form: add{.rnd}{.ftz}{.sat}.T  d, a, b
+      form: add.f16  d, a, b
     """,
 )
 def a_constant_where_ptx_takes_none():
@@ -305,7 +305,7 @@ def a_constant_where_ptx_takes_none():
     here: add.u32: d must be a .u32 register, not the constant 1
         ptx.inst.add.u32(1, x, x)
       help: leave the destination out to get a new register of the right type
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_constant_as_destination():
@@ -318,7 +318,7 @@ def a_constant_as_destination():
     """
     here: bar.sync: a must be 0 to 15, not 16
         ptx.inst.bar.sync(16)
-      form: bar{.cta}.sync  a, {b}
+      form: bar.sync  a, {b}
     """,
 )
 def a_constant_outside_of_what_is_legal():
@@ -343,7 +343,7 @@ def an_immediate_that_must_be_one_of_some():
     here: add.u32: b must be a .u32 register, not a .pred one
         ptx.inst.add.u32(x, x, x == 0)
       help: choose by the predicate: ptx.inst.selp.b32(1, 0, p)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_predicate_as_an_integer():
@@ -357,7 +357,7 @@ def a_predicate_as_an_integer():
     here: selp.u32: c must be a .pred register, not a .u32 one
         ptx.inst.selp.u32(x, x, x, x)
       help: compare: r != 0 is a predicate
-      form: selp.T  d, a, b, c
+      form: selp.u32  d, a, b, c
     """,
 )
 def an_integer_as_a_predicate():
@@ -371,7 +371,7 @@ def an_integer_as_a_predicate():
     here: and.pred: b must be a .pred register, not a negated predicate
         ptx.inst.and_.pred(p, p, ~p)
       help: negate it first: ptx.inst.not_.pred(p)
-      form: and.T  d, a, b
+      form: and.pred  d, a, b
     """,
 )
 def a_negated_predicate_where_none_is_taken():
@@ -386,7 +386,7 @@ def a_negated_predicate_where_none_is_taken():
     here: add.u32: b cannot be the special register %tid.x
         ptx.inst.add.u32(x, x, ptx.special.tid.x())
       help: reg.from_(ptx.special.tid.x(), u32)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_special_register_where_none_is_taken():
@@ -400,7 +400,7 @@ def a_special_register_where_none_is_taken():
     here: mov.f32: %tid.x is .u32, a is .f32
         ptx.inst.mov.f32(ptx.special.tid.x())
       help: ptx.inst.mov.u32(ptx.special.tid.x())
-      form: mov.T  d, a
+      form: mov.f32  d, a
     """,
 )
 def a_special_register_of_another_type():
@@ -412,7 +412,7 @@ def a_special_register_of_another_type():
     """
     here: ld.global.v4.f32: d must be a list of 4 elements, not 3
         ptx.inst.ld.global_.v4.f32(reg.array(f32, 3), ptx.addr(p))
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.v4.f32  d, [a]
     """,
 )
 def a_vector_of_the_wrong_length():
@@ -425,7 +425,7 @@ def a_vector_of_the_wrong_length():
     """
     here: ld.global.f32: d must be a .f32 register, not a list of 2
         ptx.inst.ld.global_.f32(reg.array(f32, 2), ptx.addr(p))
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.f32  d, [a]
     """,
 )
 def a_vector_where_a_register_belongs():
@@ -438,7 +438,7 @@ def a_vector_where_a_register_belongs():
     """
     here: ld.global.v2.f32: d must be a list of 2, not a .f32 register
         ptx.inst.ld.global_.v2.f32(reg.scalar(f32), ptx.addr(p))
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.v2.f32  d, [a]
     """,
 )
 def a_register_where_a_vector_belongs():
@@ -452,7 +452,7 @@ def a_register_where_a_vector_belongs():
     here: st.global.v2.f32: b must be a .f32 register, not a .u16 one
         ptx.inst.st.global_.v2.f32(ptx.addr(p), [x, x])
       help: convert it: ptx.inst.cvt.rn.f32.u16(r)
-      form: st{.weak}{.ss}{.cop}{.L2::cache_hint}{.vec}.T  [a], b, policy
+      form: st.global.v2.f32  [a], b
     """,
 )
 def a_vector_element_of_another_type():
@@ -478,7 +478,7 @@ def a_vector_that_is_longer_than_the_target_has():
     """
     here: and.pred: d takes no second destination
         ptx.inst.and_.pred(ptx.pair(p, q), x == 0, x == 1)
-      form: and.T  d, a, b
+      form: and.pred  d, a, b
     """,
 )
 def a_pair_where_one_destination_belongs():
@@ -492,7 +492,7 @@ def a_pair_where_one_destination_belongs():
     """
     here: shfl.sync.bfly.b32: the second destination of d must be a predicate
         ptx.inst.shfl.sync.bfly.b32(ptx.pair(x, y), x, 1, 31, -1)
-      form: shfl.sync.mode.b32  d{|p}, a, b, c, membermask
+      form: shfl.sync.bfly.b32  d{|p}, a, b, c, membermask
     """,
 )
 def a_pair_whose_second_is_no_predicate():
@@ -505,7 +505,7 @@ def a_pair_whose_second_is_no_predicate():
     """
     here: ld.global.u32: an address in .global needs a 64-bit register, not a .u32 one
         ptx.inst.ld.global_.u32(x, ptx.addr(x))
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.u32  d, [a]
     """,
 )
 def a_register_where_an_address_is_too_narrow():
@@ -518,7 +518,7 @@ def a_register_where_an_address_is_too_narrow():
     """
     here: ld.global.f32: a needs a 64-bit address register, not a .f32 one
         ptx.inst.ld.global_.f32(x, ptx.addr(x))
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.f32  d, [a]
     """,
 )
 def a_float_as_an_address():
@@ -532,7 +532,7 @@ def a_float_as_an_address():
     here: ld.global.f32: a cannot be a number: only .local has constant addresses
         ptx.inst.ld.global_.f32(ptx.addr(4096))
       help: put it in a register: ptx.addr(reg.from_(address, u64))
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.f32  d, [a]
     """,
 )
 def a_number_as_a_global_address():
@@ -544,7 +544,7 @@ def a_number_as_a_global_address():
     """
     here: ld.global.f32: a must be an address in .global, not in .shared
         ptx.inst.ld.global_.f32(ptx.addr(tile))
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.f32  d, [a]
     """,
 )
 def an_address_in_another_space():
@@ -558,7 +558,7 @@ def an_address_in_another_space():
     here: ld.shared.v4.f32: a is misaligned: offset 4 of tile is no multiple of 16
         ptx.inst.ld.shared.v4.f32(ptx.addr(tile, 4))
       help: an access of 16 bytes needs an address that is a multiple of 16
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.shared.v4.f32  d, [a]
     """,
 )
 def a_misaligned_offset():
@@ -571,7 +571,7 @@ def a_misaligned_offset():
     """
     here: st.shared.f32: a is 4 bytes at offset 16 of tile, which has 16 bytes
         ptx.inst.st.shared.f32(ptx.addr(tile, 16), reg.from_(1.0, f32))
-      form: st{.weak}{.ss}{.cop}{.L2::cache_hint}{.vec}.T  [a], b, policy
+      form: st.shared.f32  [a], b
     """,
 )
 def an_offset_outside_the_variable():
@@ -585,7 +585,7 @@ def an_offset_outside_the_variable():
     here: ld.shared.v2.f32: a needs 8-byte alignment, and tile has 4
         ptx.inst.ld.shared.v2.f32(ptx.addr(tile))
       help: smem.alloc(..., align=8)
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.shared.v2.f32  d, [a]
     """,
 )
 def a_variable_that_is_aligned_too_little():
@@ -599,7 +599,7 @@ def a_variable_that_is_aligned_too_little():
     here: ld.global.f32: the offset 2147483648 of a does not fit 32 bits
         ptx.inst.ld.global_.f32(ptx.addr(p, 2**31))
       help: add it to the register: ptx.addr(base + offset)
-      form: ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy
+      form: ld.global.f32  d, [a]
     """,
 )
 def an_offset_that_does_not_fit():
@@ -612,7 +612,7 @@ def an_offset_that_does_not_fit():
     """
     here: add.u32: b must be a .u32 register, not a label
         ptx.inst.add.u32(x, x, ptx.label())
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_label_where_a_register_belongs():
@@ -625,11 +625,76 @@ def a_label_where_a_register_belongs():
     """
     here: bra: target must be a label, not a .u32 register
         ptx.inst.bra(reg.scalar(u32, init=0))
-      form: bra{.uni}  target
+      form: bra  target
     """,
 )
 def a_register_where_a_label_belongs():
     ptx.inst.bra(reg.scalar(u32, init=0))
+
+
+@wrong(
+    IsaError,
+    """
+    here: brx.idx takes a list of .branchtargets, which the language does not declare
+        ptx.inst.brx.idx(reg.scalar(u32, init=0), ptx.label())
+      help: branch once for each target: ptx.bra(label, pred=index == 0)
+    """,
+)
+def a_branch_through_a_table():
+    ptx.inst.brx.idx(reg.scalar(u32, init=0), ptx.label())
+
+
+@wrong(
+    IsaError,
+    """
+    here: st.global.v2.b32: the elements of b are .f32 and .u32; they need one type
+        ptx.inst.st.global_.v2.b32(ptx.addr(p), [y, x])
+      help: reg.array(dtype, n) makes registers of one type
+      form: st.global.v2.b32  [a], b
+    """,
+)
+def a_vector_of_floats_and_integers():
+    p, x, y = reg.scalar(u64, init=0), reg.scalar(u32, init=0), reg.scalar(f32, init=0.0)
+    ptx.inst.st.global_.v2.b32(ptx.addr(p), [y, x])
+
+
+@wrong(
+    IsaError,
+    """
+    here: vote.sync.ballot.b32: membermask must be a .b32 register, not a .f32 one
+        ptx.inst.vote.sync.ballot.b32(x == 0, reg.scalar(f32, init=0.0))
+      help: convert it: ptx.inst.cvt.rzi.u32.f32(r)
+      form: vote.sync.ballot.b32  d, {!}a, membermask
+    """,
+)
+def a_float_as_a_mask():
+    x = reg.scalar(u32, init=0)
+    ptx.inst.vote.sync.ballot.b32(x == 0, reg.scalar(f32, init=0.0))
+
+
+@wrong(
+    IsaError,
+    """
+    here: cvta.local.u64: a must be in .local, not in .shared
+        ptx.inst.cvta.local.u64(smem.alloc(f32, 4))
+      form: cvta.local.u64  p, a
+    """,
+)
+def a_symbol_of_another_space():
+    ptx.inst.cvta.local.u64(smem.alloc(f32, 4))
+
+
+@wrong(
+    IsaError,
+    """
+    here: setp.lt.u32: p is _|_; one of the two must be a register
+        ptx.inst.setp.lt.u32(ptx.pair(ptx.sink, ptx.sink), x, 1)
+      form: setp.lt.u32  p{|q}, a, b
+    """,
+)
+def a_pair_of_sinks():
+    x = reg.scalar(u32, init=0)
+    ptx.inst.setp.lt.u32(ptx.pair(ptx.sink, ptx.sink), x, 1)
 
 
 @wrong(
@@ -758,7 +823,7 @@ def a_string_as_an_operand():
     """
     here: add.u32: b: True is no number: write 1
         ptx.inst.add.u32(x, x, True)
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def a_bool_as_an_operand():
@@ -771,7 +836,7 @@ def a_bool_as_an_operand():
     """
     here: add.u32: b: array([0, 1, 2]) is not an integer, and .u32 is a type of integers
         ptx.inst.add.u32(x, x, np.arange(3))
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def an_array_as_an_operand():
@@ -811,7 +876,7 @@ def a_nested_list():
     here: add.u32: b: 1.5 is not an integer, and .u32 is a type of integers
         ptx.raw("add.u32 x, x, 1;\n add.u32 x, x, 1.5;", x=x)
       in the text: line 2
-      form: add.T  d, a, b
+      form: add.u32  d, a, b
     """,
 )
 def an_error_inside_raw_text():

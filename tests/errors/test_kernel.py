@@ -1108,6 +1108,23 @@ def test_the_whole_message(wrong, monkeypatch):
     wrong.check(wrong.program)
 
 
+def test_what_only_the_assembler_refuses_is_shown_at_its_python_line():
+    @kernel(arch="sm_90a")
+    def k():
+        reg.scalar(f32, init=1.0)
+        ptx.inst.createpolicy.fractional.L2__evict_last.b64(2.0)
+
+    with pytest.raises(AssembleError) as caught:
+        k.cubin()
+    line = k.module().kernels[0].body[1].location
+    assert caught.value.location == line
+    assert line.text == "ptx.inst.createpolicy.fractional.L2__evict_last.b64(2.0)"
+    head, source, *notes = str(caught.value).splitlines()
+    assert head.startswith(f"{line}: ptxas rejected the kernel: ")
+    assert source.strip() == line.text
+    assert [note.strip().split(":")[0] for note in notes] == ["PTX", "target"]
+
+
 def test_an_error_of_the_body_itself_says_what_was_traced():
     @kernel(**OF)
     def scale(X, W, Y, *, unit=128):

@@ -214,7 +214,7 @@ def a_type_of_numpy():
     """
     here: mov.u32: a: -1 is out of range for .u32 (0 to 4294967295)
         reg.scalar(u32, init=-1)
-      form: mov.T  d, a
+      form: mov.u32  d, a
     """,
 )
 def a_first_value_that_does_not_fit():
@@ -227,7 +227,7 @@ def a_first_value_that_does_not_fit():
     here: mov.u32: a must be a .u32 register, not a .u64 one
         reg.scalar(u32, init=reg.scalar(u64, init=0))
       help: convert it: ptx.inst.cvt.u32.u64(r)
-      form: mov.T  d, a
+      form: mov.u32  d, a
     """,
 )
 def a_first_value_of_another_type():
@@ -525,7 +525,7 @@ def a_product_into_a_narrower_register():
     here: shl.b64: b must be a .u32 register, not a .u64 one
         1 << reg.scalar(u64, init=0)
       help: convert it: ptx.inst.cvt.u32.u64(r)
-      form: shl.T  d, a, b
+      form: shl.b64  d, a, b
     """,
 )
 def a_shift_of_a_number_by_64_bits():
@@ -824,7 +824,7 @@ def a_range_with_a_float_bound():
     """
     here: setp.lt.s32: b: 1099511627776 is out of range for .s32 (-2147483648 to 2147483647)
         for _ in ptx.range_(2**40):
-      form: setp.cmp{.bool}.T  p{|q}, a, b, {!}c
+      form: setp.lt.s32  p{|q}, a, b
     """,
 )
 def a_range_that_does_not_fit_its_type():
@@ -904,7 +904,7 @@ def a_label_that_is_placed_twice():
     """
     here: bra: target must be a label, not 'again'
         ptx.bra("again")
-      form: bra{.uni}  target
+      form: bra  target
     """,
 )
 def a_label_that_is_a_string():
@@ -1008,7 +1008,7 @@ def a_slice_of_shared_memory():
     here: st.shared.f32: b must be a .f32 register, not a .f64 one
         smem.alloc(f32, 4)[0] = reg.scalar(f64, init=0.0)
       help: convert it: ptx.inst.cvt.rn.f32.f64(r)
-      form: st{.weak}{.ss}{.cop}{.L2::cache_hint}{.vec}.T  [a], b, policy
+      form: st.shared.f32  [a], b
     """,
 )
 def storing_another_type():
@@ -1021,7 +1021,7 @@ def storing_another_type():
     here: st.shared.f32: b must be a .f32 register, not a .u32 one
         smem.alloc(f32, 4)[0] = reg.scalar(u32, init=0)
       help: convert it: ptx.inst.cvt.rn.f32.u32(r)
-      form: st{.weak}{.ss}{.cop}{.L2::cache_hint}{.vec}.T  [a], b, policy
+      form: st.shared.f32  [a], b
     """,
 )
 def storing_an_integer_register_into_floats():
@@ -1251,7 +1251,7 @@ def guarding_by_a_bool():
     """
     here: bar.sync: a must be 0 to 15, not 16
         ptx.bar.sync(16)
-      form: bar{.cta}.sync  a, {b}
+      form: bar.sync  a, {b}
     """,
 )
 def a_barrier_number_that_ptx_does_not_have():

@@ -373,8 +373,9 @@ def _either(numbers: Sequence[int]) -> str:
 
 
 def _rejected(state: State, problem: str, notes: tuple[tuple[str, str], ...]) -> IsaError:
-    forms = tuple(dict.fromkeys(form.syntax for form, _ in state.forms))
-    shown = [("form", syntax) for syntax in forms[:4]]
+    full = (p.given for p in patterns(state) if p.made is None)
+    operands = dict.fromkeys(", ".join(t.spec.written for t in given) for given in full)
+    shown = [("form", f"{state.spelling}  {each}".rstrip()) for each in list(operands)[:4]]
     return IsaError(f"{state.spelling}: {problem}", notes=(*notes, *shown))
 
 
