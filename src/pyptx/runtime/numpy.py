@@ -68,8 +68,10 @@ def emulate(
     plan = call.plan.evaluate([array.shape for array in arrays], shapes)
     image = call.image()
     updated = {source for source, _ in call.aliases}
+    # Sectors are counted as on a device, where tensors start at multiples of 256 bytes.
     inputs = [
-        _copy(array) if i in updated else on_device(array, image) for i, array in enumerate(arrays)
+        _copy(array) if statistics or i in updated else on_device(array, image)
+        for i, array in enumerate(arrays)
     ]
     shared = {target: inputs[source] for source, target in call.aliases}
     outputs = [
