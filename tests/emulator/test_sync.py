@@ -442,3 +442,50 @@ def test_fences_of_every_scope_are_no_data():
     y = output(32, np.uint32)
     run(text, [], [y], sanitize=True).check()
     assert y.tolist() == list(range(32))
+
+
+BROADCAST = (
+    HEAD
+    + """
+mov.u32 %r20, 0
+setp.ne.u32 %p1, %r1, 0
+setp.eq.u32 %p4, %r2, 0
+@!%p4 bra set
+again:
+@!%p1 ld.acquire.gpu.global.u32 %r8, [%rd1]
+@!%p1 st.shared.u32 [tile], %r8
+bar.sync 0
+ld.shared.u32 %r9, [tile]
+bar.sync 0
+setp.eq.u32 %p2, %r9, 0
+@%p2 bra again
+st.global.u32 [%rd2+4], %r9
+exit
+set:
+@!%p1 st.release.gpu.global.u32 [%rd1], VALUE
+"""
+)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_a_whole_cta_may_wait_for_a_later_one(seed):
+    y = device(np.zeros(256, np.uint32))
+    text = BROADCAST.replace("VALUE", "9")
+    run(text, [], [y], grid=2, block=64, threads=1, initialised=True, seed=seed).check()
+    assert y[:65].tolist() == [9] * 65
+
+
+def test_a_whole_cta_that_waits_in_vain_is_found():
+    y = device(np.zeros(256, np.uint32))
+    # The loop stores to shared memory in each turn, so that it cannot be seen to stand still.
+    text = BROADCAST.replace("VALUE", "0")
+    report = run(text, [], [y], grid=2, block=64, initialised=True, max_instructions=300000)
+    assert kinds(report) == ["runaway"]
+    still = (
+        text.replace("@!%p1 st.shared.u32 [tile], %r8\nbar.sync 0", "bar.sync 0")
+        .replace("ld.shared.u32 %r9, [tile]", "bar.red.popc.u32 %r9, 1, !%p1")
+        .replace("setp.eq.u32 %p2, %r9, 0", "setp.eq.u32 %p2, %r9, 1")
+    )
+    for threads in (1, 2):
+        report = run(still, [], [y], grid=2, block=64, initialised=True, threads=threads)
+        assert kinds(report) == ["deadlock"]

@@ -13,6 +13,9 @@ namespace {
 
 // Without blocking, a warp runs this many instructions before others get a turn.
 constexpr uint64_t kSlice = 100000;
+// A cluster runs this many before other clusters are admitted: it may wait for them in ways that cannot be
+// seen to stand still.
+constexpr uint64_t kTurn = 16000000;
 // Backward branches of a split before it steps back for others of its warp that are ready.
 constexpr uint32_t kPatience = 512;
 constexpr uint64_t kDefaultMaxInstructions = 1ull << 28;
@@ -102,8 +105,8 @@ bool attend(Warp& w) {
   if (why & (kBlocked | kExited)) {
     w.suspended = false;
     w.backward = 0;
-    left_standstill(w);
   }
+  if (why & kExited) left_standstill(w);
   if (w.active == 0 && !pick(w)) {
     w.state = w.live != 0 ? WarpState::Blocked : WarpState::Done;
     return false;
@@ -119,8 +122,9 @@ bool attend(Warp& w) {
   return (why & kYield) == 0;
 }
 
+// Runs until the warp cannot go on, or gives way, or has run `limit` instructions; true in the last case.
 template <bool kSanitized, bool kStatistics, bool kTracked>
-void run_warp(Warp& w, uint64_t limit) {
+bool run_warp(Warp& w, uint64_t limit) {
   const Instruction* code = program_of(w).code.data();
   const uint8_t* file = w.base[0];
   PyptxInstructionStatistics* statistics = w.worker->statistics;
@@ -150,9 +154,10 @@ void run_warp(Warp& w, uint64_t limit) {
   }
   w.executed += count;
   w.cta->cluster->executed += count;
+  return count >= limit;
 }
 
-using RunWarp = void (*)(Warp&, uint64_t);
+using RunWarp = bool (*)(Warp&, uint64_t);
 
 RunWarp loop_for(const Launch& launch) {
   static constexpr RunWarp kLoops[] = {
@@ -277,7 +282,12 @@ void start_cluster(Cluster& c, Worker& worker, uint64_t linear) {
   }
 }
 
-enum class Outcome { Finished, Stalled, Stopped };
+enum class Outcome {
+  Finished,
+  Stalled,    // its warps wait for stores of other clusters
+  Preempted,  // it has run for long, and other clusters shall have a turn
+  Stopped
+};
 
 Warp& warp_at(Cluster& c, size_t i) {
   const size_t per_cta = c.ctas[0].warps.size();
@@ -380,9 +390,11 @@ Outcome run_cluster(Cluster& c) {
   const RunWarp run = loop_for(launch);
   const uint64_t most = launch.config.max_instructions ? launch.config.max_instructions : kDefaultMaxInstructions;
   const bool random = launch.config.schedule == PYPTX_SCHEDULE_RANDOM;
+  const uint64_t turn = c.executed + kTurn;
   for (;;) {
     if (launch.stop.load(std::memory_order_relaxed)) return Outcome::Stopped;
     if (c.warps_left == 0) return Outcome::Finished;
+    if (c.executed > turn) return Outcome::Preempted;
     bool spinning;
     Warp* w = choose(c, &spinning);
     if (w == nullptr) {
@@ -395,14 +407,13 @@ Outcome run_cluster(Cluster& c) {
     if (random && !w->others.empty() && c.worker->draw(4) == 0) rotate(*w);
     w->suspended = false;
     settle(*w);
-    run(*w, std::min(random ? 1 + c.worker->draw(64) : kSlice, most - w->executed + 1));
+    const bool cut = run(*w, std::min(random ? 1 + c.worker->draw(64) : kSlice, most - w->executed + 1));
+    if (cut && !random) left_standstill(*w);
     if (w->state == WarpState::Done) {
       --c.warps_left;
       --w->cta->live_warps;
     } else if (w->executed > most) {
       report_runaway(*w);
-    } else if (w->state == WarpState::Ready && w->executed % kSlice == 0) {
-      left_standstill(*w);
     }
   }
 }
@@ -432,6 +443,7 @@ class HostThread {
       const uint64_t before = launch_.progress.load();
       if (poll_stalled()) {
         launch_.progress.fetch_add(1);
+        if (preempted_) admit();
         continue;
       }
       if (stalled_.empty() || alone(before) || ++patience_ > 4) {
@@ -454,6 +466,7 @@ class HostThread {
 
   bool poll_stalled() {
     bool moved = false;
+    preempted_ = false;
     for (size_t i = 0; i < stalled_.size() && !launch_.stop.load(std::memory_order_relaxed);) {
       Cluster& c = *stalled_[i];
       const uint64_t version = c.version, progress = c.progress, left = c.warps_left;
@@ -466,6 +479,7 @@ class HostThread {
       }
       const Outcome outcome = run_cluster(c);
       moved |= version != c.version || progress != c.progress || left != c.warps_left;
+      preempted_ |= outcome == Outcome::Preempted;
       if (outcome == Outcome::Finished) {
         retire(std::move(stalled_[i]));
         stalled_.erase(stalled_.begin() + static_cast<ptrdiff_t>(i));
@@ -473,7 +487,7 @@ class HostThread {
         ++i;
       }
     }
-    return moved;
+    return moved || preempted_;
   }
 
   bool alone(uint64_t progress) const {
@@ -543,6 +557,7 @@ class HostThread {
   Launch& launch_;
   std::vector<std::unique_ptr<Cluster>> free_, stalled_;
   unsigned patience_ = 0;
+  bool preempted_ = false;
 };
 
 }  // namespace
