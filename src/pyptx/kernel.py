@@ -153,6 +153,23 @@ class Kernel:
     def name(self) -> str:
         return self._signature.name
 
+    @property
+    def grid(self) -> Grid:
+        """As the decorator was given it: sizes, or a function of the named dimensions."""
+        return self._options.grid
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        return self._options.block
+
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        return self._options.cluster
+
+    @property
+    def arch(self) -> str:
+        return str(self._options.arch or AUTO)
+
     # ---- running ---------------------------------------------------------------------------------
 
     def __call__(self, *arrays: object, **constants: object) -> object:

@@ -879,7 +879,7 @@ def a_condition_that_is_no_predicate():
     """
     here: this branches to a label that is placed nowhere
         ptx.bra(ptx.label())
-      help: ptx.place(label) puts it into the body
+      help: ptx.place(label), or ptx.label(name) for a name, puts it into the body
     """,
 )
 def a_label_that_is_placed_nowhere():
@@ -900,15 +900,52 @@ def a_label_that_is_placed_twice():
 
 
 @wrong(
+    LanguageError,
+    """
+    here: this branches to a label that is placed nowhere
+        ptx.bra("again")
+      help: ptx.place(label), or ptx.label(name) for a name, puts it into the body
+    """,
+)
+def a_label_whose_name_stands_nowhere():
+    ptx.bra("again")
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the label stands in the body already
+        ptx.label("again")
+    """,
+)
+def a_name_of_a_label_twice():
+    ptx.label("again")
+    ptx.bra("again")
+    ptx.label("again")
+
+
+@wrong(
     IsaError,
     """
-    here: bra: target must be a label, not 'again'
-        ptx.bra("again")
+    here: bra: target must be a label, not the constant 3
+        ptx.bra(3)
       form: bra  target
     """,
 )
-def a_label_that_is_a_string():
-    ptx.bra("again")
+def a_branch_to_a_number():
+    ptx.bra(3)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: width=12 is not a number of lanes that a reduction has
+        ptx.warp.reduce_sum(reg.scalar(u32, init=0), width=12)
+      legal: 2 4 8 16 32
+    """,
+)
+def a_reduction_over_twelve_lanes():
+    ptx.warp.reduce_sum(reg.scalar(u32, init=0), width=12)
 
 
 @wrong(

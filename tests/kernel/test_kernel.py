@@ -44,6 +44,8 @@ def test_the_object_that_a_user_holds():
     assert repr(scale) == "<pyptx kernel scale of X, W, Y>"
     assert scale.in_specs == ROWS["in_specs"]
     assert scale.out_specs == ROWS["out_specs"]
+    assert (scale.grid, scale.block, scale.cluster) == ((1, 1, 1), (1, 1, 1), (1, 1, 1))
+    assert (scale.arch, kernel(arch="auto")(lambda: None).arch) == ("sm_90a", "auto")
     assert scale.module(B=1, N=8).kernels[0].name == "scale"
 
 

@@ -270,6 +270,14 @@ def test_reductions_over_the_warp(dtype, operation):
     np.testing.assert_array_equal(found, np.full(LANES, expected, dtype))
 
 
+@pytest.mark.parametrize("width", [2, 4, 8, 16])
+def test_reductions_over_a_part_of_the_warp(width):
+    x = np.arange(LANES, dtype=np.int32) ** 2
+    found = per_lane(lambda _, x: ptx.warp.reduce_sum(x, width=width), x)
+    expected = x.reshape(-1, width).sum(-1, keepdims=True) + 0 * x.reshape(-1, width)
+    np.testing.assert_array_equal(found, expected.reshape(-1))
+
+
 def test_both_halves_of_packed_values():
     def body(_):
         pair = reg.scalar(f32, init=0.0)

@@ -3,7 +3,6 @@
 Each operand of each form once with a register of every other type that fits, all in one module.
 """
 
-
 import pytest
 
 from pyptx.assemble import assemble

@@ -369,6 +369,29 @@ def test_labels_by_hand(traced):
     found.assemble()
 
 
+def test_labels_by_name(traced):
+    """A name may be branched to before its label stands."""
+
+    def body():
+        x = reg.scalar(u32, init=0)
+        with ptx.scope():
+            ptx.label("again")
+            x += 1
+            ptx.bra("out", pred=x == 3)
+            ptx.inst.bra.uni("again")
+        ptx.label("out")
+
+    found = traced(body)
+    assert body_of(found)[1:] == lines("""
+        $L0:
+        add.u32 %u0, %u0, 1
+        setp.eq.u32 %p0, %u0, 3
+        @%p0 bra $L1
+        bra.uni $L0
+        $L1:
+    """)
+
+
 def test_a_body_without_ret_gets_one_and_others_keep_theirs(traced):
     def guarded():
         ptx.ret(pred=reg.scalar(u32, init=0) == 0)

@@ -196,6 +196,25 @@ def test_names_that_ptx_cannot_have_and_names_twice(traced):
     found.assemble()
 
 
+def test_loads_and_stores_at_addresses(traced):
+    def body():
+        tile = smem.alloc(f16, 8, name="tile")
+        value = smem.load(f16, tile)
+        smem.store(f16, ptx.addr(tile, 4), value)
+        smem.store(f32, tile.address(6), 1.0)
+        return value.dtype
+
+    found = traced(body)
+    assert found.result is f16
+    assert found.instructions == [
+        "ld.shared.b16 %h0, [tile]",
+        "st.shared.b16 [tile+4], %h0",
+        "mov.f32 %f0, 0f3F800000",
+        "st.shared.f32 [tile+12], %f0",
+    ]
+    found.assemble()
+
+
 def test_an_address_stays_usable_as_an_operand(traced):
     def body():
         tile = smem.alloc(u32, (4, 4), name="tile")

@@ -49,6 +49,7 @@ class Trace:
     needed: PtxVersion = ANY_VERSION
     # The label that a directly following else_ replaces, and where in the body it stands.
     open_else: tuple[int, Label, Block] | None = None
+    named: dict[str, Label] = field(default_factory=dict[str, Label])
     placed: set[Label] = field(default_factory=set[Label])
     # The registers that hold run-time dimensions, and which, for errors.
     run_time: dict[Register, str] = field(default_factory=dict[Register, str])

@@ -259,6 +259,13 @@ def _loop_type(first: Bound, last: Bound, dtype: DType | None) -> DType:
     return kind
 
 
+def named_label(trace: Trace, name: str) -> Label:
+    """The label of a name, made when it is first named."""
+    if name not in trace.named:
+        trace.named[name] = trace.label()
+    return trace.named[name]
+
+
 def place_label(trace: Trace, label: object) -> None:
     """Put a label that the user made into the body."""
     if not isinstance(label, Label):

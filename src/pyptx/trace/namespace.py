@@ -15,6 +15,7 @@ from pyptx.isa.table import opcodes
 from pyptx.operands import Register, Vector
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
+from pyptx.trace.flow import named_label
 from pyptx.trace.values import Not, Reg, guard, raw
 
 Result = Reg | list[Reg] | None
@@ -56,6 +57,8 @@ class Spelling:
     def __call__(self, *operands: object, pred: Reg | Not | None = None) -> Result:
         """Append the instruction; returns the destination, a new register where it was left out."""
         trace = current(self)
+        if self._state.opcode == "bra":
+            operands = tuple(named_label(trace, o) if isinstance(o, str) else o for o in operands)
         given = [raw(trace, operand) for operand in operands]
         bound = trace.emit(self._state, given, guard(trace, pred))
         if bound.made is not None:

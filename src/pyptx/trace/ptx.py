@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final
 
 from pyptx.errors import LanguageError
@@ -22,6 +24,7 @@ from pyptx.trace.flow import (
     else_,
     if_,
     loop,
+    named_label,
     place_label,
     range_,
     ret,
@@ -30,7 +33,7 @@ from pyptx.trace.flow import (
 from pyptx.trace.namespace import inst
 from pyptx.trace.raw import raw
 from pyptx.trace.tensor import global_pointer
-from pyptx.trace.values import Not, Reg, Special, address, guard, own
+from pyptx.trace.values import Not, Reg, Special, address, own
 
 __all__ = [
     "addr",
@@ -50,6 +53,7 @@ __all__ = [
     "range_",
     "raw",
     "ret",
+    "scope",
     "sink",
     "special",
     "warp",
@@ -87,9 +91,17 @@ def _destination(trace: Trace, value: object) -> Register | Sink:
     )
 
 
-def label() -> Label:
-    """A new label, for `ptx.place` and `ptx.bra`."""
-    return current("ptx.label").label()
+def label(name: str | None = None) -> Label:
+    """With a name, put the label of that name here; without, a new label for `ptx.place`.
+
+    `ptx.bra` takes both, the name also before the label stands. No instruction.
+    """
+    trace = current("ptx.label")
+    if name is None:
+        return trace.label()
+    target = named_label(trace, name)
+    place_label(trace, target)
+    return target
 
 
 def place(target: Label) -> None:
@@ -97,10 +109,16 @@ def place(target: Label) -> None:
     place_label(current("ptx.place"), target)
 
 
-def bra(target: Label, *, pred: Reg | Not | None = None) -> None:
-    """Branch to a label, in the threads where `pred` holds. One `bra`."""
-    trace = current("ptx.bra")
-    trace.write("bra", target, guard=guard(trace, pred))
+def bra(target: Label | str, *, pred: Reg | Not | None = None) -> None:
+    """Branch to a label or to the label of a name, in the threads where `pred` holds. One `bra`."""
+    inst.bra(target, pred=pred)
+
+
+@contextmanager
+def scope() -> Generator[None]:
+    """A block for the reader: registers are never shared, so nothing is appended."""
+    current("ptx.scope")
+    yield
 
 
 class _Barrier:

@@ -14,11 +14,13 @@ _MOST: Final = 2**20  # a thread has 255; what is more goes to local memory, slo
 __all__ = ["array", "from_", "scalar"]
 
 
-def scalar(dtype: DType, init: object = None) -> Reg:
+def scalar(dtype: DType, init: object = None, name: str | None = None) -> Reg:
     """A new register. `init` is a number or a register and costs one `mov`.
 
     Numbers become exact immediates of the register's type; both halves of a packed type get it.
+    `name` is for the reader: in PTX registers are numbered.
     """
+    del name
     trace = current("reg.scalar")
     register = Reg(trace, trace.register(checked_dtype(dtype)))
     if init is not None:
@@ -26,8 +28,9 @@ def scalar(dtype: DType, init: object = None) -> Reg:
     return register
 
 
-def array(dtype: DType, count: int) -> RegArray:
+def array(dtype: DType, count: int, name: str | None = None) -> RegArray:
     """`count` new registers; `a[i]` is a register and `a[i] = v` one `mov`."""
+    del name
     trace = current("reg.array")
     checked_dtype(dtype)
     number = integer(count)

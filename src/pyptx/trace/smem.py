@@ -11,10 +11,10 @@ from pyptx.isa.check import Number, conversion
 from pyptx.operands import Address, Symbol, Variable
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
-from pyptx.trace.values import Reg, Special, Value, checked_dtype, integer, move, own
+from pyptx.trace.values import Reg, Special, Value, checked_dtype, integer, move, own, raw
 from pyptx.types import DType, b64, u32
 
-__all__ = ["SharedTile", "alloc", "mbarrier"]
+__all__ = ["SharedTile", "alloc", "load", "mbarrier", "store"]
 
 Index: TypeAlias = "SupportsIndex | Value"
 _DEFAULT_ALIGN = 16
@@ -48,27 +48,15 @@ class SharedTile:
         self._own(trace)
         where = self._locate(trace, _indices(indices))
         value = Reg(trace, trace.register(self.dtype))
-        trace.write(f"ld.shared.{self._access}", value.register, where)
+        trace.write(f"ld.shared.{_access(self.dtype)}", value.register, where)
         return value
 
     def __setitem__(self, indices: Index | tuple[Index, ...], value: object) -> None:
         trace = current("shared memory")
         self._own(trace)
-        source = self._stored(trace, value)
+        source = _stored(trace, self.dtype, value)
         where = self._locate(trace, _indices(indices))
-        trace.write(f"st.shared.{self._access}", where, own(trace, source))
-
-    @property
-    def _access(self) -> str:
-        """The type of a load or store: floats of 16 bits and packed values move as bits."""
-        return self.dtype.name if self.dtype.storage == self.dtype.name else f"b{self.dtype.bits}"
-
-    def _stored(self, trace: Trace, value: object) -> Reg:
-        if isinstance(value, Reg):
-            return value
-        scratch = Reg(trace, trace.register(self.dtype))
-        move(scratch, value)
-        return scratch
+        trace.write(f"st.shared.{_access(self.dtype)}", where, own(trace, source))
 
     def _locate(self, trace: Trace, indices: tuple[Index, ...]) -> Address:
         if len(indices) != len(self.shape):
@@ -192,3 +180,34 @@ def _alignment(dtype: DType, align: object) -> int:
 def mbarrier(count: int) -> SharedTile:
     """Shared memory for `count` mbarrier objects (64 bits each, 8-byte aligned)."""
     return alloc(b64, (count,), align=8)
+
+
+def load(dtype: DType, address: object) -> Reg:
+    """The value at an address in shared memory, in a new register. One `ld.shared`."""
+    trace = current("smem.load")
+    value = Reg(trace, trace.register(checked_dtype(dtype)))
+    trace.write(f"ld.shared.{_access(dtype)}", value.register, raw(trace, address))
+    return value
+
+
+def store(dtype: DType, address: object, value: object) -> None:
+    """Put a register or a number at an address in shared memory. One `st.shared`.
+
+    One `mov` more for a number.
+    """
+    trace = current("smem.store")
+    source = _stored(trace, checked_dtype(dtype), value)
+    trace.write(f"st.shared.{_access(dtype)}", raw(trace, address), own(trace, source))
+
+
+def _access(dtype: DType) -> str:
+    """The type of a load or store: floats of 16 bits and packed values move as bits."""
+    return dtype.name if dtype.storage == dtype.name else f"b{dtype.bits}"
+
+
+def _stored(trace: Trace, dtype: DType, value: object) -> Reg:
+    if isinstance(value, Reg):
+        return value
+    scratch = Reg(trace, trace.register(dtype))
+    move(scratch, value)
+    return scratch
