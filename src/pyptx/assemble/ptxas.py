@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -14,8 +15,6 @@ from functools import cache as memoize
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
-
-from cuda import pathfinder  # pyright: ignore[reportMissingTypeStubs]
 
 from pyptx.assemble import cache
 from pyptx.assemble.cubin import (
@@ -59,7 +58,9 @@ def find(tool: Tool) -> Path:
         if os.access(named, os.X_OK) and Path(named).is_file():
             return Path(named)
         raise AssembleError(f"{tool.variable} names {named!r}, which is not a program")
-    found = pathfinder.find_nvidia_binary_utility(tool.name) or shutil.which(tool.name)
+    # Imported here: it is a tenth of the time of `import pyptx`, and only assembling needs it.
+    pathfinder: Any = importlib.import_module("cuda.pathfinder")
+    found: str | None = pathfinder.find_nvidia_binary_utility(tool.name) or shutil.which(tool.name)
     if found is None:
         raise AssembleError(
             f"no {tool.name}: assembling needs NVIDIA's {tool.package}",
