@@ -36,13 +36,11 @@ add.u32 %r5, %r5, 1
 bra grow
 grown:
 mov.f32 %f2, %f1
-shfl.sync.bfly.b32 %r6, %f3, 16, 31, -1
-mov.f32 %f2, %f1
 """
 
 
 def reduction() -> str:
-    lines = [line for line in REDUCTION.splitlines() if "%f3" not in line]
+    lines = REDUCTION.splitlines()
     for distance in (16, 8, 4, 2, 1):
         lines += [
             "mov.b32 %r6, %f2",

@@ -188,8 +188,16 @@ def test_cluster_barriers_and_distributed_shared_memory(seed):
     assert np.array_equal(y.reshape(8, 64), expected)
 
 
-@pytest.mark.parametrize("bug", [False, True])
-def test_remote_shared_memory_needs_a_cluster_barrier(bug: bool):
+@pytest.mark.parametrize(
+    ("barrier", "found"),
+    [
+        ("barrier.cluster.arrive\nbarrier.cluster.wait", []),
+        ("barrier.cluster.arrive.release.aligned\nbarrier.cluster.wait.acquire.aligned", []),
+        ("barrier.cluster.arrive.relaxed\nbarrier.cluster.wait", ["shared-race"]),
+        ("bar.sync 0", ["shared-race"]),
+    ],
+)
+def test_remote_shared_memory_needs_a_cluster_barrier(barrier: str, found: list[str]):
     text = (
         HEAD
         + """
@@ -204,12 +212,11 @@ def test_remote_shared_memory_needs_a_cluster_barrier(bug: bool):
     barrier.cluster.wait
     """
     )
-    barrier = "bar.sync 0" if bug else "barrier.cluster.arrive\nbarrier.cluster.wait"
     y = output(64, np.uint32)
     report = run(
         text.replace("BARRIER", barrier), [], [y], grid=2, cluster=(2, 1, 1), sanitize=True
     )
-    assert kinds(report) == (["shared-race"] if bug else []), report.message
+    assert kinds(report) == found, report.message
 
 
 def test_shared_memory_of_a_cta_that_has_exited_is_gone():

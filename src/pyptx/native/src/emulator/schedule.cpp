@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -701,10 +702,21 @@ void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target) {
   if (target <= in.index) went_back(w, in);
 }
 
+namespace {
+
+// Unless asked for, no thread for fewer clusters than are worth starting one.
+uint32_t host_threads(const Launch& launch) {
+  const uint64_t wanted = launch.config.threads
+                              ? launch.config.threads
+                              : std::min<uint64_t>(std::thread::hardware_concurrency(), launch.clusters / 4);
+  return static_cast<uint32_t>(std::min<uint64_t>({std::max<uint64_t>(wanted, 1), launch.clusters, 256}));
+}
+
+}  // namespace
+
 void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statistics, uint64_t* executed) {
   const DefaultFloatEnvironment environment;
-  uint32_t threads = launch.config.threads ? launch.config.threads : std::thread::hardware_concurrency();
-  threads = static_cast<uint32_t>(std::min<uint64_t>({std::max(threads, 1u), launch.clusters, 256}));
+  const uint32_t threads = host_threads(launch);
   launch.seen = std::vector<std::atomic<uint64_t>>(threads);
   for (auto& s : launch.seen) s.store(~0ull - 1);
   std::vector<Worker> workers(threads);
@@ -720,7 +732,13 @@ void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statist
     }
   }
   std::vector<std::thread> others;
-  for (uint32_t i = 1; i < threads; ++i) others.emplace_back([&workers, i] { HostThread(workers[i]).run(); });
+  for (uint32_t i = 1; i < threads; ++i) {
+    try {
+      others.emplace_back([&workers, i] { HostThread(workers[i]).run(); });
+    } catch (const std::system_error&) {
+      launch.seen[i].store(~0ull);  // the machine gives no more threads; those there are do the work
+    }
+  }
   HostThread(workers[0]).run();
   for (std::thread& t : others) t.join();
   for (const Worker& w : workers) {

@@ -145,6 +145,8 @@ void bar(Warp& w, const Instruction& in, uint32_t mask) {
 }
 
 // barrier.cluster: arrive and wait are two instructions; each thread is in one phase.
+// Instruction::detail of both:
+constexpr uint32_t kAligned = 1, kRelaxed = 2;
 
 uint32_t live_cluster_threads(const Cluster& c) {
   uint32_t threads = 0;
@@ -187,7 +189,7 @@ bool cluster_complete(const Cluster& c) {
 
 void cluster_arrive(Warp& w, const Instruction& in, uint32_t mask) {
   bool diverged = false;
-  if (in.detail != 0 && !converge(w, in, mask, &diverged)) return;
+  if ((in.detail & kAligned) && !converge(w, in, mask, &diverged)) return;
   if (diverged) report_diverged(w, in, mask);
   if (w.cluster_arrived & mask) {
     bad_barrier(w, in, w.cluster_arrived & mask, "a thread arrives twice without waiting in between");
@@ -196,13 +198,13 @@ void cluster_arrive(Warp& w, const Instruction& in, uint32_t mask) {
   Cluster& c = *w.cta->cluster;
   w.cluster_arrived |= mask;
   c.barrier.arrived += static_cast<uint32_t>(__builtin_popcount(mask));
-  order_arrive(w, c.barrier.clocks);
+  if (!(in.detail & kRelaxed)) order_arrive(w, c.barrier.clocks);
   if (cluster_complete(c)) release_cluster(c);
 }
 
 void cluster_wait(Warp& w, const Instruction& in, uint32_t mask) {
   bool diverged = false;
-  if (in.detail != 0 && !converge(w, in, mask, &diverged)) return;
+  if ((in.detail & kAligned) && !converge(w, in, mask, &diverged)) return;
   if (diverged) report_diverged(w, in, mask);
   Cluster& c = *w.cta->cluster;
   const uint32_t pending = w.cluster_arrived & mask;
@@ -311,7 +313,7 @@ Handler resolve_cluster_barrier(Decoding& d) {
     const std::string_view m = d.modifiers[i];
     if (m != "release" && m != "relaxed" && m != "acquire" && m != "aligned") return nullptr;
   }
-  d.out->detail = d.has("aligned");
+  d.out->detail = (d.has("aligned") ? kAligned : 0) | (d.has("relaxed") ? kRelaxed : 0);
   if (d.modifiers[1] == "arrive") return cluster_arrive;
   return d.modifiers[1] == "wait" ? cluster_wait : nullptr;
 }
