@@ -56,7 +56,9 @@ def _labels(kernel: Kernel) -> None:
                     raise LanguageError(
                         "this branches to a label that is placed nowhere",
                         location=statement.location,
-                        notes=(("help", "ptx.place(label), or ptx.label(name) for a name, puts it into the body"),),
+                        notes=(
+                            ("help", "ptx.place(label) or ptx.label(name) puts it into the body"),
+                        ),
                     )
 
 

@@ -879,7 +879,7 @@ def a_condition_that_is_no_predicate():
     """
     here: this branches to a label that is placed nowhere
         ptx.bra(ptx.label())
-      help: ptx.place(label), or ptx.label(name) for a name, puts it into the body
+      help: ptx.place(label) or ptx.label(name) puts it into the body
     """,
 )
 def a_label_that_is_placed_nowhere():
@@ -904,7 +904,7 @@ def a_label_that_is_placed_twice():
     """
     here: this branches to a label that is placed nowhere
         ptx.bra("again")
-      help: ptx.place(label), or ptx.label(name) for a name, puts it into the body
+      help: ptx.place(label) or ptx.label(name) puts it into the body
     """,
 )
 def a_label_whose_name_stands_nowhere():
