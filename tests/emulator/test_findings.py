@@ -9,11 +9,12 @@ A case is one kernel in which `BUG` marks a line: with the bug the line is `bug`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pyptx.emulator import Report
+from pyptx.emulator import KINDS, Report
 
 from .harness import FILE, device, output, run
 
@@ -402,3 +403,22 @@ def test_races_are_found_in_every_order(name: str, seed: int):
     seeded = Case(**{**vars(case), "options": {**case.options, "seed": seed}})
     report = launch(seeded, case.bug, sanitize=True)
     assert {f.kind for f in report.findings} == {case.kind}, report.message
+
+
+ELSEWHERE = {
+    "bad-branch": "test_warp.py: brx to an index beyond its labels",
+    "residency": "test_sync.py: more CTAs than the device holds",
+}
+
+
+def test_every_kind_has_a_case_and_a_line_in_the_documentation():
+    assert {case.kind for case in CASES.values()} | ELSEWHERE.keys() == KINDS.keys()
+    page = (Path(__file__).parents[2] / "docs/emulator.md").read_text()
+    rows = {
+        line.split("`")[1]: line.split("|")[2].strip()
+        for line in page.splitlines()
+        if line.startswith("| `")
+    }
+    always = {kind for kind, checked in rows.items() if checked == "always"}
+    assert rows.keys() == KINDS.keys()
+    assert always == {case.kind for case in CASES.values() if case.always} | ELSEWHERE.keys()

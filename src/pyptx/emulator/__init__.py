@@ -7,6 +7,7 @@ the core its Python lines, `run` launches an image on NumPy arrays and returns a
 from pyptx.emulator.core import Program, register_sources
 from pyptx.emulator.encode import encode
 from pyptx.emulator.report import (
+    KINDS,
     Finding,
     InstructionStatistics,
     LineStatistics,
@@ -17,6 +18,7 @@ from pyptx.emulator.report import (
 from pyptx.emulator.run import Emulation, Tensor, device_array, on_device, run, unsupported
 
 __all__ = [
+    "KINDS",
     "Emulation",
     "Finding",
     "InstructionStatistics",
