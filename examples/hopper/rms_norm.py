@@ -61,19 +61,24 @@ def build(
         for j in range(vectors):
             vector = [values[j * VECTOR + i] for i in range(VECTOR)]
             ptx.inst.ld.global_.v4.f32(vector, ptx.addr(x, j * stride))
-        total = reg.scalar(f32, init=0.0)
-        for value in values:
-            ptx.inst.fma.rn.f32(total, value, value, total)
+        # One sum for each place in a vector: four chains of dependent additions instead of one.
+        sums = reg.array(f32, VECTOR)
+        for i, value in enumerate(values):
+            if i < VECTOR:
+                ptx.inst.mul.rn.f32(sums[i], value, value)
+            else:
+                ptx.inst.fma.rn.f32(sums[i % VECTOR], value, value, sums[i % VECTOR])
+        total = (sums[0] + sums[1]) + (sums[2] + sums[3])
 
         ptx.warp.reduce_sum(total)
         with ptx.if_((tid & (WARP - 1)) == 0):
             partial[tid >> 5] = total
         ptx.bar.sync(0)
-        # Every thread adds the warps' sums itself: no second barrier for handing out the result.
-        ptx.inst.mov.f32(total, 0.0)
-        for i in range(warps):
-            total += partial[i]
-        scale = ptx.inst.rsqrt.approx.f32(total * (1.0 / columns) + eps)
+        # Every warp adds all warps' sums itself, so no second barrier hands out the result. Its
+        # lanes hold each of them WARP / warps times.
+        total = partial[tid & (warps - 1)]
+        ptx.warp.reduce_sum(total)
+        scale = ptx.inst.rsqrt.approx.f32(total * (warps / WARP / columns) + eps)
 
         for j in range(vectors):
             weights = ptx.inst.ld.global_.v4.f32(ptx.addr(w, j * stride))
