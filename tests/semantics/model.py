@@ -285,10 +285,28 @@ def saturate(fmt: Format, code: int) -> int:
     return encode(fmt, number(1)) if value.inf or value.magnitude > 1 else code
 
 
-def nan_code(fmt: Format, operands: Sequence[int]) -> int:
-    """The NaN of an operation. open: for f64 the first operand that is one, made quiet."""
+def is_tiny(fmt: Format, value: Number, mode: str) -> bool:
+    """Whether a result is below the least normal value when rounded to the format's digits alone.
+
+    open: so IEEE 754 defines tininess after rounding, and so an H200 does, while a result that
+    rounds up to the least normal value only for want of smaller exponents is flushed too.
+    """
+    if not value.finite:
+        return False
+    boundless = Format("boundless", 20, fmt.fraction)
+    rounded = decode(boundless, encode(boundless, value, mode))
+    return rounded.magnitude < Fraction(2) ** (1 - fmt.bias)
+
+
+NAN_ORDER: Final = {"add": "ba", "sub": "ba", "mul": "ba", "div": "ab", "fma": "bca", "mad": "bca"}
+"""open: which operand's NaN an f64 operation gives, the first that is one; an H200's order."""
+
+
+def nan_code(fmt: Format, opcode: str = "", operands: Sequence[int] = ()) -> int:
+    """The NaN of an operation. For f64 an operand's, made quiet, with its sign."""
     if fmt is F64:
-        for code in operands:
+        for name in NAN_ORDER.get(opcode, "a") if operands else "":
+            code = operands["abc".index(name)]
             if decode(fmt, code).nan:
                 return code | 1 << 51
     assert fmt.nan is not None
@@ -365,20 +383,20 @@ def arithmetic(
     mode = s.rounding
     result = operate(s.opcode, values, mode)
     if result.nan:
-        nan_sources = list(codes)
-        if s.opcode == "neg" and fmt is F64:
-            nan_sources = [codes[0] ^ F64.sign_bit]
-        if s.opcode == "abs" and fmt is F64:
-            nan_sources = [codes[0] & ~F64.sign_bit]
-        code = nan_code(fmt, nan_sources)
+        code = nan_code(fmt, s.opcode, codes)
+    elif "ftz" in s and is_tiny(fmt, result, mode):
+        code = fmt.sign_bit if result.sign else 0
     else:
         code = encode(fmt, result, mode)
-    code = flush(fmt, code) if "ftz" in s else code
     if "relu" in s and (result.sign and not result.nan):
         code = 0
-    if "oob" in s and any(c == 0xFFFF for c in codes[:2]):
+    if "oob" in s and any(c & 0x7FFF == OUT_OF_BOUNDS for c in codes[:2]):
         code = 0
     return saturate(fmt, code) if "sat" in s else code
+
+
+OUT_OF_BOUNDS: Final = 0x7FF7
+"""open: the NaN of an element out of bounds, of either sign, in f16 and bf16; an H200's."""
 
 
 def smaller(fmt: Format, codes: Sequence[int], *, maximum: bool, propagate: bool) -> int:
@@ -480,7 +498,7 @@ def approximate(s: Spelled, fmt: Format, code: int) -> int:
     """Correctly rounded: the emulator's promise for `.approx`."""
     code = flush(fmt, code) if "ftz" in s else code
     result = function(s.opcode, decode(fmt, code))
-    rounded = nan_code(fmt, [code]) if result.nan else encode(fmt, result)
+    rounded = nan_code(fmt, s.opcode, [code]) if result.nan else encode(fmt, result)
     return flush(fmt, rounded) if "ftz" in s else rounded
 
 
@@ -499,11 +517,9 @@ def divide_approximately(s: Spelled, a: int, b: int) -> int:
 def upper_half(s: Spelled, code: int) -> int:
     """rcp and rsqrt of the upper 32 bits of an f64, to the upper 32 bits of one."""
     x = decode(F64, flush(F64, code >> 32 << 32))
-    if decode(F64, code).nan:
-        return (code | 1 << 51) >> 32 << 32
     result = divide(number(1), x) if s.opcode == "rcp" else function("rsqrt", x)
     if result.nan:
-        return nan_code(F64, [])
+        return 0x7FFFFFFF << 32  # open: of any NaN and of none; an H200's
     upper = Format("upper", 11, 20, nan=0)
     return flush(
         F64,
@@ -519,7 +535,7 @@ def property_of(s: Spelled, fmt: Format, code: int) -> bool:
         "infinite": value.inf,
         "number": not value.nan,
         "notanumber": value.nan,
-        "normal": value.finite and not subnormal and not value.zero,
+        "normal": value.finite and not subnormal,
         "subnormal": subnormal,
     }[s.modifiers[0]]
 
@@ -704,17 +720,23 @@ def pack_saturated(s: Spelled, x: Sequence[int]) -> int:
 
 
 def converted_nan(s: Spelled, to: str, source: str, code: int) -> int:
-    """open: what becomes of a NaN's payload, as the assembler's choice of instructions suggests."""
+    """open: what becomes of a NaN, as an H200 does it. To and from f64 its sign and the first of its
+    payload's digits stay; a conversion that does nothing leaves it alone; else it is the format's.
+    """
     plain = len(s.modifiers) == 2
-    if plain and to == source and to != "f16":
+    if plain and to == source and to in ("f32", "f64"):
         return code
     if source == "bf16" and to == "f32" and "ftz" not in s:
         return code << 16
-    if to == "f64":
-        fmt = FORMATS[source]
-        payload = code & (2**fmt.fraction - 1)
-        return (code >> (fmt.bits - 1)) << 63 | 0x7FF8 << 48 | payload << (52 - fmt.fraction)
-    return nan_code(FORMATS[to], [])
+    if "f64" not in (to, source):
+        return nan_code(FORMATS[to])
+    old, new = FORMATS[source], FORMATS[to]
+    if source == "f32" and "ftz" in s:
+        code = nan_code(F32)
+    digits = Fraction(code & (2**old.fraction - 1), 2**old.fraction)
+    payload = int(digits * 2**new.fraction) | 2 ** (new.fraction - 1)
+    sign = new.sign_bit if code & old.sign_bit else 0
+    return sign | new.infinity_code | payload
 
 
 def to_integer(s: Spelled, to: str, source: str, code: int) -> int:
@@ -743,10 +765,11 @@ def to_float(s: Spelled, to: str, source: str, code: int) -> int:
         whole = round_integer(value, INTEGRAL[s.modifiers[0]])
         result = encode(fmt, Number(value.sign, Fraction(abs(whole))))
     else:
+        tiny = "ftz" in s and to == "f32" and is_tiny(F32, value, s.rounding)
+        value = Number(value.sign) if tiny else value
         result = encode(fmt, value, s.rounding, satfinite="satfinite" in s)
         if "relu" in s and value.sign:
             result = 0
-    result = flush(F32, result) if "ftz" in s and to == "f32" else result
     return saturate(fmt, result) if "sat" in s else result
 
 

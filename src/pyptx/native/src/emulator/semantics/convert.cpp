@@ -129,18 +129,35 @@ uint64_t float_to_integer(const Conversion& c, uint64_t v) {
   return clamp_to(c.to, integral(exact_of(c.from, v), c.rounding));
 }
 
+// A NaN of format S in format T: quiet, with its sign and as much of its payload as there is room for.
+template <class S, class T>
+constexpr typename T::Bits carry_nan(typename S::Bits v) {
+  constexpr int gain = int(T::fraction_bits) - int(S::fraction_bits);
+  const uint64_t payload = v & (S::least_normal - 1);
+  const uint64_t moved = gain >= 0 ? payload << (gain & 63) : payload >> (-gain & 63);
+  const typename T::Bits sign = (v & S::sign) ? T::sign : 0;
+  return typename T::Bits(sign | T::infinity | T::least_normal >> 1 | moved);
+}
+
 // A NaN of one format in another. The hardware keeps the payload where the conversion is a shift or nothing
-// at all, and where it widens to f64; elsewhere it gives the canonical NaN.
+// at all, and to and from f64; elsewhere it gives the canonical NaN, which .ftz makes of an f32 first.
 uint64_t converted_nan(const Conversion& c, uint64_t v) {
-  if (c.plain && c.from == c.to && c.from != Type::F16) return v;
+  if (c.plain && c.from == c.to && bits_of(c.from) > 16) return v;
   if (c.from == Type::BF16 && c.to == Type::F32 && !c.ftz) return v << 16;
-  if (c.to != Type::F64) return with_format(c.to, [](auto f) { return uint64_t(f.nan); });
-  if (c.from == Type::F64) return v | kQuiet64;
-  return with_format(c.from, [=](auto f) {
-    const uint64_t sign = (v & f.sign) ? uint64_t(1) << 63 : 0;
-    const uint64_t payload = (v & (f.least_normal - 1)) << (52 - f.fraction_bits);
-    return sign | 0x7ff0000000000000ull | kQuiet64 | payload;
+  if (c.to != Type::F64 && c.from != Type::F64) return with_format(c.to, [](auto f) { return uint64_t(f.nan); });
+  if (c.from == Type::F32 && c.ftz) v = kNan32;
+  return with_format(c.from, [=](auto s) {
+    return with_format(c.to, [=](auto t) {
+      return uint64_t(carry_nan<decltype(s), decltype(t)>(typename decltype(s)::Bits(v)));
+    });
   });
+}
+
+// Whether a value rounds to less than the least normal one of f32 as if that had the exponents of f64.
+bool is_tiny(const Exact& v, Rounding mode) {
+  using Wide = Format<uint64_t, 11, 23, 0x3ff7fffff, 0x3ff800000, 0x3ffffffff>;
+  constexpr uint64_t least = uint64_t(Wide::bias - 126) << Wide::fraction_bits;
+  return (round_to<Wide>(v, mode) & Wide::magnitude) < least;
 }
 
 uint64_t saturated(Type t, uint64_t v) {
@@ -163,8 +180,7 @@ uint64_t float_to_float(const Conversion& c, uint64_t v) {
       const __int128 n = integral(x, c.rounding);
       x = {x.negative, 0, uint128(n < 0 ? -n : n)};
     }
-    r = rounded(c.to, x, c.rounding);
-    if (c.ftz && c.to == Type::F32) r = flushed(c.to, r);
+    r = rounded(c.to, c.ftz && c.to == Type::F32 && is_tiny(x, c.rounding) ? Exact{x.negative, 0, 0} : x, c.rounding);
   }
   return c.sat ? saturated(c.to, r) : r;
 }
@@ -238,13 +254,14 @@ Handler float_to_word(Rounding mode) {
 
 struct FloatToDouble {
   double operator()(float a) const {
-    const uint32_t b = bits_as<uint32_t>(a);
-    const uint64_t nan = (uint64_t(b & 0x80000000u) << 32) | 0x7ff8000000000000ull | uint64_t(b & 0x7fffff) << 29;
-    return a != a ? bits_as<double>(nan) : double(a);
+    return a != a ? bits_as<double>(carry_nan<Binary32, Binary64>(bits_as<uint32_t>(a))) : double(a);
   }
 };
 struct DoubleToFloat {
-  float operator()(double a) const { return canonical(static_cast<float>(a)); }
+  float operator()(double a) const {
+    const float nan = bits_as<float>(carry_nan<Binary64, Binary32>(bits_as<uint64_t>(a)));
+    return a != a ? nan : static_cast<float>(a);
+  }
 };
 struct HalfToFloat {
   uint32_t operator()(uint16_t a) const { return widen<Binary16, Binary32>(a); }

@@ -31,11 +31,6 @@ struct Options {
   }
 };
 
-float finish(float r, const Options& o) {
-  r = o.ftz ? flush(r) : r;
-  return o.sat ? saturate(r) : canonical(r);
-}
-
 // Sources of run-time handlers: f32 values as they are, or made from f16 or bf16 lanes.
 struct Source32 {
   alignas(64) float made[kLanes];
@@ -73,8 +68,9 @@ PYPTX_FLATTEN void directed32(Warp& w, const Instruction& in, uint32_t mask) {
   const unsigned count = o.pairs ? 2 * kLanes : kLanes;
   alignas(64) float out[2 * kLanes];
   const auto put = [&](unsigned i, auto... a) {
-    out[i] = o.ftz ? finish(round_single(Op::exact(flush(a)..., o.rounding), o.rounding), o)
-                   : finish(round_single(Op::exact(a..., o.rounding), o.rounding), o);
+    const double x = o.ftz ? flush_tiny(Op::exact(flush(a)..., o.rounding), o.rounding) : Op::exact(a..., o.rounding);
+    const float r = round_single(x, o.rounding);
+    out[i] = o.sat ? saturate(r) : canonical(r);
   };
   if constexpr (Sources == 1) {
     const float* a = source<float>(w, in, 1);
@@ -109,9 +105,34 @@ constexpr Handler lanes() {
   if constexpr (Sources == 3) return run_ternary<Op, F>;
 }
 
+// To nearest with .ftz, where a result may be tiny: only a result of the least normal value needs the unrounded
+// one to say whether it is kept, so the lanes are done again if there is one.
+template <class Op, bool Sat, unsigned Sources>
+PYPTX_FLATTEN void flushed32(Warp& w, const Instruction& in, uint32_t mask) {
+  const float* s[3] = {};
+  for (unsigned k = 0; k < Sources; ++k) s[k] = source<float>(w, in, k + 1);
+  const auto apply = [=](auto f, unsigned l) {
+    if constexpr (Sources == 1) return f(s[0][l]);
+    else if constexpr (Sources == 2) return f(s[0][l], s[1][l]);
+    else return f(s[0][l], s[1][l], s[2][l]);
+  };
+  alignas(64) float out[kLanes];
+  uint32_t least_normal = 0;
+  PYPTX_EACH_LANE(l) {
+    const float r = flush(apply([](auto... a) { return Op::nearest(flush(a)...); }, l));
+    least_normal |= std::fabs(r) == 0x1p-126f ? 1 : 0;
+    out[l] = Sat ? saturate(r) : canonical(r);
+  }
+  if (least_normal)
+    for (unsigned l = 0; l < kLanes; ++l) out[l] = apply(Nearest32<Op, true, Sat>{}, l);
+  each_lane<float>(w, in, 0, mask, [&](unsigned l) { return out[l]; });
+}
+
 template <class Op, unsigned Sources>
 Handler single(const Options& o) {
   if (o.rounding != Rounding::Nearest || o.pairs || o.narrow != Type::None) return directed32<Op, Sources>;
+  if constexpr (Op::makes_tiny)
+    if (o.ftz) return o.sat ? flushed32<Op, true, Sources> : flushed32<Op, false, Sources>;
   if (o.ftz) {
     return o.sat ? lanes<Nearest32<Op, true, true>, float, Sources>()
                  : lanes<Nearest32<Op, true, false>, float, Sources>();
@@ -196,13 +217,13 @@ Handler resolve_approximate(Decoding& d) {
 }
 
 // The upper halves of f64 values to and fro, as the hardware's table look-up sees them: the lower 32 bits of
-// the source are ignored and those of the result are zero, subnormals are zero on both sides.
+// the source are ignored, by which some NaNs are infinities, and those of the result are zero; subnormals are
+// zero on both sides.
+constexpr uint64_t kNanUpper = 0x7fffffff00000000ull;
 template <class F>
 double by_upper_half(double a, F f) {
-  const double x = flush(bits_as<double>(bits_as<uint64_t>(a) >> 32 << 32));
-  if (a != a) return bits_as<double>(bits_as<uint64_t>(propagate(a)) >> 32 << 32);
-  const double r = f(x);
-  if (r != r) return bits_as<double>(kNan64);
+  const double r = f(flush(bits_as<double>(bits_as<uint64_t>(a) >> 32 << 32)));
+  if (r != r) return bits_as<double>(kNanUpper);
   const uint64_t rounded = finite(r) ? bits_as<uint64_t>(r) + 0x80000000u : bits_as<uint64_t>(r);
   return flush(bits_as<double>(rounded >> 32 << 32));
 }
@@ -281,7 +302,8 @@ Handler resolve_div(Decoding& d) {
   return single<Divide, 2>(o);
 }
 
-// Sign operations. f32 ones are additions of zero on the hardware: NaN becomes the canonical one.
+// Sign operations. On the hardware they are additions of zero: an f32 NaN becomes the canonical one, an f64
+// NaN quiet, with the sign that it had.
 template <bool Negate, bool Ftz>
 struct Sign32 {
   float operator()(float a) const {
@@ -295,7 +317,7 @@ struct Sign64 {
   double operator()(double a) const {
     const uint64_t b = bits_as<uint64_t>(a);
     constexpr uint64_t sign = 0x8000000000000000ull;
-    return bits_as<double>((Negate ? b ^ sign : b & ~sign) | (a != a ? kQuiet64 : 0));
+    return a != a ? propagate(a) : bits_as<double>(Negate ? b ^ sign : b & ~sign);
   }
 };
 
@@ -390,7 +412,8 @@ bool has_property(typename F::Bits bits, Property p) {
     case Property::Infinite: return magnitude == F::infinity;
     case Property::Number: return magnitude <= F::infinity;
     case Property::NotANumber: return magnitude > F::infinity;
-    case Property::Normal: return magnitude >= F::least_normal && magnitude < F::infinity;
+    case Property::Normal:  // zeros are normal (PTX ISA, "testp")
+      return magnitude == 0 || (magnitude >= F::least_normal && magnitude < F::infinity);
     case Property::Subnormal: return magnitude != 0 && magnitude < F::least_normal;
   }
   return false;

@@ -30,7 +30,8 @@ inline float canonical(float x) { return x != x ? bits_as<float>(kNan32) : x; }
 inline float saturate(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 inline double saturate(double x) { return x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0; }
 
-// The NaN of an f64 operation with these sources: the first that is one, made quiet, with its payload.
+// The NaN of an f64 operation: the first of these that is one, made quiet, with its sign and payload. Which
+// source comes first is the operation's.
 inline double propagate(double a) { return bits_as<double>(bits_as<uint64_t>(a) | kQuiet64); }
 inline double nan_of(double a) { return a != a ? propagate(a) : bits_as<double>(kNan64); }
 inline double nan_of(double a, double b) {
@@ -68,8 +69,18 @@ inline float round_single(double x, Rounding mode) {
   return bits_as<float>(bits + step);  // a zero has the sign of x, so it only ever steps outwards
 }
 
+// .ftz of a result that is still to be rounded to f32: zero if its 24 digits, rounded as if there were no least
+// exponent, are below the least normal value. So some are zero that would round up to that value.
+inline double flush_tiny(double x, Rounding mode) {
+  const float digits = round_single(x * 0x1p100, mode);
+  return std::fabs(digits) < 0x1p-26f ? std::copysign(0.0, x) : x;
+}
+
+// `makes_tiny`: whether a result may be smaller than the least normal value and inexact, which sums cannot.
+// `nan`: the NaN of these f64 sources, in the order that the hardware prefers them.
 struct Add {
-  static constexpr bool divides = false;
+  static constexpr bool divides = false, makes_tiny = false;
+  static double nan(double a, double b) { return nan_of(b, a); }
   static float nearest(float a, float b) { return a + b; }
   static double exact(float a, float b, Rounding mode) {
     const double s = add_odd(static_cast<double>(a), static_cast<double>(b));
@@ -81,7 +92,8 @@ struct Add {
 };
 
 struct Subtract {
-  static constexpr bool divides = false;
+  static constexpr bool divides = false, makes_tiny = false;
+  static double nan(double a, double b) { return nan_of(b, a); }
   static float nearest(float a, float b) { return a - b; }
   static double exact(float a, float b, Rounding mode) { return Add::exact(a, -b, mode); }
   static double nearest(double a, double b) { return a - b; }
@@ -92,7 +104,8 @@ struct Subtract {
 };
 
 struct Multiply {
-  static constexpr bool divides = false;
+  static constexpr bool divides = false, makes_tiny = true;
+  static double nan(double a, double b) { return nan_of(b, a); }
   static float nearest(float a, float b) { return a * b; }
   static double exact(float a, float b, Rounding) { return static_cast<double>(a) * b; }
   static double nearest(double a, double b) { return a * b; }
@@ -100,7 +113,8 @@ struct Multiply {
 };
 
 struct Divide {
-  static constexpr bool divides = true;
+  static constexpr bool divides = true, makes_tiny = true;
+  static double nan(double a, double b) { return nan_of(a, b); }
   static float nearest(float a, float b) { return a / b; }
   // Never within 2^-50 of a 25-bit value other than by being it, so the 53-bit quotient decides.
   static double exact(float a, float b, Rounding) { return static_cast<double>(a) / b; }
@@ -109,7 +123,8 @@ struct Divide {
 };
 
 struct FusedMultiplyAdd {
-  static constexpr bool divides = false;
+  static constexpr bool divides = false, makes_tiny = true;
+  static double nan(double a, double b, double c) { return nan_of(b, c, a); }
   static float nearest(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
@@ -130,7 +145,8 @@ struct FusedMultiplyAdd {
 };
 
 struct Reciprocal {
-  static constexpr bool divides = true;
+  static constexpr bool divides = true, makes_tiny = true;
+  static double nan(double a) { return nan_of(a); }
   static float nearest(float a) { return 1.0f / a; }
   static double exact(float a, Rounding m) { return Divide::exact(1.0f, a, m); }
   static double nearest(double a) { return 1.0 / a; }
@@ -138,7 +154,8 @@ struct Reciprocal {
 };
 
 struct Root {
-  static constexpr bool divides = false;
+  static constexpr bool divides = false, makes_tiny = false;
+  static double nan(double a) { return nan_of(a); }
   static float nearest(float a) { return std::sqrt(a); }
   // Never within 2^-51 of a 25-bit value other than by being it.
   static double exact(float a, Rounding) { return std::sqrt(static_cast<double>(a)); }
@@ -151,9 +168,16 @@ template <class Op, bool Ftz, bool Sat>
 struct Nearest32 {
   template <class... A>
   float operator()(A... a) const {
-    float r = Ftz ? Op::nearest(flush(a)...) : Op::nearest(a...);
-    r = Ftz ? flush(r) : r;
+    const float r = rounded(a...);
     return Sat ? saturate(r) : canonical(r);
+  }
+
+ private:
+  template <class... A>
+  static float rounded(A... a) {
+    if constexpr (!Ftz) return Op::nearest(a...);
+    else if constexpr (!Op::makes_tiny) return flush(Op::nearest(flush(a)...));
+    else return static_cast<float>(flush_tiny(Op::exact(flush(a)..., Rounding::Nearest), Rounding::Nearest));
   }
 };
 
@@ -163,7 +187,7 @@ inline bool finite(double x) { return std::fabs(x) <= 0x1.fffffffffffffp1023; }
 template <class Op, class... A>
 double directed64(Rounding mode, A... a) {
   const double r = Op::nearest(a...);
-  if (r != r) return nan_of(a...);
+  if (r != r) return Op::nan(a...);
   // What the host makes of infinities, and of division by zero, needs no rounding.
   if (!(finite(a) && ...)) return r;
   if (Op::divides && !finite(r) && ((a == 0) || ...)) return r;
@@ -177,7 +201,7 @@ struct Nearest64 {
   template <class... A>
   double operator()(A... a) const {
     const double r = Op::nearest(a...);
-    return r != r ? nan_of(a...) : r;
+    return r != r ? Op::nan(a...) : r;
   }
 };
 

@@ -13,6 +13,7 @@ namespace {
 struct Half {
   using F = Binary16;
   using Wide = float;
+  static constexpr Wide tiny = 0x1p-14f - 0x1p-26f;
   static Wide load(uint16_t b) { return bits_as<float>(widen<Binary16, Binary32>(b)); }
   static uint16_t store(Wide x) { return narrow<Binary32, Binary16>(bits_as<uint32_t>(x), Rounding::Nearest); }
 };
@@ -20,13 +21,16 @@ struct Half {
 struct Brain {
   using F = Bfloat16;
   using Wide = double;
+  static constexpr Wide tiny = 0x1p-126 - 0x1p-135;
   static Wide load(uint16_t b) { return bits_as<float>(uint32_t(b) << 16); }
   static uint16_t store(Wide x) { return narrow<Binary64, Bfloat16>(bits_as<uint64_t>(x), Rounding::Nearest); }
 };
 
 constexpr uint16_t kSign = 0x8000;
-// What a tensor copy fills in for elements out of bounds where the program asks for NaN.
-constexpr uint16_t kOutOfBounds = 0xffff;
+// The NaN that stands for an element out of bounds, whose sign does not matter (PTX ISA, "fma", .oob; the
+// manual leaves its bits open, an H200 takes these in f16 and bf16 alike).
+constexpr uint16_t kOutOfBounds = 0x7ff7;
+bool is_out_of_bounds(uint16_t b) { return (b & 0x7fff) == kOutOfBounds; }
 
 struct Options {
   bool ftz, sat, relu, oob, packed, negate, nan, xorsign;
@@ -75,10 +79,12 @@ inline __attribute__((always_inline)) void each_half(Warp& w, const Instruction&
   }
 }
 
-template <class T, class G>
-inline __attribute__((always_inline)) uint16_t rounded(const Options& o, G value) {
-  const uint16_t r = T::store(clamp(value, o));
-  return o.ftz ? flush16<typename T::F>(r) : r;
+// With .ftz what is below T::tiny is zero: what rounds to less than the least normal value as if there were no
+// least exponent.
+template <class T>
+inline __attribute__((always_inline)) uint16_t rounded(const Options& o, typename T::Wide value) {
+  const bool tiny = o.ftz & (std::fabs(value) < T::tiny);
+  return T::store(clamp(tiny ? std::copysign(typename T::Wide(0), value) : value, o));
 }
 
 template <class T>
@@ -122,8 +128,7 @@ PYPTX_FLATTEN void fused(Warp& w, const Instruction& in, uint32_t mask) {
     const uint16_t y = o.ftz ? flush16<typename T::F>(b[i]) : b[i];
     const uint16_t z = o.ftz ? flush16<typename T::F>(c[i]) : c[i];
     const uint16_t r = rounded<T>(o, add_odd(T::load(x) * T::load(y), T::load(z)));
-    const bool out_of_bounds = (a[i] == kOutOfBounds) | (b[i] == kOutOfBounds);
-    return uint16_t(o.oob & out_of_bounds ? 0 : r);
+    return uint16_t(o.oob & (is_out_of_bounds(a[i]) | is_out_of_bounds(b[i])) ? 0 : r);
   });
 }
 
