@@ -157,6 +157,20 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
   }
 }
 
+// Whether 32 consecutive lanes last touched these cells as they do now, in one instruction, before this access.
+// The common case: a tile that is written and read by rows.
+bool one_history(const uint64_t* cells, uint32_t count, uint32_t lane_shift, const Party& p) {
+  const uint64_t first = cells[0], step = first == 0 ? 0 : uint64_t{1} << (kLaneShift + 32);
+  uint64_t differences = 0;
+  for (uint32_t i = 0; i < count; ++i) differences |= cells[i] ^ (first + (i >> lane_shift) * step);
+  return differences == 0 && agent_of(who_in(first)) != kManyAgents && p.fine(who_in(first), 0, false);
+}
+
+void record_range(uint64_t* cells, uint32_t count, uint32_t lane_shift, uint32_t who, uint32_t instruction) {
+  const uint64_t first = cell_of(who, instruction);
+  for (uint32_t i = 0; i < count; ++i) cells[i] = first + (static_cast<uint64_t>(i >> lane_shift) << (kLaneShift + 32));
+}
+
 // All cells of 32 consecutive lane accesses at once; false if something needs a closer look.
 bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count, uint32_t lane_shift, bool store,
                  uint32_t instruction) {
@@ -164,8 +178,9 @@ bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count
   uint64_t* loads = &s.loads[first];
   const uint32_t* clocks = p.clocks;
   const uint32_t agents = p.agents, agent = p.agent, own = p.own;
+  const bool plain = one_history(stores, count, lane_shift, p) && one_history(loads, count, lane_shift, p);
   uint32_t bad = 0;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; !plain && i < count; ++i) {
     const uint32_t a = who_in(stores[i]), b = who_in(loads[i]);
     const uint32_t lane = i >> lane_shift;
     const uint32_t aa = agent_of(a), ba = agent_of(b);
@@ -177,15 +192,8 @@ bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count
     bad |= static_cast<uint32_t>(!store_fine) | static_cast<uint32_t>(!load_fine);
   }
   if (bad != 0) return false;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t me = cell_of(p.who | (i >> lane_shift) << kLaneShift, instruction);
-    if (store) {
-      stores[i] = me;
-      loads[i] = 0;
-    } else {
-      loads[i] = me;
-    }
-  }
+  record_range(store ? stores : loads, count, lane_shift, p.who, instruction);
+  if (store) std::memset(loads, 0, count * sizeof *loads);
   return true;
 }
 
@@ -206,6 +214,17 @@ void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offse
                          bytes);
   }
   std::memset(first, 1, count);
+}
+
+void initialise_lane(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
+                     bool load) {
+  SharedShadow& s = owner.shadow;
+  uint8_t* first = &s.written[offset >> s.shift];
+  const uint32_t count = bytes >> s.shift;
+  uint8_t all = 1;
+  for (uint32_t k = 0; k < count; ++k) all &= first[k];
+  if (all) return;
+  initialise_range(w, in, owner, offset, bytes, lane, bytes, load);
 }
 
 // ---- Global memory ---------------------------------------------------------------------------------------
@@ -454,7 +473,7 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
   }
   if (s.initialisation) {
     for (unsigned l = first; l < kLanes; ++l) {
-      if (mask >> l & 1u) initialise_range(w, in, owner, offsets[l], bytes, l, bytes, access != Access::Store);
+      if (mask >> l & 1u) initialise_lane(w, in, owner, offsets[l], l, bytes, access != Access::Store);
     }
   }
   if (!s.races || !w.cta->cluster->clocks.active()) return;
