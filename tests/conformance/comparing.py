@@ -139,19 +139,27 @@ def worst(
     rows: Rows,
     operands: Operands,
 ) -> float:
-    """The largest error over what is allowed; infinite where one result is no number."""
+    """The largest error over what is allowed; infinite where only one result is a number.
+
+    An infinity against a finite value counts as the first value beyond the greatest finite one.
+    """
     name = case.spelling.rsplit(".", 1)[1]
     with np.errstate(invalid="ignore", over="ignore"):
         mine, theirs = (_values(data, name, case.result_bytes)[rows] for data in (got, want))
         same = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs))
         allowed = _allowed(bound, name, mine, operands, rows)
-        error = np.abs(mine - theirs) / allowed
+        error = np.abs(_bounded(mine, name) - _bounded(theirs, name)) / allowed
     error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
     return float(error.max(initial=0.0))
 
 
 _MANTISSA: Final = {"f16": 10, "f16x2": 10, "bf16": 7, "bf16x2": 7, "f32": 23, "f64": 52}
 _LEAST: Final = {"f16": -14, "f16x2": -14, "bf16": -126, "bf16x2": -126, "f32": -126, "f64": -1022}
+
+
+def _bounded(values: np.ndarray, name: str) -> np.ndarray:
+    beyond = 2.0 ** (2 - _LEAST[name]) if name != "f64" else np.inf  # the greatest exponent and one
+    return np.where(np.isinf(values), np.copysign(beyond, values), values)
 
 
 def _values(data: bytes, name: str, size: int) -> np.ndarray:
@@ -179,7 +187,9 @@ def _allowed(
         return amount * ulp + ulp / 2
     if kind == "absolute":
         return 2.0**amount + ulp / 2
-    relative = 2.0**amount * np.abs(exact) + ulp / 2
+    # A part of a subnormal result may be less than its unit in the last place, which is lost.
+    subnormal = np.abs(exact) < 2.0 ** _LEAST[name]
+    relative = np.maximum(2.0**amount * np.abs(exact), np.where(subnormal, ulp, 0)) + ulp / 2
     if kind == "lg2":
         a = operands.f32(0).astype(np.float64)[rows][:, None]
         return np.where((a > 0.5) & (a < 2), 2.0**amount + ulp / 2, relative)

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "access.h"
+#include "floating.h"
 #include "modifiers.h"
 
 namespace pyptx::emulator {
@@ -55,9 +56,16 @@ uint64_t flush(uint64_t bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x8000
 
 uint64_t add_f32_flush(uint64_t a, uint64_t b, uint64_t) { return flush(add_f32(flush(a), flush(b), 0)); }
 
+// A NaN in memory stays one, quiet, in shared memory, where the addition is that of a thread; in global memory
+// the operand's goes before it, and what is in memory keeps every bit.
 uint64_t add_f64(uint64_t a, uint64_t b, uint64_t) {
-  const double sum = from_bits<double>(a) + from_bits<double>(b);
-  return std::isnan(sum) ? 0x7fffffffffffffffull : to_bits(sum);
+  const double x = from_bits<double>(a), y = from_bits<double>(b), sum = x + y;
+  return to_bits(std::isnan(sum) ? nan_of(x, y) : sum);
+}
+
+uint64_t add_f64_global(uint64_t a, uint64_t b, uint64_t c) {
+  const double x = from_bits<double>(a), y = from_bits<double>(b);
+  return std::isnan(y) ? to_bits(propagate(y)) : std::isnan(x) ? a : add_f64(a, b, c);
 }
 
 // 16-bit formats: an f32 holds their sums closely enough that rounding twice equals rounding once, because it
@@ -235,7 +243,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"add", "u32", 4, add<uint32_t>, nullptr}, {"add", "s32", 4, add<uint32_t>, nullptr},
     {"add", "u64", 8, add<uint64_t>, nullptr}, {"add", "s64", 8, add<uint64_t>, nullptr},
-    {"add", "f32", 4, add_f32, add_f32_flush}, {"add", "f64", 8, add_f64, nullptr},
+    {"add", "f32", 4, add_f32, add_f32_flush}, {"add", "f64", 8, add_f64, add_f64_global},
     {"add", "f16", 2, half_one<Half, Half16::Add>, nullptr}, {"add", "bf16", 2, half_one<Brain, Half16::Add>, nullptr},
     {"add", "f16x2", 4, half_two<Half, Half16::Add>, nullptr}, {"add", "bf16x2", 4, half_two<Brain, Half16::Add>, nullptr},
     {"min", "f16", 2, half_one<Half, Half16::Min>, nullptr}, {"min", "bf16", 2, half_one<Brain, Half16::Min>, nullptr},
