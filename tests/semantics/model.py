@@ -720,8 +720,10 @@ def pack_saturated(s: Spelled, x: Sequence[int]) -> int:
 
 
 def converted_nan(s: Spelled, to: str, source: str, code: int) -> int:
-    """open: what becomes of a NaN, as an H200 does it. To and from f64 its sign and the first of its
-    payload's digits stay; a conversion that does nothing leaves it alone; else it is the format's.
+    """open: what becomes of a NaN, as an H200 does it.
+
+    To and from f64 its sign and the first of its payload's digits stay; a conversion that does
+    nothing leaves it alone; else it is the format's.
     """
     plain = len(s.modifiers) == 2
     if plain and to == source and to in ("f32", "f64"):
