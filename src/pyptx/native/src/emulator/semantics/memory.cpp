@@ -35,6 +35,8 @@ inline Quad quad_at(const void* p) {
   return q;
 }
 
+inline void put(void* p, Quad q) { std::memcpy(p, &q, sizeof q); }
+
 inline void transpose(Quad& a, Quad& b, Quad& c, Quad& d) {
   using Pick = int32_t __attribute__((vector_size(16)));
   constexpr Pick kLow = {0, 4, 1, 5}, kHigh = {2, 6, 3, 7}, kFirst = {0, 1, 4, 5}, kLast = {2, 3, 6, 7};
@@ -49,17 +51,24 @@ inline void transpose(Quad& a, Quad& b, Quad& c, Quad& d) {
 void load_quads(const uint32_t* from, uint32_t* const* d) {
   for (unsigned l = 0; l < kLanes; l += 4) {
     const uint32_t* p = from + l * 4;
-    Quad q[4] = {quad_at(p), quad_at(p + 4), quad_at(p + 8), quad_at(p + 12)};
-    transpose(q[0], q[1], q[2], q[3]);
-    for (unsigned e = 0; e < 4; ++e) std::memcpy(d[e] + l, &q[e], sizeof(Quad));
+    Quad a = quad_at(p), b = quad_at(p + 4), c = quad_at(p + 8), e = quad_at(p + 12);
+    transpose(a, b, c, e);
+    put(d[0] + l, a);
+    put(d[1] + l, b);
+    put(d[2] + l, c);
+    put(d[3] + l, e);
   }
 }
 
 void store_quads(uint32_t* to, const uint32_t* const* s) {
   for (unsigned l = 0; l < kLanes; l += 4) {
-    Quad q[4] = {quad_at(s[0] + l), quad_at(s[1] + l), quad_at(s[2] + l), quad_at(s[3] + l)};
-    transpose(q[0], q[1], q[2], q[3]);
-    for (unsigned e = 0; e < 4; ++e) std::memcpy(to + (l + e) * 4, &q[e], sizeof(Quad));
+    uint32_t* p = to + l * 4;
+    Quad a = quad_at(s[0] + l), b = quad_at(s[1] + l), c = quad_at(s[2] + l), e = quad_at(s[3] + l);
+    transpose(a, b, c, e);
+    put(p, a);
+    put(p + 4, b);
+    put(p + 8, c);
+    put(p + 12, e);
   }
 }
 
@@ -244,6 +253,9 @@ template <bool kSanitized>
 bool load_range(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t address) {
   uint8_t* from = locate_range<kSanitized>(w, in, plan, address);
   if (from == nullptr) return false;
+  // The next warp usually loads the next bytes; they are on their way until it runs.
+  const unsigned length = plan.bytes * kLanes;
+  for (unsigned k = 0; k < length; k += 64) __builtin_prefetch(from + length + k, 0, 2);
   plan.movers.range(w, in, from);
   return true;
 }
