@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -74,7 +75,7 @@ def measure(
     """The first version with which the assembler takes each case, by target."""
     lines = {case.key: case.line for case in wanted}
     with ThreadPoolExecutor(2) as pool:
-        columns = list(pool.map(lambda t: _column(t, lines), targets))
+        columns = list(pool.map(partial(_column, lines=lines), targets))
     return {
         key: {t: c[key] for t, c in zip(targets, columns, strict=True) if key in c} for key in lines
     }
