@@ -57,6 +57,8 @@ def test_shuffles(mode: str, c: int):
     for b in [0, 1, 2, 5, 8, 16, 31, 33]:
         body = f"shfl.sync.{mode}.b32 %r10|%p1, %r2, %r3, {c}, -1\nselp.u32 %r11, 1, 0, %p1\n"
         got = lanes(body, a, b)
+        constant = lanes(body.replace("%r3", str(b)), a, b)
+        assert np.array_equal(constant, got)
         expected = [shuffle_model(mode, lane, b, c) for lane in range(32)]
         assert got[:, 0].tolist() == [int(a[source]) for source, _ in expected]
         assert got[:, 1].tolist() == [int(inside) for _, inside in expected]

@@ -203,8 +203,9 @@ Movers movers_for(unsigned element, unsigned vector) {
 bool consecutive(const Addresses& a, unsigned bytes) {
   const uint64_t first = a.at[0];
   if (a.at[1] - first != bytes) return false;
+  const int shift = __builtin_ctz(bytes);  // a power of two
   uint64_t differences = 0;
-  PYPTX_EACH_LANE(l) differences |= a.at[l] ^ (first + static_cast<uint64_t>(l) * bytes);
+  PYPTX_EACH_LANE(l) differences |= a.at[l] ^ (first + (static_cast<uint64_t>(l) << shift));
   return differences == 0;
 }
 

@@ -1,6 +1,7 @@
 // Instructions in which the lanes of a warp exchange values: shfl, vote, match, activemask, redux, elect.
-#include "../warp.h"
+#include <algorithm>
 
+#include "../warp.h"
 #include "modifiers.h"
 
 namespace pyptx::emulator {
@@ -42,42 +43,61 @@ uint32_t enter(Warp& w, const Instruction& in, uint32_t mask, unsigned members_s
   return may;
 }
 
-// Operands: d, p, a, b, c, membermask.
+// Which lane each lane reads, and whether that lies in its segment.
+struct Sources {
+  uint32_t from[kLanes];
+  uint32_t valid;
+};
+
 template <Shuffle kMode>
-void shfl(Warp& w, const Instruction& in, uint32_t mask) {
-  mask = enter(w, in, mask, 5);
-  if (mask == 0) return;
+void find_sources(const uint32_t* b, const uint32_t* c, Sources& out) {
+  alignas(64) uint32_t inside[kLanes];
+  PYPTX_EACH_LANE(l) {
+    const int32_t lane = static_cast<int32_t>(l), distance = static_cast<int32_t>(b[l] & 31u);
+    const int32_t segment = static_cast<int32_t>(c[l] >> 8 & 31u), clamp = static_cast<int32_t>(c[l] & 31u);
+    const int32_t last = (lane & segment) | (clamp & ~segment), first = lane & segment;
+    int32_t j = kMode == Shuffle::Up          ? lane - distance
+                : kMode == Shuffle::Down      ? lane + distance
+                : kMode == Shuffle::Butterfly ? (lane ^ distance)
+                                              : (first | (distance & ~segment));
+    const bool ok = kMode == Shuffle::Up ? j >= last : j <= last;
+    j = ok ? j : lane;
+    out.from[l] = static_cast<uint32_t>(j) & 31u;
+    inside[l] = ok;
+  }
+  out.valid = lane_mask([&](unsigned l) { return inside[l] != 0; });
+}
+
+void move_lanes(Warp& w, const Instruction& in, uint32_t mask, const Sources& s) {
   const uint32_t* a = source<uint32_t>(w, in, 2);
-  const uint32_t* b = source<uint32_t>(w, in, 3);
-  const uint32_t* c = source<uint32_t>(w, in, 4);
-  alignas(64) uint32_t from[kLanes], value[kLanes];
-  const uint32_t valid = [&] {
-    alignas(64) uint32_t inside[kLanes];
-    PYPTX_EACH_LANE(l) {
-      const int32_t lane = static_cast<int32_t>(l), distance = static_cast<int32_t>(b[l] & 31u);
-      const int32_t segment = static_cast<int32_t>(c[l] >> 8 & 31u), clamp = static_cast<int32_t>(c[l] & 31u);
-      const int32_t last = (lane & segment) | (clamp & ~segment), first = lane & segment;
-      int32_t j = kMode == Shuffle::Up     ? lane - distance
-                  : kMode == Shuffle::Down ? lane + distance
-                  : kMode == Shuffle::Butterfly ? (lane ^ distance) : (first | (distance & ~segment));
-      const bool ok = kMode == Shuffle::Up ? j >= last : j <= last;
-      j = ok ? j : lane;
-      from[l] = static_cast<uint32_t>(j) & 31u;
-      inside[l] = ok;
-    }
-    return lane_mask([&](unsigned l) { return inside[l] != 0; });
-  }();
-  PYPTX_EACH_LANE(l) value[l] = a[from[l]];
+  alignas(64) uint32_t value[kLanes];
+  PYPTX_EACH_LANE(l) value[l] = a[s.from[l]];
   if (w.worker->launch->synchronisation && mask != kFullMask) {
     for (unsigned l = 0; l < kLanes; ++l) {
-      if ((mask >> l & 1u) && !(mask >> from[l] & 1u)) {
-        report_lane(w, in, Kind::AbsentLane, l, from[l], "the lane that it reads from does not execute it");
+      if ((mask >> l & 1u) && !(mask >> s.from[l] & 1u)) {
+        report_lane(w, in, Kind::AbsentLane, l, s.from[l], "the lane that it reads from does not execute it");
         break;
       }
     }
   }
   each_lane<uint32_t>(w, in, 0, mask, [&](unsigned l) { return value[l]; });
-  set_predicate(w, in, 1, mask, valid);
+  set_predicate(w, in, 1, mask, s.valid);
+}
+
+// Operands: d, p, a, b, c, membermask.
+template <Shuffle kMode>
+void shfl(Warp& w, const Instruction& in, uint32_t mask) {
+  mask = enter(w, in, mask, 5);
+  if (mask == 0) return;
+  Sources s;
+  find_sources<kMode>(source<uint32_t>(w, in, 3), source<uint32_t>(w, in, 4), s);
+  move_lanes(w, in, mask, s);
+}
+
+// With constants for b and c, what each lane reads is known beforehand.
+void shfl_fixed(Warp& w, const Instruction& in, uint32_t mask) {
+  mask = enter(w, in, mask, 5);
+  if (mask != 0) move_lanes(w, in, mask, *static_cast<const Sources*>(in.plan));
 }
 
 // Calls f(group, members) for each set of lanes that share a membermask.
@@ -225,10 +245,16 @@ Handler find(const Row* rows, size_t count, std::string_view spelling) {
   return nullptr;
 }
 
-constexpr Row kShuffles[] = {{"shfl.sync.up.b32", shfl<Shuffle::Up>},
-                             {"shfl.sync.down.b32", shfl<Shuffle::Down>},
-                             {"shfl.sync.bfly.b32", shfl<Shuffle::Butterfly>},
-                             {"shfl.sync.idx.b32", shfl<Shuffle::Index>}};
+struct ShuffleRow {
+  std::string_view spelling;
+  Handler handler;
+  void (*find_sources)(const uint32_t*, const uint32_t*, Sources&);
+};
+constexpr ShuffleRow kShuffles[] = {
+    {"shfl.sync.up.b32", shfl<Shuffle::Up>, find_sources<Shuffle::Up>},
+    {"shfl.sync.down.b32", shfl<Shuffle::Down>, find_sources<Shuffle::Down>},
+    {"shfl.sync.bfly.b32", shfl<Shuffle::Butterfly>, find_sources<Shuffle::Butterfly>},
+    {"shfl.sync.idx.b32", shfl<Shuffle::Index>, find_sources<Shuffle::Index>}};
 constexpr Row kVotes[] = {{"vote.sync.all.pred", vote<Vote::All>},
                           {"vote.sync.any.pred", vote<Vote::Any>},
                           {"vote.sync.uni.pred", vote<Vote::Uniform>},
@@ -257,7 +283,19 @@ Handler resolve_shuffle(Decoding& d) {
   for (unsigned k = 1; k < 5; ++k) {
     if (!d.source(k, 32)) return nullptr;
   }
-  return find(kShuffles, std::size(kShuffles), d.spelling);
+  for (const ShuffleRow& row : kShuffles) {
+    if (row.spelling != d.spelling) continue;
+    using View = OperandView::Kind;
+    if (d.operands[2].kind != View::Immediate || d.operands[3].kind != View::Immediate) return row.handler;
+    uint32_t b[kLanes], c[kLanes];
+    std::fill_n(b, kLanes, static_cast<uint32_t>(d.operands[2].bits));
+    std::fill_n(c, kLanes, static_cast<uint32_t>(d.operands[3].bits));
+    Sources s;
+    row.find_sources(b, c, s);
+    d.out->plan = d.keep(s);
+    return shfl_fixed;
+  }
+  return nullptr;
 }
 
 Handler resolve_vote(Decoding& d) {
