@@ -37,16 +37,23 @@ inline Quad quad_at(const void* p) {
 
 inline void put(void* p, Quad q) { std::memcpy(p, &q, sizeof q); }
 
+// Four elements of two vectors, counted from 0 in a and from 4 in b.
+#if defined(__clang__)
+#define PYPTX_PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define PYPTX_PICK(a, b, i, j, k, l) __builtin_shuffle(a, b, Pick{i, j, k, l})
+#endif
+
 inline void transpose(Quad& a, Quad& b, Quad& c, Quad& d) {
-  using Pick = int32_t __attribute__((vector_size(16)));
-  constexpr Pick kLow = {0, 4, 1, 5}, kHigh = {2, 6, 3, 7}, kFirst = {0, 1, 4, 5}, kLast = {2, 3, 6, 7};
-  const Quad ab = __builtin_shuffle(a, b, kLow), AB = __builtin_shuffle(a, b, kHigh);
-  const Quad cd = __builtin_shuffle(c, d, kLow), CD = __builtin_shuffle(c, d, kHigh);
-  a = __builtin_shuffle(ab, cd, kFirst);
-  b = __builtin_shuffle(ab, cd, kLast);
-  c = __builtin_shuffle(AB, CD, kFirst);
-  d = __builtin_shuffle(AB, CD, kLast);
+  using Pick [[maybe_unused]] = int32_t __attribute__((vector_size(16)));
+  const Quad low_ab = PYPTX_PICK(a, b, 0, 4, 1, 5), high_ab = PYPTX_PICK(a, b, 2, 6, 3, 7);
+  const Quad low_cd = PYPTX_PICK(c, d, 0, 4, 1, 5), high_cd = PYPTX_PICK(c, d, 2, 6, 3, 7);
+  a = PYPTX_PICK(low_ab, low_cd, 0, 1, 4, 5);
+  b = PYPTX_PICK(low_ab, low_cd, 2, 3, 6, 7);
+  c = PYPTX_PICK(high_ab, high_cd, 0, 1, 4, 5);
+  d = PYPTX_PICK(high_ab, high_cd, 2, 3, 6, 7);
 }
+#undef PYPTX_PICK
 
 void load_quads(const uint32_t* from, uint32_t* const* d) {
   for (unsigned l = 0; l < kLanes; l += 4) {
