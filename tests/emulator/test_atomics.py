@@ -176,6 +176,30 @@ def test_only_global_addition_flushes_subnormals(place: str, flushed: bool):
     assert int(final) == (0 if flushed else 32)
 
 
+SIGNALLING, QUIET = 0x7FF0000000000001, 0x7FF8000000000001
+MINUS, LAST = 0xFFFFFFFFFFFFFFFE, 0x7FFFFFFFFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("place", "start", "value", "final"),
+    [
+        ("global", SIGNALLING, 5, SIGNALLING),
+        ("global", LAST, MINUS, MINUS),
+        ("global", SIGNALLING, LAST, LAST),
+        ("global", 5, MINUS, MINUS),
+        ("generic", LAST, MINUS, MINUS),
+        ("shared", SIGNALLING, 5, QUIET),
+        ("shared", LAST, MINUS, LAST),
+        ("shared", SIGNALLING, LAST, QUIET),
+        ("shared", 5, MINUS, MINUS),
+    ],
+)
+def test_the_nan_of_a_double_in_memory(place: str, start: int, value: int, final: int):
+    """What an H200 leaves: in global memory the operand's NaN goes first, and none is made quiet."""
+    left, old = atomics("add.f64", place, np.array([value], np.uint64), np.uint64(start))
+    assert (hex(left), hex(old[0])) == (hex(final), hex(start))
+
+
 HALVES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 

@@ -125,8 +125,8 @@ def test_spellings_that_are_not_emulated_are_all_named():
     )
     assert create(image) == (
         "kernel kernel: not emulated:\n"
-        "  wgmma.fence.sync.aligned  (instruction 1: wgmma.fence.sync.aligned)\n"
-        "  frob.u32  (instruction 2: frob.u32 %r1, %r0)"
+        f"  {FILE}:2: wgmma.fence.sync.aligned  (instruction 1: wgmma.fence.sync.aligned)\n"
+        f"  {FILE}:3: frob.u32  (instruction 2: frob.u32 %r1, %r0)"
     )
     assert emulator.unsupported(image) == {1: "wgmma.fence.sync.aligned", 2: "frob.u32"}
 

@@ -171,7 +171,7 @@ def _parameters(arguments: Sequence[Argument]) -> ctypes.Array[ctypes.c_char]:
     return ctypes.create_string_buffer(bytes(block))
 
 
-_MISSING: Final = re.compile(r"^  (\S+)  \(instruction (\d+): ", re.MULTILINE)
+_MISSING: Final = re.compile(r"^  (?:.+:\d+: )?(\S+)  \(instruction (\d+): ", re.MULTILINE)
 
 
 def unsupported(image: bytes) -> dict[int, str]:

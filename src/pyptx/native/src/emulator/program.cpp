@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include "report.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
@@ -662,12 +664,14 @@ class ImageReader {
   void fail_if_missing() {
     if (missing_.empty()) return;
     std::string message = "kernel " + p_.name + ": not emulated:";
+    const SourceTable source = source_of(p_.hash);
     std::vector<uint32_t> seen;
     for (const uint32_t i : missing_) {
       const uint32_t spelling = raw_[i].spelling;
       if (std::find(seen.begin(), seen.end(), spelling) != seen.end()) continue;
       seen.push_back(spelling);
-      message += "\n  " + strings_[spelling] + "  (instruction " + std::to_string(i) + ": " + p_.text[i] + ")";
+      const std::string place = source.place(i);
+      message += "\n  " + (place.empty() ? "" : place + ": ") + strings_[spelling] + "  (instruction " + std::to_string(i) + ": " + p_.text[i] + ")";
     }
     throw std::runtime_error(message);
   }

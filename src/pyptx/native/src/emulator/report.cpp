@@ -147,11 +147,6 @@ std::string instruction_text(const Launch& launch, uint32_t i) {
   return launch.program->text[i];
 }
 
-std::string place(const SourceTable& table, uint32_t instruction) {
-  if (instruction >= table.lines.size() || table.lines[instruction].file.empty()) return "";
-  return table.lines[instruction].file + ":" + std::to_string(table.lines[instruction].line);
-}
-
 std::string who(const Launch& launch, const Site& s) {
   std::string text;
   if (s.cta != ~0ull) text += "CTA " + triple(s.cta, launch.config.grid);
@@ -167,7 +162,7 @@ bool about_memory(Kind kind) {
 }
 
 void append_finding(std::string& out, const Launch& launch, const SourceTable& table, const Finding& f) {
-  const std::string line = place(table, f.site.instruction);
+  const std::string line = table.place(f.site.instruction);
   out += (line.empty() ? "" : line + ": ") + row_of(f.kind).title;
   if (f.has_address && about_memory(f.kind)) {
     out += f.site.store ? ": stores " : ": loads ";
@@ -186,7 +181,7 @@ void append_finding(std::string& out, const Launch& launch, const SourceTable& t
   if (f.other.cta != ~0ull || f.other.instruction != kNone) {
     out += "  other: " + who(launch, f.other);
     if (f.other.instruction != kNone) {
-      const std::string other = place(table, f.other.instruction);
+      const std::string other = table.place(f.other.instruction);
       out += f.other.store ? ", stores at " : ", loads at ";
       if (!other.empty()) out += other + ", ";
       out += "instruction " + std::to_string(f.other.instruction) + ": " + instruction_text(launch, f.other.instruction);
@@ -231,7 +226,7 @@ std::string json_site(const Launch& launch, const SourceTable& table, const Site
   if (s.instruction != kNone) {
     field("instruction", std::to_string(s.instruction));
     field("ptx", quoted(instruction_text(launch, s.instruction)));
-    if (!place(table, s.instruction).empty()) {
+    if (!table.place(s.instruction).empty()) {
       const SourceLine& line = table.lines[s.instruction];
       field("file", quoted(line.file));
       field("line", std::to_string(line.line));
@@ -273,6 +268,11 @@ std::string json_finding(const Launch& launch, const SourceTable& table, const F
 constexpr size_t kMaxWaitRows = 40;
 
 }  // namespace
+
+std::string SourceTable::place(uint32_t instruction) const {
+  if (instruction >= lines.size() || lines[instruction].file.empty()) return "";
+  return lines[instruction].file + ":" + std::to_string(lines[instruction].line);
+}
 
 bool stops(Kind kind) { return kind <= Kind::Residency; }
 
@@ -328,7 +328,7 @@ std::string Findings::message(const Launch& launch) const {
   if (!waits_.empty()) out += "who waits for what:\n";
   for (size_t i = 0; i < waits_.size() && i < kMaxWaitRows; ++i) {
     const WaitRow& row = waits_[i];
-    const std::string line = place(table, row.site.instruction);
+    const std::string line = table.place(row.site.instruction);
     char lanes[32];
     std::snprintf(lanes, sizeof lanes, ", lanes 0x%08x", row.lanes);
     out += "  " + who(launch, row.site) + lanes + ", at " + (line.empty() ? "" : line + ", ") + "instruction " +

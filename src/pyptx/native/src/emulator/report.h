@@ -59,7 +59,10 @@ class Findings {
   void add(Finding finding);
   void add_wait(WaitRow row);
   bool empty() const { return found_.empty(); }
-  bool waits_wanted() const { return waits_wanted_; }
+  bool waits_wanted() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return waits_wanted_;
+  }
   bool stopped() const { return stopped_; }
   std::string message(const Launch& launch) const;
   std::string json(const Launch& launch) const;
@@ -89,6 +92,9 @@ struct SourceLine {
 struct SourceTable {
   std::vector<SourceLine> lines;
   std::vector<std::string> tensors;
+
+  // "file:line" of an instruction, "" where it is not known.
+  std::string place(uint32_t instruction) const;
 };
 void register_source(uint64_t hash, SourceTable table);
 // A copy: the table may be replaced meanwhile.
