@@ -26,6 +26,7 @@ from pyptx.operands import (
     Sink,
     SpecialRegister,
     Symbol,
+    Targets,
     Variable,
     Vector,
 )
@@ -73,7 +74,6 @@ def line(spelling: str, operands: Sequence[Operand]) -> str:
     text = ", ".join(_text(o) for o in operands)
     local = ".local .align 128 .b8 local_bytes[1024];"
     targets = "targets: .branchtargets label0;" if spelling.startswith("brx") else ""
-    text = text.replace("label0", "targets") if targets else text
     return stub(f"{declared} {local} {targets} {spelling} {text};")
 
 
@@ -126,6 +126,8 @@ def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901 (a case
             return "{" + ", ".join(_text(e) for e in elements) + "}"
         case Label():
             return "label0"
+        case Targets():
+            return "targets"
         case Sink():
             return "_"
 

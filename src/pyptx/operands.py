@@ -85,6 +85,13 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Targets:
+    """The labels that `brx.idx` chooses from by index: a `.branchtargets` list."""
+
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Negated:
     """`!p` as a source operand."""
 
@@ -121,6 +128,7 @@ Operand: TypeAlias = (
     | Symbol
     | Address
     | Label
+    | Targets
     | Negated
     | Sink
     | Pair

@@ -10,7 +10,7 @@ from typing import Final
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa.model import Form
-from pyptx.operands import Address, Label, Negated, Operand, Pair, Register, Vector
+from pyptx.operands import Address, Label, Negated, Operand, Pair, Register, Targets, Vector
 from pyptx.target import Target
 
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -47,12 +47,23 @@ def _shared(kernel: Kernel, target: Target) -> None:
         )
 
 
+def branch_labels(instruction: Instruction) -> list[Label]:
+    """The labels that an instruction may branch to."""
+    found: list[Label] = []
+    for operand in instruction.operands:
+        if type(operand) is Label:
+            found.append(operand)
+        elif type(operand) is Targets:
+            found += operand.labels
+    return found
+
+
 def _labels(kernel: Kernel) -> None:
     placed = {s.label for s in kernel.body if isinstance(s, Place)}
     for statement in kernel.body:
         if isinstance(statement, Instruction):
-            for operand in statement.operands:
-                if type(operand) is Label and operand not in placed:
+            for label in branch_labels(statement):
+                if label not in placed:
                     raise LanguageError(
                         "this branches to a label that is placed nowhere",
                         location=statement.location,
@@ -160,7 +171,7 @@ def _blocks(kernel: Kernel) -> list[_Block]:
             blocks.append(_Block())
             continue
         block.append(statement)
-        targets = [o for o in statement.operands if type(o) is Label]
+        targets = branch_labels(statement)
         if targets or statement.form.opcode in ENDS:
             jumps += ((block, label) for label in targets)
             if statement.guard is not None:

@@ -635,12 +635,12 @@ def a_register_where_a_label_belongs():
 @wrong(
     IsaError,
     """
-    here: brx.idx takes a list of .branchtargets, which the language does not declare
+    here: brx.idx: targets must be a list of labels, not a label
         ptx.inst.brx.idx(reg.scalar(u32, init=0), ptx.label())
-      help: branch once for each target: ptx.bra(label, pred=index == 0)
+      form: brx.idx  index, targets
     """,
 )
-def a_branch_through_a_table():
+def a_branch_through_no_table():
     ptx.inst.brx.idx(reg.scalar(u32, init=0), ptx.label())
 
 

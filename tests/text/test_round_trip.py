@@ -13,6 +13,7 @@ from pyptx.isa.table import forms, opcodes
 from pyptx.operands import Address, Negated, Operand, Pair, Register, Sink, Vector
 from pyptx.text import Names, StatementParser, instruction_text
 from pyptx.text.parser import ParsedInstruction
+from pyptx.text.writer import targets_text
 from pyptx.types import pred
 
 SPELLINGS = 12
@@ -36,7 +37,9 @@ class Printed:
         """The instruction that the text means, and its own text."""
         known = {name: register for register, name in self.names.registers.items()}
         known |= {v.name: v for v in VARIABLES.values()} | {PARAMETER.name: PARAMETER}
-        parser = StatementParser(f"$L0: {self.text}", known, _no_register, lambda: LABEL)
+        lists = " ".join(targets_text(targets, self.names) for targets in self.names.targets)
+        text = f"$L0: {lists} {self.text}"
+        parser = StatementParser(text, known, _no_register, lambda: LABEL)
         _, parsed = parser.statements()
         assert isinstance(parsed, ParsedInstruction)
         state = check.walk(opcodes(), parsed.opcode, parsed.modifiers)

@@ -1,7 +1,9 @@
 """Structured control flow: where the branches and labels come to stand, in any nesting."""
 
+import numpy as np
 import pytest
 
+from pyptx import Tile, kernel
 from pyptx.trace import ptx, reg
 from pyptx.types import s32, s64, u32, u64
 
@@ -410,3 +412,31 @@ def test_ret_in_a_branch_at_the_end_still_gets_one(traced):
     found = traced(body)
     assert found.body[-3:] == ["ret;", "$L0:", "ret;"]
     found.assemble()
+
+
+def test_a_branch_by_index():
+    @kernel(in_specs=(Tile(32, u32),), out_specs=(Tile(32, u32),), block=32)
+    def pick(X, Y):
+        x, y = ptx.global_ptrs(X, Y)
+        offset = reg.from_(ptx.special.tid.x(), u32) * 4
+        index = ptx.inst.ld.global_.u32(ptx.addr(x + offset))
+        result = reg.scalar(u32)
+        labels = [ptx.label() for _ in range(3)]
+        end = ptx.label()
+        ptx.inst.brx.idx(index, labels)
+        for label, value in zip(labels, (10, 20, 30), strict=True):
+            ptx.place(label)
+            ptx.inst.mov.u32(result, value)
+            ptx.bra(end)
+        ptx.place(end)
+        ptx.raw(
+            "t: .branchtargets u, v; brx.idx i, t; u: add.u32 r, r, 1; v:", i=index % 2, r=result
+        )
+        ptx.inst.st.global_.u32(ptx.addr(y + offset), result)
+
+    index = np.arange(32, dtype=np.uint32) % 3
+    emulation = pick.emulate(index)
+    emulation.report.check()
+    np.testing.assert_array_equal(emulation.outputs[0], 10 * (index + 1) + (index % 2 == 0))
+    assert "$T0: .branchtargets $L0, $L1, $L2;\n    brx.idx" in pick.ptx()
+    assert pick.cubin().code

@@ -18,6 +18,7 @@ from pyptx.operands import (
     Sink,
     SpecialRegister,
     Symbol,
+    Targets,
     Variable,
     Vector,
 )
@@ -126,6 +127,9 @@ class _Image:
                 return struct.pack("<BBIq", 4, kind, index, operand.offset)
             case Label():
                 return struct.pack("<BI", 5, self._labels[operand])
+            case Targets(labels):
+                inside = b"".join(self._encode_operand(label) for label in labels)
+                return struct.pack("<BB", 9, len(labels)) + inside
             case _:
                 return self._encode_scalar(operand)
 

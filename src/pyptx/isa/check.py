@@ -29,6 +29,7 @@ from pyptx.operands import (
     Sink,
     SpecialRegister,
     Symbol,
+    Targets,
     Variable,
     Vector,
 )
@@ -296,7 +297,7 @@ def patterns(state: State) -> tuple[Pattern, ...]:
 
 
 def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:
-    dtype = b64 if spec.kind == "label" else type_of(spec, chosen)
+    dtype = b64 if spec.kind in ("label", "labels") else type_of(spec, chosen)
     length = length_of(spec, chosen)
     plain = spec.kind == "value" and length == 1 and spec.second != "required"
     access = _access(chosen) if spec.kind == "address" else 0
@@ -423,6 +424,10 @@ def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
         if isinstance(raw, Label):
             return raw
         raise _MismatchError(depth, f"{spec.name} must be a label, not {describe(raw)}")
+    if spec.kind == "labels":
+        if isinstance(raw, Targets):
+            return raw
+        raise _MismatchError(depth, f"{spec.name} must be a list of labels, not {describe(raw)}")
     if typed.length > 1:
         return _vector(spec, typed.dtype, typed.length, raw, depth)
     if isinstance(raw, tuple) and len(raw) == 1:
@@ -736,6 +741,7 @@ def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth:
 
 _DESCRIPTIONS: dict[type, str] = {
     Label: "a label",
+    Targets: "a list of labels",
     Negated: "a negated predicate",
     Pair: "a pair",
     Sink: "the sink _",

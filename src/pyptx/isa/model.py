@@ -64,7 +64,7 @@ class Slot:
 class OperandSpec:
     """One operand of a form.
 
-    kind      "value" (register or constant), "immediate", "address" or "label"
+    kind      "value" (register or constant), "immediate", "address", "label" or "labels"
     type      a dtype, the name of the slot that spells it, or `wide(T)`
     access    "in", "out" or "inout"
     length    1, a number of vector elements, or the slot (`vec`) that gives it

@@ -27,6 +27,7 @@ from pyptx.operands import (
     Register,
     Sink,
     Symbol,
+    Targets,
     Variable,
     Vector,
 )
@@ -170,6 +171,8 @@ class _Operands:
             return self._address(spec)
         if spec.kind == "label":
             return LABEL
+        if spec.kind == "labels":
+            return Targets((LABEL,))
         dtype = type_of(spec, self._chosen)
         length = length_of(spec, self._chosen)
         if spec.kind == "immediate":

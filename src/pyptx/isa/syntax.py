@@ -22,7 +22,7 @@ Operands, separated by commas after two spaces:
                   one of these; after `a:T` the constants that may stand for the register
     [a:space]     an address in the space that slot `space` spells (generic without one), or
                   literal; `[a:global|generic]` where either will do
-    target:label  a label
+    target:label  a label; `targets:labels` a list of them
     c:b64?        may be left out;  c:b64@slot   there exactly where the modifier is
 """
 
@@ -146,8 +146,9 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
     match = _OPERAND.fullmatch(text)
     if match is None:
         raise ValueError(f"cannot read the operand {text!r}")
-    if match["type"] == "label":
-        return OperandSpec(name=match["name"], kind="label", type="label", written=match["name"])
+    if match["type"] in ("label", "labels"):
+        kind = match["type"]
+        return OperandSpec(name=match["name"], kind=kind, type=kind, written=match["name"])
     access = (match["access"] or "in").strip()
     accepts = set(filter(None, match["accepts"].split("|")))
     if "_" in accepts:

@@ -26,6 +26,7 @@ from pyptx.operands import (
     Sink,
     SpecialRegister,
     Symbol,
+    Targets,
     Variable,
 )
 from pyptx.types import DTYPES, DType, b64, f32, f64
@@ -128,6 +129,7 @@ class StatementParser:
         self._scopes = [_Scope(dict(names))]
         self._labels: dict[str, tuple[Label, _Token]] = {}
         self._placed: dict[str, Label] = {}
+        self._targets: dict[str, Targets] = {}
 
     def statements(self) -> Iterator[Parsed]:
         """Each statement in order. Raises ParseError."""
@@ -186,7 +188,7 @@ class StatementParser:
                 token, f"{token.text} cannot stand here", "an instruction, a label or .reg"
             )
         elif token.kind == "name" and self._tokens[self._at + 1].text == ":":
-            yield self._place()
+            yield from self._place()
         else:
             yield self._instruction()
 
@@ -214,13 +216,27 @@ class StatementParser:
         else:
             scope.names[token.text] = self._register(dtype)
 
-    def _place(self) -> ParsedLabel:
+    def _place(self) -> Iterator[ParsedLabel]:
         token = self._next()
         self._expect(":")
+        if self._peek.text == ".branchtargets":
+            self._branch_targets(token)
+            return
         if token.text in self._placed:
             raise _error(token, f"the label {token.text} stands twice")
         self._placed[token.text] = label = self._label_of(token)
-        return ParsedLabel(label)
+        yield ParsedLabel(label)
+
+    def _branch_targets(self, name: _Token) -> None:
+        """`name: .branchtargets a, b;`, the list that a `brx.idx` names."""
+        self._next()
+        labels = [self._label_of(self._name("a label"))]
+        while self._take(","):
+            labels.append(self._label_of(self._name("a label")))
+        self._expect(";")
+        if name.text in self._targets:
+            raise _error(name, f"{name.text} is declared already")
+        self._targets[name.text] = Targets(tuple(labels))
 
     def _label_of(self, token: _Token) -> Label:
         if token.text not in self._labels:
@@ -251,6 +267,8 @@ class StatementParser:
     # ---- operands --------------------------------------------------------------------------------
 
     def _operand(self) -> Raw:
+        if self._peek.text in self._targets:
+            return self._targets[self._next().text]
         if self._take("["):
             return self._address()
         if self._take("{"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +25,7 @@ from pyptx.operands import (
     Sink,
     SpecialRegister,
     Symbol,
+    Targets,
     Variable,
     Vector,
 )
@@ -66,6 +67,7 @@ class _Writer:
         self.locations: dict[int, SourceLocation] = {}
         self._with_lines = lines
         self._files: dict[str, int] = {}
+        self._declared: set[Targets] = set()
 
     def module(self, module: Module) -> None:
         self.out += [
@@ -118,10 +120,18 @@ class _Writer:
             if self._with_lines and location is not UNKNOWN and location != previous:
                 self.out.append(f"    .loc {self._files[location.file]} {location.line} 0")
                 previous = location
+            self._branch_targets(statement, names)
             self.out.append(f"    {instruction_text(statement, names)}")
             if location is not UNKNOWN:
                 self.locations[len(self.out)] = location
         self.out.append("}")
+
+    def _branch_targets(self, instruction: Instruction, names: Names) -> None:
+        """Declare the list of labels of a `brx.idx` before its first use."""
+        for operand in instruction.operands:
+            if isinstance(operand, Targets) and operand not in self._declared:
+                self._declared.add(operand)
+                self.out.append(f"    {targets_text(operand, names)}")
 
 
 class Names:
@@ -142,6 +152,8 @@ class Names:
         ]
         places = (s.label for s in kernel.body if isinstance(s, Place))
         self.labels: dict[Label, str] = {label: f"$L{i}" for i, label in enumerate(places)}
+        lists = (o for o in _operands(kernel) if isinstance(o, Targets))
+        self.targets = {found: f"$T{i}" for i, found in enumerate(dict.fromkeys(lists))}
         self._layout = kernel.shared
         self.parameters = {
             p: identifier(p.name, f"{kernel.name}_param_{p.index}") for p in kernel.parameters
@@ -163,6 +175,18 @@ class Names:
         if variable.space == "shared" and self._layout.dynamic:
             return DYNAMIC_SHARED, self._layout.offsets[variable]
         return self.variables[variable], 0
+
+
+def _operands(kernel: Kernel) -> Iterator[Operand]:
+    for statement in kernel.body:
+        if isinstance(statement, Instruction):
+            yield from statement.operands
+
+
+def targets_text(targets: Targets, names: Names) -> str:
+    """The statement that declares the list of labels of a `brx.idx`."""
+    labels = ", ".join(names.labels[label] for label in targets.labels)
+    return f"{names.targets[targets]}: .branchtargets {labels};"
 
 
 def _local_variables(kernel: Kernel, names: Names) -> list[str]:
@@ -208,6 +232,8 @@ def operand_text(operand: Operand, names: Names) -> str:
             return f"%{operand.name}"
         case Label():
             return names.labels[operand]
+        case Targets():
+            return names.targets[operand]
         case _:
             return _decorated(operand, names)
 

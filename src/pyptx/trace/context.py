@@ -110,8 +110,6 @@ class Trace:
     def _require(self, bound: Bound, modifiers: tuple[str, ...]) -> None:
         key = id(bound.form), modifiers
         if key not in self._available:
-            if bound.form.opcode == "brx":
-                raise _no_branch_targets()
             needed = check.require(bound.form, modifiers, self.target, self.version)
             self.needed = max(self.needed, needed)
             self._available[key] = None
@@ -173,13 +171,6 @@ class Trace:
             tuple(self.registers),
             tuple(self.body),
         )
-
-
-def _no_branch_targets() -> IsaError:
-    return IsaError(
-        "brx.idx takes a list of .branchtargets, which the language does not declare",
-        notes=(("help", "branch once for each target: ptx.bra(label, pred=index == 0)"),),
-    )
 
 
 _current: ContextVar[Trace | None] = ContextVar("pyptx_trace", default=None)

@@ -38,6 +38,7 @@ from pyptx.operands import (
     Sink,
     SpecialRegister,
     Symbol,
+    Targets,
     Variable,
     Vector,
 )
@@ -349,7 +350,7 @@ class RegArray:
 # ---- from Python values to operands --------------------------------------------------------------
 
 
-_OPERANDS: Final = (Address, Label, Pair, Symbol, Sink, Vector)
+_OPERANDS: Final = (Address, Label, Pair, Symbol, Sink, Targets, Vector)
 
 
 def raw(trace: Trace, value: object) -> Raw:
@@ -364,6 +365,8 @@ def raw(trace: Trace, value: object) -> Raw:
         return value
     if isinstance(value, int | float):
         return Number(value)
+    if isinstance(value, list | tuple) and value and all(isinstance(v, Label) for v in value):  # pyright: ignore[reportUnknownVariableType]
+        return Targets(tuple(value))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, RegArray | list | tuple):
         return tuple(_element(trace, v) for v in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, Variable | Parameter):

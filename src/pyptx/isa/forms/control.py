@@ -11,7 +11,7 @@ FORMS = chapter(
     ),
     instruction(
         "brx", "control-flow-instructions-brx-idx", "Branch to one label of a list.",
-        row("brx.idx{.uni}  index:u32!, targets:label"),
+        row("brx.idx{.uni}  index:u32!, targets:labels"),
     ),
     instruction(
         "ret", "control-flow-instructions-ret", "Return; in a kernel the thread ends.",
