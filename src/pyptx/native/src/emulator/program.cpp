@@ -258,61 +258,17 @@ void Program::lay_out_registers() {
   file_bytes = static_cast<uint32_t>(end + 512);
 }
 
-// Registers that are live where the kernel starts: along some path they are read before they are written.
 void Program::find_tracked(const std::vector<Flow>& flow) {
-  const size_t n = instructions(), words = (image_registers + 63) / 64;
-  std::vector<uint8_t> leader(n + 1, 0);
-  leader[0] = 1;
-  for (size_t i = 0; i < n; ++i) {
-    if (flow[i].leaves) leader[i + 1] = 1;
-    for (const uint32_t target : flow[i].targets) leader[target] = 1;
-  }
-  std::vector<uint32_t> starts;
-  std::vector<uint32_t> block_of(n + 1, 0);
-  for (size_t i = 0; i < n; ++i) {
-    if (leader[i]) starts.push_back(static_cast<uint32_t>(i));
-    block_of[i] = static_cast<uint32_t>(starts.size() - 1);
-  }
-  const size_t blocks = starts.size();
-  if (blocks * words > (1u << 26)) {  // too big to analyse: track everything
-    for (uint32_t r = 0; r < image_registers; ++r) tracked.push_back(r);
-    return;
-  }
-  block_of[n] = static_cast<uint32_t>(blocks);  // the end: nothing is live
-  std::vector<uint64_t> reads(blocks * words, 0), writes(blocks * words, 0), live((blocks + 1) * words, 0);
-  for (size_t b = 0; b < blocks; ++b) {
-    const size_t end = b + 1 < blocks ? starts[b + 1] : n;
-    for (size_t i = starts[b]; i < end; ++i) {
-      for (const uint32_t r : uses[i].sources) {
-        if (!(writes[b * words + r / 64] >> (r % 64) & 1)) reads[b * words + r / 64] |= 1ull << (r % 64);
-      }
-      if (flow[i].guarded) continue;
-      for (const uint32_t r : uses[i].destinations) writes[b * words + r / 64] |= 1ull << (r % 64);
-    }
-  }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t b = blocks; b-- > 0;) {
-      const size_t last = (b + 1 < blocks ? starts[b + 1] : n) - 1;
-      for (size_t w = 0; w < words; ++w) {
-        uint64_t out = flow[last].guarded || !flow[last].leaves ? live[(b + 1) * words + w] : 0;
-        for (const uint32_t target : flow[last].targets) out |= live[block_of[target] * words + w];
-        const uint64_t in = reads[b * words + w] | (out & ~writes[b * words + w]);
-        changed |= in != live[b * words + w];
-        live[b * words + w] = in;
-      }
-    }
-  }
-  for (uint32_t r = 0; blocks > 0 && r < image_registers; ++r) {
-    if (live[r / 64] >> (r % 64) & 1) tracked.push_back(r);
-  }
+  tracked = live_at_start(flow, uses, image_registers);
   std::vector<uint8_t> keep(image_registers, 0);
   for (const uint32_t r : tracked) keep[r] = 1;
   const auto untracked = [&](uint32_t r) { return !keep[r]; };
+  const auto drop = [&](std::vector<uint32_t>& list) {
+    list.erase(std::remove_if(list.begin(), list.end(), untracked), list.end());
+  };
   for (Uses& u : uses) {
-    u.sources.erase(std::remove_if(u.sources.begin(), u.sources.end(), untracked), u.sources.end());
-    u.destinations.erase(std::remove_if(u.destinations.begin(), u.destinations.end(), untracked),
-                         u.destinations.end());
+    drop(u.sources);
+    drop(u.destinations);
   }
 }
 

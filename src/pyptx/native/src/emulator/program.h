@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "liveness.h"
 #include "machine.h"
 #include "special.h"
 
@@ -43,19 +44,6 @@ struct Variable {
   std::string initial;
 };
 
-// What an instruction reads and writes, as register numbers; only registers that may be read before they
-// are written stay in it, because nothing else needs tracking.
-struct Uses {
-  std::vector<uint32_t> sources, destinations;
-};
-
-// Where an instruction may go.
-struct Flow {
-  bool guarded = false;
-  bool leaves = false;  // without a guard, the next instruction is not reached from it
-  std::vector<uint32_t> targets;
-};
-
 class Program {
  public:
   // Throws std::runtime_error with the whole message for a corrupt image, or one with instructions that are
@@ -69,6 +57,8 @@ class Program {
   std::vector<Variable> variables;
   std::vector<Instruction> code;  // one more than the image has: the end of the body returns
   std::vector<std::string> text;  // PTX of each instruction, for findings
+  // Of each instruction; only registers that may be read before they are written stay in it, because nothing
+  // else needs tracking.
   std::vector<Uses> uses;
   std::vector<RegisterSlot> registers;  // the image's, then the preloads'
   std::vector<Preload> preloads;

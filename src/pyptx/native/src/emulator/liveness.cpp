@@ -1,0 +1,104 @@
+#include "liveness.h"
+
+#include <numeric>
+
+namespace pyptx::emulator {
+namespace {
+
+constexpr size_t kMaxWords = 1u << 26;
+
+// The textbook backward analysis over basic blocks, with a bit per register.
+class Liveness {
+ public:
+  Liveness(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers)
+      : flow_(flow), uses_(uses), registers_(registers), words_((registers + 63) / 64) {
+    find_blocks();
+  }
+
+  bool fits() const { return starts_.size() * words_ <= kMaxWords; }
+
+  std::vector<uint32_t> solve() {
+    summarise();
+    while (step()) {
+    }
+    std::vector<uint32_t> live;
+    for (uint32_t r = 0; !starts_.empty() && r < registers_; ++r) {
+      if (bit(live_, 0, r)) live.push_back(r);
+    }
+    return live;
+  }
+
+ private:
+  using Bits = std::vector<uint64_t>;
+
+  bool bit(const Bits& bits, size_t block, uint32_t r) const { return bits[block * words_ + r / 64] >> (r % 64) & 1u; }
+  void set(Bits& bits, size_t block, uint32_t r) const { bits[block * words_ + r / 64] |= uint64_t{1} << (r % 64); }
+
+  size_t end_of(size_t block) const { return block + 1 < starts_.size() ? starts_[block + 1] : flow_.size(); }
+
+  void find_blocks() {
+    std::vector<uint8_t> leads(flow_.size() + 1, 0);
+    leads[0] = 1;
+    for (size_t i = 0; i < flow_.size(); ++i) {
+      if (flow_[i].leaves) leads[i + 1] = 1;
+      for (const uint32_t target : flow_[i].targets) leads[target] = 1;
+    }
+    block_of_.resize(flow_.size() + 1);
+    for (size_t i = 0; i < flow_.size(); ++i) {
+      if (leads[i]) starts_.push_back(i);
+      block_of_[i] = starts_.size() - 1;
+    }
+    block_of_[flow_.size()] = starts_.size();  // the end, where nothing is live
+  }
+
+  // What each block reads before it writes it, and what it writes for certain.
+  void summarise() {
+    reads_.assign(starts_.size() * words_, 0);
+    writes_.assign(starts_.size() * words_, 0);
+    live_.assign((starts_.size() + 1) * words_, 0);
+    for (size_t b = 0; b < starts_.size(); ++b) {
+      for (size_t i = starts_[b]; i < end_of(b); ++i) {
+        for (const uint32_t r : uses_[i].sources) {
+          if (!bit(writes_, b, r)) set(reads_, b, r);
+        }
+        if (flow_[i].guarded) continue;
+        for (const uint32_t r : uses_[i].destinations) set(writes_, b, r);
+      }
+    }
+  }
+
+  bool step() {
+    bool changed = false;
+    for (size_t b = starts_.size(); b-- > 0;) {
+      const Flow& last = flow_[end_of(b) - 1];
+      for (size_t w = 0; w < words_; ++w) {
+        const size_t at = b * words_ + w;
+        uint64_t out = last.guarded || !last.leaves ? live_[at + words_] : 0;
+        for (const uint32_t target : last.targets) out |= live_[block_of_[target] * words_ + w];
+        const uint64_t in = reads_[at] | (out & ~writes_[at]);
+        changed |= in != live_[at];
+        live_[at] = in;
+      }
+    }
+    return changed;
+  }
+
+  const std::vector<Flow>& flow_;
+  const std::vector<Uses>& uses_;
+  const uint32_t registers_;
+  const size_t words_;
+  std::vector<size_t> starts_, block_of_;
+  Bits reads_, writes_, live_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers) {
+  Liveness analysis(flow, uses, registers);
+  if (analysis.fits()) return analysis.solve();
+  std::vector<uint32_t> all(registers);
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
+}  // namespace pyptx::emulator
