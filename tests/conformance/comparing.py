@@ -147,8 +147,8 @@ def worst(
     with np.errstate(invalid="ignore", over="ignore"):
         mine, theirs = (_values(data, name, case.result_bytes)[rows] for data in (got, want))
         same = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs))
-        allowed = _allowed(bound, name, mine, operands, rows)
-        error = np.abs(_bounded(mine, name) - _bounded(theirs, name)) / allowed
+        mine, theirs = _bounded(mine, name), _bounded(theirs, name)
+        error = np.abs(mine - theirs) / _allowed(bound, name, mine, operands, rows)
     error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
     return float(error.max(initial=0.0))
 

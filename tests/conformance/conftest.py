@@ -1,4 +1,7 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+FOLDER = Path(__file__).parent
+
+# The modules of this folder, and the cases of tests/semantics.
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernels import CTAS, INPUT_BYTES, OUTPUT_BYTES, TARGET, THREADS, Case, inputs
+from kernels import CTAS, INPUT_BYTES, OUTPUT_BYTES, TARGET, THREADS, VERSION, Case, inputs
 
 from pyptx.assemble import PTXAS, find
 from pyptx.ir import Module
-from pyptx.target import PtxVersion
 from pyptx.text import write
 
 BATCH = 100
@@ -63,7 +62,7 @@ def check(result: tuple[Any, ...]) -> Any:
 
 def assemble(cases: Sequence[Case]) -> bytes:
     """One cubin with the kernels of many cases."""
-    module = Module(PtxVersion(8, 6), TARGET, tuple(case.kernel for case in cases))
+    module = Module(VERSION, TARGET, tuple(case.kernel for case in cases))
     with tempfile.TemporaryDirectory() as folder:
         text, cubin = Path(folder, "cases.ptx"), Path(folder, "cases.cubin")
         text.write_text(write(module).ptx)

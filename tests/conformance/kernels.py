@@ -27,6 +27,7 @@ from pyptx.trace.context import Trace, tracing
 from pyptx.types import DTYPES, DType, b32, pred, u32, u64
 
 TARGET = Target(90, "a")
+VERSION = PtxVersion(8, 6)
 THREADS = 256
 CTAS = 4
 CASES = THREADS * CTAS
@@ -93,7 +94,7 @@ class Case:
 
     @property
     def module(self) -> Module:
-        return Module(PtxVersion(8, 6), TARGET, (self.kernel,))
+        return Module(VERSION, TARGET, (self.kernel,))
 
 
 def cases() -> Iterator[Case]:
@@ -107,7 +108,7 @@ def cases() -> Iterator[Case]:
             spelling = ".".join((form.opcode, *modifiers))
             targets, version = check.availability(form, modifiers)
             key = spelling, id(form)
-            if TARGET not in targets or version > PtxVersion(8, 6) or key in seen:
+            if TARGET not in targets or version > VERSION or key in seen:
                 continue
             seen.add(key)
             built = _build(form, modifiers, spelling)

@@ -25,6 +25,17 @@ RND: Final = "rn,rz,rm,rp"
 FLOAT_CMP: Final = "eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan"
 INT_CMP: Final = "eq,ne,lt,le,gt,ge"
 EXACT: Final = ("exact", "")
+CHAPTERS: Final = (
+    "Integer Arithmetic Instructions",
+    "Extended-Precision Integer Arithmetic Instructions",
+    "Floating-Point Instructions",
+    "Mixed Precision Floating-Point Instructions",
+    "Half Precision Floating-Point Instructions",
+    "Comparison and Selection Instructions",
+    "Half Precision Comparison Instructions",
+    "Logic and Shift Instructions",
+)
+"""The manual's chapters of arithmetic. mov, prmt and cvt of another one are here too."""
 
 
 @dataclass(frozen=True)
@@ -458,6 +469,8 @@ def float_boundaries(exponent: int, fraction: int) -> list[int]:
         one << fraction | half | 1, (one - fraction) << fraction, (one - fraction - 1) << fraction |
         1, (one + one // 2) << fraction, (one - one // 2) << fraction | half,
     }  # fmt: skip
+    if fraction < 23:
+        magnitudes.add(0x7FF7)  # out of bounds
     if fraction == 23:  # where values of 16 bits, integers and functions have their edges
         for value in (
             0x477FE000,
@@ -615,6 +628,35 @@ def near_misses(type_: str, rows: list[list[int]], source: random.Random) -> Non
         row[k] = row[0] ^ change
 
 
+def several_nans(type_: str, rows: list[list[int]], source: random.Random) -> None:
+    """Make operands NaN, told apart by their payloads and signs, in some rows."""
+    exponent, fraction = FORMATS[type_]
+    top = (1 << exponent) - 1 << fraction
+    for row in rows:
+        if source.random() > 0.1:
+            continue
+        for k in range(len(row)):
+            if source.random() < 0.7:
+                payload = source.randrange(1, 1 << fraction)
+                row[k] = source.getrandbits(1) << exponent + fraction | top | payload
+
+
+def near_the_least(type_: str, rows: list[list[int]], source: random.Random) -> None:
+    """Make products, quotients and sums of them meet the least normal value, in some rows."""
+    exponent, fraction = FORMATS[type_]
+    low, one = 1 << fraction, (1 << exponent - 1) - 1 << fraction
+    for row in rows:
+        if len(row) < 2 or source.random() > 0.2:
+            continue
+        pair = [source.choice((one, one, low)), low]
+        source.shuffle(pair)
+        pair += [source.choice((0, low, 1, 2))] * (len(row) - 2)
+        row[:] = [
+            max(v + source.randrange(-2, 3), 0) | source.getrandbits(1) << exponent + fraction
+            for v in pair
+        ]
+
+
 def inputs(case: Case, count: int) -> list[tuple[int, ...]]:
     """`count` rows of operand values, the same in every process."""
     source = random.Random(zlib.crc32(str(case).encode()))
@@ -625,6 +667,10 @@ def inputs(case: Case, count: int) -> list[tuple[int, ...]]:
     if len(same) > 1 and types[0] not in ("pred", "cc"):
         head = [row[: len(same)] for row in rows]
         near_misses(types[0], head, source)
+        if types[0] in FORMATS:
+            if "ftz" in case.spelling:
+                near_the_least(types[0], head, source)
+            several_nans(types[0], head, source)
         rows = [h + row[len(same) :] for h, row in zip(head, rows, strict=True)]
     return [tuple(row) for row in rows]
 

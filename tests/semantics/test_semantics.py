@@ -13,7 +13,7 @@ from pyptx.isa.sample import spellings
 from pyptx.isa.table import forms
 
 from . import model
-from .cases import CASES, NOT_EMULATED, Case, exhaustive, inputs, width
+from .cases import CASES, CHAPTERS, NOT_EMULATED, Case, exhaustive, inputs, width
 from .straightline import NotEmulated, evaluate
 
 EVERYDAY = 256
@@ -148,18 +148,6 @@ def test_the_hosts_rounding_mode_does_not_matter(library: ctypes.CDLL) -> None:
     finally:
         math.fesetround(before)
     assert got == wanted
-
-
-CHAPTERS = (
-    "Integer Arithmetic Instructions",
-    "Extended-Precision Integer Arithmetic Instructions",
-    "Floating-Point Instructions",
-    "Mixed Precision Floating-Point Instructions",
-    "Half Precision Floating-Point Instructions",
-    "Comparison and Selection Instructions",
-    "Half Precision Comparison Instructions",
-    "Logic and Shift Instructions",
-)
 
 
 def test_every_spelling_of_the_chapters_is_a_case_or_refused() -> None:
