@@ -144,6 +144,8 @@ class Kernel:
         )
         _check_specs(self, self._signature, options)
         self._traced: dict[Key, Specialisation] = {}
+        # Calls by shapes, types and values, so that an eager call does not prepare again.
+        self._calls: dict[object, KernelCall] = {}
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -379,15 +381,22 @@ class Kernel:
     ) -> KernelCall:
         """What a runtime needs to run this kernel on arrays of these shapes."""
         names = self._signature.parameters[: len(self.in_specs)]
+        shapes = [tuple(o.shape) for o in operands]
+        values = tuple((name, _exact(constants[name])) for name in sorted(constants))
+        key = tuple(shapes), tuple(o.dtype for o in operands), values, by_reference
+        try:
+            return self._calls[key]
+        except (KeyError, TypeError):  # a new call, or a value that the checks below refuse
+            pass
         self._check_keywords(constants, location)
         check_dtypes(self.in_specs, [str(o.dtype) for o in operands], names, location)
-        dims = bind(self.in_specs, [tuple(o.shape) for o in operands], names, location)
+        dims = bind(self.in_specs, shapes, names, location)
 
         def specialise(target: Target) -> Specialisation:
             return self.specialise(dims, constants, target, by_reference=by_reference)
 
         usual = specialise(self._options.arch or targets.DEFAULT)
-        return KernelCall(
+        call = self._calls[key] = KernelCall(
             arch=str(self._options.arch or AUTO),
             digest=digest(usual.written.ptx, str(self._options.contract)),
             plan=self._plan(
@@ -404,6 +413,7 @@ class Kernel:
             cubin=lambda target: specialise(target).assemble(),
             image=lambda: usual.image,
         )
+        return call
 
     def _plan(
         self, dims: Mapping[str, int], shared: int, *, by_reference: bool, location: SourceLocation
