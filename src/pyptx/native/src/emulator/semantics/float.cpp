@@ -406,15 +406,15 @@ enum class Property : uint32_t { Finite, Infinite, Number, NotANumber, Normal, S
 
 template <class F>
 bool has_property(typename F::Bits bits, Property p) {
-  const auto magnitude = bits & F::magnitude;
+  const typename F::Bits magnitude = bits & F::magnitude;
+  const bool subnormal = typename F::Bits(magnitude - 1) < F::least_normal - 1;
   switch (p) {
     case Property::Finite: return magnitude < F::infinity;
     case Property::Infinite: return magnitude == F::infinity;
     case Property::Number: return magnitude <= F::infinity;
     case Property::NotANumber: return magnitude > F::infinity;
-    case Property::Normal:  // zeros are normal (PTX ISA, "testp")
-      return magnitude == 0 || (magnitude >= F::least_normal && magnitude < F::infinity);
-    case Property::Subnormal: return magnitude != 0 && magnitude < F::least_normal;
+    case Property::Normal: return !subnormal && magnitude < F::infinity;  // zeros too (PTX ISA, "testp")
+    case Property::Subnormal: return subnormal;
   }
   return false;
 }
