@@ -1,4 +1,3 @@
-
 """PTX to cubin: resources, errors at Python lines, options, tools that are missing."""
 
 import stat
