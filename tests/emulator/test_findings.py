@@ -422,3 +422,15 @@ def test_every_kind_has_a_case_and_a_line_in_the_documentation():
     always = {kind for kind, checked in rows.items() if checked == "always"}
     assert rows.keys() == KINDS.keys()
     assert always == {case.kind for case in CASES.values() if case.always} | ELSEWHERE.keys()
+
+
+def test_what_an_earlier_launch_wrote_is_not_initialised_in_the_next():
+    # More launches than the numbers of segments last for, so that they start again in between.
+    y = output(64, np.uint32)
+    store = PROLOGUE + "st.global.u32 [%rd5], %r1\n"
+    load = PROLOGUE + "ld.global.u32 %r7, [%rd5]\n"
+    x = device(np.arange(64, dtype=np.uint32))
+    for _ in range(1200):
+        assert run(store, [x], [y], block=64, sanitize=True).findings == ()
+        (finding,) = run(load, [x], [y], block=64, sanitize=True).findings
+        assert (finding.kind, finding.count) == ("uninitialised-memory", 64)

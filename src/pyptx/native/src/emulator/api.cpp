@@ -139,8 +139,10 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.initialisation = config.sanitize & PYPTX_SANITIZE_INITIALISATION;
   launch.races = config.sanitize & PYPTX_SANITIZE_RACES;
   launch.synchronisation = config.sanitize & PYPTX_SANITIZE_SYNCHRONISATION;
-  launch.global_clocks.reset(launch.clusters * launch.cluster_size);
   launch.memory.set_buffers(config, program, emu::source_of(program.hash).tensors);
+  const uint64_t ctas = launch.clusters * launch.cluster_size;
+  const uint64_t segments = emu::GlobalClocks::segments_for(ctas);
+  launch.global_clocks.reset(ctas, launch.memory.add_shadow(config, program.global_granule, segments));
 }
 
 void set_invalid(PyptxResult& result, const std::string& kernel, const std::string& problem) {

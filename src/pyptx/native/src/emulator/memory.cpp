@@ -1,41 +1,9 @@
 #include "memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace pyptx::emulator {
-
-Pages::Pages(size_t bytes) : bytes_(bytes) {
-  if (bytes == 0) return;
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-#ifdef MAP_NORESERVE
-  flags |= MAP_NORESERVE;
-#endif
-  data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (data_ == MAP_FAILED) {
-    data_ = nullptr;
-    throw std::bad_alloc();
-  }
-#ifdef MADV_HUGEPAGE
-  madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
-}
-
-Pages::Pages(Pages&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Pages& Pages::operator=(Pages&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Pages::~Pages() {
-  if (data_ != nullptr) munmap(data_, bytes_);
-}
 
 namespace {
 
@@ -63,21 +31,6 @@ Buffer variables_of(const Program& program) {
     std::copy(v.initial.begin(), v.initial.end(), reinterpret_cast<uint8_t*>(out.lo) + v.offset);
   }
   return out;
-}
-
-void add_shadow(Buffer& b, const PyptxLaunch& launch, uint32_t granule) {
-  const bool races = (launch.sanitize & PYPTX_SANITIZE_RACES) != 0 && !b.read_only;
-  const bool values = (launch.sanitize & PYPTX_SANITIZE_INITIALISATION) != 0 && !b.initialised;
-  if (!races && !values) return;
-  // The address of the first byte need not be a multiple of the granule; cells count from the one below.
-  const size_t cells = (b.hi - b.lo) / granule + 2;
-  b.store_pages = Pages(cells * sizeof(uint64_t));
-  b.stores = static_cast<uint64_t*>(b.store_pages.data());
-  if (races) {
-    b.load_pages = Pages(cells * sizeof(uint64_t));
-    b.loads = static_cast<uint64_t*>(b.load_pages.data());
-  }
-  b.has_loads = std::make_unique<std::atomic<bool>>(false);
 }
 
 }  // namespace
@@ -108,7 +61,29 @@ void Memory::set_buffers(const PyptxLaunch& launch, const Program& program,
     buffers.push_back(variables_of(program));
     global_base = buffers.back().lo;
   }
-  for (Buffer& b : buffers) add_shadow(b, launch, program.global_granule);
+}
+
+uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments) {
+  const bool races = (launch.sanitize & PYPTX_SANITIZE_RACES) != 0;
+  const bool values = (launch.sanitize & PYPTX_SANITIZE_INITIALISATION) != 0;
+  std::vector<size_t> sizes;
+  std::vector<uint64_t**> places;
+  for (Buffer& b : buffers) {
+    // Cells count from the granule that the first byte is in.
+    const size_t bytes = ((b.hi - b.lo) / granule + 2) * sizeof(uint64_t);
+    const bool raced = races && !b.read_only;
+    if (!raced && !(values && !b.initialised)) continue;
+    sizes.push_back(bytes);
+    places.push_back(&b.stores);
+    b.has_loads = std::make_unique<std::atomic<bool>>(false);
+    if (!raced) continue;
+    sizes.push_back(bytes);
+    places.push_back(&b.loads);
+  }
+  if (sizes.empty()) return 0;
+  shadow_ = ShadowPool::instance().take(sizes, segments);
+  for (size_t i = 0; i < places.size(); ++i) *places[i] = static_cast<uint64_t*>(shadow_.pages[i].data());
+  return shadow_.base;
 }
 
 Buffer* Memory::search(uint64_t lo, uint64_t hi, uint32_t& hint) {

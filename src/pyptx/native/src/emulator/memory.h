@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program.h"
 #include "pyptx_emulator.h"
+#include "shadow_pool.h"
 
 namespace pyptx::emulator {
 
@@ -39,21 +41,6 @@ inline Space space_of(uint64_t address) {
 // Bytes at the start of a CTA's shared window that belong to the system (sm_90 and later).
 inline uint32_t reserved_shared(unsigned sm) { return sm >= 90 ? 1024 : 0; }
 
-// Zeroed pages that cost nothing until they are touched.
-class Pages {
- public:
-  Pages() = default;
-  explicit Pages(size_t bytes);
-  Pages(Pages&& other) noexcept;
-  Pages& operator=(Pages&& other) noexcept;
-  ~Pages();
-  void* data() const { return data_; }
-
- private:
-  void* data_ = nullptr;
-  size_t bytes_ = 0;
-};
-
 // A tensor of the launch or a global variable of the kernel.
 struct Buffer {
   uint64_t lo = 0, hi = 0;
@@ -66,14 +53,21 @@ struct Buffer {
   uint64_t* stores = nullptr;
   uint64_t* loads = nullptr;
   std::unique_ptr<std::atomic<bool>> has_loads;
-  Pages store_pages, load_pages;
   std::vector<uint8_t> storage;  // of a global variable
 };
 
 class Memory {
  public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  ~Memory() { ShadowPool::instance().give(std::move(shadow_)); }
+
   // Merges buffers at the same address: an argument that is updated in place is passed twice.
   void set_buffers(const PyptxLaunch& launch, const Program& program, const std::vector<std::string>& names);
+
+  // Gives buffers the shadow that the sanitizer needs; `segments` are those of the launch. Returns the segment
+  // up to which cells count as empty.
+  uint32_t add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments);
 
   // The buffer that holds [lo, hi), tried at `hint` first; nullptr if none does. Updates the hint.
   Buffer* find(uint64_t lo, uint64_t hi, uint32_t& hint) {
@@ -90,6 +84,8 @@ class Memory {
 
  private:
   Buffer* search(uint64_t lo, uint64_t hi, uint32_t& hint);
+
+  ShadowPool::Shadow shadow_;
 };
 
 }  // namespace pyptx::emulator

@@ -269,14 +269,15 @@ void check_global_cell(Warp& w, const Instruction& in, Buffer& b, size_t index, 
   const uint64_t me = global_cell(w, in, order) | lane;
   const uint64_t stored = b.stores[index];
   const bool store = access != Access::Load;
-  if (launch.initialisation && access != Access::Store && !b.initialised && stored == 0) {
+  const bool written = clocks.current(segment_of(stored));
+  if (launch.initialisation && access != Access::Store && !b.initialised && !written) {
     report_uninitialised(w, in, Space::Global, address, lane, bytes);
     b.stores[index] = me;
   }
   if (b.loads != nullptr) {
     const uint64_t loaded = b.has_loads->load(std::memory_order_relaxed) ? b.loads[index] : 0;
     const auto conflicts = [&](uint64_t cell) {
-      return cell != 0 && segment_of(cell) != w.cta->global.segment && !(order.strong && strong_cell(cell)) &&
+      return clocks.current(segment_of(cell)) && segment_of(cell) != w.cta->global.segment && !(order.strong && strong_cell(cell)) &&
              !clocks.ordered(w.cta->global, segment_of(cell));
     };
     if (conflicts(stored)) report_global_race(w, in, address, lane, bytes, store, stored, true);
@@ -358,8 +359,18 @@ void ClusterClocks::observe(uint32_t agent, uint64_t address, Order order) {
   else join(observed_[agent], found->second.data(), agents_);
 }
 
-void GlobalClocks::reset(uint64_t ctas) {
-  ctas_ = ctas;
+namespace {
+
+// Beyond these, segments are no longer told apart, which loses races and invents none.
+constexpr uint64_t kMaxCtas = 1u << 30, kMaxExtra = 1u << 20;
+
+}  // namespace
+
+uint64_t GlobalClocks::segments_for(uint64_t ctas) { return std::min(ctas, kMaxCtas) + kMaxExtra; }
+
+void GlobalClocks::reset(uint64_t ctas, uint32_t base) {
+  base_ = base;
+  ctas_ = std::min(ctas, kMaxCtas);
   extra_.clear();
   published_.clear();
 }
@@ -367,8 +378,7 @@ void GlobalClocks::reset(uint64_t ctas) {
 void GlobalClocks::start(GlobalAgent& agent, uint64_t cta) const {
   agent = GlobalAgent();
   agent.cta = cta;
-  // Beyond 2^30 CTAs segments are no longer told apart, which loses races and invents none.
-  agent.segment = static_cast<uint32_t>(std::min<uint64_t>(cta + 1, 1u << 30));
+  agent.segment = base_ + static_cast<uint32_t>(std::min(cta + 1, ctas_));
 }
 
 namespace {
@@ -389,10 +399,10 @@ void join_self(Known& into, const GlobalAgent& agent) {
 
 void GlobalClocks::end_segment(GlobalAgent& agent) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (ctas_ + extra_.size() + 1 >= 1u << 30) return;
+  if (extra_.size() >= kMaxExtra) return;
   ++agent.count;
   extra_.emplace_back(agent.cta, agent.count);
-  agent.segment = static_cast<uint32_t>(ctas_ + extra_.size());
+  agent.segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
 }
 
 void GlobalClocks::fence(GlobalAgent& agent) {
@@ -429,17 +439,18 @@ void GlobalClocks::join(GlobalAgent& into, GlobalAgent& from) {
 }
 
 uint64_t GlobalClocks::cta_of(uint32_t segment) {
-  if (segment <= ctas_) return segment - 1;
+  const uint64_t index = segment - base_ - 1;
+  if (index < ctas_) return index;
   const std::lock_guard<std::mutex> lock(mutex_);
-  return extra_[segment - ctas_ - 1].first;
+  return extra_[index - ctas_].first;
 }
 
 bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
-  uint64_t cta = segment - 1;
+  uint64_t cta = segment - base_ - 1;
   uint32_t count = 0;
-  if (segment > ctas_) {
+  if (cta >= ctas_) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::tie(cta, count) = extra_[segment - ctas_ - 1];
+    std::tie(cta, count) = extra_[cta - ctas_];
   }
   if (cta == agent.cta) return true;
   const auto known = agent.known.find(cta);
@@ -529,13 +540,14 @@ void check_global_range(Warp& w, const Instruction& in, Buffer& b, uint64_t addr
   const Cells cells = cells_of(w, b, address, static_cast<uint64_t>(bytes) * kLanes);
   const size_t per_lane = cells.count / kLanes;
   uint64_t* stores = b.stores + cells.first;
-  const uint64_t segment = w.cta->global.segment, me = global_cell(w, in, order);
+  const uint64_t segment = w.cta->global.segment, base = w.worker->launch->global_clocks.base();
+  const uint64_t me = global_cell(w, in, order);
   const bool store = access != Access::Load;
   // The common case: nobody else has been here.
   uint64_t foreign = 0, missing = 0;
   for (size_t i = 0; i < cells.count; ++i) {
-    foreign |= static_cast<uint64_t>((stores[i] != 0) & (stores[i] >> 33 != segment));
-    missing |= static_cast<uint64_t>(stores[i] == 0);
+    foreign |= static_cast<uint64_t>((stores[i] >> 33 > base) & (stores[i] >> 33 != segment));
+    missing |= static_cast<uint64_t>(stores[i] >> 33 <= base);
   }
   const bool look = store ? b.loads != nullptr && b.has_loads->load(std::memory_order_relaxed)
                           : b.loads != nullptr || (missing && !b.initialised);

@@ -93,7 +93,12 @@ struct GlobalAgent {
 // Segments and released knowledge of a launch; shared by its host threads.
 class GlobalClocks {
  public:
-  void reset(uint64_t ctas);
+  // Segments that a launch of so many CTAs needs, and the segment below its first.
+  static uint64_t segments_for(uint64_t ctas);
+  void reset(uint64_t ctas, uint32_t base);
+  // Whether a segment is of this launch.
+  bool current(uint32_t segment) const { return segment > base_; }
+  uint32_t base() const { return base_; }
   void start(GlobalAgent& agent, uint64_t cta) const;
   void fence(GlobalAgent& agent);
   void publish(GlobalAgent& agent, uint64_t address, Order order);
@@ -106,9 +111,10 @@ class GlobalClocks {
   uint64_t cta_of(uint32_t segment);
 
  private:
-  uint64_t ctas_ = 0;
+  uint32_t base_ = 0;
+  uint64_t ctas_ = 0;  // that have segments of their own, base + 1 to base + ctas
   std::mutex mutex_;
-  std::vector<std::pair<uint64_t, uint32_t>> extra_;  // segment - ctas - 1 -> CTA, count
+  std::vector<std::pair<uint64_t, uint32_t>> extra_;  // the CTA and count of the segments after those
   std::unordered_map<uint64_t, Known> published_;
   std::atomic<bool> any_published_{false};
 };

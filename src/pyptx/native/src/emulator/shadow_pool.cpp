@@ -1,0 +1,90 @@
+#include "shadow_pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace pyptx::emulator {
+namespace {
+
+constexpr size_t kMostKept = size_t{512} << 20;
+
+}  // namespace
+
+Pages::Pages(size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#ifdef MAP_NORESERVE
+  flags |= MAP_NORESERVE;
+#endif
+  data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (data_ == MAP_FAILED) {
+    data_ = nullptr;
+    throw std::bad_alloc();
+  }
+#ifdef MADV_HUGEPAGE
+  madvise(data_, bytes, MADV_HUGEPAGE);
+#endif
+}
+
+Pages::Pages(Pages&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Pages& Pages::operator=(Pages&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Pages::~Pages() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+ShadowPool& ShadowPool::instance() {
+  static auto* pool = new ShadowPool();  // outlives every thread that may still use it
+  return *pool;
+}
+
+ShadowPool::Shadow ShadowPool::take(const std::vector<size_t>& sizes, uint64_t segments) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (next_ + segments > kMaxSegments) {
+    // Segments start again, so pages with cells of the old ones must not be used again.
+    ++generation_;
+    next_ = 0;
+    kept_.clear();
+    kept_bytes_ = 0;
+  }
+  Shadow shadow;
+  for (const size_t size : sizes) shadow.pages.push_back(find(size));
+  shadow.base = static_cast<uint32_t>(next_);
+  shadow.generation = generation_;
+  next_ += segments;
+  return shadow;
+}
+
+Pages ShadowPool::find(size_t bytes) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Pages& p) { return p.bytes() == bytes; });
+  if (found == kept_.end()) return Pages(bytes);
+  Pages pages = std::move(*found);
+  kept_.erase(found);
+  kept_bytes_ -= bytes;
+  return pages;
+}
+
+void ShadowPool::give(Shadow shadow) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (shadow.generation != generation_) return;
+  for (Pages& pages : shadow.pages) {
+    kept_bytes_ += pages.bytes();
+    kept_.push_back(std::move(pages));
+  }
+  // The oldest go first.
+  while (kept_bytes_ > kMostKept) {
+    kept_bytes_ -= kept_.front().bytes();
+    kept_.erase(kept_.begin());
+  }
+}
+
+}  // namespace pyptx::emulator
