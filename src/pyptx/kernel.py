@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -114,6 +115,19 @@ class Specialisation:
             contract=self.contract,
             line_info=line_info,
             lines=self.written.lines,
+        )
+
+    def launched(self) -> assemble.Cubin:
+        """The cubin of compiled programs; with $PYPTX_LINE_INFO=1, profilers show Python in it."""
+        if os.environ.get("PYPTX_LINE_INFO") != "1":
+            return self.assemble()
+        located = text.write(self.module, lines=True)
+        return assemble.assemble(
+            located.ptx,
+            self.module.target,
+            contract=self.contract,
+            line_info=True,
+            lines=located.lines,
         )
 
 
@@ -410,7 +424,7 @@ class Kernel:
                 )
             ),
             aliases=self._options.aliases,
-            cubin=lambda target: specialise(target).assemble(),
+            cubin=lambda target: specialise(target).launched(),
             image=lambda: usual.image,
         )
         return call

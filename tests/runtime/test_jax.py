@@ -14,6 +14,7 @@ import jax.numpy as jnp  # noqa: E402
 import pyptx  # noqa: E402
 from pyptx.errors import CallError, DeviceError, SpecError  # noqa: E402
 from pyptx.runtime import targets  # noqa: E402
+from pyptx.source import UNKNOWN  # noqa: E402
 
 # JAX raises the second from its C++ dispatch, once a jitted function has run before.
 RUN_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
@@ -462,3 +463,14 @@ def test_importing_pyptx_does_not_import_jax(process):
         print("ok")
     """
     assert process(program) == "ok\n"
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_profilers_see_python_lines_where_asked(kernels, monkeypatch, wanted):
+    """Only $PYPTX_LINE_INFO puts paths into what a program carries."""
+    monkeypatch.setenv("PYPTX_LINE_INFO", "1" if wanted else "0")
+    x = jnp.asarray(X)
+    arrays = [x, jnp.float32(1)]
+    call = kernels.scale._prepare(arrays, {}, by_reference=True, location=UNKNOWN)
+    code = call.cubin(targets.DEFAULT).code
+    assert (b"kernels.py" in code) == wanted
