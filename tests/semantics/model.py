@@ -510,8 +510,9 @@ def divide_approximately(s: Spelled, a: int, b: int) -> int:
         result = multiply(decode(F32, x), Number(divisor.sign))
     else:
         result = divide(decode(F32, x), divisor)
-    code = encode(F32, result)
-    return flush(F32, code) if "ftz" in s else code
+    if "ftz" in s and is_tiny(F32, result, "rn"):
+        return F32.sign_bit if result.sign else 0
+    return encode(F32, result)
 
 
 def upper_half(s: Spelled, code: int) -> int:

@@ -278,8 +278,8 @@ struct DivideApprox {
   float operator()(float a, float b) const {
     const float x = Ftz ? flush(a) : a, y = Ftz ? flush(b) : b;
     const bool tiny = std::fabs(y) > 0x1p126f && std::fabs(y) <= 0x1.fffffep127f;
-    const float r = tiny ? x * std::copysign(0.0f, y) : x / y;
-    return canonical(Ftz ? flush(r) : r);
+    const float r = Ftz ? Nearest32<Divide, true, false>{}(x, y) : x / y;
+    return canonical(tiny ? x * std::copysign(0.0f, y) : r);
   }
 };
 
