@@ -688,7 +688,8 @@ def _parse_version(version: object, where: SourceLocation) -> PtxVersion | None:
     match version:
         case None:
             return None
-        case (int(major), int(minor)):
+        # A NumPy array of rank 0 counts as a sequence and has no length.
+        case tuple((int(major), int(minor))) | list((int(major), int(minor))):
             return PtxVersion(major, minor)
         case str() if re.fullmatch(r"\d+\.\d+", version):
             return PtxVersion.parse(version)
