@@ -1,8 +1,8 @@
 """One small kernel for each spelling of the ISA that the emulator runs, and the values it runs on.
 
 The same kernels run in the emulator and on a GPU. Each thread loads its operands from a buffer,
-executes the instruction once and stores every result, so the outputs show all bits. Inputs are a
-lattice of boundary patterns in all pairs, then random bits.
+executes the instruction once and stores every result, so the outputs show all bits. values.py makes
+the inputs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import values
 
 from pyptx.ir import Kernel, Module
 from pyptx.isa import check
@@ -24,7 +25,7 @@ from pyptx.isa.table import forms, opcodes
 from pyptx.operands import Address, Negated, Pair, Parameter, Register, Symbol, Variable
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.context import Trace, tracing
-from pyptx.types import DTYPES, DType, b32, pred, u32, u64
+from pyptx.types import DType, b32, pred, u32, u64
 
 TARGET = Target(90, "a")
 VERSION = PtxVersion(8, 6)
@@ -119,80 +120,25 @@ def cases() -> Iterator[Case]:
 def inputs(case: Case) -> np.ndarray:
     """The input buffer of a case, uint8: for each operand, SLOT bytes for each thread."""
     generator = np.random.default_rng(zlib.crc32(case.spelling.encode()))
-    data = np.empty((OPERANDS, CASES, SLOT), np.uint8)
     chosen = case.form.assign(tuple(case.spelling.split(".")[1:])) or {}
-    specs = [s for s in case.form.operands if s.access != "out" and s.kind != "address"]
-    for index in range(OPERANDS):
-        dtype = _type(specs[index], chosen) if index < len(specs) else u32
-        data[index] = _operand_bytes(dtype, index, generator)
+    specs = [s for s in case.form.operands if _is_loaded(case.form, s, chosen)]
+    operands = [(spec.name, _type(spec, chosen)) for spec in specs]
+    if case.memory and operands:  # memory holds values of the type that meets them
+        operands.insert(0, ("memory", operands[0][1]))
+    operands.append(("carry", u32))  # where there is one
+    made = values.fill(case.form.opcode, operands[:OPERANDS], CASES, SLOT, generator)
+    data = np.zeros((OPERANDS, CASES, SLOT), np.uint8)
+    data[: len(made)] = made
     return data.reshape(-1)
 
 
-def _operand_bytes(dtype: DType, index: int, generator: np.random.Generator) -> np.ndarray:
-    lattice = _lattice(dtype)
-    width = max(dtype.bits // 8, 1)
-    values = generator.integers(0, 256, (CASES, SLOT), np.uint8)
-    half = CASES // 2
-    order = np.arange(half)
-    # The first half pairs boundary patterns of the first operands, the second half is random bits.
-    shifted = order // len(lattice) * (7 * index + 1) + order
-    picks = shifted if index < 2 else generator.integers(0, 1 << 30, half)
-    for element in range(SLOT // width):
-        shift = 0 if element == 0 else generator.integers(0, len(lattice))
-        chosen = [lattice[int(p + shift) % len(lattice)] for p in picks]
-        block = np.frombuffer(b"".join(v.to_bytes(width, "little") for v in chosen), np.uint8)
-        values[:half, element * width : (element + 1) * width] = block.reshape(half, width)
-    return values
-
-
-_FLOATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52), "tf32": (8, 23)}
-
-
-def _lattice(dtype: DType) -> list[int]:
-    """Bit patterns where instructions of a type do something special."""
-    if dtype.is_packed and dtype.name.endswith("x2") and dtype.bits == 32:
-        half = _lattice(DTYPES[dtype.name.removesuffix("x2")])
-        return [a | half[(i * 7 + 3) % len(half)] << 16 for i, a in enumerate(half)]
-    if dtype.name in _FLOATS:
-        return _float_lattice(*_FLOATS[dtype.name])
-    bits = max(dtype.bits, 8)
-    top = 1 << (bits - 1)
-    values = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255]
-    values += [
-        top - 1,
-        top,
-        top + 1,
-        2 * top - 1,
-        2 * top - 2,
-        0xA5A5A5A5A5A5A5A5,
-        0x0123456789ABCDEF,
-    ]
-    values += _float_lattice(*_FLOATS["f32"]) if bits == 32 else []
-    return [v & ((1 << bits) - 1) for v in values]
-
-
-def _float_lattice(exponent: int, mantissa: int) -> list[int]:
-    bias = (1 << (exponent - 1)) - 1
-    one, top = bias << mantissa, ((1 << exponent) - 1) << mantissa
-    last = (1 << mantissa) - 1
-    positive = [
-        0,
-        1,
-        2,
-        last,
-        1 << mantissa,
-        (1 << mantissa) + 1,
-        one,
-        one + 1,
-        one - 1,
-        one | last,
-    ]
-    positive += [one + (1 << mantissa), one + (1 << (mantissa - 1)), one - (1 << mantissa)]
-    positive += [top - 1, top - 2, top, top + 1, top | 1 << (mantissa - 1), top | last]
-    positive += [(bias + min(7, bias - 1)) << mantissa, (bias + min(31, bias)) << mantissa]
-    positive += [(bias + min(31, bias)) << mantissa | last, (bias - min(23, bias - 1)) << mantissa]
-    sign = 1 << (exponent + mantissa)
-    return [v for p in positive for v in (p, p | sign)]
+def _is_loaded(form: Form, spec: OperandSpec, chosen: dict[str, Option]) -> bool:
+    """Whether an operand's value comes from the input buffer."""
+    if spec.when is not None and spec.when not in chosen:
+        return False
+    if spec.kind != "value" or spec.access == "out" or spec.name in ("membermask", "policy"):
+        return False
+    return not spec.optional or spec.second is not None or form.opcode in ("set", "setp")
 
 
 # ---- building one kernel -------------------------------------------------------------------------
