@@ -57,7 +57,7 @@ uint64_t flush(uint64_t bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x8000
 uint64_t add_f32_flush(uint64_t a, uint64_t b, uint64_t) { return flush(add_f32(flush(a), flush(b), 0)); }
 
 // A NaN in memory stays one, quiet, in shared memory, where the addition is that of a thread; in global memory
-// the operand's goes before it, and what is in memory keeps every bit.
+// the operand's goes before it, and either keeps every bit.
 uint64_t add_f64(uint64_t a, uint64_t b, uint64_t) {
   const double x = from_bits<double>(a), y = from_bits<double>(b), sum = x + y;
   return to_bits(std::isnan(sum) ? nan_of(x, y) : sum);
@@ -65,7 +65,7 @@ uint64_t add_f64(uint64_t a, uint64_t b, uint64_t) {
 
 uint64_t add_f64_global(uint64_t a, uint64_t b, uint64_t c) {
   const double x = from_bits<double>(a), y = from_bits<double>(b);
-  return std::isnan(y) ? to_bits(propagate(y)) : std::isnan(x) ? a : add_f64(a, b, c);
+  return std::isnan(y) ? b : std::isnan(x) ? a : add_f64(a, b, c);
 }
 
 // 16-bit formats: an f32 holds their sums closely enough that rounding twice equals rounding once, because it
