@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -59,6 +60,15 @@ def split(activities: Iterable[Activity]) -> list[list[Activity]]:
         elif calls:
             calls[-1].append(activity)
     return calls
+
+
+def split_at_gaps(activities: Sequence[Activity], count: int) -> list[list[Activity]]:
+    """The activities in `count` runs, cut where the device was idle for longest."""
+    ends = [max(a.end for a in activities[: i + 1]) for i in range(len(activities))]
+    idle = [(activities[i + 1].start - ends[i], i + 1) for i in range(len(activities) - 1)]
+    cuts = sorted(place for _, place in sorted(idle, reverse=True)[: count - 1])
+    edges = (0, *cuts, len(activities))
+    return [list(activities[a:b]) for a, b in itertools.pairwise(edges)]
 
 
 def busy(call: Sequence[Activity]) -> float:

@@ -24,7 +24,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
-from chrome_trace import span
+from chrome_trace import span, split_at_gaps
 from kernels import EPS, check, example_module, inputs, reference
 from measure import Bar, Result, no_collection, seconds, show, start, summarise, turns
 
@@ -38,6 +38,9 @@ MODES: Final = {
     "every graph": "--xla_gpu_graph_min_graph_size=1",
     "no graphs": "--xla_gpu_enable_command_buffer=",
 }
+PROFILED: Final = 20
+"""Calls that are profiled, each after the one before has ended."""
+ON_DEVICE: Final = ", device time"
 OURS: Final = "pyptx"
 XLA: Final = "XLA alone"
 
@@ -115,7 +118,7 @@ def time_calls(
 
 
 def how_launched(run: Any, x: Any, w: Any) -> dict[str, Any]:
-    """From the profile of one settled call: kernels, how many one launch started, device time.
+    """From the profile of settled calls: device times, and how many kernels one launch starts.
 
     Kernels that one launch call started share its correlation id, so more than one is a graph.
     """
@@ -125,13 +128,14 @@ def how_launched(run: Any, x: Any, w: Any) -> dict[str, Any]:
 
     for _ in range(5):
         jax.block_until_ready(run(x, w))
-    trace = profile(lambda: jax.block_until_ready(run(x, w)))
-    launches = Counter(activity.correlation for activity in trace.activities)
+    trace = profile(lambda: [jax.block_until_ready(run(x, w)) for _ in range(PROFILED)])
+    calls = split_at_gaps(trace.activities, PROFILED)
+    launches = Counter(activity.correlation for activity in calls[-1])
     return {
-        "kernels": len(trace.activities),
+        "device": [span(call) / LENGTH for call in calls],
+        "kernels": len(calls[-1]),
         "launches": len(launches),
         "most kernels of one launch": max(launches.values()),
-        "device us per operation": span(trace.activities) / LENGTH,
         "calls seen": trace.launches,
     }
 
@@ -150,9 +154,13 @@ def measure(device: dict[str, object], calls: int = CALLS, rounds: int = ROUNDS)
         for name, samples in found["host"].items():
             result.measurements.append(summarise(f"one call, {name}, {mode}", "us", samples))
         for name, samples in found["chain"].items():
-            notes = found["launched"][name]
+            notes = dict(found["launched"][name])
+            device_times = notes.pop("device", None)
             title = f"{LENGTH} in one jit, per operation, {name}, {mode}"
             result.measurements.append(summarise(title, "us", samples, **notes))
+            if device_times:
+                made = summarise(f"{title}{ON_DEVICE}", "us", device_times, **notes)
+                result.measurements.append(made)
     add_bars(result)
     return result
 
@@ -177,27 +185,21 @@ def add_bars(result: Result) -> None:
     """
     ours, alone = (result.median(f"one call, {name}, default") for name in (OURS, XLA))
     result.bars.append(Bar("one call: host time beyond XLA's own", ours - alone, 2.0, " us"))
+    known = {m.name: m for m in result.measurements}
     for mode in ("default", "every graph"):
-        title = f"{LENGTH} in one jit, per operation, {OURS}, {mode}"
-        notes = next(m.notes for m in result.measurements if m.name == title)
-        each = notes.get("device us per operation", float("inf"))
-        assert isinstance(each, float)
+        made = known.get(f"{LENGTH} in one jit, per operation, {OURS}, {mode}{ON_DEVICE}")
+        each = made.median if made else float("nan")
         result.bars.append(Bar(f"a kernel of a chain, device time, {mode}", each, 1.7, " us"))
-        most = notes.get("most kernels of one launch", 0)
+        most = made.notes["most kernels of one launch"] if made else 0
         assert isinstance(most, int)
         name = f"kernels that one graph launch starts, {mode}"
         result.bars.append(Bar(name, most, 2, "", at_least=True))
 
 
 def report(result: Result) -> None:
-    """The table, with what the profile of one call shows."""
-    keys = ("kernels", "launches", "device us per operation")
-    columns = {key: lambda m, key=key: _short(m.notes.get(key)) for key in keys}
-    show(result, columns)
-
-
-def _short(value: object) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else "" if value is None else str(value)
+    """The table, with what the profile of a call shows."""
+    keys = ("kernels", "launches")
+    show(result, {key: lambda m, key=key: m.notes.get(key, "") for key in keys})
 
 
 def main() -> None:

@@ -176,3 +176,13 @@ def test_a_trace_is_split_into_calls_by_the_flushes():
     assert [chrome_trace.busy(call) for call in calls] == [5.0, 1.5]
     assert chrome_trace.span(calls[0]) == 7.0
     assert {a.correlation for a in calls[0]} == {7}
+
+
+def test_calls_are_found_by_the_gaps_between_them():
+    chrome_trace = load("chrome_trace")
+    starts = [0.0, 1.2, 2.4, 50.0, 51.2, 52.4, 90.0, 91.2]
+    kernels = [chrome_trace.Activity("k", start, 1.0, 0) for start in starts]
+    calls = chrome_trace.split_at_gaps(kernels, 3)
+    assert [[a.start for a in call] for call in calls] == [starts[:3], starts[3:6], starts[6:]]
+    assert [chrome_trace.span(call) for call in calls] == pytest.approx([3.4, 3.4, 2.2])
+    assert chrome_trace.split_at_gaps(kernels, 1) == [kernels]
