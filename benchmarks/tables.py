@@ -81,11 +81,15 @@ def rms_norm(record: Record) -> list[str]:
 
 
 def plain(record: Record) -> list[str]:
-    """Median, range and spread of every measurement."""
-    lines = [f"**{TITLES[record['part']]}**", "", "| | median | min to max |", "|---|---:|---:|"]
-    for name, median, m in _medians(record):
+    """Median and range of every measurement, and how many kernels a call launched."""
+    rows = _medians(record)
+    counted = any("kernels" in m["notes"] for _, _, m in rows)
+    heading = "| | median | min to max |" + " kernels a call |" * counted
+    lines = [f"**{TITLES[record['part']]}**", "", heading, "|---|---:|---:|" + "---:|" * counted]
+    for name, median, m in rows:
         extent = f"{number(m['minimum'])} to {number(m['maximum'])}"
-        lines.append(f"| {name} | {number(median)} {m['unit']} | {extent} |")
+        kernels = f" {m['notes'].get('kernels', '')} |" * counted
+        lines.append(f"| {name} | {number(median)} {m['unit']} | {extent} |{kernels}")
     return lines
 
 
