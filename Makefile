@@ -63,7 +63,8 @@ test-sanitize: $(READY)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
-	    $(PY) -m pytest -n $(JOBS) -p no:cacheprovider --capture=sys tests/emulator tests/semantics $(ARGS)
+	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
+	        tests/emulator tests/semantics $(ARGS)
 
 gpu-test: $(READY)
 	$(PY) -m pytest -m gpu tests/gpu $(ARGS)
