@@ -31,6 +31,8 @@ TOLERANCE: Final = 1e-5
 CHAIN: Final = 32
 """Dependent calls in one program, so that the device's time is seen and not the host's."""
 REPEATS: Final = 10
+WARM_UP: Final = 0.5
+"""Seconds that a program runs before it is timed."""
 
 
 def run_demo(rows: int, columns: int, example: Path | None) -> None:
@@ -130,7 +132,9 @@ def _per_step(jax: Any, step: Callable[[Any, Any], Any], value: Any, second: Any
         return value
 
     program = jax.jit(chain)
-    jax.block_until_ready(program(value, second))
+    warm = time.perf_counter() + WARM_UP
+    while time.perf_counter() < warm:  # clocks rise, and XLA records its graphs
+        jax.block_until_ready(program(value, second))
     times: list[float] = []
     for _ in range(REPEATS):
         begin = time.perf_counter()
