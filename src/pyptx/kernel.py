@@ -109,25 +109,21 @@ class Specialisation:
 
     def assemble(self, *, line_info: bool = False) -> assemble.Cubin:
         """The cubin, from the disk cache where it has it. Raises AssembleError."""
-        return assemble.assemble(
-            self.written.ptx,
-            self.module.target,
-            contract=self.contract,
-            line_info=line_info,
-            lines=self.written.lines,
-        )
+        return self._assembled(self.written, line_info=line_info)
 
     def launched(self) -> assemble.Cubin:
         """The cubin of compiled programs; with $PYPTX_LINE_INFO=1, profilers show Python in it."""
         if os.environ.get("PYPTX_LINE_INFO") != "1":
             return self.assemble()
-        located = text.write(self.module, lines=True)
+        return self._assembled(text.write(self.module, lines=True), line_info=True)
+
+    def _assembled(self, written: text.Text, *, line_info: bool) -> assemble.Cubin:
         return assemble.assemble(
-            located.ptx,
+            written.ptx,
             self.module.target,
             contract=self.contract,
-            line_info=True,
-            lines=located.lines,
+            line_info=line_info,
+            lines=written.lines,
         )
 
 
