@@ -27,6 +27,7 @@ from pyptx.operands import (
     SpecialRegister,
     Symbol,
     Targets,
+    TensorAddress,
     Variable,
     Vector,
 )
@@ -92,6 +93,8 @@ def _registers(operand: object) -> list[Register]:
             return [register]
         case Pair(first=first, second=second):
             return _registers(first) + _registers(second)
+        case TensorAddress(map=tensor_map, coordinates=coordinates):
+            return _registers(tensor_map) + _registers(coordinates)
         case Vector(elements=elements):
             return [r for element in elements for r in _registers(element)]
         case _:
@@ -102,7 +105,7 @@ def _name(register: Register) -> str:
     return f"%r{register.index}"
 
 
-def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901 (a case per operand)
+def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901, PLR0912 (a case per operand)
     match operand:
         case Register():
             return _name(operand)
@@ -114,6 +117,8 @@ def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901 (a case
             return f"%{name}"
         case Address(base=base, offset=offset):
             return f"[{_text(base)}{f'+{offset}' if offset else ''}]"
+        case TensorAddress(map=tensor_map, coordinates=coordinates):
+            return f"{_text(tensor_map)[:-1]}, {_text(coordinates)}]"
         case Symbol(of=of):
             return _text(of)
         case Variable() | Parameter():

@@ -78,6 +78,17 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class TensorAddress:
+    """A position `[map, {x, y}]` in the tensor that a tensor map describes, in elements.
+
+    The coordinates begin with the dimension whose elements lie next to each other.
+    """
+
+    map: Address
+    coordinates: Vector
+
+
+@dataclass(frozen=True, slots=True)
 class Label:
     """A position in the body that branches name."""
 
@@ -127,6 +138,7 @@ Operand: TypeAlias = (
     | SpecialRegister
     | Symbol
     | Address
+    | TensorAddress
     | Label
     | Targets
     | Negated

@@ -10,7 +10,17 @@ from typing import Final
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa.model import Form
-from pyptx.operands import Address, Label, Negated, Operand, Pair, Register, Targets, Vector
+from pyptx.operands import (
+    Address,
+    Label,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Targets,
+    TensorAddress,
+    Vector,
+)
 from pyptx.target import Target
 
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -101,6 +111,8 @@ def reads_and_writes(instruction: Instruction) -> tuple[list[Register], list[Reg
 def _registers(operand: Operand) -> Sequence[Register]:
     if isinstance(operand, Address):
         return (operand.base,) if isinstance(operand.base, Register) else ()
+    if isinstance(operand, TensorAddress):
+        return [*_registers(operand.map), *_registers(operand.coordinates)]
     if isinstance(operand, Vector):
         return [e for e in operand.elements if isinstance(e, Register)]
     if isinstance(operand, Pair):

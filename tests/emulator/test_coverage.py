@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from pyptx.ir import Instruction, Kernel, Place
 from pyptx.isa.model import Form
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx.isa.table import forms
-from pyptx.operands import Address, Negated, Operand, Pair, Register, Vector
+from pyptx.operands import Address, Negated, Operand, Pair, Register, TensorAddress, Vector
 from pyptx.target import Target
 
 PER_FORM = 40
@@ -50,6 +51,8 @@ class Renumber:
                 return Vector(tuple(self.one(e) for e in elements))
             case Address(Register() as base, offset):
                 return Address(self.one(base), offset)
+            case TensorAddress(tensor_map, coordinates):
+                return TensorAddress(self.one(tensor_map), self.one(coordinates))
             case _:
                 return operand
 
@@ -105,11 +108,25 @@ def arithmetic() -> dict[str, str]:
 NOT_EMULATED = arithmetic()
 """Spellings that the emulator refuses, with the reason."""
 
+WITHOUT = {
+    r"mbarrier\..*": "mbarrier objects have no model yet",
+    r"cp\.async\.(ca|cg|commit_group|wait_group|wait_all|mbarrier)\b.*": "as mbarrier objects",
+    r"cp\.(reduce\.)?async\.bulk\..*": "as mbarrier objects, which bulk copies complete",
+    r"(st|red)\.async\..*": "as mbarrier objects, which asynchronous stores complete",
+    r"st\.bulk.*": "an instruction of sm_100 beside asynchronous stores",
+    r"setmaxnreg\..*": "the emulator has no pool of registers",
+}
+"""Patterns for whole spellings that the emulator refuses too, with the reason."""
+
+
+def listed(spelling: str) -> bool:
+    return spelling in NOT_EMULATED or any(re.fullmatch(p, spelling) for p in WITHOUT)
+
 
 def check(form: Form, per_form: int) -> None:
     sampled = {".".join((form.opcode, *m)) for m, _ in samples(form, per_form)}
     found = refused(form, per_form)
-    assert set(found) == sampled & NOT_EMULATED.keys(), found
+    assert set(found) == {spelling for spelling in sampled if listed(spelling)}, found
 
 
 @pytest.mark.parametrize("opcode", sorted({form.opcode for form in forms()}))
@@ -134,10 +151,14 @@ def test_what_is_listed_exists():
         assert opcode in opcodes
         assert any(f.opcode == opcode and f.assign(tuple(modifiers)) for f in forms()), spelling
         assert reason
+    spellings = [".".join((f.opcode, *m)) for f in forms() for m, _ in samples(f, 1)]
+    for pattern, reason in WITHOUT.items():
+        assert any(re.fullmatch(pattern, spelling) for spelling in spellings), pattern
+        assert reason
 
 
 def test_a_spelling_that_is_not_emulated_is_found():
-    listed = next(iter(NOT_EMULATED))
-    opcode, *modifiers = listed.split(".")
+    known = next(iter(NOT_EMULATED))
+    opcode, *modifiers = known.split(".")
     (form,) = (f for f in forms() if f.opcode == opcode and f.assign(tuple(modifiers)))
-    assert listed in refused(form, 10**6)
+    assert known in refused(form, 10**6)

@@ -10,7 +10,16 @@ from pyptx.ir import Guard, Instruction, Kernel, Place
 from pyptx.isa import check
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx.isa.table import forms, opcodes
-from pyptx.operands import Address, Negated, Operand, Pair, Register, Sink, Vector
+from pyptx.operands import (
+    Address,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Sink,
+    TensorAddress,
+    Vector,
+)
 from pyptx.text import Names, StatementParser, instruction_text
 from pyptx.text.parser import ParsedInstruction
 from pyptx.text.writer import targets_text
@@ -63,6 +72,8 @@ def registers_of(operands: tuple[Operand, ...]) -> list[Register]:
                 found.append(operand.register)
             case Address(base=Register() as base):
                 found.append(base)
+            case TensorAddress():
+                found += registers_of((operand.map, operand.coordinates))
             case Vector():
                 found += [e for e in operand.elements if isinstance(e, Register)]
             case Pair():

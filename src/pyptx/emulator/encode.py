@@ -19,6 +19,7 @@ from pyptx.operands import (
     SpecialRegister,
     Symbol,
     Targets,
+    TensorAddress,
     Variable,
     Vector,
 )
@@ -117,6 +118,9 @@ class _Image:
         match operand:
             case Pair(first, second):
                 return b"\x08" + self._encode_operand(first) + self._encode_operand(second)
+            case TensorAddress(tensor_map, coordinates):
+                inside = self._encode_operand(tensor_map) + self._encode_operand(coordinates)
+                return b"\x08" + inside
             case Vector(elements):
                 inside = b"".join(self._encode_operand(e) for e in elements)
                 return struct.pack("<BB", 9, len(elements)) + inside

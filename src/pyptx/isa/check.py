@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from typing import Final, TypeAlias, cast
 
@@ -30,6 +30,7 @@ from pyptx.operands import (
     SpecialRegister,
     Symbol,
     Targets,
+    TensorAddress,
     Variable,
     Vector,
 )
@@ -46,7 +47,17 @@ class Number:
 
 
 RawScalar: TypeAlias = Register | SpecialRegister | Symbol | Sink | Number | Immediate
-Raw: TypeAlias = Operand | Number | tuple[RawScalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPosition:
+    """A tensor map and coordinates as the user wrote them."""
+
+    map: Address
+    coordinates: tuple[RawScalar, ...]
+
+
+Raw: TypeAlias = Operand | Number | TensorPosition | tuple[RawScalar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +261,8 @@ class Typed:
     """An operand of a spelling: what its row says, with types, length and state spaces worked out.
 
     A register of type `exact` fits as it is; None where that takes a closer look. `access` is how
-    many bytes the instruction reads or writes at an address, 0 where it does neither.
+    many bytes the instruction reads or writes at an address, 0 where it does neither or where its
+    type does not tell; `align` what the address is a multiple of.
     """
 
     spec: OperandSpec
@@ -258,6 +270,7 @@ class Typed:
     length: int
     spaces: tuple[str, ...]
     access: int
+    align: int
     exact: DType | None
 
 
@@ -291,17 +304,19 @@ def patterns(state: State) -> tuple[Pattern, ...]:
         typed = tuple(_typed(spec, chosen) for spec in specs)
         least = sum(not spec.optional for spec in specs)
         full.append(Pattern(form, None, typed, least))
-        if specs and specs[0].access == "out" and specs[0].kind == "value":
+        if specs and specs[0].access == "out":
             short.append(Pattern(form, typed[0], typed[1:], least - 1))
     return (*full, *short)
 
 
 def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:
-    dtype = b64 if spec.kind in ("label", "labels") else type_of(spec, chosen)
+    dtype = b64 if spec.kind in ("label", "labels", "sink") else type_of(spec, chosen)
     length = length_of(spec, chosen)
-    plain = spec.kind == "value" and length == 1 and spec.second != "required"
-    access = _access(chosen) if spec.kind == "address" else 0
-    return Typed(spec, dtype, length, _spaces(spec, chosen), access, dtype if plain else None)
+    scalar = length == 1 and not spec.braces and spec.second != "required"
+    exact = dtype if scalar and spec.kind == "value" else None
+    access = _access(chosen) if spec.kind == "address" and not spec.align else 0
+    align = spec.align or access
+    return Typed(spec, dtype, length, _spaces(spec, chosen), access, align, exact)
 
 
 def _access(chosen: dict[str, Option]) -> int:
@@ -344,6 +359,8 @@ def _match(
     if pattern.made is None:
         return Bound(pattern.form, tuple(operands), None)
     # Made only once everything else fits, so that a form that fails leaves no trace.
+    if pattern.made.spec.kind == "sink":
+        return Bound(pattern.form, (Sink(), *operands), None)
     assert fresh is not None
     made = _make(pattern.made, fresh)
     return Bound(pattern.form, (made, *operands), made)
@@ -413,22 +430,15 @@ def length_of(spec: OperandSpec, chosen: dict[str, Option]) -> int:
     """How many elements an operand has once the modifiers are chosen."""
     if isinstance(spec.length, int):
         return spec.length
-    return int(chosen[spec.length].name[1:]) if spec.length in chosen else 1
+    slot, _, less = spec.length.partition("-")
+    return int(chosen[slot].name.strip("vd")) - int(less or 0) if slot in chosen else 1
 
 
 def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
     spec = typed.spec
-    if spec.kind == "address":
-        return _address(typed, raw, depth)
-    if spec.kind == "label":
-        if isinstance(raw, Label):
-            return raw
-        raise _MismatchError(depth, f"{spec.name} must be a label, not {describe(raw)}")
-    if spec.kind == "labels":
-        if isinstance(raw, Targets):
-            return raw
-        raise _MismatchError(depth, f"{spec.name} must be a list of labels, not {describe(raw)}")
-    if typed.length > 1:
+    if spec.kind not in ("value", "immediate"):
+        return _OTHERS[spec.kind](typed, raw, depth)
+    if typed.length > 1 or spec.braces:
         return _vector(spec, typed.dtype, typed.length, raw, depth)
     if isinstance(raw, tuple) and len(raw) == 1:
         raw = raw[0]
@@ -441,6 +451,28 @@ def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
             depth, f"{spec.name} must be in .{typed.spaces[0]}, not in .{_space(raw.of)}"
         )
     return _scalar(spec, typed.dtype, raw, depth)
+
+
+def _label(typed: Typed, raw: Raw, depth: int) -> Label:
+    if isinstance(raw, Label):
+        return raw
+    raise _MismatchError(depth, f"{typed.spec.name} must be a label, not {describe(raw)}")
+
+
+def _targets(typed: Typed, raw: Raw, depth: int) -> Targets:
+    if isinstance(raw, Targets):
+        return raw
+    raise _MismatchError(depth, f"{typed.spec.name} must be a list of labels, not {describe(raw)}")
+
+
+def _sink(typed: Typed, raw: Raw, depth: int) -> Sink:
+    if isinstance(raw, Sink):
+        return raw
+    raise _MismatchError(
+        depth,
+        f"the destination must be {typed.spec.written}, not {describe(raw)}",
+        ("help", "leave it out, or write ptx.sink"),
+    )
 
 
 def _vector(spec: OperandSpec, dtype: DType, length: int, raw: Raw, depth: int) -> Vector:
@@ -575,7 +607,8 @@ def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immedi
 
 def _legal_values(legal: frozenset[int] | range) -> str:
     if isinstance(legal, range):
-        return f"{legal.start} to {legal.stop - 1}"
+        every = f"a multiple of {legal.step} from " if legal.step > 1 else ""
+        return f"{every}{legal[0]} to {legal[-1]}"
     return " or ".join(str(v) for v in sorted(legal))
 
 
@@ -633,6 +666,20 @@ def agrees(instruction: DType, register: DType, *, wider: bool) -> bool:
     return instruction.is_integer and register.is_integer
 
 
+def _tensor(typed: Typed, raw: Raw, depth: int) -> TensorAddress:
+    spec = typed.spec
+    if not isinstance(raw, TensorAddress | TensorPosition):
+        raise _MismatchError(
+            depth,
+            f"{spec.name} must be a tensor map with coordinates, not {describe(raw)}",
+            ("help", "ptx.addr(tensor_map, [x, y])"),
+        )
+    coordinates = _vector(
+        replace(spec, name="tensorCoords"), typed.dtype, typed.length, raw.coordinates, depth
+    )
+    return TensorAddress(_address(typed, raw.map, depth), coordinates)
+
+
 def _address(typed: Typed, raw: Raw, depth: int) -> Address:
     spec, spaces = typed.spec, typed.spaces
     if isinstance(raw, Register):
@@ -654,12 +701,22 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
             raise _MismatchError(
                 depth, f"{spec.name} must be an address in .{' or .'.join(spaces)}, not in .{space}"
             )
-        _check_position(spec, typed.access, base, raw.offset, depth)
+        _check_position(typed, base, raw.offset, depth)
     elif isinstance(base, Register):
         _check_base(spec, spaces, base.dtype, depth)
     else:
-        _check_absolute(spec, spaces, typed.access, base.bits + raw.offset, depth)
+        _check_absolute(spec, spaces, typed.align, base.bits + raw.offset, depth)
     return raw
+
+
+_OTHERS: Final[dict[str, Callable[[Typed, Raw, int], Operand]]] = {
+    "address": _address,
+    "tensor": _tensor,
+    "label": _label,
+    "labels": _targets,
+    "sink": _sink,
+}
+"""What binds an operand that is no value, by its kind."""
 
 
 def _space(of: Variable | Parameter) -> str:
@@ -677,11 +734,10 @@ def _spaces(spec: OperandSpec, chosen: dict[str, Option]) -> tuple[str, ...]:
     return tuple(name if name in known else "generic" for name in names)
 
 
-def _check_position(
-    spec: OperandSpec, access: int, base: Variable | Parameter, offset: int, depth: int
-) -> None:
+def _check_position(typed: Typed, base: Variable | Parameter, offset: int, depth: int) -> None:
     """An access at a constant offset of a variable or parameter must be aligned and inside."""
-    if not access:
+    spec, access, needed = typed.spec, typed.access, typed.align
+    if not needed:
         return
     size, align = (
         (base.size, base.align)
@@ -691,31 +747,32 @@ def _check_position(
     named = (
         f"{base.name or f'the {base.space} memory'}" if isinstance(base, Variable) else base.name
     )
-    if not 0 <= offset <= size - access:
+    if access and not 0 <= offset <= size - access:
         raise _MismatchError(
             depth,
             f"{spec.name} is {access} bytes at offset {offset} of {named}, which has {size} bytes",
         )
-    if offset % access:
-        raise _misaligned(spec, access, f"offset {offset} of {named}", depth)
-    if align % access:
+    if offset % needed:
+        raise _misaligned(spec, needed, f"offset {offset} of {named}", depth)
+    if align % needed:
         raise _MismatchError(
             depth,
-            f"{spec.name} needs {access}-byte alignment, and {named} has {align}",
-            ("help", f"smem.alloc(..., align={access})"),
+            f"{spec.name} needs {needed}-byte alignment, and {named} has {align}",
+            ("help", f"smem.alloc(..., align={needed})"),
         )
 
 
-def _misaligned(spec: OperandSpec, access: int, where: str, depth: int) -> _MismatchError:
+def _misaligned(spec: OperandSpec, align: int, where: str, depth: int) -> _MismatchError:
+    what = f"{spec.name} needs" if spec.align else f"an access of {align} bytes needs"
     return _MismatchError(
         depth,
-        f"{spec.name} is misaligned: {where} is no multiple of {access}",
-        ("help", f"an access of {access} bytes needs an address that is a multiple of {access}"),
+        f"{spec.name} is misaligned: {where} is no multiple of {align}",
+        ("help", f"{what} an address that is a multiple of {align}"),
     )
 
 
 def _check_absolute(
-    spec: OperandSpec, spaces: tuple[str, ...], access: int, position: int, depth: int
+    spec: OperandSpec, spaces: tuple[str, ...], align: int, position: int, depth: int
 ) -> None:
     if spaces != ("local",):
         raise _MismatchError(
@@ -723,8 +780,8 @@ def _check_absolute(
             f"{spec.name} cannot be a number: only .local has constant addresses",
             ("help", "put it in a register: ptx.addr(reg.from_(address, u64))"),
         )
-    if access and position % access:
-        raise _misaligned(spec, access, str(position), depth)
+    if align and position % align:
+        raise _misaligned(spec, align, str(position), depth)
 
 
 def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth: int) -> None:
@@ -747,6 +804,8 @@ _DESCRIPTIONS: dict[type, str] = {
     Sink: "the sink _",
     Symbol: "the address of a variable",
     Address: "an address",
+    TensorAddress: "a position in a tensor",
+    TensorPosition: "a position in a tensor",
 }
 
 

@@ -119,6 +119,10 @@ WIDER: Final = (
         "8.1 is claimed for both",
     ),
     Difference(
+        r"cp\.async\.c[ag]\.shared::cta\..*",
+        "the manual has ::cta from PTX 7.8 on; the assembler wherever it has cp.async",
+    ),
+    Difference(
         r"fence\.(acquire|release)\.(cta|cluster|gpu|sys)",
         "the manual has them from PTX 8.6 on for sm_90; this assembler wherever it has fence",
         release="13.0",

@@ -64,11 +64,14 @@ class Slot:
 class OperandSpec:
     """One operand of a form.
 
-    kind      "value" (register or constant), "immediate", "address", "label" or "labels"
+    kind      "value" (register or constant), "immediate", "address", "tensor" (a tensor map and
+              coordinates, which have `type` and `length`), "sink", "label" or "labels"
     type      a dtype, the name of the slot that spells it, or `wide(T)`
     access    "in", "out" or "inout"
-    length    1, a number of vector elements, or the slot (`vec`) that gives it
+    length    1, a number of vector elements, or the slot (`vec`, `dim-2`) that gives it
+    braces    a vector is written as one even where it has one element
     spaces    for an address: state spaces, or the slot that spells the space
+    align     for an address that is no access of the instruction's type: what it is a multiple of
     optional  may be left out at the end; `when` ties presence to a modifier slot instead
     wider     the register may be wider than the type (ld, st, cvt)
     whole     untyped bits that are an integer: a register of floats does not fit
@@ -82,7 +85,9 @@ class OperandSpec:
     type: str
     access: str = "in"
     length: int | str = 1
+    braces: bool = False
     spaces: tuple[str, ...] = ()
+    align: int = 0
     optional: bool = False
     when: str | None = None
     wider: bool = False
@@ -139,11 +144,11 @@ class Form:
         inner = operand.type.removeprefix("wide(").removesuffix(")")
         if operand.kind in ("value", "immediate") and inner not in slots | DTYPES.keys():
             raise ValueError(f"{where} has unknown type {operand.type}")
-        if isinstance(operand.length, str) and operand.length not in slots:
+        if isinstance(operand.length, str) and operand.length.partition("-")[0] not in slots:
             raise ValueError(f"{where} has unknown length {operand.length}")
         if operand.when is not None and operand.when not in slots:
             raise ValueError(f"{where} is tied to unknown slot {operand.when}")
-        if unknown := set(operand.spaces) - slots - SPACES:
+        if unknown := {s for s in operand.spaces if s.partition("::")[0] not in slots | SPACES}:
             raise ValueError(f"{where} has unknown space {unknown}")
 
     @cached_property

@@ -28,6 +28,7 @@ from pyptx.operands import (
     Sink,
     Symbol,
     Targets,
+    TensorAddress,
     Variable,
     Vector,
 )
@@ -169,15 +170,19 @@ class _Operands:
     def _one(self, spec: OperandSpec) -> Operand:
         if spec.kind == "address":
             return self._address(spec)
+        if spec.kind == "sink":
+            return Sink()
         if spec.kind == "label":
             return LABEL
         if spec.kind == "labels":
             return Targets((LABEL,))
         dtype = type_of(spec, self._chosen)
         length = length_of(spec, self._chosen)
+        if spec.kind == "tensor":
+            return TensorAddress(self._address(spec), self._vector(spec, dtype, length))
         if spec.kind == "immediate":
             return _immediate(spec, dtype)
-        if length > 1:
+        if length > 1 or spec.braces:
             return self._vector(spec, dtype, length)
         if spec.second and (spec.second == "required" or self._variation == "full"):
             first = Sink() if self._is("sink", spec) else self._register(dtype)
@@ -224,5 +229,5 @@ class _Operands:
 
 def _immediate(spec: OperandSpec, dtype: DType) -> Immediate:
     if spec.legal:
-        return Immediate(min(spec.legal), dtype)
+        return Immediate(spec.legal[0] if isinstance(spec.legal, range) else min(spec.legal), dtype)
     return constant(1, dtype)

@@ -14,14 +14,18 @@ Operands, separated by commas after two spaces:
     out d{|p}:T   with an optional second destination, a predicate; `d|p:T` where it is required
     {!}c:pred     a predicate that may be negated
     d*vec:T       a vector as long as slot vec says (v2 v4 v8; a scalar where it is left out)
-    d*4:T         a vector of four
+    d*4:T         a vector of four;  {d}*dim-2:T  two less than slot dim says (1d to 5d), in braces
+                  even where that is one
     a:T>          the register may be wider than the type
     a:i32         untyped bits that are an integer: .b32, but not in a register of floats; also i64
     a:T|special   also takes a special register; `|symbol` an address of a variable; `|_` the sink
     #n:u32        a constant; `#n:u32(0..31)` in a range, `(32..64:8)` in steps of 8, `(4 8 16)`
                   one of these; after `a:T` the constants that may stand for the register
     [a:space]     an address in the space that slot `space` spells (generic without one), or
-                  literal; `[a:global|generic]` where either will do
+                  literal; `[a:global|generic]` where either will do, `[a:shared%16]` where it is
+                  a multiple of 16 and not of the instruction's type
+    [map:generic, {c}*dim:s32]  a position in a tensor: the address of its tensor map, coordinates
+    _             the sink, where there is no other destination
     target:label  a label; `targets:labels` a list of them
     c:b64?        may be left out;  c:b64@slot   there exactly where the modifier is
 """
@@ -38,14 +42,16 @@ from pyptx.types import DTYPES
 
 _MODIFIER: Final = re.compile(r"\{\.([\w:]+)\}|\.([\w:]+)")
 _OPERAND: Final = re.compile(
-    r"(?P<access>out |inout )?(?P<neg>\{!\})?(?P<imm>#)?(?P<name>\w+)"
-    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+))?"
+    r"(?P<access>out |inout )?(?P<neg>\{!\})?(?P<imm>#)?(?P<open>\{)?(?P<name>\w+)(?(open)\})"
+    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+(?:-\d)?))?"
     r":(?P<type>wide\(\w+\)|\w+)(?P<legal>\([^)]*\))?(?P<only>!)?(?P<wider>>)?"
     r"(?P<accepts>(?:\|\w+)*)(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _ADDRESS: Final = re.compile(
-    r"\[(?P<name>\w+):(?P<spaces>[\w|]+)\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
+    r"\[(?P<name>\w+):(?P<spaces>[\w|:]+)(?:%(?P<align>\d+))?(?:, (?P<coordinates>[^]]+))?\]"
+    r"(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
+_COMMA: Final = re.compile(r",(?![^\[]*\])")
 _INTEGERS: Final = {"i32": "b32", "i64": "b64"}
 # Types whose constants PTX can write: integers and untyped bits up to 64 bits, f32 and f64.
 _CONSTANTS: Final = frozenset(
@@ -129,20 +135,14 @@ def _rule(text: str) -> tuple[str, str]:
 
 
 def _split(tail: str) -> list[str]:
-    return [part.strip() for part in tail.split(",") if part.strip()]
+    return [part.strip() for part in _COMMA.split(tail) if part.strip()]
 
 
 def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
     if match := _ADDRESS.fullmatch(text):
-        return OperandSpec(
-            name=match["name"],
-            kind="address",
-            type="b64",
-            spaces=tuple(match["spaces"].split("|")),
-            optional=bool(match["optional"]),
-            when=match["when"],
-            written=f"[{match['name']}]",
-        )
+        return _address(match, types)
+    if text == "_":
+        return OperandSpec(name="_", kind="sink", type="sink", access="out", written="_")
     match = _OPERAND.fullmatch(text)
     if match is None:
         raise ValueError(f"cannot read the operand {text!r}")
@@ -164,6 +164,7 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
         whole=match["type"] in _INTEGERS,
         access=access,
         length=_length(match["length"]),
+        braces=bool(match["open"]),
         optional=bool(match["optional"]),
         when=match["when"],
         wider=bool(match["wider"]),
@@ -172,6 +173,31 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
         negatable=bool(match["neg"]),
         legal=_legal(match["legal"]),
         written=_written(match),
+    )
+
+
+def _address(match: re.Match[str], types: dict[str, tuple[str, ...]]) -> OperandSpec:
+    address = OperandSpec(
+        name=match["name"],
+        kind="address",
+        type="b64",
+        spaces=tuple(match["spaces"].split("|")),
+        align=int(match["align"] or 0),
+        optional=bool(match["optional"]),
+        when=match["when"],
+        written=f"[{match['name']}]",
+    )
+    if match["coordinates"] is None:
+        return address
+    inner = _operand(match["coordinates"], types)
+    return replace(
+        address,
+        kind="tensor",
+        type=inner.type,
+        length=inner.length,
+        braces=inner.braces,
+        accepts=inner.accepts,
+        written=f"[{match['name']}, {inner.name}]",
     )
 
 

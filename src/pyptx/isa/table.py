@@ -16,9 +16,11 @@ CHAPTERS: Final = (
     "comparison",
     "logic",
     "movement",
+    "asynchronous",
     "conversion",
     "control",
     "synchronization",
+    "mbarrier",
     "miscellaneous",
 )
 """The modules of `pyptx.isa.forms`, in the manual's order."""

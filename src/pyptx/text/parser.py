@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from pyptx.errors import PtxError
-from pyptx.isa.check import Number, Raw, RawScalar
+from pyptx.isa.check import Number, Raw, RawScalar, TensorPosition
 from pyptx.isa.special import SPECIAL
 from pyptx.operands import (
     Address,
@@ -283,7 +283,7 @@ class StatementParser:
             return Pair(value, second)
         raise _error(self._peek, "both sides of | are destinations")
 
-    def _vector(self) -> Raw:
+    def _vector(self) -> tuple[RawScalar, ...]:
         elements: list[RawScalar] = []
         while True:
             element = self._scalar()
@@ -295,11 +295,20 @@ class StatementParser:
         self._expect("}")
         return tuple(elements)
 
-    def _address(self) -> Address:
+    def _address(self) -> Address | TensorPosition:
+        address = self._base()
+        if not self._take(","):
+            self._expect("]")
+            return address
+        self._expect("{")
+        coordinates = self._vector()
+        self._expect("]")
+        return TensorPosition(address, coordinates)
+
+    def _base(self) -> Address:
         token = self._peek
         base = self._scalar()
         offset = self._offset()
-        self._expect("]")
         if isinstance(base, Register):
             return Address(base, offset)
         if isinstance(base, Symbol):

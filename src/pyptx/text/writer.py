@@ -26,6 +26,7 @@ from pyptx.operands import (
     SpecialRegister,
     Symbol,
     Targets,
+    TensorAddress,
     Variable,
     Vector,
 )
@@ -224,6 +225,9 @@ def operand_text(operand: Operand, names: Names) -> str:
             return immediate_text(operand)
         case Address():
             return _address(operand, names)
+        case TensorAddress():
+            coordinates = operand_text(operand.coordinates, names)
+            return f"{_address(operand.map, names)[:-1]}, {coordinates}]"
         case Vector():
             return "{" + ", ".join(operand_text(e, names) for e in operand.elements) + "}"
         case Symbol():

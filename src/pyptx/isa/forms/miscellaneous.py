@@ -19,6 +19,12 @@ FORMS = chapter(
         row("pmevent.mask  #a:u32(0..65535)"),
     ),
     instruction(
+        "setmaxnreg", "miscellaneous-instructions-setmaxnreg",
+        "Give registers back, or wait for more of them, in a warpgroup.",
+        row("setmaxnreg.action.sync.aligned.u32  #n:u32(24..256:8)", action="inc dec",
+            sm="sm_90a sm_100f sm_110f sm_120f", ptx="8.0"),
+    ),
+    instruction(
         "trap", "miscellaneous-instructions-trap", "Abort the kernel.",
         row("trap"),
     ),

@@ -1,0 +1,132 @@
+"""Asynchronous copies, stores and reductions, and how they complete. Tensors stand in `tensor`."""
+
+# fmt: off  (a row stands on as few lines as hold it)
+from pyptx.isa.syntax import chapter, instruction, row
+
+HINT = {"L2::cache_hint": "L2::cache_hint"}
+POLICY = "policy:i64@L2::cache_hint"
+PREFETCH = "L2::64B@,7.4 L2::128B@,7.4 L2::256B@,7.4"
+TX = "mbarrier::complete_tx::bytes"
+MBAR = "[mbar:shared%8]"
+CP = {"shared": "shared shared::cta@,7.8", "L2::cache_hint": "L2::cache_hint@,7.4",
+      "prefetch": PREFETCH, "sm": "sm_80", "ptx": "7.0"}
+BULK = {"sm": "sm_90", "ptx": "8.0"}
+COPY = "[dst:shared%16], [src:global%16], size:u32(0..1048560:16)"
+
+FORMS = chapter(
+    "Data Movement and Conversion Instructions: Asynchronous Copy",
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async",
+        "Copy 4, 8 or 16 bytes from global to shared memory without waiting.",
+        row("cp.async.ca.shared.global{.L2::cache_hint}{.prefetch}"
+            f"  [dst:shared], [src:global], #cp_size:u32(4 8 16), {POLICY}", **CP),
+        row("cp.async.cg.shared.global{.L2::cache_hint}{.prefetch}"
+            f"  [dst:shared%16], [src:global%16], #cp_size:u32(16), {POLICY}", **CP),
+        # the rest of the destination becomes zeros
+        row("cp.async.ca.shared.global{.L2::cache_hint}{.prefetch}"
+            f"  [dst:shared], [src:global], #cp_size:u32(4 8 16), src_size:u32(0..16), {POLICY}", **CP),
+        row("cp.async.cg.shared.global{.L2::cache_hint}{.prefetch}"
+            f"  [dst:shared%16], [src:global%16], #cp_size:u32(16), src_size:u32(0..16), {POLICY}", **CP),
+        # where the predicate holds, zeros are copied
+        row("cp.async.ca.shared.global{.L2::cache_hint}{.prefetch}"
+            "  [dst:shared], [src:global], #cp_size:u32(4 8 16), {!}ignore_src:pred, "
+            f"{POLICY}", **CP | {"ptx": "7.5"}),
+        row("cp.async.cg.shared.global{.L2::cache_hint}{.prefetch}"
+            "  [dst:shared%16], [src:global%16], #cp_size:u32(16), {!}ignore_src:pred, "
+            f"{POLICY}", **CP | {"ptx": "7.5"}),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-commit-group",
+        "Put the copies since the last group into a new group.",
+        row("cp.async.commit_group", sm="sm_80", ptx="7.0"),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-wait-group-cp-async-wait-all",
+        "Wait until no more than n of this thread's latest groups of copies are under way.",
+        row("cp.async.wait_group  #n:u32", sm="sm_80", ptx="7.0"),
+        row("cp.async.wait_all", sm="sm_80", ptx="7.0"),
+    ),
+    instruction(
+        "cp", "parallel-synchronization-and-communication-instructions-cp-async-mbarrier-arrive",
+        "Arrive at an mbarrier once this thread's copies so far are complete.",
+        row("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [addr:space]",
+            space="shared shared::cta@,7.8", sm="sm_80", ptx="7.0"),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-bulk",
+        "Copy a multiple of 16 bytes without waiting.",
+        row(f"cp.async.bulk.shared::cluster.global.{TX}{{.multicast::cluster}}{{.L2::cache_hint}}"
+            f"  {COPY}, {MBAR}, ctaMask:u16@multicast::cluster, {POLICY}", **BULK),
+        row(f"cp.async.bulk.shared::cta.global.{TX}{{.L2::cache_hint}}"
+            f"  {COPY}, {MBAR}, {POLICY}", sm="sm_90", ptx="8.6"),
+        # some of the first and the last 16 bytes are not read
+        row(f"cp.async.bulk.shared::cta.global.{TX}.ignore_oob{{.L2::cache_hint}}"
+            f"  {COPY}, ignoreBytesLeft:u32(0..15), ignoreBytesRight:u32(0..15), {MBAR}, {POLICY}",
+            sm="sm_90", ptx="9.2"),
+        row(f"cp.async.bulk.shared::cluster.shared::cta.{TX}"
+            f"  [dst:shared%16], [src:shared%16], size:u32(0..1048560:16), {MBAR}", **BULK),
+        row("cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}{.cp_mask}"
+            f"  [dst:global%16], [src:shared%16], size:u32(0..1048560:16), {POLICY}, byteMask:u16@cp_mask",
+            cp_mask="cp_mask@sm_100,8.6", **BULK),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-reduce-async-bulk",
+        "Combine an array in shared memory with one elsewhere without waiting.",
+        row(f"cp.reduce.async.bulk.shared::cluster.shared::cta.{TX}.op.T"
+            f"  [dst:shared%16], [src:shared%16], size:u32(0..1048560:16), {MBAR}",
+            op="and or xor add inc dec min max", T="b32 u32 s32 u64",
+            rules="op=and|or|xor: T=b32; op=inc|dec: T=u32; op=min|max: T=u32|s32; "
+                  "op=add: T=u32|s32|u64", **BULK),
+        row("cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.op.T"
+            f"  [dst:global%16], [src:shared%16], size:u32(0..1048560:16), {POLICY}",
+            op="and or xor add inc dec min max", T="b32 b64 u32 u64 s32 s64 f16 bf16 f32 f64",
+            rules="op=and|or|xor: T=b32|b64; op=inc|dec: T=u32; op=add: T=u32|s32|u64|f32|f64; "
+                  "op=min|max: T=u32|s32|u64|s64|f16|bf16", **BULK),
+        row("cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.add.noftz.T"
+            f"  [dst:global%16], [src:shared%16], size:u32(0..1048560:16), {POLICY}", T="f16 bf16", **BULK),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-bulk-prefetch",
+        "Bring a multiple of 16 bytes into the L2 cache.",
+        row(f"cp.async.bulk.prefetch.L2.global{{.L2::cache_hint}}  [src:global%16], size:u32(0..1048560:16), {POLICY}",
+            **BULK),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-bulk-commit-group",
+        "Put the bulk copies since the last bulk group into a new one.",
+        row("cp.async.bulk.commit_group", **BULK),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-bulk-wait-group",
+        "Wait until no more than n of this thread's latest bulk groups are under way, or reading.",
+        row("cp.async.bulk.wait_group{.read}  #n:u32", **BULK),
+    ),
+    instruction(
+        "st", "data-movement-and-conversion-instructions-st-async",
+        "Store without waiting.",
+        row(f"st.async{{.weak}}{{.shared::cluster}}.{TX}{{.vec}}.T"
+            f"  [a:shared::cluster], b*vec:T, {MBAR}",
+            vec="v2 v4", T="b32 b64 u32 u64 s32 s64 f32 f64", rules="vec=v4: T=b32|u32|s32|f32",
+            sm="sm_90", ptx="8.1"),
+        row("st.async{.mmio}.release.scope{.global}.T  [a:global|generic], b:T",
+            scope="gpu sys", T="b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64",
+            rules="mmio: scope=sys", sm="sm_100", ptx="8.7"),
+    ),
+    instruction(
+        "st", "data-movement-and-conversion-instructions-st-bulk",
+        "Fill shared memory with zeros.",
+        row("st.bulk{.weak}{.shared::cta}  [a:shared|generic], size:u64, #initval:u64(0)",
+            sm="sm_100", ptx="8.6"),
+    ),
+    instruction(
+        "red", "parallel-synchronization-and-communication-instructions-red-async",
+        "Change memory as one step without waiting.",
+        row(f"red.async.relaxed.cluster{{.shared::cluster}}.{TX}.op.T"
+            f"  [a:shared::cluster], b:T, {MBAR}",
+            op="inc dec min max add and or xor", T="b32 u32 s32 u64",
+            rules="op=inc|dec: T=u32; op=min|max: T=u32|s32; op=add: T=u32|s32|u64; "
+                  "op=and|or|xor: T=b32", sm="sm_90", ptx="8.1"),
+        row("red.async{.mmio}.release.scope{.global}.add.T  [a:global|generic], b:T",
+            scope="gpu sys", T="u32 s32 u64 s64", rules="mmio: scope=sys", sm="sm_100", ptx="8.7"),
+    ),
+)
