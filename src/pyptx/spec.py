@@ -8,7 +8,7 @@ kernel is launched is a `Dim`: grids and launch arguments compute with it before
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from types import FunctionType
@@ -22,6 +22,9 @@ Extent: TypeAlias = "int | Dim"
 """A size: known, or an expression over dimensions."""
 
 Shape: TypeAlias = tuple[int, ...]
+Size: TypeAlias = "int | Shape"
+"""What a name is bound to: a size, or the sizes of the axes of a starred dimension."""
+
 Grid: TypeAlias = "Sequence[Extent] | Callable[..., Sequence[Extent]]"
 
 
@@ -215,35 +218,58 @@ def _known(names: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 class Tile:
     """A tensor that a kernel takes or gives: dimensions, then the type: `Tile("B", "N", f32)`.
 
-    A dimension is an int or a name (a Python identifier). Raises SpecError for anything else.
+    A dimension is an int or a name (a Python identifier). The first may be starred, `"*B"`: any
+    number of axes, none included, that a kernel with `parallel=("B",)` sees as one of their
+    product. `sum_over` names the parallel dimensions that an output is a sum over. Raises SpecError
+    for anything else.
     """
 
     dims: tuple[int | str, ...]
     dtype: DType
+    sum_over: tuple[str, ...]
 
-    def __init__(self, *dims_and_dtype: int | str | DType) -> None:
+    def __init__(
+        self, *dims_and_dtype: int | str | DType, sum_over: str | Sequence[str] | None = None
+    ) -> None:
         try:
             dims, dtype = _tile(dims_and_dtype)
+            sums = _sum_over(sum_over, dims)
         except SpecError as error:
             raise error.at(caller()) from None
         object.__setattr__(self, "dims", dims)
         object.__setattr__(self, "dtype", dtype)
+        object.__setattr__(self, "sum_over", sums)
 
     def __repr__(self) -> str:
         dims = (f'"{dim}"' if isinstance(dim, str) else str(dim) for dim in self.dims)
-        return f"Tile({', '.join((*dims, repr(self.dtype)))})"
+        return f"Tile({', '.join((*dims, repr(self.dtype), *self._sum_over_text()))})"
+
+    def _sum_over_text(self) -> tuple[str, ...]:
+        names = [f'"{name}"' for name in self.sum_over]
+        if len(names) > 1:
+            return (f"sum_over=({', '.join(names)})",)
+        return tuple(f"sum_over={name}" for name in names)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The named dimensions, in order, each once."""
-        return tuple(dict.fromkeys(dim for dim in self.dims if isinstance(dim, str)))
+        """The named dimensions without stars, in order, each once."""
+        return tuple(dict.fromkeys(unstarred(dim) for dim in self.dims if isinstance(dim, str)))
 
-    def shape(self, dims: Mapping[str, int]) -> Shape:
+    @property
+    def starred(self) -> str | None:
+        """The name of the starred dimension, if there is one."""
+        first = self.dims[0] if self.dims else 0
+        return first[1:] if isinstance(first, str) and first.startswith("*") else None
+
+    def shape(self, dims: Mapping[str, Size]) -> Shape:
         """The shape where the names have these sizes. Raises SpecError for a missing one."""
         missing = [name for name in self.names if name not in dims]
         if missing:
             raise SpecError(f"{self!r} needs the dimension {missing[0]}", notes=_known(dims))
-        return tuple(dims[dim] if isinstance(dim, str) else dim for dim in self.dims)
+        sizes = (dims[unstarred(dim)] if isinstance(dim, str) else dim for dim in self.dims)
+        return tuple(
+            axis for size in sizes for axis in (size if isinstance(size, tuple) else (size,))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +295,15 @@ class Scalar:
     def names(self) -> tuple[str, ...]:
         return ()
 
-    def shape(self, _dims: Mapping[str, int]) -> Shape:
+    @property
+    def starred(self) -> None:
+        return None
+
+    @property
+    def sum_over(self) -> tuple[str, ...]:
+        return ()
+
+    def shape(self, _dims: Mapping[str, Size]) -> Shape:
         """Always ()."""
         return ()
 
@@ -285,14 +319,45 @@ def _tile(dims_and_dtype: Sequence[object]) -> tuple[tuple[int | str, ...], DTyp
             notes=(("help", 'Tile("B", "N", f32)'),),
         )
     *dims, dtype = dims_and_dtype
-    return tuple(_tile_dim(dim) for dim in dims), _array_dtype(dtype)
+    return tuple(_tile_dim(dim, first=i == 0) for i, dim in enumerate(dims)), _array_dtype(dtype)
 
 
-def _tile_dim(dim: object) -> int | str:
+def _sum_over(names: object, dims: Sequence[int | str]) -> tuple[str, ...]:
+    """What stands after sum_over=, checked against the Tile's own dimensions."""
+    if names is None:
+        return ()
+    given = cast("Sequence[object]", names) if isinstance(names, (tuple, list)) else (names,)
+    found = tuple(dict.fromkeys(name for name in given if isinstance(name, str)))
+    if len(found) != len(given) or not all(name.isidentifier() for name in found):
+        raise SpecError(
+            f"sum_over={names!r} is not one dimension name or several",
+            notes=(("help", 'Tile("N", f32, sum_over="B")'),),
+        )
+    own = [unstarred(dim) for dim in dims if isinstance(dim, str)]
+    for name in found:
+        if name in own:
+            raise SpecError(
+                f'the Tile has the dimension "{name}" and is a sum over it; it can only be one',
+                notes=(("help", f'leave sum_over="{name}" out, or the dimension'),),
+            )
+    return found
+
+
+def unstarred(dim: str) -> str:
+    """The name of a dimension that may be written with a star."""
+    return dim.removeprefix("*")
+
+
+def _tile_dim(dim: object, *, first: bool) -> int | str:
     if isinstance(dim, str):
-        if dim.isidentifier():
-            return dim
-        raise SpecError(f"the dimension name {dim!r} is not a Python identifier")
+        if not unstarred(dim).isidentifier():
+            raise SpecError(f"the dimension name {dim!r} is not a Python identifier")
+        if dim.startswith("*") and not first:
+            raise SpecError(
+                f'the dimension "{dim}" is not the first of its Tile; only the first has a star',
+                notes=(("help", f'Tile("{dim}", "N", f32)'),),
+            )
+        return dim
     size = _extent(dim)
     if not isinstance(size, int) or size < 0:
         raise SpecError(f"a dimension of a Tile is a size or a name, not {dim}")
@@ -312,36 +377,57 @@ def bind(
     shapes: Sequence[Shape],
     names: Sequence[str] = (),
     location: SourceLocation | None = None,
-) -> dict[str, int]:
-    """The size of every named dimension, from the shapes of the tensors in the order of `specs`.
+) -> dict[str, Size]:
+    """What every named dimension is, from the shapes of the tensors in the order of `specs`.
 
-    `names` are the tensors' names for messages. Raises CallError for a wrong number of tensors or
-    rank, a size that is not the spec's, or a name that would mean two sizes.
+    A starred name is bound to the sizes of its axes. `names` are the tensors' names for messages.
+    Raises CallError for a wrong number of tensors or rank, a size that is not the spec's, or a name
+    that would mean two sizes.
     """
     tensors = tuple(names) or tuple(f"input {i}" for i in range(len(specs)))
     if len(shapes) != len(specs):
         takes = f"the kernel takes {len(specs)} arrays ({', '.join(tensors) or 'none'})"
         raise CallError(f"{takes} and got {len(shapes)}", location=location)
-    sizes: dict[str, int] = {}
-    first: dict[str, tuple[str, int]] = {}
+    sizes: dict[str, Size] = {}
+    first: dict[str, tuple[str, str]] = {}
     for tensor, spec, shape in zip(tensors, specs, shapes, strict=True):
-        if len(shape) != len(spec.dims):
-            problem = f"{tensor} has rank {len(shape)} and {spec!r} has rank {len(spec.dims)}"
-            raise _misfit(problem, tensor, spec, shape, location)
-        for axis, (dim, size) in enumerate(zip(spec.dims, shape, strict=True)):
+        for axis, dim, size in _dimensions(tensor, spec, shape, location):
             if isinstance(dim, int) and size != dim:
                 problem = f"dimension {axis} of {tensor} is {size} and must be {dim}"
                 raise _misfit(problem, tensor, spec, shape, location)
-            if isinstance(dim, str) and sizes.setdefault(dim, size) != size:
-                other, where = first[dim]
+            if isinstance(dim, int):
+                continue
+            name, where = unstarred(dim), f"axis {axis}" if dim[0] != "*" else "leading axes"
+            if sizes.setdefault(name, size) != size:
+                other, there = first[name]
                 problem = (
-                    f'the dimension "{dim}" is {sizes[dim]} in {other} (axis {where}) '
-                    f"and {size} in {tensor} (axis {axis})"
+                    f'the dimension "{dim}" is {sizes[name]} in {other} ({there}) '
+                    f"and {size} in {tensor} ({where})"
                 )
                 raise _misfit(problem, tensor, spec, shape, location)
-            if isinstance(dim, str):
-                first.setdefault(dim, (tensor, axis))
+            first.setdefault(name, (tensor, where))
     return sizes
+
+
+def _dimensions(
+    tensor: str, spec: Spec, shape: Shape, location: SourceLocation | None
+) -> Iterator[tuple[int, int | str, Size]]:
+    """The first axis of each dimension of a Tile, the dimension, and what it is in `shape`."""
+    more = len(shape) - len(spec.dims)
+    if spec.starred is None:
+        if more:
+            problem = f"{tensor} has rank {len(shape)} and {spec!r} has rank {len(spec.dims)}"
+            raise _misfit(problem, tensor, spec, shape, location)
+        for axis, (dim, size) in enumerate(zip(spec.dims, shape, strict=True)):
+            yield axis, dim, size
+        return
+    if more < -1:
+        least = len(spec.dims) - 1
+        problem = f"{tensor} has rank {len(shape)} and {spec!r} has at least rank {least}"
+        raise _misfit(problem, tensor, spec, shape, location)
+    yield 0, spec.dims[0], tuple(shape[: more + 1])
+    for axis, dim in enumerate(spec.dims[1:], start=more + 1):
+        yield axis, dim, shape[axis]
 
 
 def _misfit(
@@ -382,6 +468,87 @@ def check_outputs(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> None:
                     f'the dimension "{name}" of the output {spec!r} is in no input',
                     notes=_known(known),
                 )
+
+
+def check_parallel(
+    in_specs: Sequence[Spec], out_specs: Sequence[Spec], parallel: Sequence[str], name: str
+) -> None:
+    """What must hold between the specs of `name` and its parallel dimensions. Raises SpecError.
+
+    Every parallel dimension is a dimension of a Tile, every starred one is parallel and has its
+    star everywhere, and an output that lacks a parallel dimension is a sum over it.
+    """
+    known = {n for spec in (*in_specs, *out_specs) for n in spec.names}
+    for dim in parallel:
+        if dim not in known:
+            raise SpecError(
+                f"parallel= names {dim!r}, which is no dimension of {name}",
+                notes=(("dimensions", ", ".join(sorted(known)) or "none"),),
+            )
+    for spec in in_specs:
+        if isinstance(spec, Tile) and spec.sum_over:
+            raise SpecError(f"{spec!r} is among the inputs; only an output is a sum")
+    for spec in (*in_specs, *out_specs):
+        _check_star(spec, (*in_specs, *out_specs), parallel, name)
+    for spec in out_specs:
+        if isinstance(spec, Tile):
+            _check_sum(spec, parallel, name)
+
+
+def _check_star(spec: Spec, specs: Sequence[Spec], parallel: Sequence[str], name: str) -> None:
+    dim = spec.starred
+    if dim is None:
+        return
+    if dim not in parallel:
+        raise SpecError(
+            f'"*{dim}" of {spec!r} stands for any number of axes, so {name} needs it parallel',
+            notes=(("help", f"parallel={(*parallel, dim)!r}"),),
+        )
+    for other in specs:
+        if dim in other.dims:
+            raise SpecError(
+                f'the dimension "{dim}" has a star in {spec!r} and none in {other!r}',
+                notes=(("help", f'write "*{dim}" in both, or "{dim}"'),),
+            )
+
+
+def _check_sum(spec: Tile, parallel: Sequence[str], name: str) -> None:
+    for dim in spec.sum_over:
+        if dim not in parallel:
+            raise SpecError(
+                f'{spec!r} is a sum over "{dim}", which is no parallel dimension of {name}',
+                notes=(("parallel", ", ".join(parallel) or "none"),),
+            )
+    missing = tuple(dim for dim in parallel if dim not in spec.names and dim not in spec.sum_over)
+    if not missing:
+        return
+    sums = (*spec.sum_over, *missing)
+    fixed = Tile(*spec.dims, spec.dtype, sum_over=sums)
+    raise SpecError(
+        f'the output {spec!r} of {name} lacks the parallel dimension "{missing[0]}": '
+        "what is written there must be a sum over it",
+        notes=(("help", repr(fixed)),),
+    )
+
+
+def check_aliases(
+    in_specs: Sequence[Spec],
+    out_specs: Sequence[Spec],
+    aliases: Iterable[tuple[int, int]],
+    name: str,
+) -> None:
+    """Inputs and outputs that share a buffer have one spec. Raises SpecError."""
+    for source, target in aliases:
+        if not (0 <= source < len(in_specs) and 0 <= target < len(out_specs)):
+            raise SpecError(
+                f"input_output_aliases has {source}: {target}, and {name} has "
+                f"{len(in_specs)} inputs and {len(out_specs)} outputs"
+            )
+        if in_specs[source] != out_specs[target]:
+            raise SpecError(
+                f"input {source} is {in_specs[source]!r} and output {target} is "
+                f"{out_specs[target]!r}: tensors that share a buffer need one spec"
+            )
 
 
 def resolve_grid(grid: Grid, dims: Mapping[str, Extent]) -> tuple[Extent, Extent, Extent]:

@@ -261,7 +261,7 @@ def a_version_older_than_the_target():
     here: kernel() has no option blok
         kernel(**OF, blok=128)(_scale)
       nearest: block
-      options: in_specs out_specs grid block cluster smem arch version contract parallel input_output_aliases
+      options: in_specs out_specs grid block cluster smem arch version contract parallel input_output_aliases programmatic_stream_serialization
       directives: maxnreg maxntid reqntid minnctapersm reqnctapercluster explicitcluster maxclusterrank blocksareclusters
     """,
 )

@@ -354,7 +354,8 @@ def test_an_error_of_the_driver_is_explained():
     """More shared memory than any device has, which a traced kernel cannot ask for."""
     x = jnp.ones((3, 128), jnp.float32)
     call = increment._prepare((x,), {}, by_reference=True, location=None)
-    greedy = dataclasses.replace(call, plan=dataclasses.replace(call.plan, shared="300000"))
+    steps = (dataclasses.replace(call.plan.steps[0], shared="300000"),)
+    greedy = dataclasses.replace(call, plan=dataclasses.replace(call.plan, steps=steps))
     problem = failure(jax.jit(lambda x: runtime_jax.launch(greedy, (x,))), x)
     assert (
         "pyptx: kernel increment: cuLaunchKernelEx failed with CUDA_ERROR_INVALID_VALUE" in problem

@@ -353,7 +353,6 @@ def test_lines_hold_loc_and_the_plain_text_holds_no_path():
     assert len(re.findall(r"\.loc 1 \d+ 0", located)) == 2
     without = [line for line in located.splitlines() if ".loc" not in line and ".file" not in line]
     assert without == plain.splitlines()
-    assert pyptx.kernel.__module__ == "pyptx.kernel"
     from pyptx.assemble import assemble
 
     assert assemble(located, "sm_90a", line_info=True).kernel == "k"

@@ -472,5 +472,5 @@ def test_profilers_see_python_lines_where_asked(kernels, monkeypatch, wanted):
     x = jnp.asarray(X)
     arrays = [x, jnp.float32(1)]
     call = kernels.scale._prepare(arrays, {}, by_reference=True, location=UNKNOWN)
-    code = call.cubin(targets.DEFAULT).code
+    code = call.code[0].cubin(targets.DEFAULT).code
     assert (b"kernels.py" in code) == wanted

@@ -164,6 +164,23 @@ class Report:
         return "\n".join(parts)
 
 
+def joined(reports: Sequence[Report]) -> Report:
+    """Reports of launches that ran one after the other, as one."""
+    if len(reports) == 1:
+        return reports[0]
+    return Report(
+        kernel=", ".join(report.kernel for report in reports),
+        status=max((report.status for report in reports), key=tuple(_STATUS.values()).index),
+        message="\n".join(report.message for report in reports if report.message),
+        findings=tuple(finding for report in reports for finding in report.findings),
+        waits=tuple(row for report in reports for row in report.waits),
+        instructions=sum(report.instructions for report in reports),
+        seconds=sum(report.seconds for report in reports),
+        statistics=tuple(row for report in reports for row in report.statistics),
+        locations=tuple(place for report in reports for place in report.locations),
+    )
+
+
 _COLUMNS: Final = ("line", "executed", "lanes", "sectors", "ideal", "wavefronts", "ideal", "source")
 
 

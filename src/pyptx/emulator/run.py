@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pyptx.emulator.core import Program, program, registered_locations
-from pyptx.emulator.report import Report, report_from
+from pyptx.emulator.report import Report, joined, report_from
 from pyptx.errors import EmulationError
 from pyptx.native import loader
 
@@ -50,10 +50,15 @@ Argument: TypeAlias = Tensor | bytes
 
 @dataclass(frozen=True, slots=True)
 class Emulation:
-    """The arrays that a kernel wrote, and what was found while it ran."""
+    """The arrays that a call wrote, and a report of each of its launches, in order."""
 
     outputs: tuple[Array, ...]
-    report: Report
+    reports: tuple[Report, ...]
+
+    @property
+    def report(self) -> Report:
+        """The reports as one; that of the launch, where a call has only one."""
+        return joined(self.reports)
 
 
 def device_array(shape: Sequence[int], dtype: DTypeLike) -> Array:
@@ -65,9 +70,10 @@ def device_array(shape: Sequence[int], dtype: DTypeLike) -> Array:
     return raw[start : start + size].view(kind).reshape(tuple(shape))
 
 
-def on_device(array: Array, image: bytes) -> Array:
-    """The array itself if a program may load from it where it is, otherwise a device copy."""
-    if array.flags.c_contiguous and array.ctypes.data % program(image).alignment == 0:
+def on_device(array: Array, *images: bytes) -> Array:
+    """The array itself if programs may load from it where it is, otherwise a device copy."""
+    widest = max(program(image).alignment for image in images)
+    if array.flags.c_contiguous and array.ctypes.data % widest == 0:
         return array
     copy = device_array(array.shape, array.dtype)
     copy[...] = array

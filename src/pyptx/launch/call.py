@@ -1,10 +1,13 @@
-"""One specialised kernel, ready to run: what a runtime takes."""
+"""One specialised call, ready to run: what a runtime takes."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, TypeAlias
 
 from pyptx.assemble import Cubin
 from pyptx.launch.plan import Plan
@@ -14,45 +17,161 @@ from pyptx.target import Target
 AUTO = "auto"
 """The `arch` of a kernel that is assembled for whatever it will run on."""
 
+Axes: TypeAlias = tuple[int | str, ...]
+Levels: TypeAlias = tuple[tuple[bool, ...], ...]
+"""For each level of `jax.vmap`, outermost first, which inputs have its axis."""
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A tensor that a kernel writes; `dtype` is NumPy's name of its type, `name` for findings."""
-
-    shape: Shape
-    dtype: str
-    name: str = ""
+BATCH_LIMIT: Final = 65535
+"""CTAs that a grid has in y and in z: so many elements a launch can batch."""
 
 
 @dataclass(frozen=True, slots=True)
-class KernelCall:
-    """A kernel with its sizes fixed, comparable and hashable by content.
+class TensorSpec:
+    """A buffer of a call: for each axis its size, or the name of the factor that it belongs to.
 
-    `digest` stands for everything that `cubin` and `image` are made from: the PTX (of the default
-    target where `arch` is "auto") and the assembler's options, but no Python lines. Two calls that
-    compare equal give the same code for every target, so JAX's caches share their programs. The
-    two providers serve lowering in the process that traced the kernel, and never a run: a compiled
-    program carries their results.
-
-    `inputs` names the input tensors for messages. `aliases` holds (input, output) pairs that share
-    memory.
+    Factors are the axes that a call treats each index of on its own: "B" is the axis of a parallel
+    dimension, "B.0" and "B.1" are those of a starred one, "vmap.0" is the axis of the outermost
+    level. Their sizes are known at run time. `sums` names the factors that an output is a sum over.
+    `dtype` is NumPy's name of the type.
     """
 
-    arch: str
+    name: str
+    dtype: str
+    axes: Axes
+    sums: tuple[str, ...] = ()
+
+    def shape(self, sizes: Mapping[str, int]) -> Shape:
+        """The shape where the factors have these sizes."""
+        return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """For each tensor and axis its factor, None for an axis that must stay whole.
+
+    `sums` holds, for each output, the factors that it is a sum over.
+    """
+
+    inputs: tuple[tuple[str | None, ...], ...]
+    outputs: tuple[tuple[str | None, ...], ...]
+    sums: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The code of one step, made when it is asked for.
+
+    `digest` stands for everything that `cubin` and `image` are made from: the PTX (of the default
+    target where the call's `arch` is "auto") and the assembler's options, but no Python lines.
+    """
+
     digest: str
-    plan: Plan
-    inputs: tuple[str, ...]
-    outputs: tuple[Output, ...]
-    aliases: tuple[tuple[int, int], ...] = ()
-    cubin: Callable[[Target], Cubin] = field(compare=False, repr=False, kw_only=True)
+    cubin: Callable[[Target], Cubin] = field(compare=False, repr=False)
     """The kernel assembled for a target. Raises AssembleError."""
-    image: Callable[[], bytes] = field(compare=False, repr=False, kw_only=True)
+    image: Callable[[], bytes] = field(compare=False, repr=False)
     """The emulator's program image (docs/architecture.md). Raises EmulationError."""
 
-    @property
-    def name(self) -> str:
-        """The kernel's PTX name."""
-        return self.plan.kernel
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """Launches in order on the buffers of one call, comparable and hashable by content.
+
+    Nothing in it depends on the size of a parallel dimension or of a level, so one call serves
+    every batch size, every shard and every width of `jax.vmap`. Two calls that compare equal give
+    the same code for every target, so JAX's caches share their programs. The providers in `code`
+    serve lowering in the process that traced the kernels, and never a run: a compiled program
+    carries their results.
+
+    plan     what is launched; its line for step i goes with `code[i]`
+    inputs   the tensors of the call
+    outputs  the results
+    scratch  further results that only later steps read, in the plan after the outputs
+    aliases  (input, output) pairs that share memory
+    levels   which inputs have the axis of each level of `jax.vmap`
+    """
+
+    name: str
+    arch: str
+    plan: Plan
+    code: tuple[Code, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    scratch: tuple[TensorSpec, ...] = ()
+    aliases: tuple[tuple[int, int], ...] = ()
+    levels: Levels = ()
+    relevel: Callable[[Levels], Call] = field(kw_only=True, repr=False)
+    """The same call with other levels. Raises SpecError where they need an axis that is taken."""
+    unfolded: Callable[[Levels], int] = field(kw_only=True, repr=False)
+    """How many of the levels, outermost first, need an axis of the grid in one step or another."""
+    free_axis: bool = field(kw_only=True)
+    """Whether the grid of every step has an axis that can batch."""
+
+    @cached_property
+    def identity(self) -> str:
+        """A SHA-256 of all that the call does, the same in every process."""
+        parts = (self.plan, self.inputs, self.outputs, self.scratch, self.aliases, self.levels)
+        codes = (code.digest for code in self.code)
+        return digest(self.name, self.arch, *codes, *map(str, parts))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Call) and self.identity == other.identity)
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def output_shapes(self, input_shapes: Sequence[Sequence[Any]]) -> tuple[Shape, ...]:
+        """The shapes of the outputs for inputs of these shapes; symbolic sizes too."""
+        sizes = self._sizes(input_shapes)
+        return tuple(output.shape(sizes) for output in self.outputs)
+
+    def scratch_shapes(self, input_shapes: Sequence[Sequence[Any]]) -> tuple[Shape, ...]:
+        """The shapes of the scratch buffers for inputs of these shapes."""
+        sizes = self._sizes(input_shapes)
+        return tuple(scratch.shape(sizes) for scratch in self.scratch)
+
+    def _sizes(self, input_shapes: Sequence[Sequence[Any]]) -> dict[str, int]:
+        return {
+            axis: size
+            for tensor, shape in zip(self.inputs, input_shapes, strict=True)
+            for axis, size in zip(tensor.axes, shape, strict=True)
+            if isinstance(axis, str)
+        }
+
+    def factors(self) -> Factors:
+        """Which axes may be split over devices, and what is then added up."""
+        return Factors(
+            tuple(map(_factors, self.inputs)),
+            tuple(map(_factors, self.outputs)),
+            tuple(output.sums for output in self.outputs),
+        )
+
+    def batched(self, mapped: Sequence[bool]) -> Call:
+        """The call with one more level outside of the others.
+
+        Inputs that are `mapped` have one more axis, in front of all others, and so do all outputs.
+        An input that shares its memory with an output must be mapped. Raises SpecError where the
+        level needs a free axis of the grid and there is none; `batchable` says so before.
+        """
+        return self.relevel((tuple(mapped), *self.levels))
+
+    def batchable(self, mapped: Sequence[bool], input_shapes: Sequence[Sequence[Any]]) -> bool:
+        """Whether `batched(mapped)` can run; `input_shapes` have the new axis where it is mapped.
+
+        False where a level needs an axis of the grid and none is free, or is beyond its range.
+        """
+        levels = (tuple(mapped), *self.levels)
+        sizes: list[Any] = []
+        for level, having in enumerate(levels[: self.unfolded(levels)]):
+            tensor = having.index(True)
+            sizes.append(input_shapes[tensor][sum(outer[tensor] for outer in levels[:level])])
+        if not sizes:
+            return True
+        known = [size for size in sizes if isinstance(size, int)]
+        return self.free_axis and math.prod(known) <= BATCH_LIMIT
+
+
+def _factors(tensor: TensorSpec) -> tuple[str | None, ...]:
+    return tuple(axis if isinstance(axis, str) else None for axis in tensor.axes)
 
 
 def digest(*parts: str | bytes) -> str:

@@ -1,9 +1,9 @@
-"""What one launch needs, as plain data: names, sizes as expressions, and where arguments come from.
+"""What a call launches, as plain data: names, sizes as expressions, where arguments come from.
 
-A plan names buffers by position: input 0 is `a0`, output 1 is `r1`, and dimension 2 of input 0 is
-`a0.2`. Expressions are reverse Polish over those and 64-bit integers: `a0.0 4 cdiv`. The native
-handlers evaluate a plan from the buffers of each call, so that a program whose shapes change after
-it was lowered (partitioning, symbolic export) launches what those shapes need.
+A plan names the buffers of a call by position: input 0 is `a0`, result 1 is `r1`, and dimension 2
+of input 0 is `a0.2`. Expressions are reverse Polish over those and 64-bit integers: `a0.0 4 cdiv`.
+The native handlers evaluate a plan from the buffers of each call, so that a program whose shapes
+change after it was lowered (partitioning, symbolic export) launches what those shapes need.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from pyptx.errors import SpecError
-from pyptx.spec import OPERATORS, Extent, Shape, Spec, apply, rpn
+from pyptx.spec import OPERATORS, Shape, apply
 
 Triple: TypeAlias = tuple[int, int, int]
 
@@ -45,6 +45,16 @@ class OutputAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierResult:
+    """The address of a result that an earlier step wrote and this one only reads."""
+
+    index: int
+
+    def __str__(self) -> str:
+        return f"e{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
 class InputValue:
     """The value of a scalar input, copied into the launch."""
 
@@ -64,13 +74,16 @@ class Integer:
         return f"i64:{self.expression}"
 
 
-Argument: TypeAlias = InputAddress | OutputAddress | InputValue | Integer
+Argument: TypeAlias = InputAddress | OutputAddress | EarlierResult | InputValue | Integer
 PlanShape: TypeAlias = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """An evaluated plan: what goes to the driver or the emulator."""
+    """An evaluated step: what goes to the driver or the emulator.
+
+    `zeros` are the positions of results to fill with zeros instead, where the grid is empty.
+    """
 
     kernel: str
     grid: Triple
@@ -78,6 +91,7 @@ class Launch:
     cluster: Triple
     shared: int
     arguments: tuple[Argument, ...]
+    zeros: tuple[int, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -88,41 +102,39 @@ class Launch:
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
             f"cluster={_commas(self.cluster)};shared={self.shared};"
-            f"params={_commas(self.arguments)}"
+            f"params={_commas(self.arguments)}{_zeros_text(self.zeros)}"
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How to launch one kernel on buffers of `inputs` and `outputs` shapes.
+class Step:
+    """How to launch one kernel of a call.
 
-    `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. A None in a
-    shape is a dimension known at run time; the others are what the kernel was compiled for and are
-    compared with the buffers before each launch. `str(plan)` is what compiled programs carry.
+    `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. `zeros` are
+    the positions of the results that an empty grid leaves as zeros: sums over nothing.
+    `programmatic_stream_serialization` is CUDA's launch attribute of that name.
     """
 
     kernel: str
     grid: tuple[str, str, str]
     block: Triple
     arguments: tuple[Argument, ...]
-    inputs: tuple[PlanShape, ...]
-    outputs: tuple[PlanShape, ...]
     cluster: Triple = (1, 1, 1)
     shared: str = "0"
+    zeros: tuple[int, ...] = ()
+    programmatic_stream_serialization: bool = False
 
     def __str__(self) -> str:
+        programmatic = self.programmatic_stream_serialization
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
             f"cluster={_commas(self.cluster)};shared={self.shared};"
-            f"params={_commas(self.arguments)};"
-            f"inputs={_commas(map(_shape_text, self.inputs))};"
-            f"outputs={_commas(map(_shape_text, self.outputs))}"
+            f"params={_commas(self.arguments)}{_zeros_text(self.zeros)}"
+            + (";programmatic_stream_serialization=1" if programmatic else "")
         )
 
     def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Launch:
         """The launch for buffers of these shapes. Raises SpecError where something does not fit."""
-        _check_shapes("input", self.inputs, inputs)
-        _check_shapes("output", self.outputs, outputs)
         x, y, z = (evaluate(text, inputs, outputs) for text in self.grid)
         check_grid((x, y, z), self.cluster)
         shared = evaluate(self.shared, inputs, outputs)
@@ -134,58 +146,37 @@ class Plan:
             else argument
             for argument in self.arguments
         )
-        return Launch(self.kernel, (x, y, z), self.block, self.cluster, shared, arguments)
+        return Launch(
+            self.kernel, (x, y, z), self.block, self.cluster, shared, arguments, self.zeros
+        )
 
 
-def make_plan(
-    kernel: str,
-    *,
-    grid: Sequence[Extent],
-    block: Triple,
-    arguments: Sequence[Argument | Extent],
-    in_specs: Sequence[Spec],
-    out_specs: Sequence[Spec],
-    dims: dict[str, int],
-    cluster: Triple = (1, 1, 1),
-    shared: Extent = 0,
-) -> Plan:
-    """A plan from specs. Names in `dims` have that size; the others are run-time dimensions.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of one call, in order, and the shapes of its buffers.
 
-    A size among `arguments` becomes a 64-bit integer argument. Raises SpecError for sizes that no
-    device takes.
+    A None in a shape is a dimension known at run time; the others are what the kernels were
+    compiled for and are compared with the buffers before each call. The last `outputs` are scratch,
+    where a call has some. `str(plan)` is what compiled programs carry: a line of shapes, then a
+    line for each step.
     """
-    check_block(block)
-    check_cluster(cluster)
-    places = _places(in_specs, out_specs)
-    x, y, z = (rpn(extent, places) for extent in grid)
-    return Plan(
-        kernel=kernel,
-        grid=(x, y, z),
-        block=block,
-        cluster=cluster,
-        shared=rpn(shared, places),
-        arguments=tuple(
-            argument if isinstance(argument, Argument) else Integer(rpn(argument, places))
-            for argument in arguments
-        ),
-        inputs=tuple(_plan_shape(spec, dims) for spec in in_specs),
-        outputs=tuple(_plan_shape(spec, dims) for spec in out_specs),
-    )
 
+    inputs: tuple[PlanShape, ...]
+    outputs: tuple[PlanShape, ...]
+    steps: tuple[Step, ...]
 
-def _places(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> dict[str, str]:
-    """Where each named dimension is read at run time: its first occurrence, inputs first."""
-    places: dict[str, str] = {}
-    for letter, specs in (("a", in_specs), ("r", out_specs)):
-        for index, spec in enumerate(specs):
-            for axis, dim in enumerate(spec.dims):
-                if isinstance(dim, str):
-                    places.setdefault(dim, f"{letter}{index}.{axis}")
-    return places
+    def __str__(self) -> str:
+        shapes = (
+            f"inputs={_commas(map(_shape_text, self.inputs))};"
+            f"outputs={_commas(map(_shape_text, self.outputs))}"
+        )
+        return "\n".join((shapes, *map(str, self.steps)))
 
-
-def _plan_shape(spec: Spec, dims: dict[str, int]) -> PlanShape:
-    return tuple(dims.get(dim) if isinstance(dim, str) else dim for dim in spec.dims)
+    def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> tuple[Launch, ...]:
+        """The launches for buffers of these shapes. Raises SpecError for what does not fit."""
+        _check_shapes("input", self.inputs, inputs)
+        _check_shapes("output", self.outputs, outputs)
+        return tuple(step.evaluate(inputs, outputs) for step in self.steps)
 
 
 def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> int:
@@ -206,6 +197,10 @@ def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape])
 
 def _commas(values: Iterable[object]) -> str:
     return ",".join(map(str, values))
+
+
+def _zeros_text(zeros: Sequence[int]) -> str:
+    return f";zeros={_commas(f'r{index}' for index in zeros)}" if zeros else ""
 
 
 def _shape_text(shape: PlanShape) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyptx.errors import CallError
-from pyptx.launch.call import KernelCall
+from pyptx.launch.call import Call
 from pyptx.runtime.registration import register_with_jax
 from pyptx.runtime.targets import target
 from pyptx.source import SourceLocation
@@ -29,7 +29,7 @@ class Runtime(Protocol):
         """A number or an array of rank 0 as an operand of NumPy's type `dtype`."""
         ...
 
-    def launch(self, call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def launch(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run the call on checked operands, one result per output."""
         ...
 

@@ -26,19 +26,19 @@ from jax.interpreters import ad, batching, mlir, xla
 from jax.sharding import NamedSharding, PartitionSpec
 
 from pyptx.errors import CallError
-from pyptx.launch.call import KernelCall
+from pyptx.launch.call import Call
 from pyptx.runtime import registration, targets
 
 scalars_by_value: Final = False
 """Scalars live in device memory, and reading them on the host would wait for the device."""
 
 pyptx_launch_p: Final[Any] = Primitive("pyptx_launch")
-"""Launches a kernel. Its only parameter, `call`, is a KernelCall: hashable by content."""
+"""Launches a kernel. Its only parameter, `call`, is a Call: hashable by content."""
 pyptx_launch_p.multiple_results = True
 pyptx_launch_p.def_impl(partial(xla.apply_primitive, pyptx_launch_p))
 
 
-def launch(call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
+def launch(call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Run `call` on JAX arrays, tracers among them.
 
     Shapes and types have been checked. Raises CallError for a sharding that the kernel cannot take.
@@ -46,8 +46,8 @@ def launch(call: KernelCall, arrays: Sequence[Any]) -> tuple[Any, ...]:
     registration.register()
     for output in call.outputs:
         _check_x64(output.dtype, f"kernel {call.name} writes {output.dtype}")
-    for name, array in zip(call.inputs, arrays, strict=True):
-        _check_sharding(call, name, array)
+    for tensor, array in zip(call.inputs, arrays, strict=True):
+        _check_sharding(call, tensor.name, array)
     return tuple(pyptx_launch_p.bind(*_equally_varying(arrays), call=call))
 
 
@@ -66,7 +66,7 @@ def _check_x64(dtype: str, what: str) -> None:
         )
 
 
-def _check_sharding(call: KernelCall, name: str, operand: Any) -> None:
+def _check_sharding(call: Call, name: str, operand: Any) -> None:
     """A kernel sees whole tensors; where JAX shows that a dimension is split, say so."""
     aval = jax.typeof(operand)
     spec: Sequence[Any] = aval.sharding.spec
@@ -102,41 +102,50 @@ def _varying(avals: Sequence[Any]) -> frozenset[str]:
 
 
 @pyptx_launch_p.def_abstract_eval
-def _abstract(*avals: Any, call: KernelCall) -> list[Any]:
+def _abstract(*avals: Any, call: Call) -> list[Any]:
     meshes = (*(aval.sharding.mesh for aval in avals), jax.sharding.get_abstract_mesh())
     mesh = next((mesh for mesh in meshes if not mesh.empty), None)
     typing: dict[str, Any] = {}
     if mesh is not None:
         typing["sharding"] = NamedSharding(mesh, PartitionSpec())
         typing["manual_axis_type"] = jax.sharding.ManualAxisType(varying=_varying(avals))
+    shapes = call.output_shapes([aval.shape for aval in avals])
     return [
-        core.ShapedArray(output.shape, np.dtype(output.dtype), **typing) for output in call.outputs
+        core.ShapedArray(shape, np.dtype(output.dtype), **typing)
+        for output, shape in zip(call.outputs, shapes, strict=True)
     ]
 
 
-def _lower_cuda(ctx: Any, *operands: Any, call: KernelCall) -> Any:
+def _lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
     chosen = targets.lowering_targets(call.arch, _cuda_capabilities)
-    cubins = {str(target): call.cubin(target) for target in chosen}
+    cubins = [{str(target): code.cubin(target) for target in chosen} for code in call.code]
+    assembler = max(cubin.assembler_major for step in cubins for cubin in step.values())
+    code = {
+        str(i): {name: np.frombuffer(cubin.code, np.uint8) for name, cubin in step.items()}
+        for i, step in enumerate(cubins)
+    }
     return _custom_call(
-        registration.CUDA_TARGET,
-        ctx,
-        operands,
-        call,
-        cubins={name: np.frombuffer(cubin.code, np.uint8) for name, cubin in cubins.items()},
-        assembler=np.int64(max(cubin.assembler_major for cubin in cubins.values())),
+        registration.CUDA_TARGET, ctx, operands, call, cubins=code, assembler=np.int64(assembler)
     )
 
 
-def _lower_cpu(ctx: Any, *operands: Any, call: KernelCall) -> Any:
-    image = np.frombuffer(call.image(), np.uint8)
-    return _custom_call(registration.CPU_TARGET, ctx, operands, call, image=image)
+def _lower_cpu(ctx: Any, *operands: Any, call: Call) -> Any:
+    images = {str(i): np.frombuffer(code.image(), np.uint8) for i, code in enumerate(call.code)}
+    return _custom_call(registration.CPU_TARGET, ctx, operands, call, images=images)
 
 
 def _custom_call(
-    name: str, ctx: Any, operands: Sequence[Any], call: KernelCall, **attributes: Any
+    name: str, ctx: Any, operands: Sequence[Any], call: Call, **attributes: Any
 ) -> Any:
+    """The custom call with the scratch buffers as further results, which are dropped."""
+    shapes = call.scratch_shapes([aval.shape for aval in ctx.avals_in])
+    scratch = [
+        core.ShapedArray(shape, np.dtype(tensor.dtype))
+        for tensor, shape in zip(call.scratch, shapes, strict=True)
+    ]
     lower = jax.ffi.ffi_lowering(name, operand_output_aliases=dict(call.aliases))
-    return lower(ctx, *operands, plan=str(call.plan), **attributes)
+    whole = ctx.replace(avals_out=[*ctx.avals_out, *scratch])
+    return lower(whole, *operands, plan=str(call.plan), **attributes)[: len(call.outputs)]
 
 
 def _cuda_capabilities() -> list[str]:
@@ -152,14 +161,14 @@ mlir.register_lowering(pyptx_launch_p, _lower_cuda, platform="cuda")
 mlir.register_lowering(pyptx_launch_p, _lower_cpu, platform="cpu")
 
 
-def _no_batching(args: Any, dims: Any, *, call: KernelCall) -> NoReturn:
+def _no_batching(args: Any, dims: Any, *, call: Call) -> NoReturn:
     raise NotImplementedError(
         f"kernel {call.name} is under jax.vmap, which kernels do not support yet; "
         "jax.lax.map runs it once per element"
     )
 
 
-def _no_derivative(primals: Any, tangents: Any, *, call: KernelCall) -> NoReturn:
+def _no_derivative(primals: Any, tangents: Any, *, call: Call) -> NoReturn:
     raise NotImplementedError(
         f"kernel {call.name} has no derivative; wrap it in jax.custom_vjp "
         "with a kernel for the gradient"

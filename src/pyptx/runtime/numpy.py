@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final, TypeAlias
 
 import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats from it  # pyright: ignore[reportUnusedImport]
@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from pyptx.emulator import Emulation, Report, Tensor, device_array, on_device, run
 from pyptx.errors import CallError
-from pyptx.launch.call import KernelCall
-from pyptx.launch.plan import Argument, InputAddress, InputValue, Integer
+from pyptx.launch.call import Call
+from pyptx.launch.plan import (
+    Argument,
+    EarlierResult,
+    InputAddress,
+    InputValue,
+    Integer,
+    OutputAddress,
+)
 
 Array: TypeAlias = NDArray[Any]
 
@@ -29,7 +36,7 @@ def scalar(value: object, dtype: str) -> Array:
     return np.asarray(value, dtype=dtype)
 
 
-def launch(call: KernelCall, arrays: Sequence[Array]) -> tuple[Array, ...]:
+def launch(call: Call, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """Run `call` in the emulator. Raises EmulationError for what the kernel did wrong.
 
     $PYPTX_EMULATOR_THREADS is the number of host threads (all cores), $PYPTX_EMULATOR_SANITIZE=1
@@ -50,7 +57,7 @@ def _setting(variable: str) -> int:
 
 
 def emulate(
-    call: KernelCall,
+    call: Call,
     arrays: Sequence[Array],
     *,
     sanitize: bool = True,
@@ -64,37 +71,48 @@ def emulate(
     The options are those of `pyptx.emulator.run`. Raises EmulationError where the kernel has
     instructions that are not emulated.
     """
-    shapes = [output.shape for output in call.outputs]
-    plan = call.plan.evaluate([array.shape for array in arrays], shapes)
-    image = call.image()
+    shapes = [array.shape for array in arrays]
+    tensors = (*call.outputs, *call.scratch)
+    result_shapes = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
+    launches = call.plan.evaluate(shapes, result_shapes)
+    images = [code.image() for code in call.code]
     updated = {source for source, _ in call.aliases}
     # Sectors are counted as on a device, where tensors start at multiples of 256 bytes.
     inputs = [
-        _copy(array) if statistics or i in updated else on_device(array, image)
+        _copy(array) if statistics or i in updated else on_device(array, *images)
         for i, array in enumerate(arrays)
     ]
     shared = {target: inputs[source] for source, target in call.aliases}
-    outputs = [
-        shared.get(i, device_array(output.shape, output.dtype))
-        for i, output in enumerate(call.outputs)
+    results = [
+        shared.get(i, device_array(shape, tensor.dtype))
+        for i, (tensor, shape) in enumerate(zip(tensors, result_shapes, strict=True))
     ]
-    if plan.empty:
-        report = Report(call.name, "ok", "")
-        return Emulation(tuple(outputs), report)
-    report = run(
-        image,
-        [_argument(call, argument, inputs, outputs) for argument in plan.arguments],
-        grid=plan.grid,
-        block=plan.block,
-        cluster=plan.cluster,
-        dynamic_shared=plan.shared,
-        sanitize=sanitize,
-        threads=threads,
-        max_instructions=max_instructions,
-        seed=seed,
-        statistics=statistics,
-    )
-    return Emulation(tuple(outputs), report)
+    reports: list[Report] = []
+    written = {target for _, target in call.aliases}
+    for launch, image in zip(launches, images, strict=True):
+        if launch.empty:
+            for index in launch.zeros:
+                results[index][...] = 0
+            reports.append(Report(launch.kernel, "ok", ""))
+            continue
+        report = run(
+            image,
+            [_argument(call, argument, inputs, results, written) for argument in launch.arguments],
+            grid=launch.grid,
+            block=launch.block,
+            cluster=launch.cluster,
+            dynamic_shared=launch.shared,
+            sanitize=sanitize,
+            threads=threads,
+            max_instructions=max_instructions,
+            seed=seed,
+            statistics=statistics,
+        )
+        reports.append(report)
+        if report.status == "stopped":
+            break
+        written.update(a.index for a in launch.arguments if isinstance(a, OutputAddress))
+    return Emulation(tuple(results[: len(call.outputs)]), tuple(reports))
 
 
 def _copy(array: Array) -> Array:
@@ -104,8 +122,13 @@ def _copy(array: Array) -> Array:
 
 
 def _argument(
-    call: KernelCall, argument: Argument, inputs: Sequence[Array], outputs: Sequence[Array]
+    call: Call,
+    argument: Argument,
+    inputs: Sequence[Array],
+    results: Sequence[Array],
+    initialised: Set[int],
 ) -> Tensor | bytes:
+    """What the emulator takes; `initialised` are the results that have been written before."""
     match argument:
         case InputValue(index):
             return inputs[index].tobytes()
@@ -113,9 +136,9 @@ def _argument(
             return int(expression).to_bytes(8, "little", signed=True)
         case InputAddress(index):
             written = any(source == index for source, _ in call.aliases)
-            return Tensor(inputs[index], call.inputs[index], writable=written)
-        case _:
-            index = argument.index
-            aliased = any(target == index for _, target in call.aliases)
-            name = call.outputs[index].name
-            return Tensor(outputs[index], name, writable=True, initialised=aliased)
+            return Tensor(inputs[index], call.inputs[index].name, writable=written)
+        case OutputAddress(index) | EarlierResult(index):
+            written = isinstance(argument, OutputAddress)
+            tensor = (*call.outputs, *call.scratch)[index]
+            known = index in initialised
+            return Tensor(results[index], tensor.name, writable=written, initialised=known)

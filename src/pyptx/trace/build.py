@@ -11,8 +11,9 @@ from pyptx.ir import Directive, Module
 from pyptx.isa import directives
 from pyptx.operands import Parameter
 from pyptx.source import SourceLocation, raised_by_user
-from pyptx.spec import Scalar, Spec, Tile
+from pyptx.spec import Scalar, Spec, Tile, unstarred
 from pyptx.target import PtxVersion, Target
+from pyptx.trace.batch import Batch
 from pyptx.trace.context import Trace, tracing
 from pyptx.trace.tensor import Extent, Tensor, load_reference, load_value
 from pyptx.trace.values import Reg
@@ -44,6 +45,7 @@ def build(
     version: PtxVersion | None,
     given: Sequence[Directive],
     scalars_by_reference: bool,
+    batch: Batch | None = None,
 ) -> Module:
     """Trace `function` for these sizes and compile-time values; `given` are its directives.
 
@@ -128,7 +130,7 @@ def _tensor(
 ) -> Tensor:
     if spec is None:
         return Tensor(name, (), b8, parameter)
-    shape = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in spec.dims)
+    shape = tuple(sizes[unstarred(dim)] if isinstance(dim, str) else dim for dim in spec.dims)
     return Tensor(name, shape, spec.dtype, parameter)
 
 

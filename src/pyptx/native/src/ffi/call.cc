@@ -30,7 +30,7 @@ ffi::ErrorOr<Plan> PlanAttribute(const ffi::Dictionary& attributes) {
   }
   Plan plan;
   if (std::optional<std::string> problem = ParsePlan(*text, &plan)) {
-    return ffi::Unexpected(InvalidCall(plan.kernel.empty() ? "?" : plan.kernel, *problem));
+    return ffi::Unexpected(InvalidCall(plan.Kernels(), *problem));
   }
   return plan;
 }
@@ -47,7 +47,7 @@ ffi::ErrorOr<std::string_view> BytesAttribute(const ffi::Dictionary& attributes,
 ffi::Error CollectBuffers(const Plan& plan, ffi::RemainingArgs arguments, ffi::RemainingRets results,
                           CallBuffers* buffers) {
   if (arguments.size() > kMaxBuffers || results.size() > kMaxBuffers) {
-    return InvalidCall(plan.kernel, "it has more than " + std::to_string(kMaxBuffers) +
+    return InvalidCall(plan.Kernels(), "it has more than " + std::to_string(kMaxBuffers) +
                                         " inputs or outputs");
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -62,7 +62,7 @@ ffi::Error CollectBuffers(const Plan& plan, ffi::RemainingArgs arguments, ffi::R
   }
   buffers->all.input_count = int(arguments.size());
   buffers->all.output_count = int(results.size());
-  if (auto problem = CheckShapes(plan, buffers->all)) return InvalidCall(plan.kernel, *problem);
+  if (auto problem = CheckShapes(plan, buffers->all)) return InvalidCall(plan.Kernels(), *problem);
   return ffi::Error::Success();
 }
 

@@ -21,6 +21,16 @@ struct CallBuffers {
   BufferView inputs[kMaxBuffers];
   BufferView outputs[kMaxBuffers];
   Buffers all{inputs, 0, outputs, 0};
+
+  // The buffer whose address or value a parameter is.
+  BufferView& Of(const Parameter& parameter) {
+    bool output = parameter.kind == Parameter::Kind::kOutputAddress ||
+                  parameter.kind == Parameter::Kind::kEarlierResult;
+    return (output ? outputs : inputs)[parameter.index];
+  }
+  const BufferView& Of(const Parameter& parameter) const {
+    return const_cast<CallBuffers*>(this)->Of(parameter);
+  }
 };
 
 xla::ffi::Error KernelError(xla::ffi::ErrorCode code, const std::string& kernel, const std::string& problem);

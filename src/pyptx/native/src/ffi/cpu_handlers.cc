@@ -1,7 +1,8 @@
 // The FFI target pyptx_cpu: instantiate makes the emulator's program, execute runs it on XLA's buffers.
 // No Python and no callback take part, so it runs from any thread of the runtime.
 //
-// Attributes: `plan` (see plan.h) and `image` (the emulator's program image).
+// Attributes: `plan` (see plan.h) and `images` (a dictionary from the number of a step to the emulator's
+// program image).
 
 #include <atomic>
 #include <cstdlib>
@@ -29,12 +30,12 @@ struct ResultDeleter {
   void operator()(PyptxResult* result) const { g_emulator.load()->result_destroy(result); }
 };
 
-// One call site of one executable; the program is constant, so concurrent executions share it.
+// One call site of one executable; the programs are constant, so concurrent executions share it.
 struct CpuState {
   static ffi::TypeId id;
   static ffi::TypeInfo info;
   Plan plan;
-  std::unique_ptr<PyptxProgram, ProgramDeleter> program;
+  std::vector<std::unique_ptr<PyptxProgram, ProgramDeleter>> programs;  // one per step
 };
 ffi::TypeId CpuState::id = {};
 ffi::TypeInfo CpuState::info = ffi::MakeTypeInfo<CpuState>();
@@ -42,16 +43,24 @@ ffi::TypeInfo CpuState::info = ffi::MakeTypeInfo<CpuState>();
 ffi::ErrorOr<std::unique_ptr<CpuState>> Instantiate(ffi::Dictionary attributes) {
   auto plan = PlanAttribute(attributes);
   if (!plan.has_value()) return ffi::Unexpected(plan.error());
-  auto image = BytesAttribute(attributes, "image");
-  if (!image.has_value()) return ffi::Unexpected(image.error());
+  auto images = attributes.get<ffi::Dictionary>("images");
+  if (!images.has_value()) {
+    return ffi::Unexpected(InvalidCall(plan->Kernels(), "the call has no attribute 'images'"));
+  }
   const PyptxEmulatorApi* emulator = g_emulator.load();
   if (emulator == nullptr) {
-    return ffi::Unexpected(InvalidCall(plan->kernel, "the emulator's library is not loaded"));
+    return ffi::Unexpected(InvalidCall(plan->Kernels(), "the emulator's library is not loaded"));
   }
-  const char* problem = "";
   auto state = std::make_unique<CpuState>();
-  state->program.reset(emulator->program_create(image->data(), image->size(), &problem));
-  if (state->program == nullptr) return ffi::Unexpected(InvalidCall(plan->kernel, problem));
+  for (size_t i = 0; i < plan->steps.size(); ++i) {
+    auto image = BytesAttribute(*images, std::to_string(i));
+    if (!image.has_value()) return ffi::Unexpected(image.error());
+    const char* problem = "";
+    state->programs.emplace_back(emulator->program_create(image->data(), image->size(), &problem));
+    if (state->programs[i] == nullptr) {
+      return ffi::Unexpected(InvalidCall(plan->steps[i].kernel, problem));
+    }
+  }
   state->plan = std::move(*plan);
   return state;
 }
@@ -62,29 +71,27 @@ void Append(std::string* block, const void* data, size_t bytes) {
   block->append(static_cast<const char*>(data), bytes);
 }
 
-std::string ParameterBlock(const Plan& plan, const CallBuffers& buffers, const Launch& launch) {
+std::string ParameterBlock(const Step& step, const CallBuffers& buffers, const Launch& launch) {
   std::string block;
-  for (size_t i = 0; i < plan.parameters.size(); ++i) {
-    const Parameter& parameter = plan.parameters[i];
-    const BufferView& input = buffers.inputs[parameter.index];
-    const BufferView& output = buffers.outputs[parameter.index];
+  for (size_t i = 0; i < step.parameters.size(); ++i) {
+    const Parameter& parameter = step.parameters[i];
     switch (parameter.kind) {
-      case Parameter::Kind::kInputAddress: Append(&block, &input.data, sizeof input.data); break;
-      case Parameter::Kind::kOutputAddress: Append(&block, &output.data, sizeof output.data); break;
-      case Parameter::Kind::kInputValue: Append(&block, input.data, input.bytes); break;
+      case Parameter::Kind::kInputValue: {
+        const BufferView& input = buffers.inputs[parameter.index];
+        Append(&block, input.data, input.bytes);
+        break;
+      }
       case Parameter::Kind::kInteger:
         Append(&block, &launch.integers[i], sizeof launch.integers[i]);
         break;
+      default: {
+        const void* address = buffers.Of(parameter).data;
+        Append(&block, &address, sizeof address);
+        break;
+      }
     }
   }
   return block;
-}
-
-bool IsWritten(const CallBuffers& buffers, const void* data) {
-  for (int i = 0; i < buffers.all.output_count; ++i) {
-    if (buffers.outputs[i].data == data) return true;
-  }
-  return false;
 }
 
 PyptxBuffer Describe(const BufferView& view, uint32_t flags) {
@@ -100,18 +107,36 @@ PyptxBuffer Describe(const BufferView& view, uint32_t flags) {
   return buffer;
 }
 
-// Inputs, then outputs. An input that shares its memory with an output may be written.
-std::vector<PyptxBuffer> EmulatorBuffers(const CallBuffers& buffers) {
-  std::vector<PyptxBuffer> described;
+bool IsAliased(const CallBuffers& buffers, const void* data) {
   for (int i = 0; i < buffers.all.input_count; ++i) {
-    const BufferView& view = buffers.inputs[i];
-    described.push_back(Describe(view, IsWritten(buffers, view.data) ? 0 : PYPTX_BUFFER_READ_ONLY));
+    if (buffers.inputs[i].data == data) return true;
   }
+  return false;
+}
+
+bool IsWritten(const CallBuffers& buffers, const void* data) {
   for (int i = 0; i < buffers.all.output_count; ++i) {
-    const BufferView& view = buffers.outputs[i];
-    bool aliased = false;
-    for (int j = 0; j < buffers.all.input_count; ++j) aliased |= buffers.inputs[j].data == view.data;
-    described.push_back(Describe(view, aliased ? 0 : PYPTX_BUFFER_UNINITIALISED));
+    if (buffers.outputs[i].data == data) return true;
+  }
+  return false;
+}
+
+// An input that shares its memory with an output may be written, and then the output has values.
+uint32_t BufferFlags(const CallBuffers& buffers, const Parameter& parameter) {
+  const void* data = buffers.Of(parameter).data;
+  switch (parameter.kind) {
+    case Parameter::Kind::kOutputAddress: return IsAliased(buffers, data) ? 0 : PYPTX_BUFFER_UNINITIALISED;
+    case Parameter::Kind::kEarlierResult: return PYPTX_BUFFER_READ_ONLY;
+    default: return IsWritten(buffers, data) ? 0 : PYPTX_BUFFER_READ_ONLY;
+  }
+}
+
+// The tensors of a step, in the order of the kernel's parameters.
+std::vector<PyptxBuffer> EmulatorBuffers(const Step& step, const CallBuffers& buffers) {
+  std::vector<PyptxBuffer> described;
+  for (const Parameter& parameter : step.parameters) {
+    if (!parameter.IsAddress()) continue;
+    described.push_back(Describe(buffers.Of(parameter), BufferFlags(buffers, parameter)));
   }
   return described;
 }
@@ -122,14 +147,14 @@ uint32_t Setting(const char* variable) {
   return text == nullptr ? 0 : uint32_t(std::strtoul(text, nullptr, 10));
 }
 
-PyptxLaunch EmulatorLaunch(const Plan& plan, const Launch& launch) {
+PyptxLaunch EmulatorLaunch(const Step& step, const Launch& launch) {
   PyptxLaunch description{};
-  bool clustered = plan.cluster != std::array<uint32_t, 3>{1, 1, 1};
+  bool clustered = step.cluster != std::array<uint32_t, 3>{1, 1, 1};
   description.size = sizeof description;
   for (size_t i = 0; i < 3; ++i) {
     description.grid[i] = uint32_t(launch.grid[i]);
-    description.block[i] = plan.block[i];
-    description.cluster[i] = clustered ? plan.cluster[i] : 0;
+    description.block[i] = step.block[i];
+    description.cluster[i] = clustered ? step.cluster[i] : 0;
   }
   description.dynamic_shared = uint32_t(launch.shared);
   description.threads = Setting("PYPTX_EMULATOR_THREADS");
@@ -148,25 +173,38 @@ ffi::Error Outcome(const std::string& kernel, const PyptxResult* result) {
   return ffi::Error(code, emulator->result_message(result));
 }
 
-ffi::Error Execute(CpuState* state, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  CallBuffers buffers;
-  ffi::Error error = CollectBuffers(state->plan, arguments, results, &buffers);
-  if (error.failure()) return error;
-  Launch launch;
-  if (auto problem = EvaluateLaunch(state->plan, buffers.all, &launch)) {
-    return InvalidCall(state->plan.kernel, *problem);
+void WriteZeros(const Step& step, const CallBuffers& buffers) {
+  for (int index : step.zeros) {
+    const BufferView& output = buffers.outputs[index];
+    if (output.bytes > 0) std::memset(output.data, 0, output.bytes);
   }
-  if (launch.empty()) return ffi::Error::Success();
-  std::string parameters = ParameterBlock(state->plan, buffers, launch);
-  std::vector<PyptxBuffer> described = EmulatorBuffers(buffers);
-  PyptxLaunch description = EmulatorLaunch(state->plan, launch);
+}
+
+ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const CallBuffers& buffers) {
+  Launch launch;
+  if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
+  if (launch.empty()) {
+    WriteZeros(step, buffers);
+    return ffi::Error::Success();
+  }
+  std::string parameters = ParameterBlock(step, buffers, launch);
+  std::vector<PyptxBuffer> described = EmulatorBuffers(step, buffers);
+  PyptxLaunch description = EmulatorLaunch(step, launch);
   description.params = parameters.data();
   description.param_bytes = parameters.size();
   description.buffers = described.data();
   description.buffer_count = described.size();
-  std::unique_ptr<PyptxResult, ResultDeleter> result(
-      g_emulator.load()->launch(state->program.get(), &description));
-  return Outcome(state->plan.kernel, result.get());
+  std::unique_ptr<PyptxResult, ResultDeleter> result(g_emulator.load()->launch(program, &description));
+  return Outcome(step.kernel, result.get());
+}
+
+ffi::Error Execute(CpuState* state, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  CallBuffers buffers;
+  ffi::Error error = CollectBuffers(state->plan, arguments, results, &buffers);
+  for (size_t i = 0; error.success() && i < state->plan.steps.size(); ++i) {
+    error = ExecuteStep(state->plan.steps[i], state->programs[i].get(), buffers);
+  }
+  return error;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The FFI target pyptx_cuda: instantiate reads the attributes, prepare loads the module into the
-// device's context, execute launches on XLA's stream and nothing else.
+// device's context, execute launches the steps on XLA's stream in order and nothing else.
 //
-// Attributes: `plan` (see plan.h), `cubins` (a dictionary from target name to bytes) and `assembler`
-// (the major version of the ptxas that made them).
+// Attributes: `plan` (see plan.h), `cubins` (a dictionary from the number of a step to a dictionary from
+// target name to bytes) and `assembler` (the major version of the ptxas that made them).
 
 #include <atomic>
 #include <cstring>
@@ -23,27 +23,31 @@ namespace ffi = xla::ffi;
 std::atomic<int64_t> g_instantiated{0};
 std::atomic<int64_t> g_launched{0};
 
+struct StepCode {
+  Images images;
+  KernelFunctions functions;
+};
+
 // One call site of one executable; shared by all devices and concurrent executions.
 struct CudaState {
   static ffi::TypeId id;
   static ffi::TypeInfo info;
   Plan plan;
-  Images images;
-  KernelFunctions functions;
+  std::vector<std::unique_ptr<StepCode>> code;  // one per step
 };
 ffi::TypeId CudaState::id = {};
 ffi::TypeInfo CudaState::info = ffi::MakeTypeInfo<CudaState>();
 
-ffi::ErrorOr<Images> CubinsAttribute(const std::string& kernel, const ffi::Dictionary& attributes) {
+ffi::ErrorOr<Images> StepImages(const std::string& kernel, const ffi::Dictionary& cubins, size_t step,
+                                int assembler) {
   Images images;
-  auto cubins = attributes.get<ffi::Dictionary>("cubins");
-  auto assembler = attributes.get<int64_t>("assembler");
-  if (!cubins.has_value() || cubins->size() == 0 || !assembler.has_value()) {
-    return ffi::Unexpected(InvalidCall(kernel, "the call has no attribute 'cubins' or 'assembler'"));
+  images.assembler_major = assembler;
+  auto entries = cubins.get<ffi::Dictionary>(std::to_string(step));
+  if (!entries.has_value() || entries->size() == 0) {
+    return ffi::Unexpected(InvalidCall(kernel, "the call has no code for it"));
   }
-  images.assembler_major = int(*assembler);
-  for (std::string_view name : *cubins) {
-    auto bytes = BytesAttribute(*cubins, name);
+  for (std::string_view name : *entries) {
+    auto bytes = BytesAttribute(*entries, name);
     if (!bytes.has_value()) return ffi::Unexpected(bytes.error());
     auto target = ParseTarget(name);
     if (!target || bytes->substr(0, 4) != "\x7f" "ELF") {
@@ -54,10 +58,10 @@ ffi::ErrorOr<Images> CubinsAttribute(const std::string& kernel, const ffi::Dicti
   return images;
 }
 
-ffi::Error RejectValues(const Plan& plan) {
-  for (const Parameter& parameter : plan.parameters) {
+ffi::Error RejectValues(const Step& step) {
+  for (const Parameter& parameter : step.parameters) {
     if (parameter.kind == Parameter::Kind::kInputValue) {
-      return InvalidCall(plan.kernel, "a scalar by value would need its value on the host; "
+      return InvalidCall(step.kernel, "a scalar by value would need its value on the host; "
                                       "on a GPU scalars are passed by address");
     }
   }
@@ -67,81 +71,127 @@ ffi::Error RejectValues(const Plan& plan) {
 ffi::ErrorOr<std::unique_ptr<CudaState>> Instantiate(ffi::Dictionary attributes) {
   auto plan = PlanAttribute(attributes);
   if (!plan.has_value()) return ffi::Unexpected(plan.error());
-  if (ffi::Error error = RejectValues(*plan); error.failure()) return ffi::Unexpected(error);
-  auto images = CubinsAttribute(plan->kernel, attributes);
-  if (!images.has_value()) return ffi::Unexpected(images.error());
+  auto cubins = attributes.get<ffi::Dictionary>("cubins");
+  auto assembler = attributes.get<int64_t>("assembler");
+  if (!cubins.has_value() || !assembler.has_value()) {
+    return ffi::Unexpected(
+        InvalidCall(plan->Kernels(), "the call has no attribute 'cubins' or 'assembler'"));
+  }
   auto state = std::make_unique<CudaState>();
+  for (size_t i = 0; i < plan->steps.size(); ++i) {
+    const Step& step = plan->steps[i];
+    if (ffi::Error error = RejectValues(step); error.failure()) return ffi::Unexpected(error);
+    auto images = StepImages(step.kernel, *cubins, i, int(*assembler));
+    if (!images.has_value()) return ffi::Unexpected(images.error());
+    state->code.push_back(std::make_unique<StepCode>());
+    state->code.back()->images = std::move(*images);
+  }
   state->plan = std::move(*plan);
-  state->images = std::move(*images);
   g_instantiated.fetch_add(1, std::memory_order_relaxed);
   return state;
 }
 
-ffi::Error ResolveFunction(CudaState* state, int32_t ordinal, Function* function) {
-  auto problem = state->functions.Resolve(state->images, state->plan.kernel, state->plan.cluster,
-                                          ordinal, function);
-  if (problem) return KernelError(ffi::ErrorCode::kFailedPrecondition, state->plan.kernel, *problem);
+ffi::Error ResolveFunction(const Step& step, StepCode& code, int32_t ordinal, Function* function) {
+  auto problem = code.functions.Resolve(code.images, step.kernel, step.cluster, ordinal, function);
+  if (problem) return KernelError(ffi::ErrorCode::kFailedPrecondition, step.kernel, *problem);
   return ffi::Error::Success();
 }
 
 ffi::Error Prepare(CudaState* state, int32_t ordinal) {
-  Function function = nullptr;
-  return ResolveFunction(state, ordinal, &function);
+  ffi::Error error = ffi::Error::Success();
+  for (size_t i = 0; error.success() && i < state->code.size(); ++i) {
+    Function function = nullptr;
+    error = ResolveFunction(state->plan.steps[i], *state->code[i], ordinal, &function);
+  }
+  return error;
 }
 
 // One pointer per kernel parameter, to the value that the driver copies into the launch.
-std::vector<void*> ParameterPointers(const Plan& plan, CallBuffers& buffers, Launch& launch) {
-  std::vector<void*> pointers(plan.parameters.size());
+std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, Launch& launch) {
+  std::vector<void*> pointers(step.parameters.size());
   for (size_t i = 0; i < pointers.size(); ++i) {
-    const Parameter& parameter = plan.parameters[i];
-    switch (parameter.kind) {
-      case Parameter::Kind::kInputAddress: pointers[i] = &buffers.inputs[parameter.index].data; break;
-      case Parameter::Kind::kOutputAddress: pointers[i] = &buffers.outputs[parameter.index].data; break;
-      default: pointers[i] = &launch.integers[i]; break;
-    }
+    const Parameter& parameter = step.parameters[i];
+    pointers[i] = parameter.IsAddress() ? static_cast<void*>(&buffers.Of(parameter).data)
+                                        : static_cast<void*>(&launch.integers[i]);
   }
   return pointers;
 }
 
-ffi::Error LaunchKernel(const Plan& plan, const Launch& launch, void** parameters, Function function,
+// The launch attributes of a step, into `attributes`; returns how many.
+uint32_t LaunchAttributes(const Step& step, LaunchAttribute attributes[2]) {
+  uint32_t count = 0;
+  auto add = [&](int32_t id) -> LaunchAttribute& {
+    std::memset(&attributes[count], 0, sizeof attributes[count]);
+    attributes[count].id = id;
+    return attributes[count++];
+  };
+  if (step.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
+    add(kLaunchAttributeClusterDimension).value.cluster = {step.cluster[0], step.cluster[1],
+                                                           step.cluster[2]};
+  }
+  if (step.programmatic_stream_serialization) {
+    add(kLaunchAttributeProgrammaticStreamSerialization)
+        .value.programmatic_stream_serialization_allowed = 1;
+  }
+  return count;
+}
+
+ffi::Error LaunchKernel(const Step& step, const Launch& launch, void** parameters, Function function,
                         Stream stream) {
   LaunchConfig config{};
   for (size_t i = 0; i < 3; ++i) {
     config.grid[i] = uint32_t(launch.grid[i]);
-    config.block[i] = plan.block[i];
+    config.block[i] = step.block[i];
   }
   config.shared_bytes = uint32_t(launch.shared);
   config.stream = stream;
-  LaunchAttribute cluster;
-  if (plan.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
-    std::memset(&cluster, 0, sizeof cluster);
-    cluster.id = kLaunchAttributeClusterDimension;
-    cluster.value.cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]};
-    config.attributes = &cluster;
-    config.attribute_count = 1;
-  }
+  LaunchAttribute attributes[2];
+  config.attribute_count = LaunchAttributes(step, attributes);
+  config.attributes = config.attribute_count > 0 ? attributes : nullptr;
   if (Result r = GetDriver().LaunchKernelEx(&config, function, parameters, nullptr)) {
-    return KernelError(ffi::ErrorCode::kInternal, plan.kernel, Describe("cuLaunchKernelEx", r));
+    return KernelError(ffi::ErrorCode::kInternal, step.kernel, Describe("cuLaunchKernelEx", r));
   }
   g_launched.fetch_add(1, std::memory_order_relaxed);
   return ffi::Error::Success();
+}
+
+// What an empty grid leaves of the outputs that are sums.
+ffi::Error WriteZeros(const Step& step, const CallBuffers& buffers, Stream stream) {
+  for (int index : step.zeros) {
+    const BufferView& output = buffers.outputs[index];
+    if (output.bytes == 0) continue;
+    const Driver& driver = GetDriver();
+    if (!driver.problem.empty()) {
+      return KernelError(ffi::ErrorCode::kFailedPrecondition, step.kernel, driver.problem);
+    }
+    uint64_t address = reinterpret_cast<uintptr_t>(output.data);
+    if (Result r = driver.MemsetD8Async(address, 0, output.bytes, stream)) {
+      return KernelError(ffi::ErrorCode::kInternal, step.kernel, Describe("cuMemsetD8Async", r));
+    }
+  }
+  return ffi::Error::Success();
+}
+
+ffi::Error ExecuteStep(const Step& step, StepCode& code, CallBuffers& buffers, Stream stream,
+                       int32_t ordinal) {
+  Launch launch;
+  if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
+  if (launch.empty()) return WriteZeros(step, buffers, stream);
+  Function function = nullptr;
+  ffi::Error error = ResolveFunction(step, code, ordinal, &function);
+  if (error.failure()) return error;
+  std::vector<void*> parameters = ParameterPointers(step, buffers, launch);
+  return LaunchKernel(step, launch, parameters.data(), function, stream);
 }
 
 ffi::Error Execute(CudaState* state, Stream stream, int32_t ordinal, ffi::RemainingArgs arguments,
                    ffi::RemainingRets results) {
   CallBuffers buffers;
   ffi::Error error = CollectBuffers(state->plan, arguments, results, &buffers);
-  if (error.failure()) return error;
-  Launch launch;
-  if (auto problem = EvaluateLaunch(state->plan, buffers.all, &launch)) {
-    return InvalidCall(state->plan.kernel, *problem);
+  for (size_t i = 0; error.success() && i < state->code.size(); ++i) {
+    error = ExecuteStep(state->plan.steps[i], *state->code[i], buffers, stream, ordinal);
   }
-  if (launch.empty()) return ffi::Error::Success();
-  Function function = nullptr;
-  error = ResolveFunction(state, ordinal, &function);
-  if (error.failure()) return error;
-  std::vector<void*> parameters = ParameterPointers(state->plan, buffers, launch);
-  return LaunchKernel(state->plan, launch, parameters.data(), function, stream);
+  return error;
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ Driver OpenDriver() {
   bind(&driver.FuncSetAttribute, "cuFuncSetAttribute");
   bind(&driver.FuncGetAttribute, "cuFuncGetAttribute");
   bind(&driver.LaunchKernelEx, "cuLaunchKernelEx");
+  bind(&driver.MemsetD8Async, "cuMemsetD8Async");
   if (!missing.empty()) {
     driver.problem = std::string("the NVIDIA driver is too old: ") + kLibrary + " lacks" + missing +
                      "; a driver for CUDA 12 or newer has them";

@@ -3,6 +3,7 @@
 #ifndef PYPTX_FFI_DRIVER_H_
 #define PYPTX_FFI_DRIVER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct LaunchAttribute {
     struct {
       uint32_t x, y, z;
     } cluster;
+    int32_t programmatic_stream_serialization_allowed;
   } value;
 };
 static_assert(sizeof(LaunchAttribute) == 72);
@@ -43,6 +45,7 @@ static_assert(sizeof(LaunchConfig) == 56);
 
 constexpr Result kSuccess = 0;
 constexpr int kLaunchAttributeClusterDimension = 4;
+constexpr int kLaunchAttributeProgrammaticStreamSerialization = 6;
 constexpr int kFunctionSharedSizeBytes = 1;
 constexpr int kFunctionMaxDynamicSharedSizeBytes = 8;
 constexpr int kFunctionNonPortableClusterSizeAllowed = 14;
@@ -66,6 +69,7 @@ struct Driver {
   Result (*FuncSetAttribute)(Function, int, int);
   Result (*FuncGetAttribute)(int*, int, Function);
   Result (*LaunchKernelEx)(const LaunchConfig*, Function, void**, void**);
+  Result (*MemsetD8Async)(uint64_t, unsigned char, size_t, Stream);
   std::string problem;  // why the driver cannot be used, empty when it can
 };
 

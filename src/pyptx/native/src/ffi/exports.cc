@@ -18,14 +18,15 @@ std::string Join(const Values& values) {
   return text;
 }
 
-std::string ParametersText(const Plan& plan, const Launch& launch) {
+std::string ParametersText(const Step& step, const Launch& launch) {
   std::string text;
-  for (size_t i = 0; i < plan.parameters.size(); ++i) {
-    const Parameter& parameter = plan.parameters[i];
+  for (size_t i = 0; i < step.parameters.size(); ++i) {
+    const Parameter& parameter = step.parameters[i];
     if (i > 0) text += ",";
     switch (parameter.kind) {
       case Parameter::Kind::kInputAddress: text += "a" + std::to_string(parameter.index); break;
       case Parameter::Kind::kOutputAddress: text += "r" + std::to_string(parameter.index); break;
+      case Parameter::Kind::kEarlierResult: text += "e" + std::to_string(parameter.index); break;
       case Parameter::Kind::kInputValue: text += "v" + std::to_string(parameter.index); break;
       case Parameter::Kind::kInteger: text += "i64:" + std::to_string(launch.integers[i]); break;
     }
@@ -33,21 +34,28 @@ std::string ParametersText(const Plan& plan, const Launch& launch) {
   return text;
 }
 
-// The evaluated launch in the notation of plans, or the problem.
+std::string LaunchText(const Step& step, const Launch& launch) {
+  std::string text = "kernel=" + step.kernel + ";grid=" + Join(launch.grid) + ";block=" + Join(step.block) +
+                     ";cluster=" + Join(step.cluster) + ";shared=" + std::to_string(launch.shared) +
+                     ";params=" + ParametersText(step, launch);
+  for (size_t i = 0; i < step.zeros.size(); ++i) {
+    text += (i == 0 ? ";zeros=r" : ",r") + std::to_string(step.zeros[i]);
+  }
+  return text;
+}
+
+// The evaluated launches in the notation of plans, a line each, or the problem.
 bool EvaluateText(const char* text, const Buffers& buffers, std::string* out) {
   Plan plan;
-  Launch launch;
   auto problem = ParsePlan(text, &plan);
   if (!problem) problem = CheckShapes(plan, buffers);
-  if (!problem) problem = EvaluateLaunch(plan, buffers, &launch);
-  if (problem) {
-    *out = *problem;
-    return false;
+  for (size_t i = 0; !problem && i < plan.steps.size(); ++i) {
+    Launch launch;
+    problem = EvaluateLaunch(plan.steps[i], buffers, &launch);
+    *out += (i == 0 ? "" : "\n") + LaunchText(plan.steps[i], launch);
   }
-  *out = "kernel=" + plan.kernel + ";grid=" + Join(launch.grid) + ";block=" + Join(plan.block) +
-         ";cluster=" + Join(plan.cluster) + ";shared=" + std::to_string(launch.shared) +
-         ";params=" + ParametersText(plan, launch);
-  return true;
+  if (problem) *out = *problem;
+  return !problem;
 }
 
 }  // namespace
@@ -58,7 +66,7 @@ bool EvaluateText(const char* text, const Buffers& buffers, std::string* out) {
 PYPTX_FFI_EXPORT int32_t pyptx_ffi_api_minor() { return XLA_FFI_API_MINOR; }
 
 // Evaluates a plan for buffers given by `ranks` (inputs, then outputs) and their dimensions in one
-// row. Returns 1 and the launch, or 0 and the problem, as text cut to `capacity` bytes.
+// row. Returns 1 and the launches, or 0 and the problem, as text cut to `capacity` bytes.
 PYPTX_FFI_EXPORT int32_t pyptx_plan_evaluate(const char* plan, const int32_t* ranks, int32_t inputs,
                                          int32_t outputs, const int64_t* dims, char* out,
                                          size_t capacity) {

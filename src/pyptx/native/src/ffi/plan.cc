@@ -31,45 +31,45 @@ bool ParseInteger(std::string_view text, T* value) {
 
 std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-constexpr std::pair<std::string_view, Step::Op> kOperators[] = {
-    {"+", Step::Op::kAdd},       {"-", Step::Op::kSub},     {"*", Step::Op::kMul},
-    {"//", Step::Op::kFloorDiv}, {"cdiv", Step::Op::kCeilDiv}, {"min", Step::Op::kMin},
-    {"max", Step::Op::kMax},
+constexpr std::pair<std::string_view, Token::Op> kOperators[] = {
+    {"+", Token::Op::kAdd},       {"-", Token::Op::kSub},     {"*", Token::Op::kMul},
+    {"//", Token::Op::kFloorDiv}, {"cdiv", Token::Op::kCeilDiv}, {"min", Token::Op::kMin},
+    {"max", Token::Op::kMax},
 };
 
 // `a0.1` is dimension 1 of input 0, `r0.1` of output 0.
-bool ParseDimension(std::string_view token, Step* step) {
-  size_t dot = token.find('.');
-  if (dot == std::string_view::npos || (token[0] != 'a' && token[0] != 'r')) return false;
-  step->op = Step::Op::kDimension;
-  step->output = token[0] == 'r';
-  return ParseInteger(token.substr(1, dot - 1), &step->buffer) &&
-         ParseInteger(token.substr(dot + 1), &step->axis) && step->buffer >= 0 && step->axis >= 0;
+bool ParseDimension(std::string_view text, Token* token) {
+  size_t dot = text.find('.');
+  if (dot == std::string_view::npos || (text[0] != 'a' && text[0] != 'r')) return false;
+  token->op = Token::Op::kDimension;
+  token->output = text[0] == 'r';
+  return ParseInteger(text.substr(1, dot - 1), &token->buffer) &&
+         ParseInteger(text.substr(dot + 1), &token->axis) && token->buffer >= 0 && token->axis >= 0;
 }
 
-bool ParseStep(std::string_view token, Step* step, bool* binary) {
+bool ParseToken(std::string_view text, Token* token, bool* binary) {
   for (const auto& [name, op] : kOperators) {
-    if (token != name) continue;
-    step->op = op;
+    if (text != name) continue;
+    token->op = op;
     *binary = true;
     return true;
   }
   *binary = false;
-  if (token.empty()) return false;
-  if (ParseDimension(token, step)) return true;
-  step->op = Step::Op::kConstant;
-  return ParseInteger(token, &step->constant);
+  if (text.empty()) return false;
+  if (ParseDimension(text, token)) return true;
+  token->op = Token::Op::kConstant;
+  return ParseInteger(text, &token->constant);
 }
 
 Problem ParseExpression(std::string_view text, Expression* expression) {
   int depth = 0;
-  for (std::string_view token : Split(text, ' ')) {
-    Step step{};
+  for (std::string_view part : Split(text, ' ')) {
+    Token token{};
     bool binary = false;
-    if (!ParseStep(token, &step, &binary)) return "bad token " + Quoted(token) + " in its plan";
+    if (!ParseToken(part, &token, &binary)) return "bad token " + Quoted(part) + " in its plan";
     depth += binary ? -1 : 1;
     if (depth < 1 || depth > kMaxStack) break;
-    expression->push_back(step);
+    expression->push_back(token);
   }
   if (depth != 1) return "bad expression " + Quoted(text) + " in its plan";
   return {};
@@ -104,6 +104,7 @@ Problem ParseParameter(std::string_view text, Parameter* parameter) {
   constexpr std::pair<char, Parameter::Kind> kKinds[] = {
       {'a', Parameter::Kind::kInputAddress},
       {'r', Parameter::Kind::kOutputAddress},
+      {'e', Parameter::Kind::kEarlierResult},
       {'v', Parameter::Kind::kInputValue},
   };
   for (const auto& [letter, kind] : kKinds) {
@@ -142,51 +143,94 @@ Problem ParseShapes(std::string_view text, std::vector<Shape>* shapes) {
   return {};
 }
 
-Problem ParseField(std::string_view name, std::string_view value, Plan* plan) {
-  if (name == "kernel") {
-    plan->kernel = std::string(value);
-    return {};
+Problem ParseZeros(std::string_view text, std::vector<int>* zeros) {
+  for (std::string_view part : Split(text, ',')) {
+    int index = -1;
+    if (part.empty() || part[0] != 'r' || !ParseInteger(part.substr(1), &index) || index < 0) {
+      return "bad output " + Quoted(part) + " in its plan";
+    }
+    zeros->push_back(index);
   }
-  if (name == "grid") return ParseGrid(value, &plan->grid);
-  if (name == "block") return ParseTriple(value, &plan->block);
-  if (name == "cluster") return ParseTriple(value, &plan->cluster);
-  if (name == "shared") return ParseExpression(value, &plan->shared);
-  if (name == "params") return ParseParameters(value, &plan->parameters);
+  return {};
+}
+
+Problem ParseFlag(std::string_view text, bool* flag) {
+  *flag = text == "1";
+  if (!*flag && text != "0") return "bad flag " + Quoted(text) + " in its plan";
+  return {};
+}
+
+Problem ParseBuffersField(std::string_view name, std::string_view value, Plan* plan) {
   if (name == "inputs") return ParseShapes(value, &plan->inputs);
   if (name == "outputs") return ParseShapes(value, &plan->outputs);
   return "unknown field " + Quoted(name) + " in its plan";
 }
 
+Problem ParseStepField(std::string_view name, std::string_view value, Step* step) {
+  if (name == "kernel") {
+    step->kernel = std::string(value);
+    return {};
+  }
+  if (name == "grid") return ParseGrid(value, &step->grid);
+  if (name == "block") return ParseTriple(value, &step->block);
+  if (name == "cluster") return ParseTriple(value, &step->cluster);
+  if (name == "shared") return ParseExpression(value, &step->shared);
+  if (name == "params") return ParseParameters(value, &step->parameters);
+  if (name == "zeros") return ParseZeros(value, &step->zeros);
+  if (name == "programmatic_stream_serialization") {
+    return ParseFlag(value, &step->programmatic_stream_serialization);
+  }
+  return "unknown field " + Quoted(name) + " in its plan";
+}
+
+// A line of `name=value` fields; `parse` takes each.
+template <typename Parse>
+Problem ParseLine(std::string_view line, Parse parse) {
+  for (std::string_view field : Split(line, ';')) {
+    size_t equals = field.find('=');
+    if (equals == std::string_view::npos) return "bad field " + Quoted(field) + " in its plan";
+    if (Problem problem = parse(field.substr(0, equals), field.substr(equals + 1))) return problem;
+  }
+  return {};
+}
+
 Problem CheckExpression(const Plan& plan, const Expression& expression) {
-  for (const Step& step : expression) {
-    if (step.op != Step::Op::kDimension) continue;
-    const auto& shapes = step.output ? plan.outputs : plan.inputs;
-    if (size_t(step.buffer) >= shapes.size() || size_t(step.axis) >= shapes[step.buffer].size()) {
+  for (const Token& token : expression) {
+    if (token.op != Token::Op::kDimension) continue;
+    const auto& shapes = token.output ? plan.outputs : plan.inputs;
+    if (size_t(token.buffer) >= shapes.size() || size_t(token.axis) >= shapes[token.buffer].size()) {
       return "its plan names a dimension that no buffer has";
     }
   }
   return {};
 }
 
-Problem CheckParameter(const Plan& plan, const Parameter& parameter) {
-  if (parameter.kind == Parameter::Kind::kInteger) {
-    return CheckExpression(plan, parameter.expression);
-  }
-  const auto& shapes =
-      parameter.kind == Parameter::Kind::kOutputAddress ? plan.outputs : plan.inputs;
-  if (size_t(parameter.index) >= shapes.size()) return "its plan names a buffer that does not exist";
+Problem CheckBuffer(const std::vector<Shape>& shapes, int index) {
+  if (size_t(index) >= shapes.size()) return "its plan names a buffer that does not exist";
   return {};
 }
 
-// After this every index in the plan is inside `inputs` and `outputs`, so that a call whose shapes
+Problem CheckParameter(const Plan& plan, const Parameter& parameter) {
+  switch (parameter.kind) {
+    case Parameter::Kind::kInteger: return CheckExpression(plan, parameter.expression);
+    case Parameter::Kind::kOutputAddress:
+    case Parameter::Kind::kEarlierResult: return CheckBuffer(plan.outputs, parameter.index);
+    default: return CheckBuffer(plan.inputs, parameter.index);
+  }
+}
+
+// After this every index in the step is inside `inputs` and `outputs`, so that a call whose shapes
 // pass CheckShapes can be evaluated without further bounds checks.
-Problem CheckIndices(const Plan& plan) {
-  for (const Expression& expression : plan.grid) {
+Problem CheckIndices(const Plan& plan, const Step& step) {
+  for (const Expression& expression : step.grid) {
     if (Problem problem = CheckExpression(plan, expression)) return problem;
   }
-  if (Problem problem = CheckExpression(plan, plan.shared)) return problem;
-  for (const Parameter& parameter : plan.parameters) {
+  if (Problem problem = CheckExpression(plan, step.shared)) return problem;
+  for (const Parameter& parameter : step.parameters) {
     if (Problem problem = CheckParameter(plan, parameter)) return problem;
+  }
+  for (int index : step.zeros) {
+    if (Problem problem = CheckBuffer(plan.outputs, index)) return problem;
   }
   return {};
 }
@@ -203,15 +247,15 @@ Arithmetic Divide(bool up, int64_t a, int64_t b, int64_t* result) {
   return Arithmetic::kOk;
 }
 
-Arithmetic Apply(Step::Op op, int64_t a, int64_t b, int64_t* result) {
+Arithmetic Apply(Token::Op op, int64_t a, int64_t b, int64_t* result) {
   auto checked = [](bool overflow) { return overflow ? Arithmetic::kOverflow : Arithmetic::kOk; };
   switch (op) {
-    case Step::Op::kAdd: return checked(__builtin_add_overflow(a, b, result));
-    case Step::Op::kSub: return checked(__builtin_sub_overflow(a, b, result));
-    case Step::Op::kMul: return checked(__builtin_mul_overflow(a, b, result));
-    case Step::Op::kFloorDiv: return Divide(false, a, b, result);
-    case Step::Op::kCeilDiv: return Divide(true, a, b, result);
-    case Step::Op::kMin: *result = std::min(a, b); return Arithmetic::kOk;
+    case Token::Op::kAdd: return checked(__builtin_add_overflow(a, b, result));
+    case Token::Op::kSub: return checked(__builtin_sub_overflow(a, b, result));
+    case Token::Op::kMul: return checked(__builtin_mul_overflow(a, b, result));
+    case Token::Op::kFloorDiv: return Divide(false, a, b, result);
+    case Token::Op::kCeilDiv: return Divide(true, a, b, result);
+    case Token::Op::kMin: *result = std::min(a, b); return Arithmetic::kOk;
     default: *result = std::max(a, b); return Arithmetic::kOk;
   }
 }
@@ -219,14 +263,14 @@ Arithmetic Apply(Step::Op op, int64_t a, int64_t b, int64_t* result) {
 Problem Evaluate(const Expression& expression, const Buffers& buffers, const char* what, int64_t* out) {
   int64_t stack[kMaxStack];
   int depth = 0;
-  for (const Step& step : expression) {
-    if (step.op == Step::Op::kConstant) {
-      stack[depth++] = step.constant;
-    } else if (step.op == Step::Op::kDimension) {
-      stack[depth++] = (step.output ? buffers.outputs : buffers.inputs)[step.buffer].dims[step.axis];
+  for (const Token& token : expression) {
+    if (token.op == Token::Op::kConstant) {
+      stack[depth++] = token.constant;
+    } else if (token.op == Token::Op::kDimension) {
+      stack[depth++] = (token.output ? buffers.outputs : buffers.inputs)[token.buffer].dims[token.axis];
     } else {
       int64_t b = stack[--depth];
-      switch (Apply(step.op, stack[depth - 1], b, &stack[depth - 1])) {
+      switch (Apply(token.op, stack[depth - 1], b, &stack[depth - 1])) {
         case Arithmetic::kOk: break;
         case Arithmetic::kOverflow: return std::string(what) + " does not fit 64 bits";
         case Arithmetic::kDivisionByZero: return std::string(what) + " divides by zero";
@@ -237,16 +281,16 @@ Problem Evaluate(const Expression& expression, const Buffers& buffers, const cha
   return {};
 }
 
-Problem CheckGrid(const Plan& plan, const std::array<int64_t, 3>& grid) {
+Problem CheckGrid(const Step& step, const std::array<int64_t, 3>& grid) {
   constexpr int64_t kLimits[] = {0x7fffffff, 65535, 65535};
   for (size_t i = 0; i < 3; ++i) {
     if (grid[i] < 0 || grid[i] > kLimits[i]) {
       return std::string("grid dimension ") + "xyz"[i] + " is " + std::to_string(grid[i]) +
              "; the range is 0 to " + std::to_string(kLimits[i]);
     }
-    if (grid[i] % plan.cluster[i] != 0) {
+    if (grid[i] % step.cluster[i] != 0) {
       return std::string("grid dimension ") + "xyz"[i] + " is " + std::to_string(grid[i]) +
-             ", not a multiple of the cluster's " + std::to_string(plan.cluster[i]);
+             ", not a multiple of the cluster's " + std::to_string(step.cluster[i]);
     }
   }
   return {};
@@ -283,17 +327,36 @@ std::string ShapeText(const int64_t* dims, size_t rank) {
   return text + (rank == 1 ? ",)" : ")");
 }
 
+std::string Plan::Kernels() const {
+  std::string names;
+  for (const Step& step : steps) {
+    if (!step.kernel.empty()) names += (names.empty() ? "" : ", ") + step.kernel;
+  }
+  return names.empty() ? "?" : names;
+}
+
 std::optional<std::string> ParsePlan(std::string_view text, Plan* plan) {
-  for (std::string_view field : Split(text, ';')) {
-    size_t equals = field.find('=');
-    if (equals == std::string_view::npos) return "bad field " + Quoted(field) + " in its plan";
-    Problem problem = ParseField(field.substr(0, equals), field.substr(equals + 1), plan);
+  std::vector<std::string_view> lines = Split(text, '\n');
+  if (lines.size() < 2) return "its plan has no steps";
+  // The steps come first, so that a problem anywhere is one of a kernel with a name.
+  for (size_t i = 1; i < lines.size(); ++i) {
+    Step& step = plan->steps.emplace_back();
+    Problem problem = ParseLine(lines[i], [&](std::string_view name, std::string_view value) {
+      return ParseStepField(name, value, &step);
+    });
     if (problem) return problem;
+    if (step.kernel.empty() || step.grid[0].empty() || step.shared.empty()) {
+      return "its plan lacks the kernel's name, the grid or the shared memory";
+    }
   }
-  if (plan->kernel.empty() || plan->grid[0].empty() || plan->shared.empty()) {
-    return "its plan lacks the kernel's name, the grid or the shared memory";
+  Problem problem = ParseLine(lines[0], [&](std::string_view name, std::string_view value) {
+    return ParseBuffersField(name, value, plan);
+  });
+  if (problem) return problem;
+  for (const Step& step : plan->steps) {
+    if ((problem = CheckIndices(*plan, step))) return problem;
   }
-  return CheckIndices(*plan);
+  return {};
 }
 
 std::optional<std::string> CheckShapes(const Plan& plan, const Buffers& buffers) {
@@ -302,21 +365,21 @@ std::optional<std::string> CheckShapes(const Plan& plan, const Buffers& buffers)
   return CheckShapesOf(plan.outputs, buffers.outputs, buffers.output_count, "output");
 }
 
-std::optional<std::string> EvaluateLaunch(const Plan& plan, const Buffers& buffers, Launch* launch) {
+std::optional<std::string> EvaluateLaunch(const Step& step, const Buffers& buffers, Launch* launch) {
   for (size_t i = 0; i < 3; ++i) {
-    if (Problem problem = Evaluate(plan.grid[i], buffers, "the grid", &launch->grid[i])) return problem;
+    if (Problem problem = Evaluate(step.grid[i], buffers, "the grid", &launch->grid[i])) return problem;
   }
-  if (Problem problem = CheckGrid(plan, launch->grid)) return problem;
-  if (Problem problem = Evaluate(plan.shared, buffers, "the shared memory", &launch->shared)) {
+  if (Problem problem = CheckGrid(step, launch->grid)) return problem;
+  if (Problem problem = Evaluate(step.shared, buffers, "the shared memory", &launch->shared)) {
     return problem;
   }
   if (launch->shared < 0 || launch->shared > 0x7fffffff) {
     return "the dynamic shared memory is " + std::to_string(launch->shared) + " bytes";
   }
-  launch->integers.assign(plan.parameters.size(), 0);
-  for (size_t i = 0; i < plan.parameters.size(); ++i) {
-    if (plan.parameters[i].kind != Parameter::Kind::kInteger) continue;
-    Problem problem = Evaluate(plan.parameters[i].expression, buffers, "an integer argument",
+  launch->integers.assign(step.parameters.size(), 0);
+  for (size_t i = 0; i < step.parameters.size(); ++i) {
+    if (step.parameters[i].kind != Parameter::Kind::kInteger) continue;
+    Problem problem = Evaluate(step.parameters[i].expression, buffers, "an integer argument",
                                &launch->integers[i]);
     if (problem) return problem;
   }

@@ -1,4 +1,4 @@
-// A launch plan: what to launch, with grid, shared memory and integer arguments as expressions of the
+// A plan: what a call launches, with grids, shared memory and integer arguments as expressions of the
 // buffers' dimensions at run time. Python (pyptx/launch/plan.py) writes the text that is read here.
 #ifndef PYPTX_FFI_PLAN_H_
 #define PYPTX_FFI_PLAN_H_
@@ -21,7 +21,7 @@ struct BufferView {
   size_t bytes;
 };
 
-// The buffers of one call, inputs before outputs.
+// The buffers of one call, inputs before outputs; scratch buffers are the last outputs.
 struct Buffers {
   const BufferView* inputs;
   int input_count;
@@ -29,8 +29,8 @@ struct Buffers {
   int output_count;
 };
 
-// One step of an expression in reverse Polish notation.
-struct Step {
+// One token of an expression in reverse Polish notation.
+struct Token {
   enum class Op : uint8_t { kConstant, kDimension, kAdd, kSub, kMul, kFloorDiv, kCeilDiv, kMin, kMax };
   Op op;
   bool output = false;   // kDimension: of an output
@@ -39,31 +39,44 @@ struct Step {
   int64_t constant = 0;  // kConstant
 };
 
-using Expression = std::vector<Step>;
+using Expression = std::vector<Token>;
 
 // A shape that the kernel was made for; kAnyExtent stands for a dimension known only at run time.
 constexpr int64_t kAnyExtent = -1;
 using Shape = std::vector<int64_t>;
 
 struct Parameter {
-  enum class Kind : uint8_t { kInputAddress, kOutputAddress, kInputValue, kInteger };
+  // An earlier result is an output that a step before this one wrote and this one only reads.
+  enum class Kind : uint8_t { kInputAddress, kOutputAddress, kEarlierResult, kInputValue, kInteger };
   Kind kind;
   int index = 0;          // of the input or output
   Expression expression;  // kInteger
+
+  bool IsAddress() const { return kind != Kind::kInputValue && kind != Kind::kInteger; }
 };
 
-struct Plan {
+// One launch of the call.
+struct Step {
   std::string kernel;
   std::array<Expression, 3> grid;
   std::array<uint32_t, 3> block{1, 1, 1};
   std::array<uint32_t, 3> cluster{1, 1, 1};
   Expression shared;
   std::vector<Parameter> parameters;
-  std::vector<Shape> inputs;
-  std::vector<Shape> outputs;
+  std::vector<int> zeros;  // outputs that an empty grid leaves as zeros
+  bool programmatic_stream_serialization = false;
 };
 
-// A launch with every expression evaluated.
+struct Plan {
+  std::vector<Shape> inputs;
+  std::vector<Shape> outputs;
+  std::vector<Step> steps;
+
+  // The kernels' names, "?" where there are none.
+  std::string Kernels() const;
+};
+
+// A step with every expression evaluated.
 struct Launch {
   std::array<int64_t, 3> grid;
   int64_t shared;
@@ -75,7 +88,7 @@ struct Launch {
 // Each returns the problem as one sentence without the kernel's name, nothing when all is well.
 std::optional<std::string> ParsePlan(std::string_view text, Plan* plan);
 std::optional<std::string> CheckShapes(const Plan& plan, const Buffers& buffers);
-std::optional<std::string> EvaluateLaunch(const Plan& plan, const Buffers& buffers, Launch* launch);
+std::optional<std::string> EvaluateLaunch(const Step& step, const Buffers& buffers, Launch* launch);
 
 std::string ShapeText(const int64_t* dims, size_t rank);
 

@@ -1,0 +1,411 @@
+"""`@kernel` and the object a user holds: the one place that joins tracing, assembling, running."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, ParamSpec, overload
+
+from pyptx import assemble, text
+from pyptx.errors import PtxError, SpecError
+from pyptx.ir import Module
+from pyptx.kernel.operation import Operation, symbolic
+from pyptx.kernel.options import (
+    Options,
+    Sizes,
+    alias_pairs,
+    byte_count,
+    checked,
+    dimension_names,
+    directives_of,
+    parse_target,
+    parse_version,
+    triple,
+)
+from pyptx.kernel.signature import Body, check_constants, dimension_size, exact, signature, specs
+from pyptx.kernel.specialisation import Key, Specialisation
+from pyptx.launch.call import AUTO, Code, digest
+from pyptx.launch.layout import Application, Description, Entry, Made, Tensor
+from pyptx.launch.plan import InputAddress, InputValue, OutputAddress, check_block, check_cluster
+from pyptx.runtime import targets
+from pyptx.source import SourceLocation, caller
+from pyptx.spec import (
+    Extent,
+    Grid,
+    Scalar,
+    Spec,
+    Symbol,
+    Tile,
+    check_aliases,
+    check_outputs,
+    check_parallel,
+    resolve_grid,
+)
+from pyptx.target import Target
+from pyptx.trace.batch import Batch
+from pyptx.trace.build import at_kernel, build
+from pyptx.verify import SHARED_LIMIT
+
+_P = ParamSpec("_P")
+_NOT_OPTIONS: Final = frozenset(("function", "directives"))
+
+
+class Kernel(Operation):
+    """A PTX kernel: call it on arrays, or look at what it is.
+
+    `k(*arrays, **constants)` runs it: JAX arrays on their device (an ordinary JAX operation, also
+    under `jax.jit`), NumPy arrays in the emulator. One array comes back, or a tuple in the order of
+    `out_specs`. Raises CallError for arrays that do not fit the specs.
+    """
+
+    def __init__(
+        self,
+        function: Body,
+        in_specs: Sequence[Spec] | None,
+        out_specs: Sequence[Tile] | None,
+        options: Options,
+        location: SourceLocation,
+    ) -> None:
+        self._options = options
+        self._by_hand = in_specs is None and out_specs is None
+        self._signature, constants = signature(
+            function, options.parallel, in_specs, out_specs, location
+        )
+        super().__init__(
+            function,
+            self._signature.name,
+            in_specs=in_specs or (),
+            out_specs=out_specs or (),
+            parameters=self._signature.parameters,
+            constants=constants,
+            parallel=options.parallel,
+            location=location,
+        )
+        self._check_specs()
+        self._traced: dict[Key, Specialisation] = {}
+        self._lock = threading.Lock()
+
+    def _check_specs(self) -> None:
+        """What must hold between the specs, the aliases and the parallel dimensions."""
+        try:
+            check_outputs(self.in_specs, self.out_specs)
+            check_aliases(self.in_specs, self.out_specs, self._options.aliases, self.name)
+            check_parallel(self.in_specs, self.out_specs, self.parallel, self.name)
+        except PtxError as error:
+            raise at_kernel(error, self._signature) from None
+
+    def __repr__(self) -> str:
+        return f"<pyptx kernel {self.name} of {', '.join(self._signature.parameters)}>"
+
+    @property
+    def grid(self) -> Grid:
+        """As the decorator was given it: sizes, or a function of the named dimensions."""
+        return self._options.grid
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        return self._options.block
+
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        return self._options.cluster
+
+    @property
+    def arch(self) -> str:
+        return str(self._options.arch or AUTO)
+
+    # ---- looking at it ---------------------------------------------------------------------------
+
+    def module(self, **dims_and_constants: object) -> Module:
+        """The traced module for these dimensions and compile-time values."""
+        return self._look(dims_and_constants).module
+
+    def ptx(self, *, lines: bool = False, **dims_and_constants: object) -> str:
+        """The PTX text; with `lines` it carries `.loc` of the Python source.
+
+        Raises SpecError that names the dimensions that are missing.
+        """
+        found = self._look(dims_and_constants)
+        return text.write(found.module, lines=True).ptx if lines else found.written.ptx
+
+    def cubin(
+        self, *, arch: str | None = None, line_info: bool = False, **dims_and_constants: object
+    ) -> assemble.Cubin:
+        """The assembled kernel with registers, spills, shared and local memory; needs no GPU."""
+        return self._look(dims_and_constants, arch).assemble(line_info=line_info)
+
+    def sass(
+        self, *, arch: str | None = None, **dims_and_constants: object
+    ) -> tuple[assemble.SassInstruction, ...]:
+        """The machine code, each instruction with the Python line that it comes from."""
+        found = self._look(dims_and_constants, arch)
+        return assemble.sass(found.assemble(line_info=True), found.written.lines)
+
+    def _look(self, given: Mapping[str, object], arch: str | None = None) -> Specialisation:
+        dims, constants = self._split(given)
+        target = self._target(arch)
+        return self.specialise(dims, constants, target, by_reference=False)
+
+    def _target(self, arch: str | None) -> Target:
+        if arch is not None:
+            return parse_target(arch, caller())
+        return self._options.arch or targets.named() or targets.DEFAULT
+
+    def _split(self, given: Mapping[str, object]) -> tuple[dict[str, int], dict[str, object]]:
+        """Keyword arguments as dimensions and compile-time values."""
+        names = self._dimension_names()
+        dims: dict[str, int] = {}
+        for name, value in given.items():
+            if name not in names and name not in self._constants:
+                legal = " ".join((*names, *self._constants)) or "none"
+                raise SpecError(
+                    f"{self.name} has no dimension or keyword {name}",
+                    location=caller(),
+                    notes=(("legal", legal),),
+                )
+            if name in names:
+                dims[name] = dimension_size(name, value)
+        missing = [n for n in names if n not in dims and n not in self._options.parallel]
+        if missing:
+            example = ", ".join(f"{n}=..." for n in missing)
+            raise SpecError(
+                f"{self.name} needs the dimension{'s' if len(missing) > 1 else ''} "
+                f"{', '.join(missing)}",
+                location=caller(),
+                notes=(("help", f"{self.name}.ptx({example})"),),
+            )
+        return dims, {n: v for n, v in given.items() if n in self._constants}
+
+    # ---- joining ---------------------------------------------------------------------------------
+
+    def specialise(
+        self,
+        dims: Mapping[str, int],
+        constants: Mapping[str, object],
+        target: Target,
+        *,
+        by_reference: bool,
+        batch: Batch | None = None,
+    ) -> Specialisation:
+        """The traced kernel for these sizes; traced once and kept."""
+        fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self._options.parallel))
+        values = {**self._constants, **constants}
+        check_constants(self.name, values)
+        exactly = tuple((n, exact(values[n])) for n in sorted(values))
+        key = Key(fixed, exactly, target, by_reference, batch)
+        with self._lock:
+            found = self._traced.get(key)
+            if found is None:
+                found = self._traced[key] = self._trace(key, values)
+        return found
+
+    def _trace(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
+        try:
+            module = build(
+                self._function,
+                self._signature,
+                dims=dict(key.dims),
+                constants=constants,
+                target=key.target,
+                version=self._options.version,
+                given=self._options.directives,
+                scalars_by_reference=key.by_reference,
+                batch=key.batch,
+            )
+        except PtxError as error:
+            raise at_kernel(error, self._signature) from None
+        except Exception as error:
+            sizes = ", ".join(f"{n}={v!r}" for n, v in (*key.dims, *constants.items()))
+            error.add_note(f"while {self.name} was traced for {key.target} {sizes}".rstrip())
+            raise
+        self._check_shared(module)
+        options = self._options
+        return Specialisation(module, text.write(module), options.contract, options.shared)
+
+    def _check_shared(self, module: Module) -> None:
+        allocated = module.kernels[0].shared.size
+        wanted = self._options.shared
+        if wanted is not None and wanted < allocated:
+            raise SpecError(
+                f"smem={wanted} is less than the {allocated} bytes that {self.name} allocates",
+                location=self._signature.location,
+                notes=(("help", "leave smem= out: it is inferred from the allocations"),),
+            )
+        limit = SHARED_LIMIT[module.target.sm] * 1024
+        if wanted is not None and wanted > limit:
+            raise SpecError(
+                f"smem={wanted} is more than the {limit} bytes that a CTA of {module.target} has",
+                location=self._signature.location,
+            )
+
+    def entry(
+        self,
+        fixed: Mapping[str, int],
+        constants: Mapping[str, object],
+        *,
+        by_reference: bool,
+    ) -> Entry:
+        """The kernel for these sizes and values, as a step of a call."""
+        names = self._dimension_names()
+        options = self._options
+        return Entry(
+            name=self.name,
+            in_specs=self.in_specs,
+            out_specs=self.out_specs,
+            parallel=tuple(name for name in self.parallel if name in names),
+            grid=self._grid,
+            block=options.block,
+            cluster=options.cluster,
+            make=lambda batch: self._make(fixed, constants, batch, by_reference=by_reference),
+            programmatic_stream_serialization=options.programmatic_stream_serialization,
+        )
+
+    def _grid(self, sizes: Mapping[str, Extent]) -> tuple[Extent, Extent, Extent]:
+        try:
+            return resolve_grid(self._options.grid, sizes)
+        except PtxError as error:
+            raise at_kernel(error, self._signature) from None
+
+    def _make(
+        self,
+        fixed: Mapping[str, int],
+        constants: Mapping[str, object],
+        batch: Batch | None,
+        *,
+        by_reference: bool,
+    ) -> Made:
+        def specialise(target: Target) -> Specialisation:
+            return self.specialise(fixed, constants, target, by_reference=by_reference, batch=batch)
+
+        usual = specialise(self._options.arch or targets.DEFAULT)
+        code = Code(
+            digest(usual.written.ptx, str(self._options.contract)),
+            cubin=lambda target: specialise(target).launched(),
+            image=lambda: usual.image,
+        )
+        return Made(code, usual.dynamic_shared)
+
+    def _describe(
+        self,
+        fixed: Mapping[str, int],
+        stars: Mapping[str, int],
+        constants: Mapping[str, object],
+        *,
+        by_reference: bool,
+    ) -> Description:
+        specs = (*self.in_specs, *self.out_specs)
+        tensors = tuple(
+            Tensor(name, spec.dtype, symbolic(spec, fixed), spec.sum_over)
+            for name, spec in zip(self._signature.parameters, specs, strict=True)
+        )
+        count = len(self.in_specs)
+        step = Application(
+            self.entry(fixed, constants, by_reference=by_reference),
+            tuple(
+                InputValue(i) if isinstance(spec, Scalar) and not by_reference else InputAddress(i)
+                for i, spec in enumerate(self.in_specs)
+            ),
+            tuple(OutputAddress(i) for i in range(len(self.out_specs))),
+            {n: fixed.get(n, Symbol(n)) for n in self._dimension_names()},
+        )
+        return Description(
+            name=self.name,
+            arch=self.arch,
+            inputs=tensors[:count],
+            outputs=tensors[count:],
+            steps=(step,),
+            stars=stars,
+            aliases=self._options.aliases,
+        )
+
+    def _needs_specs(self, what: str, where: SourceLocation) -> None:
+        if self._by_hand:
+            raise SpecError(
+                f"{self.name} has no in_specs and out_specs, so it cannot be {what} on arrays",
+                location=where,
+                notes=(("help", "@kernel(in_specs=(Tile(...),), out_specs=(Tile(...),), ...)"),),
+            )
+
+
+# ---- the decorator -------------------------------------------------------------------------------
+
+
+@overload
+def kernel(function: Callable[_P, None], /) -> Kernel: ...
+@overload
+def kernel(
+    *,
+    in_specs: Sequence[Spec] | None = None,
+    out_specs: Sequence[Tile] | None = None,
+    grid: Grid = (1, 1, 1),
+    block: Sizes = (1, 1, 1),
+    cluster: Sizes = (1, 1, 1),
+    smem: int | None = None,
+    arch: str = "sm_90a",
+    version: tuple[int, int] | str | None = None,
+    contract: bool = False,
+    parallel: Iterable[str] = (),
+    input_output_aliases: Mapping[int, int] | None = None,
+    programmatic_stream_serialization: bool = False,
+    **directives: int | Sequence[int] | bool,
+) -> Callable[[Body], Kernel]: ...
+def kernel(
+    function: Body | None = None,
+    /,
+    *,
+    in_specs: Sequence[Spec] | None = None,
+    out_specs: Sequence[Tile] | None = None,
+    grid: Grid = (1, 1, 1),
+    block: Sizes = (1, 1, 1),
+    cluster: Sizes = (1, 1, 1),
+    smem: int | None = None,
+    arch: str = "sm_90a",
+    version: tuple[int, int] | str | None = None,
+    contract: bool = False,
+    parallel: Iterable[str] = (),
+    input_output_aliases: Mapping[int, int] | None = None,
+    programmatic_stream_serialization: bool = False,
+    **directives: int | Sequence[int] | bool,
+) -> Kernel | Callable[[Body], Kernel]:
+    """Make a kernel of a function that is written in the language of `reg`, `smem` and `ptx`.
+
+    in_specs, out_specs      a Tile (or Scalar, inputs only) for each positional parameter, in order
+    grid                     up to three sizes, or a function of the named dimensions
+    block, cluster           threads of a CTA, CTAs of a cluster
+    smem                     bytes of shared memory; by default what the body allocates
+    arch                     target such as "sm_90a", or "auto" for that of the device
+    version                  PTX version; by default the lowest that the instructions need
+    contract                 let the assembler fuse a `mul` and an `add` that were written apart
+    parallel                 named dimensions that are run-time values, one compiled kernel for all
+    input_output_aliases     {input: output}, each by position, that share one buffer
+    programmatic_stream_serialization
+                             CUDA's launch attribute: the kernel may start before the one ahead of
+                             it in the stream has ended, and waits with `griddepcontrol.wait`
+    directives               performance directives by name: maxnreg=64, minnctapersm=2, ...
+
+    Keyword-only parameters of the function are compile-time values. Raises SpecError.
+    """
+    where = caller()
+    options = Options(
+        grid,
+        checked(check_block, triple("block", block, where), where),
+        checked(check_cluster, triple("cluster", cluster, where), where),
+        None if smem is None else byte_count(smem, where),
+        None if isinstance(arch, str) and arch == "auto" else parse_target(arch, where),  # pyright: ignore[reportUnnecessaryIsInstance]
+        parse_version(version, where),
+        (),
+        contract,
+        dimension_names(parallel, where),
+        alias_pairs(input_output_aliases, where),
+        programmatic_stream_serialization,
+    )
+    known = [name for name in inspect.signature(kernel).parameters if name not in _NOT_OPTIONS]
+    options = replace(options, directives=directives_of(options, directives, known, where))
+    inputs, outputs = specs("in_specs", in_specs, where), specs("out_specs", out_specs, where)
+
+    def decorate(body: Body) -> Kernel:
+        return Kernel(body, inputs, outputs, options, where)
+
+    return decorate if function is None else decorate(function)

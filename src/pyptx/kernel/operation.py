@@ -1,0 +1,226 @@
+"""What kernels and sequences of kernels have in common: they are called on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from pyptx import emulator, runtime
+from pyptx.errors import CallError, PtxError
+from pyptx.kernel.signature import exact
+from pyptx.launch.call import Call
+from pyptx.launch.layout import Description, make_call
+from pyptx.source import SourceLocation, caller
+from pyptx.spec import Scalar, Shape, Size, Spec, Symbol, Tile, bind, check_dtypes
+
+
+class Operation:
+    """What is called on arrays: its specs, and the calls that were prepared."""
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        name: str,
+        *,
+        in_specs: Sequence[Spec],
+        out_specs: Sequence[Tile],
+        parameters: Sequence[str],
+        constants: Mapping[str, object],
+        parallel: Sequence[str],
+        location: SourceLocation,
+    ) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._name = name
+        self.in_specs: tuple[Spec, ...] = tuple(in_specs)
+        self.out_specs: tuple[Tile, ...] = tuple(out_specs)
+        self._inputs = tuple(parameters[: len(self.in_specs)])
+        self._constants = dict(constants)
+        self._parallel = tuple(parallel)
+        self._location = location
+        # Calls by shapes, types and values, so that an eager call does not prepare again, and by
+        # what they are made of: the sizes of parallel dimensions are no part of that.
+        self._calls: dict[object, Call] = {}
+        self._made: dict[object, Call] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def parallel(self) -> tuple[str, ...]:
+        """The dimensions that are run-time values."""
+        return self._parallel
+
+    # ---- running ---------------------------------------------------------------------------------
+
+    def __call__(self, *arrays: object, **constants: object) -> object:
+        """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values."""
+        where = caller()
+        self._needs_specs("called", where)
+        names = self._arrays(arrays, where)
+        place = runtime.select(self.in_specs, arrays, names, where)
+        call, operands = self._bind(place, arrays, constants, where)
+        results = place.launch(call, operands)
+        return results[0] if len(results) == 1 else results
+
+    def _arrays(self, arrays: Sequence[object], where: SourceLocation) -> tuple[str, ...]:
+        """The names of the inputs, of which there are as many as arrays."""
+        names = self._inputs
+        if len(arrays) != len(names):
+            raise CallError(
+                f"{self.name} takes {len(names)} arrays ({', '.join(names) or 'none'}), "
+                f"not {len(arrays)}",
+                location=where,
+            )
+        return names
+
+    def _bind(
+        self,
+        place: runtime.Runtime,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> tuple[Call, Sequence[Any]]:
+        """What a runtime takes: the call, specialised for these arrays, and its operands."""
+        operands = [
+            place.scalar(array, str(spec.dtype.numpy)) if isinstance(spec, Scalar) else array
+            for spec, array in zip(self.in_specs, arrays, strict=True)
+        ]
+        by_reference = not place.scalars_by_value
+        return self._prepare(
+            operands, constants, by_reference=by_reference, location=where
+        ), operands
+
+    def emulate(
+        self,
+        *arrays: object,
+        sanitize: bool = True,
+        threads: int | None = None,
+        max_instructions: int | None = None,
+        seed: int | None = None,
+        statistics: bool = True,
+        **constants: object,
+    ) -> emulator.Emulation:
+        """Run on NumPy arrays in the emulator and keep its report; works without JAX.
+
+        `sanitize` adds initialisation, races and the rest to the checks that are always on.
+        `threads` are host threads (all cores), `max_instructions` bounds the warp-instructions,
+        `seed` runs warps in a random order of that seed, `statistics` counts per Python line. The
+        result has `outputs`, `report` and `reports` of each step; findings do not raise here.
+        """
+        where = caller()
+        self._needs_specs("emulated", where)
+        names = self._arrays(arrays, where)
+        place = runtime.emulator(self.in_specs, arrays, names, where)
+        call, operands = self._bind(place, arrays, constants, where)
+        return place.emulate(
+            call,
+            operands,
+            sanitize=sanitize,
+            threads=threads,
+            max_instructions=max_instructions,
+            seed=seed,
+            statistics=statistics,
+        )
+
+    # ---- preparing -------------------------------------------------------------------------------
+
+    def _prepare(
+        self,
+        operands: Sequence[Any],
+        constants: Mapping[str, object],
+        *,
+        by_reference: bool,
+        location: SourceLocation,
+    ) -> Call:
+        """What a runtime needs to run this on arrays of these shapes."""
+        shapes = [tuple(o.shape) for o in operands]
+        values = tuple((name, exact(constants[name])) for name in sorted(constants))
+        key = tuple(shapes), tuple(o.dtype for o in operands), values, by_reference
+        try:
+            return self._calls[key]
+        except (KeyError, TypeError):  # a new call, or a value that the checks below refuse
+            pass
+        self._check_keywords(constants, location)
+        check_dtypes(self.in_specs, [str(o.dtype) for o in operands], self._inputs, location)
+        dims = bind(self.in_specs, shapes, self._inputs, location)
+        fixed = self._fixed(dims, location)
+        stars = {n: len(s) for n, s in dims.items() if isinstance(s, tuple)}
+        made = tuple(fixed.items()), tuple(stars.items()), values, by_reference
+        call = self._made.get(made) if _hashable(made) else None
+        if call is None:
+            call = make_call(self._describe(fixed, stars, constants, by_reference=by_reference))
+            self._made[made] = call
+        _check_launches(call, shapes, location)
+        self._calls[key] = call
+        return call
+
+    def _describe(
+        self,
+        fixed: Mapping[str, int],
+        stars: Mapping[str, int],
+        constants: Mapping[str, object],
+        *,
+        by_reference: bool,
+    ) -> Description:
+        """The call for these sizes of the dimensions that are not parallel."""
+        raise NotImplementedError
+
+    def _fixed(self, dims: Mapping[str, Size], location: SourceLocation) -> dict[str, int]:
+        """The sizes of the dimensions that are not parallel. Raises CallError for symbolic ones."""
+        found: dict[str, int] = {}
+        for name, size in dims.items():
+            if name in self._parallel:
+                continue
+            if not isinstance(size, int):
+                raise CallError(
+                    f'the dimension "{name}" of {self.name} has the symbolic size {size}, and only '
+                    "parallel dimensions have a size that is not known",
+                    location=location,
+                    notes=(("help", f"parallel={(*self._parallel, name)!r}"),),
+                )
+            found[name] = size
+        return found
+
+    def _dimension_names(self) -> tuple[str, ...]:
+        specs = (*self.in_specs, *self.out_specs)
+        return tuple(dict.fromkeys(name for spec in specs for name in spec.names))
+
+    def _check_keywords(self, constants: Mapping[str, object], location: SourceLocation) -> None:
+        for name in constants:
+            if name not in self._constants:
+                raise CallError(
+                    f"{self.name} has no compile-time keyword {name}",
+                    location=location,
+                    notes=(("legal", " ".join(self._constants) or "none"),),
+                )
+
+    def _needs_specs(self, what: str, where: SourceLocation) -> None:
+        """Raises SpecError where the operation is not called on arrays."""
+
+
+def symbolic(spec: Spec, fixed: Mapping[str, int]) -> tuple[int | Symbol, ...]:
+    """The dimensions of a Tile: sizes, and the symbols of parallel dimensions."""
+    names = (dim.removeprefix("*") if isinstance(dim, str) else dim for dim in spec.dims)
+    return tuple(fixed.get(n, Symbol(n)) if isinstance(n, str) else n for n in names)
+
+
+def _hashable(key: object) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_launches(call: Call, shapes: Sequence[Shape], location: SourceLocation) -> None:
+    """Refuse a grid that no device takes at the call, where its sizes come from."""
+    results = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
+    if not all(isinstance(size, int) for shape in (*shapes, *results) for size in shape):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return  # jax.export with symbolic sizes: the launch checks
+    try:
+        call.plan.evaluate(shapes, results)
+    except PtxError as error:
+        raise error.at(location) from None

@@ -1,0 +1,66 @@
+"""A kernel traced for sizes, compile-time values and a target: its text, its code, its image."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyptx import assemble, emulator, text
+from pyptx.ir import Module
+from pyptx.target import Target
+from pyptx.trace.batch import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What one trace depends on besides the function."""
+
+    dims: tuple[tuple[str, int], ...]
+    constants: tuple[tuple[str, object], ...]
+    target: Target
+    by_reference: bool
+    batch: Batch | None
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """A kernel traced for sizes, compile-time values and a target."""
+
+    module: Module
+    written: text.Text
+    contract: bool
+    shared: int | None
+
+    @cached_property
+    def image(self) -> bytes:
+        """The emulator's program."""
+        image = emulator.encode(self.module.kernels[0], self.module.target)
+        emulator.register_sources(image, self.module.kernels[0])
+        return image
+
+    @cached_property
+    def dynamic_shared(self) -> int:
+        """Bytes of dynamic shared memory: what is allocated so, and what `smem=` asks beyond."""
+        layout = self.module.kernels[0].shared
+        static = 0 if layout.dynamic else layout.size
+        return max(self.shared or 0, layout.size) - static
+
+    def assemble(self, *, line_info: bool = False) -> assemble.Cubin:
+        """The cubin, from the disk cache where it has it. Raises AssembleError."""
+        return self._assembled(self.written, line_info=line_info)
+
+    def launched(self) -> assemble.Cubin:
+        """The cubin of compiled programs; with $PYPTX_LINE_INFO=1, profilers show Python in it."""
+        if os.environ.get("PYPTX_LINE_INFO") != "1":
+            return self.assemble()
+        return self._assembled(text.write(self.module, lines=True), line_info=True)
+
+    def _assembled(self, written: text.Text, *, line_info: bool) -> assemble.Cubin:
+        return assemble.assemble(
+            written.ptx,
+            self.module.target,
+            contract=self.contract,
+            line_info=line_info,
+            lines=written.lines,
+        )

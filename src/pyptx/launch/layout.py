@@ -1,0 +1,347 @@
+"""From kernels applied to the tensors of a call to the call: its plan, its levels, its factors.
+
+A call is described once, with symbols for its parallel dimensions; every choice of levels
+(`jax.vmap`) makes a call of that description. A level is folded where it is one more axis of a
+parallel dimension of a step. The others share an axis of the step's grid, and the kernel adds a
+stride for each to the addresses of its tensors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, TypeAlias
+
+from pyptx.errors import SpecError
+from pyptx.launch.call import Axes, Call, Code, Levels, TensorSpec
+from pyptx.launch.plan import (
+    Argument,
+    InputAddress,
+    Integer,
+    OutputAddress,
+    Plan,
+    PlanShape,
+    Step,
+    Triple,
+)
+from pyptx.spec import Extent, Spec, Symbol, combine, rpn
+from pyptx.trace.batch import Batch
+from pyptx.types import BY_NUMPY, DType
+
+Reference: TypeAlias = InputAddress | OutputAddress
+Mask: TypeAlias = tuple[bool, ...]
+
+_AXES: Final = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of a call without levels; a dimension is a size or the symbol of a parallel one."""
+
+    name: str
+    dtype: DType
+    dims: tuple[Extent, ...]
+    sums: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A kernel that was traced for a batch: its code and its dynamic shared memory in bytes."""
+
+    code: Code
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A kernel with its fixed sizes and compile-time values.
+
+    `grid` gives the sizes of the grid from those of the dimensions, `make` traces the kernel.
+    `parallel` are the dimensions whose size is an argument, in the order of the arguments.
+    """
+
+    name: str
+    in_specs: tuple[Spec, ...]
+    out_specs: tuple[Spec, ...]
+    parallel: tuple[str, ...]
+    grid: Callable[[Mapping[str, Extent]], tuple[Extent, Extent, Extent]]
+    block: Triple
+    cluster: Triple
+    make: Callable[[Batch | None], Made]
+    programmatic_stream_serialization: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A kernel applied to tensors of the call; `dims` says what its dimensions are there."""
+
+    entry: Entry
+    inputs: tuple[Argument, ...]
+    outputs: tuple[OutputAddress, ...]
+    dims: Mapping[str, Extent]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A call without levels. `stars` has the number of axes of each starred dimension."""
+
+    name: str
+    arch: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    steps: tuple[Application, ...]
+    scratch: tuple[Tensor, ...] = ()
+    stars: Mapping[str, int] | None = None
+    aliases: tuple[tuple[int, int], ...] = ()
+
+
+def make_call(description: Description, levels: Levels = ()) -> Call:
+    """The call with these levels. Raises SpecError where a level finds no axis of the grid."""
+    buffers = _Buffers(description, levels)
+    made = [_step(application, buffers) for application in description.steps]
+    outputs = buffers.results[: len(description.outputs)]
+    return Call(
+        name=description.name,
+        arch=description.arch,
+        plan=Plan(
+            tuple(map(_plan_shape, buffers.inputs)),
+            tuple(map(_plan_shape, buffers.results)),
+            tuple(step for step, _ in made),
+        ),
+        code=tuple(code for _, code in made),
+        inputs=buffers.inputs,
+        outputs=outputs,
+        scratch=buffers.results[len(outputs) :],
+        aliases=description.aliases,
+        levels=levels,
+        relevel=lambda levels: make_call(description, levels),
+        unfolded=lambda levels: _unfolded(description, levels),
+        free_axis=all(_free_axis(step) is not None for step in description.steps),
+    )
+
+
+def _unfolded(description: Description, levels: Levels) -> int:
+    masks = [_masks(application, levels) for application in description.steps]
+    folded = (
+        _fold(application.entry, mask)[1]
+        for application, mask in zip(description.steps, masks, strict=True)
+    )
+    return max((len(levels) - count for count in folded), default=0)
+
+
+# ---- the tensors of a call -----------------------------------------------------------------------
+
+
+class _Buffers:
+    """The tensors of a call with its levels, and where the size of each factor is read."""
+
+    def __init__(self, description: Description, levels: Levels) -> None:
+        self.levels = levels
+        self.stars = description.stars or {}
+        outer = tuple(f"vmap.{i}" for i in range(len(levels)))
+        self.inputs = tuple(
+            self._spec(tensor, tuple(n for n, m in zip(outer, levels, strict=True) if m[i]))
+            for i, tensor in enumerate(description.inputs)
+        )
+        results = (*description.outputs, *description.scratch)
+        self.results = tuple(self._spec(tensor, outer) for tensor in results)
+        self.places: dict[str, str] = {}
+        for letter, tensors in (("a", self.inputs), ("r", self.results)):
+            for index, tensor in enumerate(tensors):
+                for axis, factor in enumerate(tensor.axes):
+                    if isinstance(factor, str):
+                        self.places.setdefault(factor, f"{letter}{index}.{axis}")
+        for name, count in self.stars.items():
+            axes = [Symbol(f"{name}.{i}") for i in range(count)]
+            self.places[name] = rpn(product(axes), self.places)
+
+    def _spec(self, tensor: Tensor, outer: tuple[str, ...]) -> TensorSpec:
+        own = tuple(axis for dim in tensor.dims for axis in self._axes(dim))
+        sums = tuple(axis for name in tensor.sums for axis in self._axes(Symbol(name)))
+        return TensorSpec(tensor.name, str(tensor.dtype.numpy), (*outer, *own), _names(sums))
+
+    def _axes(self, dim: Extent) -> Axes:
+        if not isinstance(dim, Symbol):
+            assert isinstance(dim, int)
+            return (dim,)
+        count = self.stars.get(dim.name)
+        if count is None:
+            return (dim.name,)
+        return tuple(f"{dim.name}.{i}" for i in range(count))
+
+    def size(self, extent: Extent) -> str:
+        """An expression over dimensions and factors, as the plan writes it."""
+        return rpn(extent, self.places)
+
+    def stride(self, reference: Argument, level: str) -> Extent:
+        """The bytes from one element of a level to the next in a tensor."""
+        tensors = self.inputs if isinstance(reference, InputAddress) else self.results
+        assert not isinstance(reference, Integer)
+        tensor = tensors[reference.index]
+        inner = tensor.axes[tensor.axes.index(level) + 1 :]
+        known = math.prod(axis for axis in inner if isinstance(axis, int))
+        symbols = (Symbol(axis) for axis in inner if isinstance(axis, str))
+        return product([BY_NUMPY[tensor.dtype].bytes * known, *symbols])
+
+
+def product(extents: Sequence[Extent]) -> Extent:
+    """The product of sizes, 1 for none."""
+    return reduce(_times, extents, 1)
+
+
+def _times(a: Extent, b: Extent) -> Extent:
+    return b if isinstance(a, int) and a == 1 else combine("*", a, b)
+
+
+def _names(axes: Axes) -> tuple[str, ...]:
+    return tuple(axis for axis in axes if isinstance(axis, str))
+
+
+def _plan_shape(tensor: TensorSpec) -> PlanShape:
+    return tuple(None if isinstance(axis, str) else axis for axis in tensor.axes)
+
+
+# ---- one step ------------------------------------------------------------------------------------
+
+
+def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
+    """The plan of a step and its code."""
+    entry, levels = application.entry, buffers.levels
+    masks = _masks(application, levels)
+    dim, count = _fold(entry, masks)
+    outer = len(levels) - count
+    dims = dict(application.dims)
+    if dim is not None:
+        folded = [Symbol(f"vmap.{i}") for i in range(outer, len(levels))]
+        dims[dim] = product([*folded, dims[dim]])
+    base = entry.grid(dims)
+    batch = _Batching(application, masks[:outer]) if outer else None
+    made = entry.make(batch.batch if batch else None)
+    arguments: list[Argument] = [*application.inputs, *application.outputs]
+    extents = [dims[name] for name in entry.parallel]
+    grid = base
+    if batch is not None:
+        grid = batch.grid(base)
+        extents += batch.arguments(application, buffers)
+    x, y, z = map(buffers.size, grid)
+    step = Step(
+        kernel=entry.name,
+        grid=(x, y, z),
+        block=entry.block,
+        arguments=(*arguments, *(Integer(buffers.size(extent)) for extent in extents)),
+        cluster=entry.cluster,
+        shared=str(made.shared),
+        zeros=_zeros(application, base),
+        programmatic_stream_serialization=entry.programmatic_stream_serialization,
+    )
+    return step, made.code
+
+
+def _zeros(application: Application, grid: Sequence[Extent]) -> tuple[int, ...]:
+    """The results that are sums over nothing where the grid can be empty."""
+    if all(isinstance(size, int) and size > 0 for size in grid):
+        return ()
+    specs = zip(application.entry.out_specs, application.outputs, strict=True)
+    return tuple(output.index for spec, output in specs if spec.sum_over)
+
+
+def _masks(application: Application, levels: Levels) -> tuple[Mask, ...]:
+    """For each level, which tensors of the step have its axis; results have all."""
+    return tuple(
+        (
+            *(_is_mapped(reference, level) for reference in application.inputs),
+            *(True for _ in application.outputs),
+        )
+        for level in levels
+    )
+
+
+def _is_mapped(reference: Argument, level: Mask) -> bool:
+    return level[reference.index] if isinstance(reference, InputAddress) else True
+
+
+def _fold(entry: Entry, masks: Sequence[Mask]) -> tuple[str | None, int]:
+    """The parallel dimension that the innermost levels are further axes of, and how many are."""
+    best: tuple[str | None, int] = (None, 0)
+    for dim in entry.parallel:
+        having = _leading(entry, dim)
+        count = 0
+        while count < len(masks) and masks[-1 - count] == having:
+            count += 1
+        if count > best[1]:
+            best = dim, count
+    return best
+
+
+def _leading(entry: Entry, dim: str) -> Mask | None:
+    """Which tensors have `dim` as their first dimension; None where a level cannot fold into it.
+
+    It cannot where a tensor has it elsewhere too, or an output does not have it.
+    """
+    having: list[bool] = []
+    for spec in (*entry.in_specs, *entry.out_specs):
+        names = [d.removeprefix("*") if isinstance(d, str) else d for d in spec.dims]
+        if dim in names[1:]:
+            return None
+        having.append(names[:1] == [dim])
+    if not all(having[len(entry.in_specs) :]) or any(spec.sum_over for spec in entry.out_specs):
+        return None
+    return tuple(having)
+
+
+# ---- levels that take an axis of the grid --------------------------------------------------------
+
+
+class _Batching:
+    """The levels of a step that are not folded: adjacent ones with one mask are one."""
+
+    def __init__(self, application: Application, masks: Sequence[Mask]) -> None:
+        axis = _free_axis(application)
+        if axis is None:
+            raise SpecError(
+                f"{application.entry.name} has no free axis of the grid to batch: one with one CTA "
+                "and a cluster of one in y or z"
+            )
+        groups: list[tuple[Mask, list[int]]] = []
+        for level, mask in enumerate(masks):
+            if groups and groups[-1][0] == mask:
+                groups[-1][1].append(level)
+            else:
+                groups.append((mask, [level]))
+        self.levels = [[Symbol(f"vmap.{level}") for level in members] for _, members in groups]
+        self.batch: Final = Batch(_AXES[axis], tuple(mask for mask, _ in groups))
+        self.axis = axis
+
+    def grid(self, base: Sequence[Extent]) -> tuple[Extent, Extent, Extent]:
+        """The grid with all elements of the batch on its free axis."""
+        sizes = [*base]
+        sizes[self.axis] = product([size for levels in self.levels for size in levels])
+        x, y, z = sizes
+        return x, y, z
+
+    def arguments(self, application: Application, buffers: _Buffers) -> list[Extent]:
+        """What the kernel takes after its sizes: sizes of inner levels, then strides in bytes."""
+        sizes = [product(levels) for levels in self.levels[1:]]
+        references = (*application.inputs, *application.outputs)
+        return [
+            *sizes,
+            *(
+                buffers.stride(references[tensor], levels[-1].name)
+                for levels, mask in zip(self.levels, self.batch.masks, strict=True)
+                for tensor, mapped in enumerate(mask)
+                if mapped
+            ),
+        ]
+
+
+def _free_axis(application: Application) -> int | None:
+    """The axis of the grid that a batch takes: z or y, of one CTA, in clusters of one."""
+    entry = application.entry
+    grid = entry.grid(application.dims)
+    for axis in (2, 1):
+        size = grid[axis]
+        if isinstance(size, int) and size == 1 and entry.cluster[axis] == 1:
+            return axis
+    return None
