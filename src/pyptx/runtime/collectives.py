@@ -1,0 +1,33 @@
+"""What a compiled JAX program sends between devices."""
+
+# JAX's annotations are partial, and a compiled program is Any here.
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, Final
+
+COLLECTIVES: Final = (
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "collective-permute",
+    "reduce-scatter",
+)
+# An instruction is `%name = type opcode(operands), ...`; asynchronous ones have a start and a done.
+_INSTRUCTION: Final = re.compile(rf" ({'|'.join(COLLECTIVES)})(?:-start)?\(")
+
+
+def collectives(compiled: Any) -> dict[str, int]:
+    """The collectives of a compiled program by XLA's names, and how many of each it holds.
+
+    `compiled` is what `jax.jit(f).lower(...).compile()` gives. Names: all-gather, all-reduce,
+    all-to-all, collective-permute, reduce-scatter; those that do not occur are left out, so a
+    program without communication gives {}. An asynchronous collective counts once, and so does one
+    in a loop.
+
+        step = jax.jit(f).lower(x, w).compile()
+        assert pyptx.collectives(step) == {"all-reduce": 1}
+    """
+    found = Counter[str](_INSTRUCTION.findall(compiled.as_text()))
+    return {name: found[name] for name in COLLECTIVES if name in found}

@@ -1,0 +1,221 @@
+"""Kernels in programs for several devices: XLA's partitioner asks here how to split a call.
+
+In such a program a call is a custom call to TARGET, which no device runs. Its configuration carries
+everything that the partitioner's callback needs, so it also partitions in another process: in one
+that loaded an exported program, or one that finds the program in the persistent cache. The
+callback chooses how to split the call (`shardings`) and gives XLA a small program for one device: a
+custom call to the handler, and a sum over devices for each output that is one. XLA reshards the
+operands and results where they are not split that way.
+"""
+
+# JAX's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import jax
+import numpy as np
+from jax.interpreters import mlir
+
+from pyptx.runtime import private, stablehlo
+from pyptx.runtime.private import HloSharding, SubgroupType
+from pyptx.runtime.shardings import Assignment, Axes, Tiling, assign
+
+TARGET: Final = "pyptx_partition"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A buffer of a call: StableHLO's name of its element type, and its axes.
+
+    An axis is a size, or the name of a factor; `sums` names the factors that a result is a sum
+    over.
+    """
+
+    element: str
+    axes: Axes
+    sums: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What the custom call carries: the handler's target and attributes, and the buffers.
+
+    `attributes` is the text of an MLIR dictionary. `aliases` are pairs (input, output). The factors
+    in `whole` are not split.
+    """
+
+    target: str
+    attributes: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    scratch: tuple[Tensor, ...] = ()
+    aliases: tuple[tuple[int, int], ...] = ()
+    whole: tuple[str, ...] = ()
+
+    def encode(self) -> str:
+        """The text of it; that of equal calls is equal in every process."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @staticmethod
+    def decode(text: bytes) -> Configuration:
+        found: dict[str, Any] = json.loads(text)
+        return Configuration(
+            found["target"],
+            found["attributes"],
+            *(_tensors(found[name]) for name in ("inputs", "outputs", "scratch")),
+            aliases=tuple((source, target) for source, target in found["aliases"]),
+            whole=tuple(found["whole"]),
+        )
+
+
+def _tensors(found: list[dict[str, Any]]) -> tuple[Tensor, ...]:
+    return tuple(Tensor(t["element"], tuple(t["axes"]), tuple(t["sums"])) for t in found)
+
+
+def lower(ctx: Any, operands: Sequence[Any], call: Configuration) -> Any:
+    """The custom call that XLA's partitioner will ask about."""
+    avals = (*ctx.avals_in, *ctx.avals_out)
+    # A rule states the sizes of its factors, and a factor has no size 0.
+    ruled = all(isinstance(size, int) and size > 0 for aval in avals for size in aval.shape)
+    attributes: dict[str, Any] = {}
+    if ruled:
+        shapes = [aval.shape for aval in avals]
+        axes = [tensor.axes for tensor in (*call.inputs, *call.outputs)]
+        rule = stablehlo.sharding_rule(axes, shapes, len(operands), call.whole)
+        attributes["sdy.sharding_rule"] = mlir.ir.Attribute.parse(rule)
+    emit = jax.ffi.ffi_lowering(
+        TARGET,
+        api_version=2,
+        backend_config=call.encode(),
+        skip_ffi_layout_processing=True,
+        extra_attributes=attributes,
+    )
+    return emit(ctx, *operands)
+
+
+# ---- callbacks -----------------------------------------------------------------------------------
+
+
+def register() -> None:
+    """Make the callbacks known to XLA; programs with calls are compiled afterwards."""
+    private.register_partitioner(TARGET, _propagate, _partition, _infer)
+
+
+def _propagate(user_sharding: Any, _shape: Any, _configuration: bytes) -> Any:
+    """What users of the results ask for is as good as anything: `_partition` decides."""
+    return user_sharding
+
+
+def _infer(arg_shapes: Any, arg_shardings: Any, result_shape: Any, configuration: bytes) -> Any:
+    """The results' shardings, where XLA propagates them and not Shardy."""
+    call = Configuration.decode(configuration)
+    shapes = [shape.dimensions() for shape in arg_shapes]
+    found = _assign(call.inputs, shapes, arg_shardings, call.whole)
+    return _packed(result_shape, [_sharding(found, tensor.axes) for tensor in call.outputs])
+
+
+def _partition(
+    arg_shapes: Any,
+    arg_shardings: Any,
+    result_shape: Any,
+    result_sharding: Any,
+    configuration: bytes,
+) -> tuple[bytes, list[Any], Any]:
+    """The program of one device, and the shardings of its operands and results."""
+    call = Configuration.decode(configuration)
+    results = result_shape.tuple_shapes() if result_shape.is_tuple() else [result_shape]
+    result_shardings = (
+        result_sharding.tuple_elements() if result_shape.is_tuple() else [result_sharding]
+    )
+    inputs = [shape.dimensions() for shape in arg_shapes]
+    outputs = [shape.dimensions() for shape in results]
+    found = _assign(
+        (*call.inputs, *call.outputs),
+        [*inputs, *outputs],
+        [*arg_shardings, *result_shardings],
+        call.whole,
+    )
+    program = stablehlo.local_program(
+        call.target,
+        call.attributes,
+        _parts(found, call.inputs, inputs),
+        _parts(found, call.outputs, outputs),
+        aliases=call.aliases,
+        scratch=_scratch(call, inputs, found),
+        sums=[found.sum_groups(tensor.sums) for tensor in call.outputs],
+    )
+    return (
+        program.encode(),
+        [_sharding(found, tensor.axes) for tensor in call.inputs],
+        _packed(result_shape, [_sharding(found, tensor.axes) for tensor in call.outputs]),
+    )
+
+
+def _assign(
+    tensors: Sequence[Tensor],
+    shapes: Sequence[Sequence[int]],
+    shardings: Sequence[Any],
+    whole: Sequence[str],
+) -> Assignment:
+    devices = max((s.num_devices() for s in shardings if s is not None and s.is_tiled()), default=1)
+    split = [
+        (tensor.axes, shape, _tiling(sharding, len(shape), devices))
+        for tensor, shape, sharding in zip(tensors, shapes, shardings, strict=True)
+    ]
+    return assign(split, devices, whole)
+
+
+def _tiling(sharding: Any, rank: int, devices: int) -> Tiling:
+    """XLA's sharding of a tensor as a table; its dimensions beyond `rank` are of copies."""
+    if sharding is None or not sharding.is_tiled():
+        return Tiling((1,) * rank, np.zeros((devices, rank), np.int64))
+    parts: list[int] = sharding.tile_assignment_dimensions()
+    assigned = np.asarray(sharding.tile_assignment_devices(), np.int64)
+    places = np.stack(np.unravel_index(np.argsort(assigned), parts), axis=1)
+    return Tiling(tuple(parts[:rank]), places[:, :rank])
+
+
+def _sharding(found: Assignment, axes: Axes) -> Any:
+    """The sharding of a tensor in XLA's form."""
+    holders = found.holders(axes)
+    if holders.shape[-1] == found.devices:
+        return HloSharding.replicate()
+    return HloSharding.subgroup_with_device_ordering(holders, [SubgroupType.REPLICATED])
+
+
+def _scratch(
+    call: Configuration, inputs: Sequence[Sequence[int]], found: Assignment
+) -> list[stablehlo.Shaped]:
+    """The scratch buffers of one device; their factors are those of the inputs."""
+    sizes = {
+        axis: size
+        for tensor, shape in zip(call.inputs, inputs, strict=True)
+        for axis, size in zip(tensor.axes, shape, strict=True)
+        if isinstance(axis, str)
+    }
+    whole = [
+        [sizes[axis] if isinstance(axis, str) else axis for axis in tensor.axes]
+        for tensor in call.scratch
+    ]
+    return _parts(found, call.scratch, whole)
+
+
+def _parts(
+    found: Assignment, tensors: Sequence[Tensor], shapes: Sequence[Sequence[int]]
+) -> list[stablehlo.Shaped]:
+    """One device's parts of tensors of these shapes."""
+    return [
+        (tensor.element, found.shape(tensor.axes, shape))
+        for tensor, shape in zip(tensors, shapes, strict=True)
+    ]
+
+
+def _packed(shape: Any, shardings: Sequence[Any]) -> Any:
+    return HloSharding.tuple_sharding(shape, shardings) if shape.is_tuple() else shardings[0]

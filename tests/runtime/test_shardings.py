@@ -1,0 +1,136 @@
+"""How a call is split over devices, against the definition, device by device."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+from pyptx.runtime import stablehlo  # noqa: E402
+from pyptx.runtime.shardings import Tiling, assign  # noqa: E402
+
+MESH = {"a": 2, "b": 3, "c": 2}
+PLACES = np.stack(np.unravel_index(np.arange(12), tuple(MESH.values())), axis=1)
+
+
+def tiling(*spec):
+    """The sharding of a tensor whose axes are split over these axes of the mesh: "", "a", "ca"."""
+    columns, parts = [], []
+    for names in spec:
+        column, count = np.zeros(12, np.int64), 1
+        for name in names:
+            column = column * MESH[name] + PLACES[:, list(MESH).index(name)]
+            count *= MESH[name]
+        columns.append(column)
+        parts.append(count)
+    return Tiling(tuple(parts), np.stack(columns, axis=1))
+
+
+def split(*tensors, whole=()):
+    """The assignment for tensors given as (axes, shape, spec)."""
+    return assign([(axes, shape, tiling(*spec)) for axes, shape, spec in tensors], 12, whole)
+
+
+SPECS = ["", "a", "b", "c", "ab", "ba", "ac", "ca", "bc", "cba", "abc"]
+# An axis of a mesh splits one axis of a tensor.
+PAIRS = [(r, c) for r, c in itertools.product(SPECS, SPECS) if not set(r) & set(c)]
+
+
+@pytest.mark.parametrize(("rows", "columns"), PAIRS)
+def test_parts_and_sums(rows, columns):
+    """Adding up what one device of each part computes gives the sum; every set has all parts."""
+    shape = (24, 12)
+    found = split((("B", "C"), shape, (rows, columns)))
+    value = np.arange(shape[0] * shape[1]).reshape(shape)
+    part_shape = found.shape(("B", "C"), shape)
+    holders = found.holders(("B", "C"))
+    parts = {}
+    for place in np.ndindex(*holders.shape[:2]):
+        begin = [p * n for p, n in zip(place, part_shape, strict=True)]
+        for device in holders[place]:
+            assert tuple(tiling(rows, columns).coordinates[device]) == place
+            parts[device] = value[
+                begin[0] : begin[0] + part_shape[0], begin[1] : begin[1] + part_shape[1]
+            ]
+    assert sorted(parts) == list(range(12))
+    for factors, axis in (("B", 0), ("C", 1)):
+        groups = found.sum_groups((factors,))
+        assert sorted(groups.flat) == list(range(12))
+        kept = found.holders(("C" if factors == "B" else "B",))
+        whole = value.sum(axis)
+        step = len(whole) // kept.shape[0]
+        for group in groups:
+            (place,) = {int(np.argwhere(kept == device)[0][0]) for device in group}
+            total = sum(parts[device].sum(axis) for device in group)
+            np.testing.assert_array_equal(total, whole[place * step : (place + 1) * step])
+    for group in found.sum_groups(("B", "C")):
+        assert sum(parts[device].sum() for device in group) == value.sum()
+
+
+def test_the_first_tensor_that_splits_a_factor_decides():
+    found = split((("B", 8), (24, 8), ("", "")), (("B",), (24,), ("b",)), (("B",), (24,), ("a",)))
+    assert found.parts == {"B": 3}
+    np.testing.assert_array_equal(found.coordinates["B"], PLACES[:, 1])
+
+
+def test_what_is_not_split():
+    assert split(((8, "B"), (8, 24), ("a", ""))).parts == {}, "no factor"
+    assert split((("B",), (25,), ("b",))).parts == {}, "25 rows do not make three parts"
+    assert split((("B",), (24,), ("b",)), whole=("B",)).parts == {}
+    # The second axis is split by what has split the first, in part or altogether.
+    assert split((("B",), (24,), ("ab",)), (("C",), (24,), ("b",))).parts == {"B": 6}
+    assert split((("B",), (24,), ("ab",)), (("C",), (24,), ("c",))).parts == {"B": 6, "C": 2}
+    # A later tensor decides where an earlier one cannot be followed.
+    assert split((("B",), (10,), ("b",)), (("B",), (10,), ("a",))).parts == {"B": 2}
+
+
+def test_rules():
+    rule = stablehlo.sharding_rule(
+        [("B", 5), (5,), ("B", 5), (5,)], [(16, 5), (5,), (16, 5), (5,)], 2
+    )
+    assert rule == (
+        "#sdy.op_sharding_rule<([i, j], [k])->([i, l], [m]) {i=16, j=5, k=5, l=5, m=5} "
+        "need_replication={j, k, l, m}, custom>"
+    )
+    assert stablehlo.sharding_rule([("B",), ("B",)], [(4,), (4,)], 1) == (
+        "#sdy.op_sharding_rule<([i])->([i]) {i=4}, custom>"
+    )
+    assert stablehlo.sharding_rule([("B",), ("B",)], [(4,), (4,)], 1, whole=("B",)) == (
+        "#sdy.op_sharding_rule<([i])->([i]) {i=4} need_replication={i}, custom>"
+    )
+    many = stablehlo.sharding_rule([tuple(f"f{i}" for i in range(20)), ()], [(2,) * 20, ()], 1)
+    assert "x, y, z, z_1, z_2]" in many
+
+
+def test_rules_are_read_by_shardy():
+    from jax.interpreters import mlir
+
+    axes = [tuple(f"f{i}" for i in range(20)), ("f19", 3), (), ("f3",)]
+    shapes = [(2,) * 20, (2, 3), (), (2,)]
+    rule = stablehlo.sharding_rule(axes, shapes, 3, whole=("f3",))
+    with mlir.make_ir_context():
+        assert str(mlir.ir.Attribute.parse(rule)) == rule
+
+
+def test_the_program_of_one_device():
+    from jax.interpreters import mlir
+
+    text = stablehlo.local_program(
+        "handler",
+        '{plan = "a;b"}',
+        [("f32", (4, 8)), ("ui32", ())],
+        [("f32", (4, 8)), ("bf16", (8,))],
+        scratch=[("f32", (4,))],
+        aliases=[(0, 0)],
+        sums=[np.arange(4).reshape(4, 1), np.array([[0, 2], [1, 3]])],
+    )
+    with mlir.make_ir_context():
+        module = mlir.ir.Module.parse(text)
+        assert module.operation.verify()
+        printed = str(module)
+    assert "@handler(%arg0, %arg1)" in printed
+    assert printed.count("all_reduce") == 1
+    assert "dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>" in printed
+    assert "output_tuple_indices = [0], operand_index = 0" in printed
+    assert "-> (tensor<4x8xf32>, tensor<8xbf16>)" in printed
