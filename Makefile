@@ -21,7 +21,8 @@ endif
 
 SANITIZED := build/sanitize
 
-.PHONY: help demo test check lint format test-sanitize gpu-test bench tables sweep goldens clean
+.PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep goldens \
+    clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -29,6 +30,7 @@ help:
 	@echo "make gpu-test        the tests that need a GPU"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
 	@echo "make tables          put the measured numbers into the README"
+	@echo "make picture         draw the measured sweep into docs"
 	@echo "make format          let ruff format and sort"
 	@echo "make test-sanitize   the emulator's tests with ASan and UBSan"
 	@echo "make sweep           the exhaustive tests"
@@ -74,6 +76,9 @@ bench: $(READY)
 
 tables: $(READY)
 	$(PY) benchmarks/tables.py --write
+
+picture: $(READY)
+	$(PY) benchmarks/picture.py
 
 sweep: $(READY)
 	$(PY) -m pytest -n $(JOBS) -m sweep $(ARGS)

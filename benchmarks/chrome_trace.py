@@ -52,10 +52,16 @@ def read_trace(trace: dict[str, Any]) -> Trace:
 
 
 def split(activities: Iterable[Activity]) -> list[list[Activity]]:
-    """The activities after each fill of the flush buffer."""
+    """The activities after each fill of the flush buffer, which is what the device did first.
+
+    Fills of other types, as a call may make them, have other names and belong to the call.
+    """
     calls: list[list[Activity]] = []
+    flush: str | None = None
     for activity in activities:
-        if FLUSH_MARK in activity.name:
+        if flush is None and FLUSH_MARK in activity.name:
+            flush = activity.name
+        if activity.name == flush:
             calls.append([])
         elif calls:
             calls[-1].append(activity)
@@ -71,9 +77,17 @@ def split_at_gaps(activities: Sequence[Activity], count: int) -> list[list[Activ
     return [list(activities[a:b]) for a, b in itertools.pairwise(edges)]
 
 
-def busy(call: Sequence[Activity]) -> float:
-    """Time of all kernels of a call, in microseconds; the gaps between them do not count."""
-    return sum(activity.duration for activity in call)
+def busy(call: Iterable[Activity]) -> float:
+    """Time in which at least one kernel, copy or fill of a call ran, in microseconds.
+
+    It is the union of their intervals: kernels that overlap, as a programmatic dependent launch
+    lets them, count once, and the gaps between kernels do not count.
+    """
+    total, reached = 0.0, float("-inf")
+    for activity in sorted(call, key=lambda a: a.start):
+        total += max(0.0, activity.end - max(activity.start, reached))
+        reached = max(reached, activity.end)
+    return total
 
 
 def span(activities: Sequence[Activity]) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,23 +48,31 @@ def profile(run: Callable[[], object]) -> Trace:
         return read_trace(json.loads(path.read_text()))
 
 
-def flushed_calls(call: Callable[[], object], count: int, flush: Flush) -> list[list[Activity]]:
-    """The activities of each of `count` calls, every one with a cold L2 cache.
+def flushed_sequence(calls: Sequence[Callable[[], object]], flush: Flush) -> list[list[Activity]]:
+    """The activities of each of `calls`, made in this order, every one with a cold L2 cache.
 
     The device is idle when a call begins, so its kernels do not overlap with the fill.
     """
 
     def run() -> None:
-        for _ in range(count):
+        for call in calls:
             flush()
             torch.cuda.synchronize()
             call()
             torch.cuda.synchronize()
 
-    calls = split(profile(run).activities)
-    if len(calls) != count or not all(calls):
-        raise RuntimeError(f"the profiler shows {len(calls)} of {count} calls, or one without work")
-    return calls
+    found = split(profile(run).activities)
+    if len(found) != len(calls) or not all(found):
+        idle = sum(not call for call in found)
+        raise RuntimeError(
+            f"the profiler shows {len(found)} of {len(calls)} calls, {idle} of them without work"
+        )
+    return found
+
+
+def flushed_calls(call: Callable[[], object], count: int, flush: Flush) -> list[list[Activity]]:
+    """The activities of each of `count` calls, every one with a cold L2 cache."""
+    return flushed_sequence([call] * count, flush)
 
 
 def by_events(call: Callable[[], object], count: int, flush: Flush) -> list[float]:

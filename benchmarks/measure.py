@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -31,6 +31,7 @@ PACKAGES: Final = (
     "pyptx", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda12-plugin", "torch", "triton", "numpy",
     "nvidia-cuda-nvcc",
 )  # fmt: skip
+T = TypeVar("T")
 GPU_FIELDS: Final = (
     "name", "driver_version", "memory.total", "clocks.sm", "clocks.mem", "clocks.max.sm",
     "clocks.max.mem", "power.draw", "power.limit", "temperature.gpu",
@@ -91,6 +92,28 @@ class Result:
         """The median of the measurement with this name."""
         return next(m.median for m in self.measurements if m.name == name)
 
+    def put(self, measured: Summary) -> None:
+        """Add a measurement, in place of one of the same name."""
+        self.measurements = [m for m in self.measurements if m.name != measured.name]
+        self.measurements.append(measured)
+
+    def adopt(self, record: Mapping[str, Any]) -> None:
+        """Begin with the measurements of an earlier record. Raises ValueError for another's.
+
+        Part, GPU, commit, versions and settings have to be the same; the bars are not taken over.
+        """
+        for what, ours, theirs in (
+            ("part", self.part, record["part"]),
+            ("device", _fixed(self.device), _fixed(record["device"])),
+            ("environment", _fixed(self.environment), _fixed(record["environment"])),
+            ("settings", _fixed(self.record()["settings"]), _fixed(record["settings"])),
+        ):
+            if ours != theirs:
+                raise ValueError(f"these results are not of one kind: {what} {theirs}, not {ours}")
+        for measured in record["measurements"]:
+            fields: dict[str, Any] = {**measured, "samples": tuple(measured["samples"])}
+            self.put(Summary(**fields))
+
     def record(self) -> dict[str, Any]:
         """Everything as plain data, each bar with its verdict."""
         bars = [dataclasses.asdict(bar) | {"holds": bar.holds} for bar in self.bars]
@@ -101,9 +124,31 @@ class Result:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.part}-{slug(str(self.device['name']))}.json"
         temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(self.record(), indent=1, default=str) + "\n")
+        temporary.write_text(written(self.record()))
         temporary.replace(path)
         return path
+
+
+CHANGING: Final = frozenset(
+    {"time", "cpu", "clocks.sm", "clocks.mem", "power.draw", "temperature.gpu", "load"}
+    | {"failed", "left"}
+)
+"""What differs between two commands that measure the same thing on the same machine."""
+
+
+def _fixed(facts: Any) -> Any:
+    if not isinstance(facts, dict):
+        return facts
+    known: dict[str, Any] = json.loads(json.dumps(facts, default=str))
+    return {key: value for key, value in known.items() if key not in CHANGING}
+
+
+def written(record: Mapping[str, Any]) -> str:
+    """The text of a results file: JSON with a line for each measurement."""
+    lines = [json.dumps(m, default=str) for m in record["measurements"]]
+    rest = json.dumps({**record, "measurements": []}, indent=1, default=str)
+    inside = "[\n  " + ",\n  ".join(lines) + "\n ]" if lines else "[]"
+    return rest.replace('"measurements": []', f'"measurements": {inside}', 1) + "\n"
 
 
 def start(part: str, device: dict[str, object], **settings: object) -> Result:
@@ -207,7 +252,7 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def turns(names: Sequence[str], rounds: int) -> Iterator[str]:
+def turns(names: Sequence[T], rounds: int) -> Iterator[T]:
     """Every name once per round; each round starts with another one.
 
     So drifting clocks and warm caches favour nobody.

@@ -13,6 +13,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from measure import RESULTS, ROOT, load, number
+from norm_cases import (
+    BACKWARD,
+    DIRECTIONS,
+    FORWARD,
+    GOALS,
+    OURS,
+    PEERS,
+    TENSORS,
+    Shape,
+    measurement_name,
+    percent,
+)
+from norm_cases import COPY as NORM_COPY
 
 README: Final = ROOT / "README.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
@@ -31,7 +44,8 @@ def section(folder: Path = RESULTS) -> str:
 def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> Iterator[str]:
     records = [load(path) for path in sorted(folder.glob(f"{part}-*.json"))]
     for record in records:
-        yield "\n".join((*render(record), "", *_bars(record), "", machine(record), ""))
+        bars = [] if part in JUDGED else [*_bars(record), ""]
+        yield "\n".join((*render(record), "", *bars, machine(record), ""))
     if not records:
         yield f"*{TITLES[part]}: not measured yet; `make bench` does it.*\n"
 
@@ -93,12 +107,77 @@ def plain(record: Record) -> list[str]:
     return lines
 
 
+def norm_table(record: Record) -> list[str]:
+    """A table for each direction: microseconds and percent of the copy's speed, beside the goal."""
+    found = {m["name"]: m for m in record["measurements"]}
+    lines = [
+        f"**{TITLES['norm_table']}**, microseconds and percent of a copy's speed, cold L2 cache;",
+        f"torch.compile with {record['settings']['mode']}",
+    ]
+    for direction in DIRECTIONS:
+        peers = [p for p in PEERS if any(m["notes"]["candidate"] == p
+                 and m["notes"]["direction"] == direction for m in found.values())]  # fmt: skip
+        lines += ["", HEADINGS[direction], "",
+                  f"| | at copy speed | **pyptx** | goal | {' | '.join(peers)} |",
+                  "|---|---:|---:|---:|" + "---:|" * len(peers)]  # fmt: skip
+        for shape in GOALS:
+            copied = found.get(measurement_name(shape, FORWARD, NORM_COPY))
+            if copied is not None:
+                lines.append(_norm_row(found, shape, direction, copied["median"], peers))
+    return lines
+
+
+def _norm_row(found: Record, shape: Shape, direction: str, copied: float, peers: list[str]) -> str:
+    goal = GOALS[shape]
+    ideal = copied * TENSORS[direction] / TENSORS[FORWARD]
+
+    def cell(name: str) -> str:
+        m = found.get(measurement_name(shape, direction, name))
+        if m is None:
+            return "-"
+        return f"{number(m['median'])} ({percent(m['notes'], m['median']):.0f})"
+
+    ours = found.get(measurement_name(shape, direction, OURS))
+    reached = None if ours is None else (
+        percent(ours["notes"], ours["median"]) >= goal.limit(direction) if goal.unit == "%"
+        else ours["median"] <= goal.limit(direction)
+    )  # fmt: skip
+    missed = "" if reached else " **not reached**"
+    limit = f"{goal.limit(direction):g}{goal.unit}{missed}"
+    cells = " | ".join(cell(peer) for peer in peers)
+    title = shape.title
+    return f"| {title} | {number(ideal)} | **{cell(OURS)}** | {limit} | {cells} |"
+
+
+def norm_sweep(record: Record) -> list[str]:
+    """The picture, and how much it shows."""
+    cases = {tuple(m["notes"][k] for k in ("rows", "columns", "dtype", "direction"))
+             for m in record["measurements"] if m["notes"]["candidate"] == OURS}  # fmt: skip
+    lines = [f"**{TITLES['norm_sweep']}**: {len(cases)} cases"]
+    if (ROOT / PICTURE).exists():
+        lines += ["", f"![percent of the speed of a copy over the length of a row]({PICTURE})"]
+    return lines
+
+
 TITLES: Final = {
+    "norm_table": "`pyptx.ops.rms_norm`",
+    "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",
+    "norm_host": "Host time of one call of `pyptx.ops.rms_norm` on 8 x 128 f32",
     "rms_norm": "RMS normalization",
     "launch": "Launching from JAX: host time of a call, and a chain of dependent kernels",
     "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
 }
+HEADINGS: Final = {
+    FORWARD: "Forward: y",
+    BACKWARD: "Backward: the gradients of x and weight",
+}
+PICTURE: Final = "docs/norm_sweep.svg"
+JUDGED: Final = ("norm_table",)
+"""Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
+    "norm_table": norm_table,
+    "norm_sweep": norm_sweep,
+    "norm_host": plain,
     "rms_norm": rms_norm,
     "launch": plain,
     "emulator": plain,
