@@ -9,24 +9,42 @@ from hypothesis import strategies as st
 
 from pyptx.errors import SpecError
 from pyptx.launch.plan import (
+    EarlierResult,
     InputAddress,
     InputValue,
     Integer,
     OutputAddress,
     Plan,
+    Step,
+    check_block,
+    check_cluster,
     evaluate,
-    make_plan,
 )
 from pyptx.native import loader
-from pyptx.spec import Scalar, Symbol, Tile, cdiv, minimum
-from pyptx.types import f32
 
-B, N = Symbol("B"), Symbol("N")
-SPECS = {
-    "in_specs": (Tile("B", "N", f32), Tile("N", f32), Scalar(f32)),
-    "out_specs": (Tile("B", "N", f32),),
-}
-ARGUMENTS = (InputAddress(0), InputAddress(1), InputValue(2), OutputAddress(0))
+ROWS = Step(
+    "rows",
+    ("a0.0 4 cdiv", "a0.1 7 min", "1"),
+    (128, 1, 1),
+    (
+        InputAddress(0),
+        InputAddress(1),
+        InputValue(2),
+        OutputAddress(0),
+        OutputAddress(1),
+        Integer("a0.0 4 *"),
+    ),
+    shared="2048",
+    zeros=(1,),
+)
+FINISH = Step(
+    "finish",
+    ("1", "1", "1"),
+    (32, 1, 1),
+    (EarlierResult(1), OutputAddress(2)),
+    cluster=(1, 1, 1),
+    programmatic_stream_serialization=True,
+)
 
 
 def native(plan: str, inputs, outputs) -> str:
@@ -44,55 +62,69 @@ def native(plan: str, inputs, outputs) -> str:
 
 def python(plan: Plan, inputs, outputs) -> str:
     try:
-        return str(plan.evaluate(inputs, outputs))
+        return "\n".join(map(str, plan.evaluate(inputs, outputs)))
     except SpecError as error:
         return str(error)
 
 
 def test_a_plan_is_a_short_text():
-    plan = make_plan(
-        "scale",
-        grid=(cdiv(B, 4), minimum(N, 7), 1),
-        block=(128, 1, 1),
-        arguments=(*ARGUMENTS, B * 4),
-        dims={"N": 512},
-        shared=2048,
-        **SPECS,
-    )
+    shapes = ((None, 512), (512,), ()), ((None, 512), (4, 512), (512,))
+    plan = Plan(*shapes, (ROWS, FINISH))
     assert str(plan) == (
-        "kernel=scale;grid=a0.0 4 cdiv,a0.1 7 min,1;block=128,1,1;cluster=1,1,1;shared=2048;"
-        "params=a0,a1,v2,r0,i64:a0.0 4 *;inputs=[? 512],[512],[];outputs=[? 512]"
+        "inputs=[? 512],[512],[];outputs=[? 512],[4 512],[512]\n"
+        "kernel=rows;grid=a0.0 4 cdiv,a0.1 7 min,1;block=128,1,1;cluster=1,1,1;shared=2048;"
+        "params=a0,a1,v2,r0,r1,i64:a0.0 4 *;zeros=r1\n"
+        "kernel=finish;grid=1,1,1;block=32,1,1;cluster=1,1,1;shared=0;params=e1,r2;"
+        "programmatic_stream_serialization=1"
     )
-    launch = plan.evaluate([(10, 512), (512,), ()], [(10, 512)])
-    assert str(launch) == (
-        "kernel=scale;grid=3,7,1;block=128,1,1;cluster=1,1,1;shared=2048;params=a0,a1,v2,r0,i64:40"
+    inputs, outputs = [(10, 512), (512,), ()], [(10, 512), (4, 512), (512,)]
+    assert python(plan, inputs, outputs) == native(str(plan), inputs, outputs)
+    assert python(plan, inputs, outputs) == (
+        "kernel=rows;grid=3,7,1;block=128,1,1;cluster=1,1,1;shared=2048;"
+        "params=a0,a1,v2,r0,r1,i64:40;zeros=r1\n"
+        "kernel=finish;grid=1,1,1;block=32,1,1;cluster=1,1,1;shared=0;params=e1,r2"
     )
-    assert not launch.empty
-    assert plan.evaluate([(0, 512), (512,), ()], [(0, 512)]).empty
-    assert plan == make_plan(
-        "scale",
-        grid=(cdiv(B, 4), minimum(N, 7), 1),
-        block=(128, 1, 1),
-        arguments=(*ARGUMENTS, B * 4),
-        dims={"N": 512},
-        shared=2048,
-        **SPECS,
-    )
-    assert hash(plan) == hash(plan)
+    empty = plan.evaluate([(0, 512), (512,), ()], [(0, 512), (4, 512), (512,)])
+    assert [launch.empty for launch in empty] == [True, False]
+    assert plan == Plan(*shapes, (ROWS, FINISH))
+    assert hash(plan) == hash(Plan(*shapes, (ROWS, FINISH)))
 
 
 def test_a_kernel_without_inputs():
-    plan = make_plan(
-        "iota",
-        grid=(2, 1, 1),
-        block=(128, 1, 1),
-        arguments=[OutputAddress(0)],
-        in_specs=(),
-        out_specs=(Tile(256, f32),),
-        dims={},
-    )
+    plan = Plan((), ((256,),), (Step("iota", ("2", "1", "1"), (128, 1, 1), (OutputAddress(0),)),))
     assert python(plan, [], [(256,)]) == native(str(plan), [], [(256,)])
-    assert ";inputs=;" in str(plan)
+    assert str(plan).startswith("inputs=;outputs=[256]\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("inputs=[];outputs=", "its plan has no steps"),
+        (
+            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;zeros=r1",
+            "its plan names a buffer that does not exist",
+        ),
+        (
+            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;zeros=a0",
+            "bad output 'a0' in its plan",
+        ),
+        (
+            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;params=e1",
+            "its plan names a buffer that does not exist",
+        ),
+        (
+            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;programmatic_stream_serialization=yes",
+            "bad flag 'yes' in its plan",
+        ),
+        ("inputs=[];outputs=[]\nkernel=k;inputs=[]", "unknown field 'inputs' in its plan"),
+        (
+            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0\ngrid=1,1,1;shared=0",
+            "its plan lacks the kernel's name, the grid or the shared memory",
+        ),
+    ],
+)
+def test_damaged_plans(text, problem):
+    assert native(text, [()], [()]) == problem
 
 
 @pytest.mark.parametrize(
@@ -125,10 +157,8 @@ def test_launches_that_do_not_fit(change, inputs, problem):
         "grid": ("a0.0", "1", "1"),
         "block": (32, 1, 1),
         "arguments": (InputAddress(0), OutputAddress(0)),
-        "inputs": ((None, 8), (8,)),
-        "outputs": ((None, 8),),
     }
-    plan = Plan(**{**usual, **change})
+    plan = Plan(((None, 8), (8,)), ((None, 8),), (Step(**{**usual, **change}),))
     assert python(plan, inputs, [(4, 8)]) == problem
     assert native(str(plan), inputs, [(4, 8)]) == problem
 
@@ -144,21 +174,13 @@ def test_launches_that_do_not_fit(change, inputs, problem):
 )
 def test_wrong_blocks(block, problem):
     with pytest.raises(SpecError) as caught:
-        make_plan("k", grid=(1, 1, 1), block=block, arguments=(), dims={}, **SPECS)
+        check_block(block)
     assert str(caught.value) == problem
 
 
 def test_wrong_clusters():
     with pytest.raises(SpecError) as caught:
-        make_plan(
-            "k",
-            grid=(1, 1, 1),
-            block=(1, 1, 1),
-            arguments=(),
-            dims={},
-            cluster=(4, 5, 1),
-            **SPECS,
-        )
+        check_cluster((4, 5, 1))
     assert str(caught.value) == (
         "cluster (4, 5, 1) has 20 CTAs; a cluster has 1 to 16, and more than 8 only where the device "
         "allows it"
@@ -182,14 +204,8 @@ EXPRESSIONS = st.recursive(
 @given(EXPRESSIONS, st.tuples(st.integers(0, 9), st.integers(0, 2**40)), st.integers(-1, 2**33))
 def test_both_evaluate_alike(expression, shape, other):
     inputs, outputs = [shape], [(max(other, 0),)]
-    plan = Plan(
-        "k",
-        ("1", "1", "1"),
-        (1, 1, 1),
-        (Integer(expression),),
-        ((None, None),),
-        ((None,),),
-    )
+    step = Step("k", ("1", "1", "1"), (1, 1, 1), (Integer(expression),))
+    plan = Plan(((None, None),), ((None,),), (step,))
     answer = native(str(plan), inputs, outputs)
     try:
         value = evaluate(expression, inputs, outputs)
@@ -204,5 +220,6 @@ def test_floor_and_ceiling_of_negative_numbers():
     for a in range(-9, 10):
         for b in (-4, -3, -1, 1, 2, 5):
             for name, value in (("//", a // b), ("cdiv", -(-a // b))):
-                plan = Plan("k", ("1",) * 3, (1,) * 3, (Integer(f"{a} {b} {name}"),), (), ())
+                step = Step("k", ("1",) * 3, (1,) * 3, (Integer(f"{a} {b} {name}"),))
+                plan = Plan((), (), (step,))
                 assert native(str(plan), [], []).endswith(f"i64:{value}"), (a, name, b)

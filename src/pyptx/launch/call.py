@@ -152,6 +152,9 @@ class Call:
         An input that shares its memory with an output must be mapped. Raises SpecError where the
         level needs a free axis of the grid and there is none; `batchable` says so before.
         """
+        for source, _ in self.aliases:
+            if not mapped[source]:
+                raise ValueError(f"{self.inputs[source].name} shares an output's memory: map it")
         return self.relevel((tuple(mapped), *self.levels))
 
     def batchable(self, mapped: Sequence[bool], input_shapes: Sequence[Sequence[Any]]) -> bool:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+# The special registers that count CTAs; those of clusters count the same where one has one CTA.
+_COUNTING: Final = ("ctaid", "nctaid", "clusterid", "nclusterid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +20,8 @@ class Batch:
 
     axis: str
     masks: tuple[tuple[bool, ...], ...]
+
+    def takes(self, special: str) -> bool:
+        """Whether a special register speaks of the axis, which the body then cannot read."""
+        name, _, axis = special.partition(".")
+        return axis == self.axis and name in _COUNTING

@@ -15,7 +15,7 @@ from pyptx.spec import Scalar, Spec, Tile, unstarred
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.context import Trace, tracing
-from pyptx.trace.tensor import Extent, Tensor, load_reference, load_value
+from pyptx.trace.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx.trace.values import Reg
 from pyptx.types import DType, b8, u64
 
@@ -55,7 +55,9 @@ def build(
     trace = Trace(target, version)
     with tracing(trace):
         trace.implicit = signature.location
-        arguments = _arguments(trace, signature, dims, by_reference=scalars_by_reference)
+        arguments = _arguments(
+            trace, signature, dims, by_reference=scalars_by_reference, batch=batch
+        )
         trace.implicit = None
         result = function(*arguments, **constants)
         if result is not None:
@@ -92,7 +94,12 @@ def _directive_version(
 
 
 def _arguments(
-    trace: Trace, signature: Signature, dims: Mapping[str, int], *, by_reference: bool
+    trace: Trace,
+    signature: Signature,
+    dims: Mapping[str, int],
+    *,
+    by_reference: bool,
+    batch: Batch | None,
 ) -> list[Tensor | Reg]:
     """Declare the parameters, then load what the body gets in registers."""
     parameters: list[Parameter] = []
@@ -107,6 +114,8 @@ def _arguments(
             size = load_value(trace, _parameter(trace, u64, f"{dim}_size"), u64)
             sizes[dim] = size
             trace.run_time[size.register] = dim
+    if batch is not None:
+        _open_batch(trace, batch, parameters)
     made: list[Tensor | Reg] = []
     for name, spec, parameter in zip(
         signature.parameters, signature.specs, parameters, strict=True
@@ -117,6 +126,22 @@ def _arguments(
         else:
             made.append(_tensor(name, spec, parameter, sizes))
     return made
+
+
+def _open_batch(trace: Trace, batch: Batch, tensors: Sequence[Parameter]) -> None:
+    """Declare the batch's sizes and strides in the order of the launch, and find this CTA in it."""
+    sizes = [_parameter(trace, u64, f"batch_{i}_size") for i in range(1, len(batch.masks))]
+    strides: list[tuple[int, Parameter, Parameter]] = []
+    for level, mask in enumerate(batch.masks):
+        for tensor, mapped in zip(tensors, mask, strict=True):
+            if mapped:
+                stride = _parameter(trace, u64, f"{tensor.name}_stride_{level}")
+                strides.append((level, tensor, stride))
+    indices = batch_indices(trace, batch.axis, sizes)
+    for level, tensor, stride in strides:
+        known = trace.strides.get(tensor, ())
+        trace.strides[tensor] = (*known, (indices[level], stride))
+    trace.batch = batch
 
 
 def _parameter(trace: Trace, dtype: DType, name: str, *, tensor: bool = False) -> Parameter:

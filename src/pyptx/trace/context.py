@@ -10,6 +10,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from pyptx.errors import IsaError, LanguageError
 from pyptx.ir import Guard, Instruction, Kernel, Place, Statement
@@ -19,9 +20,18 @@ from pyptx.isa.check import Bound, Raw
 from pyptx.isa.model import ANY_VERSION
 from pyptx.isa.special import SPECIAL
 from pyptx.isa.table import opcodes
-from pyptx.operands import Label, Parameter, Register, SpecialRegister, Variable
+from pyptx.operands import (
+    Address,
+    Label,
+    Parameter,
+    Register,
+    SpecialRegister,
+    Symbol,
+    Variable,
+)
 from pyptx.source import SourceLocation, caller
 from pyptx.target import PtxVersion, Target
+from pyptx.trace.batch import Batch
 from pyptx.types import DType
 
 
@@ -33,6 +43,9 @@ class Block:
     location: SourceLocation
     break_label: Label | None = None
     continue_label: Label | None = None
+
+
+Strides: TypeAlias = tuple[tuple[Register, Parameter], ...]
 
 
 @dataclass
@@ -53,6 +66,10 @@ class Trace:
     placed: set[Label] = field(default_factory=set[Label])
     # The registers that hold run-time dimensions, and which, for errors.
     run_time: dict[Register, str] = field(default_factory=dict[Register, str])
+    # The grid axis that counts a batch; and for each tensor the index in each level of the batch
+    # whose axis it has, with the parameter that holds the stride.
+    batch: Batch | None = None
+    strides: dict[Parameter, Strides] = field(default_factory=dict[Parameter, "Strides"])
     abandoned: LanguageError | None = None
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None
@@ -93,8 +110,12 @@ class Trace:
         *,
         location: SourceLocation | None = None,
         fresh: bool = True,
+        own: bool = False,
     ) -> Bound:
-        """Check one instruction and append it. Raises IsaError at the user's line."""
+        """Check one instruction and append it. Raises IsaError at the user's line.
+
+        `own` instructions are the language's, which may take the address of a batched tensor.
+        """
         if self.abandoned is not None:
             raise self.abandoned
         where = location or self.implicit or caller()
@@ -104,6 +125,8 @@ class Trace:
             self._require_special(bound)
         except IsaError as error:
             raise error.at(where) from None
+        if self.batch is not None:
+            self._check_batch(self.batch, bound, where, own=own)
         self.body.append(Instruction(bound.form, state.modifiers, bound.operands, guard, where))
         return bound
 
@@ -121,9 +144,37 @@ class Trace:
                 needed = check.require_parts(f"%{operand.name}", [where], self.target, self.version)
                 self.needed = max(self.needed, needed)
 
+    def _check_batch(self, batch: Batch, bound: Bound, where: SourceLocation, *, own: bool) -> None:
+        """Refuse what the body cannot do where jax.vmap has taken an axis of the grid."""
+        for operand in bound.operands:
+            if isinstance(operand, SpecialRegister) and batch.takes(operand.name):
+                raise LanguageError(
+                    f"%{operand.name} counts the elements of jax.vmap here: this kernel is batched "
+                    f"along the {batch.axis} axis of its grid",
+                    location=where,
+                    notes=(
+                        (
+                            "help",
+                            "an axis that grid= leaves at 1 is free for jax.vmap; do not read it",
+                        ),
+                        ("help", "jax.lax.map runs a kernel once per element"),
+                    ),
+                )
+            if isinstance(operand, (Address, Symbol)) and not own:
+                self._check_address(operand, where)
+
+    def _check_address(self, operand: Address | Symbol, where: SourceLocation) -> None:
+        base = operand.base if isinstance(operand, Address) else operand.of
+        if isinstance(base, Parameter) and base in self.strides:
+            raise LanguageError(
+                f"the parameter {base.name} is the address of a whole batch under jax.vmap",
+                location=where,
+                notes=(("help", f"p, = ptx.global_ptrs({base.name}) gives the element's address"),),
+            )
+
     def write(self, spelling: str, *raw: Raw, guard: Guard | None = None) -> Bound:
         """Append an instruction that the language itself spells."""
-        return self.emit(spelled(spelling), raw, guard)
+        return self.emit(spelled(spelling), raw, guard, own=True)
 
     # ---- blocks ----------------------------------------------------------------------------------
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyptx.errors import LanguageError
 from pyptx.isa.check import Raw
+from pyptx.isa.special import SPECIAL
 from pyptx.operands import Address, Parameter, Register
 from pyptx.source import caller
 from pyptx.trace.context import Trace
 from pyptx.trace.values import Reg
-from pyptx.types import DType, u64
+from pyptx.types import DType, u32, u64
 
 Extent: TypeAlias = "int | Reg"
 
@@ -38,7 +40,10 @@ class Tensor:
 
 
 def global_pointer(trace: Trace, tensor: object) -> Reg:
-    """The global address of a tensor: `ld.param.u64` and `cvta.to.global.u64`."""
+    """The global address of a tensor: `ld.param.u64` and `cvta.to.global.u64`.
+
+    Under jax.vmap two more, a load and a `mad.lo.u64`, for each level that the tensor has.
+    """
     if not isinstance(tensor, Tensor):
         raise LanguageError(
             f"ptx.global_ptrs takes tensors of the kernel, not {tensor!r}", location=caller()
@@ -48,10 +53,19 @@ def global_pointer(trace: Trace, tensor: object) -> Reg:
             f"{tensor.name} belongs to another kernel, or to another trace of this one",
             location=caller(),
         )
+    return Reg(trace, _global_address(trace, tensor.parameter))
+
+
+def _global_address(trace: Trace, parameter: Parameter) -> Register:
     generic, pointer = trace.register(u64), trace.register(u64)
-    trace.write("ld.param.u64", generic, Address(tensor.parameter))
+    trace.write("ld.param.u64", generic, Address(parameter))
     trace.write("cvta.to.global.u64", pointer, generic)
-    return Reg(trace, pointer)
+    for index, stride in trace.strides.get(parameter, ()):
+        step, moved = trace.register(u64), trace.register(u64)
+        trace.write("ld.param.u64", step, Address(stride))
+        trace.write("mad.lo.u64", moved, index, step, pointer)
+        pointer = moved
+    return pointer
 
 
 def load_value(trace: Trace, parameter: Parameter, dtype: DType) -> Reg:
@@ -62,13 +76,38 @@ def load_value(trace: Trace, parameter: Parameter, dtype: DType) -> Reg:
 
 
 def load_reference(trace: Trace, parameter: Parameter, dtype: DType) -> Reg:
-    """A scalar that lives in device memory, in a register of its type. Three instructions."""
-    generic, pointer = trace.register(u64), trace.register(u64)
-    trace.write("ld.param.u64", generic, Address(parameter))
-    trace.write("cvta.to.global.u64", pointer, generic)
+    """A scalar that lives in device memory, in a register of its type: its address, one load."""
+    pointer = _global_address(trace, parameter)
     register: Register = trace.register(dtype)
     trace.write(f"ld.global.{_access(dtype)}", register, Address(pointer))
     return Reg(trace, register)
+
+
+def batch_indices(trace: Trace, axis: str, sizes: Sequence[Parameter]) -> list[Register]:
+    """This CTA's index in each level of a batch, outermost first, as u64.
+
+    `sizes` are the parameters with the sizes of all levels but the outermost, which varies slowest
+    along the grid's axis. Two instructions, and six more for each further level.
+    """
+    position = trace.register(u32)
+    trace.write("mov.u32", position, SPECIAL[f"ctaid.{axis}"].operand)
+    found: list[Register] = []
+    for parameter in reversed(sizes):
+        wide, size, index, rest = (trace.register(t) for t in (u64, u32, u32, u32))
+        trace.write("ld.param.u64", wide, Address(parameter))
+        trace.write("cvt.u32.u64", size, wide)
+        trace.write("rem.u32", index, position, size)
+        trace.write("div.u32", rest, position, size)
+        found.append(_widened(trace, index))
+        position = rest
+    found.append(_widened(trace, position))
+    return found[::-1]
+
+
+def _widened(trace: Trace, register: Register) -> Register:
+    wide = trace.register(u64)
+    trace.write("cvt.u64.u32", wide, register)
+    return wide
 
 
 def _access(dtype: DType) -> str:
