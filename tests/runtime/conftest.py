@@ -10,14 +10,45 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+DEVICES = 8
+FLAGS = (
+    f"--xla_force_host_platform_device_count={DEVICES}",
+    # The emulator is slow, and a device that waits for the others does not know why.
+    "--xla_cpu_collective_call_warn_stuck_timeout_seconds=300",
+    "--xla_cpu_collective_call_terminate_timeout_seconds=600",
+)
+# JAX reads them when it first looks for devices, which is after all tests have been collected.
+os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *FLAGS))
+
+
+@pytest.fixture
+def devices():
+    """Simulated devices of the CPU."""
+    import jax
+
+    found = jax.devices("cpu")
+    assert len(found) == DEVICES, "something started JAX before XLA_FLAGS was set"
+    return found
+
+
+def _module(name):
+    spec = importlib.util.spec_from_file_location(f"runtime_{name}", HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")
 def kernels():
     """The module kernels.py."""
-    spec = importlib.util.spec_from_file_location("runtime_kernels", HERE / "kernels.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    return _module("kernels")
+
+
+@pytest.fixture(scope="session")
+def operations(kernels):
+    """The module operations.py, and its operation as `normalise`."""
+    module = _module("operations")
+    module.normalise = module.make(kernels)
     return module
 
 

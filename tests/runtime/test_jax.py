@@ -146,13 +146,7 @@ def test_the_environment_adds_the_sanitizer(monkeypatch):
     assert "Y[0]" in str(caught.value)
 
 
-def test_no_batching_or_derivative_yet(kernels):
-    with pytest.raises(NotImplementedError) as caught:
-        jax.vmap(kernels.increment)(jnp.ones((3, 128), jnp.float32))
-    assert str(caught.value) == (
-        "kernel increment is under jax.vmap, which kernels do not support yet; "
-        "jax.lax.map runs it once per element"
-    )
+def test_a_kernel_has_no_derivative_of_its_own(kernels):
     with pytest.raises(NotImplementedError) as caught:
         jax.grad(lambda x: kernels.increment(x).sum())(jnp.ones(128, jnp.float32))
     assert str(caught.value) == (
@@ -398,7 +392,8 @@ def test_several_devices(process):
                     np.testing.assert_array_equal(local(sharded), x * 2)
             problem = (
                 "dimension 0 of X is sharded over 'data', and kernel scale needs it whole\\n"
-                "  help: call the kernel inside jax.shard_map, or replicate the array")
+                "  help: call the kernel inside jax.shard_map, or replicate the array\\n"
+                "  help: parallel= names dimensions that a kernel treats each index of on its own")
             assert refused(lambda: kernels.scale(sharded, 2.0)) == problem
             replicated = jax.device_put(x, NamedSharding(mesh, P()))
             np.testing.assert_array_equal(f(replicated, 2.0), x * 2)

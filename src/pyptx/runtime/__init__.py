@@ -11,12 +11,21 @@ import numpy as np
 
 from pyptx.errors import CallError
 from pyptx.launch.call import Call
+from pyptx.runtime.collectives import collectives
 from pyptx.runtime.registration import register_with_jax
 from pyptx.runtime.targets import target
 from pyptx.source import SourceLocation
 from pyptx.spec import Scalar, Spec
 
-__all__ = ["Runtime", "emulator", "export_safety_checks", "register_with_jax", "select", "target"]
+__all__ = [
+    "Runtime",
+    "collectives",
+    "emulator",
+    "export_safety_checks",
+    "register_with_jax",
+    "select",
+    "target",
+]
 
 
 class Runtime(Protocol):

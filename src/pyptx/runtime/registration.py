@@ -6,6 +6,7 @@ from __future__ import annotations
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 import ctypes
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -51,6 +52,7 @@ def register() -> None:
                 stage: jax.ffi.pycapsule(getattr(library, f"{target}_{stage}")) for stage in stages
             }
             jax.ffi.register_ffi_target(target, handlers, platform=platform)
+        importlib.import_module("pyptx.runtime.partition").register()  # it imports JAX
         _registered.append(library)
 
 

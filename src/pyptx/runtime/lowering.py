@@ -1,0 +1,106 @@
+"""From a call to an XLA custom call, chosen by what the program around it is for.
+
+| the program is for | and the call becomes |
+|---|---|
+| one device, or all axes of a mesh are manual (`shard_map`) | the handler's custom call |
+| several devices | one that XLA's partitioner replaces by the handler's (`partition`) |
+
+Inside `shard_map` over some axes of a mesh the partitioner sees the other axes only, and not which
+devices they stand for, so a sum stays whole there: every device along those axes computes all of
+it.
+"""
+
+# JAX's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax import core
+from jax.interpreters import mlir
+
+from pyptx.launch.call import Call, TensorSpec
+from pyptx.runtime import partition, registration, targets
+
+
+def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
+    """The rule for CUDA: the call carries the assembled kernels, a cubin for each target."""
+    chosen = targets.lowering_targets(call.arch, _cuda_capabilities)
+    cubins = [{str(target): code.cubin(target) for target in chosen} for code in call.code]
+    code = {
+        str(i): {name: np.frombuffer(cubin.code, np.uint8) for name, cubin in step.items()}
+        for i, step in enumerate(cubins)
+    }
+    assembler = max(cubin.assembler_major for step in cubins for cubin in step.values())
+    attributes = {"cubins": code, "assembler": np.int64(assembler)}
+    return _lower(registration.CUDA_TARGET, attributes, ctx, operands, call)
+
+
+def lower_cpu(ctx: Any, *operands: Any, call: Call) -> Any:
+    """The rule for CPU: the call carries the emulator's programs."""
+    images = {str(i): np.frombuffer(code.image(), np.uint8) for i, code in enumerate(call.code)}
+    return _lower(registration.CPU_TARGET, {"images": images}, ctx, operands, call)
+
+
+def _cuda_capabilities() -> list[str]:
+    """Compute capabilities of the CUDA devices that this process sees; none is no error."""
+    try:
+        devices = jax.devices("cuda")
+    except RuntimeError:
+        return []
+    return [device.compute_capability for device in devices]
+
+
+def _lower(target: str, code: dict[str, Any], ctx: Any, operands: Sequence[Any], call: Call) -> Any:
+    attributes = {"plan": str(call.plan), **code}
+    context = ctx.module_context.axis_context
+    if isinstance(context, mlir.SPMDAxisContext):
+        free = set(context.mesh.axis_names) - set(context.manual_axes)
+        summed = tuple(sorted({name for output in call.outputs for name in output.sums}))
+        return (
+            partition.lower(ctx, operands, _configuration(target, attributes, call, whole=summed))
+            if free
+            else _custom_call(target, attributes, ctx, operands, call)
+        )
+    if isinstance(context, mlir.ShardingContext) and context.num_devices > 1:
+        return partition.lower(ctx, operands, _configuration(target, attributes, call))
+    return _custom_call(target, attributes, ctx, operands, call)
+
+
+def _custom_call(
+    target: str, attributes: dict[str, Any], ctx: Any, operands: Sequence[Any], call: Call
+) -> Any:
+    """The handler's custom call. Scratch buffers are further results of it, which are dropped."""
+    shapes = call.scratch_shapes([aval.shape for aval in ctx.avals_in])
+    scratch = [
+        core.ShapedArray(shape, np.dtype(tensor.dtype))
+        for tensor, shape in zip(call.scratch, shapes, strict=True)
+    ]
+    emit = jax.ffi.ffi_lowering(target, operand_output_aliases=dict(call.aliases))
+    results = emit(ctx.replace(avals_out=[*ctx.avals_out, *scratch]), *operands, **attributes)
+    return results[: len(call.outputs)]
+
+
+def _configuration(
+    target: str, attributes: dict[str, Any], call: Call, whole: tuple[str, ...] = ()
+) -> partition.Configuration:
+    entries = {name: mlir.ir_attribute(value) for name, value in attributes.items()}
+    return partition.Configuration(
+        target,
+        str(mlir.ir.DictAttr.get(entries)),
+        tuple(map(_tensor, call.inputs)),
+        tuple(map(_tensor, call.outputs)),
+        tuple(map(_tensor, call.scratch)),
+        call.aliases,
+        whole,
+    )
+
+
+def _tensor(tensor: TensorSpec) -> partition.Tensor:
+    element = str(mlir.dtype_to_ir_type(np.dtype(tensor.dtype)))
+    return partition.Tensor(element, tensor.axes, tensor.sums)
