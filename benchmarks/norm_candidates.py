@@ -41,12 +41,7 @@ from norm_cases import (
 from norm_check import invvar
 
 EPS: Final = 1e-5
-DTYPES: Final = {
-    "f32": torch.float32,
-    "bf16": torch.bfloat16,
-    "f16": torch.float16,
-    "f64": torch.float64,
-}
+DTYPES: Final = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 OPERATION: Final = "pyptx.ops"
 NEEDS: Final = {TRITON: "triton", LIGER: "liger_kernel", QUACK: "quack"}
 """Packages of peers that may be missing."""

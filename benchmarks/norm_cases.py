@@ -16,7 +16,7 @@ from measure import Bar, Summary, number, summarise
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
 DIRECTIONS: Final = (FORWARD, BACKWARD)
-ITEM_SIZES: Final = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
+ITEM_SIZES: Final = {"f32": 4, "bf16": 2, "f16": 2}
 TENSORS: Final = {FORWARD: 2, BACKWARD: 3}
 """Tensors of x's size that have to move: x and y; x, g and dx."""
 
@@ -102,11 +102,13 @@ GOALS: Final[dict[Shape, Goal]] = {
 
 # ---- the sweep -----------------------------------------------------------------------------------
 
-SWEEP_COLUMNS: Final = tuple(sorted([*(2**k for k in range(6, 21)), 4097, 8191, 50257]))
+POWERS: Final = tuple(2**k for k in range(6, 21))
+ODD_COLUMNS: Final = (4097, 8191, 50257)
+SWEEP_COLUMNS: Final = tuple(sorted((*POWERS, *ODD_COLUMNS)))
 SWEEP_VALUES: Final = (2**26, 2**29, 2**23, 2**20)
 """Values of x; the sizes that show bandwidth best come first, in case the time runs out."""
 SWEEP_DTYPES: Final = ("bf16", "f32")
-COMPILED_COLUMNS: Final = (*SWEEP_COLUMNS[::2], 8191)
+COMPILED_COLUMNS: Final = (*POWERS[::2], 4097)
 """Row lengths at which torch.compile is measured too; each costs seconds of compiling."""
 
 

@@ -1,7 +1,8 @@
 """Draws docs/norm_sweep.svg and .png from benchmarks/results/norm_sweep-*.json, and nothing else.
 
-Share of the copy's speed over the row length, a panel for each dtype, direction and size. The same
-file gives the same picture; the SVG's description holds the file's name and SHA-256.
+Share of the copy's speed over the row length, a panel for each dtype, direction and size: lines
+through the powers of two, dots for the odd lengths. The same file gives the same picture; the SVG's
+description holds the file's name and SHA-256.
 """
 
 # Matplotlib's annotations are partial.
@@ -25,6 +26,7 @@ from norm_cases import (
     COPY,
     DIRECTIONS,
     NATIVE,
+    ODD_COLUMNS,
     OURS,
     SWEEP_DTYPES,
     SWEEP_VALUES,
@@ -38,7 +40,7 @@ PICTURE: Final = ROOT / "docs" / "norm_sweep.svg"
 STYLES: Final[dict[str, dict[str, Any]]] = {
     NATIVE: {"color": "#9a9a9a", "linewidth": 1.1},
     TRITON: {"color": "#3f8fd2", "linewidth": 1.1},
-    COMPILE: {"color": "#d97b29", "linewidth": 1.1, "marker": "o", "markersize": 2.6},
+    COMPILE: {"color": "#d97b29", "linewidth": 1.1},
     OURS: {"color": "#1c7a3c", "linewidth": 2.2},
 }
 """How each candidate is drawn, the last one on top."""
@@ -76,9 +78,9 @@ def draw(record: Mapping[str, Any]) -> Figure:
         for column, size in enumerate(sizes):
             lines = panels.get((dtype, direction, size), {})
             handles |= _panel(axes[row][column], lines, f"{dtype} {direction}, {size >> 20}M")
-        axes[row][0].set_ylabel("percent of copy")
+        axes[row][0].set_ylabel("percent of copy", fontsize=8)
     for axis in axes[-1]:
-        axis.set_xlabel("row length")
+        axis.set_xlabel("row length; dots: odd ones", fontsize=8)
     axes[0][0].set_xscale("log", base=2)
     axes[0][0].set_xticks([2**k for k in range(6, 21, 2)])
     axes[0][0].set_xticklabels(["64", "256", "1K", "4K", "16K", "64K", "256K", "1M"])
@@ -93,10 +95,13 @@ def _panel(axis: Any, lines: Mapping[str, Iterable[Point]], title: str) -> dict[
     """One panel with the copy as the line at 100; the lines by name."""
     handles = {COPY: axis.axhline(100, color="black", linewidth=0.9, linestyle=(0, (4, 2)))}
     for name, style in STYLES.items():
-        points = list(lines.get(name, ()))
+        points = dict(lines.get(name, ()))
         if points:
-            columns, shares = zip(*points, strict=True)
-            (handles[name],) = axis.plot(columns, shares, **style)
+            smooth = {n: share for n, share in points.items() if n not in ODD_COLUMNS}
+            odd = {n: share for n, share in points.items() if n in ODD_COLUMNS}
+            (handles[name],) = axis.plot(list(smooth), list(smooth.values()), **style)
+            axis.plot(list(odd), list(odd.values()), linestyle="", marker="o",
+                      markersize=1.5 + style["linewidth"], color=style["color"])  # fmt: skip
     axis.set_title(title, fontsize=9)
     axis.tick_params(labelsize=7)
     axis.grid(visible=True, color="#e4e4e4", linewidth=0.5)

@@ -265,6 +265,28 @@ def test_a_failing_profiler_costs_one_shape(monkeypatch, variant):
     assert len(result.measurements) == 3
 
 
+def test_a_variant_is_timed_from_the_command_line(monkeypatch, variant, tmp_path, capsys):
+    run, table, visit = module("run"), module("norm_table"), module("norm_visit")
+    product(monkeypatch, variant)
+    monkeypatch.setattr(run, "gpu", lambda: {"name": "CPU"})
+    monkeypatch.setattr(table, "on_device", lambda: fake_timer)
+    build = visit.random_tensors
+    monkeypatch.setattr(visit, "random_tensors", lambda shape, _device: build(shape, "cpu"))
+    arguments = ["run.py", "--only", "norm_table", "--shapes", "3x64:bf16", "--no-peers",
+                 "--op", f"{variant}:rms_norm_bwd", "--calls", "2"]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert run.main() == 0
+    said = capsys.readouterr().out
+    assert "3 x 64 bf16: 4 measurements" in said
+    assert "written" not in said
+    for shape in ("3x64:bf16", "4x64:bf16"):
+        arguments[4] = shape
+        monkeypatch.setattr(sys, "argv", [*arguments, "--out", str(tmp_path), "--merge"])
+        assert run.main() == 0
+    record = module("measure").load(tmp_path / "norm_table-cpu.json")
+    assert len(record["measurements"]) == 8
+
+
 def test_missing_packages_of_peers_are_named(monkeypatch):
     candidates = module("norm_candidates")
     monkeypatch.setattr(candidates, "NEEDS", {"a": "no_such_package", "b": "json"})
