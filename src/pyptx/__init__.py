@@ -10,7 +10,9 @@ from pyptx.errors import LanguageError as LanguageError
 from pyptx.errors import PtxError as PtxError
 from pyptx.errors import SpecError as SpecError
 from pyptx.kernel import Kernel as Kernel
+from pyptx.kernel import KernelSequence as KernelSequence
 from pyptx.kernel import kernel as kernel
+from pyptx.kernel import sequence as sequence
 from pyptx.runtime import collectives as collectives
 from pyptx.runtime import export_safety_checks as export_safety_checks
 from pyptx.runtime import register_with_jax as _register_with_jax

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pyptx import Tile, kernel, ptx, reg
+from pyptx import Tile, kernel, ptx, reg, sequence
 from pyptx.types import f32, u32, u64
 
 P = 3
@@ -112,3 +112,14 @@ def gradient(g, r, x, w):
     dx = r[..., None] * (g * w - x * slope[..., None])
     dw = (g * x * r[..., None]).reshape(-1, x.shape[-1]).sum(0)
     return dx, dw
+
+
+@sequence(
+    in_specs=rows.in_specs,
+    out_specs=(Tile("*B", "N", f32), Tile("N", f32, sum_over="B")),
+    parallel=("B",),
+)
+def backward(g, r, x, w):
+    """Both gradients of an RMS norm."""
+    dx, partial = rows(g, r, x, w)
+    return dx, finish(partial)

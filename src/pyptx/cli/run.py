@@ -18,7 +18,7 @@ from pyptx.cli.program import Program, Sizes, dimensions, require_sizes, shapes
 from pyptx.cli.report import show_report
 from pyptx.emulator import Emulation, Report
 from pyptx.errors import EmulationError
-from pyptx.kernel import Kernel
+from pyptx.kernel import Kernel, Operation
 from pyptx.spec import Scalar, Spec
 
 
@@ -93,21 +93,24 @@ def added(a: Report, b: Report) -> Report:
 @contextmanager
 def recorded(keep: Callable[[Report], object]) -> Generator[None]:
     """Every kernel that is called or emulated runs with all checks, and its report is kept."""
-    emulate = Kernel.emulate
+    emulate = Operation.emulate
 
-    def checked(kernel: Kernel, *arrays: Any, **keywords: Any) -> Emulation:
-        emulation = emulate(kernel, *arrays, **keywords | {"sanitize": True})
-        keep(emulation.report)
+    def checked(operation: Operation, *arrays: Any, **keywords: Any) -> Emulation:
+        emulation = emulate(operation, *arrays, **keywords | {"sanitize": True})
+        for report in emulation.reports:
+            keep(report)
         return emulation
 
-    def call(kernel: Kernel, *arrays: Any, **constants: Any) -> Any:
-        emulation = checked(kernel, *map(to_numpy, arrays), **constants)
+    def call(
+        operation: Operation, arrays: Sequence[Any], constants: dict[str, Any], *_: object
+    ) -> Any:
+        emulation = checked(operation, *map(to_numpy, arrays), **constants)
         emulation.report.check()
         like_jax = any(is_jax(array) for array in arrays)
         outputs = tuple(to_jax(o) if like_jax else o for o in emulation.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    with patch.object(Kernel, "emulate", checked), patch.object(Kernel, "__call__", call):
+    with patch.object(Operation, "emulate", checked), patch.object(Operation, "_run", call):
         yield
 
 

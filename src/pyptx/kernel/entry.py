@@ -10,7 +10,7 @@ from typing import Final, ParamSpec, overload
 
 from pyptx import assemble, text
 from pyptx.errors import PtxError, SpecError
-from pyptx.ir import Module
+from pyptx.ir import Instruction, Module
 from pyptx.kernel.operation import Operation, symbolic
 from pyptx.kernel.options import (
     Options,
@@ -24,6 +24,7 @@ from pyptx.kernel.options import (
     parse_version,
     triple,
 )
+from pyptx.kernel.recording import Recording
 from pyptx.kernel.signature import Body, check_constants, dimension_size, exact, signature, specs
 from pyptx.kernel.specialisation import Key, Specialisation
 from pyptx.launch.call import AUTO, Code, digest
@@ -49,6 +50,7 @@ from pyptx.trace.build import at_kernel, build
 from pyptx.verify import SHARED_LIMIT
 
 _P = ParamSpec("_P")
+_WAIT: Final = "griddepcontrol.wait"
 _NOT_OPTIONS: Final = frozenset(("function", "directives"))
 
 
@@ -115,6 +117,25 @@ class Kernel(Operation):
     @property
     def arch(self) -> str:
         return str(self._options.arch or AUTO)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return self._signature.parameters[len(self.in_specs) :]
+
+    @property
+    def aliases(self) -> tuple[tuple[int, int], ...]:
+        """Inputs and outputs, by position, that share a buffer."""
+        return self._options.aliases
+
+    def _record(
+        self,
+        record: Recording,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> object:
+        self._check_keywords(constants, where)
+        return record.apply(self, arrays, constants, where)
 
     # ---- looking at it ---------------------------------------------------------------------------
 
@@ -221,8 +242,21 @@ class Kernel(Operation):
             error.add_note(f"while {self.name} was traced for {key.target} {sizes}".rstrip())
             raise
         self._check_shared(module)
+        self._check_serialization(module)
         options = self._options
         return Specialisation(module, text.write(module), options.contract, options.shared)
+
+    def _check_serialization(self, module: Module) -> None:
+        """A kernel that may start early must wait for the one before it."""
+        body = module.kernels[0].body
+        waits = any(isinstance(s, Instruction) and s.spelling == _WAIT for s in body)
+        if self._options.programmatic_stream_serialization and not waits:
+            raise SpecError(
+                f"{self.name} has programmatic_stream_serialization=True and never waits for the "
+                "kernel before it, so it may read what is not yet written",
+                location=self._signature.location,
+                notes=(("help", f"ptx.inst.{_WAIT}() before the first access to global memory"),),
+            )
 
     def _check_shared(self, module: Module) -> None:
         allocated = module.kernels[0].shared.size

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyptx import emulator, runtime
 from pyptx.errors import CallError, PtxError
+from pyptx.kernel.recording import Recording, current, refuse
 from pyptx.kernel.signature import exact
 from pyptx.launch.call import Call
 from pyptx.launch.layout import Description, make_call
@@ -49,6 +50,10 @@ class Operation:
         return self._name
 
     @property
+    def input_names(self) -> tuple[str, ...]:
+        return self._inputs
+
+    @property
     def parallel(self) -> tuple[str, ...]:
         """The dimensions that are run-time values."""
         return self._parallel
@@ -60,10 +65,31 @@ class Operation:
         where = caller()
         self._needs_specs("called", where)
         names = self._arrays(arrays, where)
+        if (record := current()) is not None:
+            return self._record(record, arrays, constants, where)
+        return self._run(arrays, constants, names, where)
+
+    def _run(
+        self,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        names: Sequence[str],
+        where: SourceLocation,
+    ) -> object:
         place = runtime.select(self.in_specs, arrays, names, where)
         call, operands = self._bind(place, arrays, constants, where)
         results = place.launch(call, operands)
         return results[0] if len(results) == 1 else results
+
+    def _record(
+        self,
+        record: Recording,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> object:
+        """Apply it in a sequence that is being traced."""
+        raise NotImplementedError
 
     def _arrays(self, arrays: Sequence[object], where: SourceLocation) -> tuple[str, ...]:
         """The names of the inputs, of which there are as many as arrays."""
@@ -111,6 +137,7 @@ class Operation:
         result has `outputs`, `report` and `reports` of each step; findings do not raise here.
         """
         where = caller()
+        refuse(f"{self.name} is emulated")
         self._needs_specs("emulated", where)
         names = self._arrays(arrays, where)
         place = runtime.emulator(self.in_specs, arrays, names, where)

@@ -1,0 +1,210 @@
+"""The body of a sequence while it is traced: symbolic arrays, and the kernels applied to them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from pyptx.errors import CallError
+from pyptx.launch.layout import Application, Tensor, product
+from pyptx.launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
+from pyptx.source import SourceLocation, caller
+from pyptx.spec import Extent, Scalar, Spec, Symbol, Tile, bind, check_dtypes
+from pyptx.types import DType
+
+if TYPE_CHECKING:
+    from pyptx.kernel.entry import Kernel
+    from pyptx.kernel.operation import Operation
+
+
+class Name(str):
+    """A parallel dimension in the shape of a symbolic array; it has no size yet."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+Dim: TypeAlias = "int | Name"
+Bound: TypeAlias = "Mapping[str, Dim | tuple[Dim, ...]]"
+"""What the dimensions of an operation are in a sequence; a starred one is several."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SymbolicArray:
+    """An array of a sequence: only kernels can be applied to it.
+
+    `shape` holds ints, and the name of each parallel dimension; a starred one is one entry.
+    """
+
+    name: str
+    shape: tuple[Dim, ...]
+    dtype: DType
+    reference: InputAddress | EarlierResult = field(repr=False)
+    recording: Recording = field(repr=False)
+
+
+@dataclass
+class Recording:
+    """The kernels that a sequence has applied so far."""
+
+    name: str
+    by_reference: bool
+    steps: list[Application] = field(default_factory=list[Application])
+    results: list[SymbolicArray] = field(default_factory=list[SymbolicArray])
+    arch: str | None = None
+
+    def apply(
+        self,
+        kernel: Kernel,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> SymbolicArray | tuple[SymbolicArray, ...]:
+        """Record a kernel on arrays of this sequence. Raises CallError where they do not fit."""
+        self._check_kernel(kernel, where)
+        given, bound = self.bind(kernel, arrays, where)
+        fixed = self.fixed(kernel, bound, where)
+        results = self._results(kernel, bound)
+        step = Application(
+            kernel.entry(fixed, constants, by_reference=self.by_reference),
+            tuple(map(self._argument, given, kernel.in_specs)),
+            tuple(OutputAddress(result.reference.index) for result in results),
+            {name: _extent(value) for name, value in bound.items()},
+        )
+        self.steps.append(step)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def bind(
+        self, operation: Operation, arrays: Sequence[object], where: SourceLocation
+    ) -> tuple[list[SymbolicArray], Bound]:
+        """The arrays as those of this sequence, and what the operation's dimensions are there."""
+        names = operation.input_names
+        given = [
+            self._own(array, spec, operation.name, name, where)
+            for array, spec, name in zip(arrays, operation.in_specs, names, strict=True)
+        ]
+        check_dtypes(operation.in_specs, [str(a.dtype.numpy) for a in given], names, where)
+        shapes = cast("list[tuple[int, ...]]", [array.shape for array in given])
+        return given, cast("Bound", bind(operation.in_specs, shapes, names, where))
+
+    def _check_kernel(self, kernel: Kernel, where: SourceLocation) -> None:
+        if kernel.aliases:
+            raise CallError(
+                f"{kernel.name} has input_output_aliases, and the steps of a sequence write new "
+                "arrays",
+                location=where,
+            )
+        if self.arch not in (None, kernel.arch):
+            raise CallError(
+                f"{kernel.name} is for {kernel.arch}, and the kernels before it in {self.name} are "
+                f"for {self.arch}",
+                location=where,
+                notes=(("help", "give the kernels of a sequence one arch="),),
+            )
+        self.arch = kernel.arch
+
+    def _own(
+        self, array: object, spec: Spec, operation: str, name: str, where: SourceLocation
+    ) -> SymbolicArray:
+        """The array, which must be one of this sequence. Raises CallError."""
+        if not isinstance(array, SymbolicArray):
+            kind = f"{type(array).__module__}.{type(array).__qualname__}"
+            raise CallError(
+                f"{name} is a {kind.removeprefix('builtins.')}; in the sequence {self.name}, "
+                f"{operation} takes the arrays of the sequence and results of its kernels",
+                location=where,
+                notes=(("help", "make it an input of the sequence, or a compile-time keyword"),),
+            )
+        if array.recording is not self:
+            raise CallError(
+                f"{name} is an array of the sequence {array.recording.name}, which has ended",
+                location=where,
+            )
+        if isinstance(spec, Scalar) and isinstance(array.reference, EarlierResult):
+            raise CallError(
+                f"{name} is a result, and a {spec!r} is an input of the sequence",
+                location=where,
+                notes=(("help", f"load it from a tensor: {Tile(spec.dtype)!r}"),),
+            )
+        return array
+
+    def fixed(self, operation: Operation, bound: Bound, where: SourceLocation) -> dict[str, int]:
+        """The sizes of the dimensions that are not parallel there. Raises CallError."""
+        fixed: dict[str, int] = {}
+        for name, size in bound.items():
+            if name in operation.parallel:
+                continue
+            if not isinstance(size, int):
+                raise CallError(
+                    f'the dimension "{name}" of {operation.name} is the parallel dimension '
+                    f'"{size}" of {self.name}, which has no size before the launch',
+                    location=where,
+                    notes=(
+                        ("help", f"declare parallel={(*operation.parallel, name)!r} there too"),
+                    ),
+                )
+            fixed[name] = size
+        return fixed
+
+    def _results(self, kernel: Kernel, bound: Bound) -> list[SymbolicArray]:
+        made: list[SymbolicArray] = []
+        for name, spec in zip(kernel.output_names, kernel.out_specs, strict=True):
+            shape = shape_of(spec, bound)
+            reference = EarlierResult(len(self.results))
+            made.append(SymbolicArray(name, shape, spec.dtype, reference, self))
+            self.results.append(made[-1])
+        return made
+
+    def _argument(self, array: SymbolicArray, spec: Spec) -> Argument:
+        if isinstance(spec, Scalar) and not self.by_reference:
+            return InputValue(array.reference.index)
+        return array.reference
+
+    def tensor(self, array: SymbolicArray, sums: tuple[str, ...] = ()) -> Tensor:
+        """The buffer of an array."""
+        return Tensor(array.name, array.dtype, tuple(map(_dim, array.shape)), sums)
+
+
+def shape_of(spec: Spec, bound: Bound) -> tuple[Dim, ...]:
+    """The shape of a Tile where its dimensions are these."""
+    return cast("tuple[Dim, ...]", spec.shape(cast("Mapping[str, Any]", bound)))
+
+
+def _dim(dim: Dim) -> int | Symbol:
+    return dim if isinstance(dim, int) else Symbol(str(dim))
+
+
+def _extent(value: Dim | tuple[Dim, ...]) -> Extent:
+    """A dimension of a kernel in terms of those of the sequence."""
+    return product([_dim(dim) for dim in (value if isinstance(value, tuple) else (value,))])
+
+
+_current: Final[ContextVar[Recording | None]] = ContextVar("pyptx_recording", default=None)
+
+current: Final = _current.get
+"""The recording of the sequence that is being traced, if one is."""
+
+
+@contextmanager
+def recording(new: Recording) -> Generator[Recording]:
+    """Make `new` the current one."""
+    token = _current.set(new)
+    try:
+        yield new
+    finally:
+        _current.reset(token)
+
+
+def refuse(what: str) -> None:
+    """Raises CallError where a sequence is being traced."""
+    open_one = current()
+    if open_one is not None:
+        raise CallError(
+            f"{what} in the body of the sequence {open_one.name}; it applies kernels to its arrays",
+            location=caller(),
+        )

@@ -1,0 +1,214 @@
+"""`@sequence`: kernels that run one after the other as one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from pyptx.errors import PtxError, SpecError
+from pyptx.kernel.operation import Operation
+from pyptx.kernel.options import dimension_names
+from pyptx.kernel.recording import (
+    Bound,
+    Dim,
+    Name,
+    Recording,
+    SymbolicArray,
+    recording,
+    shape_of,
+)
+from pyptx.kernel.signature import Body, check_constants, parameters_of, specs
+from pyptx.launch.layout import Application, Description
+from pyptx.launch.plan import Argument, EarlierResult, InputAddress, OutputAddress
+from pyptx.source import SourceLocation, caller, raised_by_user
+from pyptx.spec import Spec, Tile, check_outputs, check_parallel
+
+
+class KernelSequence(Operation):
+    """Kernels in order, called as one: `s(*arrays, **constants)`, and `s.emulate(...)`.
+
+    In a JAX program it is one operation, which launches its steps on one stream. Results that the
+    function does not return are memory of the operation alone.
+    """
+
+    def __init__(
+        self,
+        function: Body,
+        in_specs: Sequence[Spec],
+        out_specs: Sequence[Tile],
+        parallel: tuple[str, ...],
+        location: SourceLocation,
+    ) -> None:
+        name, parameters, constants = parameters_of(function, "sequence", location)
+        if len(parameters) != len(in_specs):
+            raise SpecError(
+                f"{name} takes {len(parameters)} arrays ({', '.join(parameters) or 'none'}), "
+                f"and has {len(in_specs)} in_specs",
+                location=location,
+                notes=(("help", "a sequence takes its inputs, and returns its outputs"),),
+            )
+        super().__init__(
+            function,
+            name,
+            in_specs=in_specs,
+            out_specs=out_specs,
+            parameters=parameters,
+            constants=constants,
+            parallel=parallel,
+            location=location,
+        )
+        try:
+            check_outputs(self.in_specs, self.out_specs)
+            check_parallel(self.in_specs, self.out_specs, parallel, name)
+        except PtxError as error:
+            raise error.at(location) from None
+
+    def __repr__(self) -> str:
+        return f"<pyptx sequence {self.name} of {', '.join(self.input_names)}>"
+
+    def _describe(
+        self,
+        fixed: Mapping[str, int],
+        stars: Mapping[str, int],
+        constants: Mapping[str, object],
+        *,
+        by_reference: bool,
+    ) -> Description:
+        values = {**self._constants, **constants}
+        check_constants(self.name, values)
+        record = Recording(self.name, by_reference)
+        bound: Bound = {**{name: Name(name) for name in self.parallel}, **fixed}
+        inputs = [
+            SymbolicArray(name, shape_of(spec, bound), spec.dtype, InputAddress(i), record)
+            for i, (name, spec) in enumerate(zip(self.input_names, self.in_specs, strict=True))
+        ]
+        with recording(record):
+            try:
+                returned = self._function(*inputs, **values)
+            except PtxError as error:
+                raise self._located(error) from None
+        outputs = self._outputs(returned, record, bound)
+        scratch = [array for array in record.results if array not in outputs]
+        order = {array.reference.index: i for i, array in enumerate((*outputs, *scratch))}
+        return Description(
+            name=self.name,
+            arch=record.arch or "auto",
+            inputs=tuple(map(record.tensor, inputs)),
+            outputs=tuple(
+                record.tensor(array, spec.sum_over)
+                for array, spec in zip(outputs, self.out_specs, strict=True)
+            ),
+            steps=tuple(_renumbered(step, order) for step in record.steps),
+            scratch=tuple(map(record.tensor, scratch)),
+            stars=stars,
+        )
+
+    def _located(self, error: PtxError) -> PtxError:
+        if error.location:
+            return error
+        return error.at(raised_by_user(error.__traceback__) or self._location)
+
+    def _record(
+        self,
+        record: Recording,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> object:
+        self._check_keywords(constants, where)
+        values = {**self._constants, **constants}
+        check_constants(self.name, values)
+        given, bound = record.bind(self, arrays, where)
+        record.fixed(self, bound, where)
+        found = self._outputs(self._function(*given, **values), record, bound)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _outputs(self, returned: object, record: Recording, bound: Bound) -> list[SymbolicArray]:
+        """What the function returned, one result for each of out_specs. Raises SpecError."""
+        values = _several(returned)
+        count = len(self.out_specs)
+        if len(values) != count:
+            raise SpecError(
+                f"{self.name} returns {len(values)} results and has {count} out_specs",
+                location=self._location,
+            )
+        found: list[SymbolicArray] = []
+        for i, (value, spec) in enumerate(zip(values, self.out_specs, strict=True)):
+            if not isinstance(value, SymbolicArray) or value.recording is not record:
+                raise self._no_result(i, f"{value!r}")
+            if not isinstance(value.reference, EarlierResult):
+                raise self._no_result(i, f"its input {value.name}")
+            if value in found:
+                raise self._no_result(i, f"{value.name} a second time")
+            self._check_output(i, value, spec, shape_of(spec, bound))
+            found.append(value)
+        return found
+
+    def _no_result(self, index: int, what: str) -> SpecError:
+        return SpecError(
+            f"{self.name} returns {what} as output {index}; outputs are results of its kernels",
+            location=self._location,
+        )
+
+    def _check_output(
+        self, index: int, array: SymbolicArray, spec: Tile, shape: tuple[Dim, ...]
+    ) -> None:
+        if (array.shape, array.dtype) != (shape, spec.dtype):
+            raise SpecError(
+                f"output {index} of {self.name} is {array.name} of shape {array.shape} and type "
+                f"{array.dtype!r}, and its spec is {spec!r}, here {shape}",
+                location=self._location,
+            )
+
+
+def _several(returned: object) -> tuple[object, ...]:
+    if isinstance(returned, tuple):
+        return cast("tuple[object, ...]", returned)
+    return (returned,)
+
+
+def _renumbered(step: Application, order: Mapping[int, int]) -> Application:
+    """The step with its results where they stand in the call: outputs first, then scratch."""
+
+    def argument(old: Argument) -> Argument:
+        return EarlierResult(order[old.index]) if isinstance(old, EarlierResult) else old
+
+    outputs = tuple(OutputAddress(order[old.index]) for old in step.outputs)
+    return replace(step, inputs=tuple(map(argument, step.inputs)), outputs=outputs)
+
+
+def sequence(
+    *,
+    in_specs: Sequence[Spec],
+    out_specs: Sequence[Tile],
+    parallel: Iterable[str] = (),
+) -> Callable[[Body], KernelSequence]:
+    """Make one operation of a function that applies kernels to arrays.
+
+        @sequence(
+            in_specs=(Tile("*B", "N", f32), Tile("N", f32)),
+            out_specs=(Tile("*B", "N", f32), Tile("N", f32, sum_over="B")),
+            parallel=("B",),
+        )
+        def backward(g, w):
+            dx, partial = rows(g, w)
+            return dx, finish(partial)
+
+    in_specs, out_specs      a Tile (or Scalar, inputs only) for each positional parameter, and for
+                             each array that the function returns
+    parallel                 named dimensions that are run-time values, as for a kernel
+
+    The function is traced, once for all sizes of parallel dimensions: its arrays have a `shape` and
+    a `dtype` and no values, and only kernels can be applied to them. Keyword-only parameters are
+    compile-time values. Raises SpecError.
+    """
+    where = caller()
+    names = dimension_names(parallel, where)
+    inputs = specs("in_specs", in_specs, where) or ()
+    outputs = specs("out_specs", out_specs, where) or ()
+
+    def decorate(body: Body) -> KernelSequence:
+        return KernelSequence(body, inputs, outputs, names, where)
+
+    return decorate
