@@ -81,6 +81,10 @@ def names_for(shape: Shape) -> tuple[str, ...]:
 def report(result: Result) -> None:
     """The table, with the share of the copy's speed, and the bars."""
     show(result, {"of copy": share, "kernels": lambda m: m.notes.get("kernels", "")})
+    for m in result.measurements:
+        if "parts" in m.notes:
+            text = f"{m.name}: {m.notes['with gaps']} us with gaps: {m.notes['parts']}"
+            CONSOLE.print(text, markup=False)
     spreads = [m.spread for m in result.measurements]
     if spreads:
         CONSOLE.print(f"median spread {statistics.median(spreads):.1%}")

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
-from chrome_trace import Activity, busy
+from chrome_trace import Activity, busy, span
 from measure import CONSOLE, Result, Summary, turns
 from norm_candidates import (
     EPS,
@@ -44,6 +45,7 @@ Timer = Callable[[Mapping[Key, Call], int], Mapping[Key, list[list[Activity]]]]
 """Device activities of each call of every candidate, called so many times."""
 WARM: Final = 2
 LONGEST_REASON: Final = 200
+NAME_LENGTH: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ class Visit:
             ).items()
         }  # fmt: skip
 
+    def own(self, name: str) -> bool:
+        """Whether a candidate is the product or a variant of it."""
+        return name == OURS or any(name == operation.name for operation in self.operations)
+
     def known(self, names: Iterable[str]) -> bool:
         """Whether everything that it measures is among the names."""
         every = set(names)
@@ -91,10 +97,9 @@ def visit(wanted: Visit, timer: Timer, device: str = "cuda") -> Found:
     for (direction, name), build in wanted.candidates().items():
         try:
             variants = build(tensors)
-            own = name == OURS or any(name == o.name for o in wanted.operations)
+            tolerance = OWN if wanted.own(name) else OTHERS
             errors[direction, name] = max(
-                checked(call(), tensors, direction, OWN if own else OTHERS)
-                for call in variants.values()
+                checked(call(), tensors, direction, tolerance) for call in variants.values()
             )
         except Exception as error:  # noqa: BLE001, peers fail in their own ways
             failed[measurement_name(wanted.shape, direction, name)] = reason(error)
@@ -102,13 +107,20 @@ def visit(wanted: Visit, timer: Timer, device: str = "cuda") -> Found:
         calls |= {(direction, name, variant): call for variant, call in variants.items()}
     activities = timer(calls, wanted.calls)
     readings = {key: [busy(call) for call in found] for key, found in activities.items()}
-    notes: dict[tuple[str, str], dict[str, object]] = {
-        (direction, name): {"kernels": len(found[-1])}
-        for (direction, name, _), found in activities.items()
-    }
+    notes = {key[:2]: facts(found, own=wanted.own(key[1])) for key, found in activities.items()}
     for key, error in errors.items():
         notes[key]["error"] = float(f"{error:.2g}")
     return Found(summaries(wanted.shape, readings, notes), failed)
+
+
+def facts(calls: list[list[Activity]], *, own: bool) -> dict[str, object]:
+    """How many kernels a call launches; of our own also which, and the time that includes gaps."""
+    last = calls[-1]
+    if not own:
+        return {"kernels": len(last)}
+    parts = "; ".join(f"{a.name[:NAME_LENGTH]}: {a.duration:.2f} us" for a in last)
+    whole = round(statistics.median(span(call) for call in calls), 3)
+    return {"kernels": len(last), "with gaps": whole, "parts": parts}
 
 
 def checked(result: Any, tensors: Tensors, direction: str, tolerance: Tolerance) -> float:

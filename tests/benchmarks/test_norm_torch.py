@@ -184,6 +184,9 @@ def test_a_visit_times_what_is_right_and_says_why_not_the_rest(variant):
     assert [m.median for m in found.measurements] == [10.0, 11.0, 12.0, 13.0, 14.0]
     assert all(0 <= m.notes["error"] <= 1 for m in found.measurements[1:])
     assert found.measurements[1].notes["kernels"] == 1
+    assert "parts" not in found.measurements[1].notes
+    assert found.measurements[2].notes["parts"] == "k: 12.00 us"
+    assert found.measurements[2].notes["with gaps"] == 12.0
     assert found.measurements[4].notes["copy"] == 10.0
     assert found.failed.keys() == {f"6 x 32 bf16 forward: {op}" for op in ops[2:]}
     assert found.failed[f"6 x 32 bf16 forward: {ops[2]}"].startswith("ValueError: wrong: ")
