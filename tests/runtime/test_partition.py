@@ -1,4 +1,7 @@
-"""Kernels over eight simulated devices: every transformation in every sharding, and what is sent."""
+"""Kernels over eight simulated devices: transformations times shardings, and what is sent."""
+
+import contextlib
+import functools
 
 import numpy as np
 import pytest
@@ -70,21 +73,46 @@ def cond(f):
 
 
 def mapped(f):
-    """vmap of the first axis, which is the sharded one where one is."""
+    """vmap of the first axis, one launch for all of it."""
     return lambda x, w, g: jax.vmap(f, (0, None))(x, w)
 
 
+def mapped_with_weights(f):
+    """vmap of the first axis with a weight for each index."""
+    return lambda x, w, g: jax.vmap(f)(x, _weights(w))
+
+
 def mapped_gradient(f):
-    """One weight gradient for each index of the first axis."""
-
-    def each(x, w, g):
-        return jax.vjp(f, x, w)[1](g)
-
+    """A weight gradient for each index of the first axis."""
+    each = gradient(f)
     return lambda x, w, g: jax.vmap(each, (0, None, 0))(x, w, g)
 
 
-FORWARD = [forward, layers, cond, mapped, mapped_gradient]
+def mapped_gradient_with_weights(f):
+    each = gradient(f)
+    return lambda x, w, g: jax.vmap(each)(x, _weights(w), g)
+
+
+def nested(f):
+    """Both axes of rows mapped, weights along the second."""
+    inner = jax.vmap(f, (0, 0))
+    return lambda x, w, g: jax.vmap(inner, (0, None))(x, w * np.array([[1.0], [2.0]], np.float32))
+
+
+def with_axis_name(f):
+    """vmap with the name of the mesh axis that the mapped axis is sharded over."""
+    return lambda x, w, g: jax.vmap(f, (0, None), spmd_axis_name="data")(x, w)
+
+
+def _weights(w):
+    return w * np.arange(1, 9, dtype=np.float32)[:, None]
+
+
+# What they send where rows are sharded along the first axis, or along the second too: sums over the
+# second axis remain where the first one is mapped.
+FORWARD = [forward, layers, cond, mapped, mapped_with_weights, nested, with_axis_name]
 BACKWARD = [gradient, remat, layers_gradient]
+MAPPED_BACKWARD = [mapped_gradient, mapped_gradient_with_weights]
 
 # How x is sharded, of shape (8, 2, 20): its rows are the first two axes.
 ROWS = {
@@ -105,24 +133,22 @@ def check(operations, transformation, *arguments):
     """Compiles, compares with jax.numpy, and returns the results and what the program sends."""
     program = jax.jit(transformation(operations.normalise)).lower(*arguments).compile()
     found = program(*arguments)
-    close(found, transformation(operations.reference)(X, W, G))
+    close(found, wanted(transformation, operations.reference))
     return found, pyptx.collectives(program)
+
+
+@functools.cache
+def wanted(transformation, reference):
+    return transformation(reference)(X, W, G)
 
 
 @pytest.mark.parametrize("spec", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("transformation", FORWARD, ids=names)
 def test_nothing_is_sent(operations, mesh, transformation, spec):
     m = mesh()
-    arguments = put(X, m, *spec), put(W, m), put(G, m, *spec)
-    # With every second row elsewhere, mapping the first axis sums over the second: see below.
-    if transformation is mapped_gradient and "model" in spec:
-        _, sent = check(operations, transformation, *arguments)
-        assert set(sent) == {"all-reduce"}
-        return
-    found, sent = check(operations, transformation, *arguments)
+    y, sent = check(operations, transformation, put(X, m, *spec), put(W, m), put(G, m, *spec))
     assert sent == {}
-    first = jax.tree.leaves(found)[0]
-    assert first.sharding.is_equivalent_to(NamedSharding(m, P(*spec)), first.ndim)
+    assert y.sharding.is_equivalent_to(NamedSharding(m, P(*spec)), y.ndim)
 
 
 @pytest.mark.parametrize("spec", ROWS.values(), ids=ROWS)
@@ -131,3 +157,347 @@ def test_weight_gradients_are_added_up_once(operations, mesh, transformation, sp
     m = mesh()
     _, sent = check(operations, transformation, put(X, m, *spec), put(W, m), put(G, m, *spec))
     assert sent == ({"all-reduce": 1} if spec else {})
+
+
+@pytest.mark.parametrize("spec", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("transformation", MAPPED_BACKWARD, ids=names)
+def test_mapped_weight_gradients_are_added_up_along_the_other_axis(
+    operations, mesh, transformation, spec
+):
+    m = mesh()
+    _, sent = check(operations, transformation, put(X, m, *spec), put(W, m), put(G, m, *spec))
+    assert sent == ({"all-reduce": 1} if len(spec) == 2 else {})
+
+
+# ---- what plain jit is given ---------------------------------------------------------------------
+
+
+def test_sharded_arguments_alone_are_enough(operations, mesh):
+    y = jax.jit(operations.normalise)(put(X, mesh(), "data"), W)
+    assert y.sharding.spec == P("data")
+    close(y, operations.reference(X, W))
+
+
+def test_in_shardings_and_out_shardings(operations, mesh):
+    rows, whole = (NamedSharding(mesh(), P(*spec)) for spec in (("data",), ()))
+    for given in ({"in_shardings": (rows, whole)}, {"out_shardings": rows}):
+        program = jax.jit(operations.normalise, **given).lower(X, W).compile()
+        assert pyptx.collectives(program) == {}
+        y = program(X, W)
+        assert y.sharding.is_equivalent_to(rows, y.ndim)
+        close(y, operations.reference(X, W))
+
+
+def test_other_users_of_a_result(operations, mesh):
+    """What is sharded in another way, before and behind, is sent and right."""
+    m = mesh()
+    other = NamedSharding(m, P(None, "model"))
+
+    def f(x, w):
+        y = operations.normalise(x, w)
+        return jax.lax.with_sharding_constraint(y, other), y.sum(0)
+
+    y, total = jax.jit(f)(put(X, m, "data"), W)
+    close((y, total), (operations.reference(X, W), operations.reference(X, W).sum(0)))
+    assert y.sharding.is_equivalent_to(other, y.ndim)
+
+
+def test_operands_that_are_sharded_differently(kernels, mesh):
+    m = mesh()
+    for x_spec, g_spec in (
+        (("data",), ("model",)),
+        (("data",), (("model", "data"),)),
+        ((), ("data",)),
+    ):
+        r = put(np.ones((8, 2), np.float32), m)
+        found = jax.jit(kernels.weight_gradient)(put(G, m, *g_spec), put(X, m, *x_spec), r)
+        close(found, (G * X).sum((0, 1)))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 6, 12, 13])
+def test_rows_that_the_mesh_does_not_divide(kernels, operations, mesh, rows):
+    """XLA pads such a sharding with what is no row, and a sum must not see it."""
+    m = mesh()
+    x = RNG.standard_normal((rows, 20)).astype(np.float32)
+    split = NamedSharding(m, P(("data", "model")))
+
+    def f(x, w):
+        x = jax.lax.with_sharding_constraint(x * 1, split)
+        return operations.normalise(x, w), kernels.weight_gradient(x, x, jnp.ones(rows))
+
+    close(jax.jit(f)(put(x, m), put(W, m)), (operations.reference(x, W), (x * x).sum(0)))
+
+
+def test_no_rows(operations, mesh):
+    m = mesh()
+    x = put(np.zeros((0, 20), np.float32), m, "data")
+    y, (dx, dw) = jax.jit(
+        lambda x, w: (operations.normalise(x, w), gradient(operations.normalise)(x, w, x))
+    )(x, W)
+    assert y.shape == dx.shape == (0, 20)
+    np.testing.assert_array_equal(dw, np.zeros(20))
+
+
+def test_two_parallel_dimensions(kernels, mesh):
+    m = mesh()
+    x, y = RNG.standard_normal((2, 8, 32)).astype(np.float32)
+    for x_spec, y_spec, z_spec in (
+        (("data",), ("model",), ("data", "model")),
+        ((), ("data",), (None, "data")),
+        ((("model", "data"),), (), (("model", "data"),)),
+    ):
+        arguments = put(x, m, *x_spec), put(y, m, *y_spec)
+        program = jax.jit(kernels.products).lower(*arguments).compile()
+        z = program(*arguments)
+        close(z, x @ y.T)
+        assert pyptx.collectives(program) == {}
+        assert z.sharding.is_equivalent_to(NamedSharding(m, P(*z_spec)), 2)
+    # One axis of the mesh splits one of them; the other operand is gathered.
+    arguments = put(x, m, "data"), put(y, m, "data")
+    program = jax.jit(kernels.products).lower(*arguments).compile()
+    close(program(*arguments), x @ y.T)
+    assert "all-gather" in pyptx.collectives(program)
+
+
+def test_in_place(kernels, mesh):
+    m = mesh()
+    x = RNG.standard_normal((8, 32)).astype(np.float32)
+    given = put(x, m, "data")
+    program = jax.jit(kernels.double, donate_argnums=0).lower(given).compile()
+    assert pyptx.collectives(program) == {}
+    where = {s.device: s.data.unsafe_buffer_pointer() for s in given.addressable_shards}
+    y = program(given)
+    close(y, x * 2)
+    assert given.is_deleted()
+    assert {s.device: s.data.unsafe_buffer_pointer() for s in y.addressable_shards} == where
+    kept = put(x, m, "data")
+    close(jax.jit(kernels.double)(kept), x * 2)
+    close(kept, x)
+
+
+def test_devices_in_another_order(operations, devices):
+    order = [3, 1, 0, 2, 7, 6, 4, 5]
+    m = Mesh(np.reshape([devices[i] for i in order], (2, 2, 2)), ("a", "b", "c"))
+    for spec in (("a",), ("c",), (("c", "a"),), ("c", "b"), (("b", "a"), "c")):
+        _, sent = check(operations, gradient, put(X, m, *spec), put(W, m), put(G, m, *spec))
+        assert sent == {"all-reduce": 1}
+
+
+def test_eager_calls_keep_their_sharding(kernels, operations, mesh):
+    m = mesh()
+    x = put(X, m, "data", "model")
+    y, r = kernels.normalise(x, put(W, m))
+    assert (y.sharding.spec, r.sharding.spec) == (P("data", "model"), P("data", "model"))
+    close(y, operations.reference(X, W))
+    dw = kernels.weight_gradient(
+        put(G, m, "data"), put(X, m, "data"), put(np.ones((8, 2), np.float32), m)
+    )
+    assert dw.sharding.is_fully_replicated
+    close(dw, (G * X).sum((0, 1)))
+    y, _ = jax.vmap(kernels.normalise)(put(X, m, "data"), put(_weights(W), m, "data"))
+    assert y.sharding.is_equivalent_to(NamedSharding(m, P("data")), 3)
+    close(y, jax.vmap(operations.reference)(X, _weights(W)))
+
+
+def test_a_sharded_dimension_that_is_not_parallel(kernels, operations, mesh):
+    """Under plain jit XLA gathers it; where the sharding is seen it is an error."""
+    m = mesh()
+    x, w = put(X, m, "data", None, "model"), put(W, m, "model")
+    y, sent = check(operations, forward, x, w, G)
+    assert set(sent) == {"all-gather"}
+    assert y.sharding.is_equivalent_to(NamedSharding(m, P("data")), 3)
+    problem = (
+        "dimension 2 of X is sharded over 'model', and kernel normalise needs it whole\n"
+        "  help: call the kernel inside jax.shard_map, or replicate the array\n"
+        "  help: parallel= names dimensions that a kernel treats each index of on its own"
+    )
+    assert refused(lambda: kernels.normalise(x, put(W, m))) == problem
+    assert refused(lambda: jax.vmap(kernels.normalise, (0, None))(x, put(W, m))) == problem.replace(
+        "dimension 2", "dimension 1"
+    )
+
+
+def refused(call):
+    with pytest.raises(pyptx.CallError) as caught:
+        call()
+    return str(caught.value)
+
+
+# ---- explicit meshes -----------------------------------------------------------------------------
+
+EXPLICIT_ROWS = [("data",), (("model", "data"),), ("data", "model")]
+
+
+# There vmap wants all mapped axes sharded alike, so no weights are mapped along a sharded axis.
+@pytest.mark.parametrize("context", [True, False], ids=["set_mesh", "arrays alone"])
+@pytest.mark.parametrize(
+    ("transformation", "spec"),
+    [
+        (t, s)
+        for t in (forward, layers, mapped, nested, gradient)
+        for s in EXPLICIT_ROWS
+        if not (t is nested and len(s) == 2)
+    ],
+    ids=lambda value: names(value) or str(value),
+)
+def test_explicit_meshes(operations, mesh, transformation, spec, context):
+    m = mesh(EXPLICIT)
+    arguments = put(X, m, *spec), put(W, m), put(G, m, *spec)
+    with jax.set_mesh(m) if context else contextlib.nullcontext():
+        found, sent = check(operations, transformation, *arguments)
+    assert sent == ({"all-reduce": 1} if transformation is gradient else {})
+    first = jax.tree.leaves(found)[0]
+    assert tuple(jax.typeof(first).sharding.spec)[: len(spec)] == spec
+
+
+def test_types_under_an_explicit_mesh(kernels, mesh):
+    m = mesh(EXPLICIT)
+    r = put(np.ones((8, 2), np.float32), m)
+    with jax.set_mesh(m):
+        y, r = jax.eval_shape(kernels.normalise, put(X, m, "data"), put(W, m))
+        assert (y.sharding.spec, r.sharding.spec) == (P("data", None, None), P("data", None))
+        dw = jax.eval_shape(kernels.weight_gradient, put(G, m), put(X, m, "data"), r)
+        assert dw.sharding.spec == P(None)
+        x, y = (
+            put(np.ones((8, 32), np.float32), m, "model"),
+            put(np.ones((4, 32), np.float32), m, "data"),
+        )
+        assert jax.eval_shape(kernels.products, x, y).sharding.spec == P("model", "data")
+        eager = kernels.products(x, y)
+        assert jax.typeof(eager).sharding.spec == P("model", "data")
+        np.testing.assert_array_equal(eager, np.full((8, 4), 32))
+
+
+def test_errors_under_an_explicit_mesh(kernels, mesh):
+    m = mesh(EXPLICIT)
+    ones = np.ones((8, 32), np.float32)
+    r = put(np.ones((8, 2), np.float32), m)
+    with jax.set_mesh(m):
+        assert refused(
+            lambda: jax.jit(kernels.normalise)(put(X, m, None, None, "model"), put(W, m, "model"))
+        ) == (
+            "dimension 2 of X is sharded over 'model', and kernel normalise needs it whole\n"
+            "  help: call the kernel inside jax.shard_map, or replicate the array\n"
+            "  help: parallel= names dimensions that a kernel treats each index of on its own"
+        )
+        assert refused(
+            lambda: jax.jit(kernels.weight_gradient)(put(G, m, "data"), put(X, m, "model"), r)
+        ) == (
+            "dimension 0 of X is sharded over 'model' and dimension 0 of G over 'data', and kernel "
+            "weight_gradient takes both the same way\n"
+            "  help: jax.sharding.reshard changes the sharding"
+        )
+        assert refused(lambda: kernels.products(put(ones, m, "data"), put(ones, m, "data"))) == (
+            "dimension 0 of X and dimension 0 of Y are both sharded over 'data', and kernel "
+            "products works on each pair of their indices\n"
+            "  help: jax.sharding.reshard changes the sharding"
+        )
+
+
+def test_a_mesh_of_both_kinds(operations, devices):
+    m = Mesh(np.reshape(devices, (4, 2)), ("data", "model"), (EXPLICIT, AUTO))
+    with jax.set_mesh(m):
+        for transformation in (forward, gradient):
+            arguments = put(X, m, "data"), put(W, m), put(G, m, "data")
+            _, sent = check(operations, transformation, *arguments)
+            assert sent == ({"all-reduce": 1} if transformation is gradient else {})
+
+
+# ---- shard_map -----------------------------------------------------------------------------------
+
+
+def local(f, m, spec, checked, **options):
+    """One device's part of x, g and the results of f; the gradient of w is the sum of all."""
+    rows, whole = P(*spec), P()
+
+    def g(x, w, g):
+        results = f(x, w, g)
+        if isinstance(results, tuple) and not checked:  # without types nothing is added up for w
+            over = [n for s in spec for n in (s if isinstance(s, tuple) else (s,)) if n]
+            return results[0], jax.lax.psum(results[1], over)
+        return results
+
+    outputs = (rows, whole) if f.__qualname__.startswith("gradient") else rows
+    return jax.shard_map(
+        g, mesh=m, in_specs=(rows, whole, rows), out_specs=outputs, check_vma=checked, **options
+    )
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["types", "no types"])
+@pytest.mark.parametrize("spec", [("data",), (("data", "model"),), ("data", "model")], ids=str)
+@pytest.mark.parametrize("transformation", [forward, layers, mapped, gradient], ids=names)
+def test_inside_shard_map(operations, mesh, transformation, spec, checked):
+    m = mesh()
+    _, sent = check(
+        operations,
+        lambda f: (
+            local(transformation(f), m, spec, checked)
+            if f is operations.normalise
+            else transformation(f)
+        ),
+        put(X, m, *spec),
+        put(W, m),
+        put(G, m, *spec),
+    )
+    assert sent == ({"all-reduce": 1} if transformation is gradient else {})
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["types", "no types"])
+def test_the_gradient_of_a_shard_map(operations, mesh, checked):
+    m = mesh()
+    f = jax.shard_map(
+        operations.normalise,
+        mesh=m,
+        in_specs=(P("data"), P()),
+        out_specs=P("data"),
+        check_vma=checked,
+    )
+    arguments = put(X, m, "data"), put(W, m), put(G, m, "data")
+    program = jax.jit(gradient(f)).lower(*arguments).compile()
+    close(program(*arguments), wanted(gradient, operations.reference))
+    # Without types JAX adds up what it takes for one part of the gradient for each device.
+    assert pyptx.collectives(program) == {"all-reduce": 1 if checked else 2}
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["types", "no types"])
+@pytest.mark.parametrize("inner", [(), ("model",), (None, "model")], ids=str)
+def test_inside_shard_map_over_one_of_two_axes(operations, mesh, inner, checked):
+    """The other axis is left to XLA, and rows are split along it too."""
+    m = mesh()
+    spec = (("data", "model"),) if inner == ("model",) else ("data", *inner[1:])
+    f = jax.shard_map(
+        operations.normalise,
+        mesh=m,
+        in_specs=(P("data"), P()),
+        out_specs=P("data"),
+        axis_names={"data"},
+        check_vma=checked,
+    )
+    y, sent = check(
+        operations,
+        lambda g: forward(f) if g is operations.normalise else forward(g),
+        put(X, m, *spec),
+        put(W, m),
+        put(G, m, *spec),
+    )
+    assert sent == {}
+    assert y.sharding.is_equivalent_to(NamedSharding(m, P(*spec)), 3)
+
+
+@pytest.mark.parametrize("spec", [("data",), (("data", "model"),), ("data", "model")], ids=str)
+def test_a_sum_inside_shard_map_over_one_of_two_axes(kernels, mesh, spec):
+    """It stays whole along the other axis: what is split there is gathered."""
+    m = mesh()
+
+    def f(g, x, r):
+        return jax.lax.psum(kernels.weight_gradient(g, x, r), "data")
+
+    f = jax.shard_map(
+        f, mesh=m, in_specs=(P("data"),) * 3, out_specs=P(), axis_names={"data"}, check_vma=False
+    )
+    arguments = put(G, m, *spec), put(X, m, *spec), put(np.ones((8, 2), np.float32), m, *spec)
+    program = jax.jit(f).lower(*arguments).compile()
+    close(program(*arguments), (G * X).sum((0, 1)))
+    sent = pyptx.collectives(program)
+    assert sent["all-reduce"] == 1
+    assert ("all-gather" in sent) == ("model" in str(spec))
