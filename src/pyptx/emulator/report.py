@@ -63,6 +63,8 @@ KINDS: Final = {
     "runaway": "a warp ran more instructions than the launch allows",
     "trap": "`trap` was executed",
     "bad-barrier": "a barrier that does not exist or is in use otherwise",
+    "bad-mbarrier": "an mbarrier that is not there, or counts beyond its range",
+    "bad-copy": "an asynchronous copy that the manual leaves undefined",
     "bad-branch": "an index beyond the targets of `brx.idx`",
     "residency": "more CTAs wait for each other than the device holds at once",
     "uninitialised-memory": "a load of memory that nothing has stored to",

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -24,6 +24,17 @@ _READ_ONLY, _UNINITIALISED = 1, 2
 _SANITIZE_ALL: Final = 7
 _RANDOM_SCHEDULE: Final = 1
 _INVALID: Final = 3
+
+Completion: TypeAlias = Literal["eager", "late", "reversed", "random"]
+"""When an asynchronous operation moves its data: as soon as it is issued; when nothing else can
+run, in order or the latest first; at a time that the seed decides."""
+_COMPLETIONS: Final[dict[Completion | None, int]] = {
+    None: 0,
+    "eager": 0x100,
+    "late": 0x200,
+    "reversed": 0x300,
+    "random": 0x400,
+}
 
 Array: TypeAlias = NDArray[Any]
 
@@ -93,13 +104,15 @@ def run(
     max_instructions: int | None = None,
     seed: int | None = None,
     statistics: bool = False,
+    completion: Completion | None = None,
 ) -> Report:
     """Run a program image on arrays, in place, and report.
 
     `arguments` are in the order of the kernel's parameters. `dynamic_shared` counts bytes.
     `sanitize` adds initialisation, races and synchronisation (or the flags of pyptx_emulator.h).
     `threads` are host threads, by default all cores. `max_instructions` bounds a warp's
-    instructions (2**28). `seed` runs warps in a random order of that seed.
+    instructions (2**28). `seed` runs warps in a random order of that seed. `completion` says when
+    asynchronous operations move their data: by default "late" with the sanitizer, else "eager".
 
     Findings do not raise: see `Report.check`. Raises EmulationError for an image that cannot run
     (its message names every spelling that is not emulated) and for a launch that is wrong itself.
@@ -119,7 +132,7 @@ def run(
         dynamic_shared=dynamic_shared,
         sanitize=_SANITIZE_ALL if sanitize is True else int(sanitize),
         threads=threads or 0,
-        schedule=0 if seed is None else _RANDOM_SCHEDULE,
+        schedule=(0 if seed is None else _RANDOM_SCHEDULE) | _COMPLETIONS[completion],
         seed=seed or 0,
         max_instructions=max_instructions or 0,
         statistics=statistics,

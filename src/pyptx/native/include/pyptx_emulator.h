@@ -52,7 +52,13 @@ enum {
 
 enum {
   PYPTX_SCHEDULE_DEFAULT = 0, /* warps in turn, each until it blocks; maximal convergence */
-  PYPTX_SCHEDULE_RANDOM = 1   /* warps, slices and diverged lanes in a random order from `seed` */
+  PYPTX_SCHEDULE_RANDOM = 1,  /* warps, slices and diverged lanes in a random order from `seed` */
+  /* Or-ed to the above: when asynchronous operations move their data. Without one: late with any of
+   * PYPTX_SANITIZE_*, else eager. */
+  PYPTX_COMPLETION_EAGER = 0x100,    /* when they are issued */
+  PYPTX_COMPLETION_LATE = 0x200,     /* when nothing else can run, in the order of their issue */
+  PYPTX_COMPLETION_REVERSED = 0x300, /* when nothing else can run, the latest first */
+  PYPTX_COMPLETION_RANDOM = 0x400    /* at random times, in a random order from `seed` */
 };
 
 enum {
@@ -69,7 +75,7 @@ typedef struct PyptxLaunch {
   uint32_t dynamic_shared;
   uint32_t sanitize;         /* PYPTX_SANITIZE_* */
   uint32_t threads;          /* host threads; 0 for as many as the machine has */
-  uint32_t schedule;         /* PYPTX_SCHEDULE_* */
+  uint32_t schedule;         /* PYPTX_SCHEDULE_* | PYPTX_COMPLETION_* */
   uint64_t seed;             /* of the random schedule */
   uint64_t max_instructions; /* a warp that runs more is a finding; 0 for the default, 2^28 */
   uint32_t statistics;       /* nonzero: count per instruction */

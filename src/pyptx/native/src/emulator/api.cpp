@@ -80,6 +80,19 @@ uint64_t shared_bytes_of(const emu::Program& program, const PyptxLaunch& c) {
   return variables > 48u << 10 ? std::max(variables, dynamic) : variables + dynamic;
 }
 
+constexpr uint32_t kScheduleMask = 0xff;
+
+// Late where the sanitizer looks for what has not been waited for.
+emu::Completion completion_of(const PyptxLaunch& c) {
+  switch (c.schedule & ~kScheduleMask) {
+    case PYPTX_COMPLETION_EAGER: return emu::Completion::Eager;
+    case PYPTX_COMPLETION_LATE: return emu::Completion::Late;
+    case PYPTX_COMPLETION_REVERSED: return emu::Completion::Reversed;
+    case PYPTX_COMPLETION_RANDOM: return emu::Completion::Random;
+    default: return c.sanitize != 0 ? emu::Completion::Late : emu::Completion::Eager;
+  }
+}
+
 // What is wrong with a launch, "" if nothing is. Limits: CUDA C++ programming guide, compute capabilities.
 std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   if (c.size != sizeof(PyptxLaunch)) return "the launch structure has another size than this library's";
@@ -104,7 +117,8 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   const uint64_t shared = shared_bytes_of(program, c);
   if (shared > 227u << 10) return std::to_string(shared) + " bytes of shared memory are more than 232448";
   if (c.sanitize & ~static_cast<uint32_t>(PYPTX_SANITIZE_ALL)) return "unknown sanitizer flags";
-  if (c.schedule > PYPTX_SCHEDULE_RANDOM) return "unknown schedule";
+  const uint32_t schedule = c.schedule & kScheduleMask, completion = c.schedule & ~kScheduleMask;
+  if (schedule > PYPTX_SCHEDULE_RANDOM || completion > PYPTX_COMPLETION_RANDOM) return "unknown schedule";
   if (c.approximate != PYPTX_APPROXIMATE_ROUNDED) return "unknown mode of approximate operations";
   if (c.buffer_count > 0 && c.buffers == nullptr) return "the buffers are missing";
   for (uint64_t i = 0; i < c.buffer_count; ++i) {
@@ -139,6 +153,8 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.initialisation = config.sanitize & PYPTX_SANITIZE_INITIALISATION;
   launch.races = config.sanitize & PYPTX_SANITIZE_RACES;
   launch.synchronisation = config.sanitize & PYPTX_SANITIZE_SYNCHRONISATION;
+  launch.config.schedule = config.schedule & kScheduleMask;
+  launch.completion = completion_of(config);
   launch.memory.set_buffers(config, program, emu::source_of(program.hash).tensors);
   const uint64_t ctas = launch.clusters * launch.cluster_size;
   const uint64_t segments = emu::GlobalClocks::segments_for(ctas);

@@ -238,6 +238,8 @@ Handler resolve_logic(Decoding& d);
 Handler resolve_move(Decoding& d);  // mov (also pack and unpack), cvt, cvt.pack, prmt
 // These set Instruction::sanitized themselves where it differs.
 Handler resolve_special(Decoding& d);  // mov from a special register that changes (clocks)
+Handler resolve_mbarrier(Decoding& d);
+Handler resolve_copy(Decoding& d);  // cp.async, cp.async.bulk, st.async, red.async
 Handler resolve_memory(Decoding& d);
 Handler resolve_sync(Decoding& d);
 Handler resolve_warp(Decoding& d);

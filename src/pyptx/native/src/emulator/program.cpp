@@ -96,6 +96,7 @@ std::vector<std::string_view> split_spelling(std::string_view spelling) {
 using Resolve = Handler (*)(Decoding&);
 constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_extended, resolve_float,
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_move,
+                                 resolve_mbarrier, resolve_copy,
                                  resolve_memory,  resolve_sync,    resolve_warp,     resolve_control};
 
 }  // namespace
@@ -549,6 +550,8 @@ class ImageReader {
     p_.code.resize(raw_.size() + 1);
     p_.uses.resize(raw_.size());
     p_.text.resize(raw_.size());
+    p_.branches.resize(raw_.size());
+    p_.polls.resize(raw_.size());
     flow_.resize(raw_.size());
     for (uint32_t i = 0; i <= raw_.size(); ++i) {
       Instruction& in = p_.code[i];
@@ -603,6 +606,10 @@ class ImageReader {
     flow_[i].leaves = d.opcode == "exit" || d.opcode == "ret" || d.opcode == "trap" || d.opcode == "bra" ||
                       d.opcode == "brx";
     for (const OperandView& v : raw.operands) collect_targets(v, flow_[i].targets);
+    p_.branches[i] = d.opcode == "bra";
+    const bool reads = d.opcode == "ld" || d.opcode == "ldu" || d.opcode == "atom";
+    p_.polls[i] = reads && !d.has("shared") && !d.has("shared::cta") && !d.has("param") && !d.has("const");
+    p_.asynchronous |= d.opcode == "mbarrier" || d.has("async");
   }
 
   void keep_uses(const Decoding& d, uint32_t i) {

@@ -62,6 +62,9 @@ class Program {
   std::vector<Uses> uses;
   std::vector<RegisterSlot> registers;  // the image's, then the preloads'
   std::vector<Preload> preloads;
+  // Per instruction: a branch; a load or an atomic that may see what another cluster stored.
+  std::vector<uint8_t> branches, polls;
+  bool asynchronous = false;  // it has mbarriers or asynchronous operations
   std::vector<uint32_t> tracked;  // registers that may be read before they are written
   uint32_t image_registers = 0;
   uint32_t file_bytes = 0;  // a warp's registers, with preloads, sinks and the true predicate

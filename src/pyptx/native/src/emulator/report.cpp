@@ -23,6 +23,8 @@ constexpr KindRow kKinds[] = {
     {Kind::Runaway, "runaway", "runaway loop"},
     {Kind::Trap, "trap", "trap was executed"},
     {Kind::BadBarrier, "bad-barrier", "wrong use of a barrier"},
+    {Kind::BadMbarrier, "bad-mbarrier", "wrong use of an mbarrier"},
+    {Kind::BadCopy, "bad-copy", "wrong asynchronous copy"},
     {Kind::BadBranch, "bad-branch", "branch index out of range"},
     {Kind::Residency, "residency", "too many CTAs wait at once"},
     {Kind::UninitialisedMemory, "uninitialised-memory", "uninitialised memory is read"},
@@ -33,6 +35,11 @@ constexpr KindRow kKinds[] = {
     {Kind::DivergentBarrier, "divergent-barrier", "barrier in diverged code"},
     {Kind::AbsentLane, "absent-lane", "a lane takes part that is absent"},
     {Kind::BadMembermask, "bad-membermask", "wrong membermask"},
+    {Kind::ProxyRace, "proxy-race", "an asynchronous copy may miss what was stored"},
+    {Kind::UnorderedInit, "unordered-init", "mbarrier may not be initialised yet"},
+    {Kind::MbarrierAccess, "mbarrier-access", "ordinary access to an mbarrier"},
+    {Kind::PhaseOverrun, "phase-overrun", "mbarrier has run ahead of who waits for it"},
+    {Kind::UnfinishedCopy, "unfinished-copy", "exit before an asynchronous copy ends"},
 };
 
 const KindRow& row_of(Kind kind) {

@@ -18,10 +18,11 @@ struct Instruction;
 
 enum class Kind : uint8_t {
   // Always checked; each stops the launch.
-  OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadBranch, Residency,
+  OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadBranch, Residency,
   // The sanitizer's; the launch runs to its end.
   UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace,
-  DivergentBarrier, AbsentLane, BadMembermask,
+  DivergentBarrier, AbsentLane, BadMembermask, ProxyRace, UnorderedInit, MbarrierAccess, PhaseOverrun,
+  UnfinishedCopy,
 };
 
 constexpr uint32_t kNone = 0xffffffffu;

@@ -14,6 +14,8 @@ namespace {
 // agent stands for several concurrent readers, whose clocks are in SharedShadow::readers.
 
 constexpr uint32_t kManyAgents = 511, kMaxAgents = 510;
+// Agents that asynchronous operations take in turn.
+constexpr uint32_t kForks = 16;
 constexpr uint32_t kAgentShift = 23, kLaneShift = 16;
 constexpr uint32_t kSeveral = 1u << 22, kStrong = 1u << 21, kClockMask = 0xffffu;
 constexpr uint32_t kMaxClock = 0xffffu;
@@ -314,10 +316,16 @@ void LocalShadow::reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granul
   else written.clear();
 }
 
-void ClusterClocks::reset(uint32_t agents) {
-  agents_ = agents <= kMaxAgents ? agents : 0;
-  clocks_.assign(static_cast<size_t>(agents_) * agents_, 0);
-  for (uint32_t a = 0; a < agents_; ++a) clocks_[a * agents_ + a] = 1;
+void ClusterClocks::reset(uint32_t warps, bool asynchronous) {
+  const uint32_t agents = warps + (asynchronous ? kForks : 0);
+  const bool fits = warps != 0 && agents <= kMaxAgents;
+  warps_ = fits ? warps : 0;
+  agents_ = fits ? agents : 0;
+  width_ = asynchronous ? 2 * agents_ : agents_;
+  clocks_.assign(static_cast<size_t>(warps_) * width_, 0);
+  for (uint32_t a = 0; a < warps_; ++a) clocks_[static_cast<size_t>(a) * width_ + a] = 1;
+  forked_.assign(asynchronous ? kForks : 0, 0);
+  next_fork_ = 0;
   fenced_.assign(agents_, {});
   observed_.assign(agents_, {});
   published_.clear();
@@ -332,31 +340,50 @@ void join(std::vector<uint32_t>& into, const uint32_t* from, size_t size) {
 
 }  // namespace
 
-void ClusterClocks::join_into(std::vector<uint32_t>& into, uint32_t agent) const { join(into, of(agent), agents_); }
+void ClusterClocks::join_into(std::vector<uint32_t>& into, uint32_t agent) const { join(into, of(agent), width_); }
 
 void ClusterClocks::join_from(uint32_t agent, const std::vector<uint32_t>& from) {
-  uint32_t* to = &clocks_[static_cast<size_t>(agent) * agents_];
+  uint32_t* to = &clocks_[static_cast<size_t>(agent) * width_];
   for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
 }
 
-bool ClusterClocks::tick(uint32_t agent) { return ++clocks_[agent * agents_ + agent] >= kMaxClock; }
+void ClusterClocks::join_one(uint32_t agent, uint32_t other, uint32_t clock) {
+  uint32_t& known = clocks_[static_cast<size_t>(agent) * width_ + other];
+  known = std::max(known, clock);
+}
+
+bool ClusterClocks::tick(uint32_t agent) {
+  return ++clocks_[static_cast<size_t>(agent) * width_ + agent] >= kMaxClock;
+}
+
+std::pair<uint32_t, uint32_t> ClusterClocks::fork(bool* full) {
+  const uint32_t fork = next_fork_;
+  next_fork_ = fork + 1 == kForks ? 0 : fork + 1;
+  *full = ++forked_[fork] >= kMaxClock;
+  return {warps_ + fork, forked_[fork]};
+}
+
+void ClusterClocks::fence_proxies(uint32_t agent) {
+  uint32_t* row = &clocks_[static_cast<size_t>(agent) * width_];
+  for (uint32_t i = 0; i < agents_; ++i) row[agents_ + i] = std::max(row[agents_ + i], row[i]);
+}
 
 void ClusterClocks::fence(uint32_t agent) {
   join_from(agent, observed_[agent]);
   observed_[agent].clear();
-  fenced_[agent].assign(of(agent), of(agent) + agents_);
+  fenced_[agent].assign(of(agent), of(agent) + width_);
 }
 
 void ClusterClocks::publish(uint32_t agent, uint64_t address, Order order) {
-  if (order.release) join(published_[address], of(agent), agents_);
-  else if (!fenced_[agent].empty()) join(published_[address], fenced_[agent].data(), agents_);
+  if (order.release) join(published_[address], of(agent), width_);
+  else if (!fenced_[agent].empty()) join(published_[address], fenced_[agent].data(), width_);
 }
 
 void ClusterClocks::observe(uint32_t agent, uint64_t address, Order order) {
   const auto found = published_.find(address);
   if (found == published_.end()) return;
   if (order.acquire) join_from(agent, found->second);
-  else join(observed_[agent], found->second.data(), agents_);
+  else join(observed_[agent], found->second.data(), width_);
 }
 
 namespace {
@@ -591,7 +618,7 @@ namespace {
 
 // Clocks are used up: all history is forgotten, which loses races with what lies before and invents none.
 void forget_history(Cluster& c) {
-  c.clocks.reset(c.clocks.agents());
+  c.clocks.reset(c.clocks.warps(), c.clocks.asynchronous());
   for (Cta& cta : c.ctas) {
     std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);
     std::fill(cta.shadow.loads.begin(), cta.shadow.loads.end(), 0);

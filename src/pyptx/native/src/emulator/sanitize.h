@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace pyptx::emulator {
@@ -26,6 +27,9 @@ struct Cluster;
 struct Launch;
 struct Instruction;
 struct Buffer;
+struct Mbarrier;
+struct Operation;
+enum class Grouping : uint8_t;
 
 enum class Access : uint8_t { Load, Store, Atomic };
 
@@ -55,14 +59,23 @@ struct LocalShadow {
   void reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granule, bool initialisation);
 };
 
-// Vector clocks of the warps of a cluster.
+// Vector clocks of the warps of a cluster, and of its asynchronous operations, which take a few agents in turn:
+// an agent's later operation counts as one that is behind its earlier ones, which loses races and invents none.
 class ClusterClocks {
  public:
-  void reset(uint32_t agents);
+  void reset(uint32_t warps, bool asynchronous);
   bool active() const { return agents_ != 0; }
+  bool asynchronous() const { return width_ != agents_; }
+  uint32_t warps() const { return warps_; }
   uint32_t agents() const { return agents_; }
-  const uint32_t* of(uint32_t agent) const { return &clocks_[agent * agents_]; }
-  uint32_t own(uint32_t agent) const { return clocks_[agent * agents_ + agent]; }
+  const uint32_t* of(uint32_t agent) const { return &clocks_[static_cast<size_t>(agent) * width_]; }
+  // What its asynchronous operations may rely on (fence.proxy.async): behind its clocks in the same row.
+  const uint32_t* proxied(uint32_t agent) const { return of(agent) + agents_; }
+  uint32_t own(uint32_t agent) const { return of(agent)[agent]; }
+  // A new operation: its agent, in turn, and its clock there. `full` says that clocks are used up.
+  std::pair<uint32_t, uint32_t> fork(bool* full);
+  void join_one(uint32_t agent, uint32_t other, uint32_t clock);
+  void fence_proxies(uint32_t agent);
   void join_into(std::vector<uint32_t>& into, uint32_t agent) const;
   void join_from(uint32_t agent, const std::vector<uint32_t>& from);
   // Ends the agent's epoch; returns true when clocks are used up and all history must be forgotten.
@@ -72,8 +85,10 @@ class ClusterClocks {
   void observe(uint32_t agent, uint64_t address, Order order);
 
  private:
-  uint32_t agents_ = 0;
-  std::vector<uint32_t> clocks_;
+  uint32_t warps_ = 0, agents_ = 0, width_ = 0;
+  std::vector<uint32_t> clocks_;  // a row per warp
+  std::vector<uint32_t> forked_;  // clocks of the agents that are operations
+  uint32_t next_fork_ = 0;
   std::vector<std::vector<uint32_t>> fenced_;    // an agent's clocks at its last fence
   std::vector<std::vector<uint32_t>> observed_;  // what relaxed reads saw, for the next fence
   std::unordered_map<uint64_t, std::vector<uint32_t>> published_;
@@ -145,6 +160,41 @@ void order_leave(Warp& w, const std::vector<uint32_t>& from);  // acquire from i
 void order_fence(Warp& w);
 // An access at `address` (generic, so that spaces do not collide) that may carry order between threads.
 void order_access(Warp& w, bool global, uint64_t address, Access access, Order order);
+
+// ---- mbarriers and asynchronous operations
+
+// One lane's access of a few bytes of shared memory.
+void check_shared_piece(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
+                        Access access);
+// The bytes become undefined.
+void forget_shared(Cta& owner, uint32_t offset, uint32_t bytes);
+// An initialisation, and every other use: that the former is ordered before it, and visible to it.
+void order_init(Warp& w, Mbarrier& b, unsigned lane);
+void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, const Mbarrier& b,
+                        bool asynchronous = false);
+void order_arrive(Warp& w, Mbarrier& b);  // release; the caller ends the epoch
+// A thread knows that a phase is complete; by default that acquires what arrivals released.
+void observe_phase(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b,
+                   uint64_t phase);
+// Whether a test by parity that fails asks for a phase that a thread has missed.
+void check_overrun(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b);
+// Gives an operation its place in the order of accesses; then what it accesses is checked and recorded.
+void order_issue(Warp& w, const Instruction& in, unsigned lane, Operation& op);
+void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
+                       bool store, bool async_proxy, const Operation& op);
+void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
+                       bool store, const Operation& op);
+// cp.async.mbarrier.arrive: the copies of the lanes so far.
+void order_copies(Warp& w, uint32_t mask, Operation& op);
+// An operation completes on an mbarrier.
+void order_signal(const Operation& op, Mbarrier& b);
+// Groups of copies have been waited for.
+void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool reads);
+void order_proxies(Warp& w);     // fence.proxy.async
+void order_inits(Warp& w);       // fence.mbarrier_init
+// Copies that end after who must wait for them has gone.
+void check_exit(Warp& w, uint32_t mask);
+void check_cta_exit(Cta& cta);
 
 // Registers and predicates read before they are written; then marks what the instruction writes.
 void check_registers(Warp& w, const Instruction& in, uint32_t mask);

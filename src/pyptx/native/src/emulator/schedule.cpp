@@ -195,6 +195,13 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
   w.spin_branch = ~0u;
   w.spin_visits = 0;
   w.spin_version = 0;
+  w.failed_test = nullptr;
+  w.copies.clear();
+  w.hurried.clear();
+  if (program.asynchronous) {
+    std::fill(std::begin(w.copy_groups), std::end(w.copy_groups), 0);
+    std::fill(std::begin(w.bulk_groups), std::end(w.bulk_groups), 0);
+  }
   std::memset(file + program.true_predicate, 0xff, 4);
   for (const uint32_t r : program.tracked) {
     const RegisterSlot& slot = program.registers[r];
@@ -226,6 +233,7 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   cta.shared_base = (rank << kRankShift) + reserved_shared(launch.program->sm);
   cta.live_warps = launch.warps_per_cta;
   for (Barrier& b : cta.barriers) b = Barrier();
+  cta.mbarriers.clear();
   const uint32_t granule = launch.program->shared_granule;
   cta.shadow.reset(launch.shared_bytes, granule, launch.initialisation, launch.races);
   cta.local_shadow.reset(launch.program->space_bytes[1], launch.warps_per_cta * kLanes, granule,
@@ -256,7 +264,9 @@ void start_cluster(Cluster& c, Worker& worker, uint64_t linear) {
   c.barrier = ClusterBarrier();
   const uint32_t warps = launch.warps_per_cta;
   c.warps_left = warps * launch.cluster_size;
-  c.clocks.reset(launch.races ? c.warps_left : 0);
+  c.operations.clear();
+  c.timed_out = false;
+  c.clocks.reset(launch.races ? c.warps_left : 0, program.asynchronous);
   c.ctas.resize(launch.cluster_size);
   uint8_t* files = aligned(c.register_bytes, static_cast<size_t>(program.file_bytes) * c.warps_left, 64);
   // A CTA's shared memory starts at a multiple of 1024; uninitialised values are NaN and large.
@@ -333,6 +343,16 @@ void report_runaway(Warp& w) {
   report(w, f);
 }
 
+// What a loop that stands still waits for: the mbarrier that it tests, if it does.
+std::string describe_spin(const Warp& w) {
+  const Instruction& end = program_of(w).code[w.spin_branch];
+  const Instruction* test = w.failed_test;
+  if (test != nullptr && test->index >= end.target && test->index <= end.index) {
+    return describe_mbarrier(*w.cta, w.failed_offset, w.failed_phase);
+  }
+  return "a change of memory, in a loop that cannot end by itself";
+}
+
 void describe_waits(Cluster& c) {
   Launch& launch = *c.worker->launch;
   for (Cta& cta : c.ctas) {
@@ -344,9 +364,8 @@ void describe_waits(Cluster& c) {
         launch.findings.add_wait({{at, cta.linear, w.index, kNone, false}, s.mask, describe_wait(w, s)});
       }
       if (w.active == 0) continue;
-      const char* why = w.state == WarpState::Spinning ? "a change of memory, in a loop that cannot end by itself"
-                                                       : "nothing; it could run";
       const uint32_t at = w.state == WarpState::Spinning ? w.spin_branch : w.pc;
+      const std::string why = w.state == WarpState::Spinning ? describe_spin(w) : "nothing; it could run";
       launch.findings.add_wait({{at, cta.linear, w.index, kNone, false}, w.active, why});
     }
   }
@@ -394,12 +413,18 @@ Outcome run_cluster(Cluster& c) {
   const uint64_t turn = c.executed + kTurn;
   for (;;) {
     if (launch.stop.load(std::memory_order_relaxed)) return Outcome::Stopped;
-    if (c.warps_left == 0) return Outcome::Finished;
+    if (c.warps_left == 0) {
+      while (perform_next(c)) {
+      }
+      return Outcome::Finished;
+    }
+    if (!c.operations.empty()) perform_some(c);
     if (c.executed > turn) return Outcome::Preempted;
     bool spinning;
     Warp* w = choose(c, &spinning);
     if (w == nullptr) {
-      if (spinning) return Outcome::Stalled;  // another cluster's store may release it
+      if (perform_next(c) || time_out_waits(c)) continue;
+      if (spinning || polls_global(c)) return Outcome::Stalled;  // another cluster's store may release it
       if (force_diverged(c)) continue;
       report_deadlock(c, Kind::Deadlock, "no warp of the CTA's cluster can run");
       return Outcome::Stopped;
@@ -412,7 +437,7 @@ Outcome run_cluster(Cluster& c) {
     if (cut && !random) left_standstill(*w);
     if (w->state == WarpState::Done) {
       --c.warps_left;
-      --w->cta->live_warps;
+      if (--w->cta->live_warps == 0 && launch.config.sanitize != 0) check_cta_exit(*w->cta);
     } else if (w->executed > most) {
       report_runaway(*w);
     }
@@ -478,6 +503,7 @@ class HostThread {
           w.polling = true;
         }
       }
+      c.timed_out = false;
       const Outcome outcome = run_cluster(c);
       moved |= version != c.version || progress != c.progress || left != c.warps_left;
       preempted_ |= outcome == Outcome::Preempted;
@@ -630,6 +656,7 @@ bool converge(Warp& w, const Instruction& in, uint32_t mask, bool* diverged) {
 }
 
 void exit_lanes(Warp& w, uint32_t mask) {
+  if (!w.copies.empty() && w.worker->launch->config.sanitize != 0) check_exit(w, mask);
   w.active &= ~mask;
   w.live &= ~mask;
   look_up(w, kExited);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "async.h"
 #include "machine.h"
 #include "memory.h"
 #include "program.h"
@@ -35,10 +36,13 @@ struct Wait {
     WarpBarrier,  // until the lanes named by `object` reach a bar.warp.sync of the same mask
     Barrier,      // until barrier `object` of the CTA completes
     Cluster,      // until phase `object` of the cluster barrier completes
+    Mbarrier,     // until phase `phase` of the CTA's mbarrier at offset `object` completes, or for a while
+    Copies,       // until all but the last `object` groups of copies are complete
   };
   Kind kind = Kind::None;
   uint32_t object = 0;
   const Instruction* at = nullptr;
+  uint64_t phase = 0;
 };
 
 struct Split {
@@ -86,6 +90,16 @@ struct Warp : WarpRegisters {
   bool spin_snapshot_valid;
   uint32_t spin_carry;
   std::vector<uint8_t> spin_snapshot;
+
+  // Groups of copies that each lane has committed, and the copies whose end has not been waited for.
+  uint32_t copy_groups[kLanes], bulk_groups[kLanes];
+  std::vector<OperationPointer> copies;
+  // try_waits that have returned false without need, so that loops are seen to be there.
+  std::vector<uint32_t> hurried;
+  // The last test of an mbarrier that failed, for the table of a deadlock.
+  const Instruction* failed_test;
+  uint32_t failed_offset;
+  uint64_t failed_phase;
 };
 
 // One of the 16 barriers of a CTA.
@@ -110,6 +124,7 @@ struct Cta {
   uint32_t live_warps;
   std::vector<Warp> warps;
   Barrier barriers[16];
+  std::map<uint32_t, Mbarrier> mbarriers;  // the live ones, by offset
   SharedShadow shadow;
   LocalShadow local_shadow;
   GlobalAgent global;  // its part in the races of global memory
@@ -134,6 +149,9 @@ struct Cluster {
   size_t turn = 0;
   ClusterBarrier barrier;
   ClusterClocks clocks;
+  std::vector<OperationPointer> operations;  // that are under way, in the order of their issue
+  bool timed_out = false;    // parked try_waits have returned false since anything changed,
+  uint64_t timed_out_state;  // which this tells
 
   std::vector<uint8_t> register_bytes, shared_bytes, local_bytes;
   std::vector<uint32_t> defined_bytes;
@@ -169,6 +187,7 @@ struct Launch {
   uint32_t threads_per_cta = 0, warps_per_cta = 0;
   uint32_t shared_bytes = 0;  // a CTA's, static and dynamic
   bool initialisation = false, races = false, synchronisation = false;
+  Completion completion = Completion::Eager;
   std::mutex failure_mutex;
   std::string failure;  // what ended a host thread before its time
   std::vector<std::atomic<uint64_t>> seen;  // per worker: the progress at which it found nothing to do

@@ -337,6 +337,64 @@ uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& p
   return w.cta->shared + offset;
 }
 
+namespace {
+
+bool report_place(Warp& w, const Instruction& in, Kind kind, Space space, uint64_t address, uint32_t bytes,
+                  unsigned lane, bool store, const std::string& note) {
+  Finding f{};
+  f.kind = kind;
+  f.site = site_of(w, in, lane, store);
+  f.has_address = true;
+  f.space = space;
+  f.address = address;
+  f.bytes = bytes;
+  f.note = note;
+  report(w, f);
+  return false;
+}
+
+}  // namespace
+
+bool find_shared(Warp& w, const Instruction& in, Space space, uint64_t address, uint32_t bytes, uint32_t alignment,
+                 unsigned lane, bool store, Cta** owner, uint32_t* offset) {
+  const auto wrong = [&](Kind kind, Space where, const std::string& note) {
+    return report_place(w, in, kind, where, address, bytes, lane, store, note);
+  };
+  if (space == Space::Generic) {
+    const Space found = space_of(address);
+    if (found != Space::SharedCluster) return wrong(Kind::OutOfBounds, found, "the address is not of shared memory");
+    address &= ~kWindowMask;
+    space = Space::SharedCluster;
+  }
+  auto& ctas = w.cta->cluster->ctas;
+  const uint64_t rank = address >> kRankShift;
+  const uint32_t size = w.worker->launch->shared_bytes;
+  Cta* cta = space == Space::Shared ? w.cta : rank < ctas.size() ? &ctas[rank] : nullptr;
+  const uint64_t at = cta != nullptr ? address - cta->shared_base : 0;
+  if (cta == nullptr || size < bytes || at > size - bytes) return wrong(Kind::OutOfBounds, space, "");
+  if (address % alignment != 0) {
+    return wrong(Kind::Misaligned, space, "the address must be a multiple of " + std::to_string(alignment));
+  }
+  if (cta->live_warps == 0) return wrong(Kind::OutOfBounds, space, "the CTA that owns this shared memory has exited");
+  *owner = cta;
+  *offset = static_cast<uint32_t>(at);
+  return true;
+}
+
+Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t bytes, uint32_t alignment, unsigned lane,
+                    bool store) {
+  const auto wrong = [&](Kind kind, const std::string& note) {
+    report_place(w, in, kind, Space::Global, address, bytes, lane, store, note);
+    return nullptr;
+  };
+  Buffer* buffer = w.worker->launch->memory.find(address, address + bytes, w.worker->buffer_hint[in.index]);
+  if (buffer == nullptr) return wrong(Kind::OutOfBounds, "");
+  if (address % alignment != 0) {
+    return wrong(Kind::Misaligned, "the address must be a multiple of " + std::to_string(alignment));
+  }
+  return store && buffer->read_only ? wrong(Kind::ReadOnly, "") : buffer;
+}
+
 #define PYPTX_LOCATE(sanitized)                                                                                      \
   template uint32_t locate<sanitized>(Warp&, const Instruction&, const AccessPlan&, Space, const Addresses&,         \
                                       uint32_t, Places&);                                                            \

@@ -76,4 +76,15 @@ uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& p
 template <bool kSanitized>
 uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address);
 
+// One lane's `bytes` of shared memory at an address in `space` (Shared, SharedCluster, or Generic): the CTA that
+// has them and their offset there. False, and a finding, if they are outside, misaligned, or of a CTA that has
+// exited.
+bool find_shared(Warp& w, const Instruction& in, Space space, uint64_t address, uint32_t bytes, uint32_t alignment,
+                 unsigned lane, bool store, Cta** owner, uint32_t* offset);
+
+// The buffer that holds one lane's `bytes` of global memory; nullptr, and a finding, if none does, if they are
+// misaligned, or if a store may not go there.
+Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t bytes, uint32_t alignment, unsigned lane,
+                    bool store);
+
 }  // namespace pyptx::emulator

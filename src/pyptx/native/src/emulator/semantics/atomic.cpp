@@ -12,9 +12,6 @@
 namespace pyptx::emulator {
 namespace {
 
-// One element's update on its bit pattern; c is the second operand of cas.
-using Update = uint64_t (*)(uint64_t old, uint64_t b, uint64_t c);
-
 struct AtomicPlan : AccessPlan {
   Update update = nullptr;         // elements of up to 8 bytes
   Update update_global = nullptr;  // the same in global memory
@@ -144,11 +141,15 @@ uint64_t update_as(uint8_t* place, Update update, uint64_t b, uint64_t c, bool* 
   }
 }
 
+}  // namespace
+
 uint64_t update_at(uint8_t* place, unsigned bytes, Update update, uint64_t b, uint64_t c, bool* changed) {
   if (bytes == 4) return update_as<uint32_t>(place, update, b, c, changed);
   if (bytes == 8) return update_as<uint64_t>(place, update, b, c, changed);
   return update_as<uint16_t>(place, update, b, c, changed);
 }
+
+namespace {
 
 uint64_t lane_bits(const uint8_t* lanes, unsigned lane, unsigned bytes) {
   uint64_t bits = 0;
@@ -286,6 +287,15 @@ bool bind_elements(Decoding& d, unsigned operand, const AtomicPlan& plan, bool d
 }
 
 }  // namespace
+
+Update find_update(std::string_view operation, std::string_view type, bool global, unsigned* bytes) {
+  for (const Row& row : kRows) {
+    if (row.op != operation || row.type != type || row.bytes > 8) continue;
+    *bytes = row.bytes;
+    return global && row.global != nullptr ? row.global : row.update;
+  }
+  return nullptr;
+}
 
 Handler resolve_atomic(Decoding& d) {
   AtomicPlan plan;

@@ -1,4 +1,4 @@
-// Barriers of a warp, a CTA and a cluster, and fences (PTX ISA, "Parallel Synchronization and Communication").
+// Barriers of a warp, a CTA and a cluster, fences, and setmaxnreg (PTX ISA, "Parallel Synchronization and Communication").
 #include <algorithm>
 #include <string>
 
@@ -111,7 +111,7 @@ void report_diverged(Warp& w, const Instruction& in, uint32_t mask) {
   f.kind = Kind::DivergentBarrier;
   f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask)));
   char text[96];
-  std::snprintf(text, sizeof text, "only lanes 0x%08x of the warp reach it; all must execute an .aligned barrier", mask);
+  std::snprintf(text, sizeof text, "only lanes 0x%08x of the warp reach it; all must execute an .aligned instruction", mask);
   f.note = text;
   report(w, f);
 }
@@ -253,6 +253,12 @@ void fence(Warp& w, const Instruction&, uint32_t) { order_fence(w); }
 void nothing(Warp&, const Instruction&, uint32_t) {}
 void yield(Warp& w, const Instruction&, uint32_t) { look_up(w, kYield); }
 
+// setmaxnreg: registers are not counted, so only that the whole warp executes it matters.
+void set_registers(Warp& w, const Instruction& in, uint32_t mask) {
+  bool diverged;
+  if (converge(w, in, mask, &diverged) && diverged) report_diverged(w, in, mask);
+}
+
 // ---- Decoding --------------------------------------------------------------------------------------------
 
 constexpr Modifier kFence[] = {{"sc", kFree},      {"acq_rel", kFree}, {"acquire", kFree}, {"release", kFree},
@@ -316,6 +322,13 @@ Handler resolve_cluster_barrier(Decoding& d) {
   d.out->detail = (d.has("aligned") ? kAligned : 0) | (d.has("relaxed") ? kRelaxed : 0);
   if (d.modifiers[1] == "arrive") return cluster_arrive;
   return d.modifiers[1] == "wait" ? cluster_wait : nullptr;
+}
+
+Handler resolve_set_registers(Decoding& d) {
+  const bool known = d.spelling == "setmaxnreg.inc.sync.aligned.u32" || d.spelling == "setmaxnreg.dec.sync.aligned.u32";
+  const OperandView* v = d.view(0);
+  if (!known || d.operands.size() != 1 || v->kind != OperandView::Kind::Immediate) return nullptr;
+  return v->bits >= 24 && v->bits <= 256 && v->bits % 8 == 0 ? set_registers : nullptr;
 }
 
 Handler resolve_fence(Decoding& d) {
@@ -385,6 +398,10 @@ std::string describe_wait(const Warp& w, const Split& split) {
       std::snprintf(text, sizeof text, "the cluster barrier; %u of %u threads have arrived",
                     cta.cluster->barrier.arrived, live_cluster_threads(*cta.cluster));
       return text;
+    case Wait::Kind::Mbarrier:
+      return describe_mbarrier(cta, split.wait.object, split.wait.phase);
+    case Wait::Kind::Copies:
+      return "copies to complete";
   }
   return "";
 }
@@ -401,6 +418,7 @@ Handler resolve_sync(Decoding& d) {
                ? nothing
                : nullptr;
   }
+  if (d.opcode == "setmaxnreg") return resolve_set_registers(d);
   if (d.spelling == "nanosleep.u32") return d.operands.size() == 1 && d.source(0, 32) ? yield : nullptr;
   return nullptr;
 }
