@@ -132,11 +132,20 @@ void site_integer(CallSite* site, const char* name, int64_t integer) {
   value.type = XLA_FFI_AttrType_SCALAR;
   value.integer = integer;
 }
-void site_entry(CallSite* site, const char* dictionary, const char* name, const char* data, size_t size) {
-  auto& outer = site->attributes.values[dictionary];
-  outer.type = XLA_FFI_AttrType_DICTIONARY;
-  if (!outer.children) outer.children = std::make_shared<Attributes>();
-  auto& value = outer.children->values[name];
+// `path` names dictionaries from the outermost inwards, separated by slashes: "cubins/0".
+void site_entry(CallSite* site, const char* path, const char* name, const char* data, size_t size) {
+  Attributes* inner = &site->attributes;
+  std::string rest = path;
+  while (!rest.empty()) {
+    size_t slash = rest.find('/');
+    auto& outer = inner->values[rest.substr(0, slash)];
+    rest = slash == std::string::npos ? "" : rest.substr(slash + 1);
+    outer.type = XLA_FFI_AttrType_DICTIONARY;
+    if (!outer.children) outer.children = std::make_shared<Attributes>();
+    inner = outer.children.get();
+  }
+  if (data == nullptr) return;
+  auto& value = inner->values[name];
   value.type = XLA_FFI_AttrType_ARRAY;
   value.bytes.assign(data, size);
 }

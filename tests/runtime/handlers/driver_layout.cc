@@ -16,6 +16,12 @@ static_assert(offsetof(CUlaunchConfig, numAttrs) == offsetof(LaunchConfig, attri
 static_assert(sizeof(CUlaunchAttribute) == sizeof(LaunchAttribute));
 static_assert(offsetof(CUlaunchAttribute, value) == offsetof(LaunchAttribute, value));
 static_assert(int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) == kLaunchAttributeClusterDimension);
+static_assert(int(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) ==
+              kLaunchAttributeProgrammaticStreamSerialization);
+static_assert(offsetof(CUlaunchAttributeValue, programmaticStreamSerializationAllowed) == 0);
+static_assert(sizeof(CUlaunchAttributeValue::programmaticStreamSerializationAllowed) ==
+              sizeof(LaunchAttribute::value.programmatic_stream_serialization_allowed));
+static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t));
 static_assert(int(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) == kFunctionSharedSizeBytes);
 static_assert(int(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) ==
               kFunctionMaxDynamicSharedSizeBytes);

@@ -124,4 +124,14 @@ int cuLaunchKernelEx(const Config* config, Function* function, void** parameters
   return 0;
 }
 
+int cuMemsetD8Async(unsigned long long address, unsigned char value, size_t bytes, void* stream) {
+  int result = Called("cuMemsetD8Async");
+  if (result != 0) return result;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  std::memset(reinterpret_cast<void*>(address), value, bytes);
+  g_log += "memset value=" + std::to_string(value) + " bytes=" + std::to_string(bytes) +
+           " stream=" + std::to_string(reinterpret_cast<uintptr_t>(stream)) + "\n";
+  return 0;
+}
+
 }  // extern "C"

@@ -17,8 +17,16 @@ from pyptx.native import loader
 
 INSTANTIATE, PREPARE, EXECUTE = 0, 1, 3
 PLAN = (
+    "inputs=[? 8];outputs=[? 8]\n"
     "kernel=k;grid=a0.0 2 cdiv,1,1;block=128,1,1;cluster=1,1,1;shared=a0.0 16 *;"
-    "params=a0,r0,i64:a0.0;inputs=[? 8];outputs=[? 8]"
+    "params=a0,r0,i64:a0.0"
+)
+# Two steps: the second starts early and reads what the first wrote.
+STEPS = (
+    "inputs=[? 8];outputs=[? 8],[? 8]\n"
+    "kernel=k;grid=a0.0 2 cdiv,1,1;block=128,1,1;cluster=1,1,1;shared=0;params=a0,r1;zeros=r1\n"
+    "kernel=last;grid=a0.0 1 +,1,1;block=32,1,1;cluster=2,1,1;shared=0;params=e1,r0;"
+    "programmatic_stream_serialization=1"
 )
 CODE = {"sm_90a": b"\x7fELF-90a"}
 
@@ -47,24 +55,36 @@ def log() -> list[str]:
 
 
 def launches() -> list[str]:
-    return [line for line in log() if not line.startswith("attribute")]
+    return [line for line in log() if not line.startswith(("attribute", "memset"))]
 
 
 class Site:
-    """A call site of a compiled program with one input and one output of shape (rows, 8)."""
+    """A call site of a compiled program with one input and `outputs` outputs of shape (rows, 8).
+
+    `code` holds the cubins of each step.
+    """
 
     def __init__(
-        self, plan: str = PLAN, code: dict[str, bytes] = CODE, rows: int = 6, assembler: int = 13
+        self,
+        plan: str = PLAN,
+        code: dict[str, bytes] | list[dict[str, bytes]] = CODE,
+        rows: int = 6,
+        assembler: int = 13,
+        outputs: int = 1,
     ) -> None:
         self.site = ctypes.c_void_p(frames.site_new())
-        self.buffers = [ctypes.create_string_buffer(1024) for _ in range(2)]
+        self.buffers = [ctypes.create_string_buffer(b"x" * 1024) for _ in range(1 + outputs)]
         frames.site_string(self.site, b"plan", plan.encode())
         frames.site_integer(self.site, b"assembler", ctypes.c_int64(assembler))
-        for name, data in code.items():
-            frames.site_entry(self.site, b"cubins", name.encode(), data, ctypes.c_size_t(len(data)))
-        for output, data in enumerate(self.buffers):
+        for step, cubins in enumerate(code if isinstance(code, list) else [code]):
+            for name, data in cubins.items():
+                size = ctypes.c_size_t(len(data))
+                frames.site_entry(self.site, b"cubins/%d" % step, name.encode(), data, size)
+            if not cubins:
+                frames.site_entry(self.site, b"cubins/%d" % step, b"", None, ctypes.c_size_t(0))
+        for index, data in enumerate(self.buffers):
             dims = (ctypes.c_int64 * 2)(rows, 8)
-            frames.site_buffer(self.site, output, data, ctypes.c_int64(2), dims)
+            frames.site_buffer(self.site, min(index, 1), data, ctypes.c_int64(2), dims)
 
     @property
     def addresses(self) -> list[int]:
@@ -195,6 +215,50 @@ def empty_grid() -> None:
     assert launches() == [] and calls("cuModuleLoadData") == 0
 
 
+def steps() -> None:
+    """The steps of a call are launched in order on one stream, each with its own code."""
+    setting("parameters", 2)
+    last = {"sm_90a": b"\x7fELF-zzz", "sm_100a": b"\x7fELF100"}
+    site = Site(STEPS, [CODE, last], rows=5, outputs=2).ready()
+    with Current():
+        assert site.run(PREPARE) == ""
+        assert calls("cuModuleLoadData") == 2 and calls("cuLaunchKernelEx") == 0
+        assert site.run(EXECUTE, stream=7) == ""
+    assert calls("cuModuleLoadData") == 2
+    x, y, scratch = site.addresses
+    assert launches() == [
+        f"k image=-90a context=0 grid=3,1,1 block=128,1,1 shared=0 stream=7 {x} {scratch}",
+        (
+            "last image=-zzz context=0 grid=6,1,1 block=32,1,1 shared=0 stream=7 attribute4=2,1,1 "
+            f"attribute6=1,0,0 {scratch} {y}"
+        ),
+    ], log()
+    assert calls("cuMemsetD8Async") == 0
+    same = Site(STEPS.replace("last", "k"), [CODE, CODE], outputs=2).ready()
+    with Current():
+        assert same.run(PREPARE) == ""
+    assert calls("cuModuleLoadData") == 2
+
+
+def zeros() -> None:
+    """Sums over an empty grid are zeros, written on the stream; the other steps run."""
+    plan = STEPS.replace("a0.0 2 cdiv", "a0.0 5 -")
+    site = Site(plan, [CODE, CODE], rows=5, outputs=2).ready()
+    with Current():
+        assert site.run(EXECUTE, stream=9) == ""
+    assert log()[0] == "memset value=0 bytes=160 stream=9", log()
+    assert [line.split()[0] for line in launches()] == ["last"], log()
+    assert site.buffers[2].raw[:161] == bytes(160) + b"x"
+    assert site.buffers[1].raw[:2] == b"xx"
+    with Current():
+        empty = Site(STEPS.replace("1 +", "2 *"), [CODE, CODE], rows=0, outputs=2).ready()
+        assert empty.run(EXECUTE) == ""
+        assert calls("cuMemsetD8Async") == 1  # nothing to fill
+        setting("fail cuMemsetD8Async", 1)
+        problem = "cuMemsetD8Async failed with CUDA_ERROR_INVALID_VALUE (1), invalid argument"
+        assert site.run(EXECUTE) == f"pyptx: kernel k: {problem}"
+
+
 def cluster() -> None:
     plan = PLAN.replace("cluster=1,1,1", "cluster=16,1,1").replace("a0.0 2 cdiv", "a0.0 16 *")
     site = Site(plan).ready()
@@ -225,6 +289,10 @@ def errors() -> None:
         ),
         PLAN.replace("outputs=[? 8]", "outputs=[? 8],[1]"): "it takes 2 outputs and got 1",
     }
+    both = Site(STEPS.replace("inputs=[? 8]", "inputs=[? 9]"), [CODE, CODE], outputs=2).ready()
+    assert both.run(EXECUTE) == (
+        "pyptx: kernel k, last: input 0 has shape (6, 8); the kernel was made for (?, 9)"
+    )
     with Current():
         for plan, problem in cases.items():
             assert Site(plan).ready().run(EXECUTE) == head + problem, (
@@ -286,6 +354,9 @@ def bad_attributes() -> None:
         PLAN.replace("128,1,1", "128,0,1"): "k: bad triple '128,0,1' in its plan",
         PLAN.replace("[? 8]", "[? x]"): "k: bad shape '[? x]' in its plan",
         PLAN + ";color=red": "k: unknown field 'color' in its plan",
+        PLAN.partition("\n")[0]: "?: its plan has no steps",
+        PLAN + ";zeros=r1": "k: its plan names a buffer that does not exist",
+        PLAN.replace("params=a0", "params=e1"): "k: its plan names a buffer that does not exist",
     }
     for plan, problem in cases.items():
         assert Site(plan).run(INSTANTIATE) == "pyptx: kernel " + problem, Site(plan).run(
@@ -297,8 +368,12 @@ def bad_attributes() -> None:
     assert Site(code={"gfx9": b"\x7fELF"}).run(INSTANTIATE) == (
         "pyptx: kernel k: 'gfx9' is not a cubin for a target"
     )
-    assert Site(code={}).run(INSTANTIATE) == (
+    assert Site(code={}).run(INSTANTIATE) == "pyptx: kernel k: the call has no code for it"
+    assert Site(code=[]).run(INSTANTIATE) == (
         "pyptx: kernel k: the call has no attribute 'cubins' or 'assembler'"
+    )
+    assert Site(STEPS, [CODE]).run(INSTANTIATE) == (
+        "pyptx: kernel last: the call has no code for it"
     )
 
 
@@ -311,6 +386,8 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         no_context,
         picks_target,
         empty_grid,
+        steps,
+        zeros,
         cluster,
         errors,
         old_driver,

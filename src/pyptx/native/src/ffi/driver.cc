@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <string_view>
 #include <type_traits>
 
 namespace pyptx::cuda {
@@ -48,11 +49,13 @@ Driver OpenDriver() {
 struct Meaning {
   Result result;
   const char* text;
+  const char* call = nullptr;  // which call means it, any where null
 };
 
 // What an error of loading or launching says about the kernel, for the user who wrote it.
 constexpr Meaning kMeanings[] = {
-    {1, "the device does not take this grid, block, cluster or amount of shared memory"},
+    {1, "the device does not take this grid, block, cluster or amount of shared memory",
+     "cuLaunchKernelEx"},
     {2, "the device has no memory left for the kernel's code or local memory"},
     {100, "no GPU is visible to this process"},
     {200, "the device cannot load this cubin"},
@@ -93,7 +96,8 @@ std::string Describe(const char* call, Result result) {
                         (name ? name : "an unknown error") + " (" + std::to_string(result) + ")";
   if (text != nullptr) message += std::string(", ") + text;
   for (const Meaning& meaning : kMeanings) {
-    if (meaning.result == result) message += std::string(": ") + meaning.text;
+    bool same_call = meaning.call == nullptr || std::string_view(call) == meaning.call;
+    if (meaning.result == result && same_call) message += std::string(": ") + meaning.text;
   }
   return message;
 }
