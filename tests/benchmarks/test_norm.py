@@ -329,6 +329,18 @@ def sweep(cases):
     return result(cases, [f"{s.rows}x{s.columns}:{s.dtype}" for s in shapes])
 
 
+def test_the_sweep_is_its_picture_in_the_readme(cases, monkeypatch, tmp_path):
+    tables = module("tables")
+    sweep(cases).write(tmp_path)
+    (tmp_path / "docs").mkdir()
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    assert "1M to 512M values**: 48 cases" in tables.section(tmp_path)
+    assert "![" not in tables.section(tmp_path)
+    (tmp_path / tables.PICTURE).write_text("<svg/>")
+    shown = "![percent of the speed of a copy over the length of a row](docs/norm_sweep.svg)"
+    assert shown in tables.section(tmp_path)
+
+
 def test_a_curve_is_the_shares_over_the_row_lengths(cases):
     picture = module("picture")
     curves = picture.curves(sweep(cases).record())
