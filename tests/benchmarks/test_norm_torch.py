@@ -294,3 +294,38 @@ def test_missing_packages_of_peers_are_named(monkeypatch):
     candidates = module("norm_candidates")
     monkeypatch.setattr(candidates, "NEEDS", {"a": "no_such_package", "b": "json"})
     assert candidates.absent() == {"a": "no_such_package"}
+
+
+def test_the_timer_gives_each_candidate_its_own_calls(monkeypatch):
+    device_time, chrome_trace = module("device_time"), module("chrome_trace")
+    done = []
+
+    def launch(name):
+        done.append(chrome_trace.Activity(name, float(len(done)), 0.5, 0))
+
+    def profile(run):
+        done.clear()
+        run()
+        return chrome_trace.Trace(tuple(done), ())
+
+    monkeypatch.setattr(device_time, "profile", profile)
+    monkeypatch.setattr(device_time, "Flush", lambda: lambda: launch("FillFunctor<unsigned char>"))
+    monkeypatch.setattr(device_time.torch.cuda, "synchronize", lambda: None)
+    timer = module("norm_visit").on_device()
+    calls = {
+        ("forward", "a", ""): lambda: launch("a"),
+        ("forward", "b", ""): lambda: (launch("b1"), launch("b2")),
+        ("backward", "a", ""): lambda: launch("da"),
+    }
+    found = {
+        key: [[a.name for a in call] for call in measured]
+        for key, measured in timer(calls, 4).items()
+    }
+    assert found == {
+        ("forward", "a", ""): [["a"]] * 4,
+        ("forward", "b", ""): [["b1", "b2"]] * 4,
+        ("backward", "a", ""): [["da"]] * 4,
+    }
+    with pytest.raises(RuntimeError) as error:
+        timer({**calls, ("forward", "idle", ""): lambda: None}, 2)
+    assert str(error.value) == "the profiler shows 8 of 8 calls, 2 of them without work"
