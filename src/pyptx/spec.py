@@ -355,7 +355,7 @@ def _tile_dim(dim: object, *, first: bool) -> int | str:
         if dim.startswith("*") and not first:
             raise SpecError(
                 f'the dimension "{dim}" is not the first of its Tile; only the first has a star',
-                notes=(("help", f'Tile("{dim}", "N", f32)'),),
+                notes=(("help", 'Tile("*B", "N", f32)'),),
             )
         return dim
     size = _extent(dim)
