@@ -31,14 +31,24 @@ TARGETS: Final = tuple(
 # Modifiers of PTX that no row of the table has, so that they are tried everywhere too.
 _OTHERS: Final = frozenset(
     (
-        *("pzo", "unified", "trans", "x2", "x4", "async", "bulk", "multimem", "full", "v16"),
-        *("e4m3", "e5m2", "ue8m0", "b1", "u128", "s128", "param::func", "L1::32B", "valid_addr"),
+        *("pzo", "unified", "trans", "x2", "x4", "multimem", "full", "v16", "scatter", "gather"),
+        *("ue8m0", "b1", "u128", "s128", "param::func", "L1::32B", "valid_addr", "im2col_offs"),
+        *("phase_type::secondary", "layout::v2", "report", "try_get", "submit", "check"),
+        *("acc::f64", "e2m1x4", "e3m2x4", "cta_group::4", "multicast::cta", "b256", "bulk_wait"),
         *("scaled::n1::ue8m0", "proxy::readonly"),
     )
 )
 
-_IGNORED: Final = frozenset(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))
-"""The properties of testp, which the assembler takes on every instruction and ignores."""
+_IGNORED: Final = frozenset(
+    (
+        *("finite", "infinite", "number", "notanumber", "normal", "subnormal"),
+        *("global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride"),
+        *("elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity", "fill_mode"),
+        *("acc::f16", "acc::f32"),
+    )
+)
+"""What the assembler takes on every instruction and ignores: the properties of testp, the fields of
+tensormap.replace, the precisions of multimem.ld_reduce."""
 
 
 @dataclass(frozen=True)
@@ -156,12 +166,12 @@ def _operands(
     for operand in form.operands:
         inner = operand.type.removeprefix("wide(").removesuffix(")")
         dtype = fixed[inner].name if inner in fixed else inner
-        if operand.kind in ("value", "immediate") and dtype not in DTYPES:
+        if operand.kind in ("value", "immediate", "tensor") and dtype not in DTYPES:
             return None
         if operand.type != inner and dtype not in WIDE:
             return None
-        vector = fixed.get(str(operand.length))
-        if vector is not None and not vector.name.removeprefix("v").isdigit():
+        vector = fixed.get(str(operand.length).partition("-")[0])
+        if vector is not None and not vector.name.strip("vd").isdigit():
             return None
     lists = operand_lists(form, fixed)
     return lists[0] if generator.random() < 0.7 else generator.choice(lists)

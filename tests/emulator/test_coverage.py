@@ -117,6 +117,7 @@ WITHOUT = {
     r"(st|red)\.async\..*\brelease\b.*": "an instruction of sm_100",
     r"st\.async\..*b128": "operands of st.async have up to 64 bits",
     r"tensormap\..*": "tensor maps have no model yet",
+    r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\..*": "as tensor maps",
     r"multimem\..*": "the emulator has one GPU, and so no multimem addresses",
     r"clusterlaunchcontrol\..*": "an instruction of sm_100, which the emulator's clusters lack",
     r"st\.bulk.*": "an instruction of sm_100 beside asynchronous stores",

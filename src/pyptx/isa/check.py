@@ -296,17 +296,20 @@ def patterns(state: State) -> tuple[Pattern, ...]:
     """Every way to call a spelling, in the order in which they are tried.
 
     Those with the destination given come first: `max.f32 d, a, b` is not the form of three sources.
+    A destination that is left out is thrown away only where the spelling has no other.
     """
     full: list[Pattern] = []
     short: list[Pattern] = []
+    thrown: list[Pattern] = []
     for form, chosen in state.forms:
         specs = [o for o in form.operands if o.when is None or o.when in chosen]
         typed = tuple(_typed(spec, chosen) for spec in specs)
         least = sum(not spec.optional for spec in specs)
         full.append(Pattern(form, None, typed, least))
         if specs and specs[0].access == "out":
-            short.append(Pattern(form, typed[0], typed[1:], least - 1))
-    return (*full, *short)
+            made = thrown if specs[0].kind == "sink" else short
+            made.append(Pattern(form, typed[0], typed[1:], least - 1))
+    return (*full, *short, *thrown)
 
 
 def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:
@@ -600,6 +603,10 @@ def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Imm
 
 def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immediate:
     """A constant that is spelled as the bits of a float: for that type, or untyped of its width."""
+    if spec.legal is not None and raw.bits not in spec.legal:
+        raise _MismatchError(
+            depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {raw.bits}"
+        )
     if raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits):
         return raw
     raise _MismatchError(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
@@ -674,8 +681,18 @@ def _tensor(typed: Typed, raw: Raw, depth: int) -> TensorAddress:
             f"{spec.name} must be a tensor map with coordinates, not {describe(raw)}",
             ("help", "ptx.addr(tensor_map, [x, y])"),
         )
+    if not isinstance(raw.map.base, Register) or raw.map.offset:
+        raise _MismatchError(
+            depth,
+            f"{spec.name} must be the generic address of a tensor map in one register",
+            ("help", "add an offset to the register, and convert a variable's address with cvta"),
+        )
     coordinates = _vector(
-        replace(spec, name="tensorCoords"), typed.dtype, typed.length, raw.coordinates, depth
+        replace(spec, name="tensorCoords", kind="value"),
+        typed.dtype,
+        typed.length,
+        raw.coordinates,
+        depth,
     )
     return TensorAddress(_address(typed, raw.map, depth), coordinates)
 
@@ -696,6 +713,12 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
             ("help", "add it to the register: ptx.addr(base + offset)"),
         )
     if isinstance(base, Variable | Parameter):
+        if "variable" not in spec.accepts:
+            raise _MismatchError(
+                depth,
+                f"{spec.name} must be an address in a register",
+                ("help", "ptx.inst.mov.u32(variable) is its address in shared memory"),
+            )
         space = _space(base)
         if space not in spaces:
             raise _MismatchError(

@@ -75,7 +75,8 @@ class OperandSpec:
     optional  may be left out at the end; `when` ties presence to a modifier slot instead
     wider     the register may be wider than the type (ld, st, cvt)
     whole     untyped bits that are an integer: a register of floats does not fit
-    accepts   what it takes besides a register: "immediate", "special", "symbol", "sink"
+    accepts   what it takes besides a register: "immediate", "special", "symbol", "sink"; an
+              address "variable"
     second    for `d|p`: None, "optional" or "required"; the second is a predicate
     legal     the values an immediate may have, None for every value of its type
     """

@@ -179,7 +179,8 @@ class _Operands:
         dtype = type_of(spec, self._chosen)
         length = length_of(spec, self._chosen)
         if spec.kind == "tensor":
-            return TensorAddress(self._address(spec), self._vector(spec, dtype, length))
+            tensor_map = Address(self._register(DTYPES["u64"]))
+            return TensorAddress(tensor_map, self._vector(spec, dtype, length))
         if spec.kind == "immediate":
             return _immediate(spec, dtype)
         if length > 1 or spec.braces:
@@ -221,7 +222,7 @@ class _Operands:
         if space == "param":
             return Address(PARAMETER)
         offset = 16 if self._variation == "full" else 0
-        if space in VARIABLES and self._variation == "variable":
+        if space in VARIABLES and self._is("variable", spec):
             return Address(VARIABLES[space], offset)
         narrow = space == "shared" and self._variation == "narrow address"
         return Address(self._register(DTYPES["u32" if narrow else "u64"]), offset)

@@ -23,7 +23,7 @@ Operands, separated by commas after two spaces:
                   one of these; after `a:T` the constants that may stand for the register
     [a:space]     an address in the space that slot `space` spells (generic without one), or
                   literal; `[a:global|generic]` where either will do, `[a:shared%16]` where it is
-                  a multiple of 16 and not of the instruction's type
+                  a multiple of 16 and not of the instruction's type, `[a:shared!]` in a register
     [map:generic, {c}*dim:s32]  a position in a tensor: the address of its tensor map, coordinates
     _             the sink, where there is no other destination
     target:label  a label; `targets:labels` a list of them
@@ -48,8 +48,8 @@ _OPERAND: Final = re.compile(
     r"(?P<accepts>(?:\|\w+)*)(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _ADDRESS: Final = re.compile(
-    r"\[(?P<name>\w+):(?P<spaces>[\w|:]+)(?:%(?P<align>\d+))?(?:, (?P<coordinates>[^]]+))?\]"
-    r"(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
+    r"\[(?P<name>\w+):(?P<spaces>[\w|:]+)(?:%(?P<align>\d+))?"
+    r"(?:, (?P<coordinates>[^]]+))?(?P<only>!)?\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _COMMA: Final = re.compile(r",(?![^\[]*\])")
 _INTEGERS: Final = {"i32": "b32", "i64": "b64"}
@@ -183,6 +183,7 @@ def _address(match: re.Match[str], types: dict[str, tuple[str, ...]]) -> Operand
         type="b64",
         spaces=tuple(match["spaces"].split("|")),
         align=int(match["align"] or 0),
+        accepts=frozenset() if match["only"] else frozenset(("variable",)),
         optional=bool(match["optional"]),
         when=match["when"],
         written=f"[{match['name']}]",

@@ -17,6 +17,8 @@ CHAPTERS: Final = (
     "logic",
     "movement",
     "asynchronous",
+    "tensor",
+    "multimem",
     "conversion",
     "control",
     "synchronization",

@@ -11,7 +11,24 @@ MBAR = "[mbar:shared%8]"
 CP = {"shared": "shared shared::cta@,7.8", "L2::cache_hint": "L2::cache_hint@,7.4",
       "prefetch": PREFETCH, "sm": "sm_80", "ptx": "7.0"}
 BULK = {"sm": "sm_90", "ptx": "8.0"}
-COPY = "[dst:shared%16], [src:global%16], size:u32(0..1048560:16)"
+STRONG = {"sm": "sm_90a sm_100f sm_110f", "ptx": "9.3"}
+WEAK = "weak@sm_90a+sm_100f+sm_110f,9.3"
+RELAXED = "relaxed@sm_90a+sm_100f+sm_110f,9.3"
+SCOPE = "cta cluster gpu sys"
+BOTH = "relaxed: scope; scope: relaxed; "
+REDUCE = "and or xor add inc dec min max"
+TYPES = "b32 b64 u32 u64 s32 s64 f16 bf16 f32 f64"
+BY_TYPE = (
+    "op=and|or|xor: T=b32|b64; op=inc|dec: T=u32; op=add: T=u32|s32|u64|f32|f64; "
+    "op=min|max: T=u32|s32|u64|s64|f16|bf16"
+)
+SRC = "src_size:u32(0..16)"
+IGNORED = "ignoreBytesLeft:u32(0..15), ignoreBytesRight:u32(0..15)"
+ELEMENTS = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"
+SIZE = "size:u32(0..1048560:16)"
+COPY = f"[dst:shared%16], [src:global%16], {SIZE}"
+REMOTE = f"[dst:shared%16], [src:shared%16], {SIZE}"
+STORE = f"[dst:global%16], [src:shared%16], {SIZE}"
 
 FORMS = chapter(
     "Data Movement and Conversion Instructions: Asynchronous Copy",
@@ -24,9 +41,9 @@ FORMS = chapter(
             f"  [dst:shared%16], [src:global%16], #cp_size:u32(16), {POLICY}", **CP),
         # the rest of the destination becomes zeros
         row("cp.async.ca.shared.global{.L2::cache_hint}{.prefetch}"
-            f"  [dst:shared], [src:global], #cp_size:u32(4 8 16), src_size:u32(0..16), {POLICY}", **CP),
+            f"  [dst:shared], [src:global], #cp_size:u32(4 8 16), {SRC}, {POLICY}", **CP),
         row("cp.async.cg.shared.global{.L2::cache_hint}{.prefetch}"
-            f"  [dst:shared%16], [src:global%16], #cp_size:u32(16), src_size:u32(0..16), {POLICY}", **CP),
+            f"  [dst:shared%16], [src:global%16], #cp_size:u32(16), {SRC}, {POLICY}", **CP),
         # where the predicate holds, zeros are copied
         row("cp.async.ca.shared.global{.L2::cache_hint}{.prefetch}"
             "  [dst:shared], [src:global], #cp_size:u32(4 8 16), {!}ignore_src:pred, "
@@ -55,41 +72,73 @@ FORMS = chapter(
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk",
         "Copy a multiple of 16 bytes without waiting.",
-        row(f"cp.async.bulk.shared::cluster.global.{TX}{{.multicast::cluster}}{{.L2::cache_hint}}"
-            f"  {COPY}, {MBAR}, ctaMask:u16@multicast::cluster, {POLICY}", **BULK),
-        row(f"cp.async.bulk.shared::cta.global.{TX}{{.L2::cache_hint}}"
-            f"  {COPY}, {MBAR}, {POLICY}", sm="sm_90", ptx="8.6"),
+        row(f"cp.async.bulk{{.weak}}.shared::cluster.global.{TX}"
+            "{.multicast::cluster}{.L2::cache_hint}"
+            f"  {COPY}, {MBAR}, ctaMask:u16@multicast::cluster, {POLICY}", weak=WEAK, **BULK),
+        row(f"cp.async.bulk{{.weak}}.shared::cta.global.{TX}{{.L2::cache_hint}}"
+            f"  {COPY}, {MBAR}, {POLICY}", weak=WEAK, sm="sm_90", ptx="8.6"),
         # some of the first and the last 16 bytes are not read
-        row(f"cp.async.bulk.shared::cta.global.{TX}.ignore_oob{{.L2::cache_hint}}"
-            f"  {COPY}, ignoreBytesLeft:u32(0..15), ignoreBytesRight:u32(0..15), {MBAR}, {POLICY}",
-            sm="sm_90", ptx="9.2"),
-        row(f"cp.async.bulk.shared::cluster.shared::cta.{TX}"
-            f"  [dst:shared%16], [src:shared%16], size:u32(0..1048560:16), {MBAR}", **BULK),
-        row("cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}{.cp_mask}"
-            f"  [dst:global%16], [src:shared%16], size:u32(0..1048560:16), {POLICY}, byteMask:u16@cp_mask",
-            cp_mask="cp_mask@sm_100,8.6", **BULK),
+        row(f"cp.async.bulk{{.weak}}.shared::cta.global.{TX}{{.L2::cache_hint}}.ignore_oob"
+            f"  {COPY}, {IGNORED}, {MBAR}, {POLICY}", weak=WEAK, sm="sm_90", ptx="9.2"),
+        row(f"cp.async.bulk{{.weak}}.shared::cluster.shared::cta.{TX}"
+            f"  {REMOTE}, {MBAR}", weak=WEAK, **BULK),
+        row("cp.async.bulk{.weak}.global.shared::cta.bulk_group{.L2::cache_hint}{.cp_mask}"
+            f"  {STORE}, {POLICY}, byteMask:u16@cp_mask",
+            weak=WEAK, cp_mask="cp_mask@sm_100,8.6", **BULK),
+        # 16 bytes at a time are one access
+        row(f"cp.async.bulk.relaxed.scope.shared::cluster.global.{TX}"
+            "{.multicast::cluster}{.L2::cache_hint}.b128"
+            f"  {COPY}, {MBAR}, ctaMask:u16@multicast::cluster, {POLICY}", scope=SCOPE, **STRONG),
+        row(f"cp.async.bulk.relaxed.scope.shared::cta.global.{TX}{{.L2::cache_hint}}.b128"
+            f"  {COPY}, {MBAR}, {POLICY}", scope=SCOPE, **STRONG),
+        row(f"cp.async.bulk.relaxed.scope.shared::cta.global.{TX}{{.L2::cache_hint}}"
+            f".ignore_oob.b128  {COPY}, {IGNORED}, {MBAR}, {POLICY}", scope=SCOPE, **STRONG),
+        row(f"cp.async.bulk.relaxed.scope.shared::cluster.shared::cta.{TX}.b128"
+            f"  {REMOTE}, {MBAR}", scope="cta cluster", **STRONG),
+        row("cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group{.L2::cache_hint}"
+            f"{{.cp_mask}}.b128  {STORE}, {POLICY}, byteMask:u16@cp_mask",
+            scope=SCOPE, cp_mask="cp_mask@sm_100", **STRONG),
+    ),
+    instruction(
+        "multimem", "data-movement-and-conversion-instructions-multimem-cp-async-bulk",
+        "Copy a multiple of 16 bytes to all places of a multimem address without waiting.",
+        row("multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group{.cp_mask}"
+            f"  {STORE}, byteMask:u16@cp_mask",
+            weak=WEAK, cp_mask="cp_mask@sm_100", sm="sm_90", ptx="9.1"),
+        row("multimem.cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group{.cp_mask}.b128"
+            f"  {STORE}, byteMask:u16@cp_mask",
+            scope=SCOPE, cp_mask="cp_mask@sm_100", **STRONG),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-reduce-async-bulk",
         "Combine an array in shared memory with one elsewhere without waiting.",
-        row(f"cp.reduce.async.bulk.shared::cluster.shared::cta.{TX}.op.T"
-            f"  [dst:shared%16], [src:shared%16], size:u32(0..1048560:16), {MBAR}",
+        row(f"cp.reduce.async.bulk{{.relaxed}}{{.scope}}.shared::cluster.shared::cta.{TX}.op.T"
+            f"  {REMOTE}, {MBAR}", relaxed=RELAXED, scope="cta cluster",
             op="and or xor add inc dec min max", T="b32 u32 s32 u64",
-            rules="op=and|or|xor: T=b32; op=inc|dec: T=u32; op=min|max: T=u32|s32; "
+            rules=BOTH + "op=and|or|xor: T=b32; op=inc|dec: T=u32; op=min|max: T=u32|s32; "
                   "op=add: T=u32|s32|u64", **BULK),
-        row("cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.op.T"
-            f"  [dst:global%16], [src:shared%16], size:u32(0..1048560:16), {POLICY}",
-            op="and or xor add inc dec min max", T="b32 b64 u32 u64 s32 s64 f16 bf16 f32 f64",
-            rules="op=and|or|xor: T=b32|b64; op=inc|dec: T=u32; op=add: T=u32|s32|u64|f32|f64; "
-                  "op=min|max: T=u32|s32|u64|s64|f16|bf16", **BULK),
-        row("cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.add.noftz.T"
-            f"  [dst:global%16], [src:shared%16], size:u32(0..1048560:16), {POLICY}", T="f16 bf16", **BULK),
+        row("cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group"
+            f"{{.L2::cache_hint}}.op.T  {STORE}, {POLICY}",
+            op=REDUCE, T=TYPES, relaxed=RELAXED, scope=SCOPE, rules=BOTH + BY_TYPE, **BULK),
+        row("cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group"
+            f"{{.L2::cache_hint}}.add.noftz.T  {STORE}, {POLICY}", T="f16 bf16",
+            relaxed=RELAXED, scope=SCOPE, rules=BOTH, **BULK),
+    ),
+    instruction(
+        "multimem", "data-movement-and-conversion-instructions-multimem-cp-reduce-async-bulk",
+        "Combine shared memory with all places of a multimem address without waiting.",
+        row("multimem.cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group.op.T"
+            f"  {STORE}", op=REDUCE, T=TYPES, relaxed=RELAXED, scope=SCOPE, rules=BOTH + BY_TYPE,
+            sm="sm_90", ptx="9.1"),
+        row("multimem.cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group"
+            f".add.noftz.T  {STORE}", T="f16 bf16", relaxed=RELAXED, scope=SCOPE, rules=BOTH,
+            sm="sm_90", ptx="9.1"),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk-prefetch",
         "Bring a multiple of 16 bytes into the L2 cache.",
-        row(f"cp.async.bulk.prefetch.L2.global{{.L2::cache_hint}}  [src:global%16], size:u32(0..1048560:16), {POLICY}",
-            **BULK),
+        row("cp.async.bulk.prefetch.L2.global{.L2::cache_hint}"
+            f"  [src:global%16], {SIZE}, {POLICY}", **BULK),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk-commit-group",
@@ -106,16 +155,26 @@ FORMS = chapter(
         "Store without waiting.",
         row(f"st.async{{.weak}}{{.shared::cluster}}.{TX}{{.vec}}.T"
             f"  [a:shared::cluster], b*vec:T, {MBAR}",
-            vec="v2 v4", T="b32 b64 u32 u64 s32 s64 f32 f64", rules="vec=v4: T=b32|u32|s32|f32",
+            vec="v2 v4", T="b32 b64 u32 u64 s32 s64 f32 f64 b128@,9.2",
+            rules="vec=v4: T=b32|u32|s32|f32; T=b128: !vec",
             sm="sm_90", ptx="8.1"),
-        row("st.async{.mmio}.release.scope{.global}.T  [a:global|generic], b:T",
-            scope="gpu sys", T="b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64",
+        # a register only: a constant makes assemblers fail
+        row("st.async{.mmio}.release.scope{.global}.T  [a:global|generic], b:T!",
+            scope="gpu sys", T=ELEMENTS,
             rules="mmio: scope=sys", sm="sm_100", ptx="8.7"),
+    ),
+    instruction(
+        "multimem", "data-movement-and-conversion-instructions-multimem-st-async",
+        "Store to all places of a multimem address without waiting.",
+        row("multimem.st.async.release.scope{.global}.T  [a:global|generic], b:T!",
+            scope="gpu sys", T=ELEMENTS, sm="sm_100", ptx="9.3"),
     ),
     instruction(
         "st", "data-movement-and-conversion-instructions-st-bulk",
         "Fill shared memory with zeros.",
-        row("st.bulk{.weak}{.shared::cta}  [a:shared|generic], size:u64, #initval:u64(0)",
+        # an address in a register: assemblers fail at a variable's
+        row("st.bulk{.weak}{.space}  [a:space!], size:u64(0..18446744073709551608:8), #initval:u64(0)",
+            space="shared::cta",
             sm="sm_100", ptx="8.6"),
     ),
     instruction(
@@ -126,7 +185,13 @@ FORMS = chapter(
             op="inc dec min max add and or xor", T="b32 u32 s32 u64",
             rules="op=inc|dec: T=u32; op=min|max: T=u32|s32; op=add: T=u32|s32|u64; "
                   "op=and|or|xor: T=b32", sm="sm_90", ptx="8.1"),
-        row("red.async{.mmio}.release.scope{.global}.add.T  [a:global|generic], b:T",
+        row("red.async{.mmio}.release.scope{.global}.add.T  [a:global|generic], b:T!",
             scope="gpu sys", T="u32 s32 u64 s64", rules="mmio: scope=sys", sm="sm_100", ptx="8.7"),
+    ),
+    instruction(
+        "multimem", "parallel-synchronization-and-communication-instructions-multimem-red-async",
+        "Change memory at all places of a multimem address without waiting.",
+        row("multimem.red.async.release.scope{.global}.add.T  [a:global|generic], b:T!",
+            scope="gpu sys", T="u32 s32 u64", sm="sm_100", ptx="9.3"),
     ),
 )

@@ -181,6 +181,29 @@ FORMS = chapter(
         row("griddepcontrol.action", action="launch_dependents wait", sm="sm_90", ptx="7.8"),
     ),
     instruction(
+        "clusterlaunchcontrol",
+        "parallel-synchronization-and-communication-instructions-clusterlaunchcontrol-try-cancel",
+        "Ask for the launch of a cluster that has not started to be cancelled.",
+        row("clusterlaunchcontrol.try_cancel.async{.space}.mbarrier::complete_tx::bytes"
+            "{.multicast::cluster::all}.b128  [addr:space%16], [mbar:space%8]",
+            space="shared::cta",
+            **{"multicast::cluster::all": "multicast::cluster::all@sm_100f+sm_110f+sm_120f"},
+            sm="sm_100", ptx="8.6"),
+    ),
+    instruction(
+        "clusterlaunchcontrol",
+        "parallel-synchronization-and-communication-instructions-clusterlaunchcontrol-query-cancel",
+        "Whether a launch was cancelled, and which cluster it was.",
+        row("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128"
+            "  out pred:pred, try_cancel_response:b128", sm="sm_100", ptx="8.6"),
+        row("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128"
+            "  out d*4:i32|_, try_cancel_response:b128", sm="sm_100", ptx="8.6"),
+        row("clusterlaunchcontrol.query_cancel.dimension.b32.b128"
+            "  out d:i32, try_cancel_response:b128",
+            dimension="get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z",
+            sm="sm_100", ptx="8.6"),
+    ),
+    instruction(
         "elect", "parallel-synchronization-and-communication-instructions-elect-sync",
         "Choose one lane of a warp.",
         row(f"elect.sync  out d|p:b32|_, {MASK}", sm="sm_90", ptx="8.0"),

@@ -1,0 +1,116 @@
+"""Asynchronous copies of tensors, and the tensor maps that describe them."""
+
+# fmt: off  (a row stands on as few lines as hold it)
+from pyptx.isa.syntax import chapter, instruction, row
+
+TX = "mbarrier::complete_tx::bytes"
+HINT = "{.L2::cache_hint}"
+POLICY = "policy:i64@L2::cache_hint"
+MAP = "[tensorMap:generic, {tensorCoords}*dim:s32]"
+GATHER = "[tensorMap:generic, {tensorCoords}*5:s32]"
+DST = "[dst:shared%128]"
+SRC = "[src:shared%128]"
+MBAR = "[mbar:shared%8]"
+OFFSETS = "{im2colOffsets}*dim-2:u16"
+HALO = "{im2colInfo}*2:u16"
+MASK = "ctaMask:u16@multicast::cluster"
+DIM = "1d 2d 3d 4d 5d"
+DIM3 = "3d 4d 5d"
+WIDTH = "im2col::w im2col::w::128"
+GROUP = "cta_group::1@sm_100f+sm_110f,8.6 cta_group::2@sm_100f+sm_110f,8.6"
+BULK = {"sm": "sm_90", "ptx": "8.0"}
+CTA = {"sm": "sm_90", "ptx": "8.6"}
+NEW = {"sm": "sm_100f sm_110f", "ptx": "8.6"}
+REPLACE = {"ss": "global shared::cta", "sm": "sm_90a sm_100f sm_110f sm_120f", "ptx": "8.3"}
+MULTICAST = f"{{.multicast::cluster}}{{.cta_group}}{HINT}"
+
+FORMS = chapter(
+    "Data Movement and Conversion Instructions: Tensor Copy",
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-bulk-tensor",
+        "Copy a box of a tensor without waiting.",
+        row(f"cp.async.bulk.tensor.dim.shared::cluster.global{{.tile}}.{TX}{MULTICAST}"
+            f"  {DST}, {MAP}, {MBAR}, {MASK}, {POLICY}", dim=DIM, cta_group=GROUP, **BULK),
+        row(f"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.{TX}{MULTICAST}"
+            f"  {DST}, {GATHER}, {MBAR}, {MASK}, {POLICY}", cta_group=GROUP, **NEW),
+        row(f"cp.async.bulk.tensor.dim.shared::cluster.global.im2col.{TX}{MULTICAST}"
+            f"  {DST}, {MAP}, {MBAR}, {OFFSETS}, {MASK}, {POLICY}", dim=DIM3, cta_group=GROUP,
+            **BULK),
+        row(f"cp.async.bulk.tensor.dim.shared::cluster.global.mode.{TX}{MULTICAST}"
+            f"  {DST}, {MAP}, {MBAR}, {HALO}, {MASK}, {POLICY}", dim=DIM3, mode=WIDTH,
+            cta_group=GROUP, **NEW),
+        row(f"cp.async.bulk.tensor.dim.shared::cta.global{{.tile}}.{TX}{{.cta_group}}{HINT}"
+            f"  {DST}, {MAP}, {MBAR}, {POLICY}", dim=DIM, cta_group=GROUP, **CTA),
+        row(f"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.{TX}{{.cta_group}}{HINT}"
+            f"  {DST}, {GATHER}, {MBAR}, {POLICY}", cta_group=GROUP, sm="sm_100", ptx="8.6"),
+        row(f"cp.async.bulk.tensor.dim.shared::cta.global.im2col.{TX}{{.cta_group}}{HINT}"
+            f"  {DST}, {MAP}, {MBAR}, {OFFSETS}, {POLICY}", dim=DIM3, cta_group=GROUP, **CTA),
+        row(f"cp.async.bulk.tensor.dim.shared::cta.global.mode.{TX}{{.cta_group}}{HINT}"
+            f"  {DST}, {MAP}, {MBAR}, {HALO}, {POLICY}", dim=DIM3, cta_group=GROUP,
+            mode="im2col::w im2col::w::128@sm_100f+sm_110f", sm="sm_100", ptx="8.6"),
+        row(f"cp.async.bulk.tensor.dim.global.shared::cta{{.tile}}.bulk_group{HINT}"
+            f"  {MAP}, {SRC}, {POLICY}", dim=DIM, **BULK),
+        row(f"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group{HINT}"
+            f"  {GATHER}, {SRC}, {POLICY}", **NEW),
+        row(f"cp.async.bulk.tensor.dim.global.shared::cta.im2col_no_offs.bulk_group{HINT}"
+            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, **BULK),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-reduce-async-bulk-tensor",
+        "Combine a box of a tensor with shared memory without waiting.",
+        row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{{.tile}}.bulk_group{HINT}"
+            f"  {MAP}, {SRC}, {POLICY}", dim=DIM, op="add min max inc dec and or xor", **BULK),
+        row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op.im2col_no_offs.bulk_group{HINT}"
+            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, op="add min max inc dec and or xor", **BULK),
+    ),
+    instruction(
+        "cp", "data-movement-and-conversion-instructions-cp-async-bulk-prefetch-tensor",
+        "Bring a box of a tensor into the L2 cache.",
+        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global{{.tile}}{HINT}  {MAP}, {POLICY}",
+            dim=DIM, **BULK),
+        row(f"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{HINT}"
+            f"  {GATHER}, {POLICY}", **NEW),
+        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.im2col{HINT}"
+            f"  {MAP}, {OFFSETS}, {POLICY}", dim=DIM3, **BULK),
+        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.mode{HINT}"
+            f"  {MAP}, {HALO}, {POLICY}", dim=DIM3, mode=WIDTH, **NEW),
+    ),
+    instruction(
+        "tensormap", "data-movement-and-conversion-instructions-tensormap-replace",
+        "Change one field of a tensor map.",
+        row("tensormap.replace.tile.global_address{.ss}.b1024.b64  [addr:ss%128], new_val:i64",
+            **REPLACE),
+        row("tensormap.replace.tile.rank{.ss}.b1024.b32  [addr:ss%128], new_val:i32",
+            **REPLACE),
+        row("tensormap.replace.tile.field{.ss}.b1024.b32"
+            "  [addr:ss%128], #ord:u32(0..4), new_val:i32",
+            field="box_dim global_dim element_stride", **REPLACE),
+        row("tensormap.replace.tile.global_stride{.ss}.b1024.b64"
+            "  [addr:ss%128], #ord:u32(0..4), new_val:i64",
+            **REPLACE),
+        row("tensormap.replace.tile.elemtype{.ss}.b1024.b32  [addr:ss%128], #new_val:u32(0..12)",
+            **REPLACE),
+        row("tensormap.replace.tile.elemtype{.ss}.b1024.b32"
+            "  [addr:ss%128], #sub_byte_type:u32(13..15)",
+            ss="global shared::cta", sm="sm_100f sm_110f sm_120f", ptx="8.7"),
+        row("tensormap.replace.tile.interleave_layout{.ss}.b1024.b32"
+            "  [addr:ss%128], #new_val:u32(0..2)", **REPLACE),
+        row("tensormap.replace.tile.swizzle_mode{.ss}.b1024.b32  [addr:ss%128], #new_val:u32(0..3)",
+            **REPLACE),
+        row("tensormap.replace.tile.swizzle_mode{.ss}.b1024.b32"
+            "  [addr:ss%128], #swizzle_96B:u32(4)",
+            ss="global shared::cta", sm="sm_103a sm_107a", ptx="8.8"),
+        row("tensormap.replace.tile.swizzle_atomicity{.ss}.b1024.b32"
+            "  [addr:ss%128], #new_val:u32(0..3)",
+            ss="global shared::cta", sm="sm_100f sm_110f sm_120f", ptx="8.6"),
+        row("tensormap.replace.tile.fill_mode{.ss}.b1024.b32  [addr:ss%128], #new_val:u32(0 1)",
+            **REPLACE),
+    ),
+    instruction(
+        "tensormap", "parallel-synchronization-and-communication-instructions-tensormap-cp-fenceproxy",
+        "Copy a tensor map to global memory and order that with its later use.",
+        row("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned"
+            "  [dst:global%128], [src:shared%128], #size:u32(128)",
+            scope="cta cluster gpu sys", sm="sm_90", ptx="8.3"),
+    ),
+)
