@@ -40,8 +40,12 @@ class Operation:
         self._constants = dict(constants)
         self._parallel = tuple(parallel)
         self._location = location
-        # Calls by shapes, types and values, so that an eager call does not prepare again, and by
-        # what they are made of: the sizes of parallel dimensions are no part of that.
+        # Where arrays of some kinds, shapes and types run, and as what: a call on known ones
+        # checks nothing again. Scalars are converted at each call, so they are looked up later.
+        self._known: dict[object, tuple[runtime.Runtime, Call]] = {}
+        self._has_scalars = any(isinstance(spec, Scalar) for spec in self.in_specs)
+        # Calls by shapes, types and values, and by what they are made of: the sizes of parallel
+        # dimensions are no part of that.
         self._calls: dict[object, Call] = {}
         self._made: dict[object, Call] = {}
 
@@ -62,6 +66,15 @@ class Operation:
 
     def __call__(self, *arrays: object, **constants: object) -> object:
         """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values."""
+        try:
+            place, call = self._known[_kinds(arrays, constants)]
+        except (KeyError, TypeError, AttributeError):  # not called so, or wrong: found out below
+            return self._call(arrays, constants)
+        results = place.launch(call, arrays)
+        return results[0] if len(results) == 1 else results
+
+    def _call(self, arrays: Sequence[object], constants: Mapping[str, object]) -> object:
+        """Check and prepare, then apply it to symbolic arrays or run it on real ones."""
         where = caller()
         self._needs_specs("called", where)
         names = self._arrays(arrays, where)
@@ -78,6 +91,8 @@ class Operation:
     ) -> object:
         place = runtime.select(self.in_specs, arrays, names, where)
         call, operands = self._bind(place, arrays, constants, where)
+        if not self._has_scalars:
+            self._known[_kinds(arrays, constants)] = place, call
         results = place.launch(call, operands)
         return results[0] if len(results) == 1 else results
 
@@ -226,6 +241,14 @@ class Operation:
 
     def _needs_specs(self, what: str, where: SourceLocation) -> None:
         """Raises SpecError where the operation is not called on arrays."""
+
+
+def _kinds(arrays: Sequence[Any], constants: Mapping[str, object]) -> object:
+    """What decides where arrays run and as what call."""
+    kinds = tuple([(array.__class__, array.shape, array.dtype) for array in arrays])
+    if not constants:
+        return kinds
+    return kinds, tuple([(name, exact(value)) for name, value in constants.items()])
 
 
 def symbolic(spec: Spec, fixed: Mapping[str, int]) -> tuple[int | Symbol, ...]:
