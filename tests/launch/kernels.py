@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pyptx import Tile, kernel, ptx, reg, sequence
+from pyptx import Scalar, Tile, kernel, ptx, reg, sequence
 from pyptx.types import f32, u32, u64
 
 P = 3
@@ -123,3 +123,21 @@ def backward(g, r, x, w):
     """Both gradients of an RMS norm."""
     dx, partial = rows(g, r, x, w)
     return dx, finish(partial)
+
+
+@kernel(
+    in_specs=(Tile("B", "N", f32), Scalar(f32)),
+    out_specs=(Tile("B", "N", f32),),
+    grid=lambda B: (1, B, 1),
+    block=32,
+    parallel=("B",),
+    input_output_aliases={0: 0},
+)
+def add(X, term, Y):
+    """Y = X + term, in place."""
+    px, py = ptx.global_ptrs(X, Y)
+    at = reg.from_(ptx.special.ctaid.y(), u32) * (4 * X.shape[1]) + _lane() * 4
+    with ptx.if_(_lane() < X.shape[1]):
+        ptx.inst.st.global_.f32(
+            ptx.addr(py + at), ptx.inst.ld.global_.f32(ptx.addr(px + at)) + term
+        )

@@ -1,6 +1,9 @@
 """Levels of `jax.vmap` without JAX: a call with levels, run in the emulator, against loops."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 from pyptx.launch.call import Factors
 from pyptx.runtime import numpy as emulated
 from pyptx.source import UNKNOWN
+from pyptx.trace.batch import Batch
 
 _spec = importlib.util.spec_from_file_location(
     "launch_kernels", Path(__file__).parent / "kernels.py"
@@ -175,3 +179,91 @@ def test_what_can_be_batched():
     assert inner.batchable(BOTH, [(255, 257, 3, 40), (255, 257, 40)])
     assert not inner.batchable(BOTH, [(256, 257, 3, 40), (256, 257, 40)])
     assert call.batched(X_ONLY).batchable(W_ONLY, [(70000, 3, 40), (2, 40)])
+
+
+@pytest.mark.parametrize("levels", [(BOTH,), (X_ONLY, BOTH)], ids=str)
+def test_scalars_and_memory_in_place(levels):
+    sizes = (3, 2)[-len(levels) :]
+    x, term = whole(levels, sizes, [(4, 20), ()])
+    call = batched(prepared(kernels.add, array(4, 20), array()), levels)
+    assert call.aliases == ((0, 0),)
+    (found,) = run(call, x, term)
+    np.testing.assert_array_equal(found, x + term[..., None, None])
+
+
+def test_memory_in_place_is_mapped():
+    call = prepared(kernels.add, array(4, 20), array())
+    with pytest.raises(ValueError, match=r"^X shares an output's memory: map it$"):
+        call.batched(W_ONLY)
+
+
+def ptx_of(batch):
+    return kernels.scale.specialise(
+        {"N": 8}, {}, kernels.scale.module(N=8).target, by_reference=True, batch=batch
+    ).written.ptx
+
+
+def body(text):
+    return [line.strip() for line in text[text.index("{\n") :].splitlines() if ";" in line]
+
+
+def test_the_text_of_a_batched_kernel():
+    """An index, then a load and a `mad` for each tensor that has the level."""
+    plain, one = ptx_of(None), ptx_of(Batch("z", ((False, True, True),)))
+    assert one.count(".param .u64 ") == plain.count(".param .u64 ") + 2
+    lines = [line for line in body(one) if not line.startswith(".reg")]
+    assert lines[1:3] == ["mov.u32 %u0, %ctaid.z;", "cvt.u64.u32 %ud1, %u0;"]
+    assert lines[3:13] == [
+        "ld.param.u64 %ud2, [X];",
+        "cvta.to.global.u64 %ud3, %ud2;",
+        "ld.param.u64 %ud4, [W];",
+        "cvta.to.global.u64 %ud5, %ud4;",
+        "ld.param.u64 %ud6, [W_stride_0];",
+        "mad.lo.u64 %ud7, %ud1, %ud6, %ud5;",
+        "ld.param.u64 %ud8, [Y];",
+        "cvta.to.global.u64 %ud9, %ud8;",
+        "ld.param.u64 %ud10, [Y_stride_0];",
+        "mad.lo.u64 %ud11, %ud1, %ud10, %ud9;",
+    ]
+    assert len(body(one)) == len(body(plain)) + 6
+    assert "ctaid.z" not in plain
+
+
+def test_several_levels_are_counted_apart():
+    two = ptx_of(Batch("y", ((True, False, True), (False, True, True))))
+    lines = body(two)
+    start = lines.index("mov.u32 %u0, %ctaid.y;")
+    assert lines[start : start + 8] == [
+        "mov.u32 %u0, %ctaid.y;",
+        "ld.param.u64 %ud1, [batch_1_size];",
+        "cvt.u32.u64 %u1, %ud1;",
+        "rem.u32 %u2, %u0, %u1;",
+        "div.u32 %u3, %u0, %u1;",
+        "cvt.u64.u32 %ud2, %u2;",
+        "cvt.u64.u32 %ud3, %u3;",
+        "ld.param.u64 %ud4, [X];",
+    ]
+
+
+def test_a_call_is_the_same_in_every_process():
+    """Its identity is made of content, so that caches and exported programs agree on it."""
+    program = f"""
+import runpy, numpy
+space = runpy.run_path({_spec.origin!r})
+call = space["rows"]._prepare(
+    [numpy.zeros(s, "float32") for s in ((4, 8), (4,), (4, 8), (8,))], {{}},
+    by_reference=True, location=None)
+print(call.batched((True, True, True, False)).identity)
+"""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    here = prepared(kernels.rows, *gradient_inputs(9, columns=8)).batched((True, True, True, False))
+    assert found == {here.identity + "\n"}

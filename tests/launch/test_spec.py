@@ -12,6 +12,7 @@ from pyptx.spec import (
     cdiv,
     check_dtypes,
     check_outputs,
+    check_parallel,
     maximum,
     minimum,
     resolve_grid,
@@ -65,6 +66,38 @@ def test_wrong_scalars():
         == "arrays have no type b32; the elements of a tensor need one"
     )
     assert message(SpecError, Scalar, "f32") == "'f32' is no type; types are in pyptx.types"
+
+
+def test_a_star_is_any_number_of_axes():
+    tile, weight = Tile("*B", "N", f32), Tile("N", f32)
+    assert (tile.dims, tile.names, tile.starred) == (("*B", "N"), ("B", "N"), "B")
+    assert (weight.starred, Scalar(f32).starred, Tile(f32).starred) == (None, None, None)
+    assert repr(tile) == 'Tile("*B", "N", f32)'
+    for lead in ((), (3,), (2, 3), (0,)):
+        bound = bind((tile, weight), [(*lead, 8), (8,)])
+        assert bound == {"B": lead, "N": 8}
+        assert tile.shape(bound) == (*lead, 8)
+    assert bind((Tile("*B", f32),), [()]) == {"B": ()}
+
+
+def test_sums():
+    assert Tile("N", f32).sum_over == () == Scalar(f32).sum_over
+    one, two = Tile("N", f32, sum_over="B"), Tile(3, f32, sum_over=["B", "C"])
+    assert (one.sum_over, two.sum_over) == (("B",), ("B", "C"))
+    assert repr(one) == 'Tile("N", f32, sum_over="B")'
+    assert repr(two) == 'Tile(3, f32, sum_over=("B", "C"))'
+    assert one != Tile("N", f32)
+
+
+def test_parallel_dimensions():
+    rows, weight = Tile("*B", "N", f32), Tile("N", f32)
+    check_parallel((rows, weight), (rows, Tile("N", f32, sum_over="B")), ("B",), "k")
+    check_parallel((weight,), (weight,), (), "k")
+    help_ = 'Tile("N", f32, sum_over="B")'
+    assert message(SpecError, check_parallel, (rows,), (weight,), ("B",), "k") == (
+        'the output Tile("N", f32) of k lacks the parallel dimension "B": what is written there '
+        f"must be a sum over it\n  help: {help_}"
+    )
 
 
 def test_missing_dimension():
