@@ -1,6 +1,6 @@
 """Small kernels that the tests of running share; subprocesses import this file too."""
 
-from pyptx import Scalar, Tile, kernel, ptx, reg
+from pyptx import Scalar, Tile, kernel, ptx, reg, sequence
 from pyptx.types import f32, s32, u32
 
 
@@ -186,6 +186,18 @@ def weight_gradient(G, X, R, DW):
             x = ptx.inst.ld.global_.f32(ptx.addr(px + at))
             total += g * x * ptx.inst.ld.global_.f32(ptx.addr(pr + row * 4))
         ptx.inst.st.global_.f32(ptx.addr(pd + column * 4), total)
+
+
+@sequence(
+    in_specs=(Tile("*B", "N", f32), Tile("N", f32)),
+    out_specs=(Tile("*B", "N", f32), Tile("N", f32, sum_over="B")),
+    parallel=("B",),
+)
+def twice(x, w):
+    """z = normalise(normalise(x, w), w), and a sum over rows; the value between is scratch."""
+    y, _ = normalise(x, w)
+    z, r = normalise(y, w)
+    return z, weight_gradient(y, z, r)
 
 
 @kernel(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -38,7 +38,9 @@ Bound: TypeAlias = "Mapping[str, Dim | tuple[Dim, ...]]"
 class SymbolicArray:
     """An array of a sequence: only kernels can be applied to it.
 
-    `shape` holds ints, and the name of each parallel dimension; a starred one is one entry.
+    `shape` holds ints, and the name of each parallel dimension; a starred one is one entry. `sums`
+    are the parallel dimensions that it is a sum over: each device has its part of that sum, and
+    what is made of it is one too, until the sequence has ended.
     """
 
     name: str
@@ -46,6 +48,7 @@ class SymbolicArray:
     dtype: DType
     reference: InputAddress | EarlierResult = field(repr=False)
     recording: Recording = field(repr=False)
+    sums: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass
@@ -69,7 +72,8 @@ class Recording:
         self._check_kernel(kernel, where)
         given, bound = self.bind(kernel, arrays, where)
         fixed = self.fixed(kernel, bound, where)
-        results = self._results(kernel, bound)
+        self._check_sums(kernel, given, bound, where)
+        results = self._results(kernel, given, bound)
         step = Application(
             kernel.entry(fixed, constants, by_reference=self.by_reference),
             tuple(map(self._argument, given, kernel.in_specs)),
@@ -151,12 +155,35 @@ class Recording:
             fixed[name] = size
         return fixed
 
-    def _results(self, kernel: Kernel, bound: Bound) -> list[SymbolicArray]:
+    def _check_sums(
+        self,
+        kernel: Kernel,
+        given: Sequence[SymbolicArray],
+        bound: Bound,
+        where: SourceLocation,
+    ) -> None:
+        """A sum over a parallel dimension is complete only behind the sequence."""
+        there = _names(bound.values())
+        for array, name in zip(given, kernel.input_names, strict=True):
+            for dim in sorted(array.sums & there):
+                raise CallError(
+                    f'{name} of {kernel.name} is {array.name}, a sum over "{dim}", and '
+                    f'{kernel.name} works on "{dim}" as well: split over devices, it would see a '
+                    "part of the sum",
+                    location=where,
+                    notes=(("help", f"end the sequence with {array.name}, and start another"),),
+                )
+
+    def _results(
+        self, kernel: Kernel, given: Sequence[SymbolicArray], bound: Bound
+    ) -> list[SymbolicArray]:
         made: list[SymbolicArray] = []
+        carried = frozenset[str]().union(*(array.sums for array in given))
         for name, spec in zip(kernel.output_names, kernel.out_specs, strict=True):
             shape = shape_of(spec, bound)
             reference = EarlierResult(len(self.results))
-            made.append(SymbolicArray(name, shape, spec.dtype, reference, self))
+            sums = carried | _names(bound[dim] for dim in spec.sum_over)
+            made.append(SymbolicArray(name, shape, spec.dtype, reference, self, sums))
             self.results.append(made[-1])
         return made
 
@@ -173,6 +200,12 @@ class Recording:
 def shape_of(spec: Spec, bound: Bound) -> tuple[Dim, ...]:
     """The shape of a Tile where its dimensions are these."""
     return cast("tuple[Dim, ...]", spec.shape(cast("Mapping[str, Any]", bound)))
+
+
+def _names(dims: Iterable[Dim | tuple[Dim, ...]]) -> frozenset[str]:
+    """The parallel dimensions among them."""
+    every = (part for dim in dims for part in (dim if isinstance(dim, tuple) else (dim,)))
+    return frozenset(str(dim) for dim in every if isinstance(dim, Name))
 
 
 def _dim(dim: Dim) -> int | Symbol:

@@ -160,6 +160,14 @@ class KernelSequence(Operation):
                 f"{array.dtype!r}, and its spec is {spec!r}, here {shape}",
                 location=self._location,
             )
+        for dim in spec.sum_over:
+            if dim not in array.sums:
+                raise SpecError(
+                    f'output {index} of {self.name} is {array.name}, which is no sum over "{dim}": '
+                    "split over devices, it would be added up once for each of them",
+                    location=self._location,
+                    notes=(("help", f"compute {array.name} outside of the sequence"),),
+                )
 
 
 def _several(returned: object) -> tuple[object, ...]:
