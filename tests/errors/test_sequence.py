@@ -628,6 +628,36 @@ def a_sequence_that_returns_another_shape():
     two(X)
 
 
+@wrong(
+    CallError,
+    """
+    here: x has no values while the sequence two is traced; only kernels can be applied to it
+        return copy(x * 2)
+    """,
+)
+def arithmetic_in_a_sequence():
+    @sequence(**ROWS, parallel=("B",))
+    def two(x):
+        return copy(x * 2)
+
+    two(X)
+
+
+@wrong(
+    CallError,
+    """
+    here: x has no values while the sequence two is traced; only kernels can be applied to it
+        return copy(np.exp(x))
+    """,
+)
+def numpy_in_a_sequence():
+    @sequence(**ROWS, parallel=("B",))
+    def two(x):
+        return copy(np.exp(x))
+
+    two(X)
+
+
 @wrong.parametrize()
 def test_the_whole_message(wrong):
     wrong.check(wrong.program)

@@ -181,6 +181,12 @@ def test_what_can_be_batched():
     assert call.batched(X_ONLY).batchable(W_ONLY, [(70000, 3, 40), (2, 40)])
 
 
+def test_a_grid_that_a_fold_makes_too_large():
+    call = prepared(kernels.add, array(4, 20), array())  # rows are counted along y
+    assert call.batchable(X_ONLY, [(16383, 4, 20), ()])
+    assert not call.batchable(X_ONLY, [(16384, 4, 20), ()])
+
+
 @pytest.mark.parametrize("levels", [(BOTH,), (X_ONLY, BOTH)], ids=str)
 def test_scalars_and_memory_in_place(levels):
     sizes = (3, 2)[-len(levels) :]

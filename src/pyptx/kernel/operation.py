@@ -67,9 +67,12 @@ class Operation:
     def __call__(self, *arrays: object, **constants: object) -> object:
         """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values."""
         try:
-            place, call = self._known[_kinds(arrays, constants)]
-        except (KeyError, TypeError, AttributeError):  # not called so, or wrong: found out below
+            known = self._known.get(_kinds(arrays, constants))
+        except (TypeError, AttributeError):  # no arrays, or no value for a key
+            known = None
+        if known is None:
             return self._call(arrays, constants)
+        place, call = known
         results = place.launch(call, arrays)
         return results[0] if len(results) == 1 else results
 

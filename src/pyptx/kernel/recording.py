@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 from pyptx.errors import CallError
 from pyptx.launch.layout import Application, Tensor, product
@@ -48,6 +48,18 @@ class SymbolicArray:
     dtype: DType
     reference: InputAddress | EarlierResult = field(repr=False)
     recording: Recording = field(repr=False)
+
+    def _no_value(self, *_: object, **__: object) -> NoReturn:
+        raise CallError(
+            f"{self.name} has no values while the sequence {self.recording.name} is traced; "
+            "only kernels can be applied to it",
+            location=caller(),
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_value
+    __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __pow__ = __neg__ = _no_value
+    __getitem__ = __iter__ = __bool__ = __float__ = __index__ = _no_value
+    __lt__ = __le__ = __gt__ = __ge__ = __array__ = _no_value
     sums: frozenset[str] = field(default=frozenset(), repr=False)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from pyptx.assemble import Cubin
+from pyptx.errors import SpecError
 from pyptx.launch.plan import Plan
 from pyptx.spec import Shape
 from pyptx.target import Target
@@ -22,7 +22,7 @@ Levels: TypeAlias = tuple[tuple[bool, ...], ...]
 """For each level of `jax.vmap`, outermost first, which inputs have its axis."""
 
 BATCH_LIMIT: Final = 65535
-"""CTAs that a grid has in y and in z: so many elements a launch can batch."""
+"""CTAs that a grid has in y and in z: so many elements one launch can batch at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +160,22 @@ class Call:
     def batchable(self, mapped: Sequence[bool], input_shapes: Sequence[Sequence[Any]]) -> bool:
         """Whether `batched(mapped)` can run; `input_shapes` have the new axis where it is mapped.
 
-        False where a level needs an axis of the grid and none is free, or is beyond its range.
+        False where a level needs an axis of the grid and none is free, and where a grid would be
+        larger than a device takes; for sizes that are symbolic the launch finds that out.
         """
         levels = (tuple(mapped), *self.levels)
-        sizes: list[Any] = []
-        for level, having in enumerate(levels[: self.unfolded(levels)]):
-            tensor = having.index(True)
-            sizes.append(input_shapes[tensor][sum(outer[tensor] for outer in levels[:level])])
-        if not sizes:
+        if self.unfolded(levels) and not self.free_axis:
+            return False
+        call = self.batched(mapped)
+        shapes = [tuple(shape) for shape in input_shapes]
+        results = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
+        if not all(isinstance(size, int) for shape in (*shapes, *results) for size in shape):
             return True
-        known = [size for size in sizes if isinstance(size, int)]
-        return self.free_axis and math.prod(known) <= BATCH_LIMIT
+        try:
+            call.plan.evaluate(shapes, results)
+        except SpecError:
+            return False
+        return True
 
 
 def _factors(tensor: TensorSpec) -> tuple[str | None, ...]:
