@@ -663,6 +663,14 @@ def test_the_whole_message(wrong):
     wrong.check(wrong.program)
 
 
+def test_no_error_stands_behind_another():
+    """What was tried first, to be fast, is not part of what the user reads."""
+    for call in (lambda: copy(W), lambda: copy([1.0]), lambda: copy(X, eps=[])):
+        with pytest.raises(CallError) as caught:
+            call()
+        assert caught.value.__context__ is None
+
+
 def test_symbolic_sizes_need_a_parallel_dimension():
     jax = pytest.importorskip("jax", reason="symbolic sizes are JAX's")
     (b,) = jax.export.symbolic_shape("b")

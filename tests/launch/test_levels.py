@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pyptx import SpecError, Tile, kernel
 from pyptx.launch.call import Factors
 from pyptx.runtime import numpy as emulated
 from pyptx.source import UNKNOWN
 from pyptx.trace.batch import Batch
+from pyptx.types import f32
 
 _spec = importlib.util.spec_from_file_location(
     "launch_kernels", Path(__file__).parent / "kernels.py"
@@ -273,3 +275,41 @@ print(call.batched((True, True, True, False)).identity)
     }
     here = prepared(kernels.rows, *gradient_inputs(9, columns=8)).batched((True, True, True, False))
     assert found == {here.identity + "\n"}
+
+
+@pytest.mark.parametrize(
+    ("options", "grid"),
+    [
+        ({"grid": (2, 1, 1)}, "grid=2,1,a0.0;"),
+        ({"grid": (1, 1, 3)}, "grid=1,a0.0,3;"),
+        ({"grid": (2, 1, 2), "cluster": (1, 1, 2)}, "grid=2,a0.0,2;"),
+        ({"grid": (2, 1, 1), "cluster": (2, 1, 1)}, "grid=2,1,a0.0;"),
+        ({"grid": lambda N: (N, N // 8, 1)}, "grid=8,1,a0.0;"),
+        ({"grid": lambda N: (1, N, N)}, None),
+        ({"grid": (1, 2, 2)}, None),
+    ],
+    ids=str,
+)
+def test_the_axis_that_a_batch_takes(options, grid):
+    k = kernel(in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),), **options)(_nothing)
+    call = prepared(k, array(8))
+    assert call.free_axis == (grid is not None)
+    assert call.batchable((True,), [(5, 8)]) == (grid is not None)
+    if grid is None:
+        with pytest.raises(SpecError, match=r"^_nothing has no free axis of the grid to batch"):
+            call.batched((True,))
+    else:
+        assert grid in str(call.batched((True,)).plan)
+
+
+def _nothing(X, Y):
+    pass
+
+
+@pytest.mark.parametrize("lead", [(), (2, 3)], ids=str)
+def test_a_star_folds_whatever_it_stands_for(lead):
+    call = prepared(kernels.scale, array(*lead, 40), array(40)).batched(X_ONLY)
+    x, w = array(5, *lead, 40), array(40)
+    assert len(call.code) == 1
+    assert call.code == prepared(kernels.scale, x, w).code
+    np.testing.assert_array_equal(run(call, x, w)[0], x * w)
