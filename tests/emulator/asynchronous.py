@@ -127,4 +127,198 @@ COPIES = {
     ),
 }  # fmt: skip
 
-ASYNCHRONOUS = MBARRIERS | COPIES
+
+def wait(label: str, bar: str = "bar", parity: int = 0, kind: str = "try_wait") -> str:
+    return f"{label}:\nmbarrier.{kind}.parity.shared::cta.b64 %p2, [{bar}], {parity}\n@!%p2 bra {label}\n"
+
+
+NOTHING = "nanosleep.u32 1"
+# Thread 0 loads 256 bytes, which all 64 threads then read.
+FILL = (
+    START + f"@!%p1 bra filled\n{LOAD} [tile], [%rd1], 256, [bar]\n{EXPECT} [bar], 256\nfilled:\n"
+)
+READ = "ld.shared.u32 %r7, [%r6]\nst.global.u32 [%rd5], %r7\n"
+# All threads store 256 bytes, which thread 0 then stores to global memory.
+DRAIN = f"@!%p1 bra drained\n{STORE} [%rd2], [tile], 256\ncp.async.bulk.commit_group\n"
+DRAINED = "cp.async.bulk.wait_group 0\ndrained:\n"
+FIRST = "setp.eq.u32 %p1, %r1, 0\n"
+REMOTE = "mov.u32 %r8, %cluster_ctarank\nxor.b32 %r9, %r8, 1\n"
+LOADS = f"{LOAD} [tile], [%rd1], 128, [bar]\n{LOAD} [tile+128], [%rd1+128], 128, [bar]"
+
+ORDERS = {
+    "a bulk load that is not waited for": Case(
+        "shared-race", FILL + "BUG\n" + READ + wait("late"),
+        NOTHING, wait("early"), at="ld.shared", other="cp.async.bulk",
+    ),
+    "a try_wait without a loop": Case(
+        "shared-race", FILL + "BUG\n" + READ + wait("late"),
+        "mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0", wait("early"),
+        at="ld.shared", other="cp.async.bulk",
+    ),
+    "a relaxed wait": Case(
+        "shared-race",
+        FILL + "again:\nBUG\n@!%p2 bra again\n" + READ + wait("late"),
+        "mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 %p2, [bar], 0",
+        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p2, [bar], 0",
+        at="ld.shared", other="cp.async.bulk",
+    ),
+    "a relaxed arrival": Case(
+        "shared-race",
+        START + "mbarrier.init.shared::cta.b64 [bar+16], 1\n".replace("mbar", "@%p1 mbar", 1) + "bar.sync 0\n"
+        "@%p1 st.shared.u32 [tile], 7\nBUG\n" + wait("filled", "bar+16")
+        + "ld.shared.u32 %r7, [tile]\nst.global.u32 [%rd5], %r7",
+        "@%p1 mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar+16]",
+        "@%p1 mbarrier.arrive.release.cta.shared::cta.b64 _, [bar+16]",
+        at="ld.shared", other="st.shared",
+    ),
+    "fewer bytes expected than are copied": Case(
+        "shared-race",
+        START + f"@!%p1 bra filled\nBUG\n{LOADS}\nfilled:\n" + wait("early")
+        + READ + f"@%p1 {EXPECT} [bar], %r9\n" + wait("late", parity=1),
+        f"mov.u32 %r9, 128\n{EXPECT} [bar], 128", f"mov.u32 %r9, 0\n{EXPECT} [bar], 256",
+        at="ld.shared", other="[tile+128]",
+    ),
+    "a stage that is filled again before it has been read": Case(
+        "shared-race",
+        FILL + wait("early") + READ + f"BUG\n@!%p1 bra again\n{LOAD} [tile], [%rd1], 128, [bar]\n"
+        f"{EXPECT} [bar], 128\nagain:\n" + wait("late", parity=1),
+        NOTHING, "bar.sync 0", at="[%rd1], 128", other="ld.shared",
+    ),
+    "a bulk store by one lane before all have stored": Case(
+        "shared-race",
+        FIRST + "st.shared.u32 [%r6], %r1\nfence.proxy.async.shared::cta\nBUG\n" + DRAIN + DRAINED,
+        NOTHING, "bar.sync 0", at="cp.async.bulk.global", other="st.shared",
+    ),
+    "the source of a bulk store is overwritten before it is read": Case(
+        "shared-race",
+        FIRST + "st.shared.u32 [%r6], %r1\nfence.proxy.async.shared::cta\nbar.sync 0\n" + DRAIN
+        + "BUG\ndrained:\nbar.sync 0\nst.shared.u32 [%r6], 5\n@%p1 cp.async.bulk.wait_group 0",
+        NOTHING, "cp.async.bulk.wait_group.read 0", at="st.shared.u32 [%r6], 5", other="cp.async.bulk.global",
+    ),
+    "a wait that leaves the last group": Case(
+        "shared-race",
+        FIRST + "st.shared.u32 [%r6], %r1\nfence.proxy.async.shared::cta\nbar.sync 0\n" + DRAIN
+        + "BUG\ndrained:\nbar.sync 0\nst.shared.u32 [%r6], 5\n@%p1 cp.async.bulk.wait_group 0",
+        "cp.async.bulk.wait_group.read 1", "cp.async.bulk.wait_group.read 0",
+        at="st.shared.u32 [%r6], 5", other="cp.async.bulk.global",
+    ),
+    "a copy that is not waited for": Case(
+        "shared-race",
+        "cp.async.ca.shared.global [%r6], [%rd4], 4\ncp.async.commit_group\nBUG\n" + READ + "cp.async.wait_all",
+        "cp.async.wait_group 1", "cp.async.wait_group 0", at="ld.shared", other="cp.async.ca",
+    ),
+    "a copy that another thread has waited for": Case(
+        "shared-race",
+        "cp.async.ca.shared.global [%r6], [%rd4], 4\ncp.async.wait_all\nBUG\nxor.b32 %r7, %r4, 128\n"
+        "add.u32 %r7, %r5, %r7\nld.shared.u32 %r7, [%r7]\nst.global.u32 [%rd5], %r7",
+        NOTHING, "bar.sync 0", at="ld.shared", other="cp.async.ca",
+    ),
+    "an arrival that does not wait for copies": Case(
+        "shared-race",
+        START + "@%p1 mbarrier.init.shared::cta.b64 [bar+16], 64\nbar.sync 0\n"
+        "cp.async.ca.shared.global [%r6], [%rd4], 4\nBUG\n" + wait("filled", "bar+16")
+        + "xor.b32 %r7, %r4, 128\nadd.u32 %r7, %r5, %r7\nld.shared.u32 %r7, [%r7]\n"
+        "st.global.u32 [%rd5], %r7\ncp.async.wait_all",
+        "mbarrier.arrive.shared::cta.b64 _, [bar+16]", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar+16]",
+        at="ld.shared", other="cp.async.ca",
+    ),
+    "an asynchronous store that is not waited for": Case(
+        "shared-race",
+        START + f"@%p1 {EXPECT} [bar], 256\n" + CLUSTER + REMOTE + "mapa.shared::cluster.u32 %r10, %r6, %r9\n"
+        f"mov.u32 %r11, bar\nmapa.shared::cluster.u32 %r11, %r11, %r9\n"
+        f"st.async.weak.shared::cluster.{TX}.u32 [%r10], %r1, [%r11]\nBUG\nsetp.eq.u32 %p4, %r8, 0\n"
+        "ld.shared.u32 %r7, [%r6]\n@%p4 st.global.u32 [%rd5], %r7\n" + wait("late") + CLUSTER,
+        NOTHING, wait("early"), at="ld.shared", other="st.async", grid=2, options=TWO,
+    ),
+    "a bulk store whose end is not waited for": Case(
+        "global-race",
+        FIRST + "st.shared.u32 [%r6], %r1\nfence.proxy.async.shared::cta\nbar.sync 0\n" + DRAIN
+        + "BUG\ndrained:\nbar.sync 0\nld.global.u32 %r7, [%rd5]\nst.shared.u32 [%r6], %r7\n@%p1 cp.async.bulk.wait_group 0",
+        "cp.async.bulk.wait_group.read 0", "cp.async.bulk.wait_group 0",
+        at="ld.global", other="cp.async.bulk.global",
+    ),
+    "a bulk store without a proxy fence": Case(
+        "proxy-race",
+        FIRST + "st.shared.u32 [%r6], %r1\nBUG\nbar.sync 0\n" + DRAIN + DRAINED,
+        NOTHING, "fence.proxy.async.shared::cta", at="cp.async.bulk.global", other="st.shared",
+    ),
+    "a proxy fence before the store": Case(
+        "proxy-race",
+        FIRST + "BUG\nbar.sync 0\n" + DRAIN + DRAINED,
+        "fence.proxy.async\nst.shared.u32 [%r6], %r1", "st.shared.u32 [%r6], %r1\nfence.proxy.async",
+        at="cp.async.bulk.global", other="st.shared",
+    ),
+    "a proxy fence of global memory": Case(
+        "proxy-race",
+        FIRST + "st.shared.u32 [%r6], %r1\nbar.sync 0\nBUG\n" + DRAIN + DRAINED,
+        "fence.proxy.async.global", "fence.proxy.async.shared::cta", at="cp.async.bulk.global", other="st.shared",
+    ),
+    "a bulk load over what was stored without a proxy fence": Case(
+        "proxy-race",
+        "st.shared.u32 [%r6], 9\nBUG\n" + FILL + wait("early") + READ,
+        NOTHING, "fence.proxy.async", at="cp.async.bulk", other="st.shared",
+    ),
+    "a bulk copy to another CTA without a proxy fence": Case(
+        "proxy-race",
+        START + "st.shared.u32 [%r6], %r1\nBUG\n" + CLUSTER + REMOTE
+        + f"@!%p1 bra sent\n{EXPECT} [bar], 128\nmapa.shared::cluster.u32 %r10, %r5, %r9\n"
+        "mov.u32 %r11, bar\nmapa.shared::cluster.u32 %r11, %r11, %r9\nadd.u32 %r10, %r10, 512\n"
+        f"cp.async.bulk.shared::cluster.shared::cta.{TX} [%r10], [tile], 128, [%r11]\nsent:\n"
+        + wait("early") + CLUSTER,
+        NOTHING, "fence.proxy.async.shared::cta", at="cp.async.bulk", other="st.shared", grid=2, options=TWO,
+    ),
+    "an mbarrier that another warp may not see yet": Case(
+        "unordered-init",
+        START.replace("bar.sync 0", "BUG") + "setp.ge.u32 %p3, %r1, 32\n@%p3 mbarrier.arrive.shared.b64 _, [bar+16]",
+        "@%p1 mbarrier.init.shared.b64 [bar+16], 32",
+        "@%p1 mbarrier.init.shared.b64 [bar+16], 32\nbar.sync 0",
+        at="mbarrier.arrive", other="mbarrier.init",
+    ),
+    "an mbarrier that another CTA may not see yet": Case(
+        "unordered-init",
+        START.replace("fence.mbarrier_init.release.cluster", "BUG")
+        + "barrier.cluster.arrive.relaxed.aligned\nbarrier.cluster.wait.acquire.aligned\n" + REMOTE
+        + "mov.u32 %r11, bar\nmapa.shared::cluster.u32 %r11, %r11, %r9\n"
+        "@%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r11]\n" + wait("early") + CLUSTER,
+        NOTHING, "fence.mbarrier_init.release.cluster",
+        at="mbarrier.arrive", other="mbarrier.init", grid=2, options=TWO,
+    ),
+    "a store to an mbarrier": Case(
+        "mbarrier-access", START + "BUG",
+        "@%p1 st.shared.u32 [bar+12], 0", "@%p1 st.shared.u32 [bar+16], 0", at="st.shared",
+    ),
+    "a load of an mbarrier": Case(
+        "mbarrier-access", START + "BUG\nst.global.u32 [%rd5], %r1",
+        "ld.shared.u64 %rd8, [bar]",
+        "bar.sync 0\n@%p1 mbarrier.inval.shared.b64 [bar]\n@%p1 st.shared.u64 [bar], 0\nbar.sync 0\nld.shared.u64 %rd8, [bar]",
+        at="ld.shared",
+    ),
+    "a copy over an mbarrier": Case(
+        "mbarrier-access",
+        START + f"@!%p1 bra filled\nBUG\n{LOAD} [%r8], [%rd1], 16, [bar+8]\n"
+        f"{EXPECT} [bar+8], 16\nmbarrier.arrive.shared::cta.b64 _, [bar+8]\nfilled:\n" + wait("early", "bar+8"),
+        "mov.u32 %r8, bar", "mov.u32 %r8, tile", at="cp.async.bulk",
+    ),
+    "phases that a waiting thread has missed": Case(
+        "phase-overrun",
+        START + "setp.ge.u32 %p3, %r1, 32\n@%p3 bra test\n@%p1 mbarrier.arrive.shared.b64 _, [bar]\nBUG\nbra done\ntest:\nnanosleep.u32 1\n"
+        "mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0\ndone:",
+        "@%p1 mbarrier.arrive.shared.b64 _, [bar]", NOTHING, at="test_wait",
+    ),
+    "an exit before a bulk store has read its source": Case(
+        "unfinished-copy",
+        FIRST + "st.shared.u32 [%r6], %r1\nfence.proxy.async.shared::cta\nbar.sync 0\n" + DRAIN + "BUG\ndrained:",
+        NOTHING, "cp.async.bulk.wait_group.read 0", at="cp.async.bulk.global",
+    ),
+    "an exit before a bulk load has ended": Case(
+        "unfinished-copy", FILL + "BUG",
+        NOTHING, wait("early"), at="cp.async.bulk",
+    ),
+    "registers that part of a warp asks for": Case(
+        "divergent-barrier",
+        "setp.lt.u32 %p3, %r3, 16\nBUG\nst.global.u32 [%rd5], %r1",
+        "@%p3 setmaxnreg.dec.sync.aligned.u32 40", "setmaxnreg.dec.sync.aligned.u32 40", at="setmaxnreg",
+    ),
+}  # fmt: skip
+
+ASYNCHRONOUS = MBARRIERS | COPIES | ORDERS

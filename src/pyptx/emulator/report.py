@@ -71,10 +71,15 @@ KINDS: Final = {
     "uninitialised-register": "a register read before it is written",
     "unassigned-predicate": "a predicate used before it is assigned",
     "shared-race": "two accesses to shared memory that nothing orders",
-    "global-race": "accesses of two CTAs to global memory that nothing orders",
-    "divergent-barrier": "an aligned barrier that not all lanes of a warp execute",
+    "global-race": "accesses to global memory by two CTAs, or by a copy, that nothing orders",
+    "divergent-barrier": "an aligned instruction that not all lanes of a warp execute",
     "absent-lane": "a shuffle or vote with a lane that does not execute it",
     "bad-membermask": "a membermask without the lane that executes it",
+    "proxy-race": "a bulk copy of what was stored without a `fence.proxy.async` in between",
+    "unordered-init": "an mbarrier used where its initialisation is not ordered before",
+    "mbarrier-access": "a load, store or copy where an mbarrier is",
+    "phase-overrun": "a wait for a phase whose parity means a later one by now",
+    "unfinished-copy": "an exit while an asynchronous operation still needs shared memory",
 }
 """The kinds of findings and what they mean; those up to "residency" are always checked."""
 

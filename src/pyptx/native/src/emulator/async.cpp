@@ -37,7 +37,7 @@ void wake_waiters(Cta& owner, uint32_t offset, Mbarrier& b) {
     for (Split& s : w.others) {
       if (s.wait.kind != Wait::Kind::Mbarrier || s.wait.object != offset || b.phase <= s.wait.phase) continue;
       deliver_test(w, *s.wait.at, s.mask, true);
-      observe_phase(w, *s.wait.at, first_lane(s.mask), owner, offset, b, s.wait.phase);
+      observe_phase(w, *s.wait.at, b, s.wait.phase);
       --b.waiting;
       wake(w, s);
     }
@@ -97,6 +97,10 @@ void signal(Operation& op, const Signal& s) {
     return;
   }
   order_signal(op, *b);
+  if (s.bytes != 0) {
+    b->copies_until = b->phase + 1;
+    b->copier = site_of(*op.warp, *op.at, first_lane(op.mask), true);
+  }
   if (s.bytes != 0) complete_transactions(*op.warp, *op.at, first_lane(op.mask), *s.owner, s.offset, *b, s.bytes);
   else arrive(*op.warp, *op.at, first_lane(op.mask), *s.owner, s.offset, *b, 1);
 }
@@ -202,7 +206,6 @@ void expect_transactions(Warp& w, const Instruction& in, unsigned lane, Cta& own
 
 void complete_transactions(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b,
                            uint32_t bytes) {
-  b.copies_until = std::max(b.copies_until, b.phase + 1);
   change_transactions(w, in, lane, owner, offset, b, -static_cast<int64_t>(bytes));
 }
 

@@ -12,7 +12,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "report.h"
 
 namespace pyptx::emulator {
 
@@ -33,15 +36,16 @@ struct Mbarrier {
   uint64_t phase = 0;  // counted from 0; its parity is the lowest bit
   uint32_t waiting = 0;  // splits that are parked at it
   // Who initialised it, and whether that has been made visible beyond what barriers do.
-  uint32_t instruction = 0, warp = 0, agent = 0, clock = 0, lane = 0;
-  bool fenced = false;
+  uint32_t instruction = 0, agent = 0, clock = 0, lane = 0;
+  bool fenced = false;        // by fence.mbarrier_init
   uint32_t fenced_phase = 0;  // of the cluster barrier, when it was
   // Joined clocks of those that arrived; of those that had when the last phase completed.
   std::vector<uint32_t> clocks, released;
   std::unordered_map<uint64_t, uint32_t> known, known_released;
   std::unordered_map<uint32_t, uint64_t> observed;  // agent -> phases that it knows to be complete
   uint64_t seen = 0;          // phases that somebody knows to be complete
-  uint64_t copies_until = 0;  // phases up to this have, or had, copies
+  uint64_t copies_until = 0;  // the last phase that operations have completed in, and one
+  Site copier;                // who issued the latest of them
 };
 
 // What one operation moves: `bytes` from `from`, then zeros up to `bytes + zeros`.
@@ -79,10 +83,20 @@ struct Operation {
   uint8_t element = 0;
   // In the order of accesses: its agent and clock, and its segment's place in global memory.
   uint32_t agent = 0, clock = 0;
+  bool reduces = false;  // its accesses are atomic
   uint64_t global_agent = 0;
-  uint32_t global_count = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> copies;  // arrives: agents and clocks of the copies before it
-  bool source_waited = false, waited = false;
+  uint32_t global_count = 0, global_segment = 0;
+  // arrives: agents and clocks, in shared and in global memory, of the copies before it.
+  std::vector<std::pair<uint32_t, uint32_t>> copies;
+  std::vector<std::pair<uint64_t, uint32_t>> copied;
+  bool source_waited = false;  // its thread knows that its sources have been read
+  uint32_t waited = 0;         // lanes that have waited for it
+};
+
+// Who issued the operation that has an agent's latest clock.
+struct Issuer {
+  uint32_t clock = 0, warp = 0, lane = 0;
+  uint64_t cta = 0;
 };
 
 using OperationPointer = std::shared_ptr<Operation>;

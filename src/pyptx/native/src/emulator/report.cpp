@@ -31,7 +31,7 @@ constexpr KindRow kKinds[] = {
     {Kind::UninitialisedRegister, "uninitialised-register", "register is read before it is written"},
     {Kind::UnassignedPredicate, "unassigned-predicate", "predicate is used before it is assigned"},
     {Kind::SharedRace, "shared-race", "race in shared memory"},
-    {Kind::GlobalRace, "global-race", "race between CTAs in global memory"},
+    {Kind::GlobalRace, "global-race", "race in global memory"},
     {Kind::DivergentBarrier, "divergent-barrier", "barrier in diverged code"},
     {Kind::AbsentLane, "absent-lane", "a lane takes part that is absent"},
     {Kind::BadMembermask, "bad-membermask", "wrong membermask"},
@@ -186,10 +186,11 @@ void append_finding(std::string& out, const Launch& launch, const SourceTable& t
   if (f.site.cta != ~0ull) out += "  thread: " + who(launch, f.site) + "\n";
   if (f.has_address) out += "  address: " + describe_address(launch, f).text + "\n";
   if (f.other.cta != ~0ull || f.other.instruction != kNone) {
-    out += "  other: " + who(launch, f.other);
+    const std::string party = who(launch, f.other);
+    out += "  other: " + party;
     if (f.other.instruction != kNone) {
       const std::string other = table.place(f.other.instruction);
-      out += f.other.store ? ", stores at " : ", loads at ";
+      out += std::string(party.empty() ? "" : ", ") + (f.other.store ? "stores at " : "loads at ");
       if (!other.empty()) out += other + ", ";
       out += "instruction " + std::to_string(f.other.instruction) + ": " + instruction_text(launch, f.other.instruction);
     }

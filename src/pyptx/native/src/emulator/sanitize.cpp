@@ -4,43 +4,11 @@
 #include <cstring>
 
 #include "semantics/access.h"
-#include "warp.h"
+#include "shadow_cells.h"
 
 namespace pyptx::emulator {
-namespace {
 
-// ---- Shared memory: who touched a cell -------------------------------------------------------------------
-// agent:9 | several lanes:1 | strong:1 | lane:5 | clock:16. Clocks start at 1, so 0 is nobody. The highest
-// agent stands for several concurrent readers, whose clocks are in SharedShadow::readers.
-
-constexpr uint32_t kManyAgents = 511, kMaxAgents = 510;
-// Agents that asynchronous operations take in turn.
-constexpr uint32_t kForks = 16;
-constexpr uint32_t kAgentShift = 23, kLaneShift = 16;
-constexpr uint32_t kSeveral = 1u << 22, kStrong = 1u << 21, kClockMask = 0xffffu;
-constexpr uint32_t kMaxClock = 0xffffu;
-
-constexpr uint32_t agent_of(uint32_t who) { return who >> kAgentShift; }
-constexpr uint32_t lane_of(uint32_t who) { return who >> kLaneShift & 31u; }
-constexpr uint32_t clock_of(uint32_t who) { return who & kClockMask; }
-
-// One access, as it will be recorded and as it sees others.
-struct Party {
-  const uint32_t* clocks;
-  uint32_t agents, agent, own;
-  uint32_t who;  // for lane 0
-  bool strong;
-
-  uint32_t who_of(uint32_t lane, bool several) const { return who | lane << kLaneShift | (several ? kSeveral : 0); }
-
-  // Whether what `other` did happens before this access in `lane`, or they are both strong.
-  bool fine(uint32_t other, uint32_t lane, bool several) const {
-    if (other == 0 || (strong && (other & kStrong))) return true;
-    const uint32_t a = agent_of(other);
-    if (a != agent) return clock_of(other) <= clocks[a];
-    return clock_of(other) < own || (!several && !(other & kSeveral) && lane_of(other) == lane);
-  }
-};
+// ---- Shared memory ---------------------------------------------------------------------------------------
 
 Party party_of(const Warp& w, Order order) {
   const ClusterClocks& clocks = w.cta->cluster->clocks;
@@ -49,16 +17,19 @@ Party party_of(const Warp& w, Order order) {
           w.agent << kAgentShift | (order.strong ? kStrong : 0) | own, order.strong};
 }
 
-uint64_t cell_of(uint32_t who, uint32_t instruction) { return static_cast<uint64_t>(who) << 32 | instruction; }
-uint32_t who_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
-
-Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t instruction, bool store) {
-  const auto per_cta = w.cta->cluster->worker->launch->warps_per_cta;
-  return {instruction, w.cta->cluster->ctas[agent / per_cta].linear, agent % per_cta, lane, store};
+Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t clock, uint32_t instruction, bool store) {
+  const Cluster& c = *w.cta->cluster;
+  if (agent >= c.clocks.warps()) {
+    const Issuer& issuer = c.issuers[agent - c.clocks.warps()];
+    if (issuer.clock != clock) return {instruction, ~0ull, kNone, kNone, store};
+    return {instruction, issuer.cta, issuer.warp, issuer.lane, store};
+  }
+  const auto per_cta = c.worker->launch->warps_per_cta;
+  return {instruction, c.ctas[agent / per_cta].linear, agent % per_cta, lane, store};
 }
 
 void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
-                 bool store, const Site& other) {
+                 bool store, const Site& other, const char* note) {
   Finding f{};
   f.kind = Kind::SharedRace;
   f.site = site_of(w, in, lane, store);
@@ -67,11 +38,19 @@ void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offs
   f.space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
   f.address = owner.shared_base + offset;
   f.bytes = bytes;
-  const bool same_warp = other.cta == f.site.cta && other.warp == f.site.warp;
-  f.note = same_warp ? "no bar.warp.sync or barrier orders these lanes of one warp"
-                     : "no barrier orders the two";
+  f.note = note;
   report(w, f);
 }
+
+namespace {
+
+const char* why_unordered(const Warp& w, uint32_t agent) {
+  if (agent == w.agent) return "no bar.warp.sync or barrier orders these lanes of one warp";
+  return agent < w.cta->cluster->clocks.warps() ? "no barrier orders the two"
+                                                : "the asynchronous operation has not been waited for";
+}
+
+}  // namespace
 
 void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t address, unsigned lane,
                           uint32_t bytes) {
@@ -139,15 +118,19 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
   const uint32_t offset = index << s.shift;
   if (!p.fine(who_in(stored), lane, several)) {
     const uint32_t who = who_in(stored);
+    const uint32_t agent = agent_of(who);
     report_race(w, in, owner, offset, lane, bytes, store,
-                site_of_agent(w, agent_of(who), lane_of(who), static_cast<uint32_t>(stored), true));
+                site_of_agent(w, agent, lane_of(who), clock_of(who), static_cast<uint32_t>(stored), true),
+                why_unordered(w, agent));
   } else if (store && who_in(loaded) != 0) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
     const uint32_t reader = many ? unordered_reader(s, who, p) : p.fine(who, lane, several) ? kNone : agent_of(who);
     if (reader != kNone) {
+      const uint32_t clock = many ? s.readers[who & 0x3fffffu][reader] : clock_of(who);
       report_race(w, in, owner, offset, lane, bytes, store,
-                  site_of_agent(w, reader, many ? kNone : lane_of(who), static_cast<uint32_t>(loaded), false));
+                  site_of_agent(w, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
+                  why_unordered(w, reader));
     }
   }
   if (store) {
@@ -158,6 +141,8 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
     record_load(s, p, loaded, lane, several, in.index);
   }
 }
+
+namespace {
 
 // Whether 32 consecutive lanes last touched these cells as they do now, in one instruction, before this access.
 // The common case: a tile that is written and read by rows.
@@ -201,6 +186,8 @@ bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count
 
 uint32_t log2_of(uint32_t value) { return static_cast<uint32_t>(__builtin_ctz(value)); }
 
+}  // namespace
+
 void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t length, unsigned lane,
                       uint32_t bytes, bool load) {
   SharedShadow& s = owner.shadow;
@@ -217,6 +204,8 @@ void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offse
   }
   std::memset(first, 1, count);
 }
+
+namespace {
 
 void initialise_lane(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
                      bool load) {
@@ -251,7 +240,8 @@ void report_global_race(Warp& w, const Instruction& in, uint64_t address, unsign
   f.has_address = true;
   f.address = address;
   f.bytes = bytes;
-  f.note = "nothing orders the two CTAs here";
+  f.note = clocks.forked(segment_of(cell)) ? "the asynchronous operation has not been waited for"
+                                           : "nothing orders the two CTAs here";
   report(w, f);
 }
 
@@ -432,6 +422,30 @@ void GlobalClocks::end_segment(GlobalAgent& agent) {
   agent.segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
 }
 
+std::pair<uint64_t, uint32_t> GlobalClocks::fork(GlobalAgent& agent, uint32_t* segment) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  *segment = agent.segment;
+  if (extra_.size() >= kMaxExtra) return {0, 0};
+  const uint64_t fork = agent.cta | kForkedAgent;
+  extra_.emplace_back(fork, agent.forks);
+  *segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
+  return {fork, agent.forks++};
+}
+
+void GlobalClocks::learn(Known& known, uint64_t agent, uint32_t count) {
+  if (agent == 0) return;
+  uint32_t& k = known[agent];
+  k = std::max(k, count + 1);
+}
+
+void GlobalClocks::acquire(GlobalAgent& agent, const Known& from) { emulator::join(agent.known, from); }
+
+void GlobalClocks::release(Known& into, GlobalAgent& agent) {
+  emulator::join(into, agent.known);
+  join_self(into, agent);
+  end_segment(agent);
+}
+
 void GlobalClocks::fence(GlobalAgent& agent) {
   emulator::join(agent.known, agent.observed);
   agent.observed.clear();
@@ -469,7 +483,14 @@ uint64_t GlobalClocks::cta_of(uint32_t segment) {
   const uint64_t index = segment - base_ - 1;
   if (index < ctas_) return index;
   const std::lock_guard<std::mutex> lock(mutex_);
-  return extra_[index - ctas_].first;
+  return extra_[index - ctas_].first & ~kForkedAgent;
+}
+
+bool GlobalClocks::forked(uint32_t segment) {
+  const uint64_t index = segment - base_ - 1;
+  if (index < ctas_) return false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return (extra_[index - ctas_].first & kForkedAgent) != 0;
 }
 
 bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
@@ -489,6 +510,7 @@ bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
 void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
                           Order order) {
   SharedShadow& s = owner.shadow;
+  if (!owner.mbarriers.empty()) check_not_mbarrier(w, in, owner, offset, bytes, lane, false);
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, true);
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   const Party p = party_of(w, order);
@@ -508,6 +530,11 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
   if (uniform) {
     check_shared_uniform(w, in, owner, offsets[first], first, bytes, order);
     return;
+  }
+  if (!owner.mbarriers.empty()) {
+    for (unsigned l = first; l < kLanes; ++l) {
+      if (mask >> l & 1u) check_not_mbarrier(w, in, owner, offsets[l], bytes, l, store);
+    }
   }
   if (s.initialisation) {
     for (unsigned l = first; l < kLanes; ++l) {
@@ -542,6 +569,7 @@ void check_shared_range(Warp& w, const Instruction& in, Cta& owner, uint32_t off
                         Order order) {
   SharedShadow& s = owner.shadow;
   const bool store = access != Access::Load;
+  if (!owner.mbarriers.empty()) check_not_mbarrier(w, in, owner, offset, bytes * kLanes, 0, store);
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes * kLanes, 0, bytes, access != Access::Store);
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   const Party p = party_of(w, order);
@@ -614,8 +642,6 @@ void forget_global(Warp& w, uint64_t address, uint32_t bytes) {
 
 // ---- Order -----------------------------------------------------------------------------------------------
 
-namespace {
-
 // Clocks are used up: all history is forgotten, which loses races with what lies before and invents none.
 void forget_history(Cluster& c) {
   c.clocks.reset(c.clocks.warps(), c.clocks.asynchronous());
@@ -628,7 +654,10 @@ void forget_history(Cluster& c) {
   }
   c.barrier.clocks.clear();
   c.barrier.released.clear();
+  forget_operations(c);
 }
+
+namespace {
 
 void tick(Warp& w) {
   Cluster& c = *w.cta->cluster;

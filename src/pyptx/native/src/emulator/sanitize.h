@@ -101,9 +101,13 @@ struct GlobalAgent {
   uint32_t segment = 0;  // id
   uint64_t cta = 0;
   uint32_t count = 0;  // segments ended
+  uint32_t forks = 0;  // asynchronous operations that have a segment of their own
   Known known, fenced, observed;
   bool has_fenced = false;
 };
+
+// What an asynchronous operation of a CTA does in global memory is an agent of its own, in `known` too.
+constexpr uint64_t kForkedAgent = 1ull << 63;
 
 // Segments and released knowledge of a launch; shared by its host threads.
 class GlobalClocks {
@@ -121,9 +125,17 @@ class GlobalClocks {
   // Joins what `from` knows and did into `into` (barriers of a cluster).
   void join(GlobalAgent& into, GlobalAgent& from);
   void end_segment(GlobalAgent& agent);
+  // An operation's agent and its count there, {0, 0} when segments are used up, and the segment that it is in.
+  std::pair<uint64_t, uint32_t> fork(GlobalAgent& agent, uint32_t* segment);
+  // The operation is known to be complete.
+  static void learn(Known& known, uint64_t agent, uint32_t count);
+  static void acquire(GlobalAgent& agent, const Known& from);
+  void release(Known& into, GlobalAgent& agent);
   // Whether what the segment did happens before what the agent does now.
   bool ordered(const GlobalAgent& agent, uint32_t segment);
   uint64_t cta_of(uint32_t segment);
+  // Whether an asynchronous operation made the segment's accesses.
+  bool forked(uint32_t segment);
 
  private:
   uint32_t base_ = 0;
@@ -170,28 +182,34 @@ void check_shared_piece(Warp& w, const Instruction& in, Cta& owner, uint32_t off
 void forget_shared(Cta& owner, uint32_t offset, uint32_t bytes);
 // An initialisation, and every other use: that the former is ordered before it, and visible to it.
 void order_init(Warp& w, Mbarrier& b, unsigned lane);
-void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, const Mbarrier& b,
-                        bool asynchronous = false);
-void order_arrive(Warp& w, Mbarrier& b);  // release; the caller ends the epoch
+void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset,
+                        const Mbarrier& b);
+void order_arrive(Warp& w, Cta& owner, Mbarrier& b);  // release; the caller ends the epoch
 // A thread knows that a phase is complete; by default that acquires what arrivals released.
-void observe_phase(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b,
+void observe_phase(Warp& w, const Instruction& in, Mbarrier& b, uint64_t phase);
+// Whether a test by parity that fails asks for the end of a phase that a thread has missed.
+void check_overrun(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b,
                    uint64_t phase);
-// Whether a test by parity that fails asks for a phase that a thread has missed.
-void check_overrun(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b);
+// An access by other means than mbarrier instructions: that no mbarrier is there.
+bool check_not_mbarrier(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, uint32_t length,
+                        unsigned lane, bool store);
 // Gives an operation its place in the order of accesses; then what it accesses is checked and recorded.
-void order_issue(Warp& w, const Instruction& in, unsigned lane, Operation& op);
+void order_issue(Warp& w, unsigned lane, Operation& op);
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, const Operation& op);
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
-                       bool store, const Operation& op);
+                       bool store, Operation& op);
 // cp.async.mbarrier.arrive: the copies of the lanes so far.
 void order_copies(Warp& w, uint32_t mask, Operation& op);
 // An operation completes on an mbarrier.
 void order_signal(const Operation& op, Mbarrier& b);
 // Groups of copies have been waited for.
 void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool reads);
-void order_proxies(Warp& w);     // fence.proxy.async
-void order_inits(Warp& w);       // fence.mbarrier_init
+void order_proxies(Warp& w);  // fence.proxy.async, of shared memory
+void order_inits(Warp& w);    // fence.mbarrier_init
+// The part of what is forgotten when clocks are used up that is the operations'.
+void forget_history(Cluster& c);
+void forget_operations(Cluster& c);
 // Copies that end after who must wait for them has gone.
 void check_exit(Warp& w, uint32_t mask);
 void check_cta_exit(Cta& cta);

@@ -149,6 +149,7 @@ struct Cluster {
   size_t turn = 0;
   ClusterBarrier barrier;
   ClusterClocks clocks;
+  std::vector<Issuer> issuers;  // per agent that operations take
   std::vector<OperationPointer> operations;  // that are under way, in the order of their issue
   bool timed_out = false;    // parked try_waits have returned false since anything changed,
   uint64_t timed_out_state;  // which this tells

@@ -82,7 +82,7 @@ bool find_barrier(Warp& w, const Instruction& in, unsigned lane, const Cta& dest
   return true;
 }
 
-bool check_barrier(Warp& w, const Instruction& in, unsigned lane, const Shared& at, bool asynchronous, bool sanitized) {
+bool check_barrier(Warp& w, const Instruction& in, unsigned lane, const Shared& at, bool sanitized) {
   const Mbarrier* b = mbarrier_at(*at.owner, at.offset);
   if (b == nullptr) {
     Finding f{};
@@ -96,7 +96,7 @@ bool check_barrier(Warp& w, const Instruction& in, unsigned lane, const Shared& 
     report(w, f);
     return false;
   }
-  if (sanitized) check_mbarrier_use(w, in, lane, *at.owner, at.offset, *b, asynchronous);
+  if (sanitized) check_mbarrier_use(w, in, lane, *at.owner, at.offset, *b);
   return true;
 }
 
@@ -163,13 +163,13 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
   op->element = plan.unit;
   for (const Shared& t : to) {
     const Shared at{t.owner, barrier.offset};
-    if (!check_barrier(w, in, lane, at, true, kSanitized)) return;
+    if (!check_barrier(w, in, lane, at, kSanitized)) return;
     op->pieces.push_back({t.bytes(), bytes, size, 0, t.owner});
     op->signals.push_back({at.owner, at.offset, size});
   }
   if (size == 0) return;
   if (kSanitized) {
-    order_issue(w, in, lane, *op);
+    order_issue(w, lane, *op);
     if (buffer != nullptr) check_copy_global(w, in, *buffer, source_address, size, lane, false, *op);
     else check_copy_shared(w, in, *from.owner, from.offset, size, lane, false, true, *op);
     for (const Shared& t : to) check_copy_shared(w, in, *t.owner, t.offset, size, lane, true, true, *op);
@@ -193,7 +193,7 @@ void to_global(Warp& w, const Instruction& in, unsigned lane) {
   op->element = plan.unit;
   op->pieces.push_back({reinterpret_cast<uint8_t*>(address), from.bytes(), size, 0, nullptr});
   if (kSanitized) {
-    order_issue(w, in, lane, *op);
+    order_issue(w, lane, *op);
     check_copy_shared(w, in, *from.owner, from.offset, size, lane, false, true, *op);
     check_copy_global(w, in, *buffer, address, size, lane, true, *op);
   }
@@ -211,10 +211,18 @@ void prefetch(Warp& w, const Instruction& in, unsigned lane) {
 template <bool kSanitized>
 void store_async(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
+  if (w.cta->cluster->ctas.size() == 1) {
+    wrong_copy(w, in, lane, "the instruction needs a cluster of more than one CTA");
+    return;
+  }
   Shared to, barrier;
   if (!find_one(w, in, plan.to, lane, plan.bytes, plan.bytes, true, &to) ||
       !find_barrier(w, in, lane, *to.owner, &barrier) ||
-      !check_barrier(w, in, lane, barrier, false, kSanitized)) {
+      !check_barrier(w, in, lane, barrier, kSanitized)) {
+    return;
+  }
+  if (plan.update != nullptr && to.owner == w.cta) {
+    wrong_copy(w, in, lane, "red.async changes shared memory of other CTAs than the thread's own");
     return;
   }
   const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::None);
@@ -227,7 +235,7 @@ void store_async(Warp& w, const Instruction& in, unsigned lane) {
   op->pieces.push_back({to.bytes(), nullptr, plan.bytes, 0, to.owner});
   op->signals.push_back({barrier.owner, barrier.offset, plan.bytes});
   if (kSanitized) {
-    order_issue(w, in, lane, *op);
+    order_issue(w, lane, *op);
     check_copy_shared(w, in, *to.owner, to.offset, plan.bytes, lane, true, false, *op);
   }
   issue(w, op);
@@ -287,7 +295,7 @@ void copy(Warp& w, const Instruction& in, uint32_t mask) {
     }
     rest &= ~group;
     const OperationPointer op = new_operation(w, in, group, Grouping::Copies);
-    if (kSanitized) order_issue(w, in, first, *op);
+    if (kSanitized) order_issue(w, first, *op);
     for (unsigned l = first; l < kLanes; ++l) {
       if ((group >> l & 1u) && !copy_lane<kSanitized>(w, in, l, *op)) return;
     }
@@ -300,7 +308,7 @@ void arrive_after_copies(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
   Shared barrier;
   if (!find_one(w, in, plan.barrier, lane, kMbarrierBytes, kMbarrierBytes, true, &barrier) ||
-      !check_barrier(w, in, lane, barrier, false, kSanitized)) {
+      !check_barrier(w, in, lane, barrier, kSanitized)) {
     return;
   }
   Mbarrier& b = *mbarrier_at(*barrier.owner, barrier.offset);

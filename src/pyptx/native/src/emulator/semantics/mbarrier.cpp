@@ -126,7 +126,7 @@ void arrive_one(Warp& w, const Instruction& in, unsigned lane, uint64_t address)
   Mbarrier& b = *p.barrier;
   if (kSanitized) {
     check_mbarrier_use(w, in, lane, *p.owner, p.offset, b);
-    if (plan.order.release) order_arrive(w, b);
+    if (plan.order.release) order_arrive(w, *p.owner, b);
   }
   const uint32_t count = plan.expects ? 1 : count_of(w, in, lane);
   if (count == 0) {
@@ -209,9 +209,10 @@ void test(Warp& w, const Instruction& in, uint32_t mask) {
     // The phase before the first is complete: its number is one below 0.
     if (phase + 1 <= p.barrier->phase) {
       complete |= group;
-      if (kSanitized) observe_phase(w, in, first, *p.owner, p.offset, *p.barrier, phase);
+      if (kSanitized) observe_phase(w, in, *p.barrier, phase);
       continue;
     }
+    if (kSanitized && plan.parity) check_overrun(w, in, first, *p.owner, p.offset, *p.barrier, phase);
     if (plan.tries && !(kSanitized && hurry(w, in))) {
       ++p.barrier->waiting;
       Wait wait{Wait::Kind::Mbarrier, p.offset, &in};
@@ -222,7 +223,6 @@ void test(Warp& w, const Instruction& in, uint32_t mask) {
     w.failed_test = &in;
     w.failed_offset = p.offset;
     w.failed_phase = phase;
-    if (kSanitized) check_overrun(w, in, first, *p.owner, p.offset, *p.barrier);
   }
   set_predicate(w, in, 0, mask, complete);
 }

@@ -250,6 +250,8 @@ void warp_barrier(Warp& w, const Instruction& in, uint32_t mask) {
 }
 
 void fence(Warp& w, const Instruction&, uint32_t) { order_fence(w); }
+void fence_proxies(Warp& w, const Instruction&, uint32_t) { order_proxies(w); }
+void fence_inits(Warp& w, const Instruction&, uint32_t) { order_inits(w); }
 void nothing(Warp&, const Instruction&, uint32_t) {}
 void yield(Warp& w, const Instruction&, uint32_t) { look_up(w, kYield); }
 
@@ -265,8 +267,7 @@ constexpr Modifier kFence[] = {{"sc", kFree},      {"acq_rel", kFree}, {"acquire
                                {"cta", kFree},     {"cluster", kFree}, {"gpu", kFree},     {"sys", kFree},
                                {"gl", kFree},      {"sync_restrict::shared::cta", kFree},
                                {"sync_restrict::shared::cluster", kFree}};
-// Fences between proxies, and of what mbarriers are made of: nothing emulated goes through another proxy than
-// the generic one, or through an mbarrier.
+// Fences between proxies: only the asynchronous one is apart from the generic one here.
 constexpr Modifier kProxies[] = {{"alias", kFree},      {"async", kFree}, {"async::generic", kFree},
                                  {"tensormap::generic", kFree}, {"global", kFree}, {"shared::cta", kFree},
                                  {"shared::cluster", kFree}};
@@ -333,7 +334,10 @@ Handler resolve_set_registers(Decoding& d) {
 
 Handler resolve_fence(Decoding& d) {
   if (d.modifiers.empty()) return nullptr;
-  if (d.spelling == "fence.mbarrier_init.release.cluster") return d.operands.empty() ? nothing : nullptr;
+  if (d.spelling == "fence.mbarrier_init.release.cluster") {
+    d.out->sanitized = fence_inits;
+    return d.operands.empty() ? nothing : nullptr;
+  }
   const bool proxy = d.modifiers[0] == "proxy";
   for (size_t i = proxy; i < d.modifiers.size(); ++i) {
     uint32_t ignored;
@@ -341,6 +345,8 @@ Handler resolve_fence(Decoding& d) {
                        (proxy && read_modifier(d.modifiers[i], kProxies, std::size(kProxies), &ignored));
     if (!known) return nullptr;
   }
+  const bool asynchronous = proxy && !d.has("global") && (d.has("async") || d.has("async::generic"));
+  if (asynchronous) d.out->sanitized = fence_proxies;
   if (d.operands.empty()) return proxy ? nothing : fence;
   // fence.proxy.tensormap::generic.acquire names the tensor map.
   AccessPlan plan;
