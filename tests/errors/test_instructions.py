@@ -28,7 +28,7 @@ def unknown_opcode():
     """
     here: PTX has no instruction 'frobnicate'
         ptx.inst.frobnicate()
-      opcodes: abs activemask add addc and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx clmad clz cnot copysign cos createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank griddepcontrol isspacep ld ldu lg2 lop3 mad mad24 madc mapa match max membar min mov mul mul24 nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set setp shf shfl shl shr sin slct sqrt st sub subc szext tanh testp trap vote xor
+      opcodes: abs activemask add addc and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx clmad clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank griddepcontrol isspacep ld ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mov mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st sub subc szext tanh tensormap testp trap vote xor
     """,
 )
 def unknown_opcode_far_from_all():

@@ -33,7 +33,7 @@ def dynamic_shared_memory(X, W, Y):
     tid = reg.from_(ptx.special.tid.x(), u32)
     flags = smem.alloc(b32, 3)
     tile = smem.alloc(f32, (32, 512), name="tile")
-    bars = smem.mbarrier(2)
+    bars = smem.alloc(b64, 2, align=8)
     flags[2] = 1
     for r in range(0, 32, 16):
         tile[r, tid] = ptx.inst.ld.global_.f32(ptx.addr(x, r * 4))

@@ -93,7 +93,7 @@ def test_dynamic_shared_memory_has_the_same_elements_at_the_same_offsets(traced)
         def trace():
             first = smem.alloc(u8, 20, name="first")
             tile = smem.alloc(f32, (rows, 32), name="tile")
-            bars = smem.mbarrier(2)
+            bars = smem.alloc(b64, 2, align=8)
             i = reg.from_(1, u32)
             tile[2, 3] = tile[i, 5]
             bars[1] = bars[0]

@@ -9,14 +9,15 @@ import difflib
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, cast
 
 from pyptx.errors import LanguageError
+from pyptx.isa.check import TensorPosition
 from pyptx.isa.special import SPECIAL
 from pyptx.operands import Address, Label, Pair, Register, Sink, SpecialRegister
 from pyptx.source import caller
 from pyptx.spec import cdiv
-from pyptx.trace import warp
+from pyptx.trace import cluster, fence, warp
 from pyptx.trace.context import Trace, current
 from pyptx.trace.flow import (
     break_,
@@ -33,7 +34,9 @@ from pyptx.trace.flow import (
 from pyptx.trace.namespace import inst
 from pyptx.trace.raw import raw
 from pyptx.trace.tensor import global_pointer
-from pyptx.trace.values import Not, Reg, Special, address, own
+from pyptx.trace.values import Not, Reg, RegArray, Special, address, own, tensor_position
+from pyptx.trace.values import raw as operand
+from pyptx.types import pred as predicate
 
 __all__ = [
     "addr",
@@ -41,8 +44,11 @@ __all__ = [
     "bra",
     "break_",
     "cdiv",
+    "cluster",
     "continue_",
+    "elect",
     "else_",
+    "fence",
     "global_ptrs",
     "if_",
     "inst",
@@ -70,9 +76,25 @@ def global_ptrs(*tensors: object) -> tuple[Reg, ...]:
     return tuple(global_pointer(trace, tensor) for tensor in tensors)
 
 
-def addr(base: object, offset: object = 0) -> Address:
-    """The address operand `[base + offset]`, the offset an int in bytes. No instruction."""
-    return address(current("ptx.addr"), base, offset)
+def addr(base: object, offset: object = 0) -> Address | TensorPosition:
+    """The address operand `[base + offset]`, the offset an int in bytes. No instruction.
+
+    With a list of coordinates, `[tensor_map, {x, y}]`: a position in the tensor of a tensor map,
+    whose generic address is in a 64-bit register. Coordinates count elements, innermost first.
+    """
+    trace = current("ptx.addr")
+    if isinstance(offset, (list, tuple, RegArray)):
+        return tensor_position(trace, base, cast("object", offset))
+    return address(trace, base, offset)
+
+
+def elect(membermask: int | Reg = 0xFFFFFFFF) -> Reg:
+    """A predicate that holds in one lane of those in the mask. One `elect.sync`."""
+    trace = current("ptx.elect")
+    chosen = Reg(trace, trace.register(predicate))
+    mask = operand(trace, membermask)
+    trace.write("elect.sync", Pair(Sink(), chosen.register), mask)
+    return chosen
 
 
 def pair(first: Reg | Sink, second: Reg | Sink) -> Pair:

@@ -10,12 +10,13 @@ from pyptx.operands import Parameter, Variable
 from pyptx.source import SourceLocation, caller
 from pyptx.text.parser import Named, ParsedInstruction, ParsedLabel, ParseError, StatementParser
 from pyptx.trace.context import Trace, current
+from pyptx.trace.mbarrier import Mbarriers
 from pyptx.trace.smem import SharedTile
 from pyptx.trace.values import Reg, own
 from pyptx.types import pred
 
 
-def raw(text: str, **names: Reg | SharedTile) -> None:
+def raw(text: str, **names: Reg | SharedTile | Mbarriers) -> None:
     """Append PTX statements: instructions, labels, `.reg` declarations, `{ }` scopes.
 
     Registers and shared memory of the kernel are named by keyword:
@@ -38,7 +39,7 @@ def raw(text: str, **names: Reg | SharedTile) -> None:
         raise error.at(where) from None
 
 
-def _names(trace: Trace, given: dict[str, Reg | SharedTile]) -> dict[str, Named]:
+def _names(trace: Trace, given: dict[str, Reg | SharedTile | Mbarriers]) -> dict[str, Named]:
     names: dict[str, Named] = {p.name: p for p in trace.parameters}
     names |= {v.name: v for v in trace.variables if v.name}
     for name, value in given.items():
@@ -49,7 +50,7 @@ def _names(trace: Trace, given: dict[str, Reg | SharedTile]) -> dict[str, Named]
 def _named(trace: Trace, name: str, value: object) -> Named:
     if isinstance(value, Reg):
         return own(trace, value)
-    if isinstance(value, SharedTile):
+    if isinstance(value, SharedTile | Mbarriers):
         return value.variable
     if isinstance(value, Variable | Parameter):
         return value

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import NoReturn, SupportsIndex, TypeAlias
 
 from pyptx.errors import LanguageError
-from pyptx.isa.check import Number, conversion
 from pyptx.operands import Address, Symbol, Variable
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
-from pyptx.trace.values import Reg, Special, Value, checked_dtype, integer, move, own, raw
+from pyptx.trace.indexing import add_index
+from pyptx.trace.mbarrier import Mbarriers
+from pyptx.trace.values import Reg, Value, checked_dtype, integer, move, own, raw
 from pyptx.types import DType, b64, u32
 
 __all__ = ["SharedTile", "alloc", "load", "mbarrier", "store"]
@@ -75,11 +76,11 @@ class SharedTile:
             stride *= extent
         if not dynamic:
             return Address(self.variable, offset)
-        base = Reg(trace, trace.register(u32))
-        trace.write("mov.u32", base.register, Symbol(self.variable))
+        base = trace.register(u32)
+        trace.write("mov.u32", base, Symbol(self.variable))
         for index, step in reversed(dynamic):
-            base = self._add(trace, base, index, step)
-        return Address(base.register, offset)
+            base = add_index(trace, base, index, step, "shared memory")
+        return Address(base, offset)
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
@@ -101,22 +102,6 @@ class SharedTile:
                 location=caller(),
             )
         return position
-
-    def _add(self, trace: Trace, base: Reg, index: Value, step: int) -> Reg:
-        if index.dtype.bits != 32 or not (index.dtype.is_integer or index.dtype.is_bits):
-            raise LanguageError(
-                f"an index of shared memory is a 32-bit integer, not .{index.dtype}",
-                location=caller(),
-                notes=(("help", conversion(u32, index.dtype)),),
-            )
-        if isinstance(index, Special):
-            staged = Reg(trace, trace.register(index.dtype))
-            move(staged, index)
-            index = staged
-        assert isinstance(index, Reg)
-        total = Reg(trace, trace.register(u32))
-        trace.write("mad.lo.u32", total.register, own(trace, index), Number(step), base.register)
-        return total
 
     def _own(self, trace: Trace) -> None:
         if self.trace is not trace:
@@ -177,9 +162,14 @@ def _alignment(dtype: DType, align: object) -> int:
     return found
 
 
-def mbarrier(count: int) -> SharedTile:
-    """Shared memory for `count` mbarrier objects (64 bits each, 8-byte aligned)."""
-    return alloc(b64, (count,), align=8)
+def mbarrier(count: int = 1, *, name: str = "") -> Mbarriers:
+    """Shared memory for `count` mbarrier objects (64 bits each, 8-byte aligned).
+
+    `bars[i]` is one of them, with `init`, `arrive`, `arrive_expect_tx`, `wait` and the like; a
+    single object has them itself. No instruction is appended.
+    """
+    memory = alloc(b64, (count,), align=8, name=name)
+    return Mbarriers(memory.trace, memory.variable, memory.shape[0])
 
 
 def load(dtype: DType, address: object) -> Reg:

@@ -23,7 +23,7 @@ from typing import (
 
 from pyptx.errors import LanguageError
 from pyptx.ir import Guard
-from pyptx.isa.check import Number, Raw, RawScalar, conversion
+from pyptx.isa.check import Number, Raw, RawScalar, TensorPosition, conversion
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import WIDE
 from pyptx.isa.syntax import takes_constant
@@ -39,6 +39,7 @@ from pyptx.operands import (
     SpecialRegister,
     Symbol,
     Targets,
+    TensorAddress,
     Variable,
     Vector,
 )
@@ -350,7 +351,18 @@ class RegArray:
 # ---- from Python values to operands --------------------------------------------------------------
 
 
-_OPERANDS: Final = (Address, Label, Pair, Symbol, Sink, Targets, Vector)
+_MOST_COORDINATES: Final = 5
+_OPERANDS: Final = (
+    Address,
+    Label,
+    Pair,
+    Symbol,
+    Sink,
+    Targets,
+    TensorAddress,
+    TensorPosition,
+    Vector,
+)
 
 
 def raw(trace: Trace, value: object) -> Raw:
@@ -759,3 +771,15 @@ def address(trace: Trace, base: object, offset: object = 0) -> Address:
     if isinstance(operand, Number):
         return Address(Immediate(number(operand.value, b64), b64), extra)
     raise LanguageError(f"{_kind(base)} cannot be the base of an address", location=caller())
+
+
+def tensor_position(trace: Trace, tensor_map: object, coordinates: object) -> TensorPosition:
+    """`[tensor_map, {x, y}]`; the coordinates are 32-bit registers and numbers."""
+    given = raw(trace, coordinates)
+    if not isinstance(given, tuple) or not 1 <= len(given) <= _MOST_COORDINATES:
+        raise LanguageError(
+            f"a position in a tensor has 1 to {_MOST_COORDINATES} coordinates, not {coordinates!r}",
+            location=caller(),
+            notes=(("help", "ptx.addr(tensor_map, [x, y])"),),
+        )
+    return TensorPosition(address(trace, tensor_map), given)

@@ -1,0 +1,92 @@
+"""`ptx.cluster`: the CTAs that run together as a cluster and reach each other's shared memory.
+
+`kernel(cluster=(x, y, z))` says how many; names follow CUDA's cooperative groups. All need sm_90.
+"""
+
+from __future__ import annotations
+
+from pyptx.errors import LanguageError
+from pyptx.isa.check import Number, Raw
+from pyptx.isa.special import SPECIAL
+from pyptx.operands import Address, Immediate, Register, Symbol
+from pyptx.source import caller
+from pyptx.trace.context import Trace, current
+from pyptx.trace.values import Reg, raw
+from pyptx.types import u32
+
+
+def rank() -> Reg:
+    """The rank of this CTA in its cluster, u32. One `mov` from `%cluster_ctarank`."""
+    return _special("cluster_ctarank")
+
+
+def size() -> Reg:
+    """The number of CTAs of the cluster, u32. One `mov` from `%cluster_nctarank`."""
+    return _special("cluster_nctarank")
+
+
+def _special(name: str) -> Reg:
+    trace = current(f"ptx.special.{name}")
+    found = Reg(trace, trace.register(u32))
+    trace.write("mov.u32", found.register, SPECIAL[name].operand)
+    return found
+
+
+def arrive(*, relaxed: bool = False, aligned: bool = False) -> None:
+    """Arrive at the barrier of the cluster, releasing unless `relaxed`.
+
+    `aligned=True` promises that all lanes of the warp run it together. One
+    `barrier.cluster.arrive`.
+    """
+    order = ".relaxed" if relaxed else ""
+    _trace("arrive").write(f"barrier.cluster.arrive{order}{_aligned(aligned)}")
+
+
+def wait(*, aligned: bool = False) -> None:
+    """Wait until all threads of the cluster have arrived. One `barrier.cluster.wait`."""
+    _trace("wait").write(f"barrier.cluster.wait{_aligned(aligned)}")
+
+
+def sync(*, aligned: bool = False) -> None:
+    """Arrive and wait: what the cluster wrote before, all of it reads after. Two instructions."""
+    arrive(aligned=aligned)
+    wait(aligned=aligned)
+
+
+def _aligned(aligned: bool) -> str:
+    return ".aligned" if aligned else ""
+
+
+def map_shared_rank(address: object, rank: int | Reg) -> Reg:
+    """Where an address of shared memory lies in the CTA of that rank: a u32 in .shared::cluster.
+
+    `address` is shared memory, an mbarrier, an address operand or a 32-bit register. One `mapa`;
+    an `add` before it for a register with an offset.
+    """
+    trace = _trace("map_shared_rank")
+    source = _source(trace, raw(trace, address))
+    mapped = Reg(trace, trace.register(u32))
+    trace.write("mapa.shared::cluster.u32", mapped.register, source, raw(trace, rank))
+    return mapped
+
+
+def _source(trace: Trace, address: Raw) -> Raw:
+    if not isinstance(address, Address):
+        return address
+    base = address.base
+    if isinstance(base, Immediate):
+        raise LanguageError(
+            "ptx.cluster.map_shared_rank takes shared memory, not a number as an address",
+            location=caller(),
+        )
+    if not isinstance(base, Register):
+        return Symbol(base, address.offset)
+    if not address.offset:
+        return base
+    total = trace.register(u32)
+    trace.write("add.u32", total, base, Number(address.offset))
+    return total
+
+
+def _trace(name: str) -> Trace:
+    return current(f"ptx.cluster.{name}")

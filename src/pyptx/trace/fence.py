@@ -1,0 +1,35 @@
+"""`ptx.fence`: orders memory accesses of different kinds; `ptx.inst.fence` has every form."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyptx.errors import LanguageError
+from pyptx.source import caller
+from pyptx.trace.context import current
+
+_SPACES: Final = ("global", "shared::cta", "shared::cluster")
+
+
+def proxy_async(space: str | None = None) -> None:
+    """Order ordinary accesses with those of asynchronous copies, in one state space or in all.
+
+    For example between the stores to shared memory and the bulk copy that reads them. `space` is
+    "global", "shared::cta" or "shared::cluster". One `fence.proxy.async`.
+    """
+    trace = current("ptx.fence.proxy_async")
+    if space is not None and space not in _SPACES:
+        raise LanguageError(
+            f"{space!r} is no state space of fence.proxy.async",
+            location=caller(),
+            notes=(("legal", " ".join(f'"{s}"' for s in _SPACES)),),
+        )
+    trace.write(f"fence.proxy.async.{space}" if space else "fence.proxy.async")
+
+
+def mbarrier_init() -> None:
+    """Let other CTAs of the cluster see the mbarriers that this thread has made.
+
+    `ptx.cluster.sync()` stands after it. One `fence.mbarrier_init.release.cluster`.
+    """
+    current("ptx.fence.mbarrier_init").write("fence.mbarrier_init.release.cluster")

@@ -1,0 +1,176 @@
+"""mbarrier objects in shared memory, as `smem.mbarrier` makes them.
+
+Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+from pyptx.errors import LanguageError
+from pyptx.isa.check import Raw
+from pyptx.operands import Address, Register, Symbol, Variable
+from pyptx.source import caller
+from pyptx.trace.context import Trace, current
+from pyptx.trace.indexing import add_index
+from pyptx.trace.values import Not, Reg, Value, guard, integer, needed_guard, raw
+from pyptx.types import b64, u32
+from pyptx.types import pred as predicate
+
+_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Mbarrier:
+    """One mbarrier object. As an operand it is its address.
+
+    `pred=` of a method is the predicate of its instruction, for example that of `ptx.elect()`.
+    """
+
+    trace: Trace
+    base: Variable | Register
+    offset: int = 0
+
+    def __ptx_operand__(self, trace: Trace) -> Raw:
+        self._own(trace)
+        if isinstance(self.base, Variable):
+            return Symbol(self.base, self.offset)
+        return Address(self.base, self.offset)
+
+    def init(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
+        """Make the object, which waits for `count` arrivals in each phase. One `mbarrier.init`.
+
+        `ptx.fence.mbarrier_init()` lets other CTAs of the cluster see it, a barrier this CTA.
+        """
+        self._write("init.shared.b64", count, pred=pred)
+
+    def inval(self, *, pred: Reg | Not | None = None) -> None:
+        """End the object, so that its memory may hold something else. One `mbarrier.inval`."""
+        self._write("inval.shared.b64", pred=pred)
+
+    def arrive(self, count: int | Reg | None = None, *, pred: Reg | Not | None = None) -> Reg:
+        """Arrive, `count` times; the state (b64) of the phase. One `mbarrier.arrive`."""
+        counts = () if count is None else (count,)
+        return self._state("arrive.shared.b64", *counts, pred=pred)
+
+    def arrive_drop(self, count: int | Reg | None = None, *, pred: Reg | Not | None = None) -> Reg:
+        """Arrive and stay away from later phases; the state (b64). One `mbarrier.arrive_drop`."""
+        counts = () if count is None else (count,)
+        return self._state("arrive_drop.shared.b64", *counts, pred=pred)
+
+    def arrive_expect_tx(self, count: int | Reg, *, pred: Reg | Not | None = None) -> Reg:
+        """Expect `count` bytes in this phase and arrive; the state (b64).
+
+        One `mbarrier.arrive.expect_tx`.
+        """
+        return self._state("arrive.expect_tx.shared.b64", count, pred=pred)
+
+    def expect_tx(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
+        """Expect `count` bytes in this phase, without arriving. One `mbarrier.expect_tx`."""
+        self._write("expect_tx.shared.b64", count, pred=pred)
+
+    def test_wait(self, parity: int | Reg, *, cluster: bool = False) -> Reg:
+        """Whether the phase of that parity is complete; a predicate. One `mbarrier.test_wait`.
+
+        `cluster=True` acquires what threads of other CTAs of the cluster released.
+        """
+        return self._tested("test_wait", parity, cluster=cluster)
+
+    def try_wait(self, parity: int | Reg, *, cluster: bool = False) -> Reg:
+        """`test_wait` that may suspend the thread for a while. One `mbarrier.try_wait`."""
+        return self._tested("try_wait", parity, cluster=cluster)
+
+    def wait(self, parity: int | Reg, *, cluster: bool = False) -> None:
+        """Wait until the phase of that parity is complete.
+
+        Two instructions, a loop: `mbarrier.try_wait.parity` and `bra`. The first phase of an object
+        has parity 0, the next one 1, and so on.
+        """
+        trace = self._trace()
+        again = trace.label()
+        trace.place(again)
+        done = self._tested("try_wait", parity, cluster=cluster)
+        trace.write("bra", again, guard=needed_guard(trace, Not(done)))
+
+    def _tested(self, operation: str, parity: int | Reg, *, cluster: bool) -> Reg:
+        order = ".acquire.cluster" if cluster else ""
+        trace = self._trace()
+        done = Reg(trace, trace.register(predicate))
+        spelling = f"mbarrier.{operation}.parity{order}.shared.b64"
+        trace.write(spelling, done.register, raw(trace, self), raw(trace, parity))
+        return done
+
+    def _state(self, operation: str, *operands: int | Reg, pred: Reg | Not | None) -> Reg:
+        trace = self._trace()
+        state = Reg(trace, trace.register(b64))
+        given = [raw(trace, operand) for operand in (self, *operands)]
+        trace.write(f"mbarrier.{operation}", state.register, *given, guard=guard(trace, pred))
+        return state
+
+    def _write(self, operation: str, *operands: int | Reg, pred: Reg | Not | None) -> None:
+        trace = self._trace()
+        given = [raw(trace, operand) for operand in (self, *operands)]
+        trace.write(f"mbarrier.{operation}", *given, guard=guard(trace, pred))
+
+    def _trace(self) -> Trace:
+        trace = current("an mbarrier")
+        self._own(trace)
+        return trace
+
+    def _own(self, trace: Trace) -> None:
+        if self.trace is not trace:
+            raise LanguageError("an mbarrier of another kernel is used here", location=caller())
+
+
+@dataclass(frozen=True, slots=True)
+class Mbarriers:
+    """`count` mbarrier objects: `bars[i]` is one of them. As an operand it is their address."""
+
+    trace: Trace
+    variable: Variable
+    count: int
+
+    def __ptx_operand__(self, trace: Trace) -> Raw:
+        return Mbarrier(self.trace, self.variable).__ptx_operand__(trace)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Mbarrier]:
+        return (self[index] for index in range(self.count))
+
+    def __getitem__(self, index: SupportsIndex | Value) -> Mbarrier:
+        """One object. No instruction for an int; `mov` and `mad.lo` for a 32-bit register."""
+        if isinstance(index, Value):
+            return self._at(index)
+        position = integer(index)
+        if position is None or not 0 <= position < self.count:
+            raise LanguageError(
+                f"index {index!r} is outside {self.count} mbarriers", location=caller()
+            )
+        return Mbarrier(self.trace, self.variable, position * _BYTES)
+
+    def _at(self, index: Value) -> Mbarrier:
+        trace = current("an mbarrier")
+        base = trace.register(u32)
+        trace.write("mov.u32", base, raw(trace, self))
+        return Mbarrier(trace, add_index(trace, base, index, _BYTES, "mbarriers"))
+
+    def init(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
+        """`init` of every object. One `mbarrier.init` each."""
+        for barrier in self:
+            barrier.init(count, pred=pred)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a single object has; of several, one is to be named."""
+        if name.startswith("_") or not hasattr(Mbarrier, name):
+            raise AttributeError(name)
+        if self.count != 1:
+            raise LanguageError(
+                f"there are {self.count} mbarriers here: .{name} is that of one",
+                location=caller(),
+                notes=(("help", f"bars[0].{name}(...)"),),
+            )
+        return getattr(self[0], name)
