@@ -394,6 +394,21 @@ def test_errors_under_an_explicit_mesh(kernels, mesh):
         )
 
 
+def test_an_unreduced_operand(kernels, mesh):
+    m = mesh(EXPLICIT)
+    a, b = put(np.ones((8, 16), np.float32), m, None, "data"), put(np.ones((16, 20)), m, "data")
+    with jax.set_mesh(m):
+        product = jax.jit(
+            lambda a, b, w: kernels.normalise(
+                jnp.dot(a, b, out_sharding=P(unreduced={"data"})).astype(np.float32), w
+            )
+        )
+        assert refused(lambda: product(a, b, put(W, m))) == (
+            "X is unreduced over data, and kernel normalise reads its values\n"
+            "  help: jax.sharding.reshard changes the sharding"
+        )
+
+
 def test_a_mesh_of_both_kinds(operations, devices):
     m = Mesh(np.reshape(devices, (4, 2)), ("data", "model"), (EXPLICIT, AUTO))
     with jax.set_mesh(m):
@@ -482,6 +497,21 @@ def test_inside_shard_map_over_one_of_two_axes(operations, mesh, inner, checked)
     )
     assert sent == {}
     assert y.sharding.is_equivalent_to(NamedSharding(m, P(*spec)), 3)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_inside_shard_map_where_the_other_axes_have_one_device(kernels, devices, count):
+    """XLA's partitioner has nothing to do there, or does not run; the sum is not gathered for."""
+    m = Mesh(np.reshape(devices[:count], (count, 1)), ("data", "model"))
+
+    def f(g, x, r):
+        return jax.lax.psum(kernels.weight_gradient(g, x, r), "data")
+
+    f = jax.shard_map(f, mesh=m, in_specs=(P("data"),) * 3, out_specs=P(), axis_names={"data"})
+    arguments = put(G, m, "data"), put(X, m, "data"), put(np.ones((8, 2), np.float32), m, "data")
+    program = jax.jit(f).lower(*arguments).compile()
+    close(program(*arguments), (G * X).sum((0, 1)))
+    assert pyptx.collectives(program) == {"all-reduce": 1}
 
 
 @pytest.mark.parametrize("spec", [("data",), (("data", "model"),), ("data", "model")], ids=str)

@@ -58,18 +58,21 @@ def _cuda_capabilities() -> list[str]:
 
 def _lower(target: str, code: dict[str, Any], ctx: Any, operands: Sequence[Any], call: Call) -> Any:
     attributes = {"plan": str(call.plan), **code}
-    context = ctx.module_context.axis_context
+    if not _partitioned(ctx.module_context.axis_context):
+        return _custom_call(target, attributes, ctx, operands, call)
+    return partition.lower(ctx, operands, _configuration(target, attributes, ctx, call))
+
+
+def _partitioned(context: Any) -> bool:
+    """Whether XLA's partitioner will see the program with whole tensors."""
     if isinstance(context, mlir.SPMDAxisContext):
-        free = set(context.mesh.axis_names) - set(context.manual_axes)
-        summed = tuple(sorted({name for output in call.outputs for name in output.sums}))
-        return (
-            partition.lower(ctx, operands, _configuration(target, attributes, call, whole=summed))
-            if free
-            else _custom_call(target, attributes, ctx, operands, call)
-        )
-    if isinstance(context, mlir.ShardingContext) and context.num_devices > 1:
-        return partition.lower(ctx, operands, _configuration(target, attributes, call))
-    return _custom_call(target, attributes, ctx, operands, call)
+        return any(context.mesh.shape[name] > 1 for name in _free_axes(context))
+    return isinstance(context, mlir.ShardingContext) and context.num_devices > 1
+
+
+def _free_axes(context: Any) -> frozenset[str]:
+    """The axes of the mesh that `shard_map` leaves to XLA."""
+    return frozenset(context.mesh.axis_names) - context.manual_axes
 
 
 def _custom_call(
@@ -87,9 +90,11 @@ def _custom_call(
 
 
 def _configuration(
-    target: str, attributes: dict[str, Any], call: Call, whole: tuple[str, ...] = ()
+    target: str, attributes: dict[str, Any], ctx: Any, call: Call
 ) -> partition.Configuration:
     entries = {name: mlir.ir_attribute(value) for name, value in attributes.items()}
+    inside = isinstance(ctx.module_context.axis_context, mlir.SPMDAxisContext)
+    sums = sorted({name for output in call.outputs for name in output.sums})
     return partition.Configuration(
         target,
         str(mlir.ir.DictAttr.get(entries)),
@@ -97,7 +102,7 @@ def _configuration(
         tuple(map(_tensor, call.outputs)),
         tuple(map(_tensor, call.scratch)),
         call.aliases,
-        whole,
+        whole=tuple(sums) if inside else (),
     )
 
 
