@@ -272,6 +272,30 @@ def the_state_of_an_mbarrier_elsewhere():
     ptx.inst.mbarrier.arrive.shared__cluster.b64(state, bar, 1)
 
 
+@wrong(
+    LanguageError,
+    """
+    here: an mbarrier lies in shared memory, not at 8
+        ptx.mbarrier.init(8, 1)
+      help: smem.mbarrier(), or its address in a 32-bit register
+    """,
+)
+def an_mbarrier_at_a_number():
+    ptx.mbarrier.init(8, 1)
+
+
+@wrong(
+    IsaError,
+    """
+    here: setmaxnreg.inc.sync.aligned.u32: n must be a multiple of 8 from 24 to 256, not 100
+        ptx.setmaxnreg(100)
+      form: setmaxnreg.inc.sync.aligned.u32  n
+    """,
+)
+def registers_that_are_no_multiple_of_8():
+    ptx.setmaxnreg(100)
+
+
 @wrong.parametrize()
 def test_the_whole_message(wrong):
     options = {"arch": "sm_90a", **wrong.options}

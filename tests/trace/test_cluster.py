@@ -194,6 +194,68 @@ def test_addresses_in_other_ctas(traced):
     found.assemble()
 
 
+def test_arriving_in_another_cta(traced):
+    def body():
+        bars = smem.mbarrier(2, name="bars")
+        ptx.cluster.arrive_remote(bars[1], 0)
+        ptx.cluster.arrive_remote(bars, ptx.cluster.rank(), 2)
+
+    found = traced(body)
+    assert found.instructions == [
+        "mapa.shared::cluster.u32 %u0, bars+8, 0",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u0]",
+        "mov.u32 %u1, %cluster_ctarank",
+        "mapa.shared::cluster.u32 %u2, bars, %u1",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u2], 2",
+    ]
+    found.assemble()
+
+
+def test_mbarriers_at_any_address(traced):
+    def body():
+        memory, bars = smem.alloc(b64, 4, name="memory"), smem.mbarrier(2, name="bars")
+        place = reg.from_(0, u32)
+        ptx.mbarrier.init(memory.address(1), 1)
+        ptx.mbarrier.init(memory, 1)
+        ptx.mbarrier.expect_tx(bars[1], 16)
+        ptx.mbarrier.arrive_expect_tx(place, 32)
+        ptx.mbarrier.arrive(ptx.addr(place, 8))
+        ptx.mbarrier.arrive(place, 2)
+        ptx.mbarrier.at(place).test_wait(1)
+        ptx.mbarrier.try_wait(place, 1)
+        ptx.mbarrier.wait(place, 0)
+        ptx.mbarrier.inval(bars)
+        ptx.mbarrier.at(place).arrive_drop()
+
+    found = traced(body)
+    assert found.instructions[1:] == [
+        "mbarrier.init.shared.b64 [memory+8], 1",
+        "mbarrier.init.shared.b64 [memory], 1",
+        "mbarrier.expect_tx.shared.b64 [bars+8], 16",
+        "mbarrier.arrive.expect_tx.shared.b64 %rd0, [%u0], 32",
+        "mbarrier.arrive.shared.b64 %rd1, [%u0+8]",
+        "mbarrier.arrive.shared.b64 %rd2, [%u0], 2",
+        "mbarrier.test_wait.parity.shared.b64 %p0, [%u0], 1",
+        "mbarrier.try_wait.parity.shared.b64 %p1, [%u0], 1",
+        "mbarrier.try_wait.parity.shared.b64 %p2, [%u0], 0",
+        "@!%p2 bra $L0",
+        "mbarrier.inval.shared.b64 [bars]",
+        "mbarrier.arrive_drop.shared.b64 %rd3, [%u0]",
+    ]
+    found.assemble()
+
+
+def test_registers_of_a_warpgroup(traced):
+    def body():
+        ptx.setmaxnreg(232)
+        ptx.setmaxnreg(40, inc=False)
+
+    assert traced(body).instructions == [
+        "setmaxnreg.inc.sync.aligned.u32 232",
+        "setmaxnreg.dec.sync.aligned.u32 40",
+    ]
+
+
 def test_fences(traced):
     def body():
         ptx.fence.proxy_async()
@@ -273,11 +335,12 @@ def test_tensor_positions_and_mbarriers_as_text(traced):
 
 
 def helpers():
-    for module in (cluster, fence):
+    for module in (cluster, fence, mbarrier):
         yield from (
             f
             for name, f in vars(module).items()
             if inspect.isfunction(f) and f.__module__ == module.__name__ and name[0] != "_"
+            if f is not mbarrier.at
         )
     for of in (mbarrier.Mbarrier, mbarrier.Mbarriers):
         yield from (f for name, f in vars(of).items() if inspect.isfunction(f) and name[0] != "_")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, Raw
 from pyptx.isa.special import SPECIAL
-from pyptx.operands import Address, Immediate, Register, Symbol
+from pyptx.operands import Address, Immediate, Register, Sink, Symbol
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.trace.values import Reg, raw
@@ -68,6 +68,17 @@ def map_shared_rank(address: object, rank: int | Reg) -> Reg:
     mapped = Reg(trace, trace.register(u32))
     trace.write("mapa.shared::cluster.u32", mapped.register, source, raw(trace, rank))
     return mapped
+
+
+def arrive_remote(address: object, rank: int | Reg, count: int | Reg | None = None) -> None:
+    """Arrive at the mbarrier that lies at this address in the CTA of that rank, releasing.
+
+    Two instructions: `mapa` and `mbarrier.arrive.release.cluster`; its wait takes `cluster=True`.
+    """
+    trace = _trace("arrive_remote")
+    remote = Address(map_shared_rank(address, rank).register)
+    counts = () if count is None else (raw(trace, count),)
+    trace.write("mbarrier.arrive.release.cluster.shared::cluster.b64", Sink(), remote, *counts)
 
 
 def _source(trace: Trace, address: Raw) -> Raw:

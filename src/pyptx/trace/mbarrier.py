@@ -1,5 +1,6 @@
-"""mbarrier objects in shared memory, as `smem.mbarrier` makes them.
+"""`ptx.mbarrier`: mbarrier objects in shared memory.
 
+`smem.mbarrier` makes objects with methods; the functions here do the same at any address.
 Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 """
 
@@ -174,3 +175,66 @@ class Mbarriers:
                 notes=(("help", f"bars[0].{name}(...)"),),
             )
         return getattr(self[0], name)
+
+
+# ---- at any address ------------------------------------------------------------------------------
+
+
+def at(address: object) -> Mbarrier:
+    """The object at an address: shared memory, an address operand or a 32-bit register.
+
+    No instruction.
+    """
+    trace = current("ptx.mbarrier")
+    found = raw(trace, address)
+    if isinstance(found, Register):
+        return Mbarrier(trace, found)
+    if isinstance(found, Symbol):
+        found = Address(found.of, found.offset)
+    base = found.base if isinstance(found, Address) else None
+    shared = isinstance(base, Variable) and base.space == "shared"
+    if not isinstance(found, Address) or not (shared or isinstance(base, Register)):
+        raise LanguageError(
+            f"an mbarrier lies in shared memory, not at {address!r}",
+            location=caller(),
+            notes=(("help", "smem.mbarrier(), or its address in a 32-bit register"),),
+        )
+    assert isinstance(base, Variable | Register)
+    return Mbarrier(trace, base, found.offset)
+
+
+def init(address: object, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
+    """`Mbarrier.init` at an address. One `mbarrier.init`."""
+    at(address).init(count, pred=pred)
+
+
+def inval(address: object, *, pred: Reg | Not | None = None) -> None:
+    """`Mbarrier.inval` at an address. One `mbarrier.inval`."""
+    at(address).inval(pred=pred)
+
+
+def arrive(
+    address: object, count: int | Reg | None = None, *, pred: Reg | Not | None = None
+) -> Reg:
+    """`Mbarrier.arrive` at an address. One `mbarrier.arrive`."""
+    return at(address).arrive(count, pred=pred)
+
+
+def arrive_expect_tx(address: object, count: int | Reg, *, pred: Reg | Not | None = None) -> Reg:
+    """`Mbarrier.arrive_expect_tx` at an address. One `mbarrier.arrive.expect_tx`."""
+    return at(address).arrive_expect_tx(count, pred=pred)
+
+
+def expect_tx(address: object, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
+    """`Mbarrier.expect_tx` at an address. One `mbarrier.expect_tx`."""
+    at(address).expect_tx(count, pred=pred)
+
+
+def try_wait(address: object, parity: int | Reg, *, cluster: bool = False) -> Reg:
+    """`Mbarrier.try_wait` at an address. One `mbarrier.try_wait`."""
+    return at(address).try_wait(parity, cluster=cluster)
+
+
+def wait(address: object, parity: int | Reg, *, cluster: bool = False) -> None:
+    """`Mbarrier.wait` at an address. Two instructions, a loop."""
+    at(address).wait(parity, cluster=cluster)

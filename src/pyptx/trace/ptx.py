@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from typing import Final, cast
 
 from pyptx.errors import LanguageError
-from pyptx.isa.check import TensorPosition
+from pyptx.isa.check import Number, TensorPosition
 from pyptx.isa.special import SPECIAL
 from pyptx.operands import Address, Label, Pair, Register, Sink, SpecialRegister
 from pyptx.source import caller
 from pyptx.spec import cdiv
-from pyptx.trace import cluster, fence, warp
+from pyptx.trace import cluster, fence, mbarrier, warp
 from pyptx.trace.context import Trace, current
 from pyptx.trace.flow import (
     break_,
@@ -54,12 +54,14 @@ __all__ = [
     "inst",
     "label",
     "loop",
+    "mbarrier",
     "pair",
     "place",
     "range_",
     "raw",
     "ret",
     "scope",
+    "setmaxnreg",
     "sink",
     "special",
     "warp",
@@ -111,6 +113,15 @@ def _destination(trace: Trace, value: object) -> Register | Sink:
     raise LanguageError(
         f"ptx.pair takes two registers or ptx.sink, not {value!r}", location=caller()
     )
+
+
+def setmaxnreg(count: int, *, inc: bool = True) -> None:
+    """Have `count` registers a thread in this warpgroup: wait for more, or give some back.
+
+    `count` is a multiple of 8 from 24 to 256, the same in all its warps. One `setmaxnreg`.
+    """
+    action = "inc" if inc else "dec"
+    current("ptx.setmaxnreg").write(f"setmaxnreg.{action}.sync.aligned.u32", Number(count))
 
 
 def label(name: str | None = None) -> Label:
