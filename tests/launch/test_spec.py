@@ -2,22 +2,10 @@
 
 import pytest
 
+from pyptx.dims import Symbol, cdiv, maximum, minimum, rpn
 from pyptx.errors import CallError, SpecError
 from pyptx.source import SourceLocation
-from pyptx.spec import (
-    Scalar,
-    Symbol,
-    Tile,
-    bind,
-    cdiv,
-    check_dtypes,
-    check_outputs,
-    check_parallel,
-    maximum,
-    minimum,
-    resolve_grid,
-    rpn,
-)
+from pyptx.spec import Scalar, Tile, bind, check_dtypes, check_outputs, check_parallel, resolve_grid
 from pyptx.types import b32, bf16, f32, f64, s32
 
 B, N = Symbol("B"), Symbol("N")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final, ParamSpec, overload
 
 from pyptx import assemble, text
+from pyptx.dims import Extent, Symbol
 from pyptx.errors import PtxError, SpecError
 from pyptx.ir import Instruction, Module
 from pyptx.kernel.operation import Operation, symbolic
@@ -33,11 +34,9 @@ from pyptx.launch.plan import InputAddress, InputValue, OutputAddress, check_blo
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import (
-    Extent,
     Grid,
     Scalar,
     Spec,
-    Symbol,
     Tile,
     check_aliases,
     check_outputs,

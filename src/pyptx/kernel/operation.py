@@ -7,13 +7,14 @@ from functools import update_wrapper
 from typing import Any
 
 from pyptx import emulator, runtime
+from pyptx.dims import Symbol
 from pyptx.errors import CallError, PtxError
 from pyptx.kernel.recording import Recording, current, refuse
 from pyptx.kernel.signature import exact
 from pyptx.launch.call import Call
 from pyptx.launch.layout import Description, make_call
 from pyptx.source import SourceLocation, caller
-from pyptx.spec import Scalar, Shape, Size, Spec, Symbol, Tile, bind, check_dtypes
+from pyptx.spec import Scalar, Shape, Size, Spec, Tile, bind, check_dtypes
 
 
 class Operation:

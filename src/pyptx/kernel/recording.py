@@ -8,11 +8,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
+from pyptx.dims import Extent, Symbol
 from pyptx.errors import CallError
 from pyptx.launch.layout import Application, Tensor, product
 from pyptx.launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
 from pyptx.source import SourceLocation, caller
-from pyptx.spec import Extent, Scalar, Spec, Symbol, Tile, bind, check_dtypes
+from pyptx.spec import Scalar, Spec, Tile, bind, check_dtypes
 from pyptx.types import DType
 
 if TYPE_CHECKING:

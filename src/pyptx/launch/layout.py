@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
+from pyptx.dims import Extent, Symbol, combine, rpn
 from pyptx.errors import SpecError
 from pyptx.launch.call import Axes, Call, Code, Levels, TensorSpec
 from pyptx.launch.plan import (
@@ -26,7 +27,7 @@ from pyptx.launch.plan import (
     Step,
     Triple,
 )
-from pyptx.spec import Extent, Spec, Symbol, combine, rpn
+from pyptx.spec import Spec
 from pyptx.trace.batch import Batch
 from pyptx.types import BY_NUMPY, DType
 

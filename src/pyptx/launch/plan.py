@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from pyptx.dims import OPERATORS, apply
 from pyptx.errors import SpecError
-from pyptx.spec import OPERATORS, Shape, apply
+from pyptx.spec import Shape
 
 Triple: TypeAlias = tuple[int, int, int]
 

@@ -11,12 +11,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final, cast
 
+from pyptx.dims import cdiv
 from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, TensorPosition
 from pyptx.isa.special import SPECIAL
 from pyptx.operands import Address, Label, Pair, Register, Sink, SpecialRegister
 from pyptx.source import caller
-from pyptx.spec import cdiv
 from pyptx.trace import cluster, fence, mbarrier, warp
 from pyptx.trace.context import Trace, current
 from pyptx.trace.flow import (
