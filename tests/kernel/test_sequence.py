@@ -156,6 +156,29 @@ def test_a_step_folds_where_it_can():
     np.testing.assert_array_equal(emulated.launch(call, (x[0], weights))[0], expected)
 
 
+def test_an_axis_is_free_for_the_sizes_that_a_fold_makes():
+    """A parallel dimension of the kernel is 1 in the sequence, and larger when a level folds."""
+
+    @kernel(
+        in_specs=(Tile("R", "N", f32), Tile("N", f32)),
+        out_specs=(Tile("R", "N", f32),),
+        grid=lambda R: (2, R, 2),
+        parallel=("R",),
+    )
+    def rows(X, W, Y):
+        pass
+
+    @sequence(in_specs=(Tile(1, "N", f32), Tile("N", f32)), out_specs=(Tile(1, "N", f32),))
+    def one(x, w):
+        return rows(x, w)
+
+    call = prepared(one, array(1, 8), array(8)).batched((True, False))
+    assert "grid=2,a0.0,2;" in str(call.plan)
+    assert not call.batchable((False, True), [(4, 1, 8), (3, 8)])
+    with pytest.raises(SpecError, match=r"^rows has no free axis of the grid to batch"):
+        call.batched((False, True))
+
+
 def test_a_sequence_in_a_sequence():
     @sequence(
         in_specs=kernels.backward.in_specs,

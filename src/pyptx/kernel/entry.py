@@ -412,6 +412,9 @@ def kernel(
     version                  PTX version; by default the lowest that the instructions need
     contract                 let the assembler fuse a `mul` and an `add` that were written apart
     parallel                 named dimensions that are run-time values, one compiled kernel for all
+                             sizes; the kernel treats every index of them on its own, so `jax.vmap`
+                             and shardings go along them. An output without one is a sum over it,
+                             and its Tile says so: `Tile("N", f32, sum_over="B")`
     input_output_aliases     {input: output}, each by position, that share one buffer
     programmatic_stream_serialization
                              CUDA's launch attribute: the kernel may start before the one ahead of

@@ -49,6 +49,7 @@ class SymbolicArray:
     dtype: DType
     reference: InputAddress | EarlierResult = field(repr=False)
     recording: Recording = field(repr=False)
+    sums: frozenset[str] = field(default=frozenset(), repr=False)
 
     def _no_value(self, *_: object, **__: object) -> NoReturn:
         raise CallError(
@@ -61,7 +62,6 @@ class SymbolicArray:
     __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __pow__ = __neg__ = _no_value
     __getitem__ = __iter__ = __bool__ = __float__ = __index__ = _no_value
     __lt__ = __le__ = __gt__ = __ge__ = __array__ = _no_value
-    sums: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass
@@ -175,8 +175,12 @@ class Recording:
         bound: Bound,
         where: SourceLocation,
     ) -> None:
-        """A sum over a parallel dimension is complete only behind the sequence."""
-        there = _names(bound.values())
+        """A sum over a parallel dimension is complete only behind the sequence.
+
+        A kernel that only adds up further, over the same dimension, may take the sum of a part.
+        """
+        added = [_names(bound[dim] for dim in spec.sum_over) for spec in kernel.out_specs]
+        there = _names(bound.values()) - frozenset.intersection(*added)
         for array, name in zip(given, kernel.input_names, strict=True):
             for dim in sorted(array.sums & there):
                 raise CallError(

@@ -166,13 +166,12 @@ class Call:
         levels = (tuple(mapped), *self.levels)
         if self.unfolded(levels) and not self.free_axis:
             return False
-        call = self.batched(mapped)
         shapes = [tuple(shape) for shape in input_shapes]
-        results = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
-        if not all(isinstance(size, int) for shape in (*shapes, *results) for size in shape):
-            return True
         try:
-            call.plan.evaluate(shapes, results)
+            call = self.batched(mapped)
+            results = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
+            if all(isinstance(size, int) for shape in (*shapes, *results) for size in shape):
+                call.plan.evaluate(shapes, results)
         except SpecError:
             return False
         return True

@@ -119,7 +119,10 @@ def make_call(description: Description, levels: Levels = ()) -> Call:
         levels=levels,
         relevel=lambda levels: make_call(description, levels),
         unfolded=lambda levels: _unfolded(description, levels),
-        free_axis=all(_free_axis(step) is not None for step in description.steps),
+        free_axis=all(
+            _free_axis(step.entry, step.entry.grid(step.dims)) is not None
+            for step in description.steps
+        ),
     )
 
 
@@ -193,6 +196,8 @@ def product(extents: Sequence[Extent]) -> Extent:
 
 
 def _times(a: Extent, b: Extent) -> Extent:
+    if isinstance(b, int) and b == 1:
+        return a
     return b if isinstance(a, int) and a == 1 else combine("*", a, b)
 
 
@@ -218,7 +223,7 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         folded = [Symbol(f"vmap.{i}") for i in range(outer, len(levels))]
         dims[dim] = product([*folded, dims[dim]])
     base = entry.grid(dims)
-    batch = _Batching(application, masks[:outer]) if outer else None
+    batch = _Batching(entry, base, masks[:outer]) if outer else None
     made = entry.make(batch.batch if batch else None)
     arguments: list[Argument] = [*application.inputs, *application.outputs]
     extents = [dims[name] for name in entry.parallel]
@@ -298,11 +303,11 @@ def _leading(entry: Entry, dim: str) -> Mask | None:
 class _Batching:
     """The levels of a step that are not folded: adjacent ones with one mask are one."""
 
-    def __init__(self, application: Application, masks: Sequence[Mask]) -> None:
-        axis = _free_axis(application)
+    def __init__(self, entry: Entry, grid: Sequence[Extent], masks: Sequence[Mask]) -> None:
+        axis = _free_axis(entry, grid)
         if axis is None:
             raise SpecError(
-                f"{application.entry.name} has no free axis of the grid to batch: one with one CTA "
+                f"{entry.name} has no free axis of the grid to batch: one with one CTA "
                 "and a cluster of one in y or z"
             )
         groups: list[tuple[Mask, list[int]]] = []
@@ -337,10 +342,8 @@ class _Batching:
         ]
 
 
-def _free_axis(application: Application) -> int | None:
+def _free_axis(entry: Entry, grid: Sequence[Extent]) -> int | None:
     """The axis of the grid that a batch takes: z or y, of one CTA, in clusters of one."""
-    entry = application.entry
-    grid = entry.grid(application.dims)
     for axis in (2, 1):
         size = grid[axis]
         if isinstance(size, int) and size == 1 and entry.cluster[axis] == 1:
