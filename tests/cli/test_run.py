@@ -100,3 +100,29 @@ def test_an_error_at_a_call_is_a_message(process, program):
     done = process("run", file)
     assert done.status == 1
     assert done.err.startswith(f"error: {file}:15: dimension 0 of X is 255 and must be 256\n")
+
+
+def test_a_sequence_shows_a_report_for_each_kernel(process, program):
+    twice = CLEAN.replace(
+        "    if __name__",
+        """    from pyptx import sequence
+
+    @kernel(in_specs=(Tile(256, f32),), out_specs=(Tile(256, f32),), grid=256)
+    def negate(X, Y):
+        x, y = ptx.global_ptrs(X, Y)
+        at = reg.from_(ptx.special.ctaid.x(), u32) * 4
+        ptx.inst.st.global_.f32(ptx.addr(y + at), -ptx.inst.ld.global_.f32(ptx.addr(x + at)))
+
+    @sequence(in_specs=(Tile(256, f32),), out_specs=(Tile(256, f32),))
+    def both(x):
+        return negate(reverse(x))
+
+    if __name__""",
+    ).replace("print(reverse(", "print(both(")
+    done = process("run", program(twice))
+    assert (done.status, done.err) == (0, "")
+    assert "[-255. -254.]" in done.out
+    assert [line for line in done.out.splitlines() if "no findings" in line] == [
+        "reverse: no findings",
+        "negate: no findings",
+    ]
