@@ -116,6 +116,7 @@ WITHOUT = {
     r"cp\.async\.bulk\..*cp_mask.*": "an instruction of sm_100",
     r"(st|red)\.async\..*\brelease\b.*": "an instruction of sm_100",
     r"st\.async\..*b128": "operands of st.async have up to 64 bits",
+    r"fence\.proxy\..*fabric.*": "an instruction of sm_100",
     r"tensormap\..*": "tensor maps have no model yet",
     r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\..*": "as tensor maps",
     r"multimem\..*": "the emulator has one GPU, and so no multimem addresses",

@@ -1,7 +1,7 @@
 """Wrong mbarriers, clusters and copies: the message says what is legal and how to write it."""
 
 from pyptx import IsaError, LanguageError, kernel, ptx, reg, smem
-from pyptx.types import f32, u64
+from pyptx.types import f32, s32, u64
 
 from .cases import Collection
 
@@ -232,6 +232,19 @@ def a_coordinate_that_is_a_float():
 def a_tensor_map_at_an_offset():
     second = ptx.addr(reg.scalar(u64, init=0), 128)
     ptx.inst.cp.async_.bulk.prefetch.tensor._1d.L2.global_(ptx.addr(second, [0]))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: cp.async.bulk.prefetch.tensor.1d.L2.global reads a .s32 register that nothing has set
+        ptx.inst.cp.async_.bulk.prefetch.tensor._1d.L2.global_(ptx.addr(x, [reg.scalar(s32)]))
+      help: reg.scalar(s32, init=...) sets it
+    """,
+)
+def a_coordinate_that_nothing_sets():
+    x = reg.scalar(u64, init=0)
+    ptx.inst.cp.async_.bulk.prefetch.tensor._1d.L2.global_(ptx.addr(x, [reg.scalar(s32)]))
 
 
 @wrong(

@@ -1,6 +1,7 @@
 """The row reader, the model's own checks, and what follows from the rows."""
 
 import random
+from functools import partial
 
 import pytest
 
@@ -10,6 +11,7 @@ from pyptx.isa.model import Availability
 from pyptx.isa.sample import combinations, least, render, sample, spellings
 from pyptx.isa.syntax import instruction, row
 from pyptx.isa.table import forms, opcodes
+from pyptx.operands import Address, Register, Sink, TensorAddress, Vector
 from pyptx.target import PtxVersion, Target, targets_of
 from pyptx.types import DTYPES
 
@@ -49,6 +51,45 @@ def test_a_row_is_read_whole():
     assert form.slots[2].options[0].availability == Availability("", PtxVersion(7, 4))
 
 
+def test_addresses_say_how_they_are_aligned_and_where_they_may_stand():
+    form = row(
+        "x.space  [a:shared::cta%16], [b:space!], [c:global|generic%8]@space", space="global"
+    )
+    a, b, c = form.operands
+    assert form.syntax == "x.space  [a], [b], [c]"
+    assert [o.kind for o in form.operands] == ["address"] * 3
+    assert (a.spaces, a.align, a.accepts) == (("shared::cta",), 16, {"variable"})
+    assert (b.spaces, b.align, b.accepts) == (("space",), 0, frozenset())
+    assert (c.spaces, c.align, c.when) == (("global", "generic"), 8, "space")
+
+
+def test_a_position_in_a_tensor_is_one_operand():
+    form = row("x.dim  [map:generic, {c}*dim:s32], {offsets}*dim-2:u16, _", dim="3d 5d")
+    position, info, sink = form.operands
+    assert form.syntax == "x.dim  [map, c], offsets, _"
+    assert (position.kind, position.type, position.length) == ("tensor", "s32", "dim")
+    assert (info.kind, info.length, info.braces) == ("value", "dim-2", True)
+    assert (sink.kind, sink.access) == ("sink", "out")
+    for dim, coordinates, offsets in (("3d", 3, 1), ("5d", 5, 3)):
+        (map_and_coordinates, vector, thrown), *_ = render(form, (dim,))
+        assert isinstance(map_and_coordinates, TensorAddress)
+        assert len(map_and_coordinates.coordinates.elements) == coordinates
+        assert isinstance(vector, Vector)
+        assert len(vector.elements) == offsets
+        assert isinstance(thrown, Sink)
+
+
+def test_a_destination_is_thrown_away_only_where_there_is_no_other():
+    """With `d, [a]` and `_, [a]` among the rows, leaving the destination out makes a register."""
+    kept, thrown = row("x.b64  out d:b64, [a:shared]"), row("x.b64  _, [a:shared]")
+    bar = Address(Register(0, DTYPES["u32"]))
+    fresh = partial(Register, 1)
+    both = bind(build((thrown, kept))["x"].next["b64"], [bar], fresh)
+    assert (both.form, both.made) == (kept, Register(1, DTYPES["b64"]))
+    alone = bind(build((thrown,))["x"].next["b64"], [bar], fresh)
+    assert (alone.operands, alone.made) == ((Sink(), bar), None)
+
+
 def test_rules_are_implications():
     form = row("x{.a}{.b}.T", T="u32 s32", rules="a: b; b: T=u32; T=s32: !a")
     allowed = {".".join(m) for m in spellings(form)}
@@ -77,6 +118,10 @@ def test_a_rule_may_allow_absence():
         ("add.u32  out d:u33", {}, "add.u32  d: operand d has unknown type u33"),
         ("add.u32  out d*vec:u32", {}, "add.u32  d: operand d has unknown length vec"),
         ("ld.u32  [a:space]", {}, "ld.u32  [a]: operand a has unknown space {'space'}"),
+        ("ld.u32  [a:mem::cta]", {}, "ld.u32  [a]: operand a has unknown space {'mem::cta'}"),
+        ("ld.u32  [a:shared%x]", {}, "cannot read the operand '[a:shared%x]'"),
+        ("x  [m:generic, {c}*dim:s32]", {}, "x  [m, c]: operand m has unknown length dim"),
+        ("x.u32  {d:u32", {}, "cannot read the operand '{d:u32'"),
         ("ld.u32  a:u32@hint", {}, "ld.u32  a: operand a is tied to unknown slot hint"),
         (
             "add.u32  a:u32?, b:u32",

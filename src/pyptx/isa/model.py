@@ -143,7 +143,7 @@ class Form:
     def _check_operand(self, operand: OperandSpec, slots: set[str]) -> None:
         where = f"{self.syntax}: operand {operand.name}"
         inner = operand.type.removeprefix("wide(").removesuffix(")")
-        if operand.kind in ("value", "immediate") and inner not in slots | DTYPES.keys():
+        if operand.kind in ("value", "immediate", "tensor") and inner not in slots | DTYPES.keys():
             raise ValueError(f"{where} has unknown type {operand.type}")
         if isinstance(operand.length, str) and operand.length.partition("-")[0] not in slots:
             raise ValueError(f"{where} has unknown length {operand.length}")

@@ -79,6 +79,8 @@ FORMS = chapter(
             sm="sm_90", ptx="8.3"),
         row("fence.proxy.tensormap::generic.acquire.scope  [addr:generic], #size:u32(128)",
             scope="cta cluster gpu sys", sm="sm_90", ptx="8.3"),
+        row("fence.proxy.kinds.alias.sem.sys", kinds="generic::fabric fabric::generic fabric::fabric",
+            sem="acquire release", sm="sm_100", ptx="9.3"),
         row("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
             sm="sm_90", ptx="8.6"),
         row("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
