@@ -2,7 +2,7 @@
 
 | the program is for | and the call becomes |
 |---|---|
-| one device, or all axes of a mesh are manual (`shard_map`) | the handler's custom call |
+| one device, or inside `shard_map` over all axes of a mesh | the handler's custom call |
 | several devices | one that XLA's partitioner replaces by the handler's (`partition`) |
 
 Inside `shard_map` over some axes of a mesh the partitioner sees the other axes only, and not which
