@@ -13,6 +13,8 @@ from jax.sharding import AxisType, Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
+from pyptx import Tile, kernel, ptx, reg  # noqa: E402
+from pyptx.types import f32, f64, s32, s64, u32, u64  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X, G = RNG.standard_normal((2, 8, 2, 20)).astype(np.float32)
@@ -172,6 +174,14 @@ def test_mapped_weight_gradients_are_added_up_along_the_other_axis(
 # ---- what plain jit is given ---------------------------------------------------------------------
 
 
+def test_with_a_mesh_that_is_set(operations, mesh):
+    m = mesh()
+    with jax.set_mesh(m):
+        for transformation in (forward, gradient):
+            _, sent = check(operations, transformation, put(X, m, "data"), put(W, m), put(G, m))
+            assert sent == ({"all-reduce": 1} if transformation is gradient else {})
+
+
 def test_sharded_arguments_alone_are_enough(operations, mesh):
     y = jax.jit(operations.normalise)(put(X, mesh(), "data"), W)
     assert y.sharding.spec == P("data")
@@ -273,6 +283,47 @@ def test_in_place(kernels, mesh):
     kept = put(x, m, "data")
     close(jax.jit(kernels.double)(kept), x * 2)
     close(kept, x)
+
+
+@pytest.mark.parametrize("dtype", [f32, f64, s32, u32, s64, u64], ids=str)
+def test_sums_are_added_up_in_their_own_type(mesh, dtype):
+    @kernel(
+        in_specs=(Tile("B", 8, dtype),),
+        out_specs=(Tile(8, dtype, sum_over="B"),),
+        block=8,
+        arch="auto",
+        parallel=("B",),
+    )
+    def total(X, S):
+        px, ps = ptx.global_ptrs(X, S)
+        at = reg.from_(ptx.special.tid.x(), u32) * dtype.bytes
+        result = reg.scalar(dtype, init=0)
+        for row in ptx.range_(X.shape[0]):
+            place = ptx.addr(px + row * (8 * dtype.bytes) + at)
+            result += getattr(ptx.inst.ld.global_, dtype.name)(place)
+        getattr(ptx.inst.st.global_, dtype.name)(ptx.addr(ps + at), result)
+
+    with jax.enable_x64(True):
+        rows = RNG.integers(1, 100, (8, 8))
+        x = rows.astype(dtype.numpy) * np.asarray(2**21 + 1 if dtype.bytes == 8 else 1, dtype.numpy)
+        found = jax.jit(total)(put(x, mesh(), ("data", "model")))
+    assert found.dtype == dtype.numpy
+    np.testing.assert_array_equal(found, x.sum(0, dtype=dtype.numpy))
+
+
+def test_devices_that_are_not_here(operations):
+    """A program is lowered for a mesh of CUDA devices that this process does not have."""
+    m = jax.sharding.AbstractMesh((16, 2), ("data", "model"))
+    x, w = (
+        jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=NamedSharding(m, P(*spec)))
+        for a, spec in ((np.tile(X, (2, 1, 1)), ("data",)), (W, ()))
+    )
+    with pyptx.target("sm_90a"):
+        traced = jax.jit(gradient(operations.normalise)).trace(x, w, x)
+        text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("@pyptx_partition") == 3
+    assert "sdy.sharding_rule" in text
+    assert "@pyptx_cuda" not in text
 
 
 def test_devices_in_another_order(operations, devices):

@@ -104,6 +104,25 @@ def test_what_is_exported_depends_on_its_content_alone(process, tmp_path):
     assert len(seen) == 1
 
 
+def test_without_shardy(process, tmp_path):
+    """XLA's older propagation of shardings, which JAX can still be switched to."""
+    text = """
+        import kernels, operations
+        f = operations.make(kernels)
+        reference = operations.reference
+        gradient = lambda f: lambda x, w, g: (f(x, w), jax.vjp(f, x, w)[1](g))
+        arguments = put(x, "data"), put(w), put(g, "data")
+        program = jax.jit(gradient(f)).lower(*arguments).compile()
+        y, (dx, dw) = program(*arguments)
+        close((y, (dx, dw)), gradient(reference)(x, w, g))
+        assert pyptx.collectives(program) == {"all-reduce": 1}
+        assert (y.sharding.spec, dx.sharding.spec, dw.sharding.spec) == (P("data"), P("data"), P())
+        print("ok")
+    """
+    flags = {"XLA_FLAGS": EIGHT, "JAX_USE_SHARDY_PARTITIONER": "false"}
+    assert process(program(text), tmp_path, **flags) == "ok\n"
+
+
 # ---- the persistent cache ------------------------------------------------------------------------
 
 
