@@ -146,6 +146,45 @@ def text_among_calls(X):
     ptx.inst.st.global_.u32(ptx.addr(x), total, pred=~ready)
 
 
+@kernel(
+    in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),),
+    grid=lambda N: (N // 128, 1, 1), block=128, cluster=(2, 1, 1), arch="sm_90a",
+)  # fmt: skip
+def copies_through_mbarriers(X, Y):
+    """Bulk copies into a ring of two stages, passed on to the other CTA of the cluster."""
+    x, y = ptx.global_ptrs(X, Y)
+    ring = smem.alloc(f32, (2, 64), align=128, name="ring")
+    full, passed = smem.mbarrier(2, name="full"), smem.mbarrier(name="passed")
+    tid = reg.from_(ptx.special.tid.x(), u32)
+    with ptx.if_(tid < 32):
+        leader = ptx.elect()
+        full.init(1, pred=leader)
+        passed.init(128, pred=leader)
+        ptx.fence.mbarrier_init()
+    ptx.cluster.sync()
+    other = ptx.inst.xor.b32(ptx.cluster.rank(), 1)
+    place = ptx.special.ctaid.x() * 512
+    load = ptx.inst.cp.async_.bulk.shared__cluster.global_.mbarrier__complete_tx__bytes
+    for stage in ptx.range_(0, 2, dtype=u32):
+        bar = full[stage]
+        with ptx.if_(tid == 0):
+            bar.arrive_expect_tx(256)
+            load(ring.address(stage, 0), ptx.addr(x + place + stage * 256), 256, bar)
+        bar.wait(0)
+    ptx.cluster.arrive_remote(passed, other)
+    passed.wait(0, cluster=True)
+    theirs = ptx.cluster.map_shared_rank(ring.address(1, 2), other)
+    ring[0, 0] = ptx.inst.ld.shared__cluster.f32(ptx.addr(theirs, 8))
+    ptx.fence.proxy_async("shared::cta")
+    ptx.bar.sync()
+    with ptx.if_(tid == 0):
+        store = ptx.inst.cp.async_.bulk.global_.shared__cta.bulk_group
+        store(ptx.addr(y + place), ring, 512)
+        ptx.inst.cp.async_.bulk.commit_group()
+        ptx.inst.cp.async_.bulk.wait_group.read(0)
+    ptx.cluster.sync(aligned=True)
+
+
 KERNELS: dict[str, tuple[Kernel, dict[str, int]]] = {
     "scale_rows": (scale_rows, {"B": 4, "N": 1000}),
     "dynamic_shared_memory": (dynamic_shared_memory, {"B": 1, "N": 512}),
@@ -153,4 +192,5 @@ KERNELS: dict[str, tuple[Kernel, dict[str, int]]] = {
     "reductions": (reductions, {}),
     "run_time_rows": (run_time_rows, {"N": 96}),
     "text_among_calls": (text_among_calls, {}),
+    "copies_through_mbarriers": (copies_through_mbarriers, {"N": 256}),
 }
