@@ -174,7 +174,8 @@ def copies_through_mbarriers(X, Y):
     ptx.cluster.arrive_remote(passed, other)
     passed.wait(0, cluster=True)
     theirs = ptx.cluster.map_shared_rank(ring.address(1, 2), other)
-    ring[0, 0] = ptx.inst.ld.shared__cluster.f32(ptx.addr(theirs, 8))
+    with ptx.if_(tid == 0):
+        ring[0, 0] = ptx.inst.ld.shared__cluster.f32(ptx.addr(theirs, 8))
     ptx.fence.proxy_async("shared::cta")
     ptx.bar.sync()
     with ptx.if_(tid == 0):

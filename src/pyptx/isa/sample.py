@@ -202,8 +202,11 @@ class _Operands:
             return _immediate(spec, dtype)
         if self._is("special", spec) and dtype.bits in (32, 64) and not dtype.is_float:
             return SPECIAL["tid.x" if dtype.bits == 32 else "clock64"].operand
-        if self._is("symbol", spec) and dtype.bits == 64 and not dtype.is_float:
-            return Symbol(self._of_space())
+        if self._is("symbol", spec) and not dtype.is_float:
+            named = self._of_space()
+            near = isinstance(named, Variable) and named.space == "shared"
+            if dtype.bits == 64 or (dtype.bits == 32 and near):
+                return Symbol(named)
         if self._is("sink", spec):
             return Sink()
         if self._variation == "wider" and spec.wider and dtype.bits < 64 and not dtype.is_float:

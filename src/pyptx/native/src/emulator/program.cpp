@@ -488,7 +488,8 @@ class ImageReader {
   // A variable's or parameter's address: constant, except in shared and global memory.
   void symbol(OperandView& v, uint8_t of, uint32_t index, int64_t offset) {
     const auto parts = split_spelling(spelling_);
-    const unsigned spelled = parts[0] == "mov" ? spelled_width(parts.back()) : 64;
+    const bool of_type = parts[0] == "mov" || parts[0] == "mapa" || parts[0] == "getctarank";
+    const unsigned spelled = of_type ? spelled_width(parts.back()) : 64;
     v.width = spelled == 32 ? 32 : 64;
     v.variable = index;
     if (of == 2) {
