@@ -7,7 +7,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .harness import device, run
+from pyptx.errors import EmulationError
+
+from .harness import FILE, device, run
 
 HEAD = """
 .param u64 X
@@ -466,4 +468,114 @@ def test_what_has_no_effect_on_values():
     st.global.u32 [%rd4], %r10
     """,
         [1] + [0] * 31,
+    )
+
+
+MISSING_FENCE = """
+st.shared.u32 [%r4], %r1
+bar.sync 0
+@!%p1 bra done
+cp.async.bulk.global.shared::cta.bulk_group [%rd2], [tile], 128
+cp.async.bulk.commit_group
+cp.async.bulk.wait_group 0
+done:
+"""
+
+
+def message(body: str, **options: object) -> str:
+    x = device(np.arange(64, dtype=np.uint32))
+    y = device(np.zeros(64, np.uint32))
+    report = run(HEAD + body, [x], [y], sanitize=True, initialised=True, **options)
+    return report.message.replace(FILE, "kernel")
+
+
+def line(text: str, body: str) -> int:
+    return next(i for i, row in enumerate((HEAD + body).splitlines(), 1) if row.startswith(text))
+
+
+def test_the_whole_message_of_a_missing_proxy_fence():
+    copy, store = line("cp.async.bulk.global", MISSING_FENCE), line("st.shared", MISSING_FENCE)
+    assert message(MISSING_FENCE) == (
+        "kernel kernel: 1 finding\n"
+        f"kernel:{copy}: an asynchronous copy may miss what was stored: loads 128 bytes of shared memory: "
+        "no fence.proxy.async lies between the store and the copy\n"
+        "  instruction: 20: cp.async.bulk.global.shared::cta.bulk_group [%r1], [tile], 128\n"
+        "  thread: CTA (0, 0, 0), thread (0, 0, 0), warp 0 lane 0\n"
+        "  address: 0x420, byte 0 of tile (4096 bytes)\n"
+        f"  other: CTA (0, 0, 0), thread (0, 0, 0), warp 0 lane 0, stores at kernel:{store}, instruction 17: "
+        "st.shared.u32 [%r7], %r2\n"
+        "  count: 32; this is the first"
+    )
+
+
+def test_the_whole_message_of_bytes_that_never_arrive():
+    body = f"@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512\n{WAIT}"
+    wait = line("mbarrier.try_wait", body)
+    assert message(body) == (
+        "kernel kernel: 1 finding; the launch was stopped\n"
+        f"kernel:{wait}: deadlock: no warp of the CTA's cluster can run\n"
+        "  instruction: 18: mbarrier.try_wait.parity.shared::cta.b64 %p12, [bar], 0\n"
+        "  thread: CTA (0, 0, 0), warp 0\n"
+        "who waits for what:\n"
+        f"  CTA (0, 0, 0), warp 0, lanes 0xffffffff, at kernel:{wait}, instruction 18: "
+        "mbarrier.try_wait.parity.shared::cta.b64 %p12, [bar], 0: waits for the end of phase 0 of the mbarrier at "
+        "byte 0 of bar, which is in phase 0: 0 of 1 arrivals pending, 512 bytes outstanding"
+    )
+
+
+def test_the_policy_is_one_of_four():
+    with pytest.raises(EmulationError) as caught:
+        message("", completion="never")
+    assert str(caught.value) == (
+        "completion is 'never' and must be one of 'eager', 'late', 'reversed', 'random'"
+    )
+
+
+def test_late_data_is_poison_until_it_comes():
+    # What nobody has waited for is not there yet, or, eagerly, already is.
+    body = f"""
+    @!%p1 bra loaded
+    cp.async.bulk.shared::cluster.global.{TX} [tile], [%rd1], 128, [bar]
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128
+    loaded:
+    bar.sync 0
+    ld.shared.u32 %r10, [%r4]
+    add.u64 %rd4, %rd2, %rd3
+    st.global.u32 [%rd4], %r10
+    {WAIT}
+    """
+    x = device(np.arange(32, dtype=np.uint32))
+    seen = {}
+    for completion in ("eager", "late"):
+        y = device(np.zeros(32, np.uint32))
+        run(HEAD + body, [x], [y], sanitize=True, initialised=True, completion=completion)
+        seen[completion] = y.tolist()
+    assert seen == {"eager": list(range(32)), "late": [0xFFFFFFFF] * 32}
+
+
+def test_a_copy_that_spins_are_waiting_for_comes_late_too():
+    # Two parts of a warp spin on values that a bulk load brings, with nothing to see but memory.
+    check(
+        f"""
+    @!%p1 bra loaded
+    st.shared.v2.u32 [tile], {{0, 0}}
+    fence.proxy.async
+    cp.async.bulk.shared::cluster.global.{TX} [tile], [%rd1+16], 16, [bar]
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16
+    loaded:
+    setp.lt.u32 %p4, %r1, 16
+    @%p4 bra first
+    spin:
+    mbarrier.test_wait.parity.shared::cta.b64 %p2, [bar], 0
+    @!%p2 bra spin
+    bra over
+    first:
+    mbarrier.test_wait.parity.shared::cta.b64 %p2, [bar], 0
+    @!%p2 bra first
+    over:
+    ld.shared.u32 %r10, [tile]
+    add.u64 %rd4, %rd2, %rd3
+    st.global.u32 [%rd4], %r10
+    """,
+        [4] * 32,
     )

@@ -15,10 +15,19 @@ from pyptx.emulator.report import (
     Site,
     Waiting,
 )
-from pyptx.emulator.run import Emulation, Tensor, device_array, on_device, run, unsupported
+from pyptx.emulator.run import (
+    Completion,
+    Emulation,
+    Tensor,
+    device_array,
+    on_device,
+    run,
+    unsupported,
+)
 
 __all__ = [
     "KINDS",
+    "Completion",
     "Emulation",
     "Finding",
     "InstructionStatistics",

@@ -118,6 +118,9 @@ def run(
     (its message names every spelling that is not emulated) and for a launch that is wrong itself.
     """
     prepared = program(image)
+    if completion not in _COMPLETIONS:
+        known = ", ".join(repr(name) for name in _COMPLETIONS if name)
+        raise EmulationError(f"completion is {completion!r} and must be one of {known}")
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     buffers = (loader.Buffer * len(tensors))()
     shapes: list[Any] = []

@@ -146,14 +146,17 @@ class Operation:
         max_instructions: int | None = None,
         seed: int | None = None,
         statistics: bool = True,
+        completion: emulator.Completion | None = None,
         **constants: object,
     ) -> emulator.Emulation:
         """Run on NumPy arrays in the emulator and keep its report; works without JAX.
 
         `sanitize` adds initialisation, races and the rest to the checks that are always on.
         `threads` are host threads (all cores), `max_instructions` bounds the warp-instructions,
-        `seed` runs warps in a random order of that seed, `statistics` counts per Python line. The
-        result has `outputs`, `report` and `reports` of each step; findings do not raise here.
+        `seed` runs warps in a random order of that seed, `statistics` counts per Python line.
+        `completion` is "eager", "late", "reversed" or "random": when asynchronous operations move
+        their data, by default late with the sanitizer. The result has `outputs`, `report` and
+        `reports` of each step; findings do not raise here.
         """
         where = caller()
         refuse(f"{self.name} is emulated")
@@ -169,6 +172,7 @@ class Operation:
             max_instructions=max_instructions,
             seed=seed,
             statistics=statistics,
+            completion=completion,
         )
 
     # ---- preparing -------------------------------------------------------------------------------

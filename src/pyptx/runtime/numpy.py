@@ -10,7 +10,7 @@ import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats fro
 import numpy as np
 from numpy.typing import NDArray
 
-from pyptx.emulator import Emulation, Report, Tensor, device_array, on_device, run
+from pyptx.emulator import Completion, Emulation, Report, Tensor, device_array, on_device, run
 from pyptx.errors import CallError
 from pyptx.launch.call import Call
 from pyptx.launch.plan import (
@@ -65,6 +65,7 @@ def emulate(
     max_instructions: int | None = None,
     seed: int | None = None,
     statistics: bool = False,
+    completion: Completion | None = None,
 ) -> Emulation:
     """Run `call` in the emulator and keep its report; findings do not raise.
 
@@ -107,6 +108,7 @@ def emulate(
             max_instructions=max_instructions,
             seed=seed,
             statistics=statistics,
+            completion=completion,
         )
         reports.append(report)
         if report.status == "stopped":

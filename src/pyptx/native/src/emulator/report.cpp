@@ -165,7 +165,7 @@ std::string who(const Launch& launch, const Site& s) {
 
 bool about_memory(Kind kind) {
   return kind == Kind::SharedRace || kind == Kind::GlobalRace || kind == Kind::UninitialisedMemory ||
-         kind == Kind::OutOfBounds || kind == Kind::Misaligned || kind == Kind::ReadOnly;
+         kind == Kind::OutOfBounds || kind == Kind::Misaligned || kind == Kind::ReadOnly || kind == Kind::ProxyRace;
 }
 
 void append_finding(std::string& out, const Launch& launch, const SourceTable& table, const Finding& f) {
