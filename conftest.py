@@ -2,7 +2,10 @@
 
 A `python` block is executed, with one namespace for the whole document. A `text` block is what the
 block before it printed, or the message of the pyptx error that it raised. A `console` block is
-commands after `$ `, each with its output; `python` and `pyptx` are run, other commands only shown.
+commands after `$ `, each with its output; `python` and `pyptx` are run, with the variables that are
+set before them, other commands only shown.
+
+The CPU is eight devices to JAX in all tests of one process.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import contextlib
 import importlib
 import importlib.util
 import io
+import itertools
 import linecache
 import os
 import shlex
@@ -24,6 +28,15 @@ import pyptx
 ROOT = Path(__file__).parent
 SHOWN_AS = "example.py"
 UNREAD = "unread error"
+
+SIMULATED = (
+    "--xla_force_host_platform_device_count=8",
+    # The emulator is slow, and a device that waits for the others does not know why.
+    "--xla_cpu_collective_call_warn_stuck_timeout_seconds=300",
+    "--xla_cpu_collective_call_terminate_timeout_seconds=600",
+)
+# JAX reads them when it first looks for devices, which is after all tests have been collected.
+os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *SIMULATED))
 
 
 def run_python(example: Any) -> str | None:
@@ -53,17 +66,23 @@ def run_console(example: Any) -> str | None:
     """Each command prints exactly what stands below it."""
     for session in str(example.parsed).split("$ ")[1:]:
         command, _, expected = session.partition("\n")
-        program, *arguments = shlex.split(command)
+        words = shlex.split(command)
+        settings = list(itertools.takewhile(lambda word: "=" in word, words))
+        program, *arguments = words[len(settings) :]
         if program in ("python", "pyptx"):
             module = ["-m", "pyptx"] if program == "pyptx" else []
-            problem = difference(expected, output_of([sys.executable, *module, *arguments]))
+            done = output_of([sys.executable, *module, *arguments], settings)
+            problem = difference(expected, done)
             if problem:
                 return f"$ {command}\n{problem}"
     return None
 
 
-def output_of(command: list[str]) -> str:
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "JAX_PLATFORMS": "cpu"}
+def output_of(command: list[str], settings: list[str]) -> str:
+    """What a command prints on the CPU, with these variables and no XLA_FLAGS but among them."""
+    usual = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    environment = usual | {"COLUMNS": "100", "NO_COLOR": "1", "JAX_PLATFORMS": "cpu"}
+    environment |= dict(setting.split("=", 1) for setting in settings)
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

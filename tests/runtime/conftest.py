@@ -11,19 +11,11 @@ import pytest
 
 HERE = Path(__file__).parent
 DEVICES = 8
-FLAGS = (
-    f"--xla_force_host_platform_device_count={DEVICES}",
-    # The emulator is slow, and a device that waits for the others does not know why.
-    "--xla_cpu_collective_call_warn_stuck_timeout_seconds=300",
-    "--xla_cpu_collective_call_terminate_timeout_seconds=600",
-)
-# JAX reads them when it first looks for devices, which is after all tests have been collected.
-os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *FLAGS))
 
 
 @pytest.fixture
 def devices():
-    """Simulated devices of the CPU."""
+    """Simulated devices of the CPU; the root's conftest.py asks for them."""
     import jax
 
     found = jax.devices("cpu")
