@@ -135,6 +135,14 @@ STRICTER: Final = (
         r"(shfl|vote)\.(?!sync).*",
         "without .sync these are gone from PTX 6.4 on for sm_70 and later",
     ),
+    Difference(
+        r"st\.async(\.weak)?(\.shared::cluster)?(\.v[24])?\.[busf](32|64)",
+        "the manual lets .mbarrier::complete_tx::bytes be left out; the assembler does not",
+    ),
+    Difference(
+        r"multimem\.red\.(relaxed|release|cta|cluster|gpu|sys)\.(global\.)?(?!cta|cluster|gpu|sys)\w+\..*",
+        "the manual gives order and scope each a default; the assembler wants both or neither",
+    ),
     Difference(r"\.maxnctapersm", "deprecated since PTX 2.0; .minnctapersm replaces it"),
     Difference(r"\.noreturn", "for device functions, which the table does not have yet"),
 )
