@@ -579,3 +579,29 @@ def test_a_copy_that_spins_are_waiting_for_comes_late_too():
     """,
         [4] * 32,
     )
+
+
+def test_sectors_of_copies_are_counted():
+    # 256 bytes from the middle of a sector on, and 4 bytes of every second lane's sector.
+    body = f"""
+    @!%p1 bra filled
+    cp.async.bulk.shared::cluster.global.{TX} [tile], [%rd1+16], 256, [bar]
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256
+    filled:
+    mul.wide.u32 %rd4, %r1, 16
+    add.u64 %rd4, %rd1, %rd4
+    cp.async.ca.shared.global [%r7], [%rd4], 4
+    cp.async.wait_all
+    {WAIT}
+    @!%p1 bra done
+    fence.proxy.async
+    cp.async.bulk.global.shared::cta.bulk_group [%rd2], [tile], 128
+    cp.async.bulk.commit_group
+    cp.async.bulk.wait_group 0
+    done:
+    """
+    x, y = device(np.arange(256, dtype=np.uint32)), device(np.zeros(32, np.uint32))
+    report = run(HEAD + body, [x], [y], sanitize=True, initialised=True, statistics=True)
+    report.check()
+    counted = [(s.requests, s.sectors, s.ideal_sectors) for s in report.statistics if s.sectors]
+    assert counted == [(1, 9, 8), (1, 16, 4), (1, 4, 4)]

@@ -337,6 +337,18 @@ uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& p
   return w.cta->shared + offset;
 }
 
+void count_global(Warp& w, const Instruction& in, const Addresses& a, uint32_t mask, uint32_t bytes) {
+  if (w.worker->statistics == nullptr || mask == 0 || bytes == 0) return;
+  if ((mask & (mask - 1)) == 0) {
+    const uint64_t first = a.at[__builtin_ctz(mask)];
+    add_request(w.worker->statistics[in.index], ((first + bytes - 1) >> 5) - (first >> 5) + 1, (bytes + 31) / 32, 0, 0);
+    return;
+  }
+  AccessPlan plan;
+  plan.bytes = static_cast<uint8_t>(bytes);
+  count_sectors(w, in, plan, a, mask);
+}
+
 namespace {
 
 bool report_place(Warp& w, const Instruction& in, Kind kind, Space space, uint64_t address, uint32_t bytes,

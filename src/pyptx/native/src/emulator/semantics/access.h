@@ -87,4 +87,8 @@ bool find_shared(Warp& w, const Instruction& in, Space space, uint64_t address, 
 Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t bytes, uint32_t alignment, unsigned lane,
                     bool store);
 
+// Counts, where that is asked for, the sectors of global memory that the lanes of `mask` touch with `bytes` each;
+// `ideal` is what the same bytes take side by side.
+void count_global(Warp& w, const Instruction& in, const Addresses& addresses, uint32_t mask, uint32_t bytes);
+
 }  // namespace pyptx::emulator

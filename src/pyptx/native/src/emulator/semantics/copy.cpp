@@ -131,6 +131,12 @@ bool find_destinations(Warp& w, const Instruction& in, unsigned lane, uint32_t s
   return true;
 }
 
+void count_bulk(Warp& w, const Instruction& in, unsigned lane, uint64_t address, uint32_t size) {
+  Addresses a;
+  a.at[lane] = address;
+  count_global(w, in, a, 1u << lane, size);
+}
+
 // To shared memory; the bytes are counted on mbarriers.
 template <bool kSanitized>
 void to_shared(Warp& w, const Instruction& in, unsigned lane) {
@@ -150,6 +156,7 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
     buffer = find_global(w, in, source_address, size, 16, lane, false);
     if (buffer == nullptr && size != 0) return;
     bytes = reinterpret_cast<const uint8_t*>(source_address);
+    count_bulk(w, in, lane, source_address, size);
   } else {
     if (!find_one(w, in, plan.from, lane, size, 16, false, &from)) return;
     bytes = from.bytes();
@@ -188,6 +195,7 @@ void to_global(Warp& w, const Instruction& in, unsigned lane) {
   if (!find_one(w, in, plan.from, lane, size, 16, false, &from)) return;
   Buffer* buffer = find_global(w, in, address, size, 16, lane, true);
   if (buffer == nullptr) return;
+  count_bulk(w, in, lane, address, size);
   const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::Bulk);
   op->update = plan.update;
   op->element = plan.unit;
@@ -284,9 +292,18 @@ bool copy_lane(Warp& w, const Instruction& in, unsigned lane, Operation& op) {
   return true;
 }
 
+void count_lanes(Warp& w, const Instruction& in, uint32_t mask) {
+  if (w.worker->statistics == nullptr) return;
+  Addresses a;
+  for (unsigned l = 0; l < kLanes; ++l) a.at[l] = address_of(w, in, plan_of(in).from, l);
+  const uint32_t reading = lane_mask([&](unsigned l) { return source_bytes(w, in, l) != 0; });
+  count_global(w, in, a, mask & reading, plan_of(in).bytes);
+}
+
 // The lanes whose next group has the same number make one operation.
 template <bool kSanitized>
 void copy(Warp& w, const Instruction& in, uint32_t mask) {
+  count_lanes(w, in, mask);
   for (uint32_t rest = mask; rest != 0;) {
     const auto first = static_cast<unsigned>(__builtin_ctz(rest));
     uint32_t group = 0;
