@@ -25,6 +25,7 @@ wrong = Collection()
 OF = {"in_specs": (Tile("B", "N", f32), Tile("N", f32)), "out_specs": (Tile("B", "N", f32),)}
 
 
+SAME = {"in_specs": (Tile("N", f32),), "out_specs": (Tile("N", f32),)}
 X, W = np.zeros((4, 8), np.float32), np.zeros(8, np.float32)
 
 
@@ -258,10 +259,26 @@ def a_version_older_than_the_target():
 @wrong(
     SpecError,
     """
+    here: the cooperative grid (300, 1, 1) has 300 CTAs, and no device that runs sm_90a holds more than 144 at once, each of 1024 threads and 131072 bytes of shared memory
+        @kernel(grid=lambda N: N, block=1024, cooperative=True, **SAME)
+      help: a grid of one CTA for each SM fits; let each do more of the work
+    """,
+)
+def a_cooperative_grid_that_no_device_holds():
+    @kernel(grid=lambda N: N, block=1024, cooperative=True, **SAME)
+    def large(X, Y):
+        smem.alloc(f32, 32768)
+
+    large(np.zeros(300, np.float32))
+
+
+@wrong(
+    SpecError,
+    """
     here: kernel() has no option blok
         kernel(**OF, blok=128)(_scale)
       nearest: block
-      options: in_specs out_specs grid block cluster smem arch version contract parallel input_output_aliases programmatic_stream_serialization
+      options: in_specs out_specs grid block cluster smem arch version contract parallel input_output_aliases cooperative programmatic_stream_serialization
       directives: maxnreg maxntid reqntid minnctapersm reqnctapercluster explicitcluster maxclusterrank blocksareclusters
     """,
 )

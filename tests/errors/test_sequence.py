@@ -292,6 +292,19 @@ def no_free_axis():
     batched(full, grid=lambda B, N: (1, N, B))
 
 
+@wrong(
+    SpecError,
+    """
+    waiting is cooperative, and with more elements the device might not hold its whole grid at once: it runs for one element at a time
+    """,
+)
+def a_cooperative_grid_of_a_batch():
+    def waiting(X, Y):
+        pass
+
+    batched(waiting, cooperative=True)
+
+
 # ---- sequences -----------------------------------------------------------------------------------
 
 
@@ -468,8 +481,9 @@ def a_result_as_a_scalar():
 @wrong(
     CallError,
     """
-    here: in_place has input_output_aliases, and the steps of a sequence write new arrays
+    here: in_place writes X in place, and x is an input of the sequence two
         return in_place(x)
+      help: copy it by a kernel of the sequence first
     """,
 )
 def a_step_that_writes_in_place():

@@ -43,6 +43,7 @@ FINISH = Step(
     (32, 1, 1),
     (EarlierResult(1), OutputAddress(2)),
     cluster=(1, 1, 1),
+    cooperative=True,
     programmatic_stream_serialization=True,
 )
 
@@ -75,7 +76,7 @@ def test_a_plan_is_a_short_text():
         "kernel=rows;grid=a0.0 4 cdiv,a0.1 7 min,1;block=128,1,1;cluster=1,1,1;shared=2048;"
         "params=a0,a1,v2,r0,r1,i64:a0.0 4 *;zeros=r1\n"
         "kernel=finish;grid=1,1,1;block=32,1,1;cluster=1,1,1;shared=0;params=e1,r2;"
-        "programmatic_stream_serialization=1"
+        "cooperative=1;programmatic_stream_serialization=1"
     )
     inputs, outputs = [(10, 512), (512,), ()], [(10, 512), (4, 512), (512,)]
     assert python(plan, inputs, outputs) == native(str(plan), inputs, outputs)
@@ -115,6 +116,10 @@ def test_a_kernel_without_inputs():
         (
             "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;programmatic_stream_serialization=yes",
             "bad flag 'yes' in its plan",
+        ),
+        (
+            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;cooperative=true",
+            "bad flag 'true' in its plan",
         ),
         ("inputs=[];outputs=[]\nkernel=k;inputs=[]", "unknown field 'inputs' in its plan"),
         (

@@ -35,7 +35,7 @@ def libraries(tmp_path_factory):
 
 
 def test_every_scenario_is_run():
-    assert len(SCENARIOS) == 13
+    assert len(SCENARIOS) == 14
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -30,7 +30,14 @@ from pyptx.kernel.signature import Body, check_constants, dimension_size, exact,
 from pyptx.kernel.specialisation import Key, Specialisation
 from pyptx.launch.call import AUTO, Code, digest
 from pyptx.launch.layout import Application, Description, Entry, Made, Tensor
-from pyptx.launch.plan import InputAddress, InputValue, OutputAddress, check_block, check_cluster
+from pyptx.launch.plan import (
+    InputAddress,
+    InputValue,
+    OutputAddress,
+    check_block,
+    check_cluster,
+    check_resident,
+)
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import (
@@ -292,6 +299,7 @@ class Kernel(Operation):
             block=options.block,
             cluster=options.cluster,
             make=lambda batch: self._make(fixed, constants, batch, by_reference=by_reference),
+            cooperative=options.cooperative,
             programmatic_stream_serialization=options.programmatic_stream_serialization,
         )
 
@@ -313,12 +321,26 @@ class Kernel(Operation):
             return self.specialise(fixed, constants, target, by_reference=by_reference, batch=batch)
 
         usual = specialise(self._options.arch or targets.DEFAULT)
+        self._check_resident(fixed, usual)
         code = Code(
             digest(usual.written.ptx, str(self._options.contract)),
             cubin=lambda target: specialise(target).launched(),
             image=lambda: usual.image,
         )
         return Made(code, usual.dynamic_shared)
+
+    def _check_resident(self, fixed: Mapping[str, int], found: Specialisation) -> None:
+        """A cooperative grid whose sizes are known must fit some device of its target."""
+        arch, block = self._options.arch, self._options.block
+        if not self._options.cooperative or arch is None:
+            return
+        sizes = {name: fixed.get(name, Symbol(name)) for name in self._dimension_names()}
+        x, y, z = self._grid(sizes)
+        if isinstance(x, int) and isinstance(y, int) and isinstance(z, int):
+            try:
+                check_resident((x, y, z), block, found.all_shared, arch)
+            except SpecError as error:
+                raise at_kernel(error, self._signature) from None
 
     def _describe(
         self,
@@ -381,6 +403,7 @@ def kernel(
     contract: bool = False,
     parallel: Iterable[str] = (),
     input_output_aliases: Mapping[int, int] | None = None,
+    cooperative: bool = False,
     programmatic_stream_serialization: bool = False,
     **directives: int | Sequence[int] | bool,
 ) -> Callable[[Body], Kernel]: ...
@@ -399,6 +422,7 @@ def kernel(
     contract: bool = False,
     parallel: Iterable[str] = (),
     input_output_aliases: Mapping[int, int] | None = None,
+    cooperative: bool = False,
     programmatic_stream_serialization: bool = False,
     **directives: int | Sequence[int] | bool,
 ) -> Kernel | Callable[[Body], Kernel]:
@@ -416,6 +440,10 @@ def kernel(
                              and shardings go along them. An output without one is a sum over it,
                              and its Tile says so: `Tile("N", f32, sum_over="B")`
     input_output_aliases     {input: output}, each by position, that share one buffer
+    cooperative              CUDA's launch attribute: all CTAs of the grid are resident at once, so
+                             they may wait for each other through global memory. A launch of more
+                             than the device holds fails. `jax.vmap` runs such a kernel once per
+                             element, unless these are further indices of a parallel dimension
     programmatic_stream_serialization
                              CUDA's launch attribute: the kernel may start before the one ahead of
                              it in the stream has ended, and waits with `griddepcontrol.wait`
@@ -435,6 +463,7 @@ def kernel(
         contract,
         dimension_names(parallel, where),
         alias_pairs(input_output_aliases, where),
+        cooperative,
         programmatic_stream_serialization,
     )
     known = [name for name in inspect.signature(kernel).parameters if name not in _NOT_OPTIONS]

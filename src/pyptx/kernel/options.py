@@ -39,6 +39,7 @@ class Options:
     contract: bool
     parallel: tuple[str, ...]
     aliases: tuple[tuple[int, int], ...]
+    cooperative: bool
     programmatic_stream_serialization: bool
 
 

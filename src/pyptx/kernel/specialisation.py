@@ -46,6 +46,11 @@ class Specialisation:
         static = 0 if layout.dynamic else layout.size
         return max(self.shared or 0, layout.size) - static
 
+    @property
+    def all_shared(self) -> int:
+        """Bytes of shared memory of one CTA."""
+        return max(self.shared or 0, self.module.kernels[0].shared.size)
+
     def assemble(self, *, line_info: bool = False) -> assemble.Cubin:
         """The cubin, from the disk cache where it has it. Raises AssembleError."""
         return self._assembled(self.written, line_info=line_info)

@@ -71,6 +71,7 @@ class Entry:
     block: Triple
     cluster: Triple
     make: Callable[[Batch | None], Made]
+    cooperative: bool = False
     programmatic_stream_serialization: bool = False
 
 
@@ -240,6 +241,7 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         cluster=entry.cluster,
         shared=str(made.shared),
         zeros=_zeros(application, base),
+        cooperative=entry.cooperative,
         programmatic_stream_serialization=entry.programmatic_stream_serialization,
     )
     return step, made.code
@@ -305,6 +307,11 @@ class _Batching:
 
     def __init__(self, entry: Entry, grid: Sequence[Extent], masks: Sequence[Mask]) -> None:
         axis = _free_axis(entry, grid)
+        if entry.cooperative:
+            raise SpecError(
+                f"{entry.name} is cooperative, and with more elements the device might not hold "
+                "its whole grid at once: it runs for one element at a time"
+            )
         if axis is None:
             raise SpecError(
                 f"{entry.name} has no free axis of the grid to batch: one with one CTA "
@@ -343,7 +350,12 @@ class _Batching:
 
 
 def _free_axis(entry: Entry, grid: Sequence[Extent]) -> int | None:
-    """The axis of the grid that a batch takes: z or y, of one CTA, in clusters of one."""
+    """The axis of the grid that a batch takes: z or y, of one CTA, in clusters of one.
+
+    A cooperative grid has none: with more elements the device might not hold all of its CTAs.
+    """
+    if entry.cooperative:
+        return None
     for axis in (2, 1):
         size = grid[axis]
         if isinstance(size, int) and size == 1 and entry.cluster[axis] == 1:

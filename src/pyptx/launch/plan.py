@@ -8,6 +8,7 @@ change after it was lowered (partitioning, symbolic export) launches what those 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -15,6 +16,7 @@ from typing import Final, TypeAlias
 from pyptx.dims import OPERATORS, apply
 from pyptx.errors import SpecError
 from pyptx.spec import Shape
+from pyptx.target import Target
 
 Triple: TypeAlias = tuple[int, int, int]
 
@@ -23,6 +25,16 @@ BLOCK_LIMITS: Final[Triple] = (1024, 1024, 64)
 BLOCK_THREADS: Final = 1024
 CLUSTER_LIMIT: Final = 16
 SHARED_LIMIT: Final = 2**31 - 1
+
+# Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and the
+# white papers of the architectures, of whose SMs products have some or all.
+MULTIPROCESSORS: Final = {8: 144, 9: 144, 10: 160, 12: 192}
+"""SMs of the largest chip of a major compute capability."""
+MULTIPROCESSOR_CTAS: Final = 32
+MULTIPROCESSOR_THREADS: Final = 2048
+MULTIPROCESSOR_SHARED: Final = 228 * 1024
+CTA_RESERVED_SHARED: Final = 1024
+"""Bytes of shared memory that each CTA takes besides its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +125,8 @@ class Step:
 
     `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. `zeros` are
     the positions of the results that an empty grid leaves as zeros: sums over nothing.
-    `programmatic_stream_serialization` is CUDA's launch attribute of that name.
+    `cooperative` and `programmatic_stream_serialization` are CUDA's launch attributes of those
+    names.
     """
 
     kernel: str
@@ -123,15 +136,16 @@ class Step:
     cluster: Triple = (1, 1, 1)
     shared: str = "0"
     zeros: tuple[int, ...] = ()
+    cooperative: bool = False
     programmatic_stream_serialization: bool = False
 
     def __str__(self) -> str:
-        programmatic = self.programmatic_stream_serialization
+        attributes = ("cooperative", "programmatic_stream_serialization")
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
             f"cluster={_commas(self.cluster)};shared={self.shared};"
             f"params={_commas(self.arguments)}{_zeros_text(self.zeros)}"
-            + (";programmatic_stream_serialization=1" if programmatic else "")
+            + "".join(f";{name}=1" for name in attributes if getattr(self, name))
         )
 
     def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Launch:
@@ -228,6 +242,31 @@ def check_grid(grid: Triple, cluster: Triple) -> None:
             raise SpecError(
                 f"grid dimension {axis} is {size}, not a multiple of the cluster's {step}"
             )
+
+
+def check_resident(grid: Triple, block: Triple, shared: int, target: Target) -> None:
+    """Raises SpecError for a cooperative grid that no device that runs this target holds.
+
+    `shared` are bytes for each CTA. Registers, which the assembler chooses, can make it less: then
+    the launch fails.
+    """
+    multiprocessors = MULTIPROCESSORS.get(target.sm // 10)
+    if multiprocessors is None:
+        return
+    threads = -(-math.prod(block) // 32) * 32
+    each = min(
+        MULTIPROCESSOR_CTAS,
+        MULTIPROCESSOR_THREADS // threads,
+        MULTIPROCESSOR_SHARED // (shared + CTA_RESERVED_SHARED),
+    )
+    most = multiprocessors * each
+    if math.prod(grid) > most:
+        raise SpecError(
+            f"the cooperative grid {grid} has {math.prod(grid)} CTAs, and no device that runs "
+            f"{target} holds more than {most} at once, each of "
+            f"{math.prod(block)} threads and {shared} bytes of shared memory",
+            notes=(("help", "a grid of one CTA for each SM fits; let each do more of the work"),),
+        )
 
 
 def check_block(block: Triple) -> None:

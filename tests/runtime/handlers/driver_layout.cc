@@ -16,6 +16,9 @@ static_assert(offsetof(CUlaunchConfig, numAttrs) == offsetof(LaunchConfig, attri
 static_assert(sizeof(CUlaunchAttribute) == sizeof(LaunchAttribute));
 static_assert(offsetof(CUlaunchAttribute, value) == offsetof(LaunchAttribute, value));
 static_assert(int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) == kLaunchAttributeClusterDimension);
+static_assert(int(CU_LAUNCH_ATTRIBUTE_COOPERATIVE) == kLaunchAttributeCooperative);
+static_assert(offsetof(CUlaunchAttributeValue, cooperative) == 0);
+static_assert(sizeof(CUlaunchAttributeValue::cooperative) == sizeof(LaunchAttribute::value.cooperative));
 static_assert(int(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) ==
               kLaunchAttributeProgrammaticStreamSerialization);
 static_assert(offsetof(CUlaunchAttributeValue, programmaticStreamSerializationAllowed) == 0);
@@ -23,6 +26,8 @@ static_assert(sizeof(CUlaunchAttributeValue::programmaticStreamSerializationAllo
               sizeof(LaunchAttribute::value.programmatic_stream_serialization_allowed));
 static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t));
 static_assert(int(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) == kFunctionSharedSizeBytes);
+static_assert(int(CU_FUNC_ATTRIBUTE_NUM_REGS) == kFunctionRegisters);
+static_assert(int(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == kDeviceMultiprocessorCount);
 static_assert(int(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) ==
               kFunctionMaxDynamicSharedSizeBytes);
 static_assert(int(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) ==
@@ -41,4 +46,5 @@ static_assert(CUDA_ERROR_LAUNCH_TIMEOUT == 702 && CUDA_ERROR_ASSERT == 710);
 static_assert(CUDA_ERROR_HARDWARE_STACK_ERROR == 714 && CUDA_ERROR_ILLEGAL_INSTRUCTION == 715);
 static_assert(CUDA_ERROR_MISALIGNED_ADDRESS == 716 && CUDA_ERROR_INVALID_ADDRESS_SPACE == 717);
 static_assert(CUDA_ERROR_INVALID_PC == 718 && CUDA_ERROR_LAUNCH_FAILED == 719);
+static_assert(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE == kErrorCooperativeLaunchTooLarge);
 static_assert(CUDA_ERROR_INVALID_CLUSTER_SIZE == 912);

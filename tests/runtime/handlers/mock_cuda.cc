@@ -54,7 +54,7 @@ int cuGetErrorName(int r, const char** text) {
   static const std::map<int, const char*> names = {
       {1, "CUDA_ERROR_INVALID_VALUE"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
       {500, "CUDA_ERROR_NOT_FOUND"}, {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-      {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}};
+      {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"}};
   auto found = names.find(r);
   *text = found == names.end() ? nullptr : found->second;
   return found == names.end();
@@ -87,7 +87,7 @@ int cuDevicePrimaryCtxRetain(Context** context, int device) {
 }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   int sm = Setting("sm " + std::to_string(device), 90);
-  *value = attribute == 75 ? sm / 10 : attribute == 76 ? sm % 10 : 232448;
+  *value = attribute == 75 ? sm / 10 : attribute == 76 ? sm % 10 : attribute == 16 ? 132 : 232448;
   return Called("cuDeviceGetAttribute");
 }
 int cuModuleLoadData(Module** module, const void* image) {
@@ -103,7 +103,18 @@ int cuFuncSetAttribute(Function*, int attribute, int value) {
   g_log += "attribute " + std::to_string(attribute) + "=" + std::to_string(value) + "\n";
   return 0;
 }
-int cuFuncGetAttribute(int* value, int, Function*) { *value = 1024; return 0; }
+int cuFuncGetAttribute(int* value, int attribute, Function*) {
+  *value = attribute == 4 ? 168 : 1024;
+  return 0;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* count, Function*, int threads, size_t shared) {
+  *count = shared > 100000 ? 1 : 1024 / threads;
+  return Called("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+}
+int cuOccupancyMaxActiveClusters(int* count, Function*, const Config* config) {
+  *count = config->count == 2 ? 30 : 0;
+  return Called("cuOccupancyMaxActiveClusters");
+}
 int cuLaunchKernelEx(const Config* config, Function* function, void** parameters, void**) {
   int result = Called("cuLaunchKernelEx");
   if (result != 0) return result;

@@ -272,6 +272,30 @@ def cluster() -> None:
         )
 
 
+def cooperative() -> None:
+    """CUDA's attribute is set; a grid that the device cannot hold is said with what it needs."""
+    plan = PLAN + ";cooperative=1"
+    site = Site(plan).ready()
+    failed = (
+        "pyptx: kernel k: cuLaunchKernelEx failed with CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): "
+        "the cooperative grid has {} CTAs, and the device holds {} at once, each of 128 threads with "
+        "168 registers and {} bytes of shared memory"
+    )
+    with Current():
+        assert site.run(EXECUTE) == ""
+        assert "attribute2=1,0,0" in launches()[0] and "attribute4" not in launches()[0], log()
+        setting("fail cuLaunchKernelEx", 720)
+        assert site.run(EXECUTE) == failed.format(3, 1056, 1120)
+        large = Site(plan.replace("a0.0 16 *", "231424").replace("a0.0 2 cdiv", "400")).ready()
+        assert large.run(EXECUTE) == failed.format(400, 132, 232448)
+        clustered = plan.replace("cluster=1,1,1", "cluster=2,2,1").replace("2 cdiv,1", "2 *,200")
+        assert Site(clustered).ready().run(EXECUTE) == failed.format(2400, 120, 1120)
+        setting("fail cuOccupancyMaxActiveClusters", 1)
+        assert Site(clustered).ready().run(EXECUTE) == failed.format(2400, "fewer", 1120)
+        setting("fail cuOccupancyMaxActiveBlocksPerMultiprocessor", 1)
+        assert site.run(EXECUTE) == failed.format(3, "fewer", 1120)
+
+
 def errors() -> None:
     """Errors of calls and of the driver, each with the kernel's name and what to do."""
     head = "pyptx: kernel k: "
@@ -389,6 +413,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         steps,
         zeros,
         cluster,
+        cooperative,
         errors,
         old_driver,
         no_driver,

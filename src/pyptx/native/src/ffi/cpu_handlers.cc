@@ -121,22 +121,25 @@ bool IsWritten(const CallBuffers& buffers, const void* data) {
   return false;
 }
 
-// An input that shares its memory with an output may be written, and then the output has values.
-uint32_t BufferFlags(const CallBuffers& buffers, const Parameter& parameter) {
+// An input that shares its memory with an output may be written, and then the output has values. So
+// has a result that an earlier step wrote; `written` says which.
+uint32_t BufferFlags(const CallBuffers& buffers, const Parameter& parameter, const std::vector<bool>& written) {
   const void* data = buffers.Of(parameter).data;
   switch (parameter.kind) {
-    case Parameter::Kind::kOutputAddress: return IsAliased(buffers, data) ? 0 : PYPTX_BUFFER_UNINITIALISED;
+    case Parameter::Kind::kOutputAddress:
+      return written[size_t(parameter.index)] || IsAliased(buffers, data) ? 0 : PYPTX_BUFFER_UNINITIALISED;
     case Parameter::Kind::kEarlierResult: return PYPTX_BUFFER_READ_ONLY;
     default: return IsWritten(buffers, data) ? 0 : PYPTX_BUFFER_READ_ONLY;
   }
 }
 
 // The tensors of a step, in the order of the kernel's parameters.
-std::vector<PyptxBuffer> EmulatorBuffers(const Step& step, const CallBuffers& buffers) {
+std::vector<PyptxBuffer> EmulatorBuffers(const Step& step, const CallBuffers& buffers,
+                                         const std::vector<bool>& written) {
   std::vector<PyptxBuffer> described;
   for (const Parameter& parameter : step.parameters) {
     if (!parameter.IsAddress()) continue;
-    described.push_back(Describe(buffers.Of(parameter), BufferFlags(buffers, parameter)));
+    described.push_back(Describe(buffers.Of(parameter), BufferFlags(buffers, parameter, written)));
   }
   return described;
 }
@@ -180,7 +183,14 @@ void WriteZeros(const Step& step, const CallBuffers& buffers) {
   }
 }
 
-ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const CallBuffers& buffers) {
+void MarkWritten(const Step& step, std::vector<bool>* written) {
+  for (const Parameter& parameter : step.parameters) {
+    if (parameter.kind == Parameter::Kind::kOutputAddress) (*written)[size_t(parameter.index)] = true;
+  }
+}
+
+ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const CallBuffers& buffers,
+                       std::vector<bool>* written) {
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
   if (launch.empty()) {
@@ -188,7 +198,8 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
     return ffi::Error::Success();
   }
   std::string parameters = ParameterBlock(step, buffers, launch);
-  std::vector<PyptxBuffer> described = EmulatorBuffers(step, buffers);
+  std::vector<PyptxBuffer> described = EmulatorBuffers(step, buffers, *written);
+  MarkWritten(step, written);
   PyptxLaunch description = EmulatorLaunch(step, launch);
   description.params = parameters.data();
   description.param_bytes = parameters.size();
@@ -201,8 +212,9 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
 ffi::Error Execute(CpuState* state, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   CallBuffers buffers;
   ffi::Error error = CollectBuffers(state->plan, arguments, results, &buffers);
+  std::vector<bool> written(size_t(buffers.all.output_count), false);
   for (size_t i = 0; error.success() && i < state->plan.steps.size(); ++i) {
-    error = ExecuteStep(state->plan.steps[i], state->programs[i].get(), buffers);
+    error = ExecuteStep(state->plan.steps[i], state->programs[i].get(), buffers, &written);
   }
   return error;
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,8 +118,10 @@ std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, Lau
   return pointers;
 }
 
+constexpr size_t kMaxLaunchAttributes = 3;
+
 // The launch attributes of a step, into `attributes`; returns how many.
-uint32_t LaunchAttributes(const Step& step, LaunchAttribute attributes[2]) {
+uint32_t LaunchAttributes(const Step& step, LaunchAttribute attributes[kMaxLaunchAttributes]) {
   uint32_t count = 0;
   auto add = [&](int32_t id) -> LaunchAttribute& {
     std::memset(&attributes[count], 0, sizeof attributes[count]);
@@ -129,11 +132,48 @@ uint32_t LaunchAttributes(const Step& step, LaunchAttribute attributes[2]) {
     add(kLaunchAttributeClusterDimension).value.cluster = {step.cluster[0], step.cluster[1],
                                                            step.cluster[2]};
   }
+  if (step.cooperative) add(kLaunchAttributeCooperative).value.cooperative = 1;
   if (step.programmatic_stream_serialization) {
     add(kLaunchAttributeProgrammaticStreamSerialization)
         .value.programmatic_stream_serialization_allowed = 1;
   }
   return count;
+}
+
+// How many CTAs of a launch the device holds at once; no number where the driver does not say.
+std::optional<int> MaxResident(const Step& step, const LaunchConfig& config, Function function) {
+  const Driver& driver = GetDriver();
+  const auto [x, y, z] = step.cluster;
+  int count = 0;
+  if (x * y * z > 1) {
+    if (driver.OccupancyMaxActiveClusters(&count, function, &config) != kSuccess) return {};
+    return count * int(x * y * z);
+  }
+  Device device = 0;
+  int multiprocessors = 0;
+  int threads = int(config.block[0] * config.block[1] * config.block[2]);
+  bool known =
+      driver.CtxGetDevice(&device) == kSuccess &&
+      driver.DeviceGetAttribute(&multiprocessors, kDeviceMultiprocessorCount, device) == kSuccess &&
+      driver.OccupancyMaxActiveBlocksPerMultiprocessor(&count, function, threads, config.shared_bytes) == kSuccess;
+  if (!known) return {};
+  return count * multiprocessors;
+}
+
+// What a cooperative launch asked for that the device cannot hold, and what the kernel uses.
+std::string DescribeResidency(const Step& step, const LaunchConfig& config, Function function) {
+  const Driver& driver = GetDriver();
+  int registers = 0;
+  int shared = 0;
+  driver.FuncGetAttribute(&registers, kFunctionRegisters, function);
+  driver.FuncGetAttribute(&shared, kFunctionSharedSizeBytes, function);
+  const uint64_t ctas = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2];
+  std::optional<int> most = MaxResident(step, config, function);
+  return "the cooperative grid has " + std::to_string(ctas) + " CTAs, and the device holds " +
+         (most ? std::to_string(*most) : "fewer") + " at once, each of " +
+         std::to_string(config.block[0] * config.block[1] * config.block[2]) + " threads with " +
+         std::to_string(registers) + " registers and " + std::to_string(uint64_t(shared) + config.shared_bytes) +
+         " bytes of shared memory";
 }
 
 ffi::Error LaunchKernel(const Step& step, const Launch& launch, void** parameters, Function function,
@@ -145,11 +185,13 @@ ffi::Error LaunchKernel(const Step& step, const Launch& launch, void** parameter
   }
   config.shared_bytes = uint32_t(launch.shared);
   config.stream = stream;
-  LaunchAttribute attributes[2];
+  LaunchAttribute attributes[kMaxLaunchAttributes];
   config.attribute_count = LaunchAttributes(step, attributes);
   config.attributes = config.attribute_count > 0 ? attributes : nullptr;
   if (Result r = GetDriver().LaunchKernelEx(&config, function, parameters, nullptr)) {
-    return KernelError(ffi::ErrorCode::kInternal, step.kernel, Describe("cuLaunchKernelEx", r));
+    std::string problem = Describe("cuLaunchKernelEx", r);
+    if (r == kErrorCooperativeLaunchTooLarge) problem += ": " + DescribeResidency(step, config, function);
+    return KernelError(ffi::ErrorCode::kInternal, step.kernel, problem);
   }
   g_launched.fetch_add(1, std::memory_order_relaxed);
   return ffi::Error::Success();

@@ -37,6 +37,8 @@ Driver OpenDriver() {
   bind(&driver.ModuleGetFunction, "cuModuleGetFunction");
   bind(&driver.FuncSetAttribute, "cuFuncSetAttribute");
   bind(&driver.FuncGetAttribute, "cuFuncGetAttribute");
+  bind(&driver.OccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  bind(&driver.OccupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters");
   bind(&driver.LaunchKernelEx, "cuLaunchKernelEx");
   bind(&driver.MemsetD8Async, "cuMemsetD8Async");
   if (!missing.empty()) {

@@ -27,6 +27,7 @@ struct LaunchAttribute {
     struct {
       uint32_t x, y, z;
     } cluster;
+    int32_t cooperative;
     int32_t programmatic_stream_serialization_allowed;
   } value;
 };
@@ -44,11 +45,15 @@ struct LaunchConfig {
 static_assert(sizeof(LaunchConfig) == 56);
 
 constexpr Result kSuccess = 0;
+constexpr Result kErrorCooperativeLaunchTooLarge = 720;
+constexpr int kLaunchAttributeCooperative = 2;
 constexpr int kLaunchAttributeClusterDimension = 4;
 constexpr int kLaunchAttributeProgrammaticStreamSerialization = 6;
 constexpr int kFunctionSharedSizeBytes = 1;
+constexpr int kFunctionRegisters = 4;
 constexpr int kFunctionMaxDynamicSharedSizeBytes = 8;
 constexpr int kFunctionNonPortableClusterSizeAllowed = 14;
+constexpr int kDeviceMultiprocessorCount = 16;
 constexpr int kDeviceComputeCapabilityMajor = 75;
 constexpr int kDeviceComputeCapabilityMinor = 76;
 constexpr int kDeviceMaxSharedMemoryPerBlockOptin = 97;
@@ -68,6 +73,8 @@ struct Driver {
   Result (*ModuleGetFunction)(Function*, Module, const char*);
   Result (*FuncSetAttribute)(Function, int, int);
   Result (*FuncGetAttribute)(int*, int, Function);
+  Result (*OccupancyMaxActiveBlocksPerMultiprocessor)(int*, Function, int, size_t);
+  Result (*OccupancyMaxActiveClusters)(int*, Function, const LaunchConfig*);
   Result (*LaunchKernelEx)(const LaunchConfig*, Function, void**, void**);
   Result (*MemsetD8Async)(uint64_t, unsigned char, size_t, Stream);
   std::string problem;  // why the driver cannot be used, empty when it can

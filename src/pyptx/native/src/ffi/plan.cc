@@ -177,6 +177,7 @@ Problem ParseStepField(std::string_view name, std::string_view value, Step* step
   if (name == "shared") return ParseExpression(value, &step->shared);
   if (name == "params") return ParseParameters(value, &step->parameters);
   if (name == "zeros") return ParseZeros(value, &step->zeros);
+  if (name == "cooperative") return ParseFlag(value, &step->cooperative);
   if (name == "programmatic_stream_serialization") {
     return ParseFlag(value, &step->programmatic_stream_serialization);
   }

@@ -64,6 +64,7 @@ struct Step {
   Expression shared;
   std::vector<Parameter> parameters;
   std::vector<int> zeros;  // outputs that an empty grid leaves as zeros
+  bool cooperative = false;  // all CTAs of the grid are resident at once
   bool programmatic_stream_serialization = false;
 };
 
