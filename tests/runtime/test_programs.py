@@ -117,6 +117,8 @@ def test_without_shardy(process, tmp_path):
         close((y, (dx, dw)), gradient(reference)(x, w, g))
         assert pyptx.collectives(program) == {"all-reduce": 1}
         assert (y.sharding.spec, dx.sharding.spec, dw.sharding.spec) == (P("data"), P("data"), P())
+        both = jax.jit(lambda x: (x + 1, kernels.iota()))
+        np.testing.assert_array_equal(both(put(x, "data"))[1], np.arange(256))
         print("ok")
     """
     flags = {"XLA_FLAGS": EIGHT, "JAX_USE_SHARDY_PARTITIONER": "false"}

@@ -29,7 +29,7 @@ def tiling(*spec):
 
 def split(*tensors, whole=()):
     """The assignment for tensors given as (axes, shape, spec)."""
-    return assign([(axes, shape, tiling(*spec)) for axes, shape, spec in tensors], 12, whole)
+    return assign([(axes, shape, tiling(*spec)) for axes, shape, spec in tensors], whole)
 
 
 SPECS = ["", "a", "b", "c", "ab", "ba", "ac", "ca", "bc", "cba", "abc"]
@@ -72,6 +72,16 @@ def test_the_first_tensor_that_splits_a_factor_decides():
     found = split((("B", 8), (24, 8), ("", "")), (("B",), (24,), ("b",)), (("B",), (24,), ("a",)))
     assert found.parts == {"B": 3}
     np.testing.assert_array_equal(found.coordinates["B"], PLACES[:, 1])
+
+
+def test_what_a_tensor_needs_no_change_for():
+    found = split((("B", 8), (24, 8), ("a", "")), (("B",), (24,), ("b",)))
+    assert found.follows(("B", 8), tiling("a", ""))
+    assert found.follows((8, "C"), tiling("", ""))
+    assert not found.follows(("B",), tiling("b"))
+    assert not found.follows(("B",), tiling("")), "it has to be split"
+    assert not found.follows((8,), tiling("a")), "it has to be whole"
+    assert not found.follows(("B",), tiling("ab"))
 
 
 def test_what_is_not_split():

@@ -58,7 +58,8 @@ def _cuda_capabilities() -> list[str]:
 
 def _lower(target: str, code: dict[str, Any], ctx: Any, operands: Sequence[Any], call: Call) -> Any:
     attributes = {"plan": str(call.plan), **code}
-    if not _partitioned(ctx.module_context.axis_context):
+    # Without operands there is nothing that is split, and Shardy has no rule for that.
+    if not operands or not _partitioned(ctx.module_context.axis_context):
         return _custom_call(target, attributes, ctx, operands, call)
     return partition.lower(ctx, operands, _configuration(target, attributes, ctx, call))
 

@@ -117,7 +117,7 @@ def _infer(arg_shapes: Any, arg_shardings: Any, result_shape: Any, configuration
     """The results' shardings, where XLA propagates them and not Shardy."""
     call = Configuration.decode(configuration)
     shapes = [shape.dimensions() for shape in arg_shapes]
-    found = _assign(call.inputs, shapes, arg_shardings, call.whole)
+    found = assign(_tilings(call.inputs, shapes, arg_shardings), call.whole)
     return _packed(result_shape, [_sharding(found, tensor.axes) for tensor in call.outputs])
 
 
@@ -130,46 +130,41 @@ def _partition(
 ) -> tuple[bytes, list[Any], Any]:
     """The program of one device, and the shardings of its operands and results."""
     call = Configuration.decode(configuration)
-    results = result_shape.tuple_shapes() if result_shape.is_tuple() else [result_shape]
-    result_shardings = (
-        result_sharding.tuple_elements() if result_shape.is_tuple() else [result_sharding]
-    )
-    inputs = [shape.dimensions() for shape in arg_shapes]
-    outputs = [shape.dimensions() for shape in results]
-    found = _assign(
-        (*call.inputs, *call.outputs),
-        [*inputs, *outputs],
-        [*arg_shardings, *result_shardings],
-        call.whole,
-    )
+    tensors = (*call.inputs, *call.outputs)
+    several = result_shape.is_tuple()
+    results = result_shape.tuple_shapes() if several else [result_shape]
+    shapes = [shape.dimensions() for shape in (*arg_shapes, *results)]
+    given = [*arg_shardings, *(result_sharding.tuple_elements() if several else [result_sharding])]
+    split = _tilings(tensors, shapes, given)
+    found = assign(split, call.whole)
+    parts = [(t.element, found.shape(t.axes, s)) for t, s in zip(tensors, shapes, strict=True)]
+    count = len(call.inputs)
     program = stablehlo.local_program(
         call.target,
         call.attributes,
-        _parts(found, call.inputs, inputs),
-        _parts(found, call.outputs, outputs),
+        parts[:count],
+        parts[count:],
         aliases=call.aliases,
-        scratch=_scratch(call, inputs, found),
+        scratch=_scratch(call, [shape for _, shape in parts[:count]]),
         sums=[found.sum_groups(tensor.sums) for tensor in call.outputs],
     )
-    return (
-        program.encode(),
-        [_sharding(found, tensor.axes) for tensor in call.inputs],
-        _packed(result_shape, [_sharding(found, tensor.axes) for tensor in call.outputs]),
-    )
+    wanted = [
+        # XLA compares shardings by how they are written.
+        sharding if found.follows(axes, tiling) and _is_plain(sharding) else _sharding(found, axes)
+        for sharding, (axes, _, tiling) in zip(given, split, strict=True)
+    ]
+    return program.encode(), wanted[:count], _packed(result_shape, wanted[count:])
 
 
-def _assign(
-    tensors: Sequence[Tensor],
-    shapes: Sequence[Sequence[int]],
-    shardings: Sequence[Any],
-    whole: Sequence[str],
-) -> Assignment:
+def _tilings(
+    tensors: Sequence[Tensor], shapes: Sequence[Sequence[int]], shardings: Sequence[Any]
+) -> list[tuple[Axes, Sequence[int], Tiling]]:
+    """What `assign` takes. A sharding is None where XLA has none yet."""
     devices = max((s.num_devices() for s in shardings if s is not None and s.is_tiled()), default=1)
-    split = [
+    return [
         (tensor.axes, shape, _tiling(sharding, len(shape), devices))
         for tensor, shape, sharding in zip(tensors, shapes, shardings, strict=True)
     ]
-    return assign(split, devices, whole)
 
 
 def _tiling(sharding: Any, rank: int, devices: int) -> Tiling:
@@ -182,6 +177,11 @@ def _tiling(sharding: Any, rank: int, devices: int) -> Tiling:
     return Tiling(tuple(parts[:rank]), places[:, :rank])
 
 
+def _is_plain(sharding: Any) -> bool:
+    """Whether a sharding is that of parts or of copies, and not a state that XLA passes through."""
+    return sharding is not None and (sharding.is_tiled() or sharding.is_replicated())
+
+
 def _sharding(found: Assignment, axes: Axes) -> Any:
     """The sharding of a tensor in XLA's form."""
     holders = found.holders(axes)
@@ -190,30 +190,16 @@ def _sharding(found: Assignment, axes: Axes) -> Any:
     return HloSharding.subgroup_with_device_ordering(holders, [SubgroupType.REPLICATED])
 
 
-def _scratch(
-    call: Configuration, inputs: Sequence[Sequence[int]], found: Assignment
-) -> list[stablehlo.Shaped]:
-    """The scratch buffers of one device; their factors are those of the inputs."""
+def _scratch(call: Configuration, inputs: Sequence[Sequence[int]]) -> list[stablehlo.Shaped]:
+    """The scratch buffers of a device whose inputs have these shapes; their factors are theirs."""
     sizes = {
         axis: size
         for tensor, shape in zip(call.inputs, inputs, strict=True)
         for axis, size in zip(tensor.axes, shape, strict=True)
-        if isinstance(axis, str)
     }
-    whole = [
-        [sizes[axis] if isinstance(axis, str) else axis for axis in tensor.axes]
-        for tensor in call.scratch
-    ]
-    return _parts(found, call.scratch, whole)
-
-
-def _parts(
-    found: Assignment, tensors: Sequence[Tensor], shapes: Sequence[Sequence[int]]
-) -> list[stablehlo.Shaped]:
-    """One device's parts of tensors of these shapes."""
     return [
-        (tensor.element, found.shape(tensor.axes, shape))
-        for tensor, shape in zip(tensors, shapes, strict=True)
+        (tensor.element, [axis if isinstance(axis, int) else sizes[axis] for axis in tensor.axes])
+        for tensor in call.scratch
     ]
 
 

@@ -47,6 +47,12 @@ class Assignment:
         """The shape of one device's part of a tensor."""
         return tuple(size // self._parts(axis) for axis, size in zip(axes, shape, strict=True))
 
+    def follows(self, axes: Axes, tiling: Tiling) -> bool:
+        """Whether a tensor that is sharded so is split as the call is."""
+        nothing = np.zeros(self.devices, np.int64)
+        wanted = [self.coordinates.get(a, nothing) if isinstance(a, str) else nothing for a in axes]
+        return all(map(np.array_equal, tiling.coordinates.T, wanted))
+
     def holders(self, axes: Axes) -> Integers:
         """The devices by the part that they hold: a dimension for each axis, then the copies."""
         order = self._sorted(axes)
@@ -72,7 +78,7 @@ class Assignment:
 
 
 def assign(
-    tensors: Sequence[tuple[Axes, Sequence[int], Tiling]], devices: int, whole: Sequence[str] = ()
+    tensors: Sequence[tuple[Axes, Sequence[int], Tiling]], whole: Sequence[str] = ()
 ) -> Assignment:
     """Follow the shardings of `tensors` (axes, whole shape, sharding), the first one first.
 
@@ -91,6 +97,7 @@ def assign(
             column = tiling.coordinates[:, i]
             if _even([*coordinates.values(), column], math.prod(parts.values()) * count):
                 parts[axis], coordinates[axis] = count, column
+    devices = len(tensors[0][2].coordinates) if tensors else 1
     return Assignment(devices, parts, coordinates)
 
 
