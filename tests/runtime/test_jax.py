@@ -166,8 +166,10 @@ def test_64_bit_outputs_need_64_bit_jax():
 
     with pytest.raises(CallError) as caught:
         one()
+    assert caught.value.location.file == __file__
     assert str(caught.value) == (
-        "kernel one writes float64, and JAX has 64-bit types switched off\n"
+        f"{caught.value.location}: kernel one writes float64, and JAX has 64-bit types switched off\n"
+        "    one()\n"
         '  help: jax.config.update("jax_enable_x64", True)'
     )
     with jax.enable_x64(True):
@@ -377,7 +379,9 @@ def test_several_devices(process):
             try:
                 call()
             except CallError as error:
-                return str(error)
+                line, _, message = str(error).partition(": ")
+                assert line.startswith("<string>:"), line
+                return message
             raise AssertionError("nothing was raised")
 
         for kind in (AxisType.Auto, AxisType.Explicit):

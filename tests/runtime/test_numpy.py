@@ -99,7 +99,11 @@ def test_the_environment_adds_the_sanitizer(monkeypatch):
     monkeypatch.setenv("PYPTX_EMULATOR_THREADS", "many")
     with pytest.raises(CallError) as caught:
         uninitialised(x)
-    assert str(caught.value) == "PYPTX_EMULATOR_THREADS is 'many' and must be a number"
+    assert str(caught.value) == (
+        f"{__file__}:{caught.value.location.line}: "
+        "PYPTX_EMULATOR_THREADS is 'many' and must be a number\n"
+        "    uninitialised(x)"
+    )
 
 
 # ---- the choice ----------------------------------------------------------------------------------

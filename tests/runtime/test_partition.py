@@ -13,7 +13,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
-from pyptx import Tile, kernel, ptx, reg  # noqa: E402
+from pyptx import CallError, Tile, kernel, ptx, reg  # noqa: E402
 from pyptx.types import f32, f64, s32, s64, u32, u64  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -248,6 +248,11 @@ def test_no_rows(operations, mesh):
     np.testing.assert_array_equal(dw, np.zeros(20))
 
 
+def test_no_operands(kernels, mesh):
+    _, y = jax.jit(lambda x: (x + 1, kernels.iota()))(put(X, mesh(), "data"))
+    np.testing.assert_array_equal(y, np.arange(256))
+
+
 def test_two_parallel_dimensions(kernels, mesh):
     m = mesh()
     x, y = RNG.standard_normal((2, 8, 32)).astype(np.float32)
@@ -369,9 +374,11 @@ def test_a_sharded_dimension_that_is_not_parallel(kernels, operations, mesh):
 
 
 def refused(call):
-    with pytest.raises(pyptx.CallError) as caught:
+    """The message without the line of the call, which must be one of this file."""
+    with pytest.raises(CallError) as caught:
         call()
-    return str(caught.value)
+    assert caught.value.location.file == __file__
+    return CallError(caught.value.problem, notes=caught.value.notes).render()
 
 
 # ---- explicit meshes -----------------------------------------------------------------------------

@@ -74,7 +74,10 @@ class Operation:
         if known is None:
             return self._call(arrays, constants)
         place, call = known
-        results = place.launch(call, arrays)
+        try:
+            results = place.launch(call, arrays)
+        except CallError as error:
+            raise _located(error, caller()) from None
         return results[0] if len(results) == 1 else results
 
     def _call(self, arrays: Sequence[object], constants: Mapping[str, object]) -> object:
@@ -94,10 +97,13 @@ class Operation:
         where: SourceLocation,
     ) -> object:
         place = runtime.select(self.in_specs, arrays, names, where)
-        call, operands = self._bind(place, arrays, constants, where)
-        if not self._has_scalars:
-            self._known[_kinds(arrays, constants)] = place, call
-        results = place.launch(call, operands)
+        try:
+            call, operands = self._bind(place, arrays, constants, where)
+            if not self._has_scalars:
+                self._known[_kinds(arrays, constants)] = place, call
+            results = place.launch(call, operands)
+        except CallError as error:
+            raise _located(error, where) from None
         return results[0] if len(results) == 1 else results
 
     def _record(
@@ -263,6 +269,11 @@ def symbolic(spec: Spec, fixed: Mapping[str, int]) -> tuple[int | Symbol, ...]:
     """The dimensions of a Tile: sizes, and the symbols of parallel dimensions."""
     names = (dim.removeprefix("*") if isinstance(dim, str) else dim for dim in spec.dims)
     return tuple(fixed.get(n, Symbol(n)) if isinstance(n, str) else n for n in names)
+
+
+def _located(error: CallError, where: SourceLocation) -> CallError:
+    """The error at the call, where it came from a layer that does not know the user's line."""
+    return error if error.location else error.at(where)
 
 
 def _hashable(key: object) -> bool:
