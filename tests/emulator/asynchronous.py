@@ -258,6 +258,12 @@ ORDERS = {
         "st.shared.u32 [%r6], 9\nBUG\n" + FILL + wait("early") + READ,
         NOTHING, "fence.proxy.async", at="cp.async.bulk", other="st.shared",
     ),
+    "a bulk load of what was stored to global memory": Case(
+        "proxy-race",
+        START + f"st.global.u32 [%rd5], %r1\nBUG\nbar.sync 0\n@!%p1 bra filled\n{LOAD} [tile], [%rd2], 256, [bar]\n"
+        f"{EXPECT} [bar], 256\nfilled:\n" + wait("early") + "ld.shared.u32 %r7, [%r6]\nst.global.u32 [%rd5], %r7",
+        "fence.proxy.async.shared::cta", "fence.proxy.async", at="cp.async.bulk", other="st.global.u32 [%rd5], %r1",
+    ),
     "a bulk copy to another CTA without a proxy fence": Case(
         "proxy-race",
         START + "st.shared.u32 [%r6], %r1\nBUG\n" + CLUSTER + REMOTE

@@ -479,29 +479,36 @@ void GlobalClocks::join(GlobalAgent& into, GlobalAgent& from) {
   join_self(into.known, from);
 }
 
-uint64_t GlobalClocks::cta_of(uint32_t segment) {
+std::pair<uint64_t, uint32_t> GlobalClocks::place_of(uint32_t segment) {
   const uint64_t index = segment - base_ - 1;
-  if (index < ctas_) return index;
+  if (index < ctas_) return {index, 0};
   const std::lock_guard<std::mutex> lock(mutex_);
-  return extra_[index - ctas_].first & ~kForkedAgent;
+  return extra_[index - ctas_];
 }
 
-bool GlobalClocks::forked(uint32_t segment) {
-  const uint64_t index = segment - base_ - 1;
-  if (index < ctas_) return false;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return (extra_[index - ctas_].first & kForkedAgent) != 0;
-}
+uint64_t GlobalClocks::cta_of(uint32_t segment) { return place_of(segment).first & ~kForkedAgent; }
 
 bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
-  uint64_t cta = segment - base_ - 1;
-  uint32_t count = 0;
-  if (cta >= ctas_) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::tie(cta, count) = extra_[cta - ctas_];
-  }
+  const auto [cta, count] = place_of(segment);
   if (cta == agent.cta) return true;
   const auto known = agent.known.find(cta);
+  return known != agent.known.end() && known->second > count;
+}
+
+void GlobalClocks::fence_proxies(GlobalAgent& agent) {
+  Known fenced;
+  for (const auto& [cta, count] : agent.known) {
+    if ((cta & (kForkedAgent | kFencedAgent)) == 0) fenced[cta | kFencedAgent] = count;
+  }
+  fenced[agent.cta | kFencedAgent] = agent.count + 1;
+  emulator::join(agent.known, fenced);
+  end_segment(agent);
+}
+
+bool GlobalClocks::fenced(const GlobalAgent& agent, uint32_t segment) {
+  const auto [cta, count] = place_of(segment);
+  if ((cta & kForkedAgent) != 0) return true;
+  const auto known = agent.known.find(cta | kFencedAgent);
   return known != agent.known.end() && known->second > count;
 }
 
@@ -617,6 +624,34 @@ void check_global_range(Warp& w, const Instruction& in, Buffer& b, uint64_t addr
   if (!store) return;
   const uint32_t shift = log2_of(static_cast<uint32_t>(per_lane));
   for (size_t i = 0; i < cells.count; ++i) stores[i] = me | i >> shift;
+}
+
+void check_global_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t address, uint32_t bytes, unsigned lane,
+                          bool store) {
+  if (b.loads == nullptr) return;
+  GlobalClocks& clocks = w.worker->launch->global_clocks;
+  const Cells cells = cells_of(w, b, address, bytes);
+  uint32_t fine = 0;
+  for (size_t k = 0; k < cells.count; ++k) {
+    const uint64_t cell = b.stores[cells.first + k];
+    const uint32_t segment = segment_of(cell);
+    if (segment == fine || !clocks.current(segment)) continue;
+    if (clocks.fenced(w.cta->global, segment)) {
+      fine = segment;
+      continue;
+    }
+    Finding f{};
+    f.kind = Kind::ProxyRace;
+    f.site = site_of(w, in, lane, store);
+    f.other = {static_cast<uint32_t>(cell >> 10 & 0x3fffffu), clocks.cta_of(segment),
+               static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), true};
+    f.has_address = true;
+    f.address = address;
+    f.bytes = bytes;
+    f.note = "no fence.proxy.async lies between the store and the copy";
+    report(w, f);
+    return;
+  }
 }
 
 void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane, uint32_t bytes, Access access) {

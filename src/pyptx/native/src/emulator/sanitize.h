@@ -106,8 +106,9 @@ struct GlobalAgent {
   bool has_fenced = false;
 };
 
-// What an asynchronous operation of a CTA does in global memory is an agent of its own, in `known` too.
-constexpr uint64_t kForkedAgent = 1ull << 63;
+// What an asynchronous operation of a CTA does in global memory is an agent of its own, in `known` too. So is
+// what of a CTA's stores is behind a fence.proxy.async that is known.
+constexpr uint64_t kForkedAgent = 1ull << 63, kFencedAgent = 1ull << 62;
 
 // Segments and released knowledge of a launch; shared by its host threads.
 class GlobalClocks {
@@ -131,11 +132,16 @@ class GlobalClocks {
   static void learn(Known& known, uint64_t agent, uint32_t count);
   static void acquire(GlobalAgent& agent, const Known& from);
   void release(Known& into, GlobalAgent& agent);
+  // fence.proxy.async of global memory; whether what the segment did is behind one.
+  void fence_proxies(GlobalAgent& agent);
+  bool fenced(const GlobalAgent& agent, uint32_t segment);
   // Whether what the segment did happens before what the agent does now.
   bool ordered(const GlobalAgent& agent, uint32_t segment);
   uint64_t cta_of(uint32_t segment);
+  // A segment's agent and its count there.
+  std::pair<uint64_t, uint32_t> place_of(uint32_t segment);
   // Whether an asynchronous operation made the segment's accesses.
-  bool forked(uint32_t segment);
+  bool forked(uint32_t segment) { return (place_of(segment).first & kForkedAgent) != 0; }
 
  private:
   uint32_t base_ = 0;
@@ -198,7 +204,7 @@ void order_issue(Warp& w, unsigned lane, Operation& op);
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, const Operation& op);
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
-                       bool store, Operation& op);
+                       bool store, bool async_proxy, Operation& op);
 // cp.async.mbarrier.arrive: the copies of the lanes so far.
 void order_copies(Warp& w, uint32_t mask, Operation& op);
 // An operation completes on an mbarrier.
@@ -206,6 +212,10 @@ void order_signal(const Operation& op, Mbarrier& b);
 // Groups of copies have been waited for.
 void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool reads);
 void order_proxies(Warp& w);  // fence.proxy.async, of shared memory
+void order_global_proxies(Warp& w);
+// A bulk copy of global memory: that threads' stores are behind a fence.proxy.async.
+void check_global_proxies(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
+                          bool store);
 void order_inits(Warp& w);    // fence.mbarrier_init
 // The part of what is forgotten when clocks are used up that is the operations'.
 void forget_history(Cluster& c);

@@ -246,8 +246,9 @@ void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offs
 }
 
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
-                       bool store, Operation& op) {
+                       bool store, bool async_proxy, Operation& op) {
   if (buffer.stores == nullptr) return;
+  if (async_proxy) check_global_proxies(w, in, buffer, address, bytes, lane, store);
   GlobalAgent& cta = w.cta->global;
   const uint32_t segment = cta.segment;
   if (w.worker->launch->races && op.global_segment == 0) {
@@ -302,6 +303,12 @@ void order_proxies(Warp& w) {
   if (!orders(w)) return;
   if (clocks_of(w).asynchronous()) clocks_of(w).fence_proxies(w.agent);
   order_warp(w);
+}
+
+void order_global_proxies(Warp& w) {
+  if (w.worker->launch->races && program_of(w).asynchronous) {
+    w.worker->launch->global_clocks.fence_proxies(w.cta->global);
+  }
 }
 
 void order_inits(Warp& w) {

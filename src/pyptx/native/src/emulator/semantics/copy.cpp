@@ -177,7 +177,7 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
   if (size == 0) return;
   if (kSanitized) {
     order_issue(w, lane, *op);
-    if (buffer != nullptr) check_copy_global(w, in, *buffer, source_address, size, lane, false, *op);
+    if (buffer != nullptr) check_copy_global(w, in, *buffer, source_address, size, lane, false, true, *op);
     else check_copy_shared(w, in, *from.owner, from.offset, size, lane, false, true, *op);
     for (const Shared& t : to) check_copy_shared(w, in, *t.owner, t.offset, size, lane, true, true, *op);
   }
@@ -203,7 +203,7 @@ void to_global(Warp& w, const Instruction& in, unsigned lane) {
   if (kSanitized) {
     order_issue(w, lane, *op);
     check_copy_shared(w, in, *from.owner, from.offset, size, lane, false, true, *op);
-    check_copy_global(w, in, *buffer, address, size, lane, true, *op);
+    check_copy_global(w, in, *buffer, address, size, lane, true, true, *op);
   }
   issue(w, op);
 }
@@ -286,7 +286,7 @@ bool copy_lane(Warp& w, const Instruction& in, unsigned lane, Operation& op) {
   }
   op.pieces.push_back({to.bytes(), reinterpret_cast<const uint8_t*>(from), bytes, plan.bytes - bytes, to.owner});
   if (kSanitized) {
-    if (buffer != nullptr) check_copy_global(w, in, *buffer, from, bytes, lane, false, op);
+    if (buffer != nullptr) check_copy_global(w, in, *buffer, from, bytes, lane, false, false, op);
     check_copy_shared(w, in, *to.owner, to.offset, plan.bytes, lane, true, false, op);
   }
   return true;

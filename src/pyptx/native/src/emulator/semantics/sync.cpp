@@ -250,7 +250,14 @@ void warp_barrier(Warp& w, const Instruction& in, uint32_t mask) {
 }
 
 void fence(Warp& w, const Instruction&, uint32_t) { order_fence(w); }
-void fence_proxies(Warp& w, const Instruction&, uint32_t) { order_proxies(w); }
+// fence.proxy.async of shared memory, of global memory, or of both; `detail` says which.
+constexpr uint32_t kSharedProxies = 1, kGlobalProxies = 2, kOrdersToo = 4;
+
+void fence_proxies(Warp& w, const Instruction& in, uint32_t) {
+  if (in.detail & kOrdersToo) order_fence(w);
+  if (in.detail & kSharedProxies) order_proxies(w);
+  if (in.detail & kGlobalProxies) order_global_proxies(w);
+}
 void fence_inits(Warp& w, const Instruction&, uint32_t) { order_inits(w); }
 void nothing(Warp&, const Instruction&, uint32_t) {}
 void yield(Warp& w, const Instruction&, uint32_t) { look_up(w, kYield); }
@@ -345,8 +352,12 @@ Handler resolve_fence(Decoding& d) {
                        (proxy && read_modifier(d.modifiers[i], kProxies, std::size(kProxies), &ignored));
     if (!known) return nullptr;
   }
-  const bool asynchronous = proxy && !d.has("global") && (d.has("async") || d.has("async::generic"));
-  if (asynchronous) d.out->sanitized = fence_proxies;
+  if (proxy && (d.has("async") || d.has("async::generic"))) {
+    const bool shared = d.has("shared::cta") || d.has("shared::cluster") || d.has("async::generic");
+    d.out->detail = (d.has("global") ? 0 : kSharedProxies) | (shared ? 0 : kGlobalProxies) |
+                    (d.has("async::generic") ? kOrdersToo : 0);
+    d.out->sanitized = fence_proxies;
+  }
   if (d.operands.empty()) return proxy ? nothing : fence;
   // fence.proxy.tensormap::generic.acquire names the tensor map.
   AccessPlan plan;
