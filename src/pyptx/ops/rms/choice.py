@@ -1,0 +1,212 @@
+"""Which kernels a norm is made of: by the length of its rows, and never by their number.
+
+So a new number of rows needs no new kernel. The sizes are what was fastest on an H200
+(benchmarks/results/norm_*): short rows share a warp, a row that fits a CTA several times over is
+loaded at once, and longer rows are split over as many CTAs as keep two or three of them on chip.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from pyptx import Kernel, KernelSequence, Tile, sequence
+from pyptx.ops.rms import chunks, lanes, rows, strips, teams
+from pyptx.ops.rms.columns import column_sums
+from pyptx.ops.rms.geometry import Rows
+from pyptx.types import DType
+
+Operation: TypeAlias = "Kernel | KernelSequence"
+
+KIB: Final = 1024
+SHARED: Final = 226 * KIB
+"""Shared memory of a CTA on Hopper, less what is allocated beside rows and weights."""
+
+WARP: Final = 32
+_CTAS: Final = 128
+"""CTAs that stay: the multiprocessors of the smallest full Hopper, as a power of two."""
+
+_CLUSTERS: Final = {2: 64, 4: 28, 8: 14, 16: 6}
+"""Clusters of each size that run at once, whichever of its multiprocessors a chip has."""
+
+_GRID: Final = 112
+"""CTAs of a team that is larger than a cluster."""
+
+
+@cache
+def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
+    """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
+    if _short(what):
+        return lanes.forward(what, eps, _teams(what, threads=256), invvar=invvar)
+    size = what.columns * what.x.bytes
+    if size <= 100 * KIB:
+        threads, held = _row(what)
+        return rows.forward(what, eps, threads=threads, held=held, invvar=invvar)
+    shape = _strips(what, what.columns * what.x.bytes, stages=5, least=36 * KIB)
+    if shape is None:
+        return _chunked_forward(what, eps, invvar=invvar)
+    norm = strips.forward(what, eps, shape, invvar=invvar)
+    return _grid_forward(what, shape, norm) if shape.grid else norm
+
+
+@cache
+def backward(what: Rows, result: DType) -> KernelSequence:
+    """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and dw[N] of type `result`."""
+    if _short(what):
+        team = _teams(what, threads=256)
+        gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=128)
+        return _backward(what, gradient, 2 * _CTAS, team.rows, result)
+    size = what.columns * (what.x.bytes + what.weight.bytes)
+    if size <= 66 * KIB:
+        shape = _resident(what, size)
+        gradient = teams.backward(what, shape)
+        return _backward(what, gradient, shape.ctas * shape.teams, 1, result)
+    strip = _strips(what, size, stages=6, least=33 * KIB)
+    if strip is None:
+        return _chunked_backward(what, result)
+    norm = strips.backward(what, strip)
+    gradient = _grid_backward(what, strip, norm) if strip.grid else norm
+    return _backward(what, gradient, strip.teams, 1, result)
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+
+
+def _short(what: Rows) -> bool:
+    """Whether part of a warp takes a row, each thread four accesses at most."""
+    return what.divided().groups <= 4 * WARP and what.columns * what.x.bytes <= 2 * KIB
+
+
+def _teams(what: Rows, threads: int) -> lanes.Teams:
+    groups = what.divided().groups
+    count = min(WARP, _power(groups))
+    return lanes.Teams(count, max(1, 4 // -(-groups // count)), threads)
+
+
+def _row(what: Rows) -> tuple[int, bool]:
+    """Threads of a CTA, and whether it keeps the row in registers."""
+    groups = what.groups
+    if groups > 2048:
+        return 256, False
+    if groups > 1024:
+        return 1024, True
+    if groups > 512:
+        return 128, False
+    return max(WARP, _power(groups) // 2), True
+
+
+def _resident(what: Rows, size: int) -> teams.Shape:
+    threads = min(512, max(WARP, _power(what.groups)))
+    count = 1 if what.groups > 512 else min(8, 1024 // threads)
+    stages = min(6, SHARED // (count * (size + 256)))
+    return teams.Shape(_CTAS, count, threads, stages)
+
+
+def _strips(what: Rows, size: int, *, stages: int, least: int) -> strips.Shape | None:
+    """How rows of `size` bytes are split: strips of at most `least` bytes if clusters allow it."""
+    wanted = _power(-(-size // least))
+    if wanted <= 16:
+        parts, count, grid = max(2, wanted), _CLUSTERS[max(2, wanted)], False
+    elif size // 16 * 3 <= SHARED:
+        parts, count, grid = 16, _CLUSTERS[16], False
+    else:
+        parts, count, grid = _GRID, 1, True
+    most = -(-what.groups // parts)
+    stage = -(-size // parts) + 1024
+    weights = most * what.ws.bytes
+    room = SHARED - (4 * KIB if grid else 0)
+    if 3 * stage > room:
+        return None
+    shared = 3 * stage + weights <= room
+    held = min(stages, (room - (weights if shared else 0)) // stage)
+    return strips.Shape(_aligned(count, what), parts, 512, held, shared=shared, grid=grid)
+
+
+def _aligned(count: int, what: Rows) -> int:
+    """So many teams that all rows of each are cut alike."""
+    return max(what.alignments, count // what.alignments * what.alignments)
+
+
+def _power(value: int) -> int:
+    """The next power of two."""
+    return 1 << (value - 1).bit_length()
+
+
+# ---- sequences -----------------------------------------------------------------------------------
+
+
+def _forward_specs(what: Rows) -> tuple[Tile, ...]:
+    return what.tensor(what.x), what.row(what.weight)
+
+
+def _backward_specs(what: Rows) -> tuple[Tile, ...]:
+    return what.tensor(what.weight), what.scalars(), what.tensor(what.x), what.row(what.weight)
+
+
+def _backward(
+    what: Rows, gradient: Operation, partials: int, rows_each: int, result: DType
+) -> KernelSequence:
+    """The kernel of the gradients, then the one that adds up its partial sums."""
+    finish = column_sums(what, partials, rows_each, result)
+
+    @sequence(
+        in_specs=_backward_specs(what),
+        out_specs=(what.tensor(what.x), finish.out_specs[0]),
+        parallel=("B",),
+    )
+    def rms_norm_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
+        dx, partial = gradient(g, r, x, w)
+        return dx, finish(partial, r)
+
+    return rms_norm_backward
+
+
+def _grid_forward(what: Rows, shape: strips.Shape, norm: Kernel) -> KernelSequence:
+    """The norm after its mail has been cleared."""
+    clear = strips.clear(what, shape)
+
+    @sequence(in_specs=_forward_specs(what), out_specs=norm.out_specs[1:], parallel=("B",))
+    def rms_norm_over_grid(x: Any, w: Any) -> tuple[Any, ...]:
+        return norm(clear(x), x, w)[1:]
+
+    return rms_norm_over_grid
+
+
+def _grid_backward(what: Rows, shape: strips.Shape, gradient: Kernel) -> KernelSequence:
+    """The gradients after their mail has been cleared."""
+    clear = strips.clear(what, shape)
+
+    @sequence(in_specs=_backward_specs(what), out_specs=gradient.out_specs[1:], parallel=("B",))
+    def rms_norm_over_grid_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
+        return gradient(clear(x), g, r, x, w)[1:]
+
+    return rms_norm_over_grid_backward
+
+
+def _chunked_forward(what: Rows, eps: float, *, invvar: bool) -> KernelSequence:
+    squares = chunks.sums(what, gradient=False)
+    norm = chunks.forward(what, eps, invvar=invvar)
+
+    @sequence(in_specs=_forward_specs(what), out_specs=norm.out_specs, parallel=("B",))
+    def rms_norm_by_chunks(x: Any, w: Any) -> Any:
+        return norm(x, w, squares(x))
+
+    return rms_norm_by_chunks
+
+
+def _chunked_backward(what: Rows, result: DType) -> KernelSequence:
+    count = _aligned(8, what)
+    products = chunks.sums(what, gradient=True)
+    gradient = chunks.backward(what, teams=count)
+    finish = column_sums(what, count, 1, result)
+
+    @sequence(
+        in_specs=_backward_specs(what),
+        out_specs=(what.tensor(what.x), finish.out_specs[0]),
+        parallel=("B",),
+    )
+    def rms_norm_by_chunks_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
+        dx, partial = gradient(g, r, x, w, products(g, x, w))
+        return dx, finish(partial, r)
+
+    return rms_norm_by_chunks_backward

@@ -1,0 +1,153 @@
+"""Groups of neighbouring elements: moved in 16-byte pieces, computed in f32 or f64, rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+from pyptx import ptx, reg
+from pyptx.trace.values import Not, Reg
+from pyptx.types import DType, b32, bf16, f32
+
+PIECE: Final = 16
+"""Bytes of the widest access."""
+
+Pred = Reg | Not | None
+
+
+def instruction(spelling: str) -> Any:
+    """`ptx.inst` at a spelling that is put together: `instruction("ld.global.v4.b32")`."""
+    return reduce(getattr, spelling.split("."), ptx.inst)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`size` neighbouring elements of `dtype` (bf16, f16, f32, f64), computed with as `compute`."""
+
+    dtype: DType
+    size: int
+    compute: DType
+
+    @property
+    def bytes(self) -> int:
+        return self.size * self.dtype.bytes
+
+    @property
+    def word(self) -> DType:
+        """What one register holds as loaded: an element, or two of 16 bits."""
+        return b32 if self.dtype.bytes == 2 and self.size > 1 else self.dtype
+
+    @property
+    def words(self) -> int:
+        return self.bytes // self.word.bytes
+
+    # ---- memory ----------------------------------------------------------------------------------
+
+    def load(self, space: str, base: object, offset: int = 0, *, pred: Pred = None) -> list[Reg]:
+        """The group at `base + offset` bytes, as it lies there; one load for each 16 bytes.
+
+        Where `pred` does not hold it is a group of zeros.
+        """
+        words = [reg.scalar(self.word, init=None if pred is None else 0) for _ in range(self.words)]
+        for first, piece in self._pieces(words):
+            load = instruction(f"ld.{space}{self._vector(piece)}")
+            load(_operand(piece), ptx.addr(base, offset + first), pred=pred)
+        return words
+
+    def gather(self, base: object, offset: int = 0, *, pred: Pred = None) -> list[Reg]:
+        """The group at an address that no vector access takes: one load for each element."""
+        kind = access(self.dtype)
+        elements = [reg.scalar(self.dtype, init=0) for _ in range(self.size)]
+        for i, element in enumerate(elements):
+            address = ptx.addr(base, offset + i * self.dtype.bytes)
+            instruction(f"ld.global.{kind}")(element, address, pred=pred)
+        if self.word is not b32:
+            return elements
+        words = [reg.scalar(b32) for _ in range(self.words)]
+        for i, word in enumerate(words):
+            ptx.inst.mov.b32(word, elements[2 * i : 2 * i + 2])
+        return words
+
+    def store(
+        self, space: str, base: object, offset: int, words: Sequence[Reg], *, pred: Pred = None
+    ) -> None:
+        """The reverse of `load`."""
+        for first, piece in self._pieces(words):
+            store = instruction(f"st.{space}{self._vector(piece)}")
+            store(ptx.addr(base, offset + first), _operand(piece), pred=pred)
+
+    def _pieces(self, words: Sequence[Reg]) -> list[tuple[int, Sequence[Reg]]]:
+        each = min(PIECE // self.word.bytes, len(words))
+        return [
+            (first * self.word.bytes, words[first : first + each])
+            for first in range(0, len(words), each)
+        ]
+
+    def _vector(self, piece: Sequence[Reg]) -> str:
+        vector = f".v{len(piece)}" if len(piece) > 1 else ""
+        return f"{vector}.{access(self.word)}"
+
+    # ---- values ----------------------------------------------------------------------------------
+
+    def unpack(self, words: Sequence[Reg]) -> list[Reg]:
+        """The elements, in registers of the type to compute with."""
+        if self.word is not b32:
+            return [convert(word, self.compute) for word in words]
+        return [value for word in words for value in self._two(word)]
+
+    def _two(self, word: Reg) -> list[Reg]:
+        if self.dtype is bf16:
+            # A bf16 is the upper half of the f32 of the same value.
+            low, high = reg.scalar(f32), reg.scalar(f32)
+            ptx.inst.shl.b32(low, word, 16)
+            ptx.inst.and_.b32(high, word, 0xFFFF0000)
+            return [convert(low, self.compute), convert(high, self.compute)]
+        halves = [reg.scalar(self.dtype), reg.scalar(self.dtype)]
+        ptx.inst.mov.b32(halves, word)
+        return [convert(half, self.compute) for half in halves]
+
+    def pack(self, values: Sequence[Reg]) -> list[Reg]:
+        """Words of the values, each rounded to nearest even."""
+        if self.word is not b32:
+            return [convert(value, self.dtype) for value in values]
+        return [self._one(*values[i : i + 2]) for i in range(0, len(values), 2)]
+
+    def _one(self, low: Reg, high: Reg) -> Reg:
+        word = reg.scalar(b32)
+        if self.compute is f32:
+            instruction(f"cvt.rn.{self.dtype.name}x2.f32")(word, high, low)
+        else:
+            ptx.inst.mov.b32(word, [convert(low, self.dtype), convert(high, self.dtype)])
+        return word
+
+
+def load_one(dtype: DType, compute: DType, base: object, *, pred: Pred) -> Reg:
+    """One element of global memory as a value to compute with; zero where `pred` does not hold."""
+    value = reg.scalar(dtype, init=0)
+    instruction(f"ld.global.{access(dtype)}")(value, ptx.addr(base), pred=pred)
+    return convert(value, compute)
+
+
+def store_one(dtype: DType, base: object, value: Reg, *, pred: Pred = None) -> None:
+    """One value to global memory, rounded to nearest even, where `pred` holds."""
+    rounded = convert(value, dtype)
+    instruction(f"st.global.{access(dtype)}")(ptx.addr(base), rounded, pred=pred)
+
+
+def convert(value: Reg, dtype: DType) -> Reg:
+    """A value in another type: exact to a wider one, rounded to nearest even to a narrower one."""
+    if value.dtype is dtype:
+        return value
+    rounding = ".rn" if dtype.bits < value.dtype.bits else ""
+    return instruction(f"cvt{rounding}.{dtype.name}.{value.dtype.name}")(value)
+
+
+def access(dtype: DType) -> str:
+    """The type of loads and stores: 16-bit floats move as bits."""
+    return dtype.name if dtype.storage == dtype.name else f"b{dtype.bits}"
+
+
+def _operand(piece: Sequence[Reg]) -> object:
+    return list(piece) if len(piece) > 1 else piece[0]

@@ -1,0 +1,178 @@
+"""Where the elements of a row are: groups that are aligned in every tensor, and a row's ends.
+
+Rows of `columns` elements lie one after another, so a row may start anywhere in a 16-byte piece.
+Groups are aligned in the whole tensor instead of in the row; a row has some full groups, and at
+most `group - 1` elements before and after them, its ends. Rows whose distance is a multiple of
+`alignments` are cut in the same places.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pyptx import Tile, ptx, reg
+from pyptx.ops.rms.elements import PIECE, Group
+from pyptx.trace.values import Reg
+from pyptx.types import DType, f32, f64, s32, u32
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of type `x` and shape `shape`; `weight` is the type of w, y and g."""
+
+    shape: tuple[int, ...]
+    x: DType
+    weight: DType
+    widest: int = 2**10
+    """The most elements of a group."""
+
+    @property
+    def columns(self) -> int:
+        """Elements of a row."""
+        return math.prod(self.shape)
+
+    def tensor(self, dtype: DType) -> Tile:
+        """All rows."""
+        return Tile("*B", *self.shape, dtype)
+
+    def row(self, dtype: DType) -> Tile:
+        """One row: w."""
+        return Tile(*self.shape, dtype)
+
+    def scalars(self) -> Tile:
+        """One number for each row: r."""
+        return Tile("*B", self.compute)
+
+    @property
+    def compute(self) -> DType:
+        return f64 if self.x is f64 else f32
+
+    @property
+    def group(self) -> int:
+        """Elements of a group: 16 bytes of the narrower type, more of the other."""
+        return min(self.widest, PIECE // min(self.x.bytes, self.weight.bytes))
+
+    def divided(self) -> Rows:
+        """The same rows in groups small enough to divide a row, so that it has no ends."""
+        return replace(self, widest=math.gcd(self.columns, self.group))
+
+    @property
+    def alignments(self) -> int:
+        """In how many ways rows are cut; 1 where every row starts with a full group."""
+        return self.group // math.gcd(self.columns, self.group)
+
+    @property
+    def aligned(self) -> bool:
+        return self.alignments == 1
+
+    @property
+    def groups(self) -> int:
+        """The most full groups that a row has."""
+        return self.columns // self.group
+
+    @property
+    def xs(self) -> Group:
+        return Group(self.x, self.group, self.compute)
+
+    @property
+    def ws(self) -> Group:
+        return Group(self.weight, self.group, self.compute)
+
+
+class Part:
+    """The full groups of a row that one CTA of `parts` handles, and which of them a thread has.
+
+    `row` is a u32 register, and holds any row of those that are cut alike. Thread `lane` of
+    `threads` has the groups lane, lane + threads, ... of the part, `each` of them at most; all
+    registers here belong to the first one.
+    """
+
+    def __init__(
+        self, rows: Rows, row: Reg, lane: Reg, threads: int, parts: int = 1, rank: Reg | None = None
+    ) -> None:
+        self.rows = rows
+        self.lane = lane
+        self.threads = threads
+        shift = rows.group.bit_length() - 1
+        self.most: Final = -(-rows.groups // parts)
+        self.each: Final = -(-self.most // threads)
+        self.flat: Final = row * rows.columns
+        """The row's first element in the tensor, u64."""
+        self.head: Reg | None = None
+        self.tail: Reg | None = None
+        start, groups = self.flat, None
+        if not rows.aligned:
+            self.head, self.tail = _ends(rows, self.flat)
+            start = start + ptx.inst.cvt.u64.u32(self.head)
+            groups = (reg.from_(rows.columns, u32) - self.head - self.tail) >> shift
+        elif self.most * parts != rows.groups:
+            groups = reg.from_(rows.groups, u32)
+        before = None if rank is None else ptx.inst.mul.lo.u32(rank, self.most)
+        if before is not None:
+            start = start + ptx.inst.cvt.u64.u32(before << shift)
+        self.start: Final = start
+        """The part's first element in the tensor, u64."""
+        self.count: Final = None if groups is None else _count(groups, before, self.most)
+        """Groups of the part, u32; None where it is always `most`."""
+        first = lane if before is None else lane + before
+        column = first << shift
+        self.column: Final = column if self.head is None else column + self.head
+        """The thread's first column, u32."""
+        self.offset: Final = start + ptx.inst.cvt.u64.u32(lane << shift)
+        """The thread's first element in the tensor, u64."""
+
+    def active(self, k: int) -> Reg | None:
+        """Whether the thread has a k-th group; None where every thread has one."""
+        if self.count is not None:
+            return self.lane + k * self.threads < self.count
+        if (k + 1) * self.threads <= self.most:
+            return None
+        return self.lane < self.most - k * self.threads
+
+    def bytes_of(self, group: Group) -> int | Reg:
+        """Bytes of the part in a tensor; a u32 register where the part's size is not fixed."""
+        if self.count is None:
+            return self.most * group.bytes
+        return ptx.inst.mul.lo.u32(self.count, group.bytes)
+
+    def step(self, k: int, group: Group) -> int:
+        """Bytes from the thread's first group to its k-th."""
+        return k * self.threads * group.bytes
+
+
+class Ends:
+    """The elements at the ends of a row, one for each of the first threads: `active` says which."""
+
+    def __init__(self, part: Part, rank: Reg | None = None) -> None:
+        assert part.head is not None and part.tail is not None
+        group, columns = part.rows.group, part.rows.columns
+        in_head = part.lane < part.head
+        behind = part.lane - group
+        in_tail = (part.lane >= group) & (behind < part.tail)
+        active = in_head | in_tail
+        self.active: Final = active if rank is None else active & (rank == 0)
+        last = reg.from_(columns, u32) - part.tail + behind
+        self.column: Final = ptx.inst.selp.u32(part.lane, last, in_head)
+        self.position: Final = part.flat + ptx.inst.cvt.u64.u32(self.column)
+        """The element in the tensor, u64."""
+
+
+def _ends(rows: Rows, flat: Reg) -> tuple[Reg, Reg]:
+    """How many elements a row has before its first and after its last full group, u32."""
+    low = ptx.inst.cvt.u32.u64(flat)
+    mask = rows.group - 1
+    head = (0 - low) & mask
+    tail = (low + rows.columns % rows.group) & mask
+    return head, tail
+
+
+def _count(groups: Reg, before: Reg | None, most: int) -> Reg:
+    if before is None:
+        return ptx.inst.min.u32(groups, most)
+    left = reg.scalar(s32)
+    ptx.inst.sub.s32(left, groups, before)
+    count = reg.scalar(u32)
+    ptx.inst.max.s32(count, ptx.inst.min.s32(left, most), 0)
+    return count

@@ -1,0 +1,274 @@
+"""Short rows: a part of a warp takes a row, and several rows at once.
+
+A row is so short that its threads have a group or a few each. All rows that a thread takes are
+loaded before any of them is used, and sums go through shuffles only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx.ops.rms.arithmetic import WARP, Arithmetic, Backward, Forward
+from pyptx.ops.rms.elements import instruction, load_one, store_one
+from pyptx.ops.rms.geometry import Part, Rows
+from pyptx.ops.rms.rows import load_weights, wide
+from pyptx.trace.tensor import Tensor
+from pyptx.trace.values import Reg
+from pyptx.types import DType, u32
+
+BLOCK = 32
+"""Rows that a sum of the weight's gradient takes in before it joins a second one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Teams:
+    """`lanes` threads take a row, `rows_each` of them at once; a CTA has `threads`."""
+
+    lanes: int
+    rows_each: int
+    threads: int
+
+    @property
+    def count(self) -> int:
+        """Teams of a CTA."""
+        return self.threads // self.lanes
+
+    @property
+    def rows(self) -> int:
+        """Rows that a CTA takes at once."""
+        return self.count * self.rows_each
+
+
+class _Place:
+    """Where a thread is: its row, its part of a row, and which of its rows there are."""
+
+    def __init__(self, rows: Rows, teams: Teams, total: Reg) -> None:
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        self.thread = thread
+        self.cta = reg.from_(ptx.special.ctaid.x(), u32)
+        self.lane = thread & (teams.lanes - 1)
+        self.team = thread >> (teams.lanes.bit_length() - 1)
+        self.row = ptx.inst.mad.lo.u32(self.cta, teams.rows, self.team)
+        self.total = ptx.inst.cvt.u32.u64(total)
+        self.part = Part(rows, self.row, self.lane, teams.lanes)
+        self.active = [self.part.active(k) for k in range(self.part.each)]
+
+    def live(self, j: int, teams: Teams) -> list[Reg]:
+        """For each group of the j-th row whether it is there."""
+        row = self.row + j * teams.count < self.total
+        return [row if ok is None else row & ok for ok in self.active]
+
+
+def forward(rows: Rows, eps: float, teams: Teams, *, invvar: bool) -> Kernel:
+    """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
+    rows = rows.divided()
+    n, compute = rows.columns, rows.compute
+
+    def body(X: Tensor, W: Tensor, outputs: Sequence[Tensor]) -> None:
+        a = Arithmetic(compute)
+        math = Forward(a, n, eps)
+        xs, ws = rows.xs, rows.ws
+        x, w, y = ptx.global_ptrs(X, W, outputs[0])
+        at = _Place(rows, teams, X.shape[0])
+        part, bytes_x, bytes_y = at.part, n * rows.x.bytes, n * rows.weight.bytes
+        x += part.offset * rows.x.bytes
+        y += part.offset * rows.weight.bytes
+        live = [at.live(j, teams) for j in range(teams.rows_each)]
+        words = [
+            [
+                xs.load("global", x, j * teams.count * bytes_x + part.step(k, xs), pred=ok)
+                for k, ok in enumerate(oks)
+            ]
+            for j, oks in enumerate(live)
+        ]
+        weights = load_weights(part, w, at.active)
+        for j, oks in enumerate(live):
+            groups = [xs.unpack(word) for word in words[j]]
+            squares = a.products((v, v) for group in groups for v in group)
+            if teams.lanes > 1:
+                ptx.warp.reduce_sum(squares, width=teams.lanes)
+            r = math.invvar(squares)
+            for k, ok in enumerate(oks):
+                pairs = zip(groups[k], ws.unpack(weights[k]), strict=True)
+                result = ws.pack([math.result(v, u, r) for v, u in pairs])
+                ws.store("global", y, j * teams.count * bytes_y + part.step(k, ws), result, pred=ok)
+            if len(outputs) > 1:
+                (out,) = ptx.global_ptrs(outputs[1])
+                row = at.row + j * teams.count
+                first = (at.lane == 0) & (row < at.total)
+                store_one(compute, out + row * compute.bytes, r, pred=first)
+
+    def rms_norm_lanes(X: Tensor, W: Tensor, Y: Tensor) -> None:
+        body(X, W, (Y,))
+
+    def rms_norm_lanes_invvar(X: Tensor, W: Tensor, Y: Tensor, R: Tensor) -> None:
+        body(X, W, (Y, R))
+
+    return kernel(
+        in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
+        out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
+        grid=lambda B: (ptx.cdiv(B, teams.rows), 1, 1),
+        block=(teams.threads, 1, 1),
+        arch="auto",
+        parallel=("B",),
+    )(rms_norm_lanes_invvar if invvar else rms_norm_lanes)
+
+
+def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None) -> Kernel:
+    """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and `ctas` partial sums of dw[N].
+
+    CTA i writes partial sum i; with fewer rows only the first cdiv(B, teams.rows) are written.
+    """
+    rows = rows.divided()
+    n, compute = rows.columns, rows.compute
+
+    def rms_norm_lanes_backward(
+        G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor
+    ) -> None:
+        a = Arithmetic(compute)
+        math = Backward(a, n)
+        xs, ws = rows.xs, rows.ws
+        g, r_, x, w, dx, dw = ptx.global_ptrs(G, R, X, W, DX, DW)
+        at = _Place(rows, teams, X.shape[0])
+        part = at.part
+        weights = load_weights(part, w, at.active)
+        for pointer, dtype in ((x, rows.x), (g, rows.weight), (dx, rows.x)):
+            pointer += part.offset * dtype.bytes
+        r_ += at.row * compute.bytes
+        near = [[a.zero() for _ in range(rows.group)] for _ in range(part.each)]
+        far = [[a.zero() for _ in range(rows.group)] for _ in range(part.each)]
+        round_ = reg.scalar(u32, init=0)
+        stride = ctas * teams.rows
+
+        with ptx.while_(lambda: at.row - at.team < at.total):
+            live = [at.live(j, teams) for j in range(teams.rows_each)]
+            loaded = [
+                [
+                    (
+                        xs.load(
+                            "global", x, _place(teams, n, rows.x, j) + part.step(k, xs), pred=ok
+                        ),
+                        ws.load(
+                            "global",
+                            g,
+                            _place(teams, n, rows.weight, j) + part.step(k, ws),
+                            pred=ok,
+                        ),
+                    )
+                    for k, ok in enumerate(oks)
+                ]
+                for j, oks in enumerate(live)
+            ]
+            scales = [
+                load_one(
+                    compute,
+                    compute,
+                    r_ + j * teams.count * compute.bytes,
+                    pred=at.row + j * teams.count < at.total,
+                )
+                for j in range(teams.rows_each)
+            ]
+            for j, oks in enumerate(live):
+                groups = [(xs.unpack(xw), ws.unpack(gw)) for xw, gw in loaded[j]]
+                products = a.products(
+                    (v, a.mul(d, u))
+                    for k, (vs, ds) in enumerate(groups)
+                    for v, d, u in zip(vs, ds, ws.unpack(weights[k]), strict=True)
+                )
+                if teams.lanes > 1:
+                    ptx.warp.reduce_sum(products, width=teams.lanes)
+                coefficient = math.coefficient(scales[j], products)
+                for k, ok in enumerate(oks):
+                    result: list[Reg] = []
+                    triples = zip(*groups[k], ws.unpack(weights[k]), near[k], strict=True)
+                    for v, d, u, sum_ in triples:
+                        result.append(math.result(v, d, u, scales[j], coefficient))
+                        math.accumulate(sum_, v, d, scales[j])
+                    place = _place(teams, n, rows.x, j) + part.step(k, xs)
+                    xs.store("global", dx, place, xs.pack(result), pred=ok)
+            round_ += 1
+            with ptx.if_((round_ & (max(1, BLOCK // teams.rows_each) - 1)) == 0):
+                _join(a, near, far)
+            at.row += stride
+            for pointer, dtype in ((x, rows.x), (g, rows.weight), (dx, rows.x)):
+                pointer += stride * n * dtype.bytes
+            r_ += stride * compute.bytes
+        _join(a, near, far)
+        _fold(a, rows, teams, at, far, dw)
+
+    options = {} if maxnreg is None else {"maxnreg": maxnreg}
+    return kernel(
+        in_specs=(
+            rows.tensor(rows.weight),
+            rows.scalars(),
+            rows.tensor(rows.x),
+            rows.row(rows.weight),
+        ),
+        out_specs=(rows.tensor(rows.x), Tile(ctas, n, compute, sum_over="B")),
+        grid=lambda B: (min(ptx.cdiv(B, teams.rows), ctas), 1, 1),
+        block=(teams.threads, 1, 1),
+        arch="auto",
+        parallel=("B",),
+        **options,
+    )(rms_norm_lanes_backward)
+
+
+def _place(teams: Teams, columns: int, dtype: DType, j: int) -> int:
+    """Bytes from a team's first row to its j-th."""
+    return j * teams.count * columns * dtype.bytes
+
+
+def _join(a: Arithmetic, near: list[list[Reg]], far: list[list[Reg]]) -> None:
+    """Add the sums of a block of rows to those of all."""
+    for some, all_ in zip(near, far, strict=True):
+        for one, total in zip(some, all_, strict=True):
+            a.add(total, total, one)
+            a.mov(one, 0.0)
+
+
+def _fold(
+    a: Arithmetic, rows: Rows, teams: Teams, at: _Place, sums: list[list[Reg]], dw: Reg
+) -> None:
+    """Add up the sums of all threads with the same columns, and write the CTA's partial sum."""
+    warps = teams.threads // WARP
+    n = rows.columns
+    table = smem.alloc(a.dtype, (warps, n), align=16)
+    for group in sums:
+        for value in group:
+            distance = WARP // 2
+            while distance >= teams.lanes:
+                a.add(value, value, _from_lane(a, value, distance))
+                distance //= 2
+    with ptx.if_((at.thread & (WARP - 1)) < teams.lanes):
+        base = reg.from_(table, u32)
+        row = ptx.inst.mad.lo.u32(at.thread >> 5, n * a.dtype.bytes, base)
+        place = ptx.inst.mad.lo.u32(at.part.column, a.dtype.bytes, row)
+        for k, group in enumerate(sums):
+            for i, value in enumerate(group):
+                offset = (k * teams.lanes * rows.group + i) * a.dtype.bytes
+                a.store(ptx.addr(place, offset), value, pred=at.active[k])
+    ptx.bar.sync(0)
+    dw += at.cta * (n * a.dtype.bytes)
+    for first in range(0, n, teams.threads):
+        column = at.thread + first
+        there = column < n
+        column = ptx.inst.selp.u32(column, 0, there)
+        total = a.total([table[warp, column] for warp in range(warps)])
+        store_one(a.dtype, dw + wide(column) * a.dtype.bytes, total, pred=there)
+
+
+def _from_lane(a: Arithmetic, value: Reg, distance: int) -> Reg:
+    """The value of the lane that many lanes away, by exclusive or."""
+    copy = reg.scalar(a.dtype, init=value)
+    low_high = [copy]
+    if a.dtype.bits == 64:
+        halves = [reg.scalar(u32), reg.scalar(u32)]
+        ptx.inst.mov.b64(halves, copy)
+        low_high = halves
+    for half in low_high:
+        instruction("shfl.sync.bfly.b32")(half, half, distance, 31, 0xFFFFFFFF)
+    if a.dtype.bits == 64:
+        ptx.inst.mov.b64(copy, low_high)
+    return copy

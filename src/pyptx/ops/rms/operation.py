@@ -1,0 +1,251 @@
+"""`rms_norm` as a JAX operation: its checks, and its derivatives.
+
+The formulas, with the mean over a row: r = 1 / sqrt(mean(x x) + eps), y = x r w, and for a
+cotangent g of y: dx = r g w - x r**3 mean(g w x), dw = sum over rows of g x r.
+(Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.)
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import core
+
+from pyptx.errors import CallError
+from pyptx.ops.rms import choice
+from pyptx.ops.rms.geometry import Rows
+from pyptx.source import SourceLocation, caller
+from pyptx.types import BY_NUMPY, bf16, f16, f32, f64
+
+_DTYPES: Final = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32, f64)}
+assert _DTYPES.items() <= BY_NUMPY.items()
+
+
+def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
+    """Root mean square normalization: x * rsqrt(mean(x * x) + eps) * weight, rounded once.
+
+    x        bf16, f16, f32 or f64, of shape (..., *weight.shape); any leading dimensions
+    weight   bf16, f16, f32 or f64, independently of x; rank 0 means rows of one value
+    eps      a Python or NumPy number, not negative
+    returns  x's shape, weight's dtype
+
+    The mean is over the last `weight.ndim` dimensions. Sums and the reciprocal root are held in
+    f32, in f64 where x is f64; a weight of f64 beside another x is rounded to f32 first. Squares
+    that leave the range of f32 (|x| above 1e19, all |x| of a row below 1e-19) give what f32 gives.
+
+    Differentiable in reverse mode by kernels, and of higher order by jax.numpy; under `jax.vmap`,
+    and sharded over leading dimensions, one launch for each device. On one device the result is the
+    same bit by bit in every run. Raises CallError.
+    """
+    where = caller()
+    what = _checked(x, weight, where)
+    value = _number(eps, where)
+    if not isinstance(x, core.Tracer) and not isinstance(weight, core.Tracer):
+        return choice.forward(what, value, invvar=False)(x, weight)
+    return _reverse_only(where, _norm, what, value, x, weight)
+
+
+def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
+    """What `rms_norm` gives, and r = rsqrt(mean(x * x) + eps) of each row for `rms_norm_bwd`.
+
+    Arguments are those of `rms_norm`. r has the shape of x's leading dimensions, and is f32 (f64
+    where x is f64). Raises CallError.
+    """
+    where = caller()
+    what = _checked(x, weight, where)
+    return _reverse_only(where, _norm_and_invvar, what, _number(eps, where), x, weight)
+
+
+def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
+    """The gradients of `rms_norm` in x and weight for a cotangent g of its result.
+
+    g has the shape of x and weight's dtype, invvar is that of `rms_norm_fwd`; eps is part of
+    invvar, and checked only. Returns (grad_x of x's shape and dtype, grad_weight of weight's).
+    Sums over rows are in f32, in f64 where x is f64. Raises CallError.
+    """
+    where = caller()
+    what = _checked(x, weight, where)
+    _number(eps, where)
+    lead = x.shape[: x.ndim - weight.ndim]
+    _matches("g", g, tuple(x.shape), str(weight.dtype), "the result", where)
+    _matches("invvar", invvar, lead, str(what.compute.numpy), "rms_norm_fwd's second result", where)
+    return _reverse_only(where, _gradients, what, g, invvar, x, weight)
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def _checked(x: Any, weight: Any, where: SourceLocation) -> Rows:
+    for name, array in (("x", x), ("weight", weight)):
+        if not isinstance(array, (jax.Array, np.ndarray)):
+            raise CallError(
+                f"{name} is a {type(array).__name__}; rms_norm takes arrays",
+                location=where,
+                notes=(("help", f"jax.numpy.asarray({name})"),),
+            )
+        if str(array.dtype) not in _DTYPES:
+            raise CallError(
+                f"{name} has elements of type {array.dtype}",
+                location=where,
+                notes=(("legal", " ".join(_DTYPES)),),
+            )
+    shape = tuple(weight.shape)
+    if x.ndim < len(shape) or tuple(x.shape[x.ndim - len(shape) :]) != shape:
+        raise CallError(
+            f"x has shape {tuple(x.shape)}, which does not end with weight's {shape}",
+            location=where,
+            notes=(("help", "the mean is over the dimensions of weight, the last ones of x"),),
+        )
+    if 0 in shape:
+        raise CallError(
+            f"weight has shape {shape}; the mean of a row without elements is none", location=where
+        )
+    return Rows(shape, _DTYPES[str(x.dtype)], _DTYPES[str(weight.dtype)])
+
+
+def _number(eps: object, where: SourceLocation) -> float:
+    problem = ""
+    if isinstance(eps, core.Tracer):
+        problem = "eps is traced; it is part of the kernel and must be known when it is built"
+    elif isinstance(eps, (bool, np.bool_)) or not isinstance(eps, (numbers.Real, np.number)):
+        problem = f"eps is {eps!r} and must be a Python or NumPy number"
+    elif not (math.isfinite(float(eps)) and float(eps) >= 0):  # type: ignore[arg-type]
+        problem = f"eps is {eps!r} and must be finite and not negative"
+    if problem:
+        raise CallError(problem, location=where, notes=(("help", "rms_norm(x, weight, eps=1e-5)"),))
+    return float(eps)  # type: ignore[arg-type]
+
+
+def _matches(
+    name: str, array: Any, shape: tuple[int, ...], dtype: str, like: str, where: SourceLocation
+) -> None:
+    found = tuple(array.shape), str(array.dtype)
+    if found != (shape, dtype):
+        raise CallError(
+            f"{name} is {found[1]}{list(found[0])} and must be {dtype}{list(shape)}, as {like} is",
+            location=where,
+        )
+
+
+def _reverse_only(where: SourceLocation, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with a derivative in reverse mode; forward mode is refused in our words."""
+    try:
+        return function(*arguments)
+    except TypeError as error:
+        if "custom_vjp" not in str(error):
+            raise
+        raise CallError(
+            "rms_norm has no derivative in forward mode (jax.jvp, jax.jacfwd)",
+            location=where,
+            notes=(("help", "jax.grad, jax.vjp and jax.jacrev work"),),
+        ) from error
+
+
+# ---- the norm and its derivatives ----------------------------------------------------------------
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _norm(what: Rows, eps: float, x: Any, weight: Any) -> Any:
+    return choice.forward(what, eps, invvar=False)(x, weight)
+
+
+def _norm_fwd(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    y, r = _norm_and_invvar(what, eps, x, weight)
+    return y, (r, x, weight)
+
+
+def _norm_bwd(what: Rows, eps: float, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
+    del eps
+    r, x, weight = saved
+    return _gradients(what, g, r, x, weight)
+
+
+_norm.defvjp(_norm_fwd, _norm_bwd)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _norm_and_invvar(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    return choice.forward(what, eps, invvar=True)(x, weight)
+
+
+def _norm_and_invvar_fwd(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    return _norm_and_invvar(what, eps, x, weight), (x, weight)
+
+
+def _norm_and_invvar_bwd(
+    what: Rows, eps: float, saved: tuple[Any, Any], cotangents: tuple[Any, Any]
+) -> tuple[Any, Any]:
+    _, pull = jax.vjp(partial(_reference, what, eps), *saved)
+    return pull(cotangents)
+
+
+_norm_and_invvar.defvjp(_norm_and_invvar_fwd, _norm_and_invvar_bwd)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _gradients(what: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    dx, dw = choice.backward(what, what.compute)(g, r, x, weight)
+    return _like(dx, x), _like(_summed(dw, weight).astype(weight.dtype), weight)
+
+
+def _gradients_fwd(what: Rows, *operands: Any) -> tuple[Any, Any]:
+    return _gradients(what, *operands), operands
+
+
+def _gradients_bwd(
+    what: Rows, operands: tuple[Any, ...], cotangents: tuple[Any, Any]
+) -> tuple[Any, ...]:
+    _, pull = jax.vjp(partial(_reference_gradients, what), *operands)
+    return pull(cotangents)
+
+
+_gradients.defvjp(_gradients_fwd, _gradients_bwd)
+
+
+def _summed(dw: Any, weight: Any) -> Any:
+    """Inside shard_map, the sum over the devices that share the weight."""
+    over = jax.typeof(dw).manual_axis_type.varying - jax.typeof(weight).manual_axis_type.varying
+    return jax.lax.psum(dw, tuple(sorted(over))) if over else dw
+
+
+def _like(cotangent: Any, primal: Any) -> Any:
+    """Under an explicit mesh a cotangent is sharded as what it belongs to."""
+    wanted = jax.typeof(primal).sharding
+    found = jax.typeof(cotangent).sharding
+    if found == wanted or wanted.mesh.empty or not wanted.mesh.are_all_axes_explicit:
+        return cotangent
+    return jax.sharding.reshard(cotangent, wanted.spec)
+
+
+# ---- the formulas in jax.numpy, for derivatives of higher order ----------------------------------
+
+
+def _reference(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = what.compute.numpy
+    wide, axes = x.astype(compute), _axes(what, x)
+    r = jax.lax.rsqrt(jnp.mean(wide * wide, axes) + eps)
+    y = wide * jnp.expand_dims(r, axes) * weight.astype(compute)
+    return y.astype(weight.dtype), r
+
+
+def _reference_gradients(what: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = what.compute.numpy
+    axes = _axes(what, x)
+    xw, gw, w = x.astype(compute), g.astype(compute), weight.astype(compute)
+    rw = jnp.expand_dims(r, axes)
+    mean = jnp.mean(gw * w * xw, axes, keepdims=True)
+    dx = rw * gw * w - xw * rw**3 * mean
+    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(what.shape))))
+    return dx.astype(x.dtype), dw.astype(weight.dtype)
+
+
+def _axes(what: Rows, x: Any) -> tuple[int, ...]:
+    """The dimensions of a row."""
+    return tuple(range(x.ndim - len(what.shape), x.ndim))

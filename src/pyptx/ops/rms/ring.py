@@ -1,0 +1,146 @@
+"""Rows on their way: a ring of stages in shared memory that bulk copies fill.
+
+A stage holds the part of one row of every tensor that is read. Its mbarrier completes a phase when
+all bytes are there; who may fill a stage again is up to the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyptx import ptx, reg, smem
+from pyptx.ops.rms.arithmetic import address
+from pyptx.ops.rms.elements import Group, instruction
+from pyptx.ops.rms.geometry import Part
+from pyptx.trace.mbarrier import Mbarrier
+from pyptx.trace.values import Reg
+from pyptx.types import u8, u32
+
+_BULK_COPY: Final = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+_LINE: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A tensor to read: its address (u64, changed as rows are fetched) and the type of its groups."""
+
+    pointer: Reg
+    group: Group
+
+
+class Ring:
+    """`stages` stages for the rows of one team, of which there are `teams` in the CTA.
+
+    Rows are fetched in order, `stride` rows apart; `next_row` is the one to fetch next. Only the
+    thread that calls `fetch` uses `next_row` and the pointers.
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        sources: Sequence[Source],
+        row: Reg,
+        rows: Reg,
+        *,
+        stages: int,
+        stride: int,
+        teams: int = 1,
+        team: Reg | None = None,
+    ) -> None:
+        self.part = part
+        self.stages = stages
+        self._sources = sources
+        self._rows = rows
+        self._stride = stride
+        self._sizes = [part.bytes_of(source.group) for source in sources]
+        self._offsets: list[int] = []
+        end = 0
+        for source in sources:
+            self._offsets.append(end)
+            end += _rounded(part.most * source.group.bytes)
+        self.stage_bytes: Final = end
+        self._base = address(smem.alloc(u8, teams * stages * end, align=_LINE))
+        bars = smem.mbarrier(teams * stages)
+        self._bars = reg.from_(bars, u32)
+        if team is not None:
+            self._base = ptx.inst.mad.lo.u32(team, stages * end, self._base)
+            self._bars = ptx.inst.mad.lo.u32(team, stages * 8, self._bars)
+        self.next_row = reg.scalar(u32, init=row)
+        for source in sources:
+            _add(source.pointer, part.start * source.group.dtype.bytes)
+
+    def init(self) -> None:
+        """Make the mbarriers; one thread of the team calls it before it fetches."""
+        for stage in range(self.stages):
+            ptx.inst.mbarrier.init.shared.b64(ptx.addr(self._bars, 8 * stage), 1)
+
+    def fetch_first(self) -> None:
+        """Fetch a row into every stage."""
+        for stage in range(self.stages):
+            self.fetch(reg.from_(stage, u32))
+
+    def fetch(self, stage: Reg) -> None:
+        """Fetch the next row into a stage, if there is one. One thread of the team calls it."""
+        with ptx.if_(self.next_row < self._rows):
+            bar = self.arrived(stage)
+            here = self.place(stage)
+            total = self._sizes[0]
+            for size in self._sizes[1:]:
+                total = total + size
+            ptx.inst.mbarrier.arrive.expect_tx.shared.b64(ptx.sink, bar, total)
+            for source, offset, size in zip(self._sources, self._offsets, self._sizes, strict=True):
+                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(source.pointer), size, bar)
+        self.skip(1)
+
+    def skip(self, rows: int) -> None:
+        """Pass over rows."""
+        self.next_row += rows * self._stride
+        for source in self._sources:
+            distance = rows * self._stride * self.part.rows.columns * source.group.dtype.bytes
+            _add(source.pointer, distance)
+
+    def arrived(self, stage: Reg) -> Mbarrier:
+        """The mbarrier of a stage."""
+        return Mbarrier(self._bars.trace, ptx.inst.mad.lo.u32(stage, 8, self._bars).register)
+
+    def place(self, stage: Reg) -> Reg:
+        """The address of a stage."""
+        return ptx.inst.mad.lo.u32(stage, self.stage_bytes, self._base)
+
+    def groups(self, stage: Reg) -> list[Reg]:
+        """The addresses of the thread's first group in a stage, one for each source."""
+        here = self.place(stage)
+        return [
+            ptx.inst.mad.lo.u32(self.part.lane, source.group.bytes, here + offset)
+            for source, offset in zip(self._sources, self._offsets, strict=True)
+        ]
+
+    @property
+    def memory(self) -> Reg:
+        """The address of the whole ring of the team, for other uses once no row is on its way."""
+        return self._base
+
+
+class Counter:
+    """Which stage (or slot) of `size` comes next, and the parity of its phase."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.index = reg.scalar(u32, init=0)
+        self.parity = reg.scalar(u32, init=0)
+
+    def advance(self) -> None:
+        self.index += 1
+        wrapped = self.index == self._size
+        ptx.inst.mov.u32(self.index, 0, pred=wrapped)
+        ptx.inst.xor.b32(self.parity, self.parity, 1, pred=wrapped)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _LINE) * _LINE
+
+
+def _add(pointer: Reg, distance: int | Reg) -> None:
+    pointer += distance

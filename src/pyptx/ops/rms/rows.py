@@ -1,0 +1,131 @@
+"""Forward, one CTA a row: the row comes by one bulk copy while the weights go to registers.
+
+What a CTA waits for is on its way before anything is waited for, so with a few CTAs on each
+multiprocessor the memory never idles; between the copy and the stores there is one barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx.ops.rms.arithmetic import Arithmetic, Forward, address, team_sum
+from pyptx.ops.rms.elements import instruction, load_one, store_one
+from pyptx.ops.rms.geometry import Ends, Part, Rows
+from pyptx.trace.tensor import Tensor
+from pyptx.trace.values import Reg
+from pyptx.types import u8, u32
+
+_BULK_COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+
+
+def forward(
+    rows: Rows, eps: float, *, threads: int, held: bool, invvar: bool, maxnreg: int | None = None
+) -> Kernel:
+    """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`. The row must fit in shared memory.
+
+    `held` keeps the row in registers between the sum and the result; otherwise it is read from
+    shared memory twice, and more CTAs fit.
+    """
+    n, compute = rows.columns, rows.compute
+    out_specs = (rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ()))
+
+    def body(x: Tensor, w: Tensor, *outputs: Tensor) -> None:
+        _row(rows, eps, threads, held, x, w, outputs)
+
+    def rms_norm_row(X: Tensor, W: Tensor, Y: Tensor) -> None:
+        body(X, W, Y)
+
+    def rms_norm_row_invvar(X: Tensor, W: Tensor, Y: Tensor, R: Tensor) -> None:
+        body(X, W, Y, R)
+
+    options = {} if maxnreg is None else {"maxnreg": maxnreg}
+    return kernel(
+        in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
+        out_specs=out_specs,
+        grid=lambda B: (B, 1, 1),
+        block=(threads, 1, 1),
+        arch="auto",
+        parallel=("B",),
+        **options,
+    )(rms_norm_row_invvar if invvar else rms_norm_row)
+
+
+def _row(
+    rows: Rows,
+    eps: float,
+    threads: int,
+    held: bool,
+    X: Tensor,
+    W: Tensor,
+    outputs: Sequence[Tensor],
+) -> None:
+    a = Arithmetic(rows.compute)
+    xs, ws = rows.xs, rows.ws
+    x, w, y = ptx.global_ptrs(X, W, outputs[0])
+    lane = reg.from_(ptx.special.tid.x(), u32)
+    row = reg.from_(ptx.special.ctaid.x(), u32)
+    part = Part(rows, row, lane, threads)
+    buffer = smem.alloc(u8, part.most * xs.bytes, align=128)
+    arrived = smem.mbarrier()
+
+    with ptx.if_(lane == 0):
+        arrived.init(1)
+        ptx.fence.mbarrier_init()
+        size = part.bytes_of(xs)
+        arrived.arrive_expect_tx(size)
+        source = x + part.start * rows.x.bytes
+        instruction(_BULK_COPY)(buffer.address(), ptx.addr(source), size, arrived)
+    active = [part.active(k) for k in range(part.each)]
+    weights = load_weights(part, w, active)
+    ends = None if rows.aligned else Ends(part)
+    end_x = end_w = None
+    if ends is not None:
+        end_x = load_one(rows.x, a.dtype, x + ends.position * rows.x.bytes, pred=ends.active)
+        end_w = load_one(
+            rows.weight, a.dtype, w + wide(ends.column) * rows.weight.bytes, pred=ends.active
+        )
+    ptx.bar.sync(0)  # the mbarrier is there
+    here = ptx.inst.mad.lo.u32(lane, xs.bytes, address(buffer))
+    arrived.wait(0)
+
+    def load(k: int) -> list[Reg]:
+        return xs.load("shared", here, part.step(k, xs), pred=active[k])
+
+    words = [load(k) for k in range(part.each)]
+    values = [value for group in words for value in xs.unpack(group)]
+    if end_x is not None:
+        values.append(end_x)
+    forward_ = Forward(a, rows.columns, eps)
+    squares = team_sum(a, a.products((v, v) for v in values), lane, threads)
+    r = forward_.invvar(squares)
+    if len(outputs) > 1:
+        (invvar,) = ptx.global_ptrs(outputs[1])
+        store_one(a.dtype, invvar + row * a.dtype.bytes, r, pred=lane == 0)
+
+    y += part.offset * rows.weight.bytes
+    for k in range(part.each):
+        group = xs.unpack(words[k] if held else load(k))
+        result = [
+            forward_.result(v, u, r) for v, u in zip(group, ws.unpack(weights[k]), strict=True)
+        ]
+        ws.store("global", y, part.step(k, ws), ws.pack(result), pred=active[k])
+    if ends is not None and end_x is not None and end_w is not None:
+        (base,) = ptx.global_ptrs(outputs[0])
+        place = base + ends.position * rows.weight.bytes
+        store_one(rows.weight, place, forward_.result(end_x, end_w, r), pred=ends.active)
+
+
+def load_weights(part: Part, w: Reg, active: Sequence[Reg | None]) -> list[list[Reg]]:
+    """The weights of a thread's groups, as loaded; w is the address of the first column's."""
+    ws = part.rows.ws
+    first = w + wide(part.column) * part.rows.weight.bytes
+    load = ws.gather if not part.rows.aligned else None
+    if load is not None:
+        return [load(first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
+    return [ws.load("global", first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
+
+
+def wide(value: Reg) -> Reg:
+    """A u32 index as u64."""
+    return ptx.inst.cvt.u64.u32(value)

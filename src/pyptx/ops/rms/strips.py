@@ -1,0 +1,618 @@
+"""Long rows: several CTAs take a row, each a strip of its columns, and add up through the cluster.
+
+The CTAs of a team go through the team's rows together. Sums travel: while that of one row is on
+its way to the other CTAs, the row `lag` rows before is written, read again from shared memory. One
+warp only fetches: it waits until a stage has been written and starts the next copy into it. A team
+that is larger than a cluster exchanges its sums through global memory, read by a warp of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx.ops.rms.arithmetic import (
+    WARP,
+    Arithmetic,
+    Backward,
+    Forward,
+    address,
+    load_warp_sums,
+    store_warp_sum,
+)
+from pyptx.ops.rms.elements import Group, instruction, load_one, store_one
+from pyptx.ops.rms.geometry import Ends, Part, Rows
+from pyptx.ops.rms.gradient import WeightGradient
+from pyptx.ops.rms.ring import Counter, Ring, Source
+from pyptx.ops.rms.rows import load_weights, wide
+from pyptx.trace.tensor import Tensor
+from pyptx.trace.values import Reg
+from pyptx.types import DType, b32, u8, u32, u64
+
+_SUMMED: Final = 1  # a barrier of the threads that compute; 0 is the whole CTA's
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`teams` teams of `parts` CTAs, each with `threads` threads that compute.
+
+    stages   rows that a CTA holds: being fetched, waiting, and being written
+    lag      rows between the one that is summed and the one that is written
+    shared   whether the weights of a strip are in shared memory (otherwise in registers)
+    grid     whether a team is larger than a cluster, and exchanges sums through global memory
+    """
+
+    teams: int
+    parts: int
+    threads: int
+    stages: int
+    lag: int = 1
+    shared: bool = True
+    grid: bool = False
+
+    @property
+    def block(self) -> int:
+        """Threads of a CTA with the warp that fetches, and the one that exchanges."""
+        return self.threads + WARP * (2 if self.grid else 1)
+
+    @property
+    def slots(self) -> int:
+        """Sums of so many rows can be on their way before the first of them is overwritten."""
+        return 2 * self.lag + 2
+
+
+def words(rows: Rows) -> int:
+    """64-bit words that carry one sum through global memory, 32 bits each and a mark."""
+    return rows.compute.bytes // 4
+
+
+def forward(rows: Rows, eps: float, shape: Shape, *, invvar: bool) -> Kernel:
+    """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`.
+
+    With `shape.grid` the first input is mail[*B, parts * words] of u64, zeros; so is the first
+    output, in place.
+    """
+    n = rows.columns
+
+    def run(X: Tensor, W: Tensor, outputs: Sequence[Tensor], mail: Tensor | None = None) -> None:
+        x, w, y = ptx.global_ptrs(X, W, outputs[0])
+        out = ptx.global_ptrs(outputs[1])[0] if len(outputs) > 1 else None
+        strip = _Strip(rows, shape, X.shape[0], mail)
+        strip.run(_Forward(strip, eps, x, w, y, out))
+
+    def rms_norm_strips(X: Tensor, W: Tensor, Y: Tensor) -> None:
+        run(X, W, (Y,))
+
+    def rms_norm_strips_invvar(X: Tensor, W: Tensor, Y: Tensor, R: Tensor) -> None:
+        run(X, W, (Y, R))
+
+    def rms_norm_grid(MAIL: Tensor, X: Tensor, W: Tensor, READ: Tensor, Y: Tensor) -> None:
+        del READ
+        run(X, W, (Y,), MAIL)
+
+    def rms_norm_grid_invvar(
+        MAIL: Tensor, X: Tensor, W: Tensor, READ: Tensor, Y: Tensor, R: Tensor
+    ) -> None:
+        del READ
+        run(X, W, (Y, R), MAIL)
+
+    bodies = {
+        (False, False): rms_norm_strips,
+        (False, True): rms_norm_strips_invvar,
+        (True, False): rms_norm_grid,
+        (True, True): rms_norm_grid_invvar,
+    }
+    return kernel(
+        in_specs=(*_mail(rows, shape), rows.tensor(rows.x), rows.row(rows.weight)),
+        out_specs=(
+            *_mail(rows, shape),
+            rows.tensor(rows.weight),
+            *((rows.scalars(),) if invvar else ()),
+        ),
+        **_launch(shape),
+    )(bodies[shape.grid, invvar])
+
+
+def backward(rows: Rows, shape: Shape) -> Kernel:
+    """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and partial sums of dw[N], one for each team.
+
+    With `shape.grid` the first input is mail[*B, parts * words] of u64, zeros; so is the first
+    output, in place. With fewer rows than teams only the first B partial sums are written.
+    """
+    n, compute = rows.columns, rows.compute
+
+    def run(
+        G: Tensor,
+        R: Tensor,
+        X: Tensor,
+        W: Tensor,
+        DX: Tensor,
+        DW: Tensor,
+        mail: Tensor | None = None,
+    ) -> None:
+        strip = _Strip(rows, shape, X.shape[0], mail)
+        strip.run(_Backward(strip, *ptx.global_ptrs(G, R, X, W, DX, DW)))
+
+    def rms_norm_strips_backward(
+        G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor
+    ) -> None:
+        run(G, R, X, W, DX, DW)
+
+    def rms_norm_grid_backward(
+        MAIL: Tensor,
+        G: Tensor,
+        R: Tensor,
+        X: Tensor,
+        W: Tensor,
+        READ: Tensor,
+        DX: Tensor,
+        DW: Tensor,
+    ) -> None:
+        del READ
+        run(G, R, X, W, DX, DW, MAIL)
+
+    return kernel(
+        in_specs=(
+            *_mail(rows, shape),
+            rows.tensor(rows.weight),
+            rows.scalars(),
+            rows.tensor(rows.x),
+            rows.row(rows.weight),
+        ),
+        out_specs=(
+            *_mail(rows, shape),
+            rows.tensor(rows.x),
+            Tile(shape.teams, n, compute, sum_over="B"),
+        ),
+        **_launch(shape),
+    )(rms_norm_grid_backward if shape.grid else rms_norm_strips_backward)
+
+
+def clear(rows: Rows, shape: Shape) -> Kernel:
+    """x[*B, N] to mail[*B, parts * words]: zeros; x is there for its number of rows."""
+    count, threads = shape.parts * words(rows), 256
+
+    def rms_norm_clear(X: Tensor, MAIL: Tensor) -> None:
+        (mail,) = ptx.global_ptrs(MAIL)
+        cta = reg.from_(ptx.special.ctaid.x(), u32)
+        index = cta * threads + wide(reg.from_(ptx.special.tid.x(), u32))
+        there = index < X.shape[0] * count
+        ptx.inst.st.global_.u64(ptx.addr(mail + index * 8), reg.scalar(u64, init=0), pred=there)
+
+    return kernel(
+        in_specs=(rows.tensor(rows.x),),
+        out_specs=_mail(rows, shape),
+        grid=lambda B: (ptx.cdiv(B * count, threads), 1, 1),
+        block=(threads, 1, 1),
+        arch="auto",
+        parallel=("B",),
+    )(rms_norm_clear)
+
+
+def _mail(rows: Rows, shape: Shape) -> tuple[Tile, ...]:
+    return (Tile("*B", shape.parts * words(rows), u64),) if shape.grid else ()
+
+
+def _launch(shape: Shape) -> dict[str, object]:
+    """Options of the kernels. A team of a grid waits for all its CTAs, so they start together."""
+    return {
+        "grid": lambda B: (min(B, shape.teams) * shape.parts, 1, 1),
+        "block": (shape.block, 1, 1),
+        "cluster": (1 if shape.grid else shape.parts, 1, 1),
+        "arch": "auto",
+        "parallel": ("B",),
+        **({"cooperative": True, "input_output_aliases": {0: 0}} if shape.grid else {}),
+    }
+
+
+class _Strip:
+    """A CTA: its strip of the team's rows, and how rows come and sums go."""
+
+    def __init__(self, rows: Rows, shape: Shape, total: Reg, mail: Tensor | None) -> None:
+        self.shape = shape
+        self.a = Arithmetic(rows.compute)
+        self.lane = reg.from_(ptx.special.tid.x(), u32)
+        cta = reg.from_(ptx.special.ctaid.x(), u32)
+        self.team = cta // shape.parts
+        self.rank = cta % shape.parts if shape.grid else ptx.cluster.rank()
+        self.rows = ptx.inst.cvt.u32.u64(total)
+        self.row = reg.scalar(u32, init=self.team)
+        self.part = Part(rows, self.row, self.lane, shape.threads, shape.parts, self.rank)
+        self.ends = None if rows.aligned else Ends(self.part, self.rank)
+        self.active = [self.part.active(k) for k in range(self.part.each)]
+        self.mail = ptx.global_ptrs(mail)[0] if mail is not None else None
+        self.sums = address(
+            smem.alloc(self.a.dtype, (shape.slots, shape.threads // WARP), align=16)
+        )
+        self.letters = smem.alloc(self.a.dtype, (shape.slots, max(shape.parts, 2)), align=16)
+        self.read = smem.mbarrier(shape.slots)
+        self.written = smem.mbarrier(shape.stages)
+
+    def run(self, work: _Forward | _Backward) -> None:
+        shape = self.shape
+        ring = Ring(
+            self.part, work.sources(), self.row, self.rows, stages=shape.stages, stride=shape.teams
+        )
+        with ptx.if_(self.lane == 0):
+            ring.init()
+            self.written.init(shape.threads // WARP)
+            self.read.init(1)
+            ptx.fence.mbarrier_init()
+        if not shape.grid:
+            ptx.cluster.arrive(aligned=True)
+            ptx.cluster.wait(aligned=True)
+        ptx.bar.sync(0)
+        ptx.inst.griddepcontrol.launch_dependents()
+        with ptx.if_(self.lane < shape.threads):
+            self._compute(ring, work)
+        with ptx.else_():
+            with ptx.if_(self.lane == shape.threads):
+                self._fetch(ring)
+            if shape.grid:
+                with ptx.if_(self.lane >= shape.threads + WARP):
+                    self._deliver()
+
+    def _fetch(self, ring: Ring) -> None:
+        """One thread: a row into every stage, then one wherever a row has been written."""
+        ring.fetch_first()
+        free = Counter(self.shape.stages)
+        with ptx.while_(lambda: ring.next_row < self.rows):
+            self.written[free.index].wait(free.parity)
+            ring.fetch(free.index)
+            free.advance()
+
+    def _compute(self, ring: Ring, work: _Forward | _Backward) -> None:
+        shape = self.shape
+        work.begin()
+        work.load(self.row)
+        summed, behind = Counter(shape.stages), Counter(shape.stages)
+        sent, received = Counter(shape.slots), Counter(shape.slots)
+        waiting = reg.scalar(u32, init=0)
+        with ptx.loop("rows"):
+            more = self.row < self.rows
+            work.take()
+            with ptx.if_(more):
+                work.load(self.row + shape.teams)
+                ring.arrived(summed.index).wait(summed.parity)
+                store_warp_sum(
+                    self.a,
+                    work.sum(ring.groups(summed.index)),
+                    self.lane,
+                    self._sums(sent.index),
+                )
+                ptx.bar.sync(_SUMMED, shape.threads)
+                with ptx.if_(self.lane < WARP):
+                    self._send(sent.index)
+                summed.advance()
+                sent.advance()
+                waiting += 1
+            ready = (waiting > shape.lag) | (~more & (waiting > 0))
+            with ptx.if_(ready):
+                self.read[received.index].wait(received.parity, cluster=not shape.grid)
+                work.write(ring.groups(behind.index), self._received(received.index))
+                with ptx.if_((self.lane & (WARP - 1)) == 0):
+                    self.written[behind.index].arrive()
+                behind.advance()
+                received.advance()
+                waiting -= 1
+            self.row += shape.teams
+            ptx.break_(pred=~more & (waiting == 0))
+        work.end()
+
+    # ---- sums between CTAs -----------------------------------------------------------------------
+
+    def _sums(self, slot: Reg) -> Reg:
+        """Where the warps of this CTA put their sums."""
+        bytes_ = self.shape.threads // WARP * self.a.dtype.bytes
+        return ptx.inst.mad.lo.u32(slot, bytes_, self.sums)
+
+    def _letters(self, slot: Reg) -> Reg:
+        """Where the sums of all CTAs of the team arrive."""
+        bytes_ = self.letters.shape[1] * self.a.dtype.bytes
+        return ptx.inst.mad.lo.u32(slot, bytes_, address(self.letters))
+
+    def _send(self, slot: Reg) -> None:
+        """One warp: give the CTA's sum to all CTAs of the team, lane i to CTA i."""
+        a, shape = self.a, self.shape
+        total = load_warp_sums(a, self.lane, self._sums(slot), shape.threads // WARP)
+        if self.mail is not None:
+            with ptx.if_(self.lane == 0):
+                self._post(self.mail, total)
+            return
+        read = self.read[slot]
+        with ptx.if_(self.lane == 0):
+            read.arrive_expect_tx(shape.parts * a.dtype.bytes)
+        with ptx.if_(self.lane < shape.parts):
+            mine = ptx.inst.mad.lo.u32(self.rank, a.dtype.bytes, self._letters(slot))
+            there = ptx.cluster.map_shared_rank(mine, self.lane)
+            bar = ptx.cluster.map_shared_rank(read, self.lane)
+            kind = f"st.async.shared::cluster.mbarrier::complete_tx::bytes.b{a.dtype.bits}"
+            instruction(kind)(ptx.addr(there), total, ptx.addr(bar))
+
+    def _post(self, mail: Reg, total: Reg) -> None:
+        """One thread: the sum into this CTA's words of global memory, each with its mark."""
+        count = words(self.part.rows)
+        first = self._box(mail, self.row, self.rank)
+        mark = reg.scalar(b32, init=1)
+        halves = [total] if count == 1 else [reg.scalar(b32), reg.scalar(b32)]
+        if count > 1:
+            ptx.inst.mov.b64(halves, total)
+        for i, half in enumerate(halves):
+            word = reg.scalar(u64)
+            ptx.inst.mov.b64(word, [half, mark])
+            ptx.inst.st.relaxed.gpu.global_.u64(ptx.addr(first, 8 * i), word)
+
+    def _box(self, mail: Reg, row: Reg, rank: Reg) -> Reg:
+        """The address of the words of a CTA for a row."""
+        count = words(self.part.rows)
+        index = row * self.shape.parts + wide(rank)
+        return mail + index * (8 * count)
+
+    def _deliver(self) -> None:
+        """A warp: wait for the words of all CTAs of the team, row by row, and hand on their sum."""
+        assert self.mail is not None
+        a, shape = self.a, self.shape
+        count = words(self.part.rows)
+        lane = self.lane & (WARP - 1)
+        row = reg.scalar(u32, init=self.team)
+        place = self._box(self.mail, row, lane)
+        slot = Counter(shape.slots)
+        rounds = -(-shape.parts // WARP)
+        with ptx.while_(lambda: row < self.rows):
+            found = [[reg.scalar(u64, init=1 << 32) for _ in range(count)] for _ in range(rounds)]
+            with ptx.loop("wait"):
+                marks = reg.scalar(u32, init=1)
+                for i, box in enumerate(found):
+                    there = None if (i + 1) * WARP <= shape.parts else lane < shape.parts - i * WARP
+                    for j, word in enumerate(box):
+                        at = ptx.addr(place, (i * WARP * count + j) * 8)
+                        ptx.inst.ld.relaxed.gpu.global_.u64(word, at, pred=there)
+                        ptx.inst.and_.b32(marks, marks, ptx.inst.cvt.u32.u64(word >> 32))
+                ptx.break_(pred=ptx.inst.vote.sync.all.pred(marks != 0, 0xFFFFFFFF))
+            total = a.total([_value(a, box) for box in found])
+            ptx.warp.reduce_sum(total)
+            with ptx.if_(lane == 0):
+                a.store(ptx.addr(self._letters(slot.index)), total)
+                self.read[slot.index].arrive()
+            slot.advance()
+            row += shape.teams
+            place += shape.teams * shape.parts * count * 8
+
+    def _received(self, slot: Reg) -> Reg:
+        """The sum over the row, added up in the same order everywhere."""
+        a = self.a
+        place = self._letters(slot)
+        if self.mail is not None:
+            total = a.zero()
+            a.load(total, ptx.addr(place))
+            return total
+        parts: list[Reg] = []
+        each = 16 // a.dtype.bytes
+        for first in range(0, self.shape.parts, each):
+            some = [reg.scalar(a.dtype) for _ in range(min(each, self.shape.parts - first))]
+            load = instruction(f"ld.shared.v{len(some)}.{a.dtype.name}")
+            load(some, ptx.addr(place, first * a.dtype.bytes))
+            parts += some
+        return a.total(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """One element that a row needs beside the ring: where the next row's is, and how far they are apart.
+
+    `at_end` says that it is one of a row's ends, so that not every thread has one.
+    """
+
+    pointer: Reg
+    dtype: DType
+    step: int
+    at_end: bool
+
+
+class _Rows:
+    """What forward and backward have in common: the weights, the ends, what is beside a row.
+
+    `queue` holds what is beside the rows that have been summed and not written; its first entry is
+    that of the row being summed, its last one that of the row being written.
+    """
+
+    def __init__(self, strip: _Strip, w: Reg) -> None:
+        self.strip = strip
+        self.part = strip.part
+        self.a = strip.a
+        self.rows = strip.part.rows
+        self.stride = strip.shape.teams
+        self._w = w
+        self._beside: list[_Element] = []
+        self._table: Reg | None = None
+
+    def beside(self, base: Reg, dtype: DType, *, at_end: bool) -> None:
+        """Load an element of every row one row ahead: that of `base[row]`, or of the row's ends."""
+        columns = self.rows.columns if at_end else 1
+        ends = self.strip.ends
+        place = ends.position if at_end and ends is not None else wide(self.strip.row)
+        step = self.stride * columns * dtype.bytes
+        self._beside.append(_Element(base + place * dtype.bytes, dtype, step, at_end))
+
+    def begin(self) -> None:
+        """Load the weights, and prepare what is beside the rows."""
+        strip, a, rows = self.strip, self.a, self.rows
+        self._weights = load_weights(self.part, self._w, strip.active)
+        if strip.shape.shared:
+            table = address(smem.alloc(u8, self.part.most * rows.ws.bytes, align=16))
+            self._table = ptx.inst.mad.lo.u32(strip.lane, rows.ws.bytes, table)
+            for k, group in enumerate(self._weights):
+                offset = self.part.step(k, rows.ws)
+                rows.ws.store("shared", self._table, offset, group, pred=strip.active[k])
+        self.end_w = a.zero()
+        if strip.ends is not None:
+            place = self._w + wide(strip.ends.column) * rows.weight.bytes
+            self.end_w = load_one(rows.weight, a.dtype, place, pred=strip.ends.active)
+        self._next = [a.zero() for _ in self._beside]
+        self.queue = [[a.zero() for _ in self._beside] for _ in range(strip.shape.lag + 1)]
+
+    def weights(self, k: int) -> list[Reg]:
+        """The weights of the k-th group; a thread reads only what it has put there itself."""
+        ws = self.rows.ws
+        if self._table is None:
+            return ws.unpack(self._weights[k])
+        offset = self.part.step(k, ws)
+        return ws.unpack(ws.load("shared", self._table, offset, pred=self.strip.active[k]))
+
+    def load(self, row: Reg) -> None:
+        """Load what is beside a row, if there is one."""
+        live = row < self.strip.rows
+        for value, element in zip(self._next, self._beside, strict=True):
+            ends = self.strip.ends
+            there = live & ends.active if element.at_end and ends is not None else live
+            self.a.mov(value, load_one(element.dtype, self.a.dtype, element.pointer, pred=there))
+            pointer = element.pointer
+            pointer += element.step
+
+    def take(self) -> None:
+        """Move the queue on by a row."""
+        for here, before in reversed(list(itertools.pairwise([self._next, *self.queue]))):
+            for old, new in zip(before, here, strict=True):
+                self.a.mov(old, new)
+
+    def load_group(self, group: Group, place: Reg, k: int) -> list[Reg]:
+        """The elements of a thread's k-th group in shared memory."""
+        offset = self.part.step(k, group)
+        return group.unpack(group.load("shared", place, offset, pred=self.strip.active[k]))
+
+
+class _Forward(_Rows):
+    """x to y."""
+
+    def __init__(
+        self, strip: _Strip, eps: float, x: Reg, w: Reg, y: Reg, invvar: Reg | None
+    ) -> None:
+        super().__init__(strip, w)
+        rows = self.rows
+        self._math = Forward(self.a, rows.columns, eps)
+        self._x = x
+        self._step = self.stride * rows.columns * rows.weight.bytes
+        self._end_y = None
+        if strip.ends is not None:
+            self.beside(x, rows.x, at_end=True)
+            self._end_y = y + strip.ends.position * rows.weight.bytes
+        self._y = y + self.part.offset * rows.weight.bytes
+        self._invvar = None if invvar is None else invvar + strip.row * self.a.dtype.bytes
+
+    def sources(self) -> list[Source]:
+        return [Source(reg.from_(self._x, u64), self.rows.xs)]
+
+    def sum(self, places: Sequence[Reg]) -> Reg:
+        """The thread's part of the sum of squares of a row in shared memory."""
+        values = [
+            v for k in range(self.part.each) for v in self.load_group(self.rows.xs, places[0], k)
+        ]
+        values += self.queue[0]
+        return self.a.products((v, v) for v in values)
+
+    def write(self, places: Sequence[Reg], total: Reg) -> None:
+        """Write the row that follows the one written before."""
+        strip, rows, math = self.strip, self.rows, self._math
+        r = math.invvar(total)
+        if self._invvar is not None:
+            first = (strip.lane == 0) & (strip.rank == 0)
+            store_one(self.a.dtype, self._invvar, r, pred=first)
+            self._invvar += self.stride * self.a.dtype.bytes
+        for k, ok in enumerate(strip.active):
+            pairs = zip(self.load_group(rows.xs, places[0], k), self.weights(k), strict=True)
+            result = rows.ws.pack([math.result(v, u, r) for v, u in pairs])
+            rows.ws.store("global", self._y, self.part.step(k, rows.ws), result, pred=ok)
+        if strip.ends is not None and self._end_y is not None:
+            (x,) = self.queue[-1]
+            value = math.result(x, self.end_w, r)
+            store_one(rows.weight, self._end_y, value, pred=strip.ends.active)
+            self._end_y += self._step
+        self._y += self._step
+
+    def end(self) -> None:
+        """Nothing is left when all rows are written."""
+
+
+class _Backward(_Rows):
+    """x and g to dx and the sums for dw."""
+
+    def __init__(self, strip: _Strip, g: Reg, r: Reg, x: Reg, w: Reg, dx: Reg, dw: Reg) -> None:
+        super().__init__(strip, w)
+        rows = self.rows
+        self._math = Backward(self.a, rows.columns)
+        self._x, self._g, self._dw = x, g, dw
+        self._step = self.stride * rows.columns * rows.x.bytes
+        self.beside(r, self.a.dtype, at_end=False)
+        self._end_dx = None
+        if strip.ends is not None:
+            self.beside(x, rows.x, at_end=True)
+            self.beside(g, rows.weight, at_end=True)
+            self._end_dx = dx + strip.ends.position * rows.x.bytes
+        self._dx = dx + self.part.offset * rows.x.bytes
+
+    def sources(self) -> list[Source]:
+        return [
+            Source(reg.from_(self._x, u64), self.rows.xs),
+            Source(reg.from_(self._g, u64), self.rows.ws),
+        ]
+
+    def begin(self) -> None:
+        super().begin()
+        strip = self.strip
+        self._sums = WeightGradient(self.a, self.part, strip.ends, self._dw, strip.team)
+
+    def _groups(self, places: Sequence[Reg], k: int) -> Iterable[tuple[Reg, Reg, Reg]]:
+        """x, g and w of the k-th group."""
+        xs = self.load_group(self.rows.xs, places[0], k)
+        gs = self.load_group(self.rows.ws, places[1], k)
+        return zip(xs, gs, self.weights(k), strict=True)
+
+    def sum(self, places: Sequence[Reg]) -> Reg:
+        """The thread's part of the sum of g w x of a row in shared memory."""
+        a = self.a
+        triples = [t for k in range(self.part.each) for t in self._groups(places, k)]
+        if self.strip.ends is not None:
+            _, x, g = self.queue[0]
+            triples.append((x, g, self.end_w))
+        return a.products((x, a.mul(g, w)) for x, g, w in triples)
+
+    def write(self, places: Sequence[Reg], total: Reg) -> None:
+        """Write the gradient of the row that follows the one written before."""
+        strip, rows, math, sums = self.strip, self.rows, self._math, self._sums
+        r = self.queue[-1][0]
+        coefficient = math.coefficient(r, total)
+        for k, ok in enumerate(strip.active):
+            result: list[Reg] = []
+            for (x, g, w), sum_ in zip(self._groups(places, k), sums.sums[k], strict=True):
+                result.append(math.result(x, g, w, r, coefficient))
+                math.accumulate(sum_, x, g, r)
+            group = rows.xs.pack(result)
+            rows.xs.store("global", self._dx, self.part.step(k, rows.xs), group, pred=ok)
+        if strip.ends is not None and self._end_dx is not None and sums.end_sum is not None:
+            _, x, g = self.queue[-1]
+            value = math.result(x, g, self.end_w, r, coefficient)
+            store_one(rows.x, self._end_dx, value, pred=strip.ends.active)
+            math.accumulate(sums.end_sum, x, g, r)
+            self._end_dx += self._step
+        self._dx += self._step
+        sums.row_done(strip.active)
+
+    def end(self) -> None:
+        """Write what is left of the sums."""
+        self._sums.write(self.strip.active)
+
+
+def _value(a: Arithmetic, box: Sequence[Reg]) -> Reg:
+    """The number in the words of a sum."""
+    halves = [reg.scalar(b32) for _ in box]
+    for half, word in zip(halves, box, strict=True):
+        ptx.inst.mov.b64([half, ptx.sink], word)
+    value = reg.scalar(a.dtype)
+    if len(halves) == 1:
+        ptx.inst.mov.b32(value, halves[0])
+    else:
+        ptx.inst.mov.b64(value, halves)
+    return value

@@ -1,0 +1,226 @@
+"""Backward, rows that fit a CTA: teams of threads that stay, each with a ring of rows on their way.
+
+A team reads a row into registers, which frees its stage for the next copy, sums it up, and writes
+its gradient. The sums for the weight's gradient stay in registers for all rows of the team. All
+rows of a team are cut alike, so threads keep their columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx.ops.rms.arithmetic import (
+    WARP,
+    Arithmetic,
+    Backward,
+    address,
+    load_warp_sums,
+    store_warp_sum,
+)
+from pyptx.ops.rms.elements import load_one, store_one
+from pyptx.ops.rms.geometry import Ends, Part, Rows
+from pyptx.ops.rms.gradient import WeightGradient
+from pyptx.ops.rms.ring import Counter, Ring, Source
+from pyptx.ops.rms.rows import load_weights, wide
+from pyptx.trace.tensor import Tensor
+from pyptx.trace.values import Reg
+from pyptx.types import u32
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`ctas` CTAs of `teams` teams of `threads` threads, each team with `stages` rows on their way."""
+
+    ctas: int
+    teams: int
+    threads: int
+    stages: int
+
+
+def backward(rows: Rows, shape: Shape) -> Kernel:
+    """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and partial sums of dw[N].
+
+    Team i writes partial sum i; with fewer rows than teams only the first B are written.
+    """
+    n, compute = rows.columns, rows.compute
+    count = shape.ctas * shape.teams
+
+    def rms_norm_teams_backward(
+        G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor
+    ) -> None:
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        cta = reg.from_(ptx.special.ctaid.x(), u32)
+        if shape.teams == 1:
+            lane, team, row = thread, None, cta
+        else:
+            lane, team = thread & (shape.threads - 1), thread >> (shape.threads.bit_length() - 1)
+            row = ptx.inst.mad.lo.u32(cta, shape.teams, team)
+        part = Part(rows, row, lane, shape.threads)
+        work = _Team(part, shape, row, team, X.shape[0])
+        work.run(*ptx.global_ptrs(G, R, X, W, DX, DW))
+
+    return kernel(
+        in_specs=(
+            rows.tensor(rows.weight),
+            rows.scalars(),
+            rows.tensor(rows.x),
+            rows.row(rows.weight),
+        ),
+        out_specs=(rows.tensor(rows.x), Tile(count, n, compute, sum_over="B")),
+        grid=lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1),
+        block=(shape.threads * shape.teams, 1, 1),
+        arch="auto",
+        parallel=("B",),
+    )(rms_norm_teams_backward)
+
+
+class _Team:
+    """What a team of threads does with its rows."""
+
+    def __init__(self, part: Part, shape: Shape, row: Reg, team: Reg | None, rows: Reg) -> None:
+        self.part = part
+        self.shape = shape
+        self.team = team
+        self.row = reg.scalar(u32, init=row)
+        self.rows = ptx.inst.cvt.u32.u64(rows)
+        self.a = Arithmetic(part.rows.compute)
+        self.stride = shape.ctas * shape.teams
+        self.active = [part.active(k) for k in range(part.each)]
+
+    def run(self, g: Reg, r: Reg, x: Reg, w: Reg, dx: Reg, dw: Reg) -> None:
+        part, a, shape = self.part, self.a, self.shape
+        rows = part.rows
+        math = Backward(a, rows.columns)
+        ends = None if rows.aligned else Ends(part)
+        beside = _Beside(self, ends, g, r, x, w)
+        ring = Ring(
+            part,
+            [Source(reg.from_(x, x.dtype), rows.xs), Source(reg.from_(g, g.dtype), rows.ws)],
+            self.row,
+            self.rows,
+            stages=shape.stages,
+            stride=self.stride,
+            teams=shape.teams,
+            team=self.team,
+        )
+        leader = part.lane == 0
+        with ptx.if_(leader):
+            ring.init()
+            ptx.fence.mbarrier_init()
+            ring.fetch_first()
+        weights = load_weights(part, w, self.active)
+        gradient = WeightGradient(a, part, ends, dw, self.row)
+        slots = self._slots()
+        beside.load(self.row)
+        ptx.bar.sync(0)  # the mbarriers are there
+        ptx.inst.griddepcontrol.launch_dependents()
+
+        stage, half = Counter(shape.stages), reg.scalar(u32, init=0)
+        end_dx = dx + ends.position * rows.x.bytes if ends is not None else None
+        dx = dx + part.offset * rows.x.bytes
+        step = self.stride * rows.columns * rows.x.bytes
+        with ptx.while_(lambda: self.row < self.rows):
+            beside.take()
+            beside.load(self.row + self.stride)
+            ring.arrived(stage.index).wait(stage.parity)
+            values = self._read(ring, stage)
+            products = a.products(
+                pair
+                for k, (vs, ds) in enumerate(values)
+                for pair in zip(
+                    vs,
+                    [a.mul(d, u) for d, u in zip(ds, rows.ws.unpack(weights[k]), strict=True)],
+                    strict=True,
+                )
+            )
+            if ends is not None:
+                a.fma(products, beside.x, a.mul(beside.g, beside.w), products)
+            here = ptx.inst.mad.lo.u32(half, self._half_bytes, slots)
+            store_warp_sum(a, products, part.lane, here)
+            self._sync()
+            # everyone has read the stage
+            with ptx.if_(leader):
+                ring.fetch(stage.index)
+            total = load_warp_sums(a, part.lane, here, shape.threads // WARP)
+            coefficient = math.coefficient(beside.r, total)
+            for k, (vs, ds) in enumerate(values):
+                result: list[Reg] = []
+                us = rows.ws.unpack(weights[k])
+                for v, d, u, sum_ in zip(vs, ds, us, gradient.sums[k], strict=True):
+                    result.append(math.result(v, d, u, beside.r, coefficient))
+                    math.accumulate(sum_, v, d, beside.r)
+                words = rows.xs.pack(result)
+                rows.xs.store("global", dx, part.step(k, rows.xs), words, pred=self.active[k])
+            if ends is not None and end_dx is not None and gradient.end_sum is not None:
+                value = math.result(beside.x, beside.g, beside.w, beside.r, coefficient)
+                store_one(rows.x, end_dx, value, pred=ends.active)
+                math.accumulate(gradient.end_sum, beside.x, beside.g, beside.r)
+                end_dx += step
+            gradient.row_done(self.active)
+            dx += step
+            self.row += self.stride
+            ptx.inst.xor.b32(half, half, 1)
+            stage.advance()
+        gradient.write(self.active)
+
+    def _read(self, ring: Ring, stage: Counter) -> list[tuple[list[Reg], list[Reg]]]:
+        """The thread's elements of x and of g."""
+        part, rows = self.part, self.part.rows
+        x, g = ring.groups(stage.index)
+        values: list[tuple[list[Reg], list[Reg]]] = []
+        for k, ok in enumerate(self.active):
+            xs = rows.xs.load("shared", x, part.step(k, rows.xs), pred=ok)
+            gs = rows.ws.load("shared", g, part.step(k, rows.ws), pred=ok)
+            values.append((rows.xs.unpack(xs), rows.ws.unpack(gs)))
+        return values
+
+    def _slots(self) -> Reg:
+        """Where the team's warps put their sums; two halves, for rows in turn."""
+        warps, teams = self.shape.threads // WARP, self.shape.teams
+        table = address(smem.alloc(self.a.dtype, (2, teams, warps), align=16))
+        self._half_bytes = teams * warps * self.a.dtype.bytes
+        if self.team is None:
+            return table
+        return ptx.inst.mad.lo.u32(self.team, warps * self.a.dtype.bytes, table)
+
+    def _sync(self) -> None:
+        if self.team is None:
+            ptx.bar.sync(0)
+        else:
+            ptx.bar.sync(self.team + 1, self.shape.threads)
+
+
+class _Beside:
+    """What a row needs beside the ring: r, and one element of its ends for each thread.
+
+    Loaded one row ahead; `take` makes it the present row's.
+    """
+
+    def __init__(self, team: _Team, ends: Ends | None, g: Reg, r: Reg, x: Reg, w: Reg) -> None:
+        rows, a = team.part.rows, team.a
+        self._team = team
+        self._ends = ends
+        self._pointers = [(r + team.row * a.dtype.bytes, a.dtype, team.stride * a.dtype.bytes)]
+        self.r, self.x, self.g = a.zero(), a.zero(), a.zero()
+        self.w = a.zero()
+        if ends is not None:
+            for base, dtype in ((x, rows.x), (g, rows.weight)):
+                place = base + ends.position * dtype.bytes
+                self._pointers.append((place, dtype, team.stride * rows.columns * dtype.bytes))
+            first = w + wide(ends.column) * rows.weight.bytes
+            self.w = load_one(rows.weight, a.dtype, first, pred=ends.active)
+        self._next = [a.zero() for _ in self._pointers]
+
+    def load(self, row: Reg) -> None:
+        """Load for a row, if there is one."""
+        live = row < self._team.rows
+        for i, (pointer, dtype, step) in enumerate(self._pointers):
+            there = live if i == 0 or self._ends is None else live & self._ends.active
+            value = load_one(dtype, self._team.a.dtype, pointer, pred=there)
+            self._team.a.mov(self._next[i], value)
+            pointer += step
+
+    def take(self) -> None:
+        for one, loaded in zip((self.r, self.x, self.g), self._next, strict=False):
+            self._team.a.mov(one, loaded)
