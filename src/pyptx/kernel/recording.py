@@ -86,10 +86,14 @@ class Recording:
         given, bound = self.bind(kernel, arrays, where)
         fixed = self.fixed(kernel, bound, where)
         self._check_sums(kernel, given, bound, where)
+        self._check_aliases(kernel, given, where)
         results = self._results(kernel, given, bound)
+        arguments = list(map(self._argument, given, kernel.in_specs))
+        for source, target in kernel.aliases:
+            arguments[source] = OutputAddress(results[target].reference.index)
         step = Application(
             kernel.entry(fixed, constants, by_reference=self.by_reference),
-            tuple(map(self._argument, given, kernel.in_specs)),
+            tuple(arguments),
             tuple(OutputAddress(result.reference.index) for result in results),
             {name: _extent(value) for name, value in bound.items()},
         )
@@ -110,12 +114,6 @@ class Recording:
         return given, cast("Bound", bind(operation.in_specs, shapes, names, where))
 
     def _check_kernel(self, kernel: Kernel, where: SourceLocation) -> None:
-        if kernel.aliases:
-            raise CallError(
-                f"{kernel.name} has input_output_aliases, and the steps of a sequence write new "
-                "arrays",
-                location=where,
-            )
         if self.arch not in (None, kernel.arch):
             raise CallError(
                 f"{kernel.name} is for {kernel.arch}, and the kernels before it in {self.name} are "
@@ -168,6 +166,20 @@ class Recording:
             fixed[name] = size
         return fixed
 
+    def _check_aliases(
+        self, kernel: Kernel, given: Sequence[SymbolicArray], where: SourceLocation
+    ) -> None:
+        """A step may write in place what an earlier step has made. Raises CallError for others."""
+        for source, _ in kernel.aliases:
+            array, name = given[source], kernel.input_names[source]
+            if not isinstance(array.reference, EarlierResult):
+                raise CallError(
+                    f"{kernel.name} writes {name} in place, and {array.name} is an input of the "
+                    f"sequence {self.name}",
+                    location=where,
+                    notes=(("help", "copy it by a kernel of the sequence first"),),
+                )
+
     def _check_sums(
         self,
         kernel: Kernel,
@@ -180,7 +192,7 @@ class Recording:
         A kernel that only adds up further, over the same dimension, may take the sum of a part.
         """
         added = [_names(bound[dim] for dim in spec.sum_over) for spec in kernel.out_specs]
-        there = _names(bound.values()) - frozenset.intersection(*added)
+        there = _names(bound.values()) - frozenset[str].intersection(*added)
         for array, name in zip(given, kernel.input_names, strict=True):
             for dim in sorted(array.sums & there):
                 raise CallError(
@@ -196,8 +208,13 @@ class Recording:
     ) -> list[SymbolicArray]:
         made: list[SymbolicArray] = []
         carried = frozenset[str]().union(*(array.sums for array in given))
+        sources = {target: source for source, target in kernel.aliases}
         for name, spec in zip(kernel.output_names, kernel.out_specs, strict=True):
             shape = shape_of(spec, bound)
+            source = sources.get(len(made))
+            if source is not None:  # in place
+                made.append(given[source])
+                continue
             reference = EarlierResult(len(self.results))
             sums = carried | _names(bound[dim] for dim in spec.sum_over)
             made.append(SymbolicArray(name, shape, spec.dtype, reference, self, sums))

@@ -180,7 +180,9 @@ def _renumbered(step: Application, order: Mapping[int, int]) -> Application:
     """The step with its results where they stand in the call: outputs first, then scratch."""
 
     def argument(old: Argument) -> Argument:
-        return EarlierResult(order[old.index]) if isinstance(old, EarlierResult) else old
+        if isinstance(old, EarlierResult | OutputAddress):  # the latter is updated in place
+            return type(old)(order[old.index])
+        return old
 
     outputs = tuple(OutputAddress(order[old.index]) for old in step.outputs)
     return replace(step, inputs=tuple(map(argument, step.inputs)), outputs=outputs)
