@@ -761,7 +761,7 @@ def python_return_out_of_a_range():
     """
     here: the bounds of ptx.range_ are .s32 and .u32; one integer type is needed
         for _ in ptx.range_(x, y):
-      help: convert a bound first: ptx.inst.cvt...(r), or pass dtype=
+      help: convert one first: ptx.inst.cvt.u32.s32(r)
     """,
 )
 def a_range_whose_bounds_differ():
@@ -773,9 +773,22 @@ def a_range_whose_bounds_differ():
 @wrong(
     LanguageError,
     """
+    here: the bounds of ptx.range_ are .u32 and .u64; one integer type is needed
+        for _ in ptx.range_(reg.scalar(u32, init=0), reg.scalar(u64, init=9)):
+      help: convert one first: ptx.inst.cvt.u64.u32(r)
+    """,
+)
+def a_range_whose_bounds_differ_in_width():
+    for _ in ptx.range_(reg.scalar(u32, init=0), reg.scalar(u64, init=9)):
+        pass
+
+
+@wrong(
+    LanguageError,
+    """
     here: the bounds of ptx.range_ are .f32; one integer type is needed
         for _ in ptx.range_(reg.scalar(f32, init=0.0)):
-      help: convert a bound first: ptx.inst.cvt...(r), or pass dtype=
+      help: bounds are ints, or registers of one integer type of 16 bits or more
     """,
 )
 def a_range_over_floats():

@@ -254,9 +254,17 @@ def _loop_type(first: Bound, last: Bound, dtype: DType | None) -> DType:
         raise LanguageError(
             f"the bounds of ptx.range_ are {names}; one integer type is needed",
             location=caller(),
-            notes=(("help", "convert a bound first: ptx.inst.cvt...(r), or pass dtype="),),
+            notes=(("help", _one_type(types)),),
         )
     return kind
+
+
+def _one_type(types: set[DType]) -> str:
+    """How bounds of these types become bounds of one."""
+    if len(types) == 2 and all(t.is_integer and t.bits >= 16 for t in types):
+        narrow, wide = sorted(types, key=lambda t: (t.bits, t.name))
+        return f"convert one first: ptx.inst.cvt.{wide}.{narrow}(r)"
+    return "bounds are ints, or registers of one integer type of 16 bits or more"
 
 
 def named_label(trace: Trace, name: str) -> Label:
