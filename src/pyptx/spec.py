@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 from pyptx.dims import Dim, Extent, as_extent, known_names, maximum, minimum
 from pyptx.errors import CallError, SpecError
 from pyptx.source import SourceLocation, caller
-from pyptx.types import DType
+from pyptx.types import BY_NUMPY, DType
 
 Shape: TypeAlias = tuple[int, ...]
 Size: TypeAlias = "int | Shape"
@@ -29,25 +29,36 @@ class Tile:
 
     A dimension is an int or a name (a Python identifier). The first may be starred, `"*B"`: any
     number of axes, none included, that a kernel with `parallel=("B",)` sees as one of their
-    product. `sum_over` names the parallel dimensions that an output is a sum over. Raises SpecError
-    for anything else.
+    product. `sum_over` names the parallel dimensions that an output is a sum over.
+
+    A sum with `accumulate` is given in the tile's type, and where several devices hold parts of it,
+    these are added up in the type `accumulate` and rounded after that. The kernel is traced for
+    both: its tensor has the type `accumulate` where what it writes is such a part, and the tile's
+    type where it is all of the sum. Raises SpecError for anything else.
     """
 
     dims: tuple[int | str, ...]
     dtype: DType
     sum_over: tuple[str, ...]
+    accumulate: DType | None
+    """The type of parts of the sum; None where it is that of the tile."""
 
     def __init__(
-        self, *dims_and_dtype: int | str | DType, sum_over: str | Sequence[str] | None = None
+        self,
+        *dims_and_dtype: int | str | DType,
+        sum_over: str | Sequence[str] | None = None,
+        accumulate: DType | None = None,
     ) -> None:
         try:
             dims, dtype = _tile(dims_and_dtype)
             sums = _sum_over(sum_over, dims)
+            accumulated = _accumulate(accumulate, dims, dtype, sums)
         except SpecError as error:
             raise error.at(caller()) from None
         object.__setattr__(self, "dims", dims)
         object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "sum_over", sums)
+        object.__setattr__(self, "accumulate", accumulated)
 
     def __repr__(self) -> str:
         dims = (f'"{dim}"' if isinstance(dim, str) else str(dim) for dim in self.dims)
@@ -55,9 +66,16 @@ class Tile:
 
     def _sum_over_text(self) -> tuple[str, ...]:
         names = [f'"{name}"' for name in self.sum_over]
-        if len(names) > 1:
-            return (f"sum_over=({', '.join(names)})",)
-        return tuple(f"sum_over={name}" for name in names)
+        sums = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        return (
+            *((f"sum_over={sums}",) if names else ()),
+            *((f"accumulate={self.accumulate!r}",) if self.accumulate is not None else ()),
+        )
+
+    @property
+    def partial(self) -> Tile:
+        """The tile of one device's part of the sum."""
+        return Tile(*self.dims, self.accumulate or self.dtype, sum_over=self.sum_over)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,6 +130,14 @@ class Scalar:
     def sum_over(self) -> tuple[str, ...]:
         return ()
 
+    @property
+    def accumulate(self) -> None:
+        return None
+
+    @property
+    def partial(self) -> Scalar:
+        return self
+
     def shape(self, _dims: Mapping[str, Size]) -> Shape:
         """Always ()."""
         return ()
@@ -150,6 +176,27 @@ def _sum_over(names: object, dims: Sequence[int | str]) -> tuple[str, ...]:
                 notes=(("help", f'leave sum_over="{name}" out, or the dimension'),),
             )
     return found
+
+
+def _accumulate(
+    accumulate: DType | None, dims: Sequence[int | str], dtype: DType, sums: Sequence[str]
+) -> DType | None:
+    """What stands after accumulate=, None where it changes nothing."""
+    if accumulate is None:
+        return None
+    wider = [d for d in BY_NUMPY.values() if d.kind is dtype.kind and d.bits > dtype.bits]
+    if accumulate is not dtype and accumulate not in wider:
+        raise SpecError(
+            f"accumulate={accumulate!r} is no type that holds every {dtype!r}",
+            notes=(("legal", " ".join(map(repr, (dtype, *wider)))),),
+        )
+    if not sums:
+        raise SpecError(
+            f"accumulate={accumulate!r} stands without sum_over=, and only a sum over parallel "
+            "dimensions is added up across devices",
+            notes=(("help", repr(Tile(*dims, dtype, sum_over="B", accumulate=accumulate))),),
+        )
+    return accumulate if accumulate is not dtype else None
 
 
 def unstarred(dim: str) -> str:
@@ -332,7 +379,7 @@ def _check_sum(spec: Tile, parallel: Sequence[str], name: str) -> None:
     if not missing:
         return
     sums = (*spec.sum_over, *missing)
-    fixed = Tile(*spec.dims, spec.dtype, sum_over=sums)
+    fixed = Tile(*spec.dims, spec.dtype, sum_over=sums, accumulate=spec.accumulate)
     raise SpecError(
         f'the output {spec!r} of {name} lacks the parallel dimension "{missing[0]}": '
         "what is written there must be a sum over it",

@@ -134,6 +134,7 @@ def test_the_program_of_one_device():
         scratch=[("f32", (4,))],
         aliases=[(0, 0)],
         sums=[np.arange(4).reshape(4, 1), np.array([[0, 2], [1, 3]])],
+        elements=["f32", "bf16"],
     )
     with mlir.make_ir_context():
         module = mlir.ir.Module.parse(text)

@@ -91,6 +91,8 @@ class Kernel(Operation):
             parallel=options.parallel,
             location=location,
         )
+        tensors = tuple(spec and spec.partial for spec in self._signature.specs)
+        self._partial_signature = replace(self._signature, specs=tensors)
         self._check_specs()
         self._traced: dict[Key, Specialisation] = {}
         self._lock = threading.Lock()
@@ -215,13 +217,17 @@ class Kernel(Operation):
         *,
         by_reference: bool,
         batch: Batch | None = None,
+        partial: bool = False,
     ) -> Specialisation:
-        """The traced kernel for these sizes; traced once and kept."""
+        """The traced kernel for these sizes; traced once and kept.
+
+        A `partial` one writes parts of sums, in the types that these are accumulated in.
+        """
         fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self._options.parallel))
         values = {**self._constants, **constants}
         check_constants(self.name, values)
         exactly = tuple((n, exact(values[n])) for n in sorted(values))
-        key = Key(fixed, exactly, target, by_reference, batch)
+        key = Key(fixed, exactly, target, by_reference, batch, partial)
         with self._lock:
             found = self._traced.get(key)
             if found is None:
@@ -232,7 +238,7 @@ class Kernel(Operation):
         try:
             module = build(
                 self._function,
-                self._signature,
+                self._partial_signature if key.partial else self._signature,
                 dims=dict(key.dims),
                 constants=constants,
                 target=key.target,
@@ -298,7 +304,9 @@ class Kernel(Operation):
             grid=self._grid,
             block=options.block,
             cluster=options.cluster,
-            make=lambda batch: self._make(fixed, constants, batch, by_reference=by_reference),
+            make=lambda batch, partial: self._make(
+                fixed, constants, batch, by_reference=by_reference, partial=partial
+            ),
             cooperative=options.cooperative,
             programmatic_stream_serialization=options.programmatic_stream_serialization,
         )
@@ -316,11 +324,17 @@ class Kernel(Operation):
         batch: Batch | None,
         *,
         by_reference: bool,
+        partial: bool,
     ) -> Made:
-        def specialise(target: Target) -> Specialisation:
-            return self.specialise(fixed, constants, target, by_reference=by_reference, batch=batch)
+        def specialise(target: Target, partial: bool = partial) -> Specialisation:
+            return self.specialise(
+                fixed, constants, target, by_reference=by_reference, batch=batch, partial=partial
+            )
 
-        usual = specialise(self._options.arch or targets.DEFAULT)
+        target = self._options.arch or targets.DEFAULT
+        usual = specialise(target)
+        if partial and usual.written.ptx == specialise(target, partial=False).written.ptx:
+            raise self._same_for_parts()
         self._check_resident(fixed, usual)
         code = Code(
             digest(usual.written.ptx, str(self._options.contract)),
@@ -328,6 +342,17 @@ class Kernel(Operation):
             image=lambda: usual.image,
         )
         return Made(code, usual.dynamic_shared)
+
+    def _same_for_parts(self) -> SpecError:
+        """The error for a body that writes a sum in one type, whatever the tensor's is."""
+        names = zip(self.output_names, self.out_specs, strict=True)
+        name, spec = next((name, spec) for name, spec in names if spec.accumulate is not None)
+        return SpecError(
+            f"{self.name} does the same for {name} of type {spec.dtype!r} and of type "
+            f"{spec.accumulate!r}; with accumulate={spec.accumulate!r} it is traced for both",
+            location=self._signature.location,
+            notes=(("help", f"convert the sum to {name}.dtype before it is stored"),),
+        )
 
     def _check_resident(self, fixed: Mapping[str, int], found: Specialisation) -> None:
         """A cooperative grid whose sizes are known must fit some device of its target."""
@@ -352,7 +377,7 @@ class Kernel(Operation):
     ) -> Description:
         specs = (*self.in_specs, *self.out_specs)
         tensors = tuple(
-            Tensor(name, spec.dtype, symbolic(spec, fixed), spec.sum_over)
+            Tensor(name, spec.dtype, symbolic(spec, fixed), spec.sum_over, spec.accumulate)
             for name, spec in zip(self._signature.parameters, specs, strict=True)
         )
         count = len(self.in_specs)

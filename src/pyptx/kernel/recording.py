@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 from pyptx.dims import Extent, Symbol
-from pyptx.errors import CallError
+from pyptx.errors import CallError, SpecError
 from pyptx.launch.layout import Application, Tensor, product
 from pyptx.launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
 from pyptx.source import SourceLocation, caller
@@ -41,7 +41,8 @@ class SymbolicArray:
 
     `shape` holds ints, and the name of each parallel dimension; a starred one is one entry. `sums`
     are the parallel dimensions that it is a sum over: each device has its part of that sum, and
-    what is made of it is one too, until the sequence has ended.
+    what is made of it is one too, until the sequence has ended. `accumulate` is the type of such
+    parts, None where it is `dtype`.
     """
 
     name: str
@@ -50,6 +51,7 @@ class SymbolicArray:
     reference: InputAddress | EarlierResult = field(repr=False)
     recording: Recording = field(repr=False)
     sums: frozenset[str] = field(default=frozenset(), repr=False)
+    accumulate: DType | None = field(default=None, repr=False)
 
     def _no_value(self, *_: object, **__: object) -> NoReturn:
         raise CallError(
@@ -217,7 +219,9 @@ class Recording:
                 continue
             reference = EarlierResult(len(self.results))
             sums = carried | _names(bound[dim] for dim in spec.sum_over)
-            made.append(SymbolicArray(name, shape, spec.dtype, reference, self, sums))
+            made.append(
+                SymbolicArray(name, shape, spec.dtype, reference, self, sums, spec.accumulate)
+            )
             self.results.append(made[-1])
         return made
 
@@ -226,9 +230,42 @@ class Recording:
             return InputValue(array.reference.index)
         return array.reference
 
-    def tensor(self, array: SymbolicArray, sums: tuple[str, ...] = ()) -> Tensor:
-        """The buffer of an array."""
-        return Tensor(array.name, array.dtype, tuple(map(_dim, array.shape)), sums)
+    def accumulated(
+        self, parts: Iterable[SymbolicArray], where: SourceLocation
+    ) -> frozenset[SymbolicArray]:
+        """The arrays of another type where kernels write `parts` of sums: all that these write.
+
+        Raises SpecError where a kernel reads one.
+        """
+        wanted = {array.reference.index for array in parts}
+        written = {
+            output.index
+            for step in self.steps
+            if any(output.index in wanted for output in step.outputs)
+            for output in step.outputs
+        }
+        found = [a for a in self.results if a.reference.index in written and a.accumulate]
+        for step in self.steps:
+            read = {a.index for a in step.inputs if isinstance(a, EarlierResult | OutputAddress)}
+            for array in found:
+                if array.reference.index in read:
+                    raise SpecError(
+                        f"{array.name} is accumulated in {array.accumulate!r} across devices, and "
+                        f"{step.entry.name} reads it as {array.dtype!r} before that",
+                        location=where,
+                        notes=(("help", f"apply {step.entry.name} outside of the sequence"),),
+                    )
+        return frozenset(found)
+
+    def tensor(
+        self,
+        array: SymbolicArray,
+        sums: tuple[str, ...] = (),
+        accumulated: Set[SymbolicArray] = frozenset(),
+    ) -> Tensor:
+        """The buffer of an array; `accumulated` are those whose type is another in parts."""
+        accumulate = array.accumulate if array in accumulated else None
+        return Tensor(array.name, array.dtype, tuple(map(_dim, array.shape)), sums, accumulate)
 
 
 def shape_of(spec: Spec, bound: Bound) -> tuple[Dim, ...]:

@@ -90,17 +90,19 @@ class KernelSequence(Operation):
                 raise self._located(error) from None
         outputs = self._outputs(returned, record, bound)
         scratch = [array for array in record.results if array not in outputs]
+        parts = [a for a, spec in zip(outputs, self.out_specs, strict=True) if spec.accumulate]
+        accumulated = record.accumulated(parts, self._location)
         order = {array.reference.index: i for i, array in enumerate((*outputs, *scratch))}
         return Description(
             name=self.name,
             arch=record.arch or "auto",
             inputs=tuple(map(record.tensor, inputs)),
             outputs=tuple(
-                record.tensor(array, spec.sum_over)
+                record.tensor(array, spec.sum_over, accumulated)
                 for array, spec in zip(outputs, self.out_specs, strict=True)
             ),
             steps=tuple(_renumbered(step, order) for step in record.steps),
-            scratch=tuple(map(record.tensor, scratch)),
+            scratch=tuple(record.tensor(array, (), accumulated) for array in scratch),
             stars=stars,
         )
 
@@ -168,6 +170,14 @@ class KernelSequence(Operation):
                     location=self._location,
                     notes=(("help", f"compute {array.name} outside of the sequence"),),
                 )
+        if spec.sum_over and spec.accumulate is not array.accumulate:
+            written, given = (t.accumulate or t.dtype for t in (array, spec))
+            raise SpecError(
+                f"output {index} of {self.name} is {array.name}, whose parts its kernel writes as "
+                f"{written!r}, and its spec is {spec!r}, which adds them up as {given!r}",
+                location=self._location,
+                notes=(("help", "give the Tiles of both the same accumulate="),),
+            )
 
 
 def _several(returned: object) -> tuple[object, ...]:

@@ -21,6 +21,7 @@ class Key:
     target: Target
     by_reference: bool
     batch: Batch | None
+    partial: bool
 
 
 @dataclass(frozen=True)

@@ -105,13 +105,24 @@ class Call:
     """How many of the levels, outermost first, need an axis of the grid in one step or another."""
     free_axis: bool = field(kw_only=True)
     """Whether the grid of every step has an axis that can batch."""
+    make_partial: Callable[[], Call] | None = field(kw_only=True, default=None, repr=False)
+    """`partial` where there is one. Raises the errors of the language, as it traces kernels."""
+
+    @cached_property
+    def partial(self) -> Call | None:
+        """The call for devices that hold parts of its sums: with outputs in the types to add in.
+
+        None where these are the types of the outputs themselves.
+        """
+        return self.make_partial() if self.make_partial is not None else None
 
     @cached_property
     def identity(self) -> str:
         """A SHA-256 of all that the call does, the same in every process."""
         parts = (self.plan, self.inputs, self.outputs, self.scratch, self.aliases, self.levels)
         codes = (code.digest for code in self.code)
-        return digest(self.name, self.arch, *codes, *map(str, parts))
+        partial = (self.partial.identity,) if self.partial is not None else ()
+        return digest(self.name, self.arch, *codes, *map(str, parts), *partial)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Call) and self.identity == other.identity)

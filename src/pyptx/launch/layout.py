@@ -39,12 +39,16 @@ _AXES: Final = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a call without levels; a dimension is a size or the symbol of a parallel one."""
+    """A tensor of a call without levels; a dimension is a size or the symbol of a parallel one.
+
+    `accumulate` is its type where it holds one device's part of a sum, None where that is `dtype`.
+    """
 
     name: str
     dtype: DType
     dims: tuple[Extent, ...]
     sums: tuple[str, ...] = ()
+    accumulate: DType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class Made:
 class Entry:
     """A kernel with its fixed sizes and compile-time values.
 
-    `grid` gives the sizes of the grid from those of the dimensions, `make` traces the kernel.
+    `grid` gives the sizes of the grid from those of the dimensions. `make` traces the kernel, for
+    a batch or without one, and for parts of sums or for all of them.
     `parallel` are the dimensions whose size is an argument, in the order of the arguments.
     """
 
@@ -70,7 +75,7 @@ class Entry:
     grid: Callable[[Mapping[str, Extent]], tuple[Extent, Extent, Extent]]
     block: Triple
     cluster: Triple
-    make: Callable[[Batch | None], Made]
+    make: Callable[[Batch | None, bool], Made]
     cooperative: bool = False
     programmatic_stream_serialization: bool = False
 
@@ -99,9 +104,13 @@ class Description:
     aliases: tuple[tuple[int, int], ...] = ()
 
 
-def make_call(description: Description, levels: Levels = ()) -> Call:
-    """The call with these levels. Raises SpecError where a level finds no axis of the grid."""
-    buffers = _Buffers(description, levels)
+def make_call(description: Description, levels: Levels = (), *, partial: bool = False) -> Call:
+    """The call with these levels. Raises SpecError where a level finds no axis of the grid.
+
+    A `partial` one gives parts of sums, in the types that these are added up in.
+    """
+    buffers = _Buffers(description, levels, partial=partial)
+    accumulating = any(tensor.accumulate is not None for tensor in description.outputs)
     made = [_step(application, buffers) for application in description.steps]
     outputs = buffers.results[: len(description.outputs)]
     return Call(
@@ -118,7 +127,12 @@ def make_call(description: Description, levels: Levels = ()) -> Call:
         scratch=buffers.results[len(outputs) :],
         aliases=description.aliases,
         levels=levels,
-        relevel=lambda levels: make_call(description, levels),
+        relevel=lambda levels: make_call(description, levels, partial=partial),
+        make_partial=(
+            (lambda: make_call(description, levels, partial=True))
+            if accumulating and not partial
+            else None
+        ),
         unfolded=lambda levels: _unfolded(description, levels),
         free_axis=all(
             _free_axis(step.entry, step.entry.grid(step.dims)) is not None
@@ -142,8 +156,9 @@ def _unfolded(description: Description, levels: Levels) -> int:
 class _Buffers:
     """The tensors of a call with its levels, and where the size of each factor is read."""
 
-    def __init__(self, description: Description, levels: Levels) -> None:
+    def __init__(self, description: Description, levels: Levels, *, partial: bool) -> None:
         self.levels = levels
+        self.partial = partial
         self.stars = description.stars or {}
         outer = tuple(f"vmap.{i}" for i in range(len(levels)))
         self.inputs = tuple(
@@ -151,6 +166,9 @@ class _Buffers:
             for i, tensor in enumerate(description.inputs)
         )
         results = (*description.outputs, *description.scratch)
+        self.accumulated = frozenset(
+            i for i, tensor in enumerate(results) if partial and tensor.accumulate is not None
+        )
         self.results = tuple(self._spec(tensor, outer) for tensor in results)
         self.places: dict[str, str] = {}
         for letter, tensors in (("a", self.inputs), ("r", self.results)):
@@ -165,7 +183,8 @@ class _Buffers:
     def _spec(self, tensor: Tensor, outer: tuple[str, ...]) -> TensorSpec:
         own = tuple(axis for dim in tensor.dims for axis in self._axes(dim))
         sums = tuple(axis for name in tensor.sums for axis in self._axes(Symbol(name)))
-        return TensorSpec(tensor.name, str(tensor.dtype.numpy), (*outer, *own), _names(sums))
+        dtype = (tensor.accumulate if self.partial else None) or tensor.dtype
+        return TensorSpec(tensor.name, str(dtype.numpy), (*outer, *own), _names(sums))
 
     def _axes(self, dim: Extent) -> Axes:
         if not isinstance(dim, Symbol):
@@ -225,7 +244,8 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         dims[dim] = product([*folded, dims[dim]])
     base = entry.grid(dims)
     batch = _Batching(entry, base, masks[:outer]) if outer else None
-    made = entry.make(batch.batch if batch else None)
+    partial = any(output.index in buffers.accumulated for output in application.outputs)
+    made = entry.make(batch.batch if batch else None, partial)
     arguments: list[Argument] = [*application.inputs, *application.outputs]
     extents = [dims[name] for name in entry.parallel]
     grid = base

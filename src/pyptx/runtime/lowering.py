@@ -16,7 +16,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -31,20 +31,27 @@ from pyptx.runtime import partition, registration, targets
 def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
     """The rule for CUDA: the call carries the assembled kernels, a cubin for each target."""
     chosen = targets.lowering_targets(call.arch, _cuda_capabilities)
-    cubins = [{str(target): code.cubin(target) for target in chosen} for code in call.code]
-    code = {
-        str(i): {name: np.frombuffer(cubin.code, np.uint8) for name, cubin in step.items()}
-        for i, step in enumerate(cubins)
-    }
-    assembler = max(cubin.assembler_major for step in cubins for cubin in step.values())
-    attributes = {"cubins": code, "assembler": np.int64(assembler)}
-    return _lower(registration.CUDA_TARGET, attributes, ctx, operands, call)
+
+    def code(call: Call) -> dict[str, Any]:
+        cubins = [{str(target): code.cubin(target) for target in chosen} for code in call.code]
+        steps = {
+            str(i): {name: np.frombuffer(cubin.code, np.uint8) for name, cubin in step.items()}
+            for i, step in enumerate(cubins)
+        }
+        assembler = max(cubin.assembler_major for step in cubins for cubin in step.values())
+        return {"cubins": steps, "assembler": np.int64(assembler)}
+
+    return _lower(registration.CUDA_TARGET, code, ctx, operands, call)
 
 
 def lower_cpu(ctx: Any, *operands: Any, call: Call) -> Any:
     """The rule for CPU: the call carries the emulator's programs."""
-    images = {str(i): np.frombuffer(code.image(), np.uint8) for i, code in enumerate(call.code)}
-    return _lower(registration.CPU_TARGET, {"images": images}, ctx, operands, call)
+
+    def code(call: Call) -> dict[str, Any]:
+        images = {str(i): np.frombuffer(code.image(), np.uint8) for i, code in enumerate(call.code)}
+        return {"images": images}
+
+    return _lower(registration.CPU_TARGET, code, ctx, operands, call)
 
 
 def _cuda_capabilities() -> list[str]:
@@ -56,11 +63,21 @@ def _cuda_capabilities() -> list[str]:
     return [device.compute_capability for device in devices]
 
 
-def _lower(target: str, code: dict[str, Any], ctx: Any, operands: Sequence[Any], call: Call) -> Any:
-    attributes = {"plan": str(call.plan), **code}
+def _lower(
+    target: str,
+    code: Callable[[Call], dict[str, Any]],
+    ctx: Any,
+    operands: Sequence[Any],
+    call: Call,
+) -> Any:
+    """`code` gives the handler's attributes with the code of a call."""
+
+    def attributes(call: Call) -> dict[str, Any]:
+        return {"plan": str(call.plan), **code(call)}
+
     # Without operands there is nothing that is split, and Shardy has no rule for that.
     if not operands or not _partitioned(ctx.module_context.axis_context):
-        return _custom_call(target, attributes, ctx, operands, call)
+        return _custom_call(target, attributes(call), ctx, operands, call)
     return partition.lower(ctx, operands, _configuration(target, attributes, ctx, call))
 
 
@@ -91,9 +108,10 @@ def _custom_call(
 
 
 def _configuration(
-    target: str, attributes: dict[str, Any], ctx: Any, call: Call
+    target: str, attributes: Callable[[Call], dict[str, Any]], ctx: Any, call: Call
 ) -> partition.Configuration:
-    entries = {name: mlir.ir_attribute(value) for name, value in attributes.items()}
+    entries = {name: mlir.ir_attribute(value) for name, value in attributes(call).items()}
+    partial = call.partial
     inside = isinstance(ctx.module_context.axis_context, mlir.SPMDAxisContext)
     sums = sorted({name for output in call.outputs for name in output.sums})
     return partition.Configuration(
@@ -104,6 +122,7 @@ def _configuration(
         tuple(map(_tensor, call.scratch)),
         call.aliases,
         whole=tuple(sums) if inside else (),
+        partial=partial and _configuration(target, attributes, ctx, partial),
     )
 
 

@@ -4,8 +4,9 @@ In such a program a call is a custom call to TARGET, which no device runs. Its c
 everything that the partitioner's callback needs, so it also partitions in another process: in one
 that loaded an exported program, or one that finds the program in the persistent cache. The
 callback chooses how to split the call (`shardings`) and gives XLA a small program for one device: a
-custom call to the handler, and a sum over devices for each output that is one. XLA reshards the
-operands and results where they are not split that way.
+custom call to the handler, and a sum over devices for each output that is one. Where it adds up
+parts of a sum with `accumulate=`, the handler writes these in that type, and the sum is rounded.
+XLA reshards the operands and results where they are not split that way.
 """
 
 # JAX's annotations are partial, and values that cross its interface are Any here.
@@ -25,7 +26,7 @@ from jax.interpreters import mlir
 
 from pyptx.runtime import private, stablehlo
 from pyptx.runtime.private import HloSharding, SubgroupType
-from pyptx.runtime.shardings import Assignment, Axes, Tiling, assign
+from pyptx.runtime.shardings import Assignment, Axes, Integers, Tiling, assign
 
 TARGET: Final = "pyptx_partition"
 
@@ -48,7 +49,8 @@ class Configuration:
     """What the custom call carries: the handler's target and attributes, and the buffers.
 
     `attributes` is the text of an MLIR dictionary. `aliases` are pairs (input, output). The factors
-    in `whole` are not split.
+    in `whole` are not split. `partial` is the same call with sums in the types to add up in, where
+    these are others.
     """
 
     target: str
@@ -58,6 +60,7 @@ class Configuration:
     scratch: tuple[Tensor, ...] = ()
     aliases: tuple[tuple[int, int], ...] = ()
     whole: tuple[str, ...] = ()
+    partial: Configuration | None = None
 
     def encode(self) -> str:
         """The text of it; that of equal calls is equal in every process."""
@@ -65,14 +68,19 @@ class Configuration:
 
     @staticmethod
     def decode(text: bytes) -> Configuration:
-        found: dict[str, Any] = json.loads(text)
-        return Configuration(
-            found["target"],
-            found["attributes"],
-            *(_tensors(found[name]) for name in ("inputs", "outputs", "scratch")),
-            aliases=tuple((source, target) for source, target in found["aliases"]),
-            whole=tuple(found["whole"]),
-        )
+        return _configuration(json.loads(text))
+
+
+def _configuration(found: dict[str, Any]) -> Configuration:
+    partial = found["partial"]
+    return Configuration(
+        found["target"],
+        found["attributes"],
+        *(_tensors(found[name]) for name in ("inputs", "outputs", "scratch")),
+        aliases=tuple((source, target) for source, target in found["aliases"]),
+        whole=tuple(found["whole"]),
+        partial=None if partial is None else _configuration(partial),
+    )
 
 
 def _tensors(found: list[dict[str, Any]]) -> tuple[Tensor, ...]:
@@ -139,14 +147,17 @@ def _partition(
     found = assign(split, call.whole)
     parts = [(t.element, found.shape(t.axes, s)) for t, s in zip(tensors, shapes, strict=True)]
     count = len(call.inputs)
+    sums = [found.sum_groups(tensor.sums) for tensor in call.outputs]
+    run = _run(call, sums)
     program = stablehlo.local_program(
-        call.target,
-        call.attributes,
+        run.target,
+        run.attributes,
         parts[:count],
-        parts[count:],
-        aliases=call.aliases,
-        scratch=_scratch(call, [shape for _, shape in parts[:count]]),
-        sums=[found.sum_groups(tensor.sums) for tensor in call.outputs],
+        [(t.element, shape) for t, (_, shape) in zip(run.outputs, parts[count:], strict=True)],
+        aliases=run.aliases,
+        scratch=_scratch(run, [shape for _, shape in parts[:count]]),
+        sums=sums,
+        elements=[tensor.element for tensor in call.outputs],
     )
     wanted = [
         # XLA compares shardings by how they are written.
@@ -154,6 +165,15 @@ def _partition(
         for sharding, (axes, _, tiling) in zip(given, split, strict=True)
     ]
     return program.encode(), wanted[:count], _packed(result_shape, wanted[count:])
+
+
+def _run(call: Configuration, sums: Sequence[Integers]) -> Configuration:
+    """What the devices run: `partial` where one of its sums is added up over devices."""
+    if call.partial is None:
+        return call
+    outputs = zip(call.outputs, call.partial.outputs, sums, strict=True)
+    added = (groups.shape[1] > 1 for whole, part, groups in outputs if whole != part)
+    return call.partial if any(added) else call
 
 
 def _tilings(

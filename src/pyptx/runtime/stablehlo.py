@@ -62,23 +62,29 @@ def local_program(
     scratch: Sequence[Shaped],
     aliases: Sequence[tuple[int, int]],
     sums: Sequence[Integers],
+    elements: Sequence[str],
 ) -> str:
     """A module that calls the handler `target`, then adds up results over devices.
 
     `attributes` is the text of a dictionary. The handler writes `outputs` and `scratch`; `aliases`
     are pairs (input, output) of one buffer. `sums` has, for each output, the sets of devices that
-    add up their results, one a row.
+    add up their results, one a row, and `elements` the element type that it is given in.
     """
-    given = [_type(output) for output in outputs]
+    given = [_type((e, shape)) for e, (_, shape) in zip(elements, outputs, strict=True)]
     parameters = [f"%a{i}: {_type(tensor)}" for i, tensor in enumerate(inputs)]
     called, results = _custom_call(target, attributes, inputs, [*outputs, *scratch], aliases)
     lines = [called]
     returned: list[str] = []
     for i, (tensor, groups) in enumerate(zip(outputs, sums, strict=True)):
-        summed = groups.shape[1] > 1
-        returned.append(f"%s{i}" if summed else results[i])
-        if summed:
-            lines.append(f"%s{i} = {_all_reduce(results[i], tensor, groups, channel=i + 1)}")
+        value = results[i]
+        if groups.shape[1] > 1:
+            lines.append(f"%s{i} = {_all_reduce(value, tensor, groups, channel=i + 1)}")
+            value = f"%s{i}"
+        if _type(tensor) != given[i]:
+            types = f"({_type(tensor)}) -> {given[i]}"
+            lines.append(f"%c{i} = stablehlo.convert {value} : {types}")
+            value = f"%c{i}"
+        returned.append(value)
     lines.append(f"return {', '.join(returned)} : {', '.join(given)}")
     signature = f"@main({', '.join(parameters)}) -> ({', '.join(given)})"
     return "\n".join(("module @pyptx {", f"func.func public {signature} {{", *lines, "}", "}\n"))
