@@ -306,6 +306,20 @@ def test_a_deadlock_of_diverged_lanes_and_of_tests():
     assert [w.waits for w in tests.waits] == [waits, waits]
 
 
+@pytest.mark.parametrize("kind", ["try_wait", "test_wait"])
+def test_a_thread_that_waits_in_vain_is_the_finding_and_not_the_barrier_behind(kind: str):
+    text = start(1) + "@!%p1 bra told\n" + WAIT.replace("try_wait", kind) + "told:\nbar.sync 0\n"
+    y = output(64, np.uint32)
+    report = run(text, [], [y], block=64, sanitize=True)
+    assert kinds(report) == ["deadlock"]
+    rows = [(w.site.warp, w.lanes, w.waits.split(",")[0]) for w in report.waits]
+    assert rows == [
+        (0, 0xFFFFFFFE, "lanes 0x00000001 of the warp at the same instruction"),
+        (0, 0x00000001, "the end of phase 0 of the mbarrier at byte 8 of bar"),
+        (1, 0xFFFFFFFF, "barrier 0; 32 of 64 threads have arrived"),
+    ]
+
+
 def test_a_loop_of_try_waits_may_also_wait_for_another_cta():
     text = (
         start(1)

@@ -22,7 +22,6 @@ namespace pyptx::emulator {
 struct Cluster;
 struct Cta;
 struct Instruction;
-struct Split;
 struct Warp;
 
 // Counts of an mbarrier, and by how much a transaction count may differ from zero.

@@ -345,14 +345,16 @@ void report_runaway(Warp& w) {
   report(w, f);
 }
 
-// What a loop that stands still waits for: the mbarrier that it tests, if it does.
-std::string describe_spin(const Warp& w) {
+// Whether a loop that stands still tests an mbarrier.
+bool spins_at_mbarrier(const Warp& w) {
+  if (w.state != WarpState::Spinning || w.failed_test == nullptr) return false;
   const Instruction& end = program_of(w).code[w.spin_branch];
-  const Instruction* test = w.failed_test;
-  if (test != nullptr && test->index >= end.target && test->index <= end.index) {
-    return describe_mbarrier(*w.cta, w.failed_offset, w.failed_phase);
-  }
-  return "a change of memory, in a loop that cannot end by itself";
+  return w.failed_test->index >= end.target && w.failed_test->index <= end.index;
+}
+
+std::string describe_spin(const Warp& w) {
+  return spins_at_mbarrier(w) ? describe_mbarrier(*w.cta, w.failed_offset, w.failed_phase)
+                              : "a change of memory, in a loop that cannot end by itself";
 }
 
 void describe_waits(Cluster& c) {
@@ -391,11 +393,14 @@ void report_deadlock(Cluster& c, Kind kind, const std::string& note) {
   }
 }
 
+bool waits_for_mbarrier(const Split& s) { return s.wait.kind == Wait::Kind::Mbarrier; }
+
 // When nothing else can run: lanes that wait for the rest of their warp at an .aligned instruction go on
-// without it.
+// without it, unless the rest waits for an mbarrier, which is what is wrong then.
 bool force_diverged(Cluster& c) {
   for (Cta& cta : c.ctas) {
     for (Warp& w : cta.warps) {
+      if (spins_at_mbarrier(w) || std::any_of(w.others.begin(), w.others.end(), waits_for_mbarrier)) continue;
       for (Split& s : w.others) {
         if (s.wait.kind != Wait::Kind::Converge) continue;
         w.forced = true;
