@@ -125,6 +125,49 @@ def test_without_shardy(process, tmp_path):
     assert process(program(text), tmp_path, **flags) == "ok\n"
 
 
+def test_a_finding_on_one_device_while_the_others_wait_for_it(tmp_path):
+    """XLA ends such a process before it raises the error, which has been said by then."""
+    text = """
+        from pyptx import Tile, kernel, ptx, reg
+        from pyptx.types import f32, u32
+
+        @kernel(in_specs=(Tile("B", 8, f32),), out_specs=(Tile(8, f32, sum_over="B"),), block=8,
+                arch="auto", parallel=("B",))
+        def total(X, S):
+            px, ps = ptx.global_ptrs(X, S)
+            at = reg.from_(ptx.special.tid.x(), u32) * 4
+            x = ptx.inst.ld.global_.f32(ptx.addr(px + at))
+            with ptx.if_(x > 5.0):
+                ptx.inst.st.global_.f32(ptx.addr(ps + at, 4096), x)
+            ptx.inst.st.global_.f32(ptx.addr(ps + at), x)
+
+        x = np.ones((8, 8), np.float32)
+        x[2, 3] = 9
+        jax.block_until_ready(jax.jit(total)(put(x, ("data", "model"))))
+    """
+    source = tmp_path / "program.py"
+    source.write_text(program(text))
+    patience = "--xla_cpu_collective_call_{}_timeout_seconds={}"
+    done = subprocess.run(
+        [sys.executable, str(source), str(tmp_path)],
+        env={
+            **os.environ,
+            "XLA_FLAGS": " ".join(
+                (EIGHT, patience.format("warn_stuck", 1), patience.format("terminate", 2))
+            ),
+            "JAX_PLATFORMS": "cpu",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode != 0
+    said = done.stderr.index("kernel total: 1 finding; the launch was stopped")
+    assert "program.py:" in done.stderr[said:].splitlines()[1]
+    assert said < done.stderr.index("Termination timeout")
+
+
 # ---- the persistent cache ------------------------------------------------------------------------
 
 

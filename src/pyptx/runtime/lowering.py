@@ -49,9 +49,16 @@ def lower_cpu(ctx: Any, *operands: Any, call: Call) -> Any:
 
     def code(call: Call) -> dict[str, Any]:
         images = {str(i): np.frombuffer(code.image(), np.uint8) for i, code in enumerate(call.code)}
-        return {"images": images}
+        several = _device_count(ctx.module_context.axis_context) > 1
+        return {"images": images, **({"several_devices": True} if several else {})}
 
     return _lower(registration.CPU_TARGET, code, ctx, operands, call)
+
+
+def _device_count(context: Any) -> int:
+    if isinstance(context, mlir.SPMDAxisContext):
+        return context.mesh.size
+    return context.num_devices if isinstance(context, mlir.ShardingContext) else 1
 
 
 def _cuda_capabilities() -> list[str]:
@@ -84,13 +91,9 @@ def _lower(
 def _partitioned(context: Any) -> bool:
     """Whether XLA's partitioner will see the program with whole tensors."""
     if isinstance(context, mlir.SPMDAxisContext):
-        return any(context.mesh.shape[name] > 1 for name in _free_axes(context))
-    return isinstance(context, mlir.ShardingContext) and context.num_devices > 1
-
-
-def _free_axes(context: Any) -> frozenset[str]:
-    """The axes of the mesh that `shard_map` leaves to XLA."""
-    return frozenset(context.mesh.axis_names) - context.manual_axes
+        free = set(context.mesh.axis_names) - set(context.manual_axes)
+        return any(context.mesh.shape[name] > 1 for name in free)
+    return _device_count(context) > 1
 
 
 def _custom_call(
