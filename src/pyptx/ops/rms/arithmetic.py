@@ -12,7 +12,6 @@ from pyptx.trace.values import Reg
 from pyptx.types import DType, f32, u32
 
 WARP: Final = 32
-_CHAINS: Final = 4
 
 
 class Arithmetic:
@@ -37,13 +36,12 @@ class Arithmetic:
             return ptx.inst.rsqrt.approx.f32(mean)
         return ptx.inst.div.rn.f64(1.0, ptx.inst.sqrt.rn.f64(mean))
 
-    def products(self, pairs: Iterable[tuple[Reg, Reg]]) -> Reg:
+    def products(self, pairs: Iterable[tuple[Reg, Reg]], chains: int = 4) -> Reg:
         """The sum of products, in several chains so that additions need not wait for another."""
-        chains = [self.zero() for _ in range(_CHAINS)]
+        sums = [self.zero() for _ in range(chains)]
         for i, (a, b) in enumerate(pairs):
-            chain = chains[i % _CHAINS]
-            self.fma(chain, a, b, chain)
-        return self.total(chains)
+            self.fma(sums[i % chains], a, b, sums[i % chains])
+        return self.total(sums)
 
     def total(self, values: Sequence[Reg]) -> Reg:
         """The sum of registers, as a tree."""

@@ -42,7 +42,7 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     if size <= 100 * KIB:
         threads, held = _row(what)
         return rows.forward(what, eps, threads=threads, held=held, invvar=invvar)
-    shape = _strips(what, what.columns * what.x.bytes, stages=5, least=36 * KIB)
+    shape = _strips(what, backward=False, stages=5, least=36 * KIB)
     if shape is None:
         return _chunked_forward(what, eps, invvar=invvar)
     norm = strips.forward(what, eps, shape, invvar=invvar)
@@ -61,7 +61,7 @@ def backward(what: Rows, result: DType) -> KernelSequence:
         shape = _resident(what, size)
         gradient = teams.backward(what, shape)
         return _backward(what, gradient, shape.ctas * shape.teams, 1, result)
-    strip = _strips(what, size, stages=6, least=33 * KIB)
+    strip = _strips(what, backward=True, stages=6, least=33 * KIB)
     if strip is None:
         return _chunked_backward(what, result)
     norm = strips.backward(what, strip)
@@ -102,8 +102,9 @@ def _resident(what: Rows, size: int) -> teams.Shape:
     return teams.Shape(_CTAS, count, threads, stages)
 
 
-def _strips(what: Rows, size: int, *, stages: int, least: int) -> strips.Shape | None:
-    """How rows of `size` bytes are split: strips of at most `least` bytes if clusters allow it."""
+def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Shape | None:
+    """How rows are split: what is read of them in strips of `least` bytes, if clusters allow it."""
+    size = what.columns * (what.x.bytes + (what.weight.bytes if backward else 0))
     wanted = _power(-(-size // least))
     if wanted <= 16:
         parts, count, grid = max(2, wanted), _CLUSTERS[max(2, wanted)], False
@@ -112,9 +113,9 @@ def _strips(what: Rows, size: int, *, stages: int, least: int) -> strips.Shape |
     else:
         parts, count, grid = _GRID, 1, True
     most = -(-what.groups // parts)
-    stage = -(-size // parts) + 1024
+    stage = _line(most * what.xs.bytes) + (_line(most * what.ws.bytes) if backward else 0)
     weights = most * what.ws.bytes
-    room = SHARED - (4 * KIB if grid else 0)
+    room = SHARED - 8 * parts * 4
     if 3 * stage > room:
         return None
     shared = 3 * stage + weights <= room
@@ -125,6 +126,10 @@ def _strips(what: Rows, size: int, *, stages: int, least: int) -> strips.Shape |
 def _aligned(count: int, what: Rows) -> int:
     """So many teams that all rows of each are cut alike."""
     return max(what.alignments, count // what.alignments * what.alignments)
+
+
+def _line(size: int) -> int:
+    return -(-size // 128) * 128
 
 
 def _power(value: int) -> int:

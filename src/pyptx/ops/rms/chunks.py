@@ -174,9 +174,9 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
         team, rank = _row_and_rank(count)
         total = ptx.inst.cvt.u32.u64(X.shape[0])
         chunk = _Chunk(rows, team, rank)
-        g, r, x, w, s, dx, dw = ptx.global_ptrs(G, R, X, W, S, DX, DW)
+        g, r, x, w, s, dx = ptx.global_ptrs(G, R, X, W, S, DX)
         ws = chunk.weights(w)
-        gradient = WeightGradient(a, chunk.part, chunk.ends, dw, team)
+        gradient = WeightGradient(a, chunk.part, chunk.ends, DW, lambda: team)
         columns = [*gradient.sums]
         if gradient.end_sum is not None:
             columns.append([gradient.end_sum])

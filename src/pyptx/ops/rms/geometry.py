@@ -102,16 +102,19 @@ class Part:
         """The row's first element in the tensor, u64."""
         self.head: Reg | None = None
         self.tail: Reg | None = None
-        start, groups = self.flat, None
+        groups = None
         if not rows.aligned:
             self.head, self.tail = _ends(rows, self.flat)
-            start = start + ptx.inst.cvt.u64.u32(self.head)
             groups = (reg.from_(rows.columns, u32) - self.head - self.tail) >> shift
         elif self.most * parts != rows.groups:
             groups = reg.from_(rows.groups, u32)
         before = None if rank is None else ptx.inst.mul.lo.u32(rank, self.most)
-        if before is not None:
-            start = start + ptx.inst.cvt.u64.u32(before << shift)
+        lead = None if before is None else before << shift
+        if self.head is not None:
+            lead = self.head if lead is None else lead + self.head
+        self.lead: Final = lead
+        """Elements of a row before the part, u32; None for none. The same for all rows cut alike."""
+        start = self.flat if lead is None else self.flat + ptx.inst.cvt.u64.u32(lead)
         self.start: Final = start
         """The part's first element in the tensor, u64."""
         self.count: Final = None if groups is None else _count(groups, before, self.most)

@@ -84,14 +84,16 @@ def forward(rows: Rows, eps: float, teams: Teams, *, invvar: bool) -> Kernel:
             for j, oks in enumerate(live)
         ]
         weights = load_weights(part, w, at.active)
+        squares = [
+            a.products(((v, v) for word in words[j] for v in xs.unpack(word)), chains=2)
+            for j in range(teams.rows_each)
+        ]
+        _reduce(squares, teams)
         for j, oks in enumerate(live):
-            groups = [xs.unpack(word) for word in words[j]]
-            squares = a.products((v, v) for group in groups for v in group)
-            if teams.lanes > 1:
-                ptx.warp.reduce_sum(squares, width=teams.lanes)
-            r = math.invvar(squares)
+            r = math.invvar(squares[j])
             for k, ok in enumerate(oks):
-                pairs = zip(groups[k], ws.unpack(weights[k]), strict=True)
+                # unpacked again: the elements would take more registers than the words
+                pairs = zip(xs.unpack(words[j][k]), ws.unpack(weights[k]), strict=True)
                 result = ws.pack([math.result(v, u, r) for v, u in pairs])
                 ws.store("global", y, j * teams.count * bytes_y + part.step(k, ws), result, pred=ok)
             if len(outputs) > 1:
@@ -138,7 +140,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
             pointer += part.offset * dtype.bytes
         r_ += at.row * compute.bytes
         near = [[a.zero() for _ in range(rows.group)] for _ in range(part.each)]
-        far = [[a.zero() for _ in range(rows.group)] for _ in range(part.each)]
+        far = _Far(a, teams, at, len(near) * rows.group)
         round_ = reg.scalar(u32, init=0)
         stride = ctas * teams.rows
 
@@ -170,33 +172,42 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
                 )
                 for j in range(teams.rows_each)
             ]
-            for j, oks in enumerate(live):
-                groups = [(xs.unpack(xw), ws.unpack(gw)) for xw, gw in loaded[j]]
-                products = a.products(
-                    (v, a.mul(d, u))
-                    for k, (vs, ds) in enumerate(groups)
-                    for v, d, u in zip(vs, ds, ws.unpack(weights[k]), strict=True)
+            products = [
+                a.products(
+                    (
+                        (v, a.mul(d, u))
+                        for k, (xw, gw) in enumerate(loaded[j])
+                        for v, d, u in zip(
+                            xs.unpack(xw), ws.unpack(gw), ws.unpack(weights[k]), strict=True
+                        )
+                    ),
+                    chains=2,
                 )
-                if teams.lanes > 1:
-                    ptx.warp.reduce_sum(products, width=teams.lanes)
-                coefficient = math.coefficient(scales[j], products)
+                for j in range(teams.rows_each)
+            ]
+            _reduce(products, teams)
+            for j, oks in enumerate(live):
+                coefficient = math.coefficient(scales[j], products[j])
                 for k, ok in enumerate(oks):
                     result: list[Reg] = []
-                    triples = zip(*groups[k], ws.unpack(weights[k]), near[k], strict=True)
-                    for v, d, u, sum_ in triples:
+                    xw, gw = loaded[j][k]
+                    us = ws.unpack(weights[k])
+                    for v, d, u, sum_ in zip(
+                        xs.unpack(xw), ws.unpack(gw), us, near[k], strict=True
+                    ):
                         result.append(math.result(v, d, u, scales[j], coefficient))
                         math.accumulate(sum_, v, d, scales[j])
                     place = _place(teams, n, rows.x, j) + part.step(k, xs)
                     xs.store("global", dx, place, xs.pack(result), pred=ok)
             round_ += 1
             with ptx.if_((round_ & (max(1, BLOCK // teams.rows_each) - 1)) == 0):
-                _join(a, near, far)
+                far.add(near)
             at.row += stride
             for pointer, dtype in ((x, rows.x), (g, rows.weight), (dx, rows.x)):
                 pointer += stride * n * dtype.bytes
             r_ += stride * compute.bytes
-        _join(a, near, far)
-        _fold(a, rows, teams, at, far, dw)
+        far.add(near)
+        _fold(a, rows, teams, at, far.sums(near), dw)
 
     options = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
@@ -215,17 +226,42 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
     )(rms_norm_lanes_backward)
 
 
+def _reduce(sums: Sequence[Reg], teams: Teams) -> None:
+    """Add up each of several rows over the threads that share it."""
+    if teams.lanes > 1:
+        for value in sums:
+            ptx.warp.reduce_sum(value, width=teams.lanes)
+
+
 def _place(teams: Teams, columns: int, dtype: DType, j: int) -> int:
     """Bytes from a team's first row to its j-th."""
     return j * teams.count * columns * dtype.bytes
 
 
-def _join(a: Arithmetic, near: list[list[Reg]], far: list[list[Reg]]) -> None:
-    """Add the sums of a block of rows to those of all."""
-    for some, all_ in zip(near, far, strict=True):
-        for one, total in zip(some, all_, strict=True):
-            a.add(total, total, one)
-            a.mov(one, 0.0)
+class _Far:
+    """The sums of all rows of a thread, in shared memory, to which those of blocks of rows go."""
+
+    def __init__(self, a: Arithmetic, teams: Teams, at: _Place, count: int) -> None:
+        self._a = a
+        table = smem.alloc(a.dtype, (count, teams.threads), align=16)
+        self._step = teams.threads * a.dtype.bytes
+        self._place = ptx.inst.mad.lo.u32(at.thread, a.dtype.bytes, reg.from_(table, u32))
+        for i in range(count):
+            a.store(ptx.addr(self._place, i * self._step), a.zero())
+
+    def add(self, sums: list[list[Reg]]) -> None:
+        """Add sums, and begin them anew."""
+        for i, one in enumerate(value for group in sums for value in group):
+            total = self._a.zero()
+            self._a.load(total, ptx.addr(self._place, i * self._step))
+            self._a.store(ptx.addr(self._place, i * self._step), self._a.add(total, one))
+            self._a.mov(one, 0.0)
+
+    def sums(self, like: list[list[Reg]]) -> list[list[Reg]]:
+        """The sums in registers, in the shape of `like`."""
+        for i, value in enumerate(value for group in like for value in group):
+            self._a.load(value, ptx.addr(self._place, i * self._step))
+        return like
 
 
 def _fold(

@@ -15,6 +15,7 @@ from pyptx.ops.rms.arithmetic import address
 from pyptx.ops.rms.elements import Group, instruction
 from pyptx.ops.rms.geometry import Part
 from pyptx.trace.mbarrier import Mbarrier
+from pyptx.trace.tensor import Tensor
 from pyptx.trace.values import Reg
 from pyptx.types import u8, u32
 
@@ -24,17 +25,18 @@ _LINE: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A tensor to read: its address (u64, changed as rows are fetched) and the type of its groups."""
+    """A tensor to read, in groups."""
 
-    pointer: Reg
+    tensor: Tensor
     group: Group
 
 
 class Ring:
     """`stages` stages for the rows of one team, of which there are `teams` in the CTA.
 
-    Rows are fetched in order, `stride` rows apart; `next_row` is the one to fetch next. Only the
-    thread that calls `fetch` uses `next_row` and the pointers.
+    Rows are fetched in order, `stride` rows apart; `next_row` is the one to fetch next, and only the
+    thread that calls `fetch` changes it. It computes addresses anew for each row, so that no
+    registers hold them in all the others.
     """
 
     def __init__(
@@ -68,8 +70,6 @@ class Ring:
             self._base = ptx.inst.mad.lo.u32(team, stages * end, self._base)
             self._bars = ptx.inst.mad.lo.u32(team, stages * 8, self._bars)
         self.next_row = reg.scalar(u32, init=row)
-        for source in sources:
-            _add(source.pointer, part.start * source.group.dtype.bytes)
 
     def init(self) -> None:
         """Make the mbarriers; one thread of the team calls it before it fetches."""
@@ -90,16 +90,14 @@ class Ring:
             for size in self._sizes[1:]:
                 total = total + size
             ptx.inst.mbarrier.arrive.expect_tx.shared.b64(ptx.sink, bar, total)
+            first = self.next_row * self.part.rows.columns
+            if self.part.lead is not None:
+                first = first + ptx.inst.cvt.u64.u32(self.part.lead)
             for source, offset, size in zip(self._sources, self._offsets, self._sizes, strict=True):
-                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(source.pointer), size, bar)
-        self.skip(1)
-
-    def skip(self, rows: int) -> None:
-        """Pass over rows."""
-        self.next_row += rows * self._stride
-        for source in self._sources:
-            distance = rows * self._stride * self.part.rows.columns * source.group.dtype.bytes
-            _add(source.pointer, distance)
+                (base,) = ptx.global_ptrs(source.tensor)
+                there = base + first * source.group.dtype.bytes
+                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(there), size, bar)
+        self.next_row += self._stride
 
     def arrived(self, stage: Reg) -> Mbarrier:
         """The mbarrier of a stage."""
@@ -141,6 +139,3 @@ class Counter:
 def _rounded(size: int) -> int:
     return -(-size // _LINE) * _LINE
 
-
-def _add(pointer: Reg, distance: int | Reg) -> None:
-    pointer += distance

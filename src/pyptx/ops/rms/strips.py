@@ -78,10 +78,8 @@ def forward(rows: Rows, eps: float, shape: Shape, *, invvar: bool) -> Kernel:
     n = rows.columns
 
     def run(X: Tensor, W: Tensor, outputs: Sequence[Tensor], mail: Tensor | None = None) -> None:
-        x, w, y = ptx.global_ptrs(X, W, outputs[0])
-        out = ptx.global_ptrs(outputs[1])[0] if len(outputs) > 1 else None
         strip = _Strip(rows, shape, X.shape[0], mail)
-        strip.run(_Forward(strip, eps, x, w, y, out))
+        strip.run(_Forward(strip, eps, X, W, outputs))
 
     def rms_norm_strips(X: Tensor, W: Tensor, Y: Tensor) -> None:
         run(X, W, (Y,))
@@ -134,7 +132,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         mail: Tensor | None = None,
     ) -> None:
         strip = _Strip(rows, shape, X.shape[0], mail)
-        strip.run(_Backward(strip, *ptx.global_ptrs(G, R, X, W, DX, DW)))
+        strip.run(_Backward(strip, G, R, X, W, DX, DW))
 
     def rms_norm_strips_backward(
         G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor
@@ -488,12 +486,14 @@ class _Forward(_Rows):
     """x to y."""
 
     def __init__(
-        self, strip: _Strip, eps: float, x: Reg, w: Reg, y: Reg, invvar: Reg | None
+        self, strip: _Strip, eps: float, X: Tensor, W: Tensor, outputs: Sequence[Tensor]
     ) -> None:
+        x, w, y = ptx.global_ptrs(X, W, outputs[0])
+        invvar = ptx.global_ptrs(outputs[1])[0] if len(outputs) > 1 else None
         super().__init__(strip, w)
         rows = self.rows
         self._math = Forward(self.a, rows.columns, eps)
-        self._x = x
+        self._x = X
         self._step = self.stride * rows.columns * rows.weight.bytes
         self._end_y = None
         if strip.ends is not None:
@@ -503,7 +503,7 @@ class _Forward(_Rows):
         self._invvar = None if invvar is None else invvar + strip.row * self.a.dtype.bytes
 
     def sources(self) -> list[Source]:
-        return [Source(reg.from_(self._x, u64), self.rows.xs)]
+        return [Source(self._x, self.rows.xs)]
 
     def sum(self, places: Sequence[Reg]) -> Reg:
         """The thread's part of the sum of squares of a row in shared memory."""
@@ -539,11 +539,14 @@ class _Forward(_Rows):
 class _Backward(_Rows):
     """x and g to dx and the sums for dw."""
 
-    def __init__(self, strip: _Strip, g: Reg, r: Reg, x: Reg, w: Reg, dx: Reg, dw: Reg) -> None:
+    def __init__(
+        self, strip: _Strip, G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor
+    ) -> None:
+        g, r, x, w, dx = ptx.global_ptrs(G, R, X, W, DX)
         super().__init__(strip, w)
         rows = self.rows
         self._math = Backward(self.a, rows.columns)
-        self._x, self._g, self._dw = x, g, dw
+        self._x, self._g, self._dw = X, G, DW
         self._step = self.stride * rows.columns * rows.x.bytes
         self.beside(r, self.a.dtype, at_end=False)
         self._end_dx = None
@@ -555,14 +558,14 @@ class _Backward(_Rows):
 
     def sources(self) -> list[Source]:
         return [
-            Source(reg.from_(self._x, u64), self.rows.xs),
-            Source(reg.from_(self._g, u64), self.rows.ws),
+            Source(self._x, self.rows.xs),
+            Source(self._g, self.rows.ws),
         ]
 
     def begin(self) -> None:
         super().begin()
         strip = self.strip
-        self._sums = WeightGradient(self.a, self.part, strip.ends, self._dw, strip.team)
+        self._sums = WeightGradient(self.a, self.part, strip.ends, self._dw, lambda: strip.team)
 
     def _groups(self, places: Sequence[Reg], k: int) -> Iterable[tuple[Reg, Reg, Reg]]:
         """x, g and w of the k-th group."""

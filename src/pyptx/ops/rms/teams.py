@@ -58,7 +58,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
             row = ptx.inst.mad.lo.u32(cta, shape.teams, team)
         part = Part(rows, row, lane, shape.threads)
         work = _Team(part, shape, row, team, X.shape[0])
-        work.run(*ptx.global_ptrs(G, R, X, W, DX, DW))
+        work.run(G, R, X, W, DX, DW)
 
     return kernel(
         in_specs=(
@@ -88,7 +88,8 @@ class _Team:
         self.stride = shape.ctas * shape.teams
         self.active = [part.active(k) for k in range(part.each)]
 
-    def run(self, g: Reg, r: Reg, x: Reg, w: Reg, dx: Reg, dw: Reg) -> None:
+    def run(self, G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor) -> None:
+        g, r, x, w, dx = ptx.global_ptrs(G, R, X, W, DX)
         part, a, shape = self.part, self.a, self.shape
         rows = part.rows
         math = Backward(a, rows.columns)
@@ -96,7 +97,7 @@ class _Team:
         beside = _Beside(self, ends, g, r, x, w)
         ring = Ring(
             part,
-            [Source(reg.from_(x, x.dtype), rows.xs), Source(reg.from_(g, g.dtype), rows.ws)],
+            [Source(X, rows.xs), Source(G, rows.ws)],
             self.row,
             self.rows,
             stages=shape.stages,
@@ -110,7 +111,7 @@ class _Team:
             ptx.fence.mbarrier_init()
             ring.fetch_first()
         weights = load_weights(part, w, self.active)
-        gradient = WeightGradient(a, part, ends, dw, self.row)
+        gradient = WeightGradient(a, part, ends, DW, self._index)
         slots = self._slots()
         beside.load(self.row)
         ptx.bar.sync(0)  # the mbarriers are there
@@ -163,6 +164,13 @@ class _Team:
             ptx.inst.xor.b32(half, half, 1)
             stage.advance()
         gradient.write(self.active)
+
+    def _index(self) -> Reg:
+        """The team's number in the grid."""
+        cta = reg.from_(ptx.special.ctaid.x(), u32)
+        if self.team is None:
+            return cta
+        return ptx.inst.mad.lo.u32(cta, self.shape.teams, self.team)
 
     def _read(self, ring: Ring, stage: Counter) -> list[tuple[list[Reg], list[Reg]]]:
         """The thread's elements of x and of g."""
