@@ -114,8 +114,8 @@ def _configuration(
     target: str, attributes: Callable[[Call], dict[str, Any]], ctx: Any, call: Call
 ) -> partition.Configuration:
     entries = {name: mlir.ir_attribute(value) for name, value in attributes(call).items()}
-    partial = call.partial
     inside = isinstance(ctx.module_context.axis_context, mlir.SPMDAxisContext)
+    partial = None if inside else call.partial
     sums = sorted({name for output in call.outputs for name in output.sums})
     return partition.Configuration(
         target,
