@@ -325,6 +325,16 @@ ORDERS = {
         "setp.lt.u32 %p3, %r3, 16\nBUG\nst.global.u32 [%rd5], %r1",
         "@%p3 setmaxnreg.dec.sync.aligned.u32 40", "setmaxnreg.dec.sync.aligned.u32 40", at="setmaxnreg",
     ),
+    "registers that one warp of a warpgroup asks for": Case(
+        "divergent-barrier",
+        "setp.lt.u32 %p3, %r1, 32\n@!%p3 bra other\nBUG\nother:\nst.global.u32 [%rd5], %r1",
+        "setmaxnreg.dec.sync.aligned.u32 40", NOTHING, at="setmaxnreg",
+    ),
+    "registers that the warps of a warpgroup ask for apart": Case(
+        "divergent-barrier",
+        "setp.lt.u32 %p3, %r1, 32\n@!%p3 bra other\nBUG\nother:\nsetmaxnreg.dec.sync.aligned.u32 40\nst.global.u32 [%rd5], %r1",
+        "setmaxnreg.dec.sync.aligned.u32 48\nbra done\ndone:", NOTHING, at="setmaxnreg",
+    ),
 }  # fmt: skip
 
 ASYNCHRONOUS = MBARRIERS | COPIES | ORDERS

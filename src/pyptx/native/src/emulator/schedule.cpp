@@ -199,6 +199,7 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
   w.failed_test = nullptr;
   w.copies.clear();
   w.hurried.clear();
+  w.register_requests.clear();
   if (program.asynchronous) {
     std::fill(std::begin(w.copy_groups), std::end(w.copy_groups), 0);
     std::fill(std::begin(w.bulk_groups), std::end(w.bulk_groups), 0);
@@ -444,7 +445,10 @@ Outcome run_cluster(Cluster& c) {
     if (cut && !random) left_standstill(*w);
     if (w->state == WarpState::Done) {
       --c.warps_left;
-      if (--w->cta->live_warps == 0 && launch.config.sanitize != 0) check_cta_exit(*w->cta);
+      if (--w->cta->live_warps == 0 && launch.config.sanitize != 0) {
+        check_cta_exit(*w->cta);
+        check_register_requests(*w->cta);
+      }
     } else if (w->executed > most) {
       report_runaway(*w);
     }

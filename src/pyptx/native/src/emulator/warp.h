@@ -94,6 +94,7 @@ struct Warp : WarpRegisters {
   // Groups of copies that each lane has committed, and the copies whose end has not been waited for.
   uint32_t copy_groups[kLanes], bulk_groups[kLanes];
   std::vector<OperationPointer> copies;
+  std::vector<uint32_t> register_requests;  // the setmaxnregs that it executed, while the sanitizer looks
   // try_waits that have returned false without need, so that loops are seen to be there.
   std::vector<uint32_t> hurried;
   // The last test of an mbarrier that failed, for the table of a deadlock.
@@ -217,6 +218,8 @@ uint32_t gather(Warp& w, const Instruction& in, uint32_t mask, const uint32_t* m
 bool converge(Warp& w, const Instruction& in, uint32_t mask, bool* diverged);
 // Barriers that count all threads, after lanes have exited (sync.cpp).
 void barriers_after_exit(Warp& w);
+// Warps of one warpgroup that execute setmaxnreg in different ways, when their CTA exits (sync.cpp).
+void check_register_requests(Cta& cta);
 // What a waiting split waits for, for the table of a deadlock (sync.cpp).
 std::string describe_wait(const Warp& w, const Split& split);
 

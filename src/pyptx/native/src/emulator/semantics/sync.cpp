@@ -262,10 +262,13 @@ void fence_inits(Warp& w, const Instruction&, uint32_t) { order_inits(w); }
 void nothing(Warp&, const Instruction&, uint32_t) {}
 void yield(Warp& w, const Instruction&, uint32_t) { look_up(w, kYield); }
 
-// setmaxnreg: registers are not counted, so only that the whole warp executes it matters.
+// setmaxnreg: registers are not counted, so only who executes it matters: the whole warp, and all warps of a
+// warpgroup alike.
 void set_registers(Warp& w, const Instruction& in, uint32_t mask) {
   bool diverged;
-  if (converge(w, in, mask, &diverged) && diverged) report_diverged(w, in, mask);
+  if (!converge(w, in, mask, &diverged)) return;
+  if (diverged) report_diverged(w, in, mask);
+  if (sanitizes(w)) w.register_requests.push_back(in.index);
 }
 
 // ---- Decoding --------------------------------------------------------------------------------------------
@@ -386,6 +389,25 @@ void barriers_after_exit(Warp& w) {
   }
   Cluster& c = *cta.cluster;
   if (cluster_complete(c)) release_cluster(c);
+}
+
+void check_register_requests(Cta& cta) {
+  constexpr size_t kWarpsOfGroup = 4;
+  for (size_t i = 0; i < cta.warps.size(); ++i) {
+    Warp& w = cta.warps[i];
+    const Warp& first = cta.warps[i - i % kWarpsOfGroup];
+    if (w.register_requests == first.register_requests) continue;
+    const Warp& more = w.register_requests.size() > first.register_requests.size() ? w : first;
+    const Warp& other = &more == &w ? first : w;
+    size_t k = 0;
+    while (k < other.register_requests.size() && more.register_requests[k] == other.register_requests[k]) ++k;
+    Finding f{};
+    f.kind = Kind::DivergentBarrier;
+    f.site = site_of(more, program_of(w).code[more.register_requests[k]], 0);
+    f.note = "warp " + std::to_string(other.index) + " of the warpgroup does not execute it; all four must alike";
+    report(w, f);
+    return;
+  }
 }
 
 std::string describe_wait(const Warp& w, const Split& split) {
