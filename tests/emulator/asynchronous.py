@@ -119,6 +119,31 @@ COPIES = {
         f"st.async.weak.shared::cluster.{TX}.u32 [%r10], %r1, [%r11]" + WAIT + CLUSTER,
         "mov.u32 %r9, %r8", "nanosleep.u32 1", at="st.async", always=True, grid=2, options=TWO,
     ),
+    "a bulk copy within one CTA": Case(
+        "bad-copy",
+        START + "st.shared.u32 [%r6], %r1\nfence.proxy.async\n" + CLUSTER + "mov.u32 %r8, %cluster_ctarank\nBUG\n"
+        f"@!%p1 bra sent\n{EXPECT} [bar], 128\nadd.u32 %r10, %r5, 512\nmapa.shared::cluster.u32 %r10, %r10, %r8\n"
+        "mov.u32 %r11, bar\nmapa.shared::cluster.u32 %r11, %r11, %r8\n"
+        f"cp.async.bulk.shared::cluster.shared::cta.{TX} [%r10], [tile], 128, [%r11]\nsent:" + WAIT + CLUSTER,
+        "xor.b32 %r8, %r8, 0", "xor.b32 %r8, %r8, 1", at="cp.async.bulk", always=True, grid=2, options=TWO,
+    ),
+    "st.async without a cluster": Case(
+        "bad-copy",
+        START + f"BUG\nsetp.eq.u32 %p3, %r8, 1\n@%p3 bra done\n@!%p1 bra wait\n{EXPECT} [bar], 4\nmov.u32 %r9, bar\n"
+        f"st.async.shared::cluster.{TX}.u32 [%r6], %r1, [%r9]" + WAIT + "done:",
+        "mov.u32 %r8, %cluster_nctarank\nxor.b32 %r8, %r8, 1", "mov.u32 %r8, %cluster_nctarank", at="st.async", always=True,
+    ),
+    "red.async to the thread's own CTA": Case(
+        "bad-copy",
+        START + f"@%p1 {EXPECT} [bar], 4\n@%p1 st.shared.u32 [tile], 0\n" + CLUSTER + "mov.u32 %r8, %cluster_ctarank\nBUG\n"
+        "mapa.shared::cluster.u32 %r10, %r5, %r8\nmov.u32 %r11, bar\nmapa.shared::cluster.u32 %r11, %r11, %r8\n"
+        f"@%p1 red.async.relaxed.cluster.shared::cluster.{TX}.add.u32 [%r10], %r1, [%r11]" + WAIT + CLUSTER,
+        "xor.b32 %r8, %r8, 0", "xor.b32 %r8, %r8, 1", at="red.async", always=True, grid=2, options=TWO,
+    ),
+    "a prefetch of a size that is no multiple of 16": Case(
+        "bad-copy", "BUG\ncp.async.bulk.prefetch.L2.global [%rd1], %r8",
+        "mov.u32 %r8, 24", "mov.u32 %r8, 32", at="prefetch", always=True,
+    ),
     "a source that is larger than what is copied": Case(
         "bad-copy",
         "add.u32 %r8, %r3, 0\nBUG\ncp.async.ca.shared.global [%r6], [%rd4], 4, %r8\ncp.async.wait_all\n"

@@ -161,6 +161,10 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
     if (!find_one(w, in, plan.from, lane, size, 16, false, &from)) return;
     bytes = from.bytes();
   }
+  if (plan.from.space == Space::Shared && to[0].owner == w.cta) {
+    wrong_copy(w, in, lane, "copies from shared memory go to other CTAs of the cluster, not to the thread's own");
+    return;
+  }
   if (!plan.multicast && barrier.owner != to[0].owner) {
     wrong_copy(w, in, lane, "the mbarrier and the destination are in shared memory of different CTAs");
     return;
@@ -211,7 +215,8 @@ void to_global(Warp& w, const Instruction& in, unsigned lane) {
 // A prefetch of what is not there has no effect; its size and alignment are checked as a copy's are.
 void prefetch(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
-  check_size(w, in, lane, source<uint32_t>(w, in, plan.size)[lane]);
+  if (!check_size(w, in, lane, source<uint32_t>(w, in, plan.size)[lane])) return;
+  if (address_of(w, in, plan.from, lane) % 16 != 0) wrong_copy(w, in, lane, "the address must be a multiple of 16");
 }
 
 // ---- st.async and red.async ------------------------------------------------------------------------------
