@@ -22,6 +22,11 @@ from pyptx.spec import Tile as Tile
 from pyptx.trace import ptx as ptx
 from pyptx.trace import reg as reg
 from pyptx.trace import smem as smem
+from pyptx.trace.mbarrier import Mbarrier as Mbarrier
+from pyptx.trace.smem import SharedTile as SharedTile
+from pyptx.trace.tensor import Tensor as Tensor
+from pyptx.trace.values import Pred as Pred
+from pyptx.trace.values import Reg as Reg
 
 __version__ = "0.1.0"
 

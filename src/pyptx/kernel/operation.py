@@ -65,8 +65,11 @@ class Operation:
 
     # ---- running ---------------------------------------------------------------------------------
 
-    def __call__(self, *arrays: object, **constants: object) -> object:
-        """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values."""
+    def __call__(self, *arrays: object, **constants: object) -> Any:
+        """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values.
+
+        One array comes back, of the kind that was given, or a tuple in the order of `out_specs`.
+        """
         try:
             known = self._known.get(_kinds(arrays, constants))
         except (TypeError, AttributeError):  # no arrays, or no value for a key

@@ -6,7 +6,7 @@ the form does not take fails at the call, both at the user's line.
 
 from __future__ import annotations
 
-from typing import Final, NoReturn, cast
+from typing import Any, Final, NoReturn
 
 from pyptx.errors import IsaError
 from pyptx.isa import check
@@ -17,8 +17,6 @@ from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.trace.flow import named_label
 from pyptx.trace.values import Not, Reg, guard, raw
-
-Result = Reg | list[Reg] | None
 
 
 class Instructions:
@@ -54,8 +52,11 @@ class Spelling:
         self.__dict__[name] = path
         return path
 
-    def __call__(self, *operands: object, pred: Reg | Not | None = None) -> Result:
-        """Append the instruction; returns the destination, a new register where it was left out."""
+    def __call__(self, *operands: object, pred: Reg | Not | None = None) -> Any:
+        """Append the instruction; returns the destination, a new register where it was left out.
+
+        Whether that is a Reg, a list of them or None is the form's, so no one type says it.
+        """
         trace = current(self)
         if self._state.opcode == "bra":
             operands = tuple(named_label(trace, o) if isinstance(o, str) else o for o in operands)
@@ -63,7 +64,7 @@ class Spelling:
         bound = trace.emit(self._state, given, guard(trace, pred))
         if bound.made is not None:
             return _value(trace, bound.made)
-        return cast("Result", operands[0]) if bound.form.outputs else None
+        return operands[0] if bound.form.outputs else None
 
     def __dir__(self) -> list[str]:
         return [check.python_name(modifier) for modifier in self._state.next]
