@@ -52,7 +52,7 @@ class Tile:
         try:
             dims, dtype = _tile(dims_and_dtype)
             sums = _sum_over(sum_over, dims)
-            accumulated = _accumulate(accumulate, dims, dtype, sums)
+            accumulated = _accumulate(accumulate, dtype, sums)
         except SpecError as error:
             raise error.at(caller()) from None
         object.__setattr__(self, "dims", dims)
@@ -178,9 +178,7 @@ def _sum_over(names: object, dims: Sequence[int | str]) -> tuple[str, ...]:
     return found
 
 
-def _accumulate(
-    accumulate: DType | None, dims: Sequence[int | str], dtype: DType, sums: Sequence[str]
-) -> DType | None:
+def _accumulate(accumulate: DType | None, dtype: DType, sums: Sequence[str]) -> DType | None:
     """What stands after accumulate=, None where it changes nothing."""
     if accumulate is None:
         return None
@@ -194,7 +192,7 @@ def _accumulate(
         raise SpecError(
             f"accumulate={accumulate!r} stands without sum_over=, and only a sum over parallel "
             "dimensions is added up across devices",
-            notes=(("help", repr(Tile(*dims, dtype, sum_over="B", accumulate=accumulate))),),
+            notes=(("help", f'Tile("N", {dtype!r}, sum_over="B", accumulate={accumulate!r})'),),
         )
     return accumulate if accumulate is not dtype else None
 

@@ -1,11 +1,12 @@
 """Wrong parallel dimensions, sums, batches and sequences: what is legal and how to write it."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from pyptx import CallError, LanguageError, Scalar, SpecError, Tile, kernel, ptx, reg, sequence
 from pyptx.source import UNKNOWN
-from pyptx.types import bf16, f32, u32
+from pyptx.types import bf16, f16, f32, s8, u32
 
 from .cases import Collection
 
@@ -37,6 +38,29 @@ def fixed(X, Y):
 @kernel(in_specs=(Tile("N", f32), Scalar(f32)), out_specs=(Tile("N", f32),))
 def times(X, factor, Y):
     pass
+
+
+SUM = Tile("N", bf16, sum_over="B", accumulate=f32)
+BF16_ROWS = {"in_specs": (Tile("B", "N", bf16),), "parallel": ("B",)}
+
+
+@kernel(**BF16_ROWS, out_specs=(SUM,))
+def summed(X, Y):
+    pass
+
+
+@kernel(**BF16_ROWS, out_specs=(Tile("N", bf16, sum_over="B"),))
+def summed_in_bf16(X, Y):
+    pass
+
+
+@kernel(in_specs=(Tile("N", bf16),), out_specs=(Tile("N", bf16),))
+def copy_bf16(X, Y):
+    pass
+
+
+def bf16_rows():
+    return np.zeros((4, 8), ml_dtypes.bfloat16)
 
 
 # ---- specs ---------------------------------------------------------------------------------------
@@ -87,6 +111,71 @@ def a_sum_over_a_number():
 )
 def a_sum_over_its_own_dimension():
     Tile("*B", "N", f32, sum_over=("C", "B"))
+
+
+@wrong(
+    SpecError,
+    """
+    here: accumulate=f32 stands without sum_over=, and only a sum over parallel dimensions is added up across devices
+        Tile("B", "N", bf16, accumulate=f32)
+      help: Tile("N", bf16, sum_over="B", accumulate=f32)
+    """,
+)
+def accumulating_what_is_no_sum():
+    Tile("B", "N", bf16, accumulate=f32)
+
+
+@wrong(
+    SpecError,
+    """
+    here: accumulate=bf16 is no type that holds every f32
+        Tile("N", f32, sum_over="B", accumulate=bf16)
+      legal: f32 f64
+    """,
+)
+def accumulating_in_a_narrower_type():
+    Tile("N", f32, sum_over="B", accumulate=bf16)
+
+
+@wrong(
+    SpecError,
+    """
+    here: accumulate=f16 is no type that holds every bf16
+        Tile("N", bf16, sum_over="B", accumulate=f16)
+      legal: bf16 f32 f64
+    """,
+)
+def accumulating_in_a_type_of_the_same_width():
+    Tile("N", bf16, sum_over="B", accumulate=f16)
+
+
+@wrong(
+    SpecError,
+    """
+    here: accumulate='f32' is no type that holds every s8
+        Tile("N", s8, sum_over="B", accumulate="f32")
+      legal: s8 s16 s32 s64
+    """,
+)
+def accumulating_in_no_type():
+    Tile("N", s8, sum_over="B", accumulate="f32")
+
+
+@wrong(
+    SpecError,
+    """
+    here: parts does the same for Y of type bf16 and of type f32; with accumulate=f32 it is traced for both
+        @kernel(**BF16_ROWS, out_specs=(SUM,))
+      help: convert the sum to Y.dtype before it is stored
+    """,
+)
+def a_body_that_does_not_look_at_the_type():
+    @kernel(**BF16_ROWS, out_specs=(SUM,))
+    def parts(X, Y):
+        ptx.inst.st.global_.b16(ptx.addr(*ptx.global_ptrs(Y)), 0x3F80)
+
+    call = parts._prepare((bf16_rows(),), {}, by_reference=True, location=UNKNOWN)
+    hash(call)
 
 
 @wrong(
@@ -640,6 +729,56 @@ def a_sequence_that_returns_another_shape():
         return copy(x)
 
     two(X)
+
+
+@wrong(
+    SpecError,
+    """
+    here: output 0 of two is Y, whose parts its kernel writes as bf16, and its spec is Tile("N", bf16, sum_over="B", accumulate=f32), which adds them up as f32
+        @sequence(**BF16_ROWS, out_specs=(SUM,))
+      help: give the Tiles of both the same accumulate=
+    """,
+)
+def a_sequence_that_accumulates_what_its_kernel_rounds():
+    @sequence(**BF16_ROWS, out_specs=(SUM,))
+    def two(x):
+        return summed_in_bf16(x)
+
+    two(bf16_rows())
+
+
+@wrong(
+    SpecError,
+    """
+    here: output 0 of two is Y, whose parts its kernel writes as f32, and its spec is Tile("N", bf16, sum_over="B"), which adds them up as bf16
+        @sequence(**BF16_ROWS, out_specs=(Tile("N", bf16, sum_over="B"),))
+      help: give the Tiles of both the same accumulate=
+    """,
+)
+def a_sequence_that_rounds_what_its_kernel_accumulates():
+    @sequence(**BF16_ROWS, out_specs=(Tile("N", bf16, sum_over="B"),))
+    def two(x):
+        return summed(x)
+
+    two(bf16_rows())
+
+
+@wrong(
+    SpecError,
+    """
+    here: Y is accumulated in f32 across devices, and copy_bf16 reads it as bf16 before that
+        @sequence(**BF16_ROWS, out_specs=(SUM,))
+      help: apply copy_bf16 outside of the sequence
+    """,
+)
+def a_sequence_that_reads_what_it_accumulates():
+    @sequence(**BF16_ROWS, out_specs=(SUM,))
+    def two(x):
+        y = summed(x)
+        copy_bf16(y)
+        return y
+
+    two(bf16_rows())
 
 
 @wrong(
