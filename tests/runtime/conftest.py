@@ -37,6 +37,12 @@ def kernels():
 
 
 @pytest.fixture(scope="session")
+def accumulating():
+    """The module accumulating.py."""
+    return _module("accumulating")
+
+
+@pytest.fixture(scope="session")
 def operations(kernels):
     """The module operations.py, and its operation as `normalise`."""
     module = _module("operations")

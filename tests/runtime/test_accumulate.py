@@ -17,10 +17,6 @@ from pyptx import Tile, kernel, ptx  # noqa: E402
 from pyptx.source import UNKNOWN  # noqa: E402
 from pyptx.types import bf16, f32  # noqa: E402
 
-from .conftest import _module  # noqa: E402
-
-kernels = _module("accumulating")
-
 BF16 = ml_dtypes.bfloat16
 # Multiples of 1/256 below 1: every sum of them here is exact in f32, whatever its order.
 X = (np.random.default_rng(0).integers(0, 256, (16, 24, 64)) / 256).astype(BF16)
@@ -67,16 +63,16 @@ def test_rounding_parts_would_be_seen():
 
 
 @OPERATIONS
-def test_numpy(name):
-    same(getattr(kernels, name)(X), exact(X))
-    done = getattr(kernels, name).emulate(X)
+def test_numpy(accumulating, name):
+    same(getattr(accumulating, name)(X), exact(X))
+    done = getattr(accumulating, name).emulate(X)
     done.report.check()
     same(done.outputs[0], exact(X))
 
 
 @OPERATIONS
-def test_one_device_converts_nothing(name):
-    f, x = getattr(kernels, name), jnp.asarray(X)
+def test_one_device_converts_nothing(accumulating, name):
+    f, x = getattr(accumulating, name), jnp.asarray(X)
     program = jax.jit(f).lower(x).compile()
     same(program(x), exact(X))
     assert " convert(" not in program.as_text()
@@ -87,26 +83,26 @@ def test_one_device_converts_nothing(name):
 @OPERATIONS
 @pytest.mark.parametrize("kind", [AUTO, EXPLICIT], ids=str)
 @pytest.mark.parametrize("spec", [("data",), (("data", "model"),), ("data", "model")], ids=str)
-def test_over_devices(name, devices, kind, spec):
+def test_over_devices(accumulating, name, devices, kind, spec):
     x = put(X, devices, kind, *spec)
-    y, kinds, types = compiled(getattr(kernels, name), x)
+    y, kinds, types = compiled(getattr(accumulating, name), x)
     assert (kinds, types) == ({"all-reduce": 1}, ["f32"])
     same(y, exact(X))
     assert y.sharding.is_fully_replicated
-    same(getattr(kernels, name)(x), exact(X))
+    same(getattr(accumulating, name)(x), exact(X))
 
 
 @OPERATIONS
-def test_copies_on_devices_add_up_nothing(name, devices):
+def test_copies_on_devices_add_up_nothing(accumulating, name, devices):
     x = put(X, devices, AUTO)
-    program = jax.jit(getattr(kernels, name)).lower(x).compile()
+    program = jax.jit(getattr(accumulating, name)).lower(x).compile()
     same(program(x), exact(X))
     assert pyptx.collectives(program) == {}
     assert " convert(" not in program.as_text()
 
 
-def test_a_sequence_gives_its_other_results_as_they_are(devices):
-    (y, total), kinds, types = compiled(kernels.copy_and_total, put(X, devices, AUTO, "data"))
+def test_a_sequence_gives_its_other_results_as_they_are(accumulating, devices):
+    (y, total), kinds, types = compiled(accumulating.copy_and_total, put(X, devices, AUTO, "data"))
     assert (kinds, types) == ({"all-reduce": 1}, ["f32"])
     same(y, X)
     same(total, exact(X))
@@ -114,9 +110,9 @@ def test_a_sequence_gives_its_other_results_as_they_are(devices):
 
 
 @OPERATIONS
-def test_shard_map_gives_the_sum_of_each_device(name, devices):
+def test_shard_map_gives_the_sum_of_each_device(accumulating, name, devices):
     x = put(X, devices, AUTO, "data")
-    f = getattr(kernels, name)
+    f = getattr(accumulating, name)
     mapped = jax.shard_map(
         lambda x: f(x)[None],
         mesh=x.sharding.mesh,
@@ -130,8 +126,8 @@ def test_shard_map_gives_the_sum_of_each_device(name, devices):
 
 
 @OPERATIONS
-def test_mapped(name, devices):
-    mapped = jax.vmap(getattr(kernels, name))
+def test_mapped(accumulating, name, devices):
+    mapped = jax.vmap(getattr(accumulating, name))
     wanted = exact(X, 1)
     y, kinds, _ = compiled(mapped, jnp.asarray(X))
     assert kinds == {}
@@ -142,17 +138,17 @@ def test_mapped(name, devices):
     y, kinds, types = compiled(mapped, put(X, devices, AUTO, "data", "model"))
     assert (kinds, types) == ({"all-reduce": 1}, ["f32"])
     same(y, wanted)
-    twice = jax.vmap(jax.vmap(getattr(kernels, name)))
+    twice = jax.vmap(jax.vmap(getattr(accumulating, name)))
     x = X.reshape(16, 2, 12, 64)
     y, kinds, types = compiled(twice, put(x, devices, EXPLICIT, "data", None, "model"))
     assert (kinds, types) == ({"all-reduce": 1}, ["f32"])
     same(y, exact(x, 2))
 
 
-def test_no_rows(devices):
+def test_no_rows(accumulating, devices):
     x = np.zeros((0, 24, 64), BF16)
-    same(jax.jit(kernels.total)(put(x, devices, AUTO, "data")), np.zeros(64, BF16))
-    same(kernels.total(x), np.zeros(64, BF16))
+    same(jax.jit(accumulating.total)(put(x, devices, AUTO, "data")), np.zeros(64, BF16))
+    same(accumulating.total(x), np.zeros(64, BF16))
 
 
 # ---- what a call is ------------------------------------------------------------------------------
@@ -185,8 +181,8 @@ def test_both_kinds_are_what_a_call_is():
     assert [digest.digest for digest in call.code] == [digest.digest for digest in third.code]
 
 
-def test_partial_calls():
-    call = prepared(kernels.copy_and_total)
+def test_partial_calls(accumulating):
+    call = prepared(accumulating.copy_and_total)
     partial = call.partial
     assert [o.dtype for o in call.outputs] == ["bfloat16", "bfloat16"]
     assert [o.dtype for o in partial.outputs] == ["bfloat16", "float32"]
