@@ -24,14 +24,32 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A `.loc`: the line of the source that the compiler names, in a file of `Debug.files`.
+
+    `inlined` is how the manual writes what it was inlined from: `function_name ..., inlined_at`.
+    """
+
+    file: int
+    line: int
+    column: int
+    inlined: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction. `modifiers` are the spelled ones in manual order, without dots."""
+    """One instruction. `modifiers` are the spelled ones in manual order, without dots.
+
+    `pragmas` are the strings of `.pragma` statements that stand before it.
+    """
 
     form: Form
     modifiers: tuple[str, ...]
     operands: tuple[Operand, ...]
     guard: Guard | None = None
     location: SourceLocation = field(default=UNKNOWN, compare=False)
+    pragmas: tuple[str, ...] = ()
+    debug: Line | None = field(default=None, compare=False)
 
     @property
     def spelling(self) -> str:
@@ -51,7 +69,7 @@ Statement: TypeAlias = Instruction | Place
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A performance directive of the entry such as `.maxntid 256, 1, 1`."""
+    """A directive of a kernel or function such as `.maxntid 256, 1, 1` or `.noreturn`."""
 
     name: str
     values: tuple[int, ...] = ()
@@ -67,11 +85,31 @@ class Kernel:
     directives: tuple[Directive, ...]
     registers: tuple[Register, ...]
     body: tuple[Statement, ...]
+    linkage: str = "visible"
+    pragmas: tuple[str, ...] = ()
 
     @property
     def shared(self) -> SharedLayout:
         """Where the shared variables lie, and whether they are dynamic."""
         return shared_layout(self.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One `.func`. `body` is None where the module only declares it.
+
+    A parameter or result that is declared in `.reg` is a register of the function.
+    """
+
+    name: str
+    returns: tuple[Parameter | Register, ...]
+    parameters: tuple[Parameter | Register, ...]
+    variables: tuple[Variable, ...]
+    directives: tuple[Directive, ...]
+    registers: tuple[Register, ...]
+    body: tuple[Statement, ...] | None
+    linkage: str = ""
+    pragmas: tuple[str, ...] = ()
 
 
 STATIC_SHARED_LIMIT = 48 * 1024
@@ -106,9 +144,55 @@ def shared_layout(variables: tuple[Variable, ...]) -> SharedLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment of a PTX file with its marks, and where it stands, from 1."""
+
+    line: int
+    column: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLabel:
+    """A label of the code in debug information: that of a function, and its label there."""
+
+    function: str
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A `.section` of debug information: its name, and its tokens as they were written."""
+
+    name: str
+    content: tuple[str | CodeLabel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Debug:
+    """The debug information of a module: the `.file` lines and the sections."""
+
+    files: tuple[tuple[int, str], ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
-    """A PTX module: version, target and kernels."""
+    """A PTX module: version, target, kernels, and what they share.
+
+    `variables` are those of the module; a kernel's and a function's own include the ones of the
+    module that it names. A traced kernel keeps all of its variables itself. `options` are the words
+    after the target, `aliases` pairs of a name and the function that it stands for. Comments and
+    debug information take no part in equality.
+    """
 
     version: PtxVersion
     target: Target
     kernels: tuple[Kernel, ...]
+    functions: tuple[Function, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    options: tuple[str, ...] = ()
+    pragmas: tuple[str, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    comments: tuple[Comment, ...] = field(default=(), compare=False)
+    debug: Debug = field(default=Debug(), compare=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pyptx.types import DType
+from pyptx.types import DType, b8
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,74 @@ class SpecialRegister:
 
 
 @dataclass(frozen=True, slots=True)
+class Pointer:
+    """What a parameter of `.ptr` points to: a state space, "" for generic, and its alignment."""
+
+    space: str = ""
+    align: int = 4
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
-    """A kernel parameter. `tensor` names the user's tensor where the parameter is its address."""
+    """A parameter of a kernel or function, or a value that a function returns.
+
+    `tensor` names the user's tensor where the parameter is its address. `length` is the number of
+    elements of an array, None for a scalar; `align` is 0 where it is that of the type. `opaque` is
+    "texref", "samplerref" or "surfref" for a reference to one. `returned` sets what a function
+    returns apart from what it takes.
+    """
 
     index: int
     dtype: DType
     name: str
     tensor: bool = False
+    length: int | None = None
+    align: int = 0
+    pointer: Pointer | None = None
+    opaque: str = ""
+    returned: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes in the parameter space."""
+        return self.dtype.bytes * (1 if self.length is None else self.length)
+
+    @property
+    def alignment(self) -> int:
+        """Bytes that its offset is a multiple of."""
+        return self.align or self.dtype.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """A device function or a kernel: what a call names, and whose address a `mov` takes."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """An address in the initial value of a variable, at byte `offset`.
+
+    `of` names a variable or function of the module and `addend` is added to its address; `generic`
+    is the operator that makes the address generic, `mask` that which takes one byte of it.
+    """
+
+    offset: int
+    of: str
+    addend: int = 0
+    generic: bool = False
+    mask: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable in `space` ("shared", "local", "const", "global"), `size` bytes at `align`.
+    """A variable in `space` ("shared", "local", "const", "global", "param"), of `size` bytes.
 
-    `initial` holds the bytes of a const or global variable, empty for zero.
+    `initial` holds the bytes of a const or global variable, empty for zero, and `addresses` what
+    the assembler puts over them. The size of a variable of "extern" `linkage` may be 0: unknown.
+    `dtype` is how its elements are written, `opaque` "texref", "samplerref" or "surfref";
+    `attributes` are `managed` or `unified(...)`.
     """
 
     index: int
@@ -59,6 +113,11 @@ class Variable:
     align: int
     name: str = ""
     initial: bytes = b""
+    dtype: DType = b8
+    linkage: str = ""
+    addresses: tuple[Initial, ...] = ()
+    opaque: str = ""
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +162,32 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True)
+class Arguments:
+    """`(a, b)`: what a call passes, or where it puts what comes back.
+
+    Variables are those of a call sequence, in the parameter space.
+    """
+
+    elements: tuple[Register | Immediate | Variable | Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """What the function of an indirect call takes and returns: a `.callprototype`."""
+
+    returns: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
+    noreturn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallTargets:
+    """The functions that an indirect call may reach: a `.calltargets` list."""
+
+    functions: tuple[FunctionName, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Negated:
     """`!p` as a source operand."""
 
@@ -141,6 +226,10 @@ Operand: TypeAlias = (
     | TensorAddress
     | Label
     | Targets
+    | FunctionName
+    | Arguments
+    | Prototype
+    | CallTargets
     | Negated
     | Sink
     | Pair

@@ -21,8 +21,8 @@ from pyptx.operands import (
     Vector,
 )
 from pyptx.text import Names, StatementParser, instruction_text
+from pyptx.text.instructions import targets_text
 from pyptx.text.parser import ParsedInstruction
-from pyptx.text.writer import targets_text
 from pyptx.types import pred
 
 SPELLINGS = 12

@@ -5,15 +5,20 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from pyptx.errors import EmulationError
 from pyptx.ir import Instruction, Kernel, Place
 from pyptx.operands import (
     Address,
+    Arguments,
+    CallTargets,
+    FunctionName,
     Immediate,
     Label,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Prototype,
     Register,
     Sink,
     SpecialRegister,
@@ -131,6 +136,8 @@ class _Image:
                 return struct.pack("<BBIq", 4, kind, index, operand.offset)
             case Label():
                 return struct.pack("<BI", 5, self._labels[operand])
+            case FunctionName() | Arguments() | Prototype() | CallTargets():
+                raise EmulationError("calls of functions are not emulated")
             case Targets(labels):
                 inside = b"".join(self._encode_operand(label) for label in labels)
                 return struct.pack("<BB", 9, len(labels)) + inside

@@ -19,12 +19,16 @@ from pyptx.isa.model import WIDE, Availability, Form, OperandSpec, Option
 from pyptx.isa.syntax import takes_constant
 from pyptx.operands import (
     Address,
+    Arguments,
+    CallTargets,
+    FunctionName,
     Immediate,
     Label,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Prototype,
     Register,
     Sink,
     SpecialRegister,
@@ -545,7 +549,11 @@ def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand
         return raw
     if isinstance(raw, SpecialRegister):
         return _special(spec, dtype, raw, depth)
-    if isinstance(raw, Symbol) and "symbol" in spec.accepts and _holds_address(dtype):
+    if (
+        isinstance(raw, Symbol | FunctionName)
+        and "symbol" in spec.accepts
+        and _holds_address(dtype)
+    ):
         return raw
     what = "a constant" if spec.kind == "immediate" else f"a .{dtype} register"
     notes = (
@@ -762,11 +770,8 @@ def _check_position(typed: Typed, base: Variable | Parameter, offset: int, depth
     spec, access, needed = typed.spec, typed.access, typed.align
     if not needed:
         return
-    size, align = (
-        (base.size, base.align)
-        if isinstance(base, Variable)
-        else (base.dtype.bytes, base.dtype.bytes)
-    )
+    align = base.align if isinstance(base, Variable) else base.alignment
+    size = base.size or offset + access  # the size of an external array is not known here
     named = (
         f"{base.name or f'the {base.space} memory'}" if isinstance(base, Variable) else base.name
     )
@@ -829,6 +834,10 @@ _DESCRIPTIONS: dict[type, str] = {
     Address: "an address",
     TensorAddress: "a position in a tensor",
     TensorPosition: "a position in a tensor",
+    FunctionName: "a function",
+    Arguments: "a list of arguments",
+    Prototype: "a prototype",
+    CallTargets: "a list of functions",
 }
 
 

@@ -1,45 +1,36 @@
 """IR to PTX text: total, deterministic, one instruction a line.
 
-Names are given here and only here: registers by class in order of allocation, labels and unnamed
-variables by number. The same kernel gives the same text in any process.
+The same module gives the same text in any process.
 """
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from pyptx.ir import Guard, Instruction, Kernel, Module, Place
+from pyptx.ir import (
+    CodeLabel,
+    Directive,
+    Function,
+    Instruction,
+    Kernel,
+    Line,
+    Module,
+    Place,
+    Section,
+)
 from pyptx.operands import (
-    Address,
-    Immediate,
-    Label,
-    Negated,
+    CallTargets,
+    FunctionName,
+    Initial,
     Operand,
-    Pair,
     Parameter,
     Register,
-    Sink,
-    SpecialRegister,
-    Symbol,
-    Targets,
-    TensorAddress,
     Variable,
-    Vector,
 )
 from pyptx.source import UNKNOWN, SourceLocation
-from pyptx.types import DType
-
-DYNAMIC_SHARED: Final = "dynamic_shared"
-"""The name of the array that holds the shared variables when they are dynamic."""
-
-# PTX also has names that begin with % and $; those are the registers' and the labels'.
-_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|_[A-Za-z0-9_$]+")
-_RESERVED: Final = frozenset(("WARP_SZ", DYNAMIC_SHARED))
-_HEX_FLOATS: Final = {"f32": ("0f", 8), "f64": ("0d", 16)}
+from pyptx.text.instructions import HEX_FLOATS, declarations, instruction_text, parameter_text
+from pyptx.text.names import DYNAMIC_SHARED, Names, operands_of, variable_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,224 +42,242 @@ class Text:
 
 
 def write(module: Module, *, lines: bool = False) -> Text:
-    """The text of a module; with `lines`, `.loc` directives name the Python source."""
-    writer = _Writer(lines=lines)
-    writer.module(module)
+    """The text of a module.
+
+    With `lines`, the debug information of the module, or where it has none, `.loc` directives that
+    name the Python source.
+    """
+    writer = _Writer(module, lines=lines)
+    writer.write()
     return Text("\n".join(writer.out) + "\n", writer.locations)
 
 
-def identifier(name: str, fallback: str) -> str:
-    """`name` where PTX can have it as an identifier, otherwise `fallback`."""
-    return name if _IDENTIFIER.fullmatch(name) and name not in _RESERVED else fallback
-
-
 class _Writer:
-    def __init__(self, *, lines: bool) -> None:
+    def __init__(self, module: Module, *, lines: bool) -> None:
         self.out: list[str] = []
         self.locations: dict[int, SourceLocation] = {}
-        self._with_lines = lines
+        self._module = module
+        self._compiled = lines and bool(module.debug.files)
+        self._traced = lines and not self._compiled
         self._files: dict[str, int] = {}
-        self._declared: set[Targets] = set()
+        self._declared: set[Operand] = set()
+        self._names: dict[str, Names] = {}
 
-    def module(self, module: Module) -> None:
+    def write(self) -> None:
+        module = self._module
         self.out += [
             f".version {module.version}",
-            f".target {module.target}",
+            f".target {', '.join((str(module.target), *module.options))}",
             ".address_size 64",
         ]
+        self.out += [f'.pragma "{text}";' for text in module.pragmas]
+        if self._compiled:
+            self.out += [f".file {n} {_quoted(name)}" for n, name in module.debug.files]
+        for function in _declared_first(module):
+            self.out += ["", *_head(function, Names(function))]
+            self.out[-1] += ";"
+        for variable in module.variables:
+            self.out += ["", variable_text(variable, variable_name(variable))]
+        for function in module.functions:
+            if function.body is not None:
+                self.out.append("")
+                self._function(function)
+        self.out += [f".alias {name}, {function};" for name, function in module.aliases]
         for kernel in module.kernels:
-            self._number_files(kernel)
-            for variable in kernel.variables:
-                if variable.space in ("const", "global"):
-                    self.out += ["", _module_variable(variable)]
-            if kernel.shared.dynamic:
-                layout = kernel.shared
-                self.out += ["", f".extern .shared .align {layout.align} .b8 {DYNAMIC_SHARED}[];"]
-            self.out.append("")
             self._kernel(kernel)
+        if self._compiled:
+            for section in module.debug.sections:
+                self._section(section)
+
+    def _kernel(self, kernel: Kernel) -> None:
+        """A kernel, and before it what it has in memory that belongs to the module."""
+        self._number_files(kernel)
+        names = Names(kernel)
+        shared = frozenset(self._module.variables)
+        for variable in kernel.variables:
+            if variable.space in ("const", "global") and variable not in shared:
+                self.out += ["", variable_text(variable, names.variables[variable])]
+        if kernel.shared.dynamic:
+            layout = kernel.shared
+            self.out += ["", f".extern .shared .align {layout.align} .b8 {DYNAMIC_SHARED}[];"]
+        self.out.append("")
+        self._function(kernel)
 
     def _number_files(self, kernel: Kernel) -> None:
-        if not self._with_lines:
+        if not self._traced:
             return
         for statement in kernel.body:
             if isinstance(statement, Instruction) and statement.location is not UNKNOWN:
                 file = statement.location.file
                 if file not in self._files:
                     self._files[file] = len(self._files) + 1
-                    escaped = file.replace("\\", "\\\\").replace('"', '\\"')
-                    self.out.append(f'.file {self._files[file]} "{escaped}"')
+                    self.out.append(f".file {self._files[file]} {_quoted(file)}")
 
-    def _kernel(self, kernel: Kernel) -> None:
-        names = Names(kernel)
-        parameters = ",\n".join(
-            f"    .param .{p.dtype.storage} {names.of_parameter(p)}" for p in kernel.parameters
-        )
-        self.out += f".visible .entry {kernel.name}(\n{parameters}\n)".replace(
-            "(\n\n)", "()"
-        ).split("\n")
-        for directive in kernel.directives:
-            values = ", ".join(map(str, directive.values))
-            self.out.append(f".{directive.name} {values}".rstrip())
+    def _function(self, function: Kernel | Function) -> None:
+        names = self._names[function.name] = Names(function)
+        self._declared = set()
+        self.out += _head(function, names)
+        self.out += [f'.pragma "{text}";' for text in function.pragmas]
         self.out.append("{")
         self.out += names.declarations
-        self.out += _local_variables(kernel, names)
-        previous = UNKNOWN
-        for statement in kernel.body:
+        self.out += _local_variables(function, names, self._module.variables)
+        self._body(function, names)
+        self.out.append("}")
+
+    def _body(self, function: Kernel | Function, names: Names) -> None:
+        previous: SourceLocation | Line | None = UNKNOWN
+        for statement in function.body or ():
             if isinstance(statement, Place):
                 self.out.append(f"{names.labels[statement.label]}:")
                 continue
-            location = statement.location
-            if self._with_lines and location is not UNKNOWN and location != previous:
-                self.out.append(f"    .loc {self._files[location.file]} {location.line} 0")
-                previous = location
-            self._branch_targets(statement, names)
+            line = statement.debug if self._compiled else statement.location
+            if (self._traced or self._compiled) and line != previous:
+                self._loc(line)
+                previous = line or previous
+            self.out += [f'    .pragma "{text}";' for text in statement.pragmas]
+            for operand, text in declarations(statement, names):
+                if operand not in self._declared:
+                    self._declared.add(operand)
+                    self.out.append(f"    {text}")
             self.out.append(f"    {instruction_text(statement, names)}")
-            if location is not UNKNOWN:
-                self.locations[len(self.out)] = location
-        self.out.append("}")
+            if statement.location is not UNKNOWN:
+                self.locations[len(self.out)] = statement.location
 
-    def _branch_targets(self, instruction: Instruction, names: Names) -> None:
-        """Declare the list of labels of a `brx.idx` before its first use."""
-        for operand in instruction.operands:
-            if isinstance(operand, Targets) and operand not in self._declared:
-                self._declared.add(operand)
-                self.out.append(f"    {targets_text(operand, names)}")
+    def _loc(self, line: SourceLocation | Line | None) -> None:
+        if isinstance(line, Line):
+            inlined = f", {line.inlined}" if line.inlined else ""
+            self.out.append(f"    .loc {line.file} {line.line} {line.column}{inlined}")
+        elif line is not None and line is not UNKNOWN:
+            self.out.append(f"    .loc {self._files[line.file]} {line.line} 0")
 
+    def _section(self, section: Section) -> None:
+        """A section of debug information, each of its directives on a line."""
+        self.out += ["", f".section {section.name}", "{"]
+        line = ""
+        for token in section.content:
+            text = self._code_label(token) if isinstance(token, CodeLabel) else token
+            if text.startswith(".") and line:
+                self.out.append(line)
+                line = ""
+            line += text if text in (",", ":") or not line else f" {text}"
+            if text == ":":
+                self.out.append(line)
+                line = ""
+        self.out += [line, "}"] if line else ["}"]
 
-class Names:
-    """The PTX names of one kernel's registers, labels, variables and parameters."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        classes: dict[str, DType] = {}
-        self.registers: dict[Register, str] = {}
-        numbers: defaultdict[str, int] = defaultdict(int)
-        for register in kernel.registers:
-            prefix = register.dtype.prefix
-            classes.setdefault(prefix, register.dtype)
-            self.registers[register] = f"%{prefix}{numbers[prefix]}"
-            numbers[prefix] += 1
-        self.declarations = [
-            f"    .reg .{dtype.storage} %{prefix}<{numbers[prefix]}>;"
-            for prefix, dtype in sorted(classes.items())
-        ]
-        places = (s.label for s in kernel.body if isinstance(s, Place))
-        self.labels: dict[Label, str] = {label: f"$L{i}" for i, label in enumerate(places)}
-        lists = (o for o in _operands(kernel) if isinstance(o, Targets))
-        self.targets = {found: f"$T{i}" for i, found in enumerate(dict.fromkeys(lists))}
-        self._layout = kernel.shared
-        self.parameters = {
-            p: identifier(p.name, f"{kernel.name}_param_{p.index}") for p in kernel.parameters
-        }
-        taken = set(self.parameters.values())
-        self.variables: dict[Variable, str] = {}
-        for variable in kernel.variables:
-            name = identifier(variable.name, f"{variable.space}_{variable.index}")
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            self.variables[variable] = name
-
-    def of_parameter(self, parameter: Parameter) -> str:
-        return self.parameters[parameter]
-
-    def of_variable(self, variable: Variable) -> tuple[str, int]:
-        """The symbol that holds a variable, and the variable's byte offset in it."""
-        if variable.space == "shared" and self._layout.dynamic:
-            return DYNAMIC_SHARED, self._layout.offsets[variable]
-        return self.variables[variable], 0
+    def _code_label(self, token: CodeLabel) -> str:
+        return self._names[token.function].labels[token.label]
 
 
-def _operands(kernel: Kernel) -> Iterator[Operand]:
-    for statement in kernel.body:
-        if isinstance(statement, Instruction):
-            yield from statement.operands
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
-def targets_text(targets: Targets, names: Names) -> str:
-    """The statement that declares the list of labels of a `brx.idx`."""
-    labels = ", ".join(names.labels[label] for label in targets.labels)
-    return f"{names.targets[targets]}: .branchtargets {labels};"
+def _declared_first(module: Module) -> Iterable[Function]:
+    """The functions that are named before they are defined, or defined in another module."""
+    named = {i.of for v in module.variables for i in v.addresses}
+    for function in module.functions:
+        if function.body is not None:
+            named |= _functions_named(function) - {function.name}
+        if function.body is None or function.name in named:
+            yield function
 
 
-def _local_variables(kernel: Kernel, names: Names) -> list[str]:
+def _functions_named(function: Kernel | Function) -> set[str]:
+    found: set[str] = set()
+    for operand in operands_of(function):
+        if isinstance(operand, FunctionName):
+            found.add(operand.name)
+        elif isinstance(operand, CallTargets):
+            found.update(f.name for f in operand.functions)
+    return found
+
+
+def _head(function: Kernel | Function, names: Names) -> list[str]:
+    """Everything before the body: linkage, results, name, parameters and directives."""
+    linkage = f".{function.linkage} " if function.linkage else ""
+    kind, returns = ".entry", ""
+    if isinstance(function, Function):
+        kind = ".func"
+        returns = ", ".join(_formals(function.returns, names))
+        returns = f"({returns}) " if returns else ""
+    parameters = ",\n".join(f"    {p}" for p in _formals(function.parameters, names))
+    listed = f"(\n{parameters}\n)" if parameters else "()"
+    head = f"{linkage}{kind} {returns}{function.name}{listed}".split("\n")
+    return head + [_directive(d) for d in function.directives]
+
+
+def _formals(parameters: Sequence[Parameter | Register], names: Names) -> list[str]:
     return [
-        f"    .{v.space} .align {v.align} .b8 {names.variables[v]}[{v.size}];"
-        for v in kernel.variables
-        if v.space == "local" or (v.space == "shared" and not kernel.shared.dynamic)
+        parameter_text(p, names.parameters[p])
+        if isinstance(p, Parameter)
+        else f".reg .{p.dtype.storage} {names.registers[p]}"
+        for p in parameters
     ]
 
 
-def _module_variable(variable: Variable) -> str:
-    name = identifier(variable.name, f"{variable.space}_{variable.index}")
-    head = f".{variable.space} .align {variable.align} .b8 {name}[{variable.size}]"
-    values = ", ".join(map(str, variable.initial))
-    return f"{head} = {{{values}}};" if variable.initial else f"{head};"
+def _directive(directive: Directive) -> str:
+    values = ", ".join(map(str, directive.values))
+    return f".{directive.name} {values}".rstrip()
 
 
-def instruction_text(instruction: Instruction, names: Names) -> str:
-    """One instruction with its guard and semicolon."""
-    operands = ", ".join(operand_text(o, names) for o in instruction.operands)
-    guard = _guard(instruction.guard, names) if instruction.guard else ""
-    return f"{guard}{instruction.spelling} {operands}".rstrip() + ";"
+def _local_variables(
+    function: Kernel | Function, names: Names, module: tuple[Variable, ...]
+) -> list[str]:
+    shared = frozenset(module)
+    dynamic = isinstance(function, Kernel) and function.shared.dynamic
+    return [
+        f"    {variable_text(v, names.variables[v])}"
+        for v in function.variables
+        if v not in shared
+        and (v.space in ("local", "param") or (v.space == "shared" and not dynamic))
+    ]
 
 
-def _guard(guard: Guard, names: Names) -> str:
-    return f"@{'!' if guard.negated else ''}{names.registers[guard.register]} "
+def variable_text(variable: Variable, name: str) -> str:
+    """The declaration of a variable with its initial value."""
+    parts = [variable.linkage, variable.space]
+    parts += [f"attribute({', '.join(f'.{a}' for a in variable.attributes)})"] * bool(
+        variable.attributes
+    )
+    head = " ".join(f".{part}" for part in parts if part)
+    if variable.opaque:
+        return f"{head} .{variable.opaque} {name};"
+    head += f" .align {variable.align} .{variable.dtype} {name}{_extent(variable)}"
+    if not variable.initial and not variable.addresses:
+        return f"{head};"
+    values = ", ".join(_values(variable))
+    return f"{head} = {values};" if not _extent(variable) else f"{head} = {{{values}}};"
 
 
-def operand_text(operand: Operand, names: Names) -> str:
-    """One operand as PTX writes it."""
-    match operand:
-        case Register():
-            return names.registers[operand]
-        case Immediate():
-            return immediate_text(operand)
-        case Address():
-            return _address(operand, names)
-        case TensorAddress():
-            coordinates = operand_text(operand.coordinates, names)
-            return f"{_address(operand.map, names)[:-1]}, {coordinates}]"
-        case Vector():
-            return "{" + ", ".join(operand_text(e, names) for e in operand.elements) + "}"
-        case Symbol():
-            return _address(Address(operand.of, operand.offset), names)[1:-1]
-        case SpecialRegister():
-            return f"%{operand.name}"
-        case Label():
-            return names.labels[operand]
-        case Targets():
-            return names.targets[operand]
-        case _:
-            return _decorated(operand, names)
+def _extent(variable: Variable) -> str:
+    """The brackets of an array; a single element of more than a byte is written without."""
+    width = variable.dtype.bytes
+    if variable.size == width and width > 1:
+        return ""
+    return f"[{variable.size // width}]" if variable.size else "[]"
 
 
-def _decorated(operand: Negated | Pair | Sink, names: Names) -> str:
-    if isinstance(operand, Negated):
-        return f"!{names.registers[operand.register]}"
-    if isinstance(operand, Pair):
-        return f"{operand_text(operand.first, names)}|{operand_text(operand.second, names)}"
-    return "_"
+def _values(variable: Variable) -> list[str]:
+    width = variable.dtype.bytes
+    data = variable.initial.ljust(variable.size, b"\0") if variable.addresses else variable.initial
+    words = (data[i : i + width] for i in range(0, len(data), width))
+    values = [_value(int.from_bytes(word, "little"), variable) for word in words]
+    for initial in variable.addresses:
+        values[initial.offset // width] = initial_text(initial)
+    return values
 
 
-def immediate_text(immediate: Immediate) -> str:
-    """A constant: floats in hexadecimal so that no digit is lost, integers in decimal."""
-    if immediate.dtype.name in _HEX_FLOATS:
-        prefix, digits = _HEX_FLOATS[immediate.dtype.name]
-        return f"{prefix}{immediate.bits:0{digits}X}"
-    if immediate.dtype.is_float or immediate.dtype.is_packed:
-        return f"0x{immediate.bits:0{immediate.dtype.bits // 4}X}"
-    return str(immediate.bits)
+def _value(bits: int, variable: Variable) -> str:
+    if variable.dtype.name in HEX_FLOATS:
+        prefix, digits = HEX_FLOATS[variable.dtype.name]
+        return f"{prefix}{bits:0{digits}X}"
+    return str(bits)
 
 
-def _address(address: Address, names: Names) -> str:
-    base, offset = address.base, address.offset
-    if isinstance(base, Register):
-        name = names.registers[base]
-    elif isinstance(base, Variable):
-        name, start = names.of_variable(base)
-        offset += start
-    elif isinstance(base, Parameter):
-        name = names.of_parameter(base)
-    else:
-        return f"[{base.bits + offset}]"
-    return f"[{name}+{offset}]" if offset else f"[{name}]"  # `+-4`: PTX has no `-4`
+def initial_text(initial: Initial) -> str:
+    """An address in an initial value: `generic(name)+4`, of it a byte `0xFF00(name)`."""
+    text = f"generic({initial.of})" if initial.generic else initial.of
+    text += f"+{initial.addend}" if initial.addend else ""
+    return f"0x{initial.mask:X}({text})" if initial.mask else text
