@@ -125,9 +125,16 @@ class Group:
 
 def load_one(dtype: DType, compute: DType, base: object, *, pred: Pred) -> Reg:
     """One element of global memory as a value to compute with; zero where `pred` does not hold."""
-    value = reg.scalar(dtype, init=0)
-    instruction(f"ld.global.{access(dtype)}")(value, ptx.addr(base), pred=pred)
+    value = reg.scalar(dtype)
+    load_into(value, base, pred=pred)
     return convert(value, compute)
+
+
+def load_into(value: Reg, base: object, *, pred: Pred) -> None:
+    """One element of global memory into a register of its type; zero where `pred` does not hold."""
+    if pred is not None:
+        instruction(f"mov.{access(value.dtype)}")(value, 0)
+    instruction(f"ld.global.{access(value.dtype)}")(value, ptx.addr(base), pred=pred)
 
 
 def store_one(dtype: DType, base: object, value: Reg, *, pred: Pred = None) -> None:

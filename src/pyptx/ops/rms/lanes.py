@@ -61,7 +61,9 @@ class _Place:
         return [row if ok is None else row & ok for ok in self.active]
 
 
-def forward(rows: Rows, eps: float, teams: Teams, *, invvar: bool) -> Kernel:
+def forward(
+    rows: Rows, eps: float, teams: Teams, *, invvar: bool, maxnreg: int | None = None
+) -> Kernel:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
     rows = rows.divided()
     n, compute = rows.columns, rows.compute
@@ -108,6 +110,7 @@ def forward(rows: Rows, eps: float, teams: Teams, *, invvar: bool) -> Kernel:
     def rms_norm_lanes_invvar(X: Tensor, W: Tensor, Y: Tensor, R: Tensor) -> None:
         body(X, W, (Y, R))
 
+    options = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
         in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
         out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
@@ -115,6 +118,7 @@ def forward(rows: Rows, eps: float, teams: Teams, *, invvar: bool) -> Kernel:
         block=(teams.threads, 1, 1),
         arch="auto",
         parallel=("B",),
+        **options,
     )(rms_norm_lanes_invvar if invvar else rms_norm_lanes)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -18,14 +19,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core
 
-from pyptx.errors import CallError
+from pyptx import CallError
 from pyptx.ops.rms import choice
 from pyptx.ops.rms.geometry import Rows
-from pyptx.source import SourceLocation, caller
-from pyptx.types import BY_NUMPY, bf16, f16, f32, f64
+from pyptx.source import SourceLocation, call_site
+from pyptx.types import bf16, f16, f32, f64
 
 _DTYPES: Final = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32, f64)}
-assert _DTYPES.items() <= BY_NUMPY.items()
+_MOST_ROWS: Final = 2**31 - 1
+"""Kernels count rows in 32 bits, and add to the count before they compare it."""
 
 
 def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
@@ -39,17 +41,20 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     The mean is over the last `weight.ndim` dimensions. Sums and the reciprocal root are held in
     f32, in f64 where x is f64; a weight of f64 beside another x is rounded to f32 first. Squares
     that leave the range of f32 (|x| above 1e19, all |x| of a row below 1e-19) give what f32 gives.
+    A device takes fewer than 2**31 rows.
 
     Differentiable in reverse mode by kernels, and of higher order by jax.numpy; under `jax.vmap`,
     and sharded over leading dimensions, one launch for each device. On one device the result is the
-    same bit by bit in every run. Raises CallError.
+    same bit by bit in every run. In forward mode (`jax.jvp`, `jax.jacfwd`) there is no derivative:
+    CallError, and inside `jax.jit` the TypeError that JAX raises for any `jax.custom_vjp`.
+    Raises CallError.
     """
-    where = caller()
-    what = _checked(x, weight, where)
+    where = call_site()
+    rows = _checked(x, weight, where)
     value = _number(eps, where)
     if not isinstance(x, core.Tracer) and not isinstance(weight, core.Tracer):
-        return choice.forward(what, value, invvar=False)(x, weight)
-    return _reverse_only(where, _norm, what, value, x, weight)
+        return _located(where, choice.forward(rows, value, invvar=False), x, weight)
+    return _located(where, _norm, rows, value, x, weight)
 
 
 def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
@@ -58,9 +63,9 @@ def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
     Arguments are those of `rms_norm`. r has the shape of x's leading dimensions, and is f32 (f64
     where x is f64). Raises CallError.
     """
-    where = caller()
-    what = _checked(x, weight, where)
-    return _reverse_only(where, _norm_and_invvar, what, _number(eps, where), x, weight)
+    where = call_site()
+    rows = _checked(x, weight, where)
+    return _located(where, _norm_and_invvar, rows, _number(eps, where), x, weight)
 
 
 def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
@@ -70,26 +75,24 @@ def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) ->
     invvar, and checked only. Returns (grad_x of x's shape and dtype, grad_weight of weight's).
     Sums over rows are in f32, in f64 where x is f64. Raises CallError.
     """
-    where = caller()
-    what = _checked(x, weight, where)
+    where = call_site()
+    rows = _checked(x, weight, where)
     _number(eps, where)
-    lead = x.shape[: x.ndim - weight.ndim]
-    _matches("g", g, tuple(x.shape), str(weight.dtype), "the result", where)
-    _matches("invvar", invvar, lead, str(what.compute.numpy), "rms_norm_fwd's second result", where)
-    return _reverse_only(where, _gradients, what, g, invvar, x, weight)
+    result = _Like("the result", tuple(x.shape), str(weight.dtype))
+    lead = tuple(x.shape[: x.ndim - weight.ndim])
+    second = _Like("rms_norm_fwd's second result", lead, str(rows.compute.numpy))
+    _check_like("g", g, result, where)
+    _check_like("invvar", invvar, second, where)
+    return _located(where, _gradients, rows, g, invvar, x, weight)
 
 
 # ---- checks --------------------------------------------------------------------------------------
 
 
 def _checked(x: Any, weight: Any, where: SourceLocation) -> Rows:
+    """What the kernels are made for: the shape of a row, and the types."""
     for name, array in (("x", x), ("weight", weight)):
-        if not isinstance(array, (jax.Array, np.ndarray)):
-            raise CallError(
-                f"{name} is a {type(array).__name__}; rms_norm takes arrays",
-                location=where,
-                notes=(("help", f"jax.numpy.asarray({name})"),),
-            )
+        _check_array(name, array, where)
         if str(array.dtype) not in _DTYPES:
             raise CallError(
                 f"{name} has elements of type {array.dtype}",
@@ -97,7 +100,8 @@ def _checked(x: Any, weight: Any, where: SourceLocation) -> Rows:
                 notes=(("legal", " ".join(_DTYPES)),),
             )
     shape = tuple(weight.shape)
-    if x.ndim < len(shape) or tuple(x.shape[x.ndim - len(shape) :]) != shape:
+    lead = tuple(x.shape[: max(x.ndim - len(shape), 0)])
+    if tuple(x.shape) != lead + shape:
         raise CallError(
             f"x has shape {tuple(x.shape)}, which does not end with weight's {shape}",
             location=where,
@@ -107,37 +111,63 @@ def _checked(x: Any, weight: Any, where: SourceLocation) -> Rows:
         raise CallError(
             f"weight has shape {shape}; the mean of a row without elements is none", location=where
         )
+    # An exported function may have dimensions without a size.
+    if all(isinstance(size, int) for size in lead) and math.prod(lead) > _MOST_ROWS:
+        raise CallError(
+            f"x has {math.prod(lead)} rows, and rms_norm takes {_MOST_ROWS}",
+            location=where,
+            notes=(("help", "split x, or shard its rows with jax.shard_map"),),
+        )
     return Rows(shape, _DTYPES[str(x.dtype)], _DTYPES[str(weight.dtype)])
 
 
+def _check_array(name: str, array: object, where: SourceLocation) -> None:
+    if not isinstance(array, (jax.Array, np.ndarray)):
+        raise CallError(
+            f"{name} is a {type(array).__name__}; rms_norm takes arrays",
+            location=where,
+            notes=(("help", f"jax.numpy.asarray({name})"),),
+        )
+
+
 def _number(eps: object, where: SourceLocation) -> float:
-    problem = ""
     if isinstance(eps, core.Tracer):
         problem = "eps is traced; it is part of the kernel and must be known when it is built"
-    elif isinstance(eps, (bool, np.bool_)) or not isinstance(eps, (numbers.Real, np.number)):
+    elif isinstance(eps, bool) or not isinstance(eps, numbers.Real):
         problem = f"eps is {eps!r} and must be a Python or NumPy number"
-    elif not (math.isfinite(float(eps)) and float(eps) >= 0):  # type: ignore[arg-type]
+    elif not 0 <= float(eps) < math.inf:
         problem = f"eps is {eps!r} and must be finite and not negative"
-    if problem:
-        raise CallError(problem, location=where, notes=(("help", "rms_norm(x, weight, eps=1e-5)"),))
-    return float(eps)  # type: ignore[arg-type]
+    else:
+        return float(eps)
+    raise CallError(problem, location=where, notes=(("help", "rms_norm(x, weight, eps=1e-5)"),))
 
 
-def _matches(
-    name: str, array: Any, shape: tuple[int, ...], dtype: str, like: str, where: SourceLocation
-) -> None:
-    found = tuple(array.shape), str(array.dtype)
-    if found != (shape, dtype):
+@dataclass(frozen=True, slots=True)
+class _Like:
+    """What an array has to be: the shape and the element type of `what`."""
+
+    what: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+def _check_like(name: str, array: Any, like: _Like, where: SourceLocation) -> None:
+    _check_array(name, array, where)
+    shape, dtype = tuple(array.shape), str(array.dtype)
+    if (shape, dtype) != (like.shape, like.dtype):
         raise CallError(
-            f"{name} is {found[1]}{list(found[0])} and must be {dtype}{list(shape)}, as {like} is",
+            f"{name} is {dtype}{list(shape)} and must be {like.dtype}{list(like.shape)}, "
+            f"as {like.what} is",
             location=where,
         )
 
 
-def _reverse_only(where: SourceLocation, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with a derivative in reverse mode; forward mode is refused in our words."""
+def _located(where: SourceLocation, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that has a derivative in reverse mode only; errors are the caller's line's."""
     try:
         return function(*arguments)
+    except CallError as error:
+        raise error.at(where) from None
     except TypeError as error:
         if "custom_vjp" not in str(error):
             raise
@@ -152,37 +182,37 @@ def _reverse_only(where: SourceLocation, function: Callable[..., Any], *argument
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _norm(what: Rows, eps: float, x: Any, weight: Any) -> Any:
-    return choice.forward(what, eps, invvar=False)(x, weight)
+def _norm(rows: Rows, eps: float, x: Any, weight: Any) -> Any:
+    return choice.forward(rows, eps, invvar=False)(x, weight)
 
 
-def _norm_fwd(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    y, r = _norm_and_invvar(what, eps, x, weight)
+def _norm_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    y, r = _norm_and_invvar(rows, eps, x, weight)
     return y, (r, x, weight)
 
 
-def _norm_bwd(what: Rows, eps: float, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
+def _norm_bwd(rows: Rows, eps: float, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
     del eps
     r, x, weight = saved
-    return _gradients(what, g, r, x, weight)
+    return _gradients(rows, g, r, x, weight)
 
 
 _norm.defvjp(_norm_fwd, _norm_bwd)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _norm_and_invvar(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    return choice.forward(what, eps, invvar=True)(x, weight)
+def _norm_and_invvar(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    return choice.forward(rows, eps, invvar=True)(x, weight)
 
 
-def _norm_and_invvar_fwd(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    return _norm_and_invvar(what, eps, x, weight), (x, weight)
+def _norm_and_invvar_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    return _norm_and_invvar(rows, eps, x, weight), (x, weight)
 
 
 def _norm_and_invvar_bwd(
-    what: Rows, eps: float, saved: tuple[Any, Any], cotangents: tuple[Any, Any]
+    rows: Rows, eps: float, saved: tuple[Any, Any], cotangents: tuple[Any, Any]
 ) -> tuple[Any, Any]:
-    _, pull = jax.vjp(partial(_reference, what, eps), *saved)
+    _, pull = jax.vjp(partial(_reference, rows, eps), *saved)
     return pull(cotangents)
 
 
@@ -190,19 +220,19 @@ _norm_and_invvar.defvjp(_norm_and_invvar_fwd, _norm_and_invvar_bwd)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _gradients(what: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-    dx, dw = choice.backward(what, what.compute)(g, r, x, weight)
+def _gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    dx, dw = choice.backward(rows, rows.compute)(g, r, x, weight)
     return _like(dx, x), _like(_summed(dw, weight).astype(weight.dtype), weight)
 
 
-def _gradients_fwd(what: Rows, *operands: Any) -> tuple[Any, Any]:
-    return _gradients(what, *operands), operands
+def _gradients_fwd(rows: Rows, *operands: Any) -> tuple[Any, Any]:
+    return _gradients(rows, *operands), operands
 
 
 def _gradients_bwd(
-    what: Rows, operands: tuple[Any, ...], cotangents: tuple[Any, Any]
+    rows: Rows, operands: tuple[Any, ...], cotangents: tuple[Any, Any]
 ) -> tuple[Any, ...]:
-    _, pull = jax.vjp(partial(_reference_gradients, what), *operands)
+    _, pull = jax.vjp(partial(_reference_gradients, rows), *operands)
     return pull(cotangents)
 
 
@@ -227,25 +257,25 @@ def _like(cotangent: Any, primal: Any) -> Any:
 # ---- the formulas in jax.numpy, for derivatives of higher order ----------------------------------
 
 
-def _reference(what: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    compute = what.compute.numpy
-    wide, axes = x.astype(compute), _axes(what, x)
+def _reference(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = rows.compute.numpy
+    wide, axes = x.astype(compute), _axes(rows, x)
     r = jax.lax.rsqrt(jnp.mean(wide * wide, axes) + eps)
     y = wide * jnp.expand_dims(r, axes) * weight.astype(compute)
     return y.astype(weight.dtype), r
 
 
-def _reference_gradients(what: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-    compute = what.compute.numpy
-    axes = _axes(what, x)
+def _reference_gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = rows.compute.numpy
+    axes = _axes(rows, x)
     xw, gw, w = x.astype(compute), g.astype(compute), weight.astype(compute)
     rw = jnp.expand_dims(r, axes)
     mean = jnp.mean(gw * w * xw, axes, keepdims=True)
     dx = rw * gw * w - xw * rw**3 * mean
-    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(what.shape))))
+    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(rows.shape))))
     return dx.astype(x.dtype), dw.astype(weight.dtype)
 
 
-def _axes(what: Rows, x: Any) -> tuple[int, ...]:
-    """The dimensions of a row."""
-    return tuple(range(x.ndim - len(what.shape), x.ndim))
+def _axes(rows: Rows, x: Any) -> tuple[int, ...]:
+    """The dimensions that are a row."""
+    return tuple(range(x.ndim - len(rows.shape), x.ndim))

@@ -23,7 +23,7 @@ from pyptx.ops.rms.arithmetic import (
     load_warp_sums,
     store_warp_sum,
 )
-from pyptx.ops.rms.elements import Group, instruction, load_one, store_one
+from pyptx.ops.rms.elements import Group, convert, instruction, load_into, load_one, store_one
 from pyptx.ops.rms.geometry import Ends, Part, Rows
 from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
@@ -449,7 +449,8 @@ class _Rows:
         if strip.ends is not None:
             place = self._w + wide(strip.ends.column) * rows.weight.bytes
             self.end_w = load_one(rows.weight, a.dtype, place, pred=strip.ends.active)
-        self._next = [a.zero() for _ in self._beside]
+        # As they lie in memory: converting them would wait for them.
+        self._next = [reg.scalar(element.dtype, init=0) for element in self._beside]
         self.queue = [[a.zero() for _ in self._beside] for _ in range(strip.shape.lag + 1)]
 
     def weights(self, k: int) -> list[Reg]:
@@ -466,7 +467,7 @@ class _Rows:
         for value, element in zip(self._next, self._beside, strict=True):
             ends = self.strip.ends
             there = live & ends.active if element.at_end and ends is not None else live
-            self.a.mov(value, load_one(element.dtype, self.a.dtype, element.pointer, pred=there))
+            load_into(value, element.pointer, pred=there)
             pointer = element.pointer
             pointer += element.step
 
@@ -474,7 +475,7 @@ class _Rows:
         """Move the queue on by a row."""
         for here, before in reversed(list(itertools.pairwise([self._next, *self.queue]))):
             for old, new in zip(before, here, strict=True):
-                self.a.mov(old, new)
+                self.a.mov(old, convert(new, self.a.dtype))
 
     def load_group(self, group: Group, place: Reg, k: int) -> list[Reg]:
         """The elements of a thread's k-th group in shared memory."""

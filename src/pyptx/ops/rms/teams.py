@@ -18,11 +18,12 @@ from pyptx.ops.rms.arithmetic import (
     load_warp_sums,
     store_warp_sum,
 )
-from pyptx.ops.rms.elements import load_one, store_one
+from pyptx.ops.rms.elements import convert, load_into, load_one, store_one
 from pyptx.ops.rms.geometry import Ends, Part, Rows
 from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
 from pyptx.ops.rms.rows import load_weights, wide
+from pyptx.trace.mbarrier import Mbarriers
 from pyptx.trace.tensor import Tensor
 from pyptx.trace.values import Reg
 from pyptx.types import u32
@@ -30,12 +31,22 @@ from pyptx.types import u32
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`ctas` CTAs of `teams` teams of `threads` threads, each team with `stages` rows on their way."""
+    """`ctas` CTAs of `teams` teams of `threads` threads, each team with `stages` rows on their way.
+
+    Rows are fetched by a warp `beside` a single team, which leaves fewer registers to the others, or
+    by the first thread of each team.
+    """
 
     ctas: int
     teams: int
     threads: int
     stages: int
+    beside: bool = False
+
+    @property
+    def block(self) -> int:
+        """Threads of a CTA."""
+        return self.threads * self.teams + (WARP if self.beside else 0)
 
 
 def backward(rows: Rows, shape: Shape) -> Kernel:
@@ -69,7 +80,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         ),
         out_specs=(rows.tensor(rows.x), Tile(count, n, compute, sum_over="B")),
         grid=lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1),
-        block=(shape.threads * shape.teams, 1, 1),
+        block=(shape.block, 1, 1),
         arch="auto",
         parallel=("B",),
     )(rms_norm_teams_backward)
@@ -105,16 +116,26 @@ class _Team:
             teams=shape.teams,
             team=self.team,
         )
+        read = smem.mbarrier(shape.stages) if shape.beside else None
         leader = part.lane == 0
         with ptx.if_(leader):
             ring.init()
+            if read is not None:
+                read.init(shape.threads // WARP)
             ptx.fence.mbarrier_init()
             ring.fetch_first()
+        if read is not None:
+            ptx.bar.sync(0)  # the mbarriers are there
+            with ptx.if_(part.lane >= shape.threads):
+                with ptx.if_(part.lane == shape.threads):
+                    self._fetch(ring, read)
+                ptx.ret()
         weights = load_weights(part, w, self.active)
         gradient = WeightGradient(a, part, ends, DW, self._index)
         slots = self._slots()
         beside.load(self.row)
-        ptx.bar.sync(0)  # the mbarriers are there
+        if read is None:
+            ptx.bar.sync(0)  # the mbarriers are there
         ptx.inst.griddepcontrol.launch_dependents()
 
         stage, half = Counter(shape.stages), reg.scalar(u32, init=0)
@@ -126,6 +147,9 @@ class _Team:
             beside.load(self.row + self.stride)
             ring.arrived(stage.index).wait(stage.parity)
             values = self._read(ring, stage)
+            if read is not None:
+                with ptx.if_((part.lane & (WARP - 1)) == 0):
+                    read[stage.index].arrive()
             products = a.products(
                 pair
                 for k, (vs, ds) in enumerate(values)
@@ -140,9 +164,9 @@ class _Team:
             here = ptx.inst.mad.lo.u32(half, self._half_bytes, slots)
             store_warp_sum(a, products, part.lane, here)
             self._sync()
-            # everyone has read the stage
-            with ptx.if_(leader):
-                ring.fetch(stage.index)
+            if read is None:  # everyone has read the stage
+                with ptx.if_(leader):
+                    ring.fetch(stage.index)
             total = load_warp_sums(a, part.lane, here, shape.threads // WARP)
             coefficient = math.coefficient(beside.r, total)
             for k, (vs, ds) in enumerate(values):
@@ -164,6 +188,15 @@ class _Team:
             ptx.inst.xor.b32(half, half, 1)
             stage.advance()
         gradient.write(self.active)
+
+    def _fetch(self, ring: Ring, read: Mbarriers) -> None:
+        """One thread beside the team: a row wherever one has been read."""
+        ring.next_row += self.shape.stages * self.stride
+        free = Counter(self.shape.stages)
+        with ptx.while_(lambda: ring.next_row < self.rows):
+            read[free.index].wait(free.parity)
+            ring.fetch(free.index)
+            free.advance()
 
     def _index(self) -> Reg:
         """The team's number in the grid."""
@@ -193,10 +226,8 @@ class _Team:
         return ptx.inst.mad.lo.u32(self.team, warps * self.a.dtype.bytes, table)
 
     def _sync(self) -> None:
-        if self.team is None:
-            ptx.bar.sync(0)
-        else:
-            ptx.bar.sync(self.team + 1, self.shape.threads)
+        barrier = 1 if self.team is None else self.team + 1
+        ptx.bar.sync(barrier, self.shape.threads)
 
 
 class _Beside:
@@ -218,17 +249,17 @@ class _Beside:
                 self._pointers.append((place, dtype, team.stride * rows.columns * dtype.bytes))
             first = w + wide(ends.column) * rows.weight.bytes
             self.w = load_one(rows.weight, a.dtype, first, pred=ends.active)
-        self._next = [a.zero() for _ in self._pointers]
+        # As they lie in memory: converting them would wait for them.
+        self._next = [reg.scalar(dtype, init=0) for _, dtype, _ in self._pointers]
 
     def load(self, row: Reg) -> None:
         """Load for a row, if there is one."""
         live = row < self._team.rows
-        for i, (pointer, dtype, step) in enumerate(self._pointers):
+        for i, (pointer, _, step) in enumerate(self._pointers):
             there = live if i == 0 or self._ends is None else live & self._ends.active
-            value = load_one(dtype, self._team.a.dtype, pointer, pred=there)
-            self._team.a.mov(self._next[i], value)
+            load_into(self._next[i], pointer, pred=there)
             pointer += step
 
     def take(self) -> None:
         for one, loaded in zip((self.r, self.x, self.g), self._next, strict=False):
-            self._team.a.mov(one, loaded)
+            self._team.a.mov(one, convert(loaded, self._team.a.dtype))
