@@ -1,5 +1,8 @@
 """Cooperative grids: all CTAs are resident, so they may wait for each other."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,65 +11,28 @@ from pyptx import Tile, kernel, ptx, reg
 from pyptx.source import UNKNOWN
 from pyptx.types import f32, u32
 
-CTAS = 112
-X = np.random.default_rng(3).standard_normal(CTAS * 32).astype(np.float32)
+_path = Path(__file__).parents[1] / "launch/cooperative.py"
+_spec = importlib.util.spec_from_file_location("launch_cooperative", _path)
+waiting = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(waiting)
 
-
-def rotate(X, Zeros, Y, Sent, Flags):
-    """Y is X + 1 of the next CTA, which sends it through memory."""
-    px, _, py, ps, pf = ptx.global_ptrs(X, Zeros, Y, Sent, Flags)
-    tid, cta = reg.from_(ptx.special.tid.x(), u32), reg.from_(ptx.special.ctaid.x(), u32)
-    at = (cta * 32 + tid) * 4
-    x = ptx.inst.ld.global_.f32(ptx.addr(px + at))
-    ptx.inst.st.global_.f32(ptx.addr(ps + at), x + 1.0)
-    ptx.bar.sync(0)
-    with ptx.if_(tid == 0):
-        ptx.inst.fence.acq_rel.gpu()
-        ptx.inst.st.relaxed.gpu.global_.u32(ptx.addr(pf + cta * 4), reg.scalar(u32, init=1))
-        for other in ptx.range_(CTAS):
-            with ptx.loop():
-                flag = ptx.inst.ld.relaxed.gpu.global_.u32(ptx.addr(pf + other * 4))
-                ptx.break_(pred=flag != 0)
-        ptx.inst.fence.acq_rel.gpu()
-    ptx.bar.sync(0)
-    following = ptx.inst.rem.u32(cta + 1, CTAS)
-    y = ptx.inst.ld.global_.f32(ptx.addr(ps + (following * 32 + tid) * 4))
-    ptx.inst.st.global_.f32(ptx.addr(py + at), y)
-
-
-N, FLAGS = Tile(CTAS * 32, f32), Tile(CTAS, u32)
-OPTIONS = {
-    "in_specs": (N, FLAGS),
-    "out_specs": (N, N, FLAGS),
-    "input_output_aliases": {1: 2},
-    "grid": CTAS,
-    "block": 32,
-}
-rotated = kernel(**OPTIONS, cooperative=True)(rotate)
-
-
-def expected(x):
-    return np.roll(x, -32, axis=-1) + np.float32(1)
-
-
-def zeros(*lead):
-    return np.zeros((*lead, CTAS), np.uint32)
+X = waiting.X
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("seed", [None, 5])
 def test_ctas_wait_for_each_other(threads, seed):
-    done = rotated.emulate(X, zeros(), threads=threads, seed=seed)
+    done = waiting.rotated.emulate(X, waiting.zeros(), threads=threads, seed=seed)
     done.report.check()
-    np.testing.assert_array_equal(done.outputs[0], expected(X))
-    assert done.outputs[2].tolist() == [1] * CTAS
+    np.testing.assert_array_equal(done.outputs[0], waiting.expected(X))
+    assert done.outputs[2].tolist() == [1] * waiting.CTAS
 
 
 def test_the_plan_says_so():
     def prepared(k):
-        return k._prepare((X, zeros()), {}, by_reference=True, location=UNKNOWN)
+        return k._prepare((X, waiting.zeros()), {}, by_reference=True, location=UNKNOWN)
 
-    call, other = prepared(rotated), prepared(kernel(**OPTIONS)(rotate))
+    call, other = prepared(waiting.rotated), prepared(kernel(**waiting.OPTIONS)(waiting.rotate))
     assert str(call.plan).endswith(";cooperative=1")
     assert "cooperative" not in str(other.plan)
     assert call != other
@@ -75,14 +41,14 @@ def test_the_plan_says_so():
 def test_jax_maps_it_one_element_at_a_time():
     """More elements on one grid would be more CTAs than a device may hold."""
     jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
-    y, _, _ = jax.jit(rotated)(X, zeros())
-    np.testing.assert_array_equal(y, expected(X))
+    y, _, _ = jax.jit(waiting.rotated)(X, waiting.zeros())
+    np.testing.assert_array_equal(y, waiting.expected(X))
     several = np.stack([X, X[::-1], X * 2])
-    mapped = jax.jit(jax.vmap(rotated))
-    y, _, flags = mapped(several, zeros(3))
-    np.testing.assert_array_equal(y, expected(several))
-    assert np.asarray(flags).tolist() == [[1] * CTAS] * 3
-    lowered = mapped.lower(several, zeros(3)).as_text()
+    mapped = jax.jit(jax.vmap(waiting.rotated))
+    y, _, flags = mapped(several, waiting.zeros(3))
+    np.testing.assert_array_equal(y, waiting.expected(several))
+    assert np.asarray(flags).tolist() == [[1] * waiting.CTAS] * 3
+    lowered = mapped.lower(several, waiting.zeros(3)).as_text()
     assert "stablehlo.while" in lowered
 
 
