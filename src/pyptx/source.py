@@ -53,6 +53,17 @@ def caller() -> SourceLocation:
     return UNKNOWN
 
 
+def call_site() -> SourceLocation:
+    """The innermost frame outside this package and its `ops`: the line that calls an operation."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not _is_inside(frame):
+            return SourceLocation(name, frame.f_lineno)
+        frame = frame.f_back
+    return UNKNOWN
+
+
 def _is_inside(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
     if name == "<string>":  # what dataclasses generate

@@ -25,6 +25,8 @@ from pyptx.ops.rms.geometry import Rows
 from pyptx.source import SourceLocation, call_site
 from pyptx.types import bf16, f16, f32, f64
 
+_jax: Any = jax  # for what JAX annotates in part
+
 _DTYPES: Final = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32, f64)}
 _MOST_ROWS: Final = 2**31 - 1
 """Kernels count rows in 32 bits, and add to the count before they compare it."""
@@ -163,7 +165,7 @@ def _check_like(name: str, array: Any, like: _Like, where: SourceLocation) -> No
 
 
 def _located(where: SourceLocation, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that has a derivative in reverse mode only; errors are the caller's line's."""
+    """Call a function that has a derivative in reverse mode only; errors stand at that line."""
     try:
         return function(*arguments)
     except CallError as error:
@@ -181,7 +183,7 @@ def _located(where: SourceLocation, function: Callable[..., Any], *arguments: An
 # ---- the norm and its derivatives ----------------------------------------------------------------
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
 def _norm(rows: Rows, eps: float, x: Any, weight: Any) -> Any:
     return choice.forward(rows, eps, invvar=False)(x, weight)
 
@@ -200,7 +202,7 @@ def _norm_bwd(rows: Rows, eps: float, saved: tuple[Any, Any, Any], g: Any) -> tu
 _norm.defvjp(_norm_fwd, _norm_bwd)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
 def _norm_and_invvar(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
     return choice.forward(rows, eps, invvar=True)(x, weight)
 
@@ -212,14 +214,14 @@ def _norm_and_invvar_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[A
 def _norm_and_invvar_bwd(
     rows: Rows, eps: float, saved: tuple[Any, Any], cotangents: tuple[Any, Any]
 ) -> tuple[Any, Any]:
-    _, pull = jax.vjp(partial(_reference, rows, eps), *saved)
+    _, pull = _jax.vjp(partial(_reference, rows, eps), *saved)
     return pull(cotangents)
 
 
 _norm_and_invvar.defvjp(_norm_and_invvar_fwd, _norm_and_invvar_bwd)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def _gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
     dx, dw = choice.backward(rows, rows.compute)(g, r, x, weight)
     return _like(dx, x), _like(_summed(dw, weight).astype(weight.dtype), weight)
@@ -232,7 +234,7 @@ def _gradients_fwd(rows: Rows, *operands: Any) -> tuple[Any, Any]:
 def _gradients_bwd(
     rows: Rows, operands: tuple[Any, ...], cotangents: tuple[Any, Any]
 ) -> tuple[Any, ...]:
-    _, pull = jax.vjp(partial(_reference_gradients, rows), *operands)
+    _, pull = _jax.vjp(partial(_reference_gradients, rows), *operands)
     return pull(cotangents)
 
 
@@ -242,7 +244,7 @@ _gradients.defvjp(_gradients_fwd, _gradients_bwd)
 def _summed(dw: Any, weight: Any) -> Any:
     """Inside shard_map, the sum over the devices that share the weight."""
     over = jax.typeof(dw).manual_axis_type.varying - jax.typeof(weight).manual_axis_type.varying
-    return jax.lax.psum(dw, tuple(sorted(over))) if over else dw
+    return _jax.lax.psum(dw, tuple(sorted(over))) if over else dw
 
 
 def _like(cotangent: Any, primal: Any) -> Any:
@@ -251,7 +253,7 @@ def _like(cotangent: Any, primal: Any) -> Any:
     found = jax.typeof(cotangent).sharding
     if found == wanted or wanted.mesh.empty or not wanted.mesh.are_all_axes_explicit:
         return cotangent
-    return jax.sharding.reshard(cotangent, wanted.spec)
+    return _jax.sharding.reshard(cotangent, wanted.spec)
 
 
 # ---- the formulas in jax.numpy, for derivatives of higher order ----------------------------------
@@ -260,7 +262,7 @@ def _like(cotangent: Any, primal: Any) -> Any:
 def _reference(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
     compute = rows.compute.numpy
     wide, axes = x.astype(compute), _axes(rows, x)
-    r = jax.lax.rsqrt(jnp.mean(wide * wide, axes) + eps)
+    r = _jax.lax.rsqrt(jnp.mean(wide * wide, axes) + eps)
     y = wide * jnp.expand_dims(r, axes) * weight.astype(compute)
     return y.astype(weight.dtype), r
 
