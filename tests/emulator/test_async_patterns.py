@@ -227,6 +227,16 @@ PATTERNS: dict[str, tuple[str, int, np.ndarray, dict[str, object]]] = {
         + "mul.wide.u32 %rd4, %r2, 128\nadd.u64 %rd4, %rd2, %rd4\nadd.u64 %rd4, %rd4, %rd3\nst.global.u32 [%rd4], %r23",
         32, np.full(256, 4 * 150 + 6 * 6, np.uint32), {"grid": 8, "cluster": (4, 1, 1)},
     ),
+    # All have read a word, which one thread reads again and changes: behind a barrier, and behind an mbarrier,
+    # after which it has not begun anew.
+    "a word that all have read": (
+        init(64) + "@%p1 st.shared.u32 [tile], 1\nbar.sync 0\nld.shared.u32 %r7, [tile]\nbar.sync 0\n"
+        "@!%p1 bra changed\nld.shared.u32 %r8, [tile]\nadd.u32 %r8, %r8, %r7\nst.shared.u32 [tile], %r8\nchanged:\nbar.sync 0\n"
+        "ld.shared.u32 %r7, [tile]\nmbarrier.arrive.shared::cta.b64 _, [bar]\n@!%p1 bra over\nld.shared.u32 %r8, [tile]\n"
+        + wait("read") + "add.u32 %r8, %r8, %r7\nst.shared.u32 [tile], %r8\nover:\nbar.sync 0\n"
+        "ld.shared.u32 %r7, [tile]\nadd.u64 %rd4, %rd2, %rd3\nst.global.u32 [%rd4], %r7",
+        64, np.full(64, 4, np.uint32), {},
+    ),
     # Registers hand a tile over between two roles by mbarriers alone, two stages deep.
     "two roles": (
         init(32, 32, 32, 32) + "bar.sync 0\nsetp.lt.u32 %p3, %r1, 32\nand.b32 %r8, %r1, 31\nshl.b32 %r8, %r8, 2\n"

@@ -65,10 +65,12 @@ void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t 
 }
 
 // The reader of several that is not ordered before the access; kNone if all are.
-uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p) {
-  const auto& clocks = s.readers[who & 0x3fffffu];
+uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
+  const auto& entries = s.readers[who & 0x3fffffu];
   for (uint32_t a = 0; a < p.agents; ++a) {
-    if (a == p.agent ? clocks[a] >= p.own : clocks[a] > p.clocks[a]) return a;
+    const uint32_t entry = entries[a];
+    if (clock_of(entry) == 0) continue;
+    if (a == p.agent ? !p.orders_own(entry, lane, several) : clock_of(entry) > p.clocks[a]) return a;
   }
   return kNone;
 }
@@ -81,7 +83,14 @@ void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane,
   const uint32_t old = who_in(cell), me = p.who_of(lane, several);
   const uint32_t a = agent_of(old);
   if (old != 0 && a == kManyAgents) {
-    s.readers[old & 0x3fffffu][p.agent] = p.own;
+    if (unordered_reader(s, old, p, lane, several) == kNone) {  // all come before this one
+      forget_readers(s, cell);
+      cell = cell_of(me, instruction);
+      return;
+    }
+    uint32_t& mine = s.readers[old & 0x3fffffu][p.agent];
+    const bool both = clock_of(mine) == p.own && !p.orders_own(mine, lane, several);
+    mine = (me & kReaderMask) | (both ? kSeveral : 0);
     cell = cell_of(old, instruction);
     return;
   }
@@ -104,8 +113,8 @@ void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane,
     s.free_readers.pop_back();
     s.readers[id].assign(p.agents, 0);
   }
-  s.readers[id][a] = clock_of(old);
-  s.readers[id][p.agent] = p.own;
+  s.readers[id][a] = old & kReaderMask;
+  s.readers[id][p.agent] = me & kReaderMask;
   cell = cell_of(kManyAgents << kAgentShift | id, instruction);
 }
 
@@ -125,9 +134,9 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
   } else if (store && who_in(loaded) != 0) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t reader = many ? unordered_reader(s, who, p) : p.fine(who, lane, several) ? kNone : agent_of(who);
+    const uint32_t reader = many ? unordered_reader(s, who, p, lane, several) : p.fine(who, lane, several) ? kNone : agent_of(who);
     if (reader != kNone) {
-      const uint32_t clock = many ? s.readers[who & 0x3fffffu][reader] : clock_of(who);
+      const uint32_t clock = clock_of(many ? s.readers[who & 0x3fffffu][reader] : who);
       report_race(w, in, owner, offset, lane, bytes, store,
                   site_of_agent(w, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
                   why_unordered(w, reader));

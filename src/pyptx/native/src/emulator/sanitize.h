@@ -45,7 +45,7 @@ struct SharedShadow {
   bool initialisation = false, races = false;
   std::vector<uint64_t> stores, loads;  // who << 32 | instruction
   std::vector<uint8_t> written;
-  std::vector<std::vector<uint32_t>> readers;  // clocks of concurrent readers, by agent
+  std::vector<std::vector<uint32_t>> readers;  // concurrent readers' clocks and lanes, by agent
   std::vector<uint32_t> free_readers;
 
   void reset(uint32_t bytes, uint32_t granule, bool initialisation, bool races);

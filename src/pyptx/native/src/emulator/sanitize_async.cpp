@@ -203,13 +203,13 @@ class CopyCheck {
   void check_loaded(uint32_t index, uint64_t loaded) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t reader = many ? unordered_reader(s_, who, issuer_)
+    const uint32_t reader = many ? unordered_reader(s_, who, issuer_, lane_, false)
                             : issuer_.fine(who, lane_, false) ? kNone : agent_of(who);
     if (reader == kNone) {
       good_load_ = loaded;
       return;
     }
-    const uint32_t clock = many ? s_.readers[who & 0x3fffffu][reader] : clock_of(who);
+    const uint32_t clock = clock_of(many ? s_.readers[who & 0x3fffffu][reader] : who);
     report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_,
                 site_of_agent(w_, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
                 note(reader));

@@ -7,7 +7,7 @@
 namespace pyptx::emulator {
 
 // agent:9 | several lanes:1 | strong:1 | lane:5 | clock:16. Clocks start at 1, so 0 is nobody. The highest
-// agent stands for several concurrent readers, whose clocks are in SharedShadow::readers.
+// agent stands for several concurrent readers, which are in SharedShadow::readers.
 
 constexpr uint32_t kManyAgents = 511, kMaxAgents = 510;
 // Agents that asynchronous operations take in turn.
@@ -15,6 +15,8 @@ constexpr uint32_t kForks = 16;
 constexpr uint32_t kAgentShift = 23, kLaneShift = 16;
 constexpr uint32_t kSeveral = 1u << 22, kStrong = 1u << 21, kClockMask = 0xffffu;
 constexpr uint32_t kMaxClock = 0xffffu;
+// What SharedShadow::readers keeps of a reader: its clock and lanes.
+constexpr uint32_t kReaderMask = kClockMask | 31u << kLaneShift | kSeveral;
 
 constexpr uint32_t agent_of(uint32_t who) { return who >> kAgentShift; }
 constexpr uint32_t lane_of(uint32_t who) { return who >> kLaneShift & 31u; }
@@ -33,7 +35,10 @@ struct Party {
   bool fine(uint32_t other, uint32_t lane, bool several) const {
     if (other == 0 || (strong && (other & kStrong))) return true;
     const uint32_t a = agent_of(other);
-    if (a != agent) return clock_of(other) <= clocks[a];
+    return a != agent ? clock_of(other) <= clocks[a] : orders_own(other, lane, several);
+  }
+  // The same for what a lane of the same warp did: one lane's accesses are in order.
+  bool orders_own(uint32_t other, uint32_t lane, bool several) const {
     return clock_of(other) < own || (!several && !(other & kSeveral) && lane_of(other) == lane);
   }
 };
@@ -49,7 +54,7 @@ void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offs
                  bool store, const Site& other, const char* note);
 void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t address, unsigned lane, uint32_t bytes);
 // The reader of several that is not ordered before the access; kNone if all are.
-uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p);
+uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several);
 void forget_readers(SharedShadow& s, uint64_t cell);
 void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane, bool several, uint32_t instruction);
 // One cell, one lane (or several that read the same): what is wrong is reported, and the access recorded.
