@@ -515,6 +515,10 @@ void GlobalClocks::fence_proxies(GlobalAgent& agent) {
 }
 
 bool GlobalClocks::fenced(const GlobalAgent& agent, uint32_t segment) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (extra_.size() >= kMaxExtra) return true;  // an operation's stores may count as its CTA's
+  }
   const auto [cta, count] = place_of(segment);
   if ((cta & kForkedAgent) != 0) return true;
   const auto known = agent.known.find(cta | kFencedAgent);
