@@ -68,19 +68,22 @@ class Forward:
 
 
 class Backward:
-    """dx = r g w - x r**3 mean(g w x), and the sum over the rows of g x r."""
+    """dx = r (g w - x r**2 mean(g w x)), and the sum over the rows of g x r.
+
+    No power of r is formed on its own: r**3 leaves the range of f32 long before r does.
+    """
 
     def __init__(self, arithmetic: Arithmetic, columns: int) -> None:
         self._a = arithmetic
         self._columns = columns
 
     def coefficient(self, r: Reg, products: Reg) -> Reg:
-        """-r**3 mean(g w x) of a row whose g w x have that sum."""
-        cube = self._a.mul(self._a.mul(r, r), r)
-        return self._a.neg(self._a.mul(cube, self._a.mul(products, 1.0 / self._columns)))
+        """-r**2 mean(g w x) of a row whose g w x have that sum."""
+        mean = self._a.mul(products, 1.0 / self._columns)
+        return self._a.neg(self._a.mul(r, self._a.mul(r, mean)))
 
     def result(self, x: Reg, g: Reg, w: Reg, r: Reg, coefficient: Reg) -> Reg:
-        return self._a.fma(r, self._a.mul(g, w), self._a.mul(coefficient, x))
+        return self._a.mul(r, self._a.fma(coefficient, x, self._a.mul(g, w)))
 
     def accumulate(self, sum_: Reg, x: Reg, g: Reg, r: Reg) -> None:
         """Add this row's g x r."""

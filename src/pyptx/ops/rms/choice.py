@@ -14,7 +14,7 @@ from pyptx import Kernel, KernelSequence, Tile, sequence
 from pyptx.ops.rms import chunks, lanes, rows, strips, teams
 from pyptx.ops.rms.columns import column_sums
 from pyptx.ops.rms.geometry import Rows
-from pyptx.types import DType
+from pyptx.types import DType, f32
 
 Operation: TypeAlias = "Kernel | KernelSequence"
 
@@ -23,13 +23,13 @@ SHARED: Final = 226 * KIB
 """Shared memory of a CTA on Hopper, less what is allocated beside rows and weights."""
 
 WARP: Final = 32
-_CTAS: Final = 128
-"""CTAs that stay: the multiprocessors of the smallest full Hopper, as a power of two."""
+_CTAS: Final = 132
+"""CTAs that stay, one on each multiprocessor."""
 
 _CLUSTERS: Final = {2: 64, 4: 28, 8: 14, 16: 6}
 """Clusters of each size that run at once, whichever of its multiprocessors a chip has."""
 
-_GRID: Final = 112
+_GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
 
 
@@ -37,12 +37,14 @@ _GRID: Final = 112
 def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
     if _short(what):
-        return lanes.forward(what, eps, _teams(what, threads=256), invvar=invvar)
+        few = 32 if _plain(what) else None
+        team = _teams(what, accesses=4)
+        return lanes.forward(what, eps, team, invvar=invvar, maxnreg=few)
     size = what.columns * what.x.bytes
     if size <= 100 * KIB:
-        threads, held = _row(what)
-        return rows.forward(what, eps, threads=threads, held=held, invvar=invvar)
-    shape = _strips(what, backward=False, stages=5, least=36 * KIB)
+        threads, held, most = _row(what)
+        return rows.forward(what, eps, threads=threads, held=held, invvar=invvar, maxnreg=most)
+    shape = _strips(what, backward=False, stages=6, least=36 * KIB)
     if shape is None:
         return _chunked_forward(what, eps, invvar=invvar)
     norm = strips.forward(what, eps, shape, invvar=invvar)
@@ -53,8 +55,9 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
 def backward(what: Rows, result: DType) -> KernelSequence:
     """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and dw[N] of type `result`."""
     if _short(what):
-        team = _teams(what, threads=256)
-        gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=128)
+        team = _teams(what, accesses=3)
+        most = 128 if _plain(what) and what.divided().groups <= WARP else None
+        gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
         return _backward(what, gradient, 2 * _CTAS, team.rows, result)
     size = what.columns * (what.x.bytes + what.weight.bytes)
     if size <= 66 * KIB:
@@ -72,34 +75,40 @@ def backward(what: Rows, result: DType) -> KernelSequence:
 # ---- sizes ---------------------------------------------------------------------------------------
 
 
+def _plain(what: Rows) -> bool:
+    """Whether groups are 16 bytes of x and of w, in f32, so that few registers hold them."""
+    return what.compute is f32 and what.x.bytes == what.weight.bytes
+
+
 def _short(what: Rows) -> bool:
     """Whether part of a warp takes a row, each thread four accesses at most."""
     return what.divided().groups <= 4 * WARP and what.columns * what.x.bytes <= 2 * KIB
 
 
-def _teams(what: Rows, threads: int) -> lanes.Teams:
+def _teams(what: Rows, accesses: int) -> lanes.Teams:
     groups = what.divided().groups
     count = min(WARP, _power(groups))
-    return lanes.Teams(count, max(1, 4 // -(-groups // count)), threads)
+    return lanes.Teams(count, max(1, accesses // -(-groups // count)), 256)
 
 
-def _row(what: Rows) -> tuple[int, bool]:
-    """Threads of a CTA, and whether it keeps the row in registers."""
+def _row(what: Rows) -> tuple[int, bool, int | None]:
+    """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
     groups = what.groups
     if groups > 2048:
-        return 256, False
+        return 256, False, 80 if _plain(what) else None
     if groups > 1024:
-        return 1024, True
+        return 512, True, None
     if groups > 512:
-        return 128, False
-    return max(WARP, _power(groups) // 2), True
+        return (128 if what.aligned or what.x.bytes > 2 else 256), False, None
+    return max(WARP, _power(groups) // 2), True, None
 
 
 def _resident(what: Rows, size: int) -> teams.Shape:
     threads = min(512, max(WARP, _power(what.groups)))
-    count = 1 if what.groups > 512 else min(8, 1024 // threads)
-    stages = min(6, SHARED // (count * (size + 256)))
-    return teams.Shape(_CTAS, count, threads, stages)
+    count = 1 if what.groups > 512 else min(8, (1024 if _plain(what) else 512) // threads)
+    stages = min(4, SHARED // (count * (size + 256)))
+    ctas = _aligned(_CTAS, what)
+    return teams.Shape(ctas, count, threads, stages)
 
 
 def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Shape | None:
@@ -118,9 +127,11 @@ def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Sh
     room = SHARED - 8 * parts * 4
     if 3 * stage > room:
         return None
-    shared = 3 * stage + weights <= room
+    shared = not grid and 3 * stage + weights <= room
     held = min(stages, (room - (weights if shared else 0)) // stage)
-    return strips.Shape(_aligned(count, what), parts, 512, held, shared=shared, grid=grid)
+    # Sums take longer through global memory: more rows are on their way, if they fit.
+    lag = max(1, held - 3) if grid else 1
+    return strips.Shape(_aligned(count, what), parts, 512, held, lag, shared, grid)
 
 
 def _aligned(count: int, what: Rows) -> int:

@@ -57,7 +57,7 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
 
     return kernel(
         in_specs=(Tile(partials, columns, compute), rows.scalars()),
-        out_specs=(Tile(*rows.shape, result, sum_over="B"),),
+        out_specs=(Tile(*rows.shape, result, sum_over="B", accumulate=compute),),
         grid=(-(-columns // width), 1, 1),
         block=(width, depth, 1),
         arch="auto",

@@ -223,8 +223,14 @@ _norm_and_invvar.defvjp(_norm_and_invvar_fwd, _norm_and_invvar_bwd)
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def _gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-    dx, dw = choice.backward(rows, rows.compute)(g, r, x, weight)
-    return _like(dx, x), _like(_summed(dw, weight).astype(weight.dtype), weight)
+    over = _shared_over(weight, g, r, x)
+    # Inside shard_map the sum goes on over devices, and is rounded after that.
+    rounds = not over and rows.weight.bytes <= rows.compute.bytes
+    result = rows.weight if rounds else rows.compute
+    dx, dw = choice.backward(rows, result)(g, r, x, weight)
+    if over:
+        dw = _jax.lax.psum(dw, over)
+    return _like(dx, x), _like(dw.astype(weight.dtype), weight)
 
 
 def _gradients_fwd(rows: Rows, *operands: Any) -> tuple[Any, Any]:
@@ -241,10 +247,11 @@ def _gradients_bwd(
 _gradients.defvjp(_gradients_fwd, _gradients_bwd)
 
 
-def _summed(dw: Any, weight: Any) -> Any:
-    """Inside shard_map, the sum over the devices that share the weight."""
-    over = jax.typeof(dw).manual_axis_type.varying - jax.typeof(weight).manual_axis_type.varying
-    return _jax.lax.psum(dw, tuple(sorted(over))) if over else dw
+def _shared_over(weight: Any, *others: Any) -> tuple[str, ...]:
+    """Inside shard_map, the axes of the mesh whose devices have rows of their own and one weight."""
+    varying = [jax.typeof(other).manual_axis_type.varying for other in others]
+    axes = frozenset[str]().union(*varying) - jax.typeof(weight).manual_axis_type.varying
+    return tuple(sorted(axes))
 
 
 def _like(cotangent: Any, primal: Any) -> Any:

@@ -35,8 +35,8 @@ class Ring:
     """`stages` stages for the rows of one team, of which there are `teams` in the CTA.
 
     Rows are fetched in order, `stride` rows apart; `next_row` is the one to fetch next, and only the
-    thread that calls `fetch` changes it. It computes addresses anew for each row, so that no
-    registers hold them in all the others.
+    thread that calls `fetch` changes it. Addresses are kept in registers of all threads where they
+    are `held`, which fetches sooner, and computed anew for each row otherwise.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Ring:
         stride: int,
         teams: int = 1,
         team: Reg | None = None,
+        held: bool = False,
     ) -> None:
         self.part = part
         self.stages = stages
@@ -70,6 +71,7 @@ class Ring:
             self._base = ptx.inst.mad.lo.u32(team, stages * end, self._base)
             self._bars = ptx.inst.mad.lo.u32(team, stages * 8, self._bars)
         self.next_row = reg.scalar(u32, init=row)
+        self._held = [self._address(source, part.start) for source in sources] if held else None
 
     def init(self) -> None:
         """Make the mbarriers; one thread of the team calls it before it fetches."""
@@ -90,14 +92,24 @@ class Ring:
             for size in self._sizes[1:]:
                 total = total + size
             ptx.inst.mbarrier.arrive.expect_tx.shared.b64(ptx.sink, bar, total)
-            first = self.next_row * self.part.rows.columns
-            if self.part.lead is not None:
-                first = first + ptx.inst.cvt.u64.u32(self.part.lead)
-            for source, offset, size in zip(self._sources, self._offsets, self._sizes, strict=True):
-                (base,) = ptx.global_ptrs(source.tensor)
-                there = base + first * source.group.dtype.bytes
-                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(there), size, bar)
+            addresses = self._held or self._addresses()
+            for address_, offset, size in zip(addresses, self._offsets, self._sizes, strict=True):
+                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(address_), size, bar)
         self.next_row += self._stride
+        for address_, source in zip(self._held or (), self._sources, strict=False):
+            address_ += self._stride * self.part.rows.columns * source.group.dtype.bytes
+
+    def _addresses(self) -> list[Reg]:
+        """Where the next row is, in each source."""
+        first = self.next_row * self.part.rows.columns
+        if self.part.lead is not None:
+            first = first + ptx.inst.cvt.u64.u32(self.part.lead)
+        return [self._address(source, first) for source in self._sources]
+
+    @staticmethod
+    def _address(source: Source, element: Reg) -> Reg:
+        (base,) = ptx.global_ptrs(source.tensor)
+        return base + element * source.group.dtype.bytes
 
     def arrived(self, stage: Reg) -> Mbarrier:
         """The mbarrier of a stage."""
@@ -138,4 +150,3 @@ class Counter:
 
 def _rounded(size: int) -> int:
     return -(-size // _LINE) * _LINE
-

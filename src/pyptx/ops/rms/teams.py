@@ -115,6 +115,7 @@ class _Team:
             stride=self.stride,
             teams=shape.teams,
             team=self.team,
+            held=shape.teams == 1,
         )
         read = smem.mbarrier(shape.stages) if shape.beside else None
         leader = part.lane == 0
@@ -146,16 +147,17 @@ class _Team:
             beside.take()
             beside.load(self.row + self.stride)
             ring.arrived(stage.index).wait(stage.parity)
-            values = self._read(ring, stage)
+            words = self._read(ring, stage)
             if read is not None:
                 with ptx.if_((part.lane & (WARP - 1)) == 0):
                     read[stage.index].arrive()
             products = a.products(
-                pair
-                for k, (vs, ds) in enumerate(values)
-                for pair in zip(
-                    vs,
-                    [a.mul(d, u) for d, u in zip(ds, rows.ws.unpack(weights[k]), strict=True)],
+                (v, a.mul(d, u))
+                for k, (xw, gw) in enumerate(words)
+                for v, d, u in zip(
+                    rows.xs.unpack(xw),
+                    rows.ws.unpack(gw),
+                    rows.ws.unpack(weights[k]),
                     strict=True,
                 )
             )
@@ -169,14 +171,16 @@ class _Team:
                     ring.fetch(stage.index)
             total = load_warp_sums(a, part.lane, here, shape.threads // WARP)
             coefficient = math.coefficient(beside.r, total)
-            for k, (vs, ds) in enumerate(values):
+            for k, (xw, gw) in enumerate(words):
                 result: list[Reg] = []
+                # unpacked again: the elements would take more registers than the words
+                vs, ds = rows.xs.unpack(xw), rows.ws.unpack(gw)
                 us = rows.ws.unpack(weights[k])
                 for v, d, u, sum_ in zip(vs, ds, us, gradient.sums[k], strict=True):
                     result.append(math.result(v, d, u, beside.r, coefficient))
                     math.accumulate(sum_, v, d, beside.r)
-                words = rows.xs.pack(result)
-                rows.xs.store("global", dx, part.step(k, rows.xs), words, pred=self.active[k])
+                group = rows.xs.pack(result)
+                rows.xs.store("global", dx, part.step(k, rows.xs), group, pred=self.active[k])
             if ends is not None and end_dx is not None and gradient.end_sum is not None:
                 value = math.result(beside.x, beside.g, beside.w, beside.r, coefficient)
                 store_one(rows.x, end_dx, value, pred=ends.active)
@@ -206,14 +210,14 @@ class _Team:
         return ptx.inst.mad.lo.u32(cta, self.shape.teams, self.team)
 
     def _read(self, ring: Ring, stage: Counter) -> list[tuple[list[Reg], list[Reg]]]:
-        """The thread's elements of x and of g."""
+        """The thread's elements of x and of g, as they lie there."""
         part, rows = self.part, self.part.rows
         x, g = ring.groups(stage.index)
         values: list[tuple[list[Reg], list[Reg]]] = []
         for k, ok in enumerate(self.active):
             xs = rows.xs.load("shared", x, part.step(k, rows.xs), pred=ok)
             gs = rows.ws.load("shared", g, part.step(k, rows.ws), pred=ok)
-            values.append((rows.xs.unpack(xs), rows.ws.unpack(gs)))
+            values.append((xs, gs))
         return values
 
     def _slots(self) -> Reg:
