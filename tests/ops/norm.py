@@ -1,0 +1,36 @@
+"""The kernels that the operation chooses, applied to NumPy arrays in the emulator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyptx.ops.rms import choice
+from pyptx.ops.rms.geometry import Rows
+from pyptx.types import BY_NUMPY
+
+from .exact import EPS, Problem, check_backward, check_forward
+
+
+def rows_of(given: Problem) -> Rows:
+    x, w = (BY_NUMPY[str(dtype)] for dtype in given.types)
+    return Rows(given.weight.shape, x, w)
+
+
+def forward(given: Problem, eps: float = EPS) -> tuple[np.ndarray, np.ndarray]:
+    """y and invvar."""
+    return choice.forward(rows_of(given), eps, invvar=True)(given.x, given.weight)
+
+
+def backward(given: Problem, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """grad_x and grad_weight, the latter rounded by the last kernel."""
+    rows = rows_of(given)
+    return choice.backward(rows, rows.weight)(given.g, r, given.x, given.weight)
+
+
+def check(given: Problem, eps: float = EPS) -> None:
+    """Values and gradients are as close as promised, and the kernel without invvar agrees."""
+    y, r = forward(given, eps)
+    check_forward(given, y, r, eps)
+    alone = choice.forward(rows_of(given), eps, invvar=False)(given.x, given.weight)
+    np.testing.assert_array_equal(alone, y)
+    check_backward(given, r, *backward(given, r))
