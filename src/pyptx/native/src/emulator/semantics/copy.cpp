@@ -411,7 +411,8 @@ Handler resolve_copy_lanes(Decoding& d, const std::vector<std::string_view>& m) 
     if (!d.source(3, plan.skips ? 1 : 32)) return nullptr;
   }
   if (hint && !bind_policy(d, static_cast<unsigned>(operands))) return nullptr;
-  d.access(true, true, plan.limited ? 1u : plan.bytes);
+  d.access(true, false, plan.bytes);
+  d.access(false, true, plan.limited ? 1u : plan.bytes);
   return keep(d, plan, copy<false>, copy<true>);
 }
 
