@@ -23,6 +23,7 @@ from pyptx.trace import ptx as ptx
 from pyptx.trace import reg as reg
 from pyptx.trace import smem as smem
 from pyptx.trace.mbarrier import Mbarrier as Mbarrier
+from pyptx.trace.mbarrier import Mbarriers as Mbarriers
 from pyptx.trace.smem import SharedTile as SharedTile
 from pyptx.trace.tensor import Tensor as Tensor
 from pyptx.trace.values import Pred as Pred

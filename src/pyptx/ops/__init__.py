@@ -1,4 +1,4 @@
-"""Finished operations: kernels with derivatives, batching and sharding, made with the public API."""
+"""Finished operations: kernels with derivatives, batching and sharding; no use of private API."""
 
 from pyptx.ops.rms import rms_norm as rms_norm
 from pyptx.ops.rms import rms_norm_bwd as rms_norm_bwd

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pyptx import ptx, reg, smem
+from pyptx import Reg, SharedTile, ptx, reg, smem
 from pyptx.ops.rms.elements import instruction
-from pyptx.trace.smem import SharedTile
-from pyptx.trace.values import Reg
 from pyptx.types import DType, f32, u32
 
 WARP: Final = 32
@@ -45,10 +43,11 @@ class Arithmetic:
 
     def total(self, values: Sequence[Reg]) -> Reg:
         """The sum of registers, as a tree."""
-        while len(values) > 1:
-            pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
-            values = [self.add(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        return values[0]
+        level = list(values)
+        while len(level) > 1:
+            odd = level[-1:] if len(level) % 2 else []
+            level = [self.add(level[i - 1], level[i]) for i in range(1, len(level), 2)] + odd
+        return level[0]
 
 
 class Forward:

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyptx import Kernel, Tile, kernel, ptx, reg
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
 from pyptx.ops.rms.arithmetic import WARP, Arithmetic, Backward, Forward, team_sum
-from pyptx.ops.rms.elements import Group, load_one, store_one
-from pyptx.ops.rms.geometry import Ends, Part, Rows
+from pyptx.ops.rms.elements import Group, advance, load_one, store_one, wide
+from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
-from pyptx.ops.rms.rows import load_weights, wide
-from pyptx.trace.tensor import Tensor
-from pyptx.trace.values import Reg
 from pyptx.types import u32
 
 THREADS: Final = 256
@@ -84,7 +81,7 @@ def _total(a: Arithmetic, sums: Reg, row: Reg, count: int, lane: Reg) -> Reg:
 
 def sums(rows: Rows, *, gradient: bool) -> Kernel:
     """The sums of all chunks[*B, parts]: of x x, or with `gradient` of g w x."""
-    n, count, compute = rows.columns, parts(rows), rows.compute
+    count, compute = parts(rows), rows.compute
     a = Arithmetic(compute)
 
     def body(sums_: Tensor, pairs: Sequence[tuple[Reg, Reg]], chunk: _Chunk) -> None:
@@ -113,7 +110,7 @@ def sums(rows: Rows, *, gradient: bool) -> Kernel:
     return kernel(
         in_specs=(rows.tensor(rows.weight), x, w) if gradient else (x,),
         out_specs=(Tile("*B", count, compute),),
-        grid=lambda B: (B * count, 1, 1),
+        grid=grid(lambda B: B * count),
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -151,7 +148,7 @@ def forward(rows: Rows, eps: float, *, invvar: bool) -> Kernel:
     return kernel(
         in_specs=(rows.tensor(rows.x), rows.row(rows.weight), Tile("*B", count, compute)),
         out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
-        grid=lambda B: (B * count, 1, 1),
+        grid=grid(lambda B: B * count),
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -196,7 +193,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
             gradient.row_done(chunk.active)
             row += teams
             for pointer, dtype in ((g, rows.weight), (x, rows.x), (dx, rows.x)):
-                pointer += teams * n * dtype.bytes
+                advance(pointer, teams * n * dtype.bytes)
         gradient.write(chunk.active)
 
     return kernel(
@@ -208,7 +205,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
             Tile("*B", count, compute),
         ),
         out_specs=(rows.tensor(rows.x), Tile(teams, n, compute, sum_over="B")),
-        grid=lambda B: (min(B, teams) * count, 1, 1),
+        grid=grid(lambda B: min(B, teams) * count),
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),

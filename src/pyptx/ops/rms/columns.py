@@ -1,15 +1,13 @@
-"""The end of the weight's gradient: the sum of its partial sums, column by column, in a fixed order."""
+"""The end of the weight's gradient: its partial sums are added up, in a fixed order."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import Arithmetic
-from pyptx.ops.rms.elements import instruction, store_one
+from pyptx.ops.rms.elements import instruction, store_one, wide
 from pyptx.ops.rms.geometry import Rows
-from pyptx.ops.rms.rows import wide
-from pyptx.trace.tensor import Tensor
 from pyptx.types import DType, u32
 
 THREADS: Final = 256
@@ -42,7 +40,7 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
         ptx.inst.griddepcontrol.wait()
         partial, dw = ptx.global_ptrs(PARTIAL, DW)
         partial += (level * columns + wide(column)) * compute.bytes
-        values = []
+        values: list[Reg] = []
         for i in range(-(-partials // depth)):
             value = reg.scalar(compute, init=0.0)
             live = there & (level + i * depth < written)

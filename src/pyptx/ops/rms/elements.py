@@ -1,4 +1,4 @@
-"""Groups of neighbouring elements: moved in 16-byte pieces, computed in f32 or f64, rounded once."""
+"""Groups of neighbouring elements: moved 16 bytes at once, computed in f32 or f64, rounded once."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
-from pyptx import ptx, reg
-from pyptx.trace.values import Not, Reg
+from pyptx import Pred, Reg, ptx, reg
 from pyptx.types import DType, b32, bf16, f32
 
 PIECE: Final = 16
 """Bytes of the widest access."""
-
-Pred = Reg | Not | None
 
 
 def instruction(spelling: str) -> Any:
@@ -45,7 +42,9 @@ class Group:
 
     # ---- memory ----------------------------------------------------------------------------------
 
-    def load(self, space: str, base: object, offset: int = 0, *, pred: Pred = None) -> list[Reg]:
+    def load(
+        self, space: str, base: object, offset: int = 0, *, pred: Pred | None = None
+    ) -> list[Reg]:
         """The group at `base + offset` bytes, as it lies there; one load for each 16 bytes.
 
         Where `pred` does not hold it is a group of zeros.
@@ -56,7 +55,7 @@ class Group:
             load(_operand(piece), ptx.addr(base, offset + first), pred=pred)
         return words
 
-    def gather(self, base: object, offset: int = 0, *, pred: Pred = None) -> list[Reg]:
+    def gather(self, base: object, offset: int = 0, *, pred: Pred | None = None) -> list[Reg]:
         """The group at an address that no vector access takes: one load for each element."""
         kind = access(self.dtype)
         elements = [reg.scalar(self.dtype, init=0) for _ in range(self.size)]
@@ -71,7 +70,13 @@ class Group:
         return words
 
     def store(
-        self, space: str, base: object, offset: int, words: Sequence[Reg], *, pred: Pred = None
+        self,
+        space: str,
+        base: object,
+        offset: int,
+        words: Sequence[Reg],
+        *,
+        pred: Pred | None = None,
     ) -> None:
         """The reverse of `load`."""
         for first, piece in self._pieces(words):
@@ -123,21 +128,21 @@ class Group:
         return word
 
 
-def load_one(dtype: DType, compute: DType, base: object, *, pred: Pred) -> Reg:
+def load_one(dtype: DType, compute: DType, base: object, *, pred: Pred | None) -> Reg:
     """One element of global memory as a value to compute with; zero where `pred` does not hold."""
     value = reg.scalar(dtype)
     load_into(value, base, pred=pred)
     return convert(value, compute)
 
 
-def load_into(value: Reg, base: object, *, pred: Pred) -> None:
+def load_into(value: Reg, base: object, *, pred: Pred | None) -> None:
     """One element of global memory into a register of its type; zero where `pred` does not hold."""
     if pred is not None:
         instruction(f"mov.{access(value.dtype)}")(value, 0)
     instruction(f"ld.global.{access(value.dtype)}")(value, ptx.addr(base), pred=pred)
 
 
-def store_one(dtype: DType, base: object, value: Reg, *, pred: Pred = None) -> None:
+def store_one(dtype: DType, base: object, value: Reg, *, pred: Pred | None = None) -> None:
     """One value to global memory, rounded to nearest even, where `pred` holds."""
     rounded = convert(value, dtype)
     instruction(f"st.global.{access(dtype)}")(ptx.addr(base), rounded, pred=pred)
@@ -158,3 +163,13 @@ def access(dtype: DType) -> str:
 
 def _operand(piece: Sequence[Reg]) -> object:
     return list(piece) if len(piece) > 1 else piece[0]
+
+
+def wide(value: Reg) -> Reg:
+    """A u32 index as u64. One `cvt`."""
+    return ptx.inst.cvt.u64.u32(value)
+
+
+def advance(pointer: Reg, distance: int | Reg) -> None:
+    """Move an address on by that many bytes, in place. One `add`."""
+    pointer += distance

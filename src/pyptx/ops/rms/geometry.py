@@ -9,12 +9,12 @@ most `group - 1` elements before and after them, its ends. Rows whose distance i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from pyptx import Tile, ptx, reg
-from pyptx.ops.rms.elements import PIECE, Group
-from pyptx.trace.values import Reg
+from pyptx import Reg, Tile, ptx, reg
+from pyptx.ops.rms.elements import PIECE, Group, wide
 from pyptx.types import DType, f32, f64, s32, u32
 
 
@@ -81,6 +81,15 @@ class Rows:
         return Group(self.weight, self.group, self.compute)
 
 
+def grid(ctas: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, int, int]]:
+    """The grid of a kernel that has so many CTAs for B rows."""
+
+    def sizes(B: Any) -> tuple[Any, int, int]:
+        return ctas(B), 1, 1
+
+    return sizes
+
+
 class Part:
     """The full groups of a row that one CTA of `parts` handles, and which of them a thread has.
 
@@ -113,8 +122,8 @@ class Part:
         if self.head is not None:
             lead = self.head if lead is None else lead + self.head
         self.lead: Final = lead
-        """Elements of a row before the part, u32; None for none. The same for all rows cut alike."""
-        start = self.flat if lead is None else self.flat + ptx.inst.cvt.u64.u32(lead)
+        """Elements of a row before the part, u32; None for none. One number for rows cut alike."""
+        start = self.flat if lead is None else self.flat + wide(lead)
         self.start: Final = start
         """The part's first element in the tensor, u64."""
         self.count: Final = None if groups is None else _count(groups, before, self.most)
@@ -123,7 +132,7 @@ class Part:
         column = first << shift
         self.column: Final = column if self.head is None else column + self.head
         """The thread's first column, u32."""
-        self.offset: Final = start + ptx.inst.cvt.u64.u32(lane << shift)
+        self.offset: Final = start + wide(lane << shift)
         """The thread's first element in the tensor, u64."""
 
     def active(self, k: int) -> Reg | None:
@@ -145,11 +154,21 @@ class Part:
         return k * self.threads * group.bytes
 
 
+def load_weights(part: Part, w: Reg, active: Sequence[Reg | None]) -> list[list[Reg]]:
+    """The weights of a thread's groups, as loaded; w is the address of the first column's."""
+    ws = part.rows.ws
+    first = w + wide(part.column) * part.rows.weight.bytes
+    if part.rows.aligned:
+        return [ws.load("global", first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
+    return [ws.gather(first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
+
+
 class Ends:
     """The elements at the ends of a row, one for each of the first threads: `active` says which."""
 
     def __init__(self, part: Part, rank: Reg | None = None) -> None:
-        assert part.head is not None and part.tail is not None
+        assert part.head is not None, "rows that have no ends"
+        assert part.tail is not None
         group, columns = part.rows.group, part.rows.columns
         in_head = part.lane < part.head
         behind = part.lane - group
@@ -158,7 +177,7 @@ class Ends:
         self.active: Final = active if rank is None else active & (rank == 0)
         last = reg.from_(columns, u32) - part.tail + behind
         self.column: Final = ptx.inst.selp.u32(part.lane, last, in_head)
-        self.position: Final = part.flat + ptx.inst.cvt.u64.u32(self.column)
+        self.position: Final = part.flat + wide(self.column)
         """The element in the tensor, u64."""
 
 

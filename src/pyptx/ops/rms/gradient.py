@@ -10,13 +10,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pyptx import ptx, reg
+from pyptx import Reg, Tensor, ptx, reg
 from pyptx.ops.rms.arithmetic import Arithmetic
-from pyptx.ops.rms.elements import Group, store_one
+from pyptx.ops.rms.elements import Group, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part
-from pyptx.ops.rms.rows import wide
-from pyptx.trace.tensor import Tensor
-from pyptx.trace.values import Reg
 from pyptx.types import u32
 
 BLOCK: Final = 32

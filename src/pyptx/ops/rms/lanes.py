@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import WARP, Arithmetic, Backward, Forward
-from pyptx.ops.rms.elements import instruction, load_one, store_one
-from pyptx.ops.rms.geometry import Part, Rows
-from pyptx.ops.rms.rows import load_weights, wide
-from pyptx.trace.tensor import Tensor
-from pyptx.trace.values import Reg
+from pyptx.ops.rms.elements import advance, instruction, load_one, store_one, wide
+from pyptx.ops.rms.geometry import Part, Rows, grid, load_weights
 from pyptx.types import DType, u32
 
 BLOCK = 32
@@ -44,7 +42,7 @@ class Teams:
 class _Place:
     """Where a thread is: its row, its part of a row, and which of its rows there are."""
 
-    def __init__(self, rows: Rows, teams: Teams, total: Reg) -> None:
+    def __init__(self, rows: Rows, teams: Teams, total: int | Reg) -> None:
         thread = reg.from_(ptx.special.tid.x(), u32)
         self.thread = thread
         self.cta = reg.from_(ptx.special.ctaid.x(), u32)
@@ -110,11 +108,11 @@ def forward(
     def rms_norm_lanes_invvar(X: Tensor, W: Tensor, Y: Tensor, R: Tensor) -> None:
         body(X, W, (Y, R))
 
-    options = {} if maxnreg is None else {"maxnreg": maxnreg}
+    options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
         in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
         out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
-        grid=lambda B: (ptx.cdiv(B, teams.rows), 1, 1),
+        grid=grid(lambda B: ptx.cdiv(B, teams.rows)),
         block=(teams.threads, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -141,7 +139,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
         part = at.part
         weights = load_weights(part, w, at.active)
         for pointer, dtype in ((x, rows.x), (g, rows.weight), (dx, rows.x)):
-            pointer += part.offset * dtype.bytes
+            advance(pointer, part.offset * dtype.bytes)
         r_ += at.row * compute.bytes
         near = [[a.zero() for _ in range(rows.group)] for _ in range(part.each)]
         far = _Far(a, teams, at, len(near) * rows.group)
@@ -208,12 +206,12 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
                 far.add(near)
             at.row += stride
             for pointer, dtype in ((x, rows.x), (g, rows.weight), (dx, rows.x)):
-                pointer += stride * n * dtype.bytes
+                advance(pointer, stride * n * dtype.bytes)
             r_ += stride * compute.bytes
         far.add(near)
         _fold(a, rows, teams, at, far.sums(near), dw)
 
-    options = {} if maxnreg is None else {"maxnreg": maxnreg}
+    options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
         in_specs=(
             rows.tensor(rows.weight),
@@ -222,7 +220,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
             rows.row(rows.weight),
         ),
         out_specs=(rows.tensor(rows.x), Tile(ctas, n, compute, sum_over="B")),
-        grid=lambda B: (min(ptx.cdiv(B, teams.rows), ctas), 1, 1),
+        grid=grid(lambda B: min(ptx.cdiv(B, teams.rows), ctas)),
         block=(teams.threads, 1, 1),
         arch="auto",
         parallel=("B",),

@@ -248,7 +248,7 @@ _gradients.defvjp(_gradients_fwd, _gradients_bwd)
 
 
 def _shared_over(weight: Any, *others: Any) -> tuple[str, ...]:
-    """Inside shard_map, the axes of the mesh whose devices have rows of their own and one weight."""
+    """Inside shard_map, the axes of the mesh whose devices have their own rows and one weight."""
     varying = [jax.typeof(other).manual_axis_type.varying for other in others]
     axes = frozenset[str]().union(*varying) - jax.typeof(weight).manual_axis_type.varying
     return tuple(sorted(axes))

@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyptx import ptx, reg, smem
+from pyptx import Mbarrier, Reg, Tensor, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import address
-from pyptx.ops.rms.elements import Group, instruction
+from pyptx.ops.rms.elements import Group, advance, instruction, wide
 from pyptx.ops.rms.geometry import Part
-from pyptx.trace.mbarrier import Mbarrier
-from pyptx.trace.tensor import Tensor
-from pyptx.trace.values import Reg
 from pyptx.types import u8, u32
 
 _BULK_COPY: Final = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -34,9 +31,9 @@ class Source:
 class Ring:
     """`stages` stages for the rows of one team, of which there are `teams` in the CTA.
 
-    Rows are fetched in order, `stride` rows apart; `next_row` is the one to fetch next, and only the
-    thread that calls `fetch` changes it. Addresses are kept in registers of all threads where they
-    are `held`, which fetches sooner, and computed anew for each row otherwise.
+    Rows are fetched in order, `stride` rows apart; `next_row` is the one to fetch next, and only
+    the thread that calls `fetch` changes it. Addresses are kept in registers of all threads where
+    they are `held`, which fetches sooner, and computed anew for each row otherwise.
     """
 
     def __init__(
@@ -76,7 +73,7 @@ class Ring:
     def init(self) -> None:
         """Make the mbarriers; one thread of the team calls it before it fetches."""
         for stage in range(self.stages):
-            ptx.inst.mbarrier.init.shared.b64(ptx.addr(self._bars, 8 * stage), 1)
+            ptx.mbarrier.init(ptx.addr(self._bars, 8 * stage), 1)
 
     def fetch_first(self) -> None:
         """Fetch a row into every stage."""
@@ -93,17 +90,17 @@ class Ring:
                 total = total + size
             ptx.inst.mbarrier.arrive.expect_tx.shared.b64(ptx.sink, bar, total)
             addresses = self._held or self._addresses()
-            for address_, offset, size in zip(addresses, self._offsets, self._sizes, strict=True):
-                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(address_), size, bar)
+            for source, offset, size in zip(addresses, self._offsets, self._sizes, strict=True):
+                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(source), size, bar)
         self.next_row += self._stride
-        for address_, source in zip(self._held or (), self._sources, strict=False):
-            address_ += self._stride * self.part.rows.columns * source.group.dtype.bytes
+        for pointer, source in zip(self._held or (), self._sources, strict=False):
+            advance(pointer, self._stride * self.part.rows.columns * source.group.dtype.bytes)
 
     def _addresses(self) -> list[Reg]:
         """Where the next row is, in each source."""
         first = self.next_row * self.part.rows.columns
         if self.part.lead is not None:
-            first = first + ptx.inst.cvt.u64.u32(self.part.lead)
+            first = first + wide(self.part.lead)
         return [self._address(source, first) for source in self._sources]
 
     @staticmethod
@@ -113,7 +110,7 @@ class Ring:
 
     def arrived(self, stage: Reg) -> Mbarrier:
         """The mbarrier of a stage."""
-        return Mbarrier(self._bars.trace, ptx.inst.mad.lo.u32(stage, 8, self._bars).register)
+        return ptx.mbarrier.at(ptx.inst.mad.lo.u32(stage, 8, self._bars))
 
     def place(self, stage: Reg) -> Reg:
         """The address of a stage."""

@@ -7,13 +7,12 @@ multiprocessor the memory never idles; between the copy and the stores there is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx import Kernel, Reg, Tensor, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import Arithmetic, Forward, address, team_sum
-from pyptx.ops.rms.elements import instruction, load_one, store_one
-from pyptx.ops.rms.geometry import Ends, Part, Rows
-from pyptx.trace.tensor import Tensor
-from pyptx.trace.values import Reg
+from pyptx.ops.rms.elements import instruction, load_one, store_one, wide
+from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.types import u8, u32
 
 _BULK_COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -27,7 +26,6 @@ def forward(
     `held` keeps the row in registers between the sum and the result; otherwise it is read from
     shared memory twice, and more CTAs fit.
     """
-    n, compute = rows.columns, rows.compute
     out_specs = (rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ()))
 
     def body(x: Tensor, w: Tensor, *outputs: Tensor) -> None:
@@ -39,11 +37,11 @@ def forward(
     def rms_norm_row_invvar(X: Tensor, W: Tensor, Y: Tensor, R: Tensor) -> None:
         body(X, W, Y, R)
 
-    options = {} if maxnreg is None else {"maxnreg": maxnreg}
+    options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
         in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
         out_specs=out_specs,
-        grid=lambda B: (B, 1, 1),
+        grid=grid(lambda B: B),
         block=(threads, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -114,18 +112,3 @@ def _row(
         (base,) = ptx.global_ptrs(outputs[0])
         place = base + ends.position * rows.weight.bytes
         store_one(rows.weight, place, forward_.result(end_x, end_w, r), pred=ends.active)
-
-
-def load_weights(part: Part, w: Reg, active: Sequence[Reg | None]) -> list[list[Reg]]:
-    """The weights of a thread's groups, as loaded; w is the address of the first column's."""
-    ws = part.rows.ws
-    first = w + wide(part.column) * part.rows.weight.bytes
-    load = ws.gather if not part.rows.aligned else None
-    if load is not None:
-        return [load(first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
-    return [ws.load("global", first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
-
-
-def wide(value: Reg) -> Reg:
-    """A u32 index as u64."""
-    return ptx.inst.cvt.u64.u32(value)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import (
     WARP,
     Arithmetic,
@@ -23,13 +23,19 @@ from pyptx.ops.rms.arithmetic import (
     load_warp_sums,
     store_warp_sum,
 )
-from pyptx.ops.rms.elements import Group, convert, instruction, load_into, load_one, store_one
-from pyptx.ops.rms.geometry import Ends, Part, Rows
+from pyptx.ops.rms.elements import (
+    Group,
+    advance,
+    convert,
+    instruction,
+    load_into,
+    load_one,
+    store_one,
+    wide,
+)
+from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
-from pyptx.ops.rms.rows import load_weights, wide
-from pyptx.trace.tensor import Tensor
-from pyptx.trace.values import Reg
 from pyptx.types import DType, b32, u8, u32, u64
 
 _SUMMED: Final = 1  # a barrier of the threads that compute; 0 is the whole CTA's
@@ -75,7 +81,6 @@ def forward(rows: Rows, eps: float, shape: Shape, *, invvar: bool) -> Kernel:
     With `shape.grid` the first input is mail[*B, parts * words] of u64, zeros; so is the first
     output, in place.
     """
-    n = rows.columns
 
     def run(X: Tensor, W: Tensor, outputs: Sequence[Tensor], mail: Tensor | None = None) -> None:
         strip = _Strip(rows, shape, X.shape[0], mail)
@@ -183,7 +188,7 @@ def clear(rows: Rows, shape: Shape) -> Kernel:
     return kernel(
         in_specs=(rows.tensor(rows.x),),
         out_specs=_mail(rows, shape),
-        grid=lambda B: (ptx.cdiv(B * count, threads), 1, 1),
+        grid=grid(lambda B: ptx.cdiv(B * count, threads)),
         block=(threads, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -194,10 +199,10 @@ def _mail(rows: Rows, shape: Shape) -> tuple[Tile, ...]:
     return (Tile("*B", shape.parts * words(rows), u64),) if shape.grid else ()
 
 
-def _launch(shape: Shape) -> dict[str, object]:
+def _launch(shape: Shape) -> dict[str, Any]:
     """Options of the kernels. A team of a grid waits for all its CTAs, so they start together."""
     return {
-        "grid": lambda B: (min(B, shape.teams) * shape.parts, 1, 1),
+        "grid": grid(lambda B: min(B, shape.teams) * shape.parts),
         "block": (shape.block, 1, 1),
         "cluster": (1 if shape.grid else shape.parts, 1, 1),
         "arch": "auto",
@@ -209,7 +214,7 @@ def _launch(shape: Shape) -> dict[str, object]:
 class _Strip:
     """A CTA: its strip of the team's rows, and how rows come and sums go."""
 
-    def __init__(self, rows: Rows, shape: Shape, total: Reg, mail: Tensor | None) -> None:
+    def __init__(self, rows: Rows, shape: Shape, total: int | Reg, mail: Tensor | None) -> None:
         self.shape = shape
         self.a = Arithmetic(rows.compute)
         self.lane = reg.from_(ptx.special.tid.x(), u32)
@@ -399,7 +404,7 @@ class _Strip:
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """One element that a row needs beside the ring: where the next row's is, and how far they are apart.
+    """An element that a row needs beside the ring: where the next row's is, and how far to others.
 
     `at_end` says that it is one of a row's ends, so that not every thread has one.
     """
@@ -468,8 +473,7 @@ class _Rows:
             ends = self.strip.ends
             there = live & ends.active if element.at_end and ends is not None else live
             load_into(value, element.pointer, pred=there)
-            pointer = element.pointer
-            pointer += element.step
+            advance(element.pointer, element.step)
 
     def take(self) -> None:
         """Move the queue on by a row."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyptx import Kernel, Tile, kernel, ptx, reg, smem
+from pyptx import Kernel, Mbarriers, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import (
     WARP,
     Arithmetic,
@@ -18,23 +18,21 @@ from pyptx.ops.rms.arithmetic import (
     load_warp_sums,
     store_warp_sum,
 )
-from pyptx.ops.rms.elements import convert, load_into, load_one, store_one
-from pyptx.ops.rms.geometry import Ends, Part, Rows
+from pyptx.ops.rms.elements import advance, convert, load_into, load_one, store_one, wide
+from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
-from pyptx.ops.rms.rows import load_weights, wide
-from pyptx.trace.mbarrier import Mbarriers
-from pyptx.trace.tensor import Tensor
-from pyptx.trace.values import Reg
 from pyptx.types import u32
+
+EARLY = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """`ctas` CTAs of `teams` teams of `threads` threads, each team with `stages` rows on their way.
 
-    Rows are fetched by a warp `beside` a single team, which leaves fewer registers to the others, or
-    by the first thread of each team.
+    Rows are fetched by a warp `beside` a single team, which leaves fewer registers to the others,
+    or by the first thread of each team.
     """
 
     ctas: int
@@ -79,7 +77,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
             rows.row(rows.weight),
         ),
         out_specs=(rows.tensor(rows.x), Tile(count, n, compute, sum_over="B")),
-        grid=lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1),
+        grid=grid(lambda B: min(ptx.cdiv(B, shape.teams), shape.ctas)),
         block=(shape.block, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -89,7 +87,9 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
 class _Team:
     """What a team of threads does with its rows."""
 
-    def __init__(self, part: Part, shape: Shape, row: Reg, team: Reg | None, rows: Reg) -> None:
+    def __init__(
+        self, part: Part, shape: Shape, row: Reg, team: Reg | None, rows: int | Reg
+    ) -> None:
         self.part = part
         self.shape = shape
         self.team = team
@@ -137,7 +137,8 @@ class _Team:
         beside.load(self.row)
         if read is None:
             ptx.bar.sync(0)  # the mbarriers are there
-        ptx.inst.griddepcontrol.launch_dependents()
+        if EARLY:
+            ptx.inst.griddepcontrol.launch_dependents()
 
         stage, half = Counter(shape.stages), reg.scalar(u32, init=0)
         end_dx = dx + ends.position * rows.x.bytes if ends is not None else None
@@ -191,6 +192,8 @@ class _Team:
             self.row += self.stride
             ptx.inst.xor.b32(half, half, 1)
             stage.advance()
+        if not EARLY:
+            ptx.inst.griddepcontrol.launch_dependents()
         gradient.write(self.active)
 
     def _fetch(self, ring: Ring, read: Mbarriers) -> None:
@@ -262,7 +265,7 @@ class _Beside:
         for i, (pointer, _, step) in enumerate(self._pointers):
             there = live if i == 0 or self._ends is None else live & self._ends.active
             load_into(self._next[i], pointer, pred=there)
-            pointer += step
+            advance(pointer, step)
 
     def take(self) -> None:
         for one, loaded in zip((self.r, self.x, self.g), self._next, strict=False):
