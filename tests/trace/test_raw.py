@@ -131,7 +131,7 @@ def test_two_texts_do_not_share_names(traced):
     ("text", "problem"),
     [
         ("add.u32 x, x, 1", "line 1, column 16: 'the end' is out of place\n  expected: ;"),
-        ("add.u32 x, x,\n  ?;", "line 2, column 3: '?' cannot stand in PTX"),
+        ("add.u32 x, x,\n  #;", "line 2, column 3: '#' cannot stand in PTX"),
         ("{ add.u32 x, x, 1;", "line 1, column 19: a { is not closed\n  expected: }"),
         ("add.u32 x, x, 1; }", "line 1, column 18: a } closes nothing"),
         (

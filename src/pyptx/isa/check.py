@@ -45,9 +45,13 @@ from pyptx.types import DTYPES, DType, Kind, b64
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A constant as the user wrote it, before its type is known."""
+    """A constant as the user wrote it, before its type is known.
+
+    An integer that `wraps` is converted to its type, as constants of PTX text are.
+    """
 
     value: object
+    wraps: bool = False
 
 
 RawScalar: TypeAlias = Register | SpecialRegister | Symbol | Sink | Number | Immediate
@@ -460,6 +464,14 @@ def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
     return _scalar(spec, typed.dtype, raw, depth)
 
 
+def operand(typed: Typed, raw: Raw) -> Operand | None:
+    """What an operand is where a spelling has this one, None where it does not fit."""
+    try:
+        return _operand(typed, raw, 0)
+    except _MismatchError:
+        return None
+
+
 def _label(typed: Typed, raw: Raw, depth: int) -> Label:
     if isinstance(raw, Label):
         return raw
@@ -542,7 +554,7 @@ def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand
     if isinstance(raw, Immediate):
         return _bits(spec, dtype, raw, depth)
     if isinstance(raw, Number):
-        return _constant(spec, dtype, raw.value, depth)
+        return _constant(spec, dtype, _converted(raw, dtype), depth)
     if isinstance(raw, Negated) and spec.negatable:
         return raw
     if isinstance(raw, Sink) and "sink" in spec.accepts:
@@ -585,6 +597,16 @@ def _special(
 
 
 _LEFT_OUT: Final = "leave the destination out to get a new register of the right type"
+
+
+def _converted(number: Number, dtype: DType) -> object:
+    """Source: PTX ISA, "Integer Constants": each is converted to the size where it is used."""
+    value = number.value
+    if not number.wraps or not isinstance(value, int) or dtype.kind is Kind.FLOAT:
+        return value
+    low = 0 if dtype.kind is Kind.UNSIGNED else -(1 << (dtype.bits - 1))
+    high = 1 << (dtype.bits - 1 if dtype.is_signed else dtype.bits)
+    return value if low <= value < high else (value - low) % (1 << dtype.bits) + low
 
 
 def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Immediate:

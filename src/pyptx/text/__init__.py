@@ -1,8 +1,10 @@
-"""PTX text: the writer, and the parser of statements, both driven by the ISA table."""
+"""PTX text: the writer and the parsers of files and of statements, driven by the ISA table."""
 
 from pyptx.text.instructions import instruction_text
+from pyptx.text.lexer import ParseError
+from pyptx.text.module import parse
 from pyptx.text.names import Names, identifier
-from pyptx.text.parser import ParseError, StatementParser
+from pyptx.text.parser import StatementParser
 from pyptx.text.writer import Text, write
 
 __all__ = [
@@ -12,5 +14,6 @@ __all__ = [
     "Text",
     "identifier",
     "instruction_text",
+    "parse",
     "write",
 ]

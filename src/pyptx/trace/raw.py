@@ -8,7 +8,8 @@ from pyptx.isa import check
 from pyptx.isa.table import opcodes
 from pyptx.operands import Parameter, Variable
 from pyptx.source import SourceLocation, caller
-from pyptx.text.parser import Named, ParsedInstruction, ParsedLabel, ParseError, StatementParser
+from pyptx.text.lexer import ParseError
+from pyptx.text.parser import Named, ParsedInstruction, ParsedLabel, StatementParser
 from pyptx.trace.context import Trace, current
 from pyptx.trace.mbarrier import Mbarriers
 from pyptx.trace.smem import SharedTile
@@ -67,7 +68,7 @@ def _emit(
         state = check.walk(opcodes(), statement.opcode, statement.modifiers)
         trace.emit(state, statement.operands, guard, location=where, fresh=False)
     except IsaError as error:
-        if unknown := parser.undeclared(statement):
+        if unknown := parser.unknown_name(statement):
             raise unknown from None
         notes = ("in the text", f"line {statement.line}"), *error.notes
         raise IsaError(error.problem, location=where, notes=notes) from None

@@ -1,0 +1,710 @@
+"""The body of a function in a PTX file: declarations, scopes, labels and instructions.
+
+Scopes disappear: registers become unique objects, numbered in the order in which the body first
+names them, variables get unique names, and labels are numbered in the order of their places.
+
+Almost all text is lines of one instruction whose spelling and operands have been seen before, so
+those are read by one regular expression and put together from what is known (`_known_lines`); all
+other statements, and all errors, take the way over tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, NoReturn, TypeAlias
+
+from pyptx.errors import IsaError
+from pyptx.ir import CodeLabel, Guard, Instruction, Line, Place, Statement
+from pyptx.isa import check
+from pyptx.isa.automaton import State
+from pyptx.isa.check import Raw, Typed
+from pyptx.isa.model import Form
+from pyptx.operands import (
+    Address,
+    CallTargets,
+    FunctionName,
+    Label,
+    Operand,
+    Parameter,
+    Prototype,
+    Register,
+    Symbol,
+    Targets,
+    TensorAddress,
+    Variable,
+)
+from pyptx.source import SourceLocation
+from pyptx.text import declarations
+from pyptx.text.lexer import Cursor, ParseError, Token
+from pyptx.text.operands import OperandReader, Resolved
+from pyptx.text.parser import spelling, type_named
+from pyptx.text.unit import Unit, notes_for_text
+from pyptx.types import DType, pred
+
+_DECLARED: Final = ".reg .b32 name; before it"
+_VECTORS: Final = {".v2": 2, ".v4": 4}
+_COMPONENTS: Final = {".x": 0, ".y": 1, ".z": 2, ".w": 3, ".r": 0, ".g": 1, ".b": 2, ".a": 3}
+_ENTRY: Final = frozenset(("call",))
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A register that is declared and not named yet; `count` of them are a vector."""
+
+    dtype: DType
+    count: int = 1
+
+
+_Name: TypeAlias = (
+    Register
+    | Variable
+    | Parameter
+    | Targets
+    | Prototype
+    | CallTargets
+    | _Declared
+    | tuple[Register, ...]
+)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A label that a scope has named, where it did so first, and whether it is placed there."""
+
+    label: Label
+    token: Token
+    placed: bool = False
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A form of a spelling; for each operand, what is known to fit, by register type or text."""
+
+    form: Form
+    given: tuple[Typed, ...]
+    known: tuple[dict[object, Operand | bool | None], ...]
+
+
+@dataclass(slots=True)
+class _Spelled:
+    """A spelling that has been read: its forms by number of operands, in the order to be tried."""
+
+    modifiers: tuple[str, ...]
+    candidates: dict[int, tuple[_Candidate, ...]]
+
+
+@dataclass(slots=True)
+class _Scope:
+    names: dict[str, _Name] = field(default_factory=dict[str, "_Name"])
+    ranges: dict[str, tuple[DType, int]] = field(default_factory=dict[str, tuple[DType, int]])
+    labels: dict[str, _Seen] = field(default_factory=dict[str, _Seen])
+    spelled: dict[str, _Spelled] = field(default_factory=dict[str, _Spelled])
+    operands: dict[str, Raw] = field(default_factory=dict[str, "Raw"])
+    guards: dict[tuple[str, str], Guard] = field(default_factory=dict[tuple[str, str], Guard])
+
+    def forget(self) -> None:
+        """A declaration may give another meaning to what has been read."""
+        self.spelled.clear()
+        self.operands.clear()
+        self.guards.clear()
+
+
+# A line that holds one whole instruction. What it does not match is read by tokens.
+_LINE: Final = re.compile(
+    r"\s*(?:@(!?)([%A-Za-z_$][\w$]*)\s+)?([a-z][\w.:]*)(?:[ \t]+([^;\n\"(/@]*))?;"
+)
+_SIMPLE: Final = re.compile(r"%[A-Za-z_$][\w$]*?(\d+)")
+_BASED: Final = re.compile(r"\[(%[A-Za-z_$][\w$]*)(?:\+(-?[1-9]\d{0,8}))?\]")
+_SMALL: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})")
+_PARTS: Final = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[^,\s{}\[\]]+")
+
+
+class BodyParser(OperandReader):
+    """Parses one body, from behind its `{` to its `}`."""
+
+    wraps = True
+
+    def __init__(self, cursor: Cursor, unit: Unit, name: str) -> None:
+        super().__init__(cursor)
+        self.unit = unit
+        self.name = name
+        self.registers: list[Register] = []
+        self.variables: dict[Variable, None] = {}
+        self.body: list[Statement] = []
+        self._outer = _Scope()
+        self._scopes = [self._outer]
+        self._labels = 0
+        self._same: dict[Label, Label] = {}
+        self._branches: list[int] = []
+        self._taken: set[str] = set()
+        self._pragmas: list[str] = []
+        self._line: Line | None = None
+        self._directives: dict[str, Callable[[], None]] = {
+            ".reg": self._registers,
+            ".pragma": self._pragma,
+            ".loc": self._loc,
+            **{f".{space}": partial(self._variables, space) for space in declarations.SPACES},
+            **{f".{word}": partial(self._linked, word) for word in ("extern", "visible", "weak")},
+        }
+        self._lists: dict[str, Callable[[], _Name]] = {
+            ".branchtargets": self._branch_targets,
+            ".calltargets": self._call_targets,
+            ".callprototype": self._prototype,
+        }
+
+    # ---- formal parameters -----------------------------------------------------------------------
+
+    def formal(self, token: Token, parameter: Parameter) -> None:
+        """Make a parameter known to the body. Raises ParseError."""
+        self._fresh_name(token)
+        self._outer.names[token.text] = parameter
+        self._taken.add(token.text)
+
+    def formal_register(self) -> Register:
+        """A parameter behind its `.reg`."""
+        dtype = type_named(self.cursor)
+        token = self.cursor.name("a parameter name")
+        self._fresh_name(token)
+        self._outer.names[token.text] = register = self._new(dtype)
+        return register
+
+    # ---- statements ------------------------------------------------------------------------------
+
+    def parse(self) -> None:
+        """Read the body. Raises ParseError."""
+        self._known_lines()
+        while self._statement():
+            self._known_lines()
+        self._settle_labels()
+
+    def _statement(self) -> bool:
+        """One statement; False at the end of the body."""
+        cursor = self.cursor
+        token = cursor.peek()
+        if token.kind == "mark":
+            return self._mark(token)
+        if token.kind == "dotted":
+            directive = self._directives.get(token.text)
+            if directive is None:
+                expected = "an instruction, a label or a declaration"
+                raise cursor.error(token, f"{token.text} cannot stand here", expected)
+            cursor.next()
+            directive()
+        elif token.kind == "name" and cursor.peek(1).text == ":":
+            self._label()
+        elif token.kind == "end":
+            raise cursor.error(token, f"the body of {self.name} is not closed", "}")
+        else:
+            self._instruction()
+        return True
+
+    def _mark(self, token: Token) -> bool:
+        cursor = self.cursor
+        if cursor.take("{"):
+            self._scopes.append(_Scope())
+        elif cursor.take("}"):
+            if len(self._scopes) == 1:
+                return False
+            self._close()
+        elif token.text == "@":
+            self._instruction()
+        elif not cursor.take(";"):
+            raise cursor.out_of_place(token, "an instruction, a label or a declaration")
+        return True
+
+    def _close(self) -> None:
+        """Close a scope: labels that it names and does not place are of a scope around it."""
+        inner = self._scopes.pop()
+        outer = self._scopes[-1]
+        for name, seen in inner.labels.items():
+            if seen.placed:
+                continue
+            if name in outer.labels:
+                self._same[seen.label] = outer.labels[name].label
+            else:
+                outer.labels[name] = seen
+
+    def _settle_labels(self) -> None:
+        """Number the labels in the order of their places, now that all are known."""
+        for name, seen in self._outer.labels.items():
+            if not seen.placed:
+                problem = f"the label {name} is nowhere"
+                raise self.cursor.error(seen.token, problem, f"{name}: before a statement")
+        places = [s.label for s in self.body if isinstance(s, Place)]
+        numbered = {label: Label(index) for index, label in enumerate(places)}
+        for name, seen in self._outer.labels.items():
+            self.unit.labels[name] = CodeLabel(self.name, numbered[seen.label])
+        for index in self._branches:
+            statement = self.body[index]
+            if isinstance(statement, Place):
+                self.body[index] = Place(numbered[statement.label])
+            else:
+                operands = tuple(self._settled(o, numbered) for o in statement.operands)
+                self.body[index] = replace(statement, operands=operands)
+
+    def _settled(self, operand: Operand, numbered: dict[Label, Label]) -> Operand:
+        if isinstance(operand, Label):
+            while operand in self._same:
+                operand = self._same[operand]
+            return numbered[operand]
+        if isinstance(operand, Targets):
+            labels = (self._settled(label, numbered) for label in operand.labels)
+            return Targets(tuple(label for label in labels if isinstance(label, Label)))
+        return operand
+
+    # ---- declarations ----------------------------------------------------------------------------
+
+    def _fresh_name(self, token: Token) -> None:
+        scope = self._scopes[-1]
+        if token.text in scope.names or token.text in scope.ranges:
+            raise self.cursor.error(token, f"{token.text} is declared already")
+        scope.forget()
+
+    def _registers(self) -> None:
+        cursor, scope = self.cursor, self._scopes[-1]
+        count = _VECTORS.get(cursor.peek().text, 1)
+        if count > 1:
+            cursor.next()
+        dtype = type_named(cursor)
+        while True:
+            token = cursor.name("a register name")
+            self._fresh_name(token)
+            if cursor.take("<"):
+                scope.ranges[token.text] = dtype, self.expressions.plain()
+                cursor.expect(">")
+            else:
+                scope.names[token.text] = _Declared(dtype, count)
+            if not cursor.take(","):
+                break
+        cursor.expect(";")
+
+    def _variables(self, space: str, linkage: str = "") -> None:
+        for token, variable in declarations.variables(
+            self.cursor, self.expressions, space, linkage, self.unit
+        ):
+            self._fresh_name(token)
+            name = self._unique(token.text)
+            found = replace(variable, index=len(self.variables), name=name)
+            if space in ("global", "const") or linkage:
+                found = replace(found, index=len(self.unit.variables))
+                self.unit.variables[name] = found
+            self._scopes[-1].names[token.text] = found
+            self.variables.setdefault(found)
+
+    def _linked(self, linkage: str) -> None:
+        token = self.cursor.next()
+        if token.text not in (".shared", ".global", ".const"):
+            raise self.cursor.out_of_place(token, ".shared .global .const")
+        self._variables(token.text[1:], linkage)
+
+    def _unique(self, name: str) -> str:
+        """A name that no other variable has once the scopes are gone."""
+        unique, number = name, 2
+        while unique in self._taken or unique in self.unit:
+            unique, number = f"{name}_{number}", number + 1
+        self._taken.add(unique)
+        return unique
+
+    # ---- other directives ------------------------------------------------------------------------
+
+    def _pragma(self) -> None:
+        self._pragmas += strings(self.cursor)
+        self.cursor.expect(";")
+
+    def _loc(self) -> None:
+        """`.loc file line column, function_name label+offset, inlined_at file line column`."""
+        plain = self.expressions.plain
+        file, line, column = plain("a file"), plain("a line"), plain("a column")
+        inlined: list[str] = []
+        while self.cursor.take(","):
+            word = self.cursor.name("function_name or inlined_at")
+            if word.text == "inlined_at":
+                inlined.append(f"inlined_at {plain()} {plain()} {plain()}")
+            elif word.text == "function_name":
+                label = self.cursor.name("a label")
+                offset = f"+{plain()}" if self.cursor.take("+") else ""
+                inlined.append(f"function_name {label.text}{offset}")
+            else:
+                raise self.cursor.out_of_place(word, "function_name or inlined_at")
+        self._line = Line(file, line, column, ", ".join(inlined))
+
+    def _label(self) -> None:
+        cursor = self.cursor
+        token = cursor.next()
+        cursor.expect(":")
+        read = self._lists.get(cursor.peek().text)
+        if read is not None:
+            cursor.next()
+            self._fresh_name(token)
+            self._scopes[-1].names[token.text] = read()
+            cursor.expect(";")
+            return
+        seen = self._seen(token)
+        if seen.placed:
+            raise cursor.error(token, f"the label {token.text} stands twice")
+        seen.placed = True
+        self._branches.append(len(self.body))
+        self.body.append(Place(seen.label))
+
+    def _seen(self, token: Token) -> _Seen:
+        labels = self._scopes[-1].labels
+        if token.text not in labels:
+            labels[token.text] = _Seen(Label(self._labels), token)
+            self._labels += 1
+        return labels[token.text]
+
+    def _branch_targets(self) -> Targets:
+        cursor = self.cursor
+        labels = [self._seen(cursor.name("a label")).label]
+        while cursor.take(","):
+            labels.append(self._seen(cursor.name("a label")).label)
+        return Targets(tuple(labels))
+
+    def _call_targets(self) -> CallTargets:
+        cursor = self.cursor
+        found: list[FunctionName] = []
+        while True:
+            token = cursor.name("a function")
+            if token.text not in self.unit.functions:
+                raise cursor.error(token, f"{token.text} is no function that is declared above")
+            found.append(FunctionName(token.text))
+            if not cursor.take(","):
+                return CallTargets(tuple(found))
+
+    def _prototype(self) -> Prototype:
+        cursor = self.cursor
+        returns = parameters(cursor, self, returned=True) if cursor.peek().text == "(" else ()
+        cursor.name("_")
+        formal = parameters(cursor, self, returned=False) if cursor.peek().text == "(" else ()
+        noreturn = cursor.peek().text == ".noreturn"
+        if noreturn:
+            cursor.next()
+        return Prototype(returns, formal, noreturn)
+
+    # ---- instructions ----------------------------------------------------------------------------
+
+    def _instruction(self) -> None:
+        cursor = self.cursor
+        guard = self._guard() if cursor.take("@") else None
+        start = cursor.peek()
+        opcode, modifiers = spelling(cursor)
+        operands: list[Raw] = []
+        tokens: list[Token] = []
+        scope = self._scopes[-1]
+        while cursor.peek().text != ";" and (not operands or cursor.take(",")):
+            token = cursor.peek()
+            tokens.append(token)
+            called = opcode.text == "call" and cursor.take("(")
+            operands.append(self.arguments() if called else self.operand())
+            scope.operands[cursor.source.text[token.offset : cursor.last]] = operands[-1]
+        cursor.expect(";")
+        self._bind(start, modifiers, operands, tokens, guard)
+
+    def _bind(
+        self,
+        start: Token,
+        modifiers: tuple[str, ...],
+        raw: list[Raw],
+        tokens: list[Token],
+        guard: Guard | None,
+    ) -> None:
+        try:
+            state = self.unit.state(start.text, modifiers)
+            bound = check.bind(state, raw)
+            self.unit.require(bound.form, state.modifiers)
+        except IsaError as error:
+            self._refuse(start, raw, tokens, error)
+        for operand, given, token in zip(bound.operands, raw, tokens, strict=False):
+            if isinstance(operand, Address | TensorAddress) and isinstance(
+                given, Register | Symbol
+            ):
+                raise self.cursor.out_of_place(token, "an address in brackets")
+        self._append(bound.form, state.modifiers, bound.operands, guard, start.offset)
+        spelled = ".".join((start.text, *modifiers))
+        if spelled not in self._scopes[-1].spelled:
+            self._remember(spelled, state)
+
+    def _refuse(
+        self, start: Token, raw: list[Raw], tokens: list[Token], error: IsaError
+    ) -> NoReturn:
+        """Say what the ISA says, or that a name is not declared where it became a label."""
+        placed = {
+            seen.label for scope in self._scopes for seen in scope.labels.values() if seen.placed
+        }
+        for operand, token in zip(raw, tokens, strict=False):
+            if isinstance(operand, Label) and operand not in placed:
+                raise self.undeclared(token) from None
+        raise self.cursor.source.error(
+            start.offset, error.problem, *notes_for_text(error)
+        ) from None
+
+    def _append(
+        self,
+        form: Form,
+        modifiers: tuple[str, ...],
+        operands: tuple[Operand, ...],
+        guard: Guard | None,
+        offset: int,
+    ) -> None:
+        line, _ = self.cursor.source.place(offset)
+        location = SourceLocation(self.unit.file, line)
+        pragmas = tuple(self._pragmas)
+        self._pragmas.clear()
+        if any(isinstance(o, Label | Targets) for o in operands):
+            self._branches.append(len(self.body))
+        self.body.append(
+            Instruction(form, modifiers, operands, guard, location, pragmas, self._line)
+        )
+
+    def _guard(self) -> Guard:
+        cursor = self.cursor
+        mark = "!" if cursor.take("!") else ""
+        token = cursor.name("a predicate")
+        register = self.register(token)
+        if register.dtype is not pred:
+            problem = f"the guard is a .{register.dtype} register, not a predicate"
+            raise cursor.error(token, problem)
+        guard = Guard(register, bool(mark))
+        return self._scopes[-1].guards.setdefault((mark, token.text), guard)
+
+    # ---- lines that have been seen before --------------------------------------------------------
+
+    def _remember(self, spelled: str, state: State) -> None:
+        """Keep the forms of a spelling for the lines that follow."""
+        candidates: dict[int, tuple[_Candidate, ...]] = {}
+        try:
+            for pattern in check.patterns(state):
+                if pattern.made is not None:
+                    continue
+                self.unit.require(pattern.form, state.modifiers)
+                for count in range(pattern.least, len(pattern.given) + 1):
+                    given = pattern.given[:count]
+                    known = tuple(dict[object, "Operand | bool | None"]() for _ in given)
+                    found = _Candidate(pattern.form, given, known)
+                    candidates[count] = (*candidates.get(count, ()), found)
+        except IsaError:
+            return  # some form is not there for this target: the checks decide every time
+        if state.opcode not in _ENTRY:
+            self._scopes[-1].spelled[spelled] = _Spelled(state.modifiers, candidates)
+
+    def _known_lines(self) -> None:
+        """Read lines as long as they are made of what is known."""
+        cursor, scope, unit = self.cursor, self._scopes[-1], self.unit
+        text, position = cursor.source.text, cursor.offset
+        match, body, branches = _LINE.match, self.body, self._branches
+        spellings, guards = scope.spelled, scope.guards
+        number, _ = cursor.source.place(position)
+        while (found := match(text, position)) is not None:
+            mark, predicate, spelled, written = found.groups()
+            known = spellings.get(spelled)
+            if known is None:
+                break
+            guard = None
+            if predicate is not None:
+                guard = guards.get((mark, predicate))
+                if guard is None:
+                    break
+            parts = _split(written)
+            bound = self._operands(known, parts, scope)
+            if bound is None:
+                break
+            form, operands, branch = bound
+            if branch:
+                branches.append(len(body))
+            number += found[0].count("\n")
+            pragmas = ()
+            if self._pragmas:
+                pragmas = tuple(self._pragmas)
+                self._pragmas.clear()
+            body.append(
+                Instruction(
+                    form,
+                    known.modifiers,
+                    operands,
+                    guard,
+                    SourceLocation(unit.file, number),
+                    pragmas,
+                    self._line,
+                )
+            )
+            position = found.end()
+        cursor.offset = position
+
+    def _operands(
+        self, spelled: _Spelled, parts: list[str], scope: _Scope
+    ) -> tuple[Form, tuple[Operand, ...], bool] | None:
+        """The form that takes operands and what they are; None where tokens must decide."""
+        raws = scope.operands
+        given: list[Raw] = []
+        for part in parts:
+            raw = raws.get(part)
+            if raw is None:
+                raw = self._quickly(part, scope)
+                if raw is None:
+                    return None
+                raws[part] = raw
+            given.append(raw)
+        for candidate in spelled.candidates.get(len(parts), ()):
+            bound: list[Operand] = []
+            branch = False
+            for raw, part, typed, known in zip(
+                given, parts, candidate.given, candidate.known, strict=True
+            ):
+                key = raw.dtype if type(raw) is Register else part
+                fits = known.get(key)
+                if fits is None:
+                    fits = known[key] = _fits(typed, raw)
+                if fits is False:
+                    break
+                bound.append(raw if fits is True else fits)  # pyright: ignore[reportArgumentType]
+                branch = branch or type(fits) is Label or type(fits) is Targets
+            else:
+                return candidate.form, tuple(bound), branch
+        return None
+
+    def _quickly(self, part: str, scope: _Scope) -> Raw | None:
+        """The usual operands that need no tokens; None for others, and for names not known yet."""
+        if part[:1] == "%":
+            return self._register_called(part, scope)
+        found = _BASED.fullmatch(part)
+        if found is not None:
+            base = scope.operands.get(found[1]) or self._register_called(found[1], scope)
+            if type(base) is Register:
+                return Address(base, int(found[2] or 0))
+        elif _SMALL.fullmatch(part):
+            return check.Number(int(part), wraps=True)
+        return None
+
+    def _register_called(self, name: str, scope: _Scope) -> Register | None:
+        """A register of a range of this scope, made where it is named for the first time."""
+        register = scope.names.get(name)
+        if type(register) is Register:
+            return register
+        found = _SIMPLE.fullmatch(name)
+        if register is not None or found is None:
+            return None
+        digits = found[1]
+        ranged = scope.ranges.get(name[: -len(digits)])
+        if ranged is None or (digits[0] == "0" and digits != "0") or len(digits) > 9:
+            return None
+        if int(digits) >= ranged[1]:
+            return None
+        scope.names[name] = made = self._new(ranged[0])
+        return made
+
+    # ---- names -----------------------------------------------------------------------------------
+
+    def _new(self, dtype: DType) -> Register:
+        register = Register(len(self.registers), dtype)
+        self.registers.append(register)
+        return register
+
+    def resolve(self, token: Token) -> Resolved:
+        name = token.text
+        for scope in reversed(self._scopes):
+            found = scope.names.get(name)
+            if isinstance(found, _Declared):
+                made = tuple(self._new(found.dtype) for _ in range(found.count))
+                found = scope.names[name] = made if found.count > 1 else made[0]
+            if found is None:
+                found = self._of_range(name, scope)
+            if found is not None:
+                return self._resolved(found)
+        variable = self.unit.variables.get(name)
+        if variable is not None:
+            self.variables.setdefault(variable)
+            return Symbol(variable)
+        if name in self.unit.functions or name in self.unit.kernels:
+            return FunctionName(name)
+        if name.startswith("%"):
+            special = self.special(token, _DECLARED)
+            try:
+                self.unit.require_special(special.name)
+            except IsaError as error:
+                notes = notes_for_text(error)
+                raise self.cursor.source.error(token.offset, error.problem, *notes) from None
+            return special
+        return self._seen(token).label
+
+    def _of_range(self, name: str, scope: _Scope) -> Register | None:
+        """A register that a range of a scope declares: `%r12` of `%r<20>`."""
+        start = len(name.rstrip("0123456789"))
+        for split in range(start, len(name)):
+            ranged = scope.ranges.get(name[:split])
+            digits = name[split:]
+            if ranged is None or (digits[0] == "0" and len(digits) > 1) or len(digits) > 9:
+                continue
+            if int(digits) < ranged[1]:
+                scope.names[name] = register = self._new(ranged[0])
+                return register
+        return None
+
+    def _resolved(self, found: _Name) -> Resolved:
+        if isinstance(found, Variable | Parameter):
+            return Symbol(found)
+        if isinstance(found, tuple):
+            component = self.cursor.next()
+            index = _COMPONENTS.get(component.text, len(found))
+            if index >= len(found):
+                raise self.cursor.out_of_place(component, "a component .x .y .z .w")
+            return found[index]
+        assert not isinstance(found, _Declared)
+        return found
+
+    def not_a_register(self, token: Token) -> ParseError:
+        return self.cursor.error(token, f"{token.text} is not a register", _DECLARED)
+
+    def undeclared(self, token: Token) -> ParseError:
+        return self.cursor.error(token, f"{token.text} is not declared", _DECLARED)
+
+
+def _split(written: str | None) -> list[str]:
+    """The operands of a line; braces and brackets hold theirs together."""
+    if not written:
+        return []
+    if "{" in written:
+        return _PARTS.findall(written)
+    parts = written.split(",")
+    return [part.strip() for part in parts]
+
+
+def _fits(typed: Typed, raw: Raw) -> Operand | bool:
+    """What an operand becomes; True for a register as it is, False where it does not fit."""
+    if isinstance(raw, Register | Symbol) and typed.spec.kind in ("address", "tensor"):
+        return False
+    operand = check.operand(typed, raw)
+    if operand is None:
+        return False
+    return True if isinstance(raw, Register) else operand
+
+
+def strings(cursor: Cursor) -> list[str]:
+    """Strings separated by commas, without their quotation marks. Raises ParseError."""
+    found: list[str] = []
+    while True:
+        token = cursor.next()
+        if token.kind != "string":
+            raise cursor.out_of_place(token, "a string")
+        found.append(token.text[1:-1])
+        if not cursor.take(","):
+            return found
+
+
+def parameters(cursor: Cursor, reader: OperandReader, *, returned: bool) -> tuple[Parameter, ...]:
+    """The parameters of a prototype in their parentheses. Raises ParseError."""
+    cursor.expect("(")
+    found: list[Parameter] = []
+    while not cursor.take(")"):
+        if found:
+            cursor.expect(",")
+        token = cursor.next()
+        if token.text != ".param":
+            raise cursor.out_of_place(token, ".param")
+        _, parameter = declarations.parameter(
+            cursor, reader.expressions, len(found), returned=returned
+        )
+        found.append(parameter)
+    return tuple(found)
