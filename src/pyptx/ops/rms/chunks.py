@@ -110,7 +110,7 @@ def sums(rows: Rows, *, gradient: bool) -> Kernel:
     return kernel(
         in_specs=(rows.tensor(rows.weight), x, w) if gradient else (x,),
         out_specs=(Tile("*B", count, compute),),
-        grid=grid(lambda B: B * count),
+        grid=grid(lambda B: (B * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -148,7 +148,7 @@ def forward(rows: Rows, eps: float, *, invvar: bool) -> Kernel:
     return kernel(
         in_specs=(rows.tensor(rows.x), rows.row(rows.weight), Tile("*B", count, compute)),
         out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
-        grid=grid(lambda B: B * count),
+        grid=grid(lambda B: (B * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -205,7 +205,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
             Tile("*B", count, compute),
         ),
         out_specs=(rows.tensor(rows.x), Tile(teams, n, compute, sum_over="B")),
-        grid=grid(lambda B: min(B, teams) * count),
+        grid=grid(lambda B: (min(B, teams) * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),

@@ -112,7 +112,7 @@ def forward(
     return kernel(
         in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
         out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
-        grid=grid(lambda B: ptx.cdiv(B, teams.rows)),
+        grid=grid(lambda B: (ptx.cdiv(B, teams.rows), 1, 1)),
         block=(teams.threads, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -220,7 +220,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
             rows.row(rows.weight),
         ),
         out_specs=(rows.tensor(rows.x), Tile(ctas, n, compute, sum_over="B")),
-        grid=grid(lambda B: min(ptx.cdiv(B, teams.rows), ctas)),
+        grid=grid(lambda B: (min(ptx.cdiv(B, teams.rows), ctas), 1, 1)),
         block=(teams.threads, 1, 1),
         arch="auto",
         parallel=("B",),

@@ -41,7 +41,7 @@ def forward(
     return kernel(
         in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
         out_specs=out_specs,
-        grid=grid(lambda B: B),
+        grid=grid(lambda B: (B, 1, 1)),
         block=(threads, 1, 1),
         arch="auto",
         parallel=("B",),

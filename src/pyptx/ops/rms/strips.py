@@ -188,7 +188,7 @@ def clear(rows: Rows, shape: Shape) -> Kernel:
     return kernel(
         in_specs=(rows.tensor(rows.x),),
         out_specs=_mail(rows, shape),
-        grid=grid(lambda B: ptx.cdiv(B * count, threads)),
+        grid=grid(lambda B: (ptx.cdiv(B * count, threads), 1, 1)),
         block=(threads, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -202,7 +202,7 @@ def _mail(rows: Rows, shape: Shape) -> tuple[Tile, ...]:
 def _launch(shape: Shape) -> dict[str, Any]:
     """Options of the kernels. A team of a grid waits for all its CTAs, so they start together."""
     return {
-        "grid": grid(lambda B: min(B, shape.teams) * shape.parts),
+        "grid": grid(lambda B: (min(B, shape.teams) * shape.parts, 1, 1)),
         "block": (shape.block, 1, 1),
         "cluster": (1 if shape.grid else shape.parts, 1, 1),
         "arch": "auto",

@@ -77,7 +77,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
             rows.row(rows.weight),
         ),
         out_specs=(rows.tensor(rows.x), Tile(count, n, compute, sum_over="B")),
-        grid=grid(lambda B: min(ptx.cdiv(B, shape.teams), shape.ctas)),
+        grid=grid(lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1)),
         block=(shape.block, 1, 1),
         arch="auto",
         parallel=("B",),
