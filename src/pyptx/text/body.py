@@ -79,13 +79,11 @@ class _Seen:
     placed: bool = False
 
 
-@dataclass(slots=True)
-class _Candidate:
-    """A form of a spelling; for each operand, what is known to fit, by register type or text."""
+_Known: TypeAlias = dict[object, Operand | bool]
+"""What is known to fit somewhere, by register type or text; False for what does not."""
 
-    form: Form
-    given: tuple[Typed, ...]
-    known: tuple[dict[object, Operand | bool | None], ...]
+_Candidate: TypeAlias = tuple[Form, tuple[tuple[Typed, _Known], ...]]
+"""A form of a spelling, and what fits each of its operands."""
 
 
 @dataclass(slots=True)
@@ -94,6 +92,7 @@ class _Spelled:
 
     modifiers: tuple[str, ...]
     candidates: dict[int, tuple[_Candidate, ...]]
+    branches: bool
 
 
 @dataclass(slots=True)
@@ -116,7 +115,9 @@ class _Scope:
 _LINE: Final = re.compile(
     r"\s*(?:@(!?)([%A-Za-z_$][\w$]*)\s+)?([a-z][\w.:]*)(?:[ \t]+([^;\n\"(/@]*))?;"
 )
-_SIMPLE: Final = re.compile(r"%[A-Za-z_$][\w$]*?(\d+)")
+_LABEL: Final = re.compile(r"\s*([A-Za-z_$][\w$]*):[ \t]*\n")
+_NAME: Final = re.compile(r"\$[\w$]+")
+_INDEX: Final = re.compile(r"0|[1-9]\d{0,8}")
 _BASED: Final = re.compile(r"\[(%[A-Za-z_$][\w$]*)(?:\+(-?[1-9]\d{0,8}))?\]")
 _SMALL: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _PARTS: Final = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[^,\s{}\[\]]+")
@@ -175,9 +176,8 @@ class BodyParser(OperandReader):
 
     def parse(self) -> None:
         """Read the body. Raises ParseError."""
-        self._known_lines()
-        while self._statement():
-            self._known_lines()
+        while self._known_lines() or self._known_label() or self._statement():
+            pass
         self._settle_labels()
 
     def _statement(self) -> bool:
@@ -345,9 +345,7 @@ class BodyParser(OperandReader):
         seen = self._seen(token)
         if seen.placed:
             raise cursor.error(token, f"the label {token.text} stands twice")
-        seen.placed = True
-        self._branches.append(len(self.body))
-        self.body.append(Place(seen.label))
+        self._place(seen)
 
     def _seen(self, token: Token) -> _Seen:
         labels = self._scopes[-1].labels
@@ -451,8 +449,7 @@ class BodyParser(OperandReader):
     ) -> None:
         line, _ = self.cursor.source.place(offset)
         location = SourceLocation(self.unit.file, line)
-        pragmas = tuple(self._pragmas)
-        self._pragmas.clear()
+        pragmas = self._pending()
         if any(isinstance(o, Label | Targets) for o in operands):
             self._branches.append(len(self.body))
         self.body.append(
@@ -481,116 +478,112 @@ class BodyParser(OperandReader):
                     continue
                 self.unit.require(pattern.form, state.modifiers)
                 for count in range(pattern.least, len(pattern.given) + 1):
-                    given = pattern.given[:count]
-                    known = tuple(dict[object, "Operand | bool | None"]() for _ in given)
-                    found = _Candidate(pattern.form, given, known)
+                    positions = tuple((t, _Known()) for t in pattern.given[:count])
+                    found = pattern.form, positions
                     candidates[count] = (*candidates.get(count, ()), found)
         except IsaError:
             return  # some form is not there for this target: the checks decide every time
         if state.opcode not in _ENTRY:
-            self._scopes[-1].spelled[spelled] = _Spelled(state.modifiers, candidates)
+            kinds = {o.kind for pattern in check.patterns(state) for o in pattern.form.operands}
+            branches = not kinds.isdisjoint(("label", "labels"))
+            found = _Spelled(state.modifiers, candidates, branches)
+            self._scopes[-1].spelled[spelled] = found
 
-    def _known_lines(self) -> None:
-        """Read lines as long as they are made of what is known."""
-        cursor, scope, unit = self.cursor, self._scopes[-1], self.unit
+    def _known_label(self) -> bool:
+        """Read a line that holds one label, if that is the next one."""
+        cursor = self.cursor
+        found = _LABEL.match(cursor.source.text, cursor.offset)
+        if found is None:
+            return False
+        seen = self._seen(Token("name", found[1], found.start(1)))
+        if seen.placed:
+            return False
+        self._place(seen)
+        cursor.offset = found.end()
+        return True
+
+    def _place(self, seen: _Seen) -> None:
+        seen.placed = True
+        self._branches.append(len(self.body))
+        self.body.append(Place(seen.label))
+
+    def _known_lines(self) -> bool:
+        """Read lines as long as they are made of what is known; whether there was one.
+
+        This loop is most of the time of a parse, so it calls little and makes no text twice.
+        """
+        cursor, scope, file = self.cursor, self._scopes[-1], self.unit.file
         text, position = cursor.source.text, cursor.offset
-        match, body, branches = _LINE.match, self.body, self._branches
-        spellings, guards = scope.spelled, scope.guards
+        match, body, operands = _LINE.match, self.body, scope.operands
         number, _ = cursor.source.place(position)
+        count = len(body)
         while (found := match(text, position)) is not None:
-            mark, predicate, spelled, written = found.groups()
-            known = spellings.get(spelled)
-            if known is None:
+            mark, predicate, spelling, written = found.groups()
+            known = scope.spelled.get(spelling)
+            guard = None if predicate is None else scope.guards.get((mark, predicate))
+            if known is None or (predicate is not None and guard is None):
                 break
-            guard = None
-            if predicate is not None:
-                guard = guards.get((mark, predicate))
-                if guard is None:
-                    break
             parts = _split(written)
-            bound = self._operands(known, parts, scope)
-            if bound is None:
+            start = found.start(3)
+            raws = [operands.get(part) or self._quickly(part, scope, start) for part in parts]
+            candidates = known.candidates.get(len(parts), ())
+            chosen = _choose(candidates, raws, parts)
+            if chosen is None:
                 break
-            form, operands, branch = bound
-            if branch:
-                branches.append(len(body))
-            number += found[0].count("\n")
-            pragmas = ()
-            if self._pragmas:
-                pragmas = tuple(self._pragmas)
-                self._pragmas.clear()
+            if known.branches:
+                self._branches.append(len(body))
+            number += text.count("\n", position, start)
+            place = SourceLocation(file, number)
+            form, bound = chosen
+            pragmas = self._pending()
             body.append(
-                Instruction(
-                    form,
-                    known.modifiers,
-                    operands,
-                    guard,
-                    SourceLocation(unit.file, number),
-                    pragmas,
-                    self._line,
-                )
+                Instruction(form, known.modifiers, bound, guard, place, pragmas, self._line)
             )
             position = found.end()
         cursor.offset = position
+        return len(body) > count
 
-    def _operands(
-        self, spelled: _Spelled, parts: list[str], scope: _Scope
-    ) -> tuple[Form, tuple[Operand, ...], bool] | None:
-        """The form that takes operands and what they are; None where tokens must decide."""
-        raws = scope.operands
-        given: list[Raw] = []
-        for part in parts:
-            raw = raws.get(part)
-            if raw is None:
-                raw = self._quickly(part, scope)
-                if raw is None:
-                    return None
-                raws[part] = raw
-            given.append(raw)
-        for candidate in spelled.candidates.get(len(parts), ()):
-            bound: list[Operand] = []
-            branch = False
-            for raw, part, typed, known in zip(
-                given, parts, candidate.given, candidate.known, strict=True
-            ):
-                key = raw.dtype if type(raw) is Register else part
-                fits = known.get(key)
-                if fits is None:
-                    fits = known[key] = _fits(typed, raw)
-                if fits is False:
-                    break
-                bound.append(raw if fits is True else fits)  # pyright: ignore[reportArgumentType]
-                branch = branch or type(fits) is Label or type(fits) is Targets
-            else:
-                return candidate.form, tuple(bound), branch
-        return None
+    def _pending(self) -> tuple[str, ...]:
+        """The pragmas that stand before the next instruction."""
+        if not self._pragmas:
+            return ()
+        pragmas = tuple(self._pragmas)
+        self._pragmas.clear()
+        return pragmas
 
-    def _quickly(self, part: str, scope: _Scope) -> Raw | None:
+    def _quickly(self, part: str, scope: _Scope, offset: int) -> Raw | None:
         """The usual operands that need no tokens; None for others, and for names not known yet."""
+        raw: Raw | None = None
         if part[:1] == "%":
-            return self._register_called(part, scope)
-        found = _BASED.fullmatch(part)
-        if found is not None:
-            base = scope.operands.get(found[1]) or self._register_called(found[1], scope)
-            if type(base) is Register:
-                return Address(base, int(found[2] or 0))
+            raw = self._register_called(part, scope)
+        elif part[:1] == "[":
+            found = _BASED.fullmatch(part)
+            if found is not None:
+                base = scope.operands.get(found[1]) or self._register_called(found[1], scope)
+                if type(base) is Register:
+                    raw = Address(base, int(found[2] or 0))
+        elif part[:1] == "$":
+            if _NAME.fullmatch(part) and not self._declares(part):
+                raw = self._seen(Token("name", part, offset)).label
         elif _SMALL.fullmatch(part):
-            return check.Number(int(part), wraps=True)
-        return None
+            raw = check.Number(int(part), wraps=True)
+        if raw is not None:
+            scope.operands[part] = raw
+        return raw
+
+    def _declares(self, name: str) -> bool:
+        """Whether a name that no range has stands for something else than a label."""
+        return name in self.unit or any(name in scope.names for scope in self._scopes)
 
     def _register_called(self, name: str, scope: _Scope) -> Register | None:
         """A register of a range of this scope, made where it is named for the first time."""
         register = scope.names.get(name)
-        if type(register) is Register:
-            return register
-        found = _SIMPLE.fullmatch(name)
-        if register is not None or found is None:
-            return None
-        digits = found[1]
-        ranged = scope.ranges.get(name[: -len(digits)])
-        if ranged is None or (digits[0] == "0" and digits != "0") or len(digits) > 9:
-            return None
-        if int(digits) >= ranged[1]:
+        if register is not None:
+            return register if type(register) is Register else None
+        base = name.rstrip("0123456789")
+        digits = name[len(base) :]
+        ranged = scope.ranges.get(base)
+        if ranged is None or not _INDEX.fullmatch(digits) or int(digits) >= ranged[1]:
             return None
         scope.names[name] = made = self._new(ranged[0])
         return made
@@ -669,6 +662,27 @@ def _split(written: str | None) -> list[str]:
         return _PARTS.findall(written)
     parts = written.split(",")
     return [part.strip() for part in parts]
+
+
+def _choose(
+    candidates: tuple[_Candidate, ...], raws: list[Raw | None], parts: list[str]
+) -> tuple[Form, tuple[Operand, ...]] | None:
+    """The first form that takes operands, and what they are there."""
+    for form, positions in candidates:
+        bound: list[Operand] = []
+        for raw, part, (typed, known) in zip(raws, parts, positions, strict=False):
+            if raw is None:
+                return None
+            key = raw.dtype if type(raw) is Register else part
+            fits = known.get(key)
+            if fits is None:
+                fits = known[key] = _fits(typed, raw)
+            if fits is False:
+                break
+            bound.append(raw if fits is True else fits)  # pyright: ignore[reportArgumentType]
+        else:
+            return form, tuple(bound)
+    return None
 
 
 def _fits(typed: Typed, raw: Raw) -> Operand | bool:
