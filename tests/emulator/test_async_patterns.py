@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .harness import device, run
+from .harness import device, kinds, run
 from .test_pipeline import NAMES, POLICIES
 
 TX = "mbarrier::complete_tx::bytes"
@@ -227,6 +227,27 @@ PATTERNS: dict[str, tuple[str, int, np.ndarray, dict[str, object]]] = {
         + "mul.wide.u32 %rd4, %r2, 128\nadd.u64 %rd4, %rd2, %rd4\nadd.u64 %rd4, %rd4, %rd3\nst.global.u32 [%rd4], %r23",
         32, np.full(256, 4 * 150 + 6 * 6, np.uint32), {"grid": 8, "cluster": (4, 1, 1)},
     ),
+    # Two CTAs answer each other by st.async alone: what one sends says that it has read the round before.
+    "answers": (
+        init(1, 1) + CLUSTER + "@!%p1 bra over\nxor.b32 %r9, %r3, 1\nmov.u32 %r23, 0\n"
+        + loop(8, f"""
+        and.b32 %r21, %r20, 1
+        shr.u32 %r22, %r20, 1
+        and.b32 %r22, %r22, 1
+        mov.u32 %r10, bar
+        mad.lo.u32 %r10, %r21, 8, %r10
+        mad.lo.u32 %r11, %r21, 4, %r5
+        mapa.shared::cluster.u32 %r12, %r10, %r9
+        mapa.shared::cluster.u32 %r13, %r11, %r9
+        add.u32 %r14, %r20, %r3
+        {EXPECT} [%r10], 4
+        st.async.shared::cluster.{TX}.u32 [%r13], %r14, [%r12]
+        {wait("answered", "%r10", "%r22")}
+        ld.shared.u32 %r7, [%r11]
+        add.u32 %r23, %r23, %r7""")
+        + "mul.wide.u32 %rd4, %r2, 4\nadd.u64 %rd4, %rd2, %rd4\nst.global.u32 [%rd4], %r23\nover:\n" + CLUSTER,
+        32, np.array([28 + 8, 28], np.uint32), {"grid": 2, "cluster": (2, 1, 1)},
+    ),
     # All have read a word, which one thread reads again and changes: behind a barrier, and behind an mbarrier,
     # after which it has not begun anew.
     "a word that all have read": (
@@ -287,3 +308,14 @@ def test_what_is_right_is_silent(name: str, policy: dict[str, object]):
         HEAD + body, [x], [y], block=block, sanitize=True, initialised=True, **launch, **policy
     ).check()
     assert np.array_equal(y, expected)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
+def test_answers_need_a_place_for_every_second_round(policy: dict[str, object]):
+    body, block, expected, options = PATTERNS["answers"]
+    own_place = "mad.lo.u32 %r11, %r21, 4, %r5"
+    assert own_place in body
+    x, y = device(NUMBERS), device(np.zeros_like(expected))
+    text = HEAD + body.replace(own_place, "mov.u32 %r11, %r5")
+    report = run(text, [x], [y], block=block, sanitize=True, initialised=True, **options, **policy)
+    assert set(kinds(report)) == {"shared-race"}

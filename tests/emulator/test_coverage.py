@@ -121,6 +121,9 @@ WITHOUT = {
     r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\..*": "as tensor maps",
     r"multimem\..*": "the emulator has one GPU, and so no multimem addresses",
     r"clusterlaunchcontrol\..*": "an instruction of sm_100, which the emulator's clusters lack",
+    r"(ldmatrix|stmatrix|movmatrix|w?mma)\..*": "matrices spread over a warp have no model yet",
+    r"wgmma\..*": "as matrices of a warp, and read by another proxy",
+    r"tcgen05\..*": "instructions of sm_100: there is no Tensor Memory",
     r"st\.bulk.*": "an instruction of sm_100 beside asynchronous stores",
 }
 """Patterns for whole spellings that the emulator refuses too, with the reason."""

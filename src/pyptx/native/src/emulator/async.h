@@ -63,6 +63,12 @@ struct Signal {
 
 using Update = uint64_t (*)(uint64_t old, uint64_t b, uint64_t c);
 
+// What a thread had done and knew when it issued an operation whose completion releases that too.
+struct History {
+  std::vector<uint32_t> clocks;
+  std::unordered_map<uint64_t, uint32_t> known;
+};
+
 enum class Grouping : uint8_t { None, Copies, Bulk };
 enum class Stage : uint8_t { Issued, Read, Done };
 
@@ -88,6 +94,7 @@ struct Operation {
   // arrives: agents and clocks, in shared and in global memory, of the copies before it.
   std::vector<std::pair<uint32_t, uint32_t>> copies;
   std::vector<std::pair<uint64_t, uint32_t>> copied;
+  std::shared_ptr<const History> history;  // st.async, red.async
   bool source_waited = false;  // its thread knows that its sources have been read
   uint32_t waited = 0;         // lanes that have waited for it
 };

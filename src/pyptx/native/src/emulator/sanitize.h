@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -29,6 +30,7 @@ struct Instruction;
 struct Buffer;
 struct Mbarrier;
 struct Operation;
+struct History;
 enum class Grouping : uint8_t;
 
 enum class Access : uint8_t { Load, Store, Atomic };
@@ -201,6 +203,8 @@ bool check_not_mbarrier(Warp& w, const Instruction& in, const Cta& owner, uint32
                         unsigned lane, bool store);
 // Gives an operation its place in the order of accesses; then what it accesses is checked and recorded.
 void order_issue(Warp& w, unsigned lane, Operation& op);
+// st.async and red.async: their completion releases what the warp has done so far; the caller ends the epoch.
+std::shared_ptr<const History> order_history(Warp& w);
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, const Operation& op);
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,

@@ -5,6 +5,9 @@
 // on or by waiting for its group. Accesses are checked and recorded when it is issued, so what is found does
 // not depend on when its data move.
 //
+// Completion of a bulk copy orders what the copy did and nothing before it (PTX ISA, "Asynchronous Operations").
+// The manual limits that of st.async and red.async, which releases too, in no such way.
+//
 // Operations of the asynchronous proxy see what threads stored only behind a fence.proxy.async: a warp's clocks
 // have a second part, what has been fenced, that travels with the first. That a thread has loaded from a place
 // needs no such fence before an operation writes to it.
@@ -143,6 +146,14 @@ void order_issue(Warp& w, unsigned lane, Operation& op) {
   c.issuers[op.agent - c.clocks.warps()] = {op.clock, w.index, lane, w.cta->linear};
 }
 
+std::shared_ptr<const History> order_history(Warp& w) {
+  if (!w.worker->launch->races) return nullptr;
+  auto history = std::make_shared<History>();
+  if (orders(w)) clocks_of(w).join_into(history->clocks, w.agent);
+  w.worker->launch->global_clocks.release(history->known, w.cta->global);
+  return history;
+}
+
 namespace {
 
 // What an operation's access of a cell may conflict with: verdicts of the last two contents are kept, because
@@ -271,6 +282,12 @@ void order_copies(Warp& w, uint32_t mask, Operation& arrival) {
 
 void order_signal(const Operation& op, Mbarrier& b) {
   if (op.clock != 0) join(b.clocks, op.agent, op.clock);
+  if (op.history != nullptr) {
+    const std::vector<uint32_t>& clocks = op.history->clocks;
+    if (b.clocks.size() < clocks.size()) b.clocks.resize(clocks.size(), 0);
+    for (size_t i = 0; i < clocks.size(); ++i) b.clocks[i] = std::max(b.clocks[i], clocks[i]);
+    for (const auto& [agent, count] : op.history->known) b.known[agent] = std::max(b.known[agent], count);
+  }
   for (const auto& [agent, clock] : op.copies) {
     if (clock != 0) join(b.clocks, agent, clock);
   }
@@ -326,6 +343,7 @@ void forget_operations(Cluster& c) {
   const auto forget = [](Operation& op) {
     op.clock = 0;
     op.copies.clear();
+    op.history.reset();
   };
   for (const OperationPointer& op : c.operations) forget(*op);
   for (Cta& cta : c.ctas) {

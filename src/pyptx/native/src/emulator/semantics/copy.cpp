@@ -222,7 +222,7 @@ void prefetch(Warp& w, const Instruction& in, unsigned lane) {
 // ---- st.async and red.async ------------------------------------------------------------------------------
 
 template <bool kSanitized>
-void store_async(Warp& w, const Instruction& in, unsigned lane) {
+void store_lane(Warp& w, const Instruction& in, unsigned lane, const std::shared_ptr<const History>& history) {
   const CopyPlan& plan = plan_of(in);
   if (w.cta->cluster->ctas.size() == 1) {
     wrong_copy(w, in, lane, "the instruction needs a cluster of more than one CTA");
@@ -247,11 +247,21 @@ void store_async(Warp& w, const Instruction& in, unsigned lane) {
   op->element = plan.unit;
   op->pieces.push_back({to.bytes(), nullptr, plan.bytes, 0, to.owner});
   op->signals.push_back({barrier.owner, barrier.offset, plan.bytes});
+  op->history = history;
   if (kSanitized) {
     order_issue(w, lane, *op);
     check_copy_shared(w, in, *to.owner, to.offset, plan.bytes, lane, true, false, *op);
   }
   issue(w, op);
+}
+
+template <bool kSanitized>
+void store_async(Warp& w, const Instruction& in, uint32_t mask) {
+  const std::shared_ptr<const History> history = kSanitized ? order_history(w) : nullptr;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (mask >> l & 1u) store_lane<kSanitized>(w, in, l, history);
+  }
+  if (kSanitized) order_warp(w);
 }
 
 using One = void (*)(Warp&, const Instruction&, unsigned);
@@ -585,7 +595,7 @@ Handler resolve_store_async(Decoding& d) {
   }
   if (!bind_pointer(d, 2, plan.to.space, &plan.barrier)) return nullptr;
   d.access(true, false, plan.bytes);
-  return keep(d, plan, each<store_async<false>>, each<store_async<true>>);
+  return keep(d, plan, store_async<false>, store_async<true>);
 }
 
 }  // namespace
