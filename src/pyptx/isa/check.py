@@ -16,7 +16,7 @@ from pyptx.errors import IsaError
 from pyptx.isa.automaton import State
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import WIDE, Availability, Form, OperandSpec, Option
-from pyptx.isa.syntax import takes_constant
+from pyptx.isa.syntax import NAMED, takes_constant
 from pyptx.operands import (
     Address,
     Arguments,
@@ -321,7 +321,7 @@ def patterns(state: State) -> tuple[Pattern, ...]:
 
 
 def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:
-    dtype = b64 if spec.kind in ("label", "labels", "sink") else type_of(spec, chosen)
+    dtype = b64 if spec.kind in (*NAMED, "sink") else type_of(spec, chosen)
     length = length_of(spec, chosen)
     scalar = length == 1 and not spec.braces and spec.second != "required"
     exact = dtype if scalar and spec.kind == "value" else None
@@ -482,6 +482,29 @@ def _targets(typed: Typed, raw: Raw, depth: int) -> Targets:
     if isinstance(raw, Targets):
         return raw
     raise _MismatchError(depth, f"{typed.spec.name} must be a list of labels, not {describe(raw)}")
+
+
+def _function(typed: Typed, raw: Raw, depth: int) -> FunctionName:
+    if isinstance(raw, FunctionName):
+        return raw
+    raise _MismatchError(depth, f"{typed.spec.name} must be a function, not {describe(raw)}")
+
+
+def _arguments(typed: Typed, raw: Raw, depth: int) -> Arguments:
+    if isinstance(raw, Arguments):
+        return raw
+    raise _MismatchError(
+        depth, f"{typed.spec.name} must be in parentheses, ({typed.spec.name}), not {describe(raw)}"
+    )
+
+
+def _prototype(typed: Typed, raw: Raw, depth: int) -> Prototype | CallTargets:
+    if isinstance(raw, Prototype | CallTargets):
+        return raw
+    raise _MismatchError(
+        depth,
+        f"{typed.spec.name} must be a .callprototype or .calltargets list, not {describe(raw)}",
+    )
 
 
 def _sink(typed: Typed, raw: Raw, depth: int) -> Sink:
@@ -767,6 +790,9 @@ _OTHERS: Final[dict[str, Callable[[Typed, Raw, int], Operand]]] = {
     "tensor": _tensor,
     "label": _label,
     "labels": _targets,
+    "function": _function,
+    "arguments": _arguments,
+    "prototype": _prototype,
     "sink": _sink,
 }
 """What binds an operand that is no value, by its kind."""

@@ -26,7 +26,8 @@ Operands, separated by commas after two spaces:
                   a multiple of 16 and not of the instruction's type, `[a:shared!]` in a register
     [map:generic, {c}*dim:s32]  a position in a tensor: the address of its tensor map, coordinates
     _             the sink, where there is no other destination
-    target:label  a label; `targets:labels` a list of them
+    target:label  a label; `targets:labels` a list of them; `f:function` a function, `p:arguments`
+                  what is passed to it, `l:prototype` what a call through an address may reach
     c:b64?        may be left out;  c:b64@slot   there exactly where the modifier is
 """
 
@@ -52,6 +53,8 @@ _ADDRESS: Final = re.compile(
     r"(?:, (?P<coordinates>[^]]+))?(?P<only>!)?\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _COMMA: Final = re.compile(r",(?![^\[]*\])")
+NAMED: Final = ("label", "labels", "function", "arguments", "prototype")
+"""What stands for a type where an operand is no value: such operands have its kind."""
 _INTEGERS: Final = {"i32": "b32", "i64": "b64"}
 # Types whose constants PTX can write: integers and untyped bits up to 64 bits, f32 and f64.
 _CONSTANTS: Final = frozenset(
@@ -146,7 +149,7 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
     match = _OPERAND.fullmatch(text)
     if match is None:
         raise ValueError(f"cannot read the operand {text!r}")
-    if match["type"] in ("label", "labels"):
+    if match["type"] in NAMED:
         kind = match["type"]
         return OperandSpec(name=match["name"], kind=kind, type=kind, written=match["name"])
     access = (match["access"] or "in").strip()
