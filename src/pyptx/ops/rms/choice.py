@@ -58,7 +58,7 @@ def backward(what: Rows, result: DType) -> KernelSequence:
         team = _teams(what, accesses=3)
         most = 128 if _plain(what) and what.divided().groups <= WARP else None
         gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
-        return _backward(what, gradient, 2 * _CTAS, team.rows, result)
+        return _backward(what.divided(), gradient, 2 * _CTAS, team.rows, result)
     size = what.columns * (what.x.bytes + what.weight.bytes)
     if size <= 66 * KIB:
         shape = _resident(what, size)

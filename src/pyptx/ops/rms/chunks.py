@@ -178,7 +178,6 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
         if gradient.end_sum is not None:
             columns.append([gradient.end_sum])
         row = reg.scalar(u32, init=team)
-        ptx.inst.griddepcontrol.launch_dependents()
         with ptx.while_(lambda: row < total):
             gs, xs = chunk.load(g, rows.ws), chunk.load(x, rows.xs)
             scale = load_one(compute, compute, r + row * compute.bytes, pred=None)
@@ -194,6 +193,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
             row += teams
             for pointer, dtype in ((g, rows.weight), (x, rows.x), (dx, rows.x)):
                 advance(pointer, teams * n * dtype.bytes)
+        ptx.inst.griddepcontrol.launch_dependents()
         gradient.write(chunk.active)
 
     return kernel(
@@ -204,7 +204,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
             rows.row(rows.weight),
             Tile("*B", count, compute),
         ),
-        out_specs=(rows.tensor(rows.x), Tile(teams, n, compute, sum_over="B")),
+        out_specs=(rows.tensor(rows.x), Tile(teams, rows.padded, compute, sum_over="B")),
         grid=grid(lambda B: (min(B, teams) * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",

@@ -16,7 +16,7 @@ MOST: Final = 8
 
 
 def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType) -> Kernel:
-    """partial[P, N] and r[*B] to dw[N]: the sum of the first cdiv(B, rows_per_partial) partials.
+    """partial[P, padded] and r[*B] to dw[N]: the sum of the first cdiv(B, rows_per_partial).
 
     `r` is there for its number of rows. A thread adds up every `depth`-th partial sum of a column;
     then the first `width` threads of a CTA add up what the threads of their column have.
@@ -39,13 +39,17 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
         there = column < columns
         ptx.inst.griddepcontrol.wait()
         partial, dw = ptx.global_ptrs(PARTIAL, DW)
-        partial += (level * columns + wide(column)) * compute.bytes
+        partial += (level * rows.padded + wide(column)) * compute.bytes
         values: list[Reg] = []
         for i in range(-(-partials // depth)):
             value = reg.scalar(compute, init=0.0)
             live = there & (level + i * depth < written)
-            place = ptx.addr(partial, i * depth * columns * compute.bytes)
-            load(value, place, pred=live)
+            line = i * depth * rows.padded * compute.bytes
+            if rows.aligned:
+                load(value, ptx.addr(partial, line), pred=live)
+            else:
+                moved = partial + wide(_moved(rows, level + i * depth)) * compute.bytes
+                load(value, ptx.addr(moved, line), pred=live)
             values.append(value)
         table[level, lane] = a.total(values)
         ptx.bar.sync(0)
@@ -54,7 +58,7 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
             store_one(DW.dtype, dw + wide(column) * DW.dtype.bytes, total)
 
     return kernel(
-        in_specs=(Tile(partials, columns, compute), rows.scalars()),
+        in_specs=(Tile(partials, rows.padded, compute), rows.scalars()),
         out_specs=(Tile(*rows.shape, result, sum_over="B", accumulate=compute),),
         grid=(-(-columns // width), 1, 1),
         block=(width, depth, 1),
@@ -62,3 +66,10 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
         parallel=("B",),
         programmatic_stream_serialization=True,
     )(rms_norm_column_sums)
+
+
+def _moved(rows: Rows, partial: Reg) -> Reg:
+    """How far a partial sum is moved (`WeightGradient`), u32."""
+    mask = rows.group - 1
+    before = ptx.inst.mul.lo.u32(partial, rows.columns & mask)
+    return rows.group - ((0 - before) & mask)

@@ -68,6 +68,13 @@ class Rows:
         return self.alignments == 1
 
     @property
+    def padded(self) -> int:
+        """Elements of a partial sum of dw: a row, with room to move it so that groups are aligned."""
+        if self.aligned:
+            return self.columns
+        return -(-(self.columns + self.group) // 4) * 4
+
+    @property
     def groups(self) -> int:
         """The most full groups that a row has."""
         return self.columns // self.group

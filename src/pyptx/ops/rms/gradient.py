@@ -12,7 +12,7 @@ from typing import Final
 
 from pyptx import Reg, Tensor, ptx, reg
 from pyptx.ops.rms.arithmetic import Arithmetic
-from pyptx.ops.rms.elements import Group, store_one, wide
+from pyptx.ops.rms.elements import Group, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part
 from pyptx.types import u32
 
@@ -20,9 +20,11 @@ BLOCK: Final = 32
 
 
 class WeightGradient:
-    """The sums of a thread's columns in registers, and a partial sum of dw[P, N].
+    """The sums of a thread's columns in registers, and a partial sum of dw[P, padded].
 
-    `row` gives the index of the partial sum, u32. Addresses are computed when they are needed,
+    `row` gives the index of the partial sum, u32, which is also a row of those it sums. Where rows
+    have ends, a partial sum is moved so that its groups are aligned: column c of a row with `head`
+    elements before its first group stands at c + group - head. Addresses are computed when they are needed,
     which is seldom, so that no registers hold them meanwhile.
     """
 
@@ -49,35 +51,26 @@ class WeightGradient:
 
     def write(self, active: Sequence[Reg | None]) -> None:
         """Write what is left of the sums, when all rows are done."""
-        self._write(active, self._rows >= BLOCK)
+        with ptx.if_((self._rows & (BLOCK - 1)) != 0):
+            self._write(active, self._rows >= BLOCK)
 
     def _write(self, active: Sequence[Reg | None], again: Reg) -> None:
         """Add the sums to what has been written, if something has been."""
+        bytes_, part = self._a.dtype.bytes, self._part
         (dw,) = ptx.global_ptrs(self._dw)
-        line = dw + self._row() * (self._part.rows.columns * self._a.dtype.bytes)
-        place = line + wide(self._part.column) * self._a.dtype.bytes
-        for k, group in enumerate(self.sums):
-            self._write_group(place, k, group, active[k], again)
-        if self._ends is not None and self.end_sum is not None:
-            end = line + wide(self._ends.column) * self._a.dtype.bytes
-            total = self._a.add(self.end_sum, self._before(end, 0, self._ends.active & again))
-            store_one(self._a.dtype, end, total, pred=self._ends.active)
-
-    def _write_group(
-        self, place: Reg, k: int, sums: Sequence[Reg], ok: Reg | None, again: Reg
-    ) -> None:
-        offset = self._part.step(k, self._group)
-        there = again if ok is None else again & ok
-        if self._part.rows.aligned:
+        line = dw + self._row() * (part.rows.padded * bytes_)
+        if part.head is not None:
+            line = line + wide(part.rows.group - part.head) * bytes_
+        place = line + wide(part.column) * bytes_
+        for k, sums in enumerate(self.sums):
+            offset, ok = part.step(k, self._group), active[k]
+            there = again if ok is None else again & ok
             before = self._group.load("global", place, offset, pred=there)
             totals = [self._a.add(one, old) for one, old in zip(sums, before, strict=True)]
             self._group.store("global", place, offset, totals, pred=ok)
-            return
-        for i, one in enumerate(sums):
-            here = offset + i * self._a.dtype.bytes
-            total = self._a.add(one, self._before(place, here, there))
-            store_one(self._a.dtype, place + here, total, pred=ok)
-
-    def _before(self, place: Reg, offset: int, pred: Reg) -> Reg:
-        element = Group(self._a.dtype, 1, self._a.dtype)
-        return element.load("global", place, offset, pred=pred)[0]
+        if self._ends is not None and self.end_sum is not None:
+            end = line + wide(self._ends.column) * bytes_
+            there = self._ends.active & again
+            before_end = load_one(self._a.dtype, self._a.dtype, end, pred=there)
+            total = self._a.add(self.end_sum, before_end)
+            store_one(self._a.dtype, end, total, pred=self._ends.active)

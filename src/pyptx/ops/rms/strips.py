@@ -168,7 +168,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         out_specs=(
             *_mail(rows, shape),
             rows.tensor(rows.x),
-            Tile(shape.teams, n, compute, sum_over="B"),
+            Tile(shape.teams, rows.padded, compute, sum_over="B"),
         ),
         **_launch(shape),
     )(rms_norm_grid_backward if shape.grid else rms_norm_strips_backward)
@@ -248,7 +248,6 @@ class _Strip:
             ptx.cluster.arrive(aligned=True)
             ptx.cluster.wait(aligned=True)
         ptx.bar.sync(0)
-        ptx.inst.griddepcontrol.launch_dependents()
         with ptx.if_(self.lane < shape.threads):
             self._compute(ring, work)
         with ptx.else_():
@@ -610,6 +609,7 @@ class _Backward(_Rows):
 
     def end(self) -> None:
         """Write what is left of the sums."""
+        ptx.inst.griddepcontrol.launch_dependents()
         self._sums.write(self.strip.active)
 
 

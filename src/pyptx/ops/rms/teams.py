@@ -24,8 +24,6 @@ from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
 from pyptx.types import u32
 
-EARLY = False
-
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -76,7 +74,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
             rows.tensor(rows.x),
             rows.row(rows.weight),
         ),
-        out_specs=(rows.tensor(rows.x), Tile(count, n, compute, sum_over="B")),
+        out_specs=(rows.tensor(rows.x), Tile(count, rows.padded, compute, sum_over="B")),
         grid=grid(lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1)),
         block=(shape.block, 1, 1),
         arch="auto",
@@ -137,8 +135,6 @@ class _Team:
         beside.load(self.row)
         if read is None:
             ptx.bar.sync(0)  # the mbarriers are there
-        if EARLY:
-            ptx.inst.griddepcontrol.launch_dependents()
 
         stage, half = Counter(shape.stages), reg.scalar(u32, init=0)
         end_dx = dx + ends.position * rows.x.bytes if ends is not None else None
@@ -192,8 +188,7 @@ class _Team:
             self.row += self.stride
             ptx.inst.xor.b32(half, half, 1)
             stage.advance()
-        if not EARLY:
-            ptx.inst.griddepcontrol.launch_dependents()
+        ptx.inst.griddepcontrol.launch_dependents()
         gradient.write(self.active)
 
     def _fetch(self, ring: Ring, read: Mbarriers) -> None:
