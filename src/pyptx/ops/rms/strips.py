@@ -233,6 +233,7 @@ class _Strip:
         self.letters = smem.alloc(self.a.dtype, (shape.slots, max(shape.parts, 2)), align=16)
         self.read = smem.mbarrier(shape.slots)
         self.written = smem.mbarrier(shape.stages)
+        self.free = smem.mbarrier(shape.slots) if shape.grid else None
 
     def run(self, work: _Forward | _Backward) -> None:
         shape = self.shape
@@ -243,6 +244,8 @@ class _Strip:
             ring.init()
             self.written.init(shape.threads // WARP)
             self.read.init(1)
+            if self.free is not None:
+                self.free.init(shape.threads // WARP)
             ptx.fence.mbarrier_init()
         if not shape.grid:
             ptx.cluster.arrive(aligned=True)
@@ -297,6 +300,8 @@ class _Strip:
                 work.write(ring.groups(behind.index), self._received(received.index))
                 with ptx.if_((self.lane & (WARP - 1)) == 0):
                     self.written[behind.index].arrive()
+                    if self.free is not None:
+                        self.free[received.index].arrive()
                 behind.advance()
                 received.advance()
                 waiting -= 1
@@ -356,6 +361,7 @@ class _Strip:
     def _deliver(self) -> None:
         """A warp: wait for the words of all CTAs of the team, row by row, and hand on their sum."""
         assert self.mail is not None
+        assert self.free is not None
         a, shape = self.a, self.shape
         count = words(self.part.rows)
         lane = self.lane & (WARP - 1)
@@ -377,6 +383,8 @@ class _Strip:
             total = a.total([_value(a, box) for box in found])
             ptx.warp.reduce_sum(total)
             with ptx.if_(lane == 0):
+                # A slot is free once all warps have read the sum before; at first all of them are.
+                self.free[slot.index].wait(slot.parity ^ 1)
                 a.store(ptx.addr(self._letters(slot.index)), total)
                 self.read[slot.index].arrive()
             slot.advance()
