@@ -22,9 +22,11 @@ def forward(given: Problem, eps: float = EPS) -> tuple[np.ndarray, np.ndarray]:
 
 
 def backward(given: Problem, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """grad_x and grad_weight, the latter rounded by the last kernel."""
+    """grad_x and grad_weight, rounded by the last kernel unless it is wider than the sums."""
     rows = rows_of(given)
-    return choice.backward(rows, rows.weight)(given.g, r, given.x, given.weight)
+    result = rows.weight if rows.weight.bytes <= rows.compute.bytes else rows.compute
+    dx, dw = choice.backward(rows, result)(given.g, r, given.x, given.weight)
+    return dx, dw.astype(given.weight.dtype)
 
 
 def check(given: Problem, eps: float = EPS) -> None:

@@ -1,0 +1,296 @@
+"""Each kernel by itself, at shapes so small that the emulator watches all of it.
+
+Sizes are such that CTAs take several rows and threads several groups, that rows have ends, that
+parts are empty, and that sums of the weight's gradient are written more than once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from pyptx.emulator import Emulation
+from pyptx.ops.rms import choice, chunks, lanes, rows, strips, teams
+from pyptx.ops.rms.columns import column_sums
+from pyptx.ops.rms.geometry import Rows
+from pyptx.types import BY_NUMPY, f32
+
+from .exact import BF16, EPS, F16, F32, F64, Problem, check_backward, check_forward, problem
+from .norm import rows_of
+
+POLICIES: list[dict[str, object]] = [
+    {},
+    {"completion": "eager"},
+    {"completion": "reversed", "seed": 1},
+    {"completion": "random", "seed": 2},
+    {"completion": "late", "seed": 3},
+]
+TYPES = [(F32, F32), (BF16, F32), (F16, F64), (F64, BF16)]
+types = pytest.mark.parametrize("types", TYPES, ids=str)
+policies = pytest.mark.parametrize("policy", POLICIES, ids=str)
+types_and_policies = pytest.mark.parametrize(
+    ("types", "policy"),
+    [
+        pytest.param(
+            pair, policy, marks=() if not policy or pair == (F32, F32) else pytest.mark.sweep
+        )
+        for pair in TYPES
+        for policy in POLICIES
+    ],
+    ids=str,
+)
+
+
+def rows_like(types, n, widest):
+    x, w = (BY_NUMPY[str(t)] for t in types)
+    return Rows((n,), x, w, widest)
+
+
+def clean(result: Emulation) -> list[np.ndarray]:
+    """The outputs of a run in which nothing was found."""
+    assert not result.report.findings, "\n".join(map(str, result.report.findings))
+    outputs = result.outputs
+    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+
+
+def forward(kernel, given: Problem, **policy) -> None:
+    y, r = clean(kernel.emulate(given.x, given.weight, **policy))
+    check_forward(given, y, r)
+
+
+def invvar(given: Problem) -> np.ndarray:
+    x = given.x.astype(np.float64)
+    return np.asarray((np.mean(x * x, given.axes) + EPS) ** -0.5, given.compute)
+
+
+def summed(given: Problem, what: Rows, partial: np.ndarray) -> np.ndarray:
+    """The weight's gradient of partial sums: each may stand behind what aligns its groups."""
+    total = np.zeros(what.columns)
+    for index, line in enumerate(partial):
+        head = -index * what.columns % what.group
+        first = 0 if what.aligned else what.group - head
+        total += line[first : first + what.columns]
+    return total.reshape(given.weight.shape).astype(given.weight.dtype)
+
+
+def backward(kernel, given: Problem, what: Rows, written: int, *between, **policy) -> None:
+    """`written` partial sums are there; `between` stands behind w, as the sums of chunks do."""
+    r = invvar(given)
+    inputs = given.g, r, given.x, given.weight
+    dx, partial = clean(kernel.emulate(*inputs, *between, **policy))
+    check_backward(given, r, dx, summed(given, what, partial[:written]))
+
+
+# ---- short rows ----------------------------------------------------------------------------------
+
+LANES = [(1, 4, 3), (2, 3, 5), (4, 2, 16), (8, 1, 63), (32, 1, 130), (32, 2, 96)]
+
+
+@types
+@pytest.mark.parametrize("count", [0, 1, 77])
+@pytest.mark.parametrize(("width", "each", "n"), LANES)
+def test_lanes_forward(width, each, n, count, types):
+    given = problem((count,), (n,), types)
+    forward(lanes.forward(rows_of(given), EPS, lanes.Teams(width, each, 64), invvar=True), given)
+
+
+@types
+@pytest.mark.parametrize("count", [1, 77])
+@pytest.mark.parametrize(("width", "each", "n"), LANES)
+def test_lanes_backward(width, each, n, count, types):
+    given = problem((count,), (n,), types)
+    team = lanes.Teams(width, each, 64)
+    kernel = lanes.backward(rows_of(given), team, ctas=2)
+    backward(kernel, given, rows_of(given).divided(), min(2, -(-count // team.rows)))
+
+
+@pytest.mark.parametrize(("width", "each", "n"), [(16, 2, 64), (32, 3, 7)])
+def test_lanes_add_up_blocks_of_rows(width, each, n):
+    given = problem((4 * each * 2 * 40,), (n,), (F32, F32))
+    kernel = lanes.backward(rows_of(given), lanes.Teams(width, each, 64), ctas=1)
+    backward(kernel, given, rows_of(given).divided(), 1)
+
+
+# ---- a row of one CTA ----------------------------------------------------------------------------
+
+
+@types_and_policies
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("n", [128, 131, 520, 1003])
+def test_rows(n, held, types, policy):
+    given = problem((9,), (n,), types)
+    kernel = rows.forward(rows_of(given), EPS, threads=64, held=held, invvar=True)
+    forward(kernel, given, **policy)
+
+
+SHAPES = [(4, 1), (2, 4), (1, 8)]
+
+
+@policies
+@pytest.mark.parametrize(("ctas", "count"), SHAPES)
+@pytest.mark.parametrize(("n", "types"), [(256, TYPES[0]), (263, TYPES[0]), (521, TYPES[1])])
+def test_teams(n, types, ctas, count, policy):
+    what = rows_like(types, n, 2**10)
+    ctas = math.lcm(ctas * count, what.alignments) // count  # all rows of a team are cut alike
+    given = problem((ctas * count * 3 + 1,), (n,), types)
+    kernel = teams.backward(what, teams.Shape(ctas, count, 64, 2))
+    backward(kernel, given, what, ctas * count, **policy)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("rows_each", [31, 32, 33, 64, 65])
+@pytest.mark.parametrize("n", [64, 67])
+def test_teams_write_sums_of_blocks(n, rows_each, count):
+    given = problem((rows_each * 4,), (n,), (F32, F32))
+    kernel = teams.backward(rows_of(given), teams.Shape(4 // count, count, 32, 3))
+    backward(kernel, given, rows_of(given), 4)
+
+
+# ---- a row of several CTAs -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """How rows are split, in which kinds of memory, and how many there are."""
+
+    n: int
+    parts: int
+    shared: bool
+    grid: bool
+    rows_each: int = 3
+
+    def shape(self, what: Rows) -> strips.Shape:
+        count = max(2, what.alignments)
+        return strips.Shape(count, self.parts, 64, 3, shared=self.shared, grid=self.grid)
+
+
+SPLITS = [
+    *(Split(n, 2, shared, grid=False) for n in (512, 1030) for shared in (True, False)),
+    *(Split(n, 4, True, grid=False) for n in (1024, 99)),
+    Split(2055, 8, False, grid=False, rows_each=1),
+    *(Split(n, 3, n % 2 == 0, grid=True) for n in (768, 1030, 99)),
+]
+
+
+def strip_inputs(given: Problem, shape: strips.Shape) -> tuple[np.ndarray, ...]:
+    """The memory for sums of a team that is larger than a cluster."""
+    if not shape.grid:
+        return ()
+    words = shape.parts * strips.words(rows_of(given))
+    return (np.zeros((*given.lead, words), np.uint64),)
+
+
+@types_and_policies
+@pytest.mark.parametrize("split", SPLITS, ids=str)
+def test_strips_forward(split, types, policy):
+    given = problem((split.rows_each * 4 + 1,), (split.n,), types)
+    shape = split.shape(rows_of(given))
+    kernel = strips.forward(rows_of(given), EPS, shape, invvar=True)
+    mail = strip_inputs(given, shape)
+    *_, y, r = clean(kernel.emulate(*mail, given.x, given.weight, **policy))
+    check_forward(given, y, r)
+
+
+@types_and_policies
+@pytest.mark.parametrize("split", SPLITS, ids=str)
+def test_strips_backward(split, types, policy):
+    given = problem((split.rows_each * 4 + 1,), (split.n,), types)
+    shape = split.shape(rows_of(given))
+    kernel = strips.backward(rows_of(given), shape)
+    mail, r = strip_inputs(given, shape), invvar(given)
+    outputs = clean(kernel.emulate(*mail, given.g, r, given.x, given.weight, **policy))
+    *_, dx, partial = outputs
+    check_backward(
+        given, r, dx, summed(given, rows_of(given), partial[: min(shape.teams, *given.lead)])
+    )
+
+
+@pytest.mark.parametrize("grid", [False, True])
+@pytest.mark.parametrize("rows_each", [1, 2, 3, 31, 33, 65])
+def test_strips_write_sums_of_blocks(rows_each, grid):
+    given = problem((rows_each * 4,), (131,), (F32, F32))
+    shape = strips.Shape(4, 2, 32, 3, grid=grid)
+    mail, r = strip_inputs(given, shape), invvar(given)
+    kernel = strips.backward(rows_of(given), shape)
+    *_, dx, partial = clean(kernel.emulate(*mail, given.g, r, given.x, given.weight))
+    check_backward(given, r, dx, summed(given, rows_of(given), partial))
+
+
+# ---- a row in chunks -----------------------------------------------------------------------------
+
+
+@types
+@pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2), (4096, 4), (3, 2)])
+def test_chunks_forward(n, widest, types):
+    given = problem((5,), (n,), types)
+    what = rows_like(types, n, widest)
+    (squares,) = clean(chunks.sums(what, gradient=False).emulate(given.x))
+    kernel = chunks.forward(what, EPS, invvar=True)
+    y, r = clean(kernel.emulate(given.x, given.weight, squares))
+    check_forward(given, y, r)
+
+
+@types
+@pytest.mark.parametrize("count", [1, 2, 5, 70])
+@pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2)])
+def test_chunks_backward(n, widest, count, types):
+    given = problem((count,), (n,), types)
+    what = rows_like(types, n, widest)
+    (products,) = clean(chunks.sums(what, gradient=True).emulate(given.g, given.x, given.weight))
+    backward(chunks.backward(what, teams=2), given, what, min(count, 2), products)
+
+
+# ---- the end of the weight's gradient ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", [1, 3])
+@pytest.mark.parametrize("count", [1, 2, 7, 100])
+@pytest.mark.parametrize(("partials", "n"), [(1, 5), (7, 33), (64, 40), (264, 3)])
+@pytest.mark.parametrize("widest", [1, 4])
+def test_column_sums(widest, partials, n, count, each):
+    """Partial sums that no row belongs to are not read: they may be anything."""
+    what = Rows((n,), f32, f32, widest)
+    partial = np.random.default_rng(0).standard_normal((partials, what.padded)).astype(np.float32)
+    used = min(partials, -(-count // each))
+    partial[used:] = np.nan
+    given = problem((count,), (n,), (F32, F32))
+    kernel = column_sums(what, partials, each, f32)
+    (dw,) = clean(kernel.emulate(partial, np.zeros(count, np.float32)))
+    np.testing.assert_allclose(dw, summed(given, what, partial[:used]), rtol=1e-5, atol=1e-5)
+
+
+# ---- what the operation chooses ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("n", [1, 3, 100, 129, 1000, 1025, 4097, 8200])
+@pytest.mark.parametrize("pair", [(F32, F32), (BF16, BF16)], ids=str)
+def test_sequences_are_clean(pair, n, count):
+    """With what one step leaves for the next, and memory that nothing has written."""
+    given = problem((count,), (n,), pair)
+    what = rows_of(given)
+    y, r = clean(choice.forward(what, EPS, invvar=True).emulate(given.x, given.weight))
+    check_forward(given, y, r)
+    gradient = choice.backward(what, what.weight)
+    check_backward(given, r, *clean(gradient.emulate(given.g, r, given.x, given.weight)))
+
+
+def test_all_kernels_are_chosen_somewhere():
+    """Lengths that lead to every family, so that the tests of values meet them all."""
+    found = set()
+    for n, (x, w) in itertools.product((100, 4096, 65536, 2**20, 2**23), [(F32, F32)]):
+        what = Rows((n,), BY_NUMPY[str(x)], BY_NUMPY[str(w)])
+        found |= {choice.forward(what, EPS, invvar=False).name, choice.backward(what, f32).name}
+    assert {
+        "rms_norm_lanes",
+        "rms_norm_row",
+        "rms_norm_strips",
+        "rms_norm_over_grid",
+        "rms_norm_by_chunks",
+        "rms_norm_backward",
+        "rms_norm_by_chunks_backward",
+    } <= found
