@@ -275,7 +275,7 @@ class _Strip:
         work.load(self.row)
         summed, behind = Counter(shape.stages), Counter(shape.stages)
         sent, received = Counter(shape.slots), Counter(shape.slots)
-        waiting = reg.scalar(u32, init=0)
+        waiting, turn = reg.scalar(u32, init=0), reg.scalar(u32, init=0)
         with ptx.loop("rows"):
             more = self.row < self.rows
             work.take()
@@ -294,8 +294,8 @@ class _Strip:
                 summed.advance()
                 sent.advance()
                 waiting += 1
-            ready = (waiting > shape.lag) | (~more & (waiting > 0))
-            with ptx.if_(ready):
+            # `lag` turns after its sum, also when no rows follow: the queue moves by turns
+            with ptx.if_((turn >= shape.lag) & (waiting > 0)):
                 self.read[received.index].wait(received.parity, cluster=not shape.grid)
                 work.write(ring.groups(behind.index), self._received(received.index))
                 with ptx.if_((self.lane & (WARP - 1)) == 0):
@@ -306,6 +306,7 @@ class _Strip:
                 received.advance()
                 waiting -= 1
             self.row += shape.teams
+            turn += 1
             ptx.break_(pred=~more & (waiting == 0))
         work.end()
 
