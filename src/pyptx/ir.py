@@ -28,12 +28,14 @@ class Line:
     """A `.loc`: the line of the source that the compiler names, in a file of `Debug.files`.
 
     `inlined` is how the manual writes what it was inlined from: `function_name ..., inlined_at`.
+    `before` are the lines directly before it that no instruction has, which it may refer to.
     """
 
     file: int
     line: int
     column: int
     inlined: str = ""
+    before: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

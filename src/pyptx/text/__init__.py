@@ -4,6 +4,7 @@ from pyptx.text.instructions import instruction_text
 from pyptx.text.lexer import ParseError
 from pyptx.text.module import parse
 from pyptx.text.names import Names, identifier
+from pyptx.text.normal import normal_form
 from pyptx.text.parser import StatementParser
 from pyptx.text.writer import Text, write
 
@@ -14,6 +15,7 @@ __all__ = [
     "Text",
     "identifier",
     "instruction_text",
+    "normal_form",
     "parse",
     "write",
 ]

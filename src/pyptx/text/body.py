@@ -133,7 +133,8 @@ class BodyParser(OperandReader):
         self.unit = unit
         self.name = name
         self.registers: list[Register] = []
-        self.variables: dict[Variable, None] = {}
+        self._own: list[Variable] = []
+        self._used: set[Variable] = set()
         self.body: list[Statement] = []
         self._outer = _Scope()
         self._scopes = [self._outer]
@@ -143,6 +144,7 @@ class BodyParser(OperandReader):
         self._taken: set[str] = set()
         self._pragmas: list[str] = []
         self._line: Line | None = None
+        self._lines: list[Line] = []
         self._directives: dict[str, Callable[[], None]] = {
             ".reg": self._registers,
             ".pragma": self._pragma,
@@ -171,6 +173,11 @@ class BodyParser(OperandReader):
         self._fresh_name(token)
         self._outer.names[token.text] = register = self._new(dtype)
         return register
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The body's own variables, then those of the module that it names."""
+        return (*self._own, *sorted(self._used, key=lambda variable: variable.index))
 
     # ---- statements ------------------------------------------------------------------------------
 
@@ -287,12 +294,14 @@ class BodyParser(OperandReader):
         ):
             self._fresh_name(token)
             name = self._unique(token.text)
-            found = replace(variable, index=len(self.variables), name=name)
             if space in ("global", "const") or linkage:
-                found = replace(found, index=len(self.unit.variables))
+                found = replace(variable, index=len(self.unit.variables), name=name)
                 self.unit.variables[name] = found
+                self._used.add(found)
+            else:
+                found = replace(variable, index=len(self._own), name=name)
+                self._own.append(found)
             self._scopes[-1].names[token.text] = found
-            self.variables.setdefault(found)
 
     def _linked(self, linkage: str) -> None:
         token = self.cursor.next()
@@ -329,7 +338,7 @@ class BodyParser(OperandReader):
                 inlined.append(f"function_name {label.text}{offset}")
             else:
                 raise self.cursor.out_of_place(word, "function_name or inlined_at")
-        self._line = Line(file, line, column, ", ".join(inlined))
+        self._lines.append(Line(file, line, column, ", ".join(inlined)))
 
     def _label(self) -> None:
         cursor = self.cursor
@@ -544,7 +553,11 @@ class BodyParser(OperandReader):
         return len(body) > count
 
     def _pending(self) -> tuple[str, ...]:
-        """The pragmas that stand before the next instruction."""
+        """The pragmas before the next instruction; lines before it become the one that it has."""
+        if self._lines:
+            *before, last = self._lines
+            self._line = replace(last, before=tuple(before))
+            self._lines.clear()
         if not self._pragmas:
             return ()
         pragmas = tuple(self._pragmas)
@@ -608,7 +621,7 @@ class BodyParser(OperandReader):
                 return self._resolved(found)
         variable = self.unit.variables.get(name)
         if variable is not None:
-            self.variables.setdefault(variable)
+            self._used.add(variable)
             return Symbol(variable)
         if name in self.unit.functions or name in self.unit.kernels:
             return FunctionName(name)

@@ -262,11 +262,9 @@ def _named(cursor: Cursor, expressions: Expressions, known: Container[str]) -> I
     if token.text not in known:
         problem = f"{token.text} is not declared"
         raise cursor.error(token, problem, "a variable or function of the module, above")
-    addend = _addend(cursor, expressions)
     if generic:
         cursor.expect(")")
-        addend += _addend(cursor, expressions)
-    return Initial(0, token.text, addend, generic)
+    return Initial(0, token.text, _addend(cursor, expressions), generic)
 
 
 def _addend(cursor: Cursor, expressions: Expressions) -> int:
@@ -283,11 +281,12 @@ def _initialised(cursor: Cursor, name: Token, variable: Variable, value: _Value)
     addresses: list[Initial] = []
     for element in value.elements:
         if isinstance(element, Initial):
-            if (width == 1) != bool(element.mask) or width not in (1, 4, 8):
+            fits = variable.dtype.name == "u8" if element.mask else width in (4, 8)
+            if not fits or variable.dtype.is_float:
                 raise cursor.error(
                     name,
                     f"an address does not fit a .{variable.dtype} of {name.text}",
-                    ".u64, or .b8 with the masks 0xFF(...), 0xFF00(...) and on",
+                    ".u64, or .u8 with the masks 0xFF(...), 0xFF00(...) and on",
                 )
             addresses.append(replace(element, offset=len(data)))
             data += bytes(width)
@@ -307,7 +306,7 @@ def _bits(cursor: Cursor, name: Token, dtype: DType, constant: Constant) -> int:
         if not dtype.is_float:
             raise _unfit(cursor, name, dtype)
         constant = Real(float_value(constant))
-    if dtype.name in _FLOATS:
+    if dtype.name in _FLOATS and isinstance(constant, Real):
         try:
             return int.from_bytes(struct.pack(_FLOATS[dtype.name], constant.value), "little")
         except OverflowError:

@@ -168,8 +168,8 @@ class Expressions:
 
     def _cast(self) -> Constant:
         kind = self._cursor.next()
-        if kind.text not in (".s64", ".u64", ".f64"):
-            raise self._cursor.out_of_place(kind, ".s64 .u64 .f64")
+        if kind.text not in (".s64", ".u64"):
+            raise self._cursor.out_of_place(kind, ".s64 .u64")
         self._cursor.expect(")")
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -178,8 +178,6 @@ class Expressions:
         self._depth -= 1
         if isinstance(value, Immediate):
             value = Real(float_value(value))
-        if kind.text == ".f64":
-            return Real(float(value.value))
         if isinstance(value, Real) and not math.isfinite(value.value):
             raise self._cursor.error(kind, f"{value.value} is no integer")
         return Integer.of(int(value.value), signed=kind.text == ".s64")

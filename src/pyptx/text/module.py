@@ -8,7 +8,7 @@ file names. What text cannot say of a traced kernel is `normal_form`'s subject.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -42,6 +42,11 @@ def parse(text: str, file: str = TEXT) -> Module:
     everything that PTX or the ISA table does not have, with line, column and what was expected.
     """
     return _ModuleParser(Source(text, file or TEXT)).module()
+
+
+def in_order(functions: Iterable[Function]) -> tuple[Function, ...]:
+    """Functions as a module has them: those that it only declares stand before the others."""
+    return tuple(sorted(functions, key=lambda function: function.body is not None))
 
 
 class _ModuleParser:
@@ -83,7 +88,7 @@ class _ModuleParser:
             unit.version,
             unit.target,
             tuple(self._kernels.values()),
-            tuple(unit.functions.values()),
+            in_order(unit.functions.values()),
             tuple(unit.variables.values()),
             self._options,
             tuple(self._pragmas),
@@ -170,7 +175,7 @@ class _ModuleParser:
         self._kernels[token.text] = Kernel(
             token.text,
             parameters,
-            tuple(body.variables),
+            body.variables,
             given,
             tuple(body.registers),
             tuple(body.body),
@@ -196,9 +201,10 @@ class _ModuleParser:
             return
         cursor.expect("{")
         body.parse()
+        del unit.functions[token.text]
         unit.functions[token.text] = replace(
             function,
-            variables=tuple(body.variables),
+            variables=body.variables,
             registers=tuple(body.registers),
             body=tuple(body.body),
         )

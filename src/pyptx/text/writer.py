@@ -80,6 +80,7 @@ class _Writer:
             self.out += ["", variable_text(variable, variable_name(variable))]
         for function in module.functions:
             if function.body is not None:
+                self._number_files(function)
                 self.out.append("")
                 self._function(function)
         self.out += [f".alias {name}, {function};" for name, function in module.aliases]
@@ -103,10 +104,10 @@ class _Writer:
         self.out.append("")
         self._function(kernel)
 
-    def _number_files(self, kernel: Kernel) -> None:
+    def _number_files(self, kernel: Kernel | Function) -> None:
         if not self._traced:
             return
-        for statement in kernel.body:
+        for statement in kernel.body or ():
             if isinstance(statement, Instruction) and statement.location is not UNKNOWN:
                 file = statement.location.file
                 if file not in self._files:
@@ -145,6 +146,8 @@ class _Writer:
 
     def _loc(self, line: SourceLocation | Line | None) -> None:
         if isinstance(line, Line):
+            for each in line.before:
+                self._loc(each)
             inlined = f", {line.inlined}" if line.inlined else ""
             self.out.append(f"    .loc {line.file} {line.line} {line.column}{inlined}")
         elif line is not None and line is not UNKNOWN:

@@ -1,0 +1,173 @@
+"""Tensor Cores of the fifth generation, and the Tensor Memory that they work on."""
+
+# fmt: off  (a row stands on as few lines as hold it)
+from pyptx.isa.syntax import chapter, instruction, row
+
+NUM = "x1 x2 x4 x8 x16 x32 x64 x128"
+NUM2 = "x1 x2 x4 x8 x16 x32 x64"
+NUM4 = "x1 x2 x4 x8 x16 x32"
+REDUCED = "x2 x4 x8 x16 x32 x64 x128"
+COLUMNS = "nCols:u32(32 64 128 256 512)"
+SPLIT = "#immHalfSplitoff:u32"
+BLACKWELL = {"sm": "sm_100f sm_110f", "ptx": "8.6"}
+SPECIFIC = {"sm": "sm_100a sm_103a sm_107a sm_110a", "ptx": "8.6"}
+REDUCING = {"sm": "sm_103f sm_110f", "ptx": "8.8"}
+GROUP = {"cta_group": "cta_group::1 cta_group::2"}
+FORMAT = {"src_fmt": "b6x16_p32 b4x16_p64", "rules": "b8x16: src_fmt; src_fmt: b8x16"}
+
+FROM_SHARED = "[d:tmem!], aDesc:b64!, bDesc:b64!, [spMeta:tmem!]@sp, idesc:i32"
+FROM_TMEM = "[d:tmem!], [a:tmem!], bDesc:b64!, [spMeta:tmem!]@sp, idesc:i32"
+DENSE_SHARED = FROM_SHARED.replace("[spMeta:tmem!]@sp, ", "")
+DENSE_TMEM = FROM_TMEM.replace("[spMeta:tmem!]@sp, ", "")
+SPARSE_SHARED, SPARSE_TMEM = FROM_SHARED.replace("@sp", ""), FROM_TMEM.replace("@sp", "")
+LANES = "disableOutputLane*cta_group*4:b32"
+ENABLE = "enableInputD:pred"
+SCALE = "#scaleInputD:u32(0..15)?"
+SCALES = "[scaleA:tmem!], [scaleB:tmem!]"
+COLLECTOR = {"collector_usage": "collector::a::fill collector::a::use collector::a::lastuse "
+                                "collector::a::discard"}
+COLLECTORS = {"collector_usage": " ".join(
+    f"collector::b{n}::{use}" for n in range(4) for use in ("fill", "use", "lastuse", "discard"))}
+SHIFTED = "ashift: collector_usage?=collector::a::lastuse|collector::a::discard"
+HALF = {"kind": "kind::f16 kind::tf32"}
+BYTE = {"kind": "kind::f8f6f4 kind::i8@sm_100a+sm_110a"}
+ANY = {"kind": "kind::f16 kind::tf32 kind::f8f6f4 kind::i8@sm_100a+sm_110a"}
+ONE = "sm_100a+sm_103a+sm_107a+sm_110a"
+VECTORS = {"scale_vectorsize": f"scale_vec::1X@{ONE} scale_vec::2X@{ONE} scale_vec::4X@{ONE} "
+                               "block16@,8.8 block32@,8.8"}
+MX = {"kind": "kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4@,8.7"}
+MXSP = {"kind": f"kind::mxf8f6f4 kind::mxf4@{ONE} kind::mxf4nvf4@{ONE},8.7"}
+BY_KIND = (
+    "kind=kind::mxf8f6f4: scale_vectorsize?=scale_vec::1X|block32; "
+    "kind=kind::mxf4: scale_vectorsize?=scale_vec::2X|block32; "
+    "kind=kind::mxf4nvf4: scale_vectorsize=scale_vec::2X|scale_vec::4X|block16|block32"
+)
+MMA = "tcgen05.mma{.sp}.cta_group.kind"
+
+FORMS = chapter(
+    "TensorCore 5th Generation Instructions",
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-alloc-dealloc-relinquish-alloc-permit",
+        "Allocate columns of Tensor Memory, free them, or give up allocating.",
+        row(f"tcgen05.alloc.cta_group.sync.aligned{{.ss}}.b32  [dst:ss%4], {COLUMNS}",
+            ss="shared::cta", **GROUP, **BLACKWELL),
+        row(f"tcgen05.dealloc.cta_group.sync.aligned.b32  taddr:b32!, {COLUMNS}",
+            **GROUP, **BLACKWELL),
+        row("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", **GROUP, **BLACKWELL),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-ld",
+        "Load registers of a warp from Tensor Memory.",
+        row("tcgen05.ld.sync.aligned.shape.num{.pack::16b}.b32  out {r}*num:b32, [taddr:tmem!]",
+            shape="16x64b 32x32b", num=NUM, **BLACKWELL),
+        row("tcgen05.ld.sync.aligned.16x128b.num{.pack::16b}.b32  out r*num*2:b32, [taddr:tmem!]",
+            num=NUM2, **BLACKWELL),
+        row("tcgen05.ld.sync.aligned.16x256b.num{.pack::16b}.b32  out r*num*4:b32, [taddr:tmem!]",
+            num=NUM4, **BLACKWELL),
+        row("tcgen05.ld.sync.aligned.16x32bx2.num{.pack::16b}.b32"
+            f"  out {{r}}*num:b32, [taddr:tmem!], {SPLIT}", num=NUM, **BLACKWELL),
+        # with the least or the greatest of the loaded
+        row("tcgen05.ld.red.sync.aligned.32x32b.num.redOp{.abs}{.NaN}.f32"
+            "  out r*num:f32, out redval:f32, [taddr:tmem!]",
+            num=REDUCED, redOp="min max", **REDUCING),
+        row("tcgen05.ld.red.sync.aligned.16x32bx2.num.redOp{.abs}{.NaN}.f32"
+            f"  out r*num:f32, out redval:f32, [taddr:tmem!], {SPLIT}",
+            num=REDUCED, redOp="min max", **REDUCING),
+        row("tcgen05.ld.red.sync.aligned.32x32b.num.redOp.T"
+            "  out r*num:T, out redval:T, [taddr:tmem!]",
+            num=REDUCED, redOp="min max", T="u32 s32", **REDUCING),
+        row("tcgen05.ld.red.sync.aligned.16x32bx2.num.redOp.T"
+            f"  out r*num:T, out redval:T, [taddr:tmem!], {SPLIT}",
+            num=REDUCED, redOp="min max", T="u32 s32", **REDUCING),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-st",
+        "Store registers of a warp to Tensor Memory.",
+        row("tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32  [taddr:tmem!], {r}*num:b32",
+            shape="16x64b 32x32b", num=NUM, **BLACKWELL),
+        row("tcgen05.st.sync.aligned.16x128b.num{.unpack::16b}.b32  [taddr:tmem!], r*num*2:b32",
+            num=NUM2, **BLACKWELL),
+        row("tcgen05.st.sync.aligned.16x256b.num{.unpack::16b}.b32  [taddr:tmem!], r*num*4:b32",
+            num=NUM4, **BLACKWELL),
+        row("tcgen05.st.sync.aligned.16x32bx2.num{.unpack::16b}.b32"
+            f"  [taddr:tmem!], {SPLIT}, {{r}}*num:b32", num=NUM, **BLACKWELL),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-wait",
+        "Wait until this thread's loads from, or stores to, Tensor Memory are complete.",
+        row("tcgen05.wait_operation.sync.aligned", wait_operation="wait::ld wait::st",
+            **BLACKWELL),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-cp",
+        "Copy from shared to Tensor Memory without waiting.",
+        row("tcgen05.cp.cta_group.shape{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:b64!",
+            shape="128x256b 4x256b 128x128b", **GROUP, **FORMAT, **BLACKWELL),
+        row("tcgen05.cp.cta_group.64x128b.multicast{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:b64!",
+            multicast="warpx2::02_13 warpx2::01_23", **GROUP, **FORMAT, **BLACKWELL),
+        row("tcgen05.cp.cta_group.32x128b.warpx4{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:b64!",
+            **GROUP, **FORMAT, **BLACKWELL),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-shift",
+        "Move the rows of a matrix in Tensor Memory down by one.",
+        row("tcgen05.shift.cta_group.down  [taddr:tmem!]", **GROUP, **SPECIFIC),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-mma",
+        "Multiply matrices of shared or Tensor Memory and add, in Tensor Memory, without waiting.",
+        # in each pair the second has lanes that are not written
+        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {ENABLE}, {SCALE}",
+            **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
+        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {LANES}, {ENABLE}, {SCALE}",
+            **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
+        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {ENABLE}, {SCALE}",
+            rules=SHIFTED, **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
+        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {LANES}, {ENABLE}, {SCALE}",
+            rules=SHIFTED, **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
+        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {ENABLE}",
+            **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
+        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {LANES}, {ENABLE}",
+            **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
+        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {ENABLE}",
+            rules=SHIFTED, **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
+        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {LANES}, {ENABLE}",
+            rules=SHIFTED, **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
+        # with a scale for each block of elements
+        row("tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
+            f"  {DENSE_SHARED}, {SCALES}, {ENABLE}",
+            rules=BY_KIND, **MX, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
+        row("tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
+            f"  {DENSE_TMEM}, {SCALES}, {ENABLE}",
+            rules=BY_KIND, **MX, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
+        row("tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
+            f"  {SPARSE_SHARED}, {SCALES}, {ENABLE}",
+            rules=BY_KIND, **MXSP, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
+        row("tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
+            f"  {SPARSE_TMEM}, {SCALES}, {ENABLE}",
+            rules=BY_KIND, **MXSP, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-mma-ws",
+        "Multiply like tcgen05.mma, with the second matrix held in place.",
+        row("tcgen05.mma.ws{.sp}.cta_group::1.kind{.collector_usage}"
+            f"  {FROM_SHARED}, {ENABLE}, zeroColumnMaskDesc:b64?",
+            **ANY, **COLLECTORS, **BLACKWELL),
+        row("tcgen05.mma.ws{.sp}.cta_group::1.kind{.collector_usage}"
+            f"  {FROM_TMEM}, {ENABLE}, zeroColumnMaskDesc:b64?",
+            **ANY, **COLLECTORS, **BLACKWELL),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-commit",
+        "Make an mbarrier follow the asynchronous instructions of this thread so far.",
+        row("tcgen05.commit.cta_group.mbarrier::arrive::one{.space}{.multicast::cluster}.b64"
+            "  [mbar:space%8], ctaMask:u16@multicast::cluster",
+            space="shared::cluster", **GROUP, **BLACKWELL),
+    ),
+    instruction(
+        "tcgen05", "tcgen05-instructions-tcgen05-fence",
+        "Order asynchronous instructions of Tensor Cores with those of other threads.",
+        row("tcgen05.fence_operation",
+            fence_operation="fence::before_thread_sync fence::after_thread_sync", **BLACKWELL),
+    ),
+)
