@@ -16,7 +16,7 @@ from typing import Final
 import isa_oracle as oracle
 
 from pyptx.isa.differences import COMPLETE, LAXER, reason
-from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot
+from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
 from pyptx.isa.sample import operand_lists
 from pyptx.isa.table import forms
 from pyptx.operands import Operand
@@ -44,11 +44,17 @@ _IGNORED: Final = frozenset(
         *("finite", "infinite", "number", "notanumber", "normal", "subnormal"),
         *("global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride"),
         *("elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity", "fill_mode"),
-        *("acc::f16", "acc::f32"),
+        *("acc::f16", "acc::f32", "b8x16", "b6x16_p32", "b4x16_p64"),
+        *("texref", "samplerref", "surfref"),
     )
 )
 """What the assembler takes on every instruction and ignores: the properties of testp, the fields of
-tensormap.replace, the precisions of multimem.ld_reduce."""
+tensormap.replace, the precisions of multimem.ld_reduce, the formats of ldmatrix, the
+kinds of istypep."""
+
+
+_LONGEST: Final = 128
+"""The longest vector of any instruction: what wgmma accumulates in, what tcgen05.ld loads."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ def _changed(form: Form, generator: random.Random) -> Form:
         slots.insert(index, added)
     elif kind == "remove":
         removed = slots[index]
-        if any(removed.name in (o.type, o.length, o.when, *o.spaces) for o in operands):
+        if any(_names(o, removed.name) for o in operands):
             return form
         del slots[index]
     else:
@@ -153,6 +159,10 @@ def _changed(form: Form, generator: random.Random) -> Form:
         if len(old.options) == 1 and old.options[0].name in DTYPES and name in DTYPES:
             operands = tuple(_retyped(o, old.options[0].name, name) for o in operands)
     return replace(form, slots=tuple(slots), operands=operands, rules=())
+
+
+def _names(operand: OperandSpec, slot: str) -> bool:
+    return slot in (operand.type, slot_of(str(operand.length)), operand.when, *operand.spaces)
 
 
 def _retyped(operand: OperandSpec, old: str, new: str) -> OperandSpec:
@@ -170,8 +180,9 @@ def _operands(
             return None
         if operand.type != inner and dtype not in WIDE:
             return None
-        vector = fixed.get(str(operand.length).partition("-")[0])
-        if vector is not None and not vector.name.strip("vd").isdigit():
+        length = str(operand.length)
+        vector = fixed.get(slot_of(length))
+        if vector is not None and not 1 <= (length_in(length, vector.name) or 0) <= _LONGEST:
             return None
     lists = operand_lists(form, fixed)
     return lists[0] if generator.random() < 0.7 else generator.choice(lists)

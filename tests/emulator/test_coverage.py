@@ -124,6 +124,10 @@ WITHOUT = {
     r"(ldmatrix|stmatrix|movmatrix|w?mma)\..*": "matrices spread over a warp have no model yet",
     r"wgmma\..*": "as matrices of a warp, and read by another proxy",
     r"tcgen05\..*": "instructions of sm_100: there is no Tensor Memory",
+    r"(tex|tld4|txq|istypep|suld|sust|sured|suq)\..*": "there are no textures and surfaces",
+    r"v(add|sub|avrg|absdiff|min|max|shl|shr|mad|set)[24]?\..*": "video instructions",
+    r"(alloca|stacksave|stackrestore)\..*": "local memory is laid out before the kernel runs",
+    r"fabric\..*": "the emulator has one GPU, and so no fabric",
     r"st\.bulk.*": "an instruction of sm_100 beside asynchronous stores",
 }
 """Patterns for whole spellings that the emulator refuses too, with the reason."""

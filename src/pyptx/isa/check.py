@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, cast
 from pyptx.errors import IsaError
 from pyptx.isa.automaton import State
 from pyptx.isa.constants import BadConstantError, constant
-from pyptx.isa.model import WIDE, Availability, Form, OperandSpec, Option
+from pyptx.isa.model import WIDE, Availability, Form, OperandSpec, Option, length_in, slot_of
 from pyptx.isa.syntax import NAMED, takes_constant
 from pyptx.operands import (
     Address,
@@ -378,7 +378,7 @@ def _match(
 
 
 def _make(typed: Typed, fresh: Callable[[DType], Register]) -> Register | Vector:
-    if typed.length == 1:
+    if typed.length == 1 and not typed.spec.braces:
         return fresh(typed.dtype)
     return Vector(tuple(fresh(typed.dtype) for _ in range(typed.length)))
 
@@ -441,8 +441,8 @@ def length_of(spec: OperandSpec, chosen: dict[str, Option]) -> int:
     """How many elements an operand has once the modifiers are chosen."""
     if isinstance(spec.length, int):
         return spec.length
-    slot, _, less = spec.length.partition("-")
-    return int(chosen[slot].name.strip("vd")) - int(less or 0) if slot in chosen else 1
+    slot = slot_of(spec.length)
+    return (length_in(spec.length, chosen[slot].name) or 1) if slot in chosen else 1
 
 
 def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
@@ -529,6 +529,10 @@ def _vector(spec: OperandSpec, dtype: DType, length: int, raw: Raw, depth: int) 
         raise _MismatchError(
             depth, f"{spec.name} must be a list of {length} elements, not {len(elements)}"
         )
+    if spec.first:
+        first = _element(spec, DTYPES[spec.first], elements[0], depth)
+        rest = _vector(replace(spec, first=""), dtype, length - 1, elements[1:], depth)
+        return Vector((first, *rest.elements))
     vector = Vector(tuple(_element(spec, dtype, e, depth) for e in elements))
     _check_mixture(spec, vector, depth)
     return vector
@@ -729,10 +733,11 @@ def agrees(instruction: DType, register: DType, *, wider: bool) -> bool:
 def _tensor(typed: Typed, raw: Raw, depth: int) -> TensorAddress:
     spec = typed.spec
     if not isinstance(raw, TensorAddress | TensorPosition):
+        what = "a tensor map" if spec.name == "tensorMap" else "a handle"
         raise _MismatchError(
             depth,
-            f"{spec.name} must be a tensor map with coordinates, not {describe(raw)}",
-            ("help", "ptx.addr(tensor_map, [x, y])"),
+            f"{spec.name} must be {what} with coordinates, not {describe(raw)}",
+            ("help", f"ptx.addr({'handle' if what == 'a handle' else 'tensor_map'}, [x, y])"),
         )
     if not isinstance(raw.map.base, Register) or raw.map.offset:
         raise _MismatchError(
@@ -759,6 +764,8 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
     if not isinstance(raw, Address):
         raise _MismatchError(depth, f"{spec.name} must be an address, not {describe(raw)}")
     base = raw.base
+    if raw.offset and spaces == ("handle",):
+        raise _MismatchError(depth, f"{spec.name} is a handle, which has no offset")
     if raw.offset not in _OFFSETS:
         raise _MismatchError(
             depth,
@@ -809,7 +816,7 @@ def _spaces(spec: OperandSpec, chosen: dict[str, Option]) -> tuple[str, ...]:
     for space in spec.spaces:
         option = chosen.get(space)
         names.append((option.name if option else space).split("::")[0])
-    known = ("const", "global", "local", "param", "shared")
+    known = ("const", "global", "local", "param", "shared", "tmem", "handle")
     return tuple(name if name in known else "generic" for name in names)
 
 
@@ -862,6 +869,22 @@ def _check_absolute(
 
 def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth: int) -> None:
     whole = dtype.is_integer or dtype.is_bits
+    if spaces == ("handle",):
+        if dtype.bits != 64 or not whole:
+            raise _MismatchError(
+                depth, f"{spec.name} is a handle and needs a 64-bit register, not a .{dtype} one"
+            )
+        return
+    if spaces == ("tmem",):
+        # tcgen05.mma does not assemble with registers of 32-bit integers
+        if dtype.bits != 32 or not dtype.is_bits:
+            raise _MismatchError(
+                depth,
+                f"{spec.name} is an address in Tensor Memory and needs a .b32 register, "
+                f"not a .{dtype} one",
+                ("help", "ptx.inst.mov.b32(r)"),
+            )
+        return
     if not whole or dtype.bits not in (32, 64):
         raise _MismatchError(
             depth, f"{spec.name} needs a 64-bit address register, not a .{dtype} one"

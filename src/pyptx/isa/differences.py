@@ -47,6 +47,14 @@ LAXER: Final = (
         r".*\.acc::f(16|32)\b.*",
         "the precisions of multimem.ld_reduce are taken on every instruction and ignored",
     ),
+    Difference(
+        r".*\.b(8x16|6x16_p32|4x16_p64)\b.*",
+        "the formats of ldmatrix are taken on every instruction and ignored",
+    ),
+    Difference(
+        r".*\.(tex|sampler|surf)ref\b.*",
+        "the kinds of istypep are taken on every instruction and ignored",
+    ),
     Difference(r"setmaxnreg\..*\.s32", "the manual has .u32 only"),
     Difference(
         r"(multimem\.)?cp\.(reduce\.)?async\.bulk\..*\.(weak|relaxed|cta|cluster|gpu|sys)\b.*",
@@ -106,6 +114,18 @@ LAXER: Final = (
         "modifiers of one restricted or proxy fence are taken and ignored on another",
     ),
     Difference(r"(bar|barrier)\..*\b(any|all|uni)\b.*", "modes of vote are taken and ignored"),
+    Difference(
+        r"wgmma\.mma_async\.(sp\.)?sync\.m64\w+(\.satfinite)?\..*",
+        "the manual requires .aligned; the assembler does for f16, bf16 and tf32 only",
+    ),
+    Difference(r"movmatrix\..*", "any further modifier is taken and ignored"),
+    Difference(
+        r"(ld|st)matrix\..*\b(row|col)\b.*", "layouts of mma are taken on ldmatrix and ignored"
+    ),
+    Difference(
+        r"mma\.(?=.*\bf64\b).*\br[nzmp]\b.*",
+        "a rounding of f64 matrices, which the manual has for wmma only",
+    ),
     Difference(r"clmad\.(lo|hi)\.s64", "the manual has .u64 only"),
     Difference(
         r"fma\.(rz|rm|rp)\.bf16(x2)?",
@@ -164,6 +184,11 @@ WIDER: Final = (
         "the manual has memory orders for sm_90a, sm_100f and sm_110f only",
     ),
     Difference(
+        r"mma\..*\bkind::f8f6f4\.f(16|32)\.e[45]m[23]\.e[45]m[23]\..*",
+        "the manual has .kind::f8f6f4 for sm_120 and its family; the assembler also for sm_100 and "
+        "sm_110 where both types have 8 bits",
+    ),
+    Difference(
         r"fence\.(acquire|release)\.(cta|cluster|gpu|sys)",
         "the manual has them from PTX 8.6 on for sm_90; this assembler wherever it has fence",
         release="13.0",
@@ -177,6 +202,11 @@ WIDER: Final = (
 """Where the assembler takes a spelling for targets or versions that the manual does not give it."""
 
 REFUSED: Final = (
+    Difference(
+        r"tcgen05\.mma\.(sp\.)?cta_group::[12]\.kind::mxf(4|8f6f4)\.block_scale(\.collector.*)?",
+        "without the size of a scale's vector this assembler has them from PTX 8.8 on",
+        release="13.0",
+    ),
     Difference(
         r"membar\.proxy\.async",
         "the manual has it from PTX 8.0 on, and later assemblers take it",

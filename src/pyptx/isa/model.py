@@ -5,6 +5,7 @@ Frozen data that validates itself when it is made. Rows are read into it by `isa
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -13,7 +14,9 @@ from pyptx.target import PtxVersion, Target, targets_of
 from pyptx.types import DTYPES
 
 ANY_VERSION: Final = PtxVersion(1, 0)
-SPACES: Final = frozenset(("const", "global", "local", "param", "shared", "generic"))
+SPACES: Final = frozenset(
+    ("const", "global", "local", "param", "shared", "generic", "tmem", "handle")
+)
 WIDE: Final = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 """The result type of a widening multiply, by operand type."""
 
@@ -60,6 +63,24 @@ class Slot:
         return next((o for o in self.options if o.name == name), None)
 
 
+def slot_of(length: str) -> str:
+    """The slot that a length is reckoned from."""
+    return re.split(r"[-*/]", length)[0]
+
+
+def length_in(length: str, modifier: str) -> int | None:
+    """A length with the modifier that its slot has; None where that says no number.
+
+    The number is the only one, or n of a shape: `v4`, `3d`, `x16`, `cta_group::2`, `m64n128k16`.
+    """
+    said = re.search(r"\dn(\d+)k", modifier) or re.search(r"(\d+)", modifier)
+    if said is None:
+        return None
+    number = int(said[1])
+    _, operation, by = re.split(r"([-*/])", f"{length}*1")[:3]
+    return {"-": number - int(by), "*": number * int(by), "/": number // int(by)}[operation]
+
+
 @dataclass(frozen=True, slots=True)
 class OperandSpec:
     """One operand of a form.
@@ -68,8 +89,10 @@ class OperandSpec:
               coordinates, which have `type` and `length`), "sink", "label" or "labels"
     type      a dtype, the name of the slot that spells it, or `wide(T)`
     access    "in", "out" or "inout"
-    length    1, a number of vector elements, or the slot (`vec`, `dim-2`) that gives it
+    length    1, a number of vector elements, or the slot that gives it (`vec`, `dim-2`, `num*4`,
+              `shape/2`; see `length_in`)
     braces    a vector is written as one even where it has one element
+    first     the type of a vector's first element where the others have another
     spaces    for an address: state spaces, or the slot that spells the space
     align     for an address that is no access of the instruction's type: what it is a multiple of
     optional  may be left out at the end; `when` ties presence to a modifier slot instead
@@ -87,6 +110,7 @@ class OperandSpec:
     access: str = "in"
     length: int | str = 1
     braces: bool = False
+    first: str = ""
     spaces: tuple[str, ...] = ()
     align: int = 0
     optional: bool = False
@@ -122,6 +146,8 @@ class Form:
     summary: str = ""
 
     def __post_init__(self) -> None:
+        if self.chapter:  # a checked row that gets its place in the manual
+            return
         names = {slot.name for slot in self.slots}
         for operand in self.operands:
             self._check_operand(operand, names)
@@ -145,7 +171,7 @@ class Form:
         inner = operand.type.removeprefix("wide(").removesuffix(")")
         if operand.kind in ("value", "immediate", "tensor") and inner not in slots | DTYPES.keys():
             raise ValueError(f"{where} has unknown type {operand.type}")
-        if isinstance(operand.length, str) and operand.length.partition("-")[0] not in slots:
+        if isinstance(operand.length, str) and slot_of(operand.length) not in slots:
             raise ValueError(f"{where} has unknown length {operand.length}")
         if operand.when is not None and operand.when not in slots:
             raise ValueError(f"{where} is tied to unknown slot {operand.when}")

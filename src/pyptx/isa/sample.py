@@ -194,7 +194,8 @@ class _Operands:
         return self._variation == kind and kind in spec.accepts
 
     def _vector(self, spec: OperandSpec, dtype: DType, length: int) -> Vector:
-        elements = [self._register(dtype) for _ in range(length)]
+        first = [self._register(DTYPES[spec.first])] if spec.first else []
+        elements = first + [self._register(dtype) for _ in range(length - len(first))]
         return Vector((*elements[:-1], Sink()) if self._is("sink", spec) else tuple(elements))
 
     def _scalar(self, spec: OperandSpec, dtype: DType) -> Operand:
@@ -227,6 +228,10 @@ class _Operands:
         offset = 16 if self._variation == "full" else 0
         if space in VARIABLES and self._is("variable", spec):
             return Address(VARIABLES[space], offset)
+        if space == "handle":
+            return Address(self._register(DTYPES["u64"]))
+        if space == "tmem":
+            return Address(self._register(DTYPES["b32"]), offset)
         narrow = space == "shared" and self._variation == "narrow address"
         return Address(self._register(DTYPES["u32" if narrow else "u64"]), offset)
 

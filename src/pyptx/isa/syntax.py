@@ -14,8 +14,9 @@ Operands, separated by commas after two spaces:
     out d{|p}:T   with an optional second destination, a predicate; `d|p:T` where it is required
     {!}c:pred     a predicate that may be negated
     d*vec:T       a vector as long as slot vec says (v2 v4 v8; a scalar where it is left out)
-    d*4:T         a vector of four;  {d}*dim-2:T  two less than slot dim says (1d to 5d), in braces
-                  even where that is one
+    d*4:T         a vector of four;  {d}*1:T  of one, in braces all the same
+    d*dim-2:T     two less than slot dim says (1d to 5d); `d*num*4:T` four times what slot num says
+                  (x1 to x128), `d*shape/2:T` half of n where slot shape says m64n128k16
     a:T>          the register may be wider than the type
     a:i32         untyped bits that are an integer: .b32, but not in a register of floats; also i64
     a:T|special   also takes a special register; `|symbol` an address of a variable; `|_` the sink
@@ -24,7 +25,10 @@ Operands, separated by commas after two spaces:
     [a:space]     an address in the space that slot `space` spells (generic without one), or
                   literal; `[a:global|generic]` where either will do, `[a:shared%16]` where it is
                   a multiple of 16 and not of the instruction's type, `[a:shared!]` in a register
+                  `[d:tmem!]` is an address in Tensor Memory, which has 32 bits;
+                  `[tex:handle!]` the handle of a texture or surface, which has no offset
     [map:generic, {c}*dim:s32]  a position in a tensor: the address of its tensor map, coordinates
+    [tex:generic, c*4:u32+f32]  the same in a texture; the first of the four, a layer, is .u32
     _             the sink, where there is no other destination
     target:label  a label; `targets:labels` a list of them; `f:function` a function, `p:arguments`
                   what is passed to it, `l:prototype` what a call through an address may reach
@@ -35,6 +39,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from pyptx.isa.model import EVERYWHERE, Availability, Form, OperandSpec, Option, Slot
@@ -44,8 +49,8 @@ from pyptx.types import DTYPES
 _MODIFIER: Final = re.compile(r"\{\.([\w:]+)\}|\.([\w:]+)")
 _OPERAND: Final = re.compile(
     r"(?P<access>out |inout )?(?P<neg>\{!\})?(?P<imm>#)?(?P<open>\{)?(?P<name>\w+)(?(open)\})"
-    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+(?:-\d)?))?"
-    r":(?P<type>wide\(\w+\)|\w+)(?P<legal>\([^)]*\))?(?P<only>!)?(?P<wider>>)?"
+    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+(?:[-*/]\d)?))?"
+    r":(?:(?P<first>\w+)\+)?(?P<type>wide\(\w+\)|\w+)(?P<legal>\([^)]*\))?(?P<only>!)?(?P<wider>>)?"
     r"(?P<accepts>(?:\|\w+)*)(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _ADDRESS: Final = re.compile(
@@ -120,9 +125,15 @@ def chapter(title: str, *instructions: Instruction) -> tuple[Form, ...]:
 
 
 def _slot(name: str, slots: dict[str, str], *, required: bool) -> Slot:
-    return Slot(name, tuple(_option(text) for text in slots.get(name, name).split()), required)
+    return Slot(name, _options(slots.get(name, name)), required)
 
 
+@cache
+def _options(texts: str) -> tuple[Option, ...]:
+    return tuple(_option(text) for text in texts.split())
+
+
+@cache
 def _option(text: str) -> Option:
     name, _, where = text.partition("@")
     if not where:
@@ -146,9 +157,21 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
         return _address(match, types)
     if text == "_":
         return OperandSpec(name="_", kind="sink", type="sink", access="out", written="_")
+    match = _read(text)
+    return _value(text, constant=_takes_constants(match["type"], types))
+
+
+@cache
+def _read(text: str) -> re.Match[str]:
     match = _OPERAND.fullmatch(text)
     if match is None:
         raise ValueError(f"cannot read the operand {text!r}")
+    return match
+
+
+@cache
+def _value(text: str, *, constant: bool) -> OperandSpec:
+    match = _read(text)
     if match["type"] in NAMED:
         kind = match["type"]
         return OperandSpec(name=match["name"], kind=kind, type=kind, written=match["name"])
@@ -156,7 +179,6 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
     accepts = set(filter(None, match["accepts"].split("|")))
     if "_" in accepts:
         accepts = accepts - {"_"} | {"sink"}
-    constant = _takes_constants(match["type"], types)
     if access == "in" and constant and not match["only"] and not match["neg"]:
         accepts.add("immediate")
     second = match["second"]
@@ -164,6 +186,7 @@ def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
         name=match["name"],
         kind="immediate" if match["imm"] else "value",
         type=_INTEGERS.get(match["type"], match["type"]),
+        first=match["first"] or "",
         whole=match["type"] in _INTEGERS,
         access=access,
         length=_length(match["length"]),
@@ -200,6 +223,7 @@ def _address(match: re.Match[str], types: dict[str, tuple[str, ...]]) -> Operand
         type=inner.type,
         length=inner.length,
         braces=inner.braces,
+        first=inner.first,
         accepts=inner.accepts,
         written=f"[{match['name']}, {inner.name}]",
     )

@@ -20,9 +20,15 @@ CHAPTERS: Final = (
     "tensor",
     "multimem",
     "conversion",
+    "texture",
+    "video",
+    "stack",
     "control",
     "synchronization",
     "mbarrier",
+    "warp_matrix",
+    "warpgroup_matrix",
+    "tensor_core",
     "miscellaneous",
 )
 """The modules of `pyptx.isa.forms`, in the manual's order."""

@@ -68,11 +68,11 @@ FORMS = chapter(
     ),
     instruction(
         "txq", "texture-instructions-txq", "Ask for an attribute of a texture or sampler.",
-        row("txq.query.b32  out d:b32, [tex:generic!]",
+        row("txq.query.b32  out d:b32, [tex:handle!]",
             query="width height depth channel_data_type channel_order normalized_coords "
                   "array_size num_mipmap_levels num_samples filter_mode addr_mode_0 addr_mode_1 "
                   "addr_mode_2 force_unnormalized_coords"),
-        row("txq.level.query.b32  out d:b32, [tex:generic!], lod:b32!",
+        row("txq.level.query.b32  out d:b32, [tex:handle!], lod:b32!",
             query="width height depth"),
     ),
     instruction(
@@ -104,12 +104,12 @@ FORMS = chapter(
               op="min max", T="u64 s64", ptx="8.1", **CLAMP)
           for geometry in ("1d", "2d", "3d")),
         *(row(f"sured.p.op.{geometry}.T.clamp  [surf:generic, {COORDINATES[geometry]}], c:T",
-              op="add min max and or", T="b32 b64", rules="T=b64: op=min|max", **CLAMP)
+              op="add min max and or", T="b32 b64@,8.1", rules="T=b64: op=min|max", **CLAMP)
           for geometry in ("1d", "2d", "3d")),
     ),
     instruction(
         "suq", "surface-instructions-suq", "Ask for an attribute of a surface.",
-        row("suq.query.b32  out d:b32, [surf:generic!]",
+        row("suq.query.b32  out d:b32, [surf:handle!]",
             query="width height depth channel_data_type channel_order array_size memory_layout"),
     ),
 )
