@@ -120,9 +120,6 @@ class Expressions:
         yes = self.constant()
         self._cursor.expect(":")
         no = self.constant()
-        if isinstance(yes, Integer) and isinstance(no, Integer):
-            signed = yes.signed and no.signed
-            yes, no = (Integer.of(v.value, signed=signed) for v in (yes, no))
         return yes if self._truth(mark, condition) else no
 
     def _unary(self) -> Constant:
@@ -148,7 +145,7 @@ class Expressions:
             return Integer.of(-value.value, signed=value.signed)
         if mark.text == "!":
             return Integer(int(not value.value))
-        return Integer.of(~value.value, signed=value.signed) if mark.text == "~" else value
+        return Integer.of(~value.value, signed=False) if mark.text == "~" else value
 
     def _primary(self) -> Constant:
         token = self._cursor.next()
@@ -231,7 +228,7 @@ class Expressions:
     def _integers(self, mark: Token, left: Integer, right: Integer) -> Integer:
         if mark.text in ("<<", ">>"):
             return _shifted(mark.text, left, right)
-        signed = left.signed and right.signed
+        signed = left.signed and right.signed and mark.text != "%"
         a, b = (Integer.of(v.value, signed=signed).value for v in (left, right))
         if mark.text in _COMPARISONS:
             return Integer(int(_COMPARISONS[mark.text](a, b)))
