@@ -69,7 +69,7 @@ class Rows:
 
     @property
     def padded(self) -> int:
-        """Elements of a partial sum of dw: a row, with room to move it so that groups are aligned."""
+        """Elements of a partial sum of dw: a row, and room to move it so that groups align."""
         if self.aligned:
             return self.columns
         return -(-(self.columns + self.group) // 4) * 4

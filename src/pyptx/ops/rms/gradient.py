@@ -24,8 +24,8 @@ class WeightGradient:
 
     `row` gives the index of the partial sum, u32, which is also a row of those it sums. Where rows
     have ends, a partial sum is moved so that its groups are aligned: column c of a row with `head`
-    elements before its first group stands at c + group - head. Addresses are computed when they are needed,
-    which is seldom, so that no registers hold them meanwhile.
+    elements before its first group stands at c + group - head. Addresses are computed when they
+    are needed, which is seldom, so that no registers hold them meanwhile.
     """
 
     def __init__(

@@ -58,22 +58,19 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     Raises CallError.
     """
     try:
-        kind = type(x), x.shape, x.dtype, type(weight), weight.shape, weight.dtype, type(eps), eps
-        return _known[kind](x, weight)
+        return _known[_kind(x, weight, eps)](x, weight)
     except (AttributeError, KeyError, TypeError, PtxError):
         pass  # not known yet, or refused: what follows finds the line that is to blame
     where = call_site()
     rows = _checked(x, weight, where)
     value = _number(eps, where)
     if isinstance(x, core.Tracer) or isinstance(weight, core.Tracer):
-        return _located(where, _norm, rows, value, x, weight)
+        return _located(where, _norm, rows, value, *_jax_arrays(x, weight))
     norm = choice.forward(rows, value, invvar=False)
     result = _located(where, norm, x, weight)
     if len(_known) >= _KINDS:
         _known.clear()
-    _known[type(x), x.shape, x.dtype, type(weight), weight.shape, weight.dtype, type(eps), eps] = (
-        norm
-    )
+    _known[_kind(x, weight, eps)] = norm
     return result
 
 
@@ -162,6 +159,17 @@ def _number(eps: object, where: SourceLocation) -> float:
     raise CallError(problem, location=where, notes=(("help", "rms_norm(x, weight, eps=1e-5)"),))
 
 
+def _kind(x: Any, weight: Any, eps: Any) -> tuple[Any, ...]:
+    """What a call's kernel depends on."""
+    kinds = x.__class__, weight.__class__, eps.__class__
+    return *kinds, x.shape, x.dtype, weight.shape, weight.dtype, eps
+
+
+def _jax_arrays(*arrays: Any) -> list[Any]:
+    """In a program, NumPy arrays are constants; jax.vjp hands on such cotangents as they are."""
+    return [_jax.numpy.asarray(array) for array in arrays]
+
+
 @dataclass(frozen=True, slots=True)
 class _Like:
     """What an array has to be: the shape and the element type of `what`."""
@@ -214,7 +222,7 @@ def _norm_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
 def _norm_bwd(rows: Rows, eps: float, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
     del eps
     r, x, weight = saved
-    return _gradients(rows, g, r, x, weight)
+    return _gradients(rows, *_jax_arrays(g, r, x, weight))
 
 
 _norm.defvjp(_norm_fwd, _norm_bwd)

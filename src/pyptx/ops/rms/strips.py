@@ -125,7 +125,6 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
     With `shape.grid` the first input is mail[*B, parts * words] of u64, zeros; so is the first
     output, in place. With fewer rows than teams only the first B partial sums are written.
     """
-    n, compute = rows.columns, rows.compute
 
     def run(
         G: Tensor,
@@ -168,7 +167,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         out_specs=(
             *_mail(rows, shape),
             rows.tensor(rows.x),
-            Tile(shape.teams, rows.padded, compute, sum_over="B"),
+            Tile(shape.teams, rows.padded, rows.compute, sum_over="B"),
         ),
         **_launch(shape),
     )(rms_norm_grid_backward if shape.grid else rms_norm_strips_backward)

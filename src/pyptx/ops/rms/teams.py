@@ -7,6 +7,7 @@ rows of a team are cut alike, so threads keep their columns.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyptx import Kernel, Mbarriers, Reg, Tensor, Tile, kernel, ptx, reg, smem
@@ -50,7 +51,6 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
 
     Team i writes partial sum i; with fewer rows than teams only the first B are written.
     """
-    n, compute = rows.columns, rows.compute
     count = shape.ctas * shape.teams
 
     def rms_norm_teams_backward(
@@ -74,12 +74,26 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
             rows.tensor(rows.x),
             rows.row(rows.weight),
         ),
-        out_specs=(rows.tensor(rows.x), Tile(count, rows.padded, compute, sum_over="B")),
+        out_specs=(rows.tensor(rows.x), Tile(count, rows.padded, rows.compute, sum_over="B")),
         grid=grid(lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1)),
         block=(shape.block, 1, 1),
         arch="auto",
         parallel=("B",),
     )(rms_norm_teams_backward)
+
+
+@dataclass(frozen=True, slots=True)
+class _Elements:
+    """A thread's group of x, g and w, as they lie there; unpacked they take more registers."""
+
+    rows: Rows
+    x: list[Reg]
+    g: list[Reg]
+    w: list[Reg]
+
+    def unpacked(self) -> Iterator[tuple[Reg, Reg, Reg]]:
+        xs, ws = self.rows.xs, self.rows.ws
+        return zip(xs.unpack(self.x), ws.unpack(self.g), ws.unpack(self.w), strict=True)
 
 
 class _Team:
@@ -94,14 +108,13 @@ class _Team:
         self.row = reg.scalar(u32, init=row)
         self.rows = ptx.inst.cvt.u32.u64(rows)
         self.a = Arithmetic(part.rows.compute)
+        self.math = Backward(self.a, part.rows.columns)
         self.stride = shape.ctas * shape.teams
         self.active = [part.active(k) for k in range(part.each)]
 
     def run(self, G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor) -> None:
         g, r, x, w, dx = ptx.global_ptrs(G, R, X, W, DX)
-        part, a, shape = self.part, self.a, self.shape
-        rows = part.rows
-        math = Backward(a, rows.columns)
+        part, rows, a, shape = self.part, self.part.rows, self.a, self.shape
         ends = None if rows.aligned else Ends(part)
         beside = _Beside(self, ends, g, r, x, w)
         ring = Ring(
@@ -117,18 +130,7 @@ class _Team:
         )
         read = smem.mbarrier(shape.stages) if shape.beside else None
         leader = part.lane == 0
-        with ptx.if_(leader):
-            ring.init()
-            if read is not None:
-                read.init(shape.threads // WARP)
-            ptx.fence.mbarrier_init()
-            ring.fetch_first()
-        if read is not None:
-            ptx.bar.sync(0)  # the mbarriers are there
-            with ptx.if_(part.lane >= shape.threads):
-                with ptx.if_(part.lane == shape.threads):
-                    self._fetch(ring, read)
-                ptx.ret()
+        self._start(ring, read, leader)
         weights = load_weights(part, w, self.active)
         gradient = WeightGradient(a, part, ends, DW, self._index)
         slots = self._slots()
@@ -144,20 +146,11 @@ class _Team:
             beside.take()
             beside.load(self.row + self.stride)
             ring.arrived(stage.index).wait(stage.parity)
-            words = self._read(ring, stage)
+            elements = self._read(ring, stage, weights)
             if read is not None:
                 with ptx.if_((part.lane & (WARP - 1)) == 0):
                     read[stage.index].arrive()
-            products = a.products(
-                (v, a.mul(d, u))
-                for k, (xw, gw) in enumerate(words)
-                for v, d, u in zip(
-                    rows.xs.unpack(xw),
-                    rows.ws.unpack(gw),
-                    rows.ws.unpack(weights[k]),
-                    strict=True,
-                )
-            )
+            products = a.products((v, a.mul(d, u)) for k in elements for v, d, u in k.unpacked())
             if ends is not None:
                 a.fma(products, beside.x, a.mul(beside.g, beside.w), products)
             here = ptx.inst.mad.lo.u32(half, self._half_bytes, slots)
@@ -166,22 +159,13 @@ class _Team:
             if read is None:  # everyone has read the stage
                 with ptx.if_(leader):
                     ring.fetch(stage.index)
-            total = load_warp_sums(a, part.lane, here, shape.threads // WARP)
-            coefficient = math.coefficient(beside.r, total)
-            for k, (xw, gw) in enumerate(words):
-                result: list[Reg] = []
-                # unpacked again: the elements would take more registers than the words
-                vs, ds = rows.xs.unpack(xw), rows.ws.unpack(gw)
-                us = rows.ws.unpack(weights[k])
-                for v, d, u, sum_ in zip(vs, ds, us, gradient.sums[k], strict=True):
-                    result.append(math.result(v, d, u, beside.r, coefficient))
-                    math.accumulate(sum_, v, d, beside.r)
-                group = rows.xs.pack(result)
-                rows.xs.store("global", dx, part.step(k, rows.xs), group, pred=self.active[k])
+            products = load_warp_sums(a, part.lane, here, shape.threads // WARP)
+            coefficient = self.math.coefficient(beside.r, products)
+            self._write(dx, elements, gradient, beside.r, coefficient)
             if ends is not None and end_dx is not None and gradient.end_sum is not None:
-                value = math.result(beside.x, beside.g, beside.w, beside.r, coefficient)
+                value = self.math.result(beside.x, beside.g, beside.w, beside.r, coefficient)
                 store_one(rows.x, end_dx, value, pred=ends.active)
-                math.accumulate(gradient.end_sum, beside.x, beside.g, beside.r)
+                self.math.accumulate(gradient.end_sum, beside.x, beside.g, beside.r)
                 end_dx += step
             gradient.row_done(self.active)
             dx += step
@@ -190,6 +174,22 @@ class _Team:
             stage.advance()
         ptx.inst.griddepcontrol.launch_dependents()
         gradient.write(self.active)
+
+    def _start(self, ring: Ring, read: Mbarriers | None, leader: Reg) -> None:
+        """Make the mbarriers, fetch the first rows, and set the warp beside the team to work."""
+        part, shape = self.part, self.shape
+        with ptx.if_(leader):
+            ring.init()
+            if read is not None:
+                read.init(shape.threads // WARP)
+            ptx.fence.mbarrier_init()
+            ring.fetch_first()
+        if read is not None:
+            ptx.bar.sync(0)  # the mbarriers are there
+            with ptx.if_(part.lane >= shape.threads):
+                with ptx.if_(part.lane == shape.threads):
+                    self._fetch(ring, read)
+                ptx.ret()
 
     def _fetch(self, ring: Ring, read: Mbarriers) -> None:
         """One thread beside the team: a row wherever one has been read."""
@@ -207,16 +207,33 @@ class _Team:
             return cta
         return ptx.inst.mad.lo.u32(cta, self.shape.teams, self.team)
 
-    def _read(self, ring: Ring, stage: Counter) -> list[tuple[list[Reg], list[Reg]]]:
-        """The thread's elements of x and of g, as they lie there."""
+    def _read(self, ring: Ring, stage: Counter, weights: Sequence[list[Reg]]) -> list[_Elements]:
+        """The thread's elements of x and of g, and their weights."""
         part, rows = self.part, self.part.rows
         x, g = ring.groups(stage.index)
-        values: list[tuple[list[Reg], list[Reg]]] = []
+        found: list[_Elements] = []
         for k, ok in enumerate(self.active):
             xs = rows.xs.load("shared", x, part.step(k, rows.xs), pred=ok)
             gs = rows.ws.load("shared", g, part.step(k, rows.ws), pred=ok)
-            values.append((xs, gs))
-        return values
+            found.append(_Elements(rows, xs, gs, weights[k]))
+        return found
+
+    def _write(
+        self,
+        dx: Reg,
+        elements: Sequence[_Elements],
+        gradient: WeightGradient,
+        r: Reg,
+        coefficient: Reg,
+    ) -> None:
+        """Write the thread's groups of dx, and add to its sums for dw."""
+        xs = self.part.rows.xs
+        for k, ok in enumerate(self.active):
+            result: list[Reg] = []
+            for (v, d, u), sum_ in zip(elements[k].unpacked(), gradient.sums[k], strict=True):
+                result.append(self.math.result(v, d, u, r, coefficient))
+                self.math.accumulate(sum_, v, d, r)
+            xs.store("global", dx, self.part.step(k, xs), xs.pack(result), pred=ok)
 
     def _slots(self) -> Reg:
         """Where the team's warps put their sums; two halves, for rows in turn."""
