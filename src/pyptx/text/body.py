@@ -733,5 +733,5 @@ def parameters(cursor: Cursor, reader: OperandReader, *, returned: bool) -> tupl
         _, parameter = declarations.parameter(
             cursor, reader.expressions, len(found), returned=returned
         )
-        found.append(parameter)
+        found.append(replace(parameter, name=""))
     return tuple(found)

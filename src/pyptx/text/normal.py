@@ -18,6 +18,7 @@ from pyptx.operands import (
     Operand,
     Pair,
     Parameter,
+    Prototype,
     Register,
     Symbol,
     Targets,
@@ -56,6 +57,10 @@ def _trimmed(variable: Variable) -> Variable:
     while len(data) > least and not any(data[-width:]):
         data = data[:-width]
     return replace(variable, initial=data)
+
+
+def _formals(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    return tuple(replace(p, dtype=DTYPES[p.dtype.storage]) for p in parameters)
 
 
 def _constant(immediate: Immediate) -> Immediate:
@@ -154,8 +159,15 @@ class _Body:
                 return self.labels[operand]
             case Targets(labels):
                 return Targets(tuple(self.labels[label] for label in labels))
+            case _:
+                return self.other(operand)
+
+    def other(self, operand: Operand) -> Operand:
+        match operand:
             case Arguments(elements):
                 return Arguments(tuple(map(self.argument, elements)))
+            case Prototype(returns, parameters, noreturn):
+                return Prototype(_formals(returns), _formals(parameters), noreturn)
             case Immediate():
                 return _constant(operand)
             case _:
