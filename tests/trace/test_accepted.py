@@ -11,7 +11,7 @@ from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa import check
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, least, render
 from pyptx.isa.table import forms, opcodes
-from pyptx.operands import Address, Negated, Pair, Register, Vector
+from pyptx.operands import Address, Negated, Pair, Register, TensorAddress, Vector
 from pyptx.target import PtxVersion, Target
 from pyptx.text import write
 from pyptx.types import DTYPES
@@ -47,6 +47,8 @@ class Registers:
                 return self.new(operand.dtype)
             case Address(base=Register() as base, offset=offset):
                 return Address(self.new(base.dtype), offset)
+            case TensorAddress(map=handle, coordinates=coordinates):
+                return TensorAddress(self.renewed(handle), self.renewed(coordinates))
             case Vector(elements=elements):
                 return Vector(tuple(map(self.renewed, elements)))
             case Pair(first=first, second=second):

@@ -15,12 +15,12 @@ REDUCING = {"sm": "sm_103f sm_110f", "ptx": "8.8"}
 GROUP = {"cta_group": "cta_group::1 cta_group::2"}
 FORMAT = {"src_fmt": "b6x16_p32 b4x16_p64", "rules": "b8x16: src_fmt; src_fmt: b8x16"}
 
-FROM_SHARED = "[d:tmem!], aDesc:b64!, bDesc:b64!, [spMeta:tmem!]@sp, idesc:i32"
-FROM_TMEM = "[d:tmem!], [a:tmem!], bDesc:b64!, [spMeta:tmem!]@sp, idesc:i32"
+FROM_SHARED = "[d:tmem!], aDesc:i64!, bDesc:i64!, [spMeta:tmem!]@sp, idesc:i32"
+FROM_TMEM = "[d:tmem!], [a:tmem!], bDesc:i64!, [spMeta:tmem!]@sp, idesc:i32"
 DENSE_SHARED = FROM_SHARED.replace("[spMeta:tmem!]@sp, ", "")
 DENSE_TMEM = FROM_TMEM.replace("[spMeta:tmem!]@sp, ", "")
 SPARSE_SHARED, SPARSE_TMEM = FROM_SHARED.replace("@sp", ""), FROM_TMEM.replace("@sp", "")
-LANES = "disableOutputLane*cta_group*4:b32"
+LANES = "disableOutputLane*cta_group*4:i32!"
 ENABLE = "enableInputD:pred"
 SCALE = "#scaleInputD:u32(0..15)?"
 SCALES = "[scaleA:tmem!], [scaleB:tmem!]"
@@ -51,7 +51,7 @@ FORMS = chapter(
         "Allocate columns of Tensor Memory, free them, or give up allocating.",
         row(f"tcgen05.alloc.cta_group.sync.aligned{{.ss}}.b32  [dst:ss%4], {COLUMNS}",
             ss="shared::cta", **GROUP, **BLACKWELL),
-        row(f"tcgen05.dealloc.cta_group.sync.aligned.b32  taddr:b32!, {COLUMNS}",
+        row(f"tcgen05.dealloc.cta_group.sync.aligned.b32  taddr:i32!, {COLUMNS}",
             **GROUP, **BLACKWELL),
         row("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", **GROUP, **BLACKWELL),
     ),
@@ -83,14 +83,14 @@ FORMS = chapter(
     instruction(
         "tcgen05", "tcgen05-instructions-tcgen05-st",
         "Store registers of a warp to Tensor Memory.",
-        row("tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32  [taddr:tmem!], {r}*num:b32",
+        row("tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32  [taddr:tmem!], {r}*num:b32!",
             shape="16x64b 32x32b", num=NUM, **BLACKWELL),
-        row("tcgen05.st.sync.aligned.16x128b.num{.unpack::16b}.b32  [taddr:tmem!], r*num*2:b32",
+        row("tcgen05.st.sync.aligned.16x128b.num{.unpack::16b}.b32  [taddr:tmem!], r*num*2:b32!",
             num=NUM2, **BLACKWELL),
-        row("tcgen05.st.sync.aligned.16x256b.num{.unpack::16b}.b32  [taddr:tmem!], r*num*4:b32",
+        row("tcgen05.st.sync.aligned.16x256b.num{.unpack::16b}.b32  [taddr:tmem!], r*num*4:b32!",
             num=NUM4, **BLACKWELL),
         row("tcgen05.st.sync.aligned.16x32bx2.num{.unpack::16b}.b32"
-            f"  [taddr:tmem!], {SPLIT}, {{r}}*num:b32", num=NUM, **BLACKWELL),
+            f"  [taddr:tmem!], {SPLIT}, {{r}}*num:b32!", num=NUM, **BLACKWELL),
     ),
     instruction(
         "tcgen05", "tcgen05-instructions-tcgen05-wait",
@@ -101,11 +101,11 @@ FORMS = chapter(
     instruction(
         "tcgen05", "tcgen05-instructions-tcgen05-cp",
         "Copy from shared to Tensor Memory without waiting.",
-        row("tcgen05.cp.cta_group.shape{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:b64!",
+        row("tcgen05.cp.cta_group.shape{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:i64!",
             shape="128x256b 4x256b 128x128b", **GROUP, **FORMAT, **BLACKWELL),
-        row("tcgen05.cp.cta_group.64x128b.multicast{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:b64!",
+        row("tcgen05.cp.cta_group.64x128b.multicast{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:i64!",
             multicast="warpx2::02_13 warpx2::01_23", **GROUP, **FORMAT, **BLACKWELL),
-        row("tcgen05.cp.cta_group.32x128b.warpx4{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:b64!",
+        row("tcgen05.cp.cta_group.32x128b.warpx4{.b8x16}{.src_fmt}  [taddr:tmem!], sDesc:i64!",
             **GROUP, **FORMAT, **BLACKWELL),
     ),
     instruction(
@@ -151,10 +151,10 @@ FORMS = chapter(
         "tcgen05", "tcgen05-instructions-tcgen05-mma-ws",
         "Multiply like tcgen05.mma, with the second matrix held in place.",
         row("tcgen05.mma.ws{.sp}.cta_group::1.kind{.collector_usage}"
-            f"  {FROM_SHARED}, {ENABLE}, zeroColumnMaskDesc:b64?",
+            f"  {FROM_SHARED}, {ENABLE}, zeroColumnMaskDesc:i64?",
             **ANY, **COLLECTORS, **BLACKWELL),
         row("tcgen05.mma.ws{.sp}.cta_group::1.kind{.collector_usage}"
-            f"  {FROM_TMEM}, {ENABLE}, zeroColumnMaskDesc:b64?",
+            f"  {FROM_TMEM}, {ENABLE}, zeroColumnMaskDesc:i64?",
             **ANY, **COLLECTORS, **BLACKWELL),
     ),
     instruction(

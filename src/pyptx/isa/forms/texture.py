@@ -72,12 +72,12 @@ FORMS = chapter(
             query="width height depth channel_data_type channel_order normalized_coords "
                   "array_size num_mipmap_levels num_samples filter_mode addr_mode_0 addr_mode_1 "
                   "addr_mode_2 force_unnormalized_coords"),
-        row("txq.level.query.b32  out d:b32, [tex:handle!], lod:b32!",
+        row("txq.level.query.b32  out d:b32, [tex:handle!], lod:i32!",
             query="width height depth"),
     ),
     instruction(
         "istypep", "texture-instructions-istypep", "Whether a handle is of a kind.",
-        row("istypep.type  out p:pred, a:b64!", type="texref samplerref surfref"),
+        row("istypep.type  out p:pred, a:u64!", type="texref samplerref surfref"),
     ),
     instruction(
         "suld", "surface-instructions-suld", "Load from a surface.",
@@ -87,11 +87,11 @@ FORMS = chapter(
     ),
     instruction(
         "sust", "surface-instructions-sust", "Store to a surface.",
-        *(row(f"sust.b.{geometry}{{.cop}}{{.vec}}.T.clamp  [surf:generic, {b}], c*vec:T>",
+        *(row(f"sust.b.{geometry}{{.cop}}{{.vec}}.T.clamp  [surf:generic, {b}], c*vec:T!>",
               cop="wb cg cs wt", **ELEMENTS, **CLAMP)
           for geometry, b in COORDINATES.items()),
         # converted to the surface's format
-        *(row(f"sust.p.{geometry}{{.vec}}.b32.clamp  [surf:generic, {b}], c*vec:b32",
+        *(row(f"sust.p.{geometry}{{.vec}}.b32.clamp  [surf:generic, {b}], c*vec:b32!",
               **PIXELS, **CLAMP)
           for geometry, b in COORDINATES.items()),
     ),

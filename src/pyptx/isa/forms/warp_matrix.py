@@ -4,15 +4,15 @@
 from pyptx.isa.syntax import chapter, instruction, row
 
 # Fragments: what one thread holds. Elements under 32 bits share a register.
-A1, A2, A4, A8 = "{a}*1:b32", "a*2:b32", "a*4:b32", "a*8:b32"
-B1, B2, B4, B8 = "{b}*1:b32", "b*2:b32", "b*4:b32", "b*8:b32"
-D2, C2, D4, C4 = "out d*2:b32", "c*2:b32", "out d*4:b32", "c*4:b32"
+A1, A2, A4, A8 = "{a}*1:i32!", "a*2:i32!", "a*4:i32!", "a*8:i32!"
+B1, B2, B4, B8 = "{b}*1:i32!", "b*2:i32!", "b*4:i32!", "b*8:i32!"
+D2, C2, D4, C4 = "out d*2:i32", "c*2:i32!", "out d*4:i32", "c*4:i32!"
 F4, E4, F8, E8 = "out d*4:f32", "c*4:f32", "out d*8:f32", "c*8:f32"
 I2, J2, I4, J4, I8, J8 = (
     "out d*2:s32", "c*2:s32", "out d*4:s32", "c*4:s32", "out d*8:s32", "c*8:s32"
 )
-META = "e:b32!, #f:u32"
-SCALES = "scaleA:b32!, {idA}*2:u16(0..3), scaleB:b32!, {idB}*2:u16(0..3)"
+META = "e:i32!, #f:u32"
+SCALES = "scaleA:i32!, {idA}*2:u16(0..3), scaleB:i32!, {idB}*2:u16(0..3)"
 
 SS = "shared shared::cta@,7.8"
 SS8 = "shared shared::cta"
@@ -62,15 +62,15 @@ FORMS = chapter(
     instruction(
         "stmatrix", "warp-level-matrix-instructions-stmatrix",
         "Store matrices that are spread over the warp to shared memory.",
-        row("stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  [p:shared%16], {r}*num:b32",
+        row("stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  [p:shared%16], {r}*num:b32!",
             num="x1 x2 x4", ss=SS8, **HOPPER),
-        row("stmatrix.sync.aligned.m16n8.num.trans{.ss}.b8  [p:shared%16], {r}*num:b32",
+        row("stmatrix.sync.aligned.m16n8.num.trans{.ss}.b8  [p:shared%16], {r}*num:b32!",
             num="x1 x2 x4", ss=SS8, **NARROW),
     ),
     instruction(
         "movmatrix", "warp-level-matrix-instructions-movmatrix",
         "Transpose a matrix that is spread over the warp.",
-        row("movmatrix.sync.aligned.m8n8.trans.b16  out d:b32, a:b32!", ptx="7.8"),
+        row("movmatrix.sync.aligned.m8n8.trans.b16  out d:b32, a:i32!", ptx="7.8"),
     ),
     instruction(
         "mma", "warp-level-matrix-instructions-mma", "Multiply matrices of the warp and add.",
@@ -191,23 +191,23 @@ FORMS = chapter(
     instruction(
         "wmma", "warp-level-matrix-instructions-wmma-load",
         "Load a matrix, spread over the warp.",
-        row(f"{LD}.ab.sync.aligned.layout.shape{{.ss}}.f16  out r*8:b32, {STRIDE}",
+        row(f"{LD}.ab.sync.aligned.layout.shape{{.ss}}.f16  out r*8:i32, {STRIDE}",
             ab="a b", **LAYOUT, **ALL3, **WSS),
-        row(f"{LD}.c.sync.aligned.layout.shape{{.ss}}.f16  out r*4:b32, {STRIDE}",
+        row(f"{LD}.c.sync.aligned.layout.shape{{.ss}}.f16  out r*4:i32, {STRIDE}",
             **LAYOUT, **ALL3, **WSS),
         row(f"{LD}.c.sync.aligned.layout.shape{{.ss}}.f32  out r*8:f32, {STRIDE}",
             **LAYOUT, **ALL3, **WSS),
-        row(f"{LD}.ab.sync.aligned.layout.m16n16k16{{.ss}}.bf16  out r*4:b32, {STRIDE}",
+        row(f"{LD}.ab.sync.aligned.layout.m16n16k16{{.ss}}.bf16  out r*4:i32, {STRIDE}",
             ab="a b", **LAYOUT, **WSS, **AMPERE),
-        row(f"{LD}.a.sync.aligned.layout.m8n32k16{{.ss}}.bf16  out r*2:b32, {STRIDE}",
+        row(f"{LD}.a.sync.aligned.layout.m8n32k16{{.ss}}.bf16  out r*2:i32, {STRIDE}",
             **LAYOUT, **WSS, **AMPERE),
-        row(f"{LD}.b.sync.aligned.layout.m8n32k16{{.ss}}.bf16  out r*8:b32, {STRIDE}",
+        row(f"{LD}.b.sync.aligned.layout.m8n32k16{{.ss}}.bf16  out r*8:i32, {STRIDE}",
             **LAYOUT, **WSS, **AMPERE),
-        row(f"{LD}.a.sync.aligned.layout.m32n8k16{{.ss}}.bf16  out r*8:b32, {STRIDE}",
+        row(f"{LD}.a.sync.aligned.layout.m32n8k16{{.ss}}.bf16  out r*8:i32, {STRIDE}",
             **LAYOUT, **WSS, **AMPERE),
-        row(f"{LD}.b.sync.aligned.layout.m32n8k16{{.ss}}.bf16  out r*2:b32, {STRIDE}",
+        row(f"{LD}.b.sync.aligned.layout.m32n8k16{{.ss}}.bf16  out r*2:i32, {STRIDE}",
             **LAYOUT, **WSS, **AMPERE),
-        row(f"{LD}.ab.sync.aligned.layout.m16n16k8{{.ss}}.tf32  out r*4:b32, {STRIDE}",
+        row(f"{LD}.ab.sync.aligned.layout.m16n16k8{{.ss}}.tf32  out r*4:i32, {STRIDE}",
             ab="a b", **LAYOUT, **WSS, **AMPERE),
         row(f"{LD}.c.sync.aligned.layout.m16n16k8{{.ss}}.f32  out r*8:f32, {STRIDE}",
             **LAYOUT, **WSS, **AMPERE),
@@ -215,31 +215,31 @@ FORMS = chapter(
             ab="a b", **LAYOUT, **WSS, **AMPERE),
         row(f"{LD}.c.sync.aligned.layout.m8n8k4{{.ss}}.f64  out r*2:f64, {STRIDE}",
             **LAYOUT, **WSS, **AMPERE),
-        row(f"{LD}.ab.sync.aligned.layout.m16n16k16{{.ss}}.T  out r*2:b32, {STRIDE}",
+        row(f"{LD}.ab.sync.aligned.layout.m16n16k16{{.ss}}.T  out r*2:i32, {STRIDE}",
             ab="a b", T="s8 u8", **LAYOUT, **WSS),
-        row(f"{LD}.a.sync.aligned.layout.m8n32k16{{.ss}}.T  out {{r}}*1:b32, {STRIDE}",
+        row(f"{LD}.a.sync.aligned.layout.m8n32k16{{.ss}}.T  out {{r}}*1:i32, {STRIDE}",
             T="s8 u8", **LAYOUT, **WSS),
-        row(f"{LD}.b.sync.aligned.layout.m8n32k16{{.ss}}.T  out r*4:b32, {STRIDE}",
+        row(f"{LD}.b.sync.aligned.layout.m8n32k16{{.ss}}.T  out r*4:i32, {STRIDE}",
             T="s8 u8", **LAYOUT, **WSS),
-        row(f"{LD}.a.sync.aligned.layout.m32n8k16{{.ss}}.T  out r*4:b32, {STRIDE}",
+        row(f"{LD}.a.sync.aligned.layout.m32n8k16{{.ss}}.T  out r*4:i32, {STRIDE}",
             T="s8 u8", **LAYOUT, **WSS),
-        row(f"{LD}.b.sync.aligned.layout.m32n8k16{{.ss}}.T  out {{r}}*1:b32, {STRIDE}",
+        row(f"{LD}.b.sync.aligned.layout.m32n8k16{{.ss}}.T  out {{r}}*1:i32, {STRIDE}",
             T="s8 u8", **LAYOUT, **WSS),
         row(f"{LD}.c.sync.aligned.layout.shape{{.ss}}.s32  out r*8:s32, {STRIDE}",
             **LAYOUT, **ALL3, **WSS),
-        row(f"{LD}.a.sync.aligned.row.m8n8k32{{.ss}}.T  out {{r}}*1:b32, {STRIDE}",
+        row(f"{LD}.a.sync.aligned.row.m8n8k32{{.ss}}.T  out {{r}}*1:i32, {STRIDE}",
             T="s4 u4", **WSS),
-        row(f"{LD}.b.sync.aligned.col.m8n8k32{{.ss}}.T  out {{r}}*1:b32, {STRIDE}",
+        row(f"{LD}.b.sync.aligned.col.m8n8k32{{.ss}}.T  out {{r}}*1:i32, {STRIDE}",
             T="s4 u4", **WSS),
-        row(f"{LD}.a.sync.aligned.row.m8n8k128{{.ss}}.b1  out {{r}}*1:b32, {STRIDE}", **WSS),
-        row(f"{LD}.b.sync.aligned.col.m8n8k128{{.ss}}.b1  out {{r}}*1:b32, {STRIDE}", **WSS),
+        row(f"{LD}.a.sync.aligned.row.m8n8k128{{.ss}}.b1  out {{r}}*1:i32, {STRIDE}", **WSS),
+        row(f"{LD}.b.sync.aligned.col.m8n8k128{{.ss}}.b1  out {{r}}*1:i32, {STRIDE}", **WSS),
         row(f"{LD}.c.sync.aligned.layout.shape{{.ss}}.s32  out r*2:s32, {STRIDE}",
             shape="m8n8k32 m8n8k128", **LAYOUT, **WSS),
     ),
     instruction(
         "wmma", "warp-level-matrix-instructions-wmma-store",
         "Store a matrix that is spread over the warp.",
-        row(f"{ST}.d.sync.aligned.layout.shape{{.ss}}.f16  [p:ss], r*4:b32, stride:u32?",
+        row(f"{ST}.d.sync.aligned.layout.shape{{.ss}}.f16  [p:ss], r*4:i32!, stride:u32?",
             **LAYOUT, **ALL3, **WSS),
         row(f"{ST}.d.sync.aligned.layout.shape{{.ss}}.f32  [p:ss], r*8:f32, stride:u32?",
             shape="m16n16k16 m8n32k16 m32n8k16 m16n16k8@sm_80,7.0", **LAYOUT, **WSS),

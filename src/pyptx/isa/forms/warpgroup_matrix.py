@@ -9,9 +9,9 @@ NI = (8, 24, *range(16, 257, 16))
 K8, K16, K32, K64 = (" ".join(f"m64n{n}k{k}" for n in N) for k in (8, 16, 32, 64))
 I32, I64, I256 = (" ".join(f"m64n{n}k{k}" for n in sorted(NI)) for k in (32, 64, 256))
 
-DF, DH, DI = "inout d*shape/2:f32", "inout d*shape/4:b32", "inout d*shape/2:s32"
-SHARED, REGISTERS = "aDesc:b64!, bDesc:b64!", "a*4:b32, bDesc:b64!"
-META = "spMeta:b32!, #spSel:u32"
+DF, DH, DI = "inout d*shape/2:f32!", "inout d*shape/4:i32!", "inout d*shape/2:s32!"
+SHARED, REGISTERS = "aDesc:i64!, bDesc:i64!", "a*4:i32!, bDesc:i64!"
+META = "spMeta:i32!, #spSel:u32"
 NEGATE = "scaleD:pred, #immScaleA:s32(-1 1), #immScaleB:s32(-1 1)"
 TRANS = f"{NEGATE}, #immTransA:u32(0 1), #immTransB:u32(0 1)"
 TRANSB = f"{NEGATE}, #immTransB:u32(0 1)"
