@@ -11,7 +11,7 @@ other statements, and all errors, take the way over tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NoReturn, TypeAlias
@@ -80,7 +80,10 @@ class _Seen:
 
 
 _Known: TypeAlias = dict[object, Operand | bool]
-"""What is known to fit somewhere, by register type or text; False for what does not."""
+"""What is known to fit somewhere: for types of registers, for those with offsets, and for texts.
+
+True stands for an operand as it was read, False for what does not fit.
+"""
 
 _Candidate: TypeAlias = tuple[Form, tuple[tuple[Typed, _Known], ...]]
 """A form of a spelling, and what fits each of its operands."""
@@ -523,7 +526,7 @@ class BodyParser(OperandReader):
         """
         cursor, scope, file = self.cursor, self._scopes[-1], self.unit.file
         text, position = cursor.source.text, cursor.offset
-        match, body, operands = _LINE.match, self.body, scope.operands
+        match, body = _LINE.match, self.body
         number, _ = cursor.source.place(position)
         count = len(body)
         while (found := match(text, position)) is not None:
@@ -532,11 +535,15 @@ class BodyParser(OperandReader):
             guard = None if predicate is None else scope.guards.get((mark, predicate))
             if known is None or (predicate is not None and guard is None):
                 break
-            parts = _split(written)
             start = found.start(3)
-            raws = [operands.get(part) or self._quickly(part, scope, start) for part in parts]
-            candidates = known.candidates.get(len(parts), ())
-            chosen = _choose(candidates, raws, parts)
+            parts = written.split(", ") if written else []
+            raws = self._raws(parts, scope, start)
+            if raws is None:
+                parts = _split(written)
+                raws = self._raws(parts, scope, start)
+            if raws is None:
+                break
+            chosen = _choose(known.candidates.get(len(parts), ()), raws, parts)
             if chosen is None:
                 break
             if known.branches:
@@ -544,13 +551,26 @@ class BodyParser(OperandReader):
             number += text.count("\n", position, start)
             place = SourceLocation(file, number)
             form, bound = chosen
-            pragmas = self._pending()
+            pragmas = self._pending() if self._pragmas or self._lines else ()
             body.append(
                 Instruction(form, known.modifiers, bound, guard, place, pragmas, self._line)
             )
             position = found.end()
         cursor.offset = position
         return len(body) > count
+
+    def _raws(self, parts: list[str], scope: _Scope, offset: int) -> list[Raw] | None:
+        """What operands are; None at the first that is not known, so that none after it is made."""
+        raws: list[Raw] = []
+        known = scope.operands.get
+        for part in parts:
+            raw = known(part)
+            if raw is None:
+                raw = self._quickly(part, scope, offset)
+                if raw is None:
+                    return None
+            raws.append(raw)
+        return raws
 
     def _pending(self) -> tuple[str, ...]:
         """The pragmas before the next instruction; lines before it become the one that it has."""
@@ -577,7 +597,8 @@ class BodyParser(OperandReader):
                     raw = Address(base, int(found[2] or 0))
         elif part[:1] == "$":
             if _NAME.fullmatch(part) and not self._declares(part):
-                raw = self._seen(Token("name", part, offset)).label
+                place = self.cursor.source.text.index(part, offset)
+                raw = self._seen(Token("name", part, place)).label
         elif _SMALL.fullmatch(part):
             raw = check.Number(int(part), wraps=True)
         if raw is not None:
@@ -667,26 +688,27 @@ class BodyParser(OperandReader):
         return self.cursor.error(token, f"{token.text} is not declared", _DECLARED)
 
 
-def _split(written: str | None) -> list[str]:
-    """The operands of a line; braces and brackets hold theirs together."""
-    if not written:
-        return []
-    if "{" in written:
-        return _PARTS.findall(written)
-    parts = written.split(",")
-    return [part.strip() for part in parts]
+def _split(written: str) -> list[str]:
+    """The operands of a line, with braces and brackets whole; commas must stand between all."""
+    if "{" not in written:
+        return [part.strip() for part in written.split(",")]
+    parts: list[str] = _PARTS.findall(written)
+    between = _PARTS.sub("", written)
+    return parts if "".join(between.split()) == "," * (len(parts) - 1) else [""]
 
 
 def _choose(
-    candidates: tuple[_Candidate, ...], raws: list[Raw | None], parts: list[str]
+    candidates: tuple[_Candidate, ...], raws: Sequence[Raw], parts: list[str]
 ) -> tuple[Form, tuple[Operand, ...]] | None:
     """The first form that takes operands, and what they are there."""
     for form, positions in candidates:
         bound: list[Operand] = []
-        for raw, part, (typed, known) in zip(raws, parts, positions, strict=False):
-            if raw is None:
-                return None
-            key = raw.dtype if type(raw) is Register else part
+        for raw, part, (typed, known) in zip(raws, parts, positions, strict=True):
+            key: object = part
+            if type(raw) is Register:
+                key = raw.dtype
+            elif type(raw) is Address and type(raw.base) is Register:
+                key = raw.base.dtype, raw.offset
             fits = known.get(key)
             if fits is None:
                 fits = known[key] = _fits(typed, raw)
@@ -705,7 +727,7 @@ def _fits(typed: Typed, raw: Raw) -> Operand | bool:
     operand = check.operand(typed, raw)
     if operand is None:
         return False
-    return True if isinstance(raw, Register) else operand
+    return True if operand is raw else operand
 
 
 def strings(cursor: Cursor) -> list[str]:
