@@ -16,7 +16,7 @@ import pytest
 
 from pyptx.assemble.ptxas import version as assembler_version
 from pyptx.isa.check import availability
-from pyptx.isa.differences import REFUSED, WIDER, reason
+from pyptx.isa.differences import ABSENT, COMPLETE, REFUSED, WIDER, reason
 from pyptx.isa.model import Availability
 from pyptx.isa.sample import render, sample
 from pyptx.isa.table import CHAPTERS, forms, opcodes
@@ -154,6 +154,22 @@ def test_the_search_finds_what_is_left_out(monkeypatch):
         isa_search._by_opcode.cache_clear()
     assert found
     assert all(spelling.endswith(".f64") for spelling in found)
+
+
+@pytest.mark.parametrize("absence", ABSENT, ids=lambda a: a.instruction.split(" ")[0])
+def test_what_is_left_out_exists(absence):
+    """So that the list of what the table lacks stays true."""
+    target = Target.parse(absence.target)
+    version = min(COMPLETE, oracle.newest())
+    if target.version > version or (absence.target != "sm_75" and version < COMPLETE):
+        assert oracle.newest() < COMPLETE  # an assembler that is too old for it
+        return
+    registers = "".join(
+        f".reg .{dtype} %{name}<8>; "
+        for name, dtype in (("r", "b32"), ("d", "b64"), ("f", "f32"), ("p", "pred"))
+    )
+    assert oracle.alone(oracle.stub(f"{registers} {absence.instruction};"), version, target)
+    assert absence.reason
 
 
 # ---- availability -------------------------------------------------------------------------------

@@ -79,6 +79,37 @@ def test_a_position_in_a_tensor_is_one_operand():
         assert isinstance(thrown, Sink)
 
 
+def test_a_length_is_reckoned_from_a_modifier():
+    form = row(
+        "x.shape.num.cta_group  out d*shape/2:f32, a*num*4:b32, {b}*num:b32, c*cta_group*4:b32",
+        shape="m64n8k16 m64n128k16",
+        num="x1 x32",
+        cta_group="cta_group::1 cta_group::2",
+    )
+    for modifiers, expected in (
+        (("m64n8k16", "x1", "cta_group::1"), [4, 4, 1, 4]),
+        (("m64n128k16", "x32", "cta_group::2"), [64, 128, 32, 8]),
+    ):
+        operands = render(form, modifiers)[0]
+        assert [len(o.elements) for o in operands] == expected
+
+
+def test_the_first_coordinate_may_have_a_type_of_its_own():
+    form = row("x.ctype  [tex:generic, c*4:u32+ctype]", ctype="s32 f32")
+    (position,) = form.operands
+    assert (position.first, position.type, position.length) == ("u32", "ctype", 4)
+    (operand,) = render(form, ("f32",))[0]
+    dtypes = [e.dtype.name for e in operand.coordinates.elements]
+    assert dtypes == ["u32", "f32", "f32", "f32"]
+
+
+def test_addresses_in_tensor_memory_and_handles_are_registers():
+    form = row("x  [d:tmem!], [tex:handle!]")
+    (d, tex), *others = render(form, ())
+    assert (d.base.dtype.name, tex.base.dtype.name) == ("b32", "u64")
+    assert others == [(Address(d.base, 16), tex)]
+
+
 def test_a_destination_is_thrown_away_only_where_there_is_no_other():
     """With `d, [a]` and `_, [a]` among the rows, leaving the destination out makes a register."""
     kept, thrown = row("x.b64  out d:b64, [a:shared]"), row("x.b64  _, [a:shared]")

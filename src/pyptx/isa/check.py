@@ -745,8 +745,9 @@ def _tensor(typed: Typed, raw: Raw, depth: int) -> TensorAddress:
             f"{spec.name} must be the generic address of a tensor map in one register",
             ("help", "add an offset to the register, and convert a variable's address with cvta"),
         )
+    name = "tensorCoords" if spec.name == "tensorMap" else "the coordinate"
     coordinates = _vector(
-        replace(spec, name="tensorCoords", kind="value"),
+        replace(spec, name=name, kind="value"),
         typed.dtype,
         typed.length,
         raw.coordinates,

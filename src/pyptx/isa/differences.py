@@ -215,6 +215,51 @@ REFUSED: Final = (
 )
 """What one assembler refuses though the manual and others have it."""
 
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """What the manual has and the table lacks: an instruction of it, where it exists, and why."""
+
+    instruction: str
+    target: str
+    reason: str
+
+
+ABSENT: Final = (
+    Absence(
+        "vadd.s32.s32.s32 %r0, %r1.b0, %r2.h1",
+        "sm_75",
+        "parts of registers (.b0 to .b3, .h0, .h1, lane masks) are no operands of the language",
+    ),
+    Absence(
+        "vmad.s32.s32.s32 %r0, %r1, %r2, -%r3",
+        "sm_75",
+        "negated registers other than predicates are no operands of the language",
+    ),
+    Absence(
+        "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}|%p0, [%d0, {%f4, %f5}]",
+        "sm_75",
+        "a pair of a vector and a predicate is no operand of the language",
+    ),
+    Absence(
+        "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, %d1, {%f4, %f5}]",
+        "sm_75",
+        "a texture has its own sampler: handles of CUDA's texture objects hold both",
+    ),
+    Absence(
+        "proto: .callprototype _ (); call %d0, (), proto",
+        "sm_75",
+        "calls need functions and prototypes, which kernels of the language do not have",
+    ),
+    Absence(
+        "fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric"
+        ".relaxed.sys.b128 [%r0], [%r1, %d0], %r2, [%r3]",
+        "sm_100",
+        "an address of an endpoint and an offset is no operand of the language",
+    ),
+)
+"""What is left out of the table, each with an instruction that the assembler takes."""
+
 TARGETS_EARLIER: Final = (
     Difference(
         r"sm_88", "the manual has it from PTX 9.0 on; this assembler from 7.3 on", release="13.0"

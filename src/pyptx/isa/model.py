@@ -187,7 +187,7 @@ class Form:
 
     @cached_property
     def outputs(self) -> tuple[OperandSpec, ...]:
-        return tuple(o for o in self.operands if o.access == "out" and o.kind == "value")
+        return tuple(o for o in self.operands if o.access != "in" and o.kind == "value")
 
     def assign(self, modifiers: tuple[str, ...]) -> dict[str, Option] | None:
         """Which slot each modifier fills, in order; None where they are not this form's."""

@@ -16,7 +16,7 @@ CUBES = {"cube": ("{c}*4:f32", 4), "acube": ("{c}*4:u32+f32", 4)}
 COMPARED = {g: (c.replace("ctype", "f32"), n) for g, (c, n) in GEOMETRY.items() if g != "3d"}
 # How the level of detail is chosen: by the hardware or none, by the instruction, by derivatives
 
-DETAIL = (("{.base}", ""), (".level", ", lod:ctype!"), (".grad", ", {{dPdx}}*{n}:f32!, {{dPdy}}*{n}:f32!"))
+DETAIL = (("{.base}", ""), (".level", ", lod:ctype"), (".grad", ", {{dPdx}}*{n}:f32, {{dPdy}}*{n}:f32"))
 DETAIL32 = tuple((mode, more.replace("ctype", "f32")) for mode, more in DETAIL)
 
 BY_SIZE = "vec=v2: T=f16x2; T=f16x2: vec=v2"
@@ -37,22 +37,22 @@ FORMS = chapter(
     instruction(
         "tex", "texture-instructions-tex", "Look up a texture at coordinates.",
         *(row(f"tex{mode}.{geometry}.vec.T.ctype"
-              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32!?", **CTYPE, **RESULT)
+              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32?", **CTYPE, **RESULT)
           for geometry, (c, n) in GEOMETRY.items() for mode, more in DETAIL),
         *(row(f"tex{mode}.{geometry}.vec.T.f32  {D}, [tex:generic, {c}]{more.format(n=n)}",
               **RESULT)
           for geometry, (c, n) in CUBES.items() for mode, more in DETAIL32),
         # compared with a depth
         *(row(f"tex{mode}.{geometry}.vec.T.f32"
-              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32!, f:f32!", **RESULT)
+              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32, f:f32", **RESULT)
           for geometry, (c, n) in COMPARED.items() for mode, more in DETAIL32),
         *(row(f"tex{mode}.{geometry}.vec.T.f32"
-              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, f:f32!", **RESULT)
+              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, f:f32", **RESULT)
           for geometry, (c, n) in (COMPARED | CUBES).items() for mode, more in DETAIL32),
         # several samples: the first coordinate, or the second in an array, is the sample
-        row(f"tex{{.base}}.2dms.vec.T.s32  {D}, [tex:generic, {{c}}*4:s32], {{e}}*2:s32!?",
+        row(f"tex{{.base}}.2dms.vec.T.s32  {D}, [tex:generic, {{c}}*4:s32], {{e}}*2:s32?",
             **RESULT),
-        row(f"tex{{.base}}.a2dms.vec.T.s32  {D}, [tex:generic, {{c}}*4:s32], {{e}}*2:s32!?",
+        row(f"tex{{.base}}.a2dms.vec.T.s32  {D}, [tex:generic, {{c}}*4:s32], {{e}}*2:s32?",
             **RESULT),
     ),
     instruction(
@@ -60,11 +60,11 @@ FORMS = chapter(
         "Read one component of the four texels that bilinear interpolation would use.",
         *(row(f"tld4.comp.{geometry}.v4.T.f32  out d*4:T, [tex:generic, {c}]{e}", **GATHER)
           for geometry, c, offsets in (
-              ("2d", "c*2:f32", ("e*2:s32!", "e*2:s32!, f:f32!")),
-              ("a2d", "c*4:u32+f32", ("e*2:s32!", "e*2:s32!, f:f32!")),
+              ("2d", "c*2:f32", ("e*2:s32", "e*2:s32, f:f32")),
+              ("a2d", "c*4:u32+f32", ("e*2:s32", "e*2:s32, f:f32")),
               ("cube", "c*4:f32", ()),
               ("acube", "c*4:u32+f32", ()))
-          for e in ("", ", f:f32!", *(f", {offset}" for offset in offsets))),
+          for e in ("", ", f:f32", *(f", {offset}" for offset in offsets))),
     ),
     instruction(
         "txq", "texture-instructions-txq", "Ask for an attribute of a texture or sampler.",
@@ -72,7 +72,7 @@ FORMS = chapter(
             query="width height depth channel_data_type channel_order normalized_coords "
                   "array_size num_mipmap_levels num_samples filter_mode addr_mode_0 addr_mode_1 "
                   "addr_mode_2 force_unnormalized_coords"),
-        row("txq.level.query.b32  out d:b32, [tex:handle!], lod:i32!",
+        row("txq.level.query.b32  out d:b32, [tex:handle!], lod:i32",
             query="width height depth"),
     ),
     instruction(
