@@ -45,7 +45,8 @@ def write(module: Module, *, lines: bool = False) -> Text:
     """The text of a module.
 
     With `lines`, the debug information of the module, or where it has none, `.loc` directives that
-    name the Python source.
+    name the source of its instructions. Sections are written as they were read but for labels of
+    the code; what they say of registers, as compilers' `-G` does, is of the names before.
     """
     writer = _Writer(module, lines=lines)
     writer.write()
