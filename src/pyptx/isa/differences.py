@@ -118,6 +118,14 @@ LAXER: Final = (
         r"wgmma\.mma_async\.(sp\.)?sync\.m64\w+(\.satfinite)?\..*",
         "the manual requires .aligned; the assembler does for f16, bf16 and tf32 only",
     ),
+    Difference(r"wgmma\.(commit|wait)_group\.sync", "the manual requires .aligned"),
+    Difference(
+        r"wmma\.load\.c\..*\.s32\.[us][48]", "the type of the other matrices is taken and ignored"
+    ),
+    Difference(
+        r"sust\.p\.(?=.*\b(wb|cg|cs|wt)\b).*",
+        "a cache operator on formatted stores; the manual has it for sust.b only",
+    ),
     Difference(r"movmatrix\..*", "any further modifier is taken and ignored"),
     Difference(
         r"(ld|st)matrix\..*\b(row|col)\b.*", "layouts of mma are taken on ldmatrix and ignored"
