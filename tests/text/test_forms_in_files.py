@@ -1,0 +1,38 @@
+"""Every form of the table in a file: written, read as a module, and the same as before."""
+
+import itertools
+import random
+
+import pytest
+from tests.text.test_round_trip import registers_of
+
+from pyptx.ir import Guard, Instruction, Kernel, Module, Place
+from pyptx.isa.check import availability
+from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
+from pyptx.isa.table import forms
+from pyptx.operands import Register
+from pyptx.target import TARGETS
+from pyptx.text import normal_form, parse, write
+from pyptx.types import pred
+
+SPELLINGS = 4
+
+
+@pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
+def test_a_form_survives_a_file(form):
+    p = Register(1000, pred)
+    guards = itertools.cycle((None, Guard(p), Guard(p, negated=True)))
+    for modifiers in sample(form, SPELLINGS, random.Random(form.syntax)):
+        targets, version = availability(form, modifiers)
+        target = next(t for t in TARGETS if t in targets)
+        body = [Place(LABEL)]
+        for operands, guard in zip(render(form, modifiers), guards, strict=False):
+            body.append(Instruction(form, modifiers, operands, guard))
+        used = [r for s in body[1:] for r in registers_of(s.operands)]
+        registers = tuple(dict.fromkeys((*used, p)))
+        variables = tuple(VARIABLES.values())
+        kernel = Kernel("k", (PARAMETER,), variables, (), registers, tuple(body))
+        module = Module(max(version, target.version), target, (kernel,))
+        text = write(module).ptx
+        assert parse(text) == normal_form(module)
+        assert write(parse(text)).ptx == write(normal_form(module)).ptx
