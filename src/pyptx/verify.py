@@ -12,6 +12,7 @@ from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa.model import Form
 from pyptx.operands import (
     Address,
+    Arguments,
     Label,
     Negated,
     Operand,
@@ -114,6 +115,8 @@ def _registers(operand: Operand) -> Sequence[Register]:
     if isinstance(operand, TensorAddress):
         return [*_registers(operand.map), *_registers(operand.coordinates)]
     if isinstance(operand, Vector):
+        return [e for e in operand.elements if isinstance(e, Register)]
+    if isinstance(operand, Arguments):
         return [e for e in operand.elements if isinstance(e, Register)]
     if isinstance(operand, Pair):
         return [e for e in (operand.first, operand.second) if isinstance(e, Register)]

@@ -16,9 +16,11 @@ from tests.golden.test_examples import load
 
 from pyptx import types
 from pyptx.assemble import ptxas
+from pyptx.errors import LanguageError
 from pyptx.ir import Function, Guard, Instruction, Module, Place
 from pyptx.operands import Immediate, Label, Register, Variable
 from pyptx.text import normal_form, parse, write
+from pyptx.verify import verify
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("**/*.ptx"))
 EXAMPLES = {
@@ -182,3 +184,18 @@ def test_comments_and_lines_are_found():
     line = maxima[0].debug
     assert (line.file, line.line, line.column) == (2, 191, 40)
     assert line.inlined == "function_name $L__info_string1, inlined_at 1 9 30"
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_the_checks_of_whole_kernels_accept_the_files(path):
+    verify(read(path))
+
+
+def test_the_checks_of_whole_kernels_see_the_line_of_a_file():
+    text = (Path(__file__).parent / "corpus" / "functions.ptx").read_text()
+    assert text.count("call (b), doubled, (a);") == 1
+    with pytest.raises(LanguageError) as caught:
+        verify(parse(text.replace("call (b), doubled, (a);", ""), "functions.ptx"))
+    line = text.splitlines().index("        st.param.b32 [first], b;") + 1
+    message = f"functions.ptx:{line}: st.param.b32 reads a .u32 register that nothing has set"
+    assert str(caught.value).startswith(message)

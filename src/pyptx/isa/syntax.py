@@ -172,10 +172,10 @@ def _read(text: str) -> re.Match[str]:
 @cache
 def _value(text: str, *, constant: bool) -> OperandSpec:
     match = _read(text)
-    if match["type"] in NAMED:
-        kind = match["type"]
-        return OperandSpec(name=match["name"], kind=kind, type=kind, written=match["name"])
     access = (match["access"] or "in").strip()
+    if match["type"] in NAMED:
+        name, kind = match["name"], match["type"]
+        return OperandSpec(name=name, kind=kind, type=kind, access=access, written=name)
     accepts = set(filter(None, match["accepts"].split("|")))
     if "_" in accepts:
         accepts = accepts - {"_"} | {"sink"}

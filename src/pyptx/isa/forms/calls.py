@@ -18,10 +18,10 @@ FORMS = chapter(
         "call", "control-flow-instructions-call", "Call a function.",
         row("call{.uni}  func:function"),
         row("call{.uni}  func:function, params:arguments"),
-        row("call{.uni}  ret:arguments, func:function, params:arguments"),
+        row("call{.uni}  out ret:arguments, func:function, params:arguments"),
         row("call{.uni}  fptr:u64!, flist:prototype"),
         row("call{.uni}  fptr:u64!, params:arguments, flist:prototype"),
-        row("call{.uni}  ret:arguments, fptr:u64!, params:arguments, flist:prototype"),
+        row("call{.uni}  out ret:arguments, fptr:u64!, params:arguments, flist:prototype"),
     ),
     instruction(
         "st", "data-movement-and-conversion-instructions-st",
