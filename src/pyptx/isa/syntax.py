@@ -82,11 +82,11 @@ def row(syntax: str, *, ptx: str = "1.0", sm: str = "", rules: str = "", **slots
     found = _MODIFIER.findall(modifiers)
     if "".join(f"{{.{a}}}" if a else f".{b}" for a, b in found) != modifiers:
         raise ValueError(f"cannot read the modifiers of {syntax!r}")
-    form_slots = tuple(_slot(a or b, slots, required=bool(b)) for a, b in found)
+    form_slots = tuple(_slot(a or b, slots.get(a or b, a or b), required=bool(b)) for a, b in found)
     if unused := slots.keys() - {s.name for s in form_slots}:
         raise ValueError(f"{syntax!r} has no slot {sorted(unused)}")
-    types = {s.name: tuple(o.name for o in s.options) for s in form_slots}
-    operands = tuple(_operand(text, types) for text in _split(tail))
+    by_name = {slot.name: slot for slot in form_slots}
+    operands = tuple(_operand(text, by_name) for text in _split(tail))
     return Form(
         opcode,
         form_slots,
@@ -124,13 +124,9 @@ def chapter(title: str, *instructions: Instruction) -> tuple[Form, ...]:
     )
 
 
-def _slot(name: str, slots: dict[str, str], *, required: bool) -> Slot:
-    return Slot(name, _options(slots.get(name, name)), required)
-
-
 @cache
-def _options(texts: str) -> tuple[Option, ...]:
-    return tuple(_option(text) for text in texts.split())
+def _slot(name: str, options: str, *, required: bool) -> Slot:
+    return Slot(name, tuple(_option(text) for text in options.split()), required)
 
 
 @cache
@@ -152,13 +148,13 @@ def _split(tail: str) -> list[str]:
     return [part.strip() for part in _COMMA.split(tail) if part.strip()]
 
 
-def _operand(text: str, types: dict[str, tuple[str, ...]]) -> OperandSpec:
+def _operand(text: str, slots: dict[str, Slot]) -> OperandSpec:
     if match := _ADDRESS.fullmatch(text):
-        return _address(match, types)
+        return _address(match, slots)
     if text == "_":
         return OperandSpec(name="_", kind="sink", type="sink", access="out", written="_")
     match = _read(text)
-    return _value(text, constant=_takes_constants(match["type"], types))
+    return _value(text, constant=_takes_constants(match["type"], slots))
 
 
 @cache
@@ -202,7 +198,7 @@ def _value(text: str, *, constant: bool) -> OperandSpec:
     )
 
 
-def _address(match: re.Match[str], types: dict[str, tuple[str, ...]]) -> OperandSpec:
+def _address(match: re.Match[str], slots: dict[str, Slot]) -> OperandSpec:
     address = OperandSpec(
         name=match["name"],
         kind="address",
@@ -216,7 +212,7 @@ def _address(match: re.Match[str], types: dict[str, tuple[str, ...]]) -> Operand
     )
     if match["coordinates"] is None:
         return address
-    inner = _operand(match["coordinates"], types)
+    inner = _operand(match["coordinates"], slots)
     return replace(
         address,
         kind="tensor",
@@ -229,9 +225,10 @@ def _address(match: re.Match[str], types: dict[str, tuple[str, ...]]) -> Operand
     )
 
 
-def _takes_constants(type_: str, types: dict[str, tuple[str, ...]]) -> bool:
+def _takes_constants(type_: str, slots: dict[str, Slot]) -> bool:
     type_ = _INTEGERS.get(type_, type_)
-    names = types.get(type_.removeprefix("wide(").removesuffix(")"), (type_,))
+    slot = slots.get(type_.removeprefix("wide(").removesuffix(")"))
+    names = (option.name for option in slot.options) if slot else (type_,)
     return any(name in _CONSTANTS for name in names)
 
 

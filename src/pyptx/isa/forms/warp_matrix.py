@@ -143,7 +143,7 @@ FORMS = chapter(
             op="xor and@,7.1", **AMPERE),
     ),
     instruction(
-        "mma", "warp-level-matrix-instructions-mma-sp",
+        "mma", "warp-level-matrix-instructions-sparse-mma",
         "Multiply matrices of the warp, the first with half its elements left out, and add.",
         row(f"{SP}.m16n8k16.row.col.f16.f16.f16.f16  {D2}, {A2}, {B2}, {C2}, {META}(0..3)",
             **SPARSE),
@@ -189,7 +189,7 @@ FORMS = chapter(
             f"  {I4}, {A4}, {B4}, {J4}, {META}(0)", **AB4, **SPARSE),
     ),
     instruction(
-        "wmma", "warp-level-matrix-instructions-wmma-load",
+        "wmma", "warp-level-matrix-instructions-wmma-ld",
         "Load a matrix, spread over the warp.",
         row(f"{LD}.ab.sync.aligned.layout.shape{{.ss}}.f16  out r*8:i32, {STRIDE}",
             ab="a b", **LAYOUT, **ALL3, **WSS),
@@ -237,7 +237,7 @@ FORMS = chapter(
             shape="m8n8k32 m8n8k128", **LAYOUT, **WSS),
     ),
     instruction(
-        "wmma", "warp-level-matrix-instructions-wmma-store",
+        "wmma", "warp-level-matrix-instructions-wmma-st",
         "Store a matrix that is spread over the warp.",
         row(f"{ST}.d.sync.aligned.layout.shape{{.ss}}.f16  [p:ss], r*4:i32!, stride:u32?",
             **LAYOUT, **ALL3, **WSS),

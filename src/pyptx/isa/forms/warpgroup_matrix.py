@@ -25,7 +25,7 @@ MMA, SP = "wgmma.mma_async.sync.aligned", "wgmma.mma_async.sp.sync.aligned"
 FORMS = chapter(
     "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions",
     instruction(
-        "wgmma", "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-async",
+        "wgmma", "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma",
         "Multiply a matrix in shared memory or registers by one in shared memory and add.",
         row(f"{MMA}.shape.f16.f16.f16  {DH}, {SHARED}, {TRANS}", shape=K16, **HOPPER),
         row(f"{MMA}.shape.f16.f16.f16  {DH}, {REGISTERS}, {TRANSB}", shape=K16, **HOPPER),
@@ -54,7 +54,7 @@ FORMS = chapter(
             shape=I256, **HOPPER),
     ),
     instruction(
-        "wgmma", "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-async-sp",
+        "wgmma", "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-sp",
         "Multiply by a matrix in shared memory one with half its elements left out, and add.",
         row(f"{SP}.shape.f16.f16.f16  {DH}, {SHARED}, {META}(0 1), {TRANS}", shape=K32, **SPARSE),
         row(f"{SP}.shape.f16.f16.f16  {DH}, {REGISTERS}, {META}(0 1), {TRANSB}",
@@ -88,17 +88,17 @@ FORMS = chapter(
             shape=I64, **MIXED),
     ),
     instruction(
-        "wgmma", "asynchronous-multiply-and-accumulate-instruction-wgmma-fence",
+        "wgmma", "asynchronous-warpgroup-level-matrix-instructions-wgmma-fence",
         "Order what was done to registers and shared memory before the next multiplication.",
         row("wgmma.fence.sync.aligned", **HOPPER),
     ),
     instruction(
-        "wgmma", "asynchronous-multiply-and-accumulate-instruction-wgmma-commit-group",
+        "wgmma", "asynchronous-warpgroup-level-matrix-instructions-wgmma-commit-group",
         "Put the multiplications since the last group into a new group.",
         row("wgmma.commit_group.sync.aligned", **HOPPER),
     ),
     instruction(
-        "wgmma", "asynchronous-multiply-and-accumulate-instruction-wgmma-wait-group",
+        "wgmma", "asynchronous-warpgroup-level-matrix-instructions-wgmma-wait-group",
         "Wait until no more than n of the warpgroup's latest groups are under way.",
         row("wgmma.wait_group.sync.aligned  #n:u32(0..7)", **HOPPER),
     ),
