@@ -112,15 +112,26 @@ def _resident(what: Rows, size: int) -> teams.Shape:
 
 
 def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Shape | None:
-    """How rows are split: what is read of them in strips of `least` bytes, if clusters allow it."""
+    """How rows are split: what is read of them in strips of `least` bytes, if clusters allow it.
+
+    None where no team can hold three rows, or where there cannot be a team for each way in which
+    rows are cut.
+    """
     size = what.columns * (what.x.bytes + (what.weight.bytes if backward else 0))
-    wanted = _power(-(-size // least))
-    if wanted <= 16:
-        parts, count, grid = max(2, wanted), _CLUSTERS[max(2, wanted)], False
-    elif size // 16 * 3 <= SHARED:
-        parts, count, grid = 16, _CLUSTERS[16], False
-    else:
-        parts, count, grid = _GRID, 1, True
+    parts = min(16, max(2, _power(-(-size // least))))
+    if _CLUSTERS[parts] < what.alignments:
+        parts //= 2
+    if size // parts * 3 <= SHARED:
+        return _shape(what, parts, _CLUSTERS[parts], backward=backward, stages=stages)
+    # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
+    return _shape(what, _GRID, 1, backward=backward, stages=stages) if what.aligned else None
+
+
+def _shape(
+    what: Rows, parts: int, count: int, *, backward: bool, stages: int
+) -> strips.Shape | None:
+    """Teams of `parts` CTAs, `count` of which run at once."""
+    grid = parts == _GRID
     most = -(-what.groups // parts)
     stage = _line(most * what.xs.bytes) + (_line(most * what.ws.bytes) if backward else 0)
     weights = most * what.ws.bytes
@@ -135,8 +146,9 @@ def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Sh
 
 
 def _aligned(count: int, what: Rows) -> int:
-    """So many teams that all rows of each are cut alike."""
-    return max(what.alignments, count // what.alignments * what.alignments)
+    """At most so many teams, such that all rows of each are cut alike."""
+    assert count >= what.alignments
+    return count // what.alignments * what.alignments
 
 
 def _line(size: int) -> int:
@@ -211,7 +223,7 @@ def _chunked_forward(what: Rows, eps: float, *, invvar: bool) -> KernelSequence:
 
 
 def _chunked_backward(what: Rows, result: DType) -> KernelSequence:
-    count = _aligned(8, what)
+    count = _aligned(8, what)  # a group has 8 elements at most
     products = chunks.sums(what, gradient=True)
     gradient = chunks.backward(what, teams=count)
     finish = column_sums(what, count, 1, result)

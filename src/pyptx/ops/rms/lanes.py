@@ -143,6 +143,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
         r_ += at.row * compute.bytes
         near = [[a.zero() for _ in range(rows.group)] for _ in range(part.each)]
         far = _Far(a, teams, at, len(near) * rows.group)
+        rounds = 1 << (BLOCK // teams.rows_each).bit_length() - 1
         round_ = reg.scalar(u32, init=0)
         stride = ctas * teams.rows
 
@@ -202,7 +203,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
                     place = _place(teams, n, rows.x, j) + part.step(k, xs)
                     xs.store("global", dx, place, xs.pack(result), pred=ok)
             round_ += 1
-            with ptx.if_((round_ & (max(1, BLOCK // teams.rows_each) - 1)) == 0):
+            with ptx.if_((round_ & (rounds - 1)) == 0):
                 far.add(near)
             at.row += stride
             for pointer, dtype in ((x, rows.x), (g, rows.weight), (dx, rows.x)):
