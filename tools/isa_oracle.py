@@ -135,6 +135,8 @@ def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901, PLR091
             return "targets"
         case Sink():
             return "_"
+        case _:
+            raise TypeError(f"{operand!r} is an operand of files only")
 
 
 def _module(kernels: Sequence[str], version: PtxVersion, target: Target) -> str:

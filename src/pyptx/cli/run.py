@@ -96,7 +96,8 @@ def recorded(keep: Callable[[Report], object]) -> Generator[None]:
     emulate = Operation.emulate
 
     def checked(operation: Operation, *arrays: Any, **keywords: Any) -> Emulation:
-        emulation = emulate(operation, *arrays, **keywords | {"sanitize": True})
+        given: dict[str, Any] = {**keywords, "sanitize": True}
+        emulation = emulate(operation, *arrays, **given)
         for report in emulation.reports:
             keep(report)
         return emulation
