@@ -288,7 +288,7 @@ print(call.batched((True, True, True, False)).identity)
         ({"grid": lambda N: (1, N, N)}, None),
         ({"grid": (1, 2, 2)}, None),
     ],
-    ids=str,
+    ids=["x", "z", "cluster-z", "cluster-x", "x-y", "y-z", "none"],
 )
 def test_the_axis_that_a_batch_takes(options, grid):
     k = kernel(in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),), **options)(_nothing)
