@@ -110,15 +110,16 @@ def plain(record: Record) -> list[str]:
 def norm_table(record: Record) -> list[str]:
     """A table for each direction: microseconds and percent of the copy's speed, beside the goal."""
     found = {m["name"]: m for m in record["measurements"]}
-    lines = [
-        f"**{TITLES['norm_table']}**, microseconds and percent of a copy's speed, cold L2 cache;",
-        f"torch.compile with {record['settings']['mode']}",
-    ]
+    title = f"**{TITLES['norm_table']}**, microseconds and percent of a copy's speed, cold L2 cache"
+    compiled = any(m["notes"]["candidate"] in PEERS for m in found.values())
+    lines = (
+        [f"{title};", f"torch.compile with {record['settings']['mode']}"] if compiled else [title]
+    )
     for direction in DIRECTIONS:
         peers = [p for p in PEERS if any(m["notes"]["candidate"] == p
                  and m["notes"]["direction"] == direction for m in found.values())]  # fmt: skip
         lines += ["", HEADINGS[direction], "",
-                  f"| | at copy speed | **pyptx** | goal | {' | '.join(peers)} |",
+                  f"| | {' | '.join(('at copy speed', '**pyptx**', 'goal', *peers))} |",
                   "|---|---:|---:|---:|" + "---:|" * len(peers)]  # fmt: skip
         for shape in GOALS:
             copied = found.get(measurement_name(shape, FORWARD, NORM_COPY))
@@ -144,9 +145,8 @@ def _norm_row(found: Record, shape: Shape, direction: str, copied: float, peers:
     )  # fmt: skip
     missed = "" if reached else " **not reached**"
     limit = f"{goal.limit(direction):g}{goal.unit}{missed}"
-    cells = " | ".join(cell(peer) for peer in peers)
-    title = shape.title
-    return f"| {title} | {number(ideal)} | **{cell(OURS)}** | {limit} | {cells} |"
+    cells = (shape.title, number(ideal), f"**{cell(OURS)}**", limit, *map(cell, peers))
+    return f"| {' | '.join(cells)} |"
 
 
 def norm_sweep(record: Record) -> list[str]:
