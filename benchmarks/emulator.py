@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from kernels import (
+from measure import Bar, Result, no_collection, seconds, show, start, summarise, turns
+from measured_kernels import (
     COLUMNS,
     ROWS,
     WARP,
@@ -27,7 +28,6 @@ from kernels import (
     inputs,
     reference,
 )
-from measure import Bar, Result, no_collection, seconds, show, start, summarise, turns
 
 from pyptx import Kernel
 from pyptx.emulator import Tensor, device_array, encode, on_device, run

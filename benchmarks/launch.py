@@ -26,8 +26,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from chrome_trace import span, split_at_gaps
-from kernels import EPS, check, example_module, inputs, reference
 from measure import Bar, Result, no_collection, seconds, show, start, summarise, turns
+from measured_kernels import EPS, check, example_module, inputs, reference
 
 ROWS: Final = 4
 COLUMNS: Final = 512

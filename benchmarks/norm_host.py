@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import jax
 import numpy as np
-from kernels import EPS, check, example_module, inputs, reference
 from measure import Result, show, start, summarise
+from measured_kernels import EPS, check, example_module, inputs, reference
 
 from launch import time_calls
 

@@ -25,7 +25,8 @@ import triton
 import triton.language as tl
 from chrome_trace import busy
 from device_time import Flush, by_events, flushed_calls
-from kernels import (
+from measure import Bar, Result, Summary, number, show, start, summarise, turns
+from measured_kernels import (
     COLUMNS,
     EPS,
     ROWS,
@@ -36,7 +37,6 @@ from kernels import (
     inputs,
     reference,
 )
-from measure import Bar, Result, Summary, number, show, start, summarise, turns
 
 from pyptx import Kernel
 

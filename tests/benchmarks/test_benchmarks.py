@@ -40,7 +40,7 @@ def tables(measure):
 
 @pytest.fixture(scope="module")
 def kernels(measure):
-    return load("kernels")
+    return load("measured_kernels")
 
 
 def test_the_readme_has_exactly_what_the_results_say(tables):

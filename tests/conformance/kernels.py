@@ -67,6 +67,7 @@ NO_VALUE = {
     "prefetch": "a hint without a result",
     "prefetchu": "a hint without a result",
     "ret": "tested by whole kernels",
+    "setmaxnreg": "has no effect on values",
     "trap": "stops the program",
 }
 NO_VALUE_CHAPTERS = {
