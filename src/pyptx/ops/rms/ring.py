@@ -124,11 +124,6 @@ class Ring:
             for source, offset in zip(self._sources, self._offsets, strict=True)
         ]
 
-    @property
-    def memory(self) -> Reg:
-        """The address of the whole ring of the team, for other uses once no row is on its way."""
-        return self._base
-
 
 class Counter:
     """Which stage (or slot) of `size` comes next, and the parity of its phase."""

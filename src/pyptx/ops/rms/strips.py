@@ -8,7 +8,6 @@ that is larger than a cluster exchanges its sums through global memory, read by 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,20 +22,17 @@ from pyptx.ops.rms.arithmetic import (
     load_warp_sums,
     store_warp_sum,
 )
+from pyptx.ops.rms.beside import Beside, Progress
 from pyptx.ops.rms.elements import (
     Group,
-    advance,
-    convert,
     instruction,
-    load_into,
-    load_one,
     store_one,
     wide,
 )
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
-from pyptx.types import DType, b32, u8, u32, u64
+from pyptx.types import b32, u8, u32, u64
 
 _SUMMED: Final = 1  # a barrier of the threads that compute; 0 is the whole CTA's
 
@@ -271,15 +267,15 @@ class _Strip:
     def _compute(self, ring: Ring, work: _Forward | _Backward) -> None:
         shape = self.shape
         work.begin()
-        work.load(self.row)
+        work.beside.load(self.row)
         summed, behind = Counter(shape.stages), Counter(shape.stages)
         sent, received = Counter(shape.slots), Counter(shape.slots)
         waiting, turn = reg.scalar(u32, init=0), reg.scalar(u32, init=0)
         with ptx.loop("rows"):
             more = self.row < self.rows
-            work.take()
+            work.beside.take()
             with ptx.if_(more):
-                work.load(self.row + shape.teams)
+                work.beside.load(self.row + shape.teams)
                 ring.arrived(summed.index).wait(summed.parity)
                 store_warp_sum(
                     self.a,
@@ -409,24 +405,11 @@ class _Strip:
         return a.total(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Element:
-    """An element that a row needs beside the ring: where the next row's is, and how far to others.
-
-    `at_end` says that it is one of a row's ends, so that not every thread has one.
-    """
-
-    pointer: Reg
-    dtype: DType
-    step: int
-    at_end: bool
-
-
 class _Rows:
-    """What forward and backward have in common: the weights, the ends, what is beside a row.
+    """What forward and backward have in common: the weights, and what is beside a row.
 
-    `queue` holds what is beside the rows that have been summed and not written; its first entry is
-    that of the row being summed, its last one that of the row being written.
+    The first entry of `beside.queue` is that of the row being summed, its last one that of the row
+    being written.
     """
 
     def __init__(self, strip: _Strip, w: Reg) -> None:
@@ -436,20 +419,13 @@ class _Rows:
         self.rows = strip.part.rows
         self.stride = strip.shape.teams
         self._w = w
-        self._beside: list[_Element] = []
+        progress = Progress(strip.row, strip.rows, self.stride)
+        self.beside = Beside(self.a, strip.ends, progress, strip.shape.lag + 1)
         self._table: Reg | None = None
-
-    def beside(self, base: Reg, dtype: DType, *, at_end: bool) -> None:
-        """Load an element of every row one row ahead: that of `base[row]`, or of the row's ends."""
-        columns = self.rows.columns if at_end else 1
-        ends = self.strip.ends
-        place = ends.position if at_end and ends is not None else wide(self.strip.row)
-        step = self.stride * columns * dtype.bytes
-        self._beside.append(_Element(base + place * dtype.bytes, dtype, step, at_end))
 
     def begin(self) -> None:
         """Load the weights, and prepare what is beside the rows."""
-        strip, a, rows = self.strip, self.a, self.rows
+        strip, rows = self.strip, self.rows
         self._weights = load_weights(self.part, self._w, strip.active)
         if strip.shape.shared:
             table = address(smem.alloc(u8, self.part.most * rows.ws.bytes, align=16))
@@ -457,13 +433,7 @@ class _Rows:
             for k, group in enumerate(self._weights):
                 offset = self.part.step(k, rows.ws)
                 rows.ws.store("shared", self._table, offset, group, pred=strip.active[k])
-        self.end_w = a.zero()
-        if strip.ends is not None:
-            place = self._w + wide(strip.ends.column) * rows.weight.bytes
-            self.end_w = load_one(rows.weight, a.dtype, place, pred=strip.ends.active)
-        # As they lie in memory: converting them would wait for them.
-        self._next = [reg.scalar(element.dtype, init=0) for element in self._beside]
-        self.queue = [[a.zero() for _ in self._beside] for _ in range(strip.shape.lag + 1)]
+        self.beside.begin(self._w, rows.weight)
 
     def weights(self, k: int) -> list[Reg]:
         """The weights of the k-th group; a thread reads only what it has put there itself."""
@@ -472,21 +442,6 @@ class _Rows:
             return ws.unpack(self._weights[k])
         offset = self.part.step(k, ws)
         return ws.unpack(ws.load("shared", self._table, offset, pred=self.strip.active[k]))
-
-    def load(self, row: Reg) -> None:
-        """Load what is beside a row, if there is one."""
-        live = row < self.strip.rows
-        for value, element in zip(self._next, self._beside, strict=True):
-            ends = self.strip.ends
-            there = live & ends.active if element.at_end and ends is not None else live
-            load_into(value, element.pointer, pred=there)
-            advance(element.pointer, element.step)
-
-    def take(self) -> None:
-        """Move the queue on by a row."""
-        for here, before in reversed(list(itertools.pairwise([self._next, *self.queue]))):
-            for old, new in zip(before, here, strict=True):
-                self.a.mov(old, convert(new, self.a.dtype))
 
     def load_group(self, group: Group, place: Reg, k: int) -> list[Reg]:
         """The elements of a thread's k-th group in shared memory."""
@@ -508,8 +463,8 @@ class _Forward(_Rows):
         self._x = X
         self._step = self.stride * rows.columns * rows.weight.bytes
         self._end_y = None
+        self.beside.add_ends(x, rows.x, rows.columns)
         if strip.ends is not None:
-            self.beside(x, rows.x, at_end=True)
             self._end_y = y + strip.ends.position * rows.weight.bytes
         self._y = y + self.part.offset * rows.weight.bytes
         self._invvar = None if invvar is None else invvar + strip.row * self.a.dtype.bytes
@@ -522,7 +477,7 @@ class _Forward(_Rows):
         values = [
             v for k in range(self.part.each) for v in self.load_group(self.rows.xs, places[0], k)
         ]
-        values += self.queue[0]
+        values += self.beside.queue[0]
         return self.a.products((v, v) for v in values)
 
     def write(self, places: Sequence[Reg], total: Reg) -> None:
@@ -538,8 +493,8 @@ class _Forward(_Rows):
             result = rows.ws.pack([math.result(v, u, r) for v, u in pairs])
             rows.ws.store("global", self._y, self.part.step(k, rows.ws), result, pred=ok)
         if strip.ends is not None and self._end_y is not None:
-            (x,) = self.queue[-1]
-            value = math.result(x, self.end_w, r)
+            (x,) = self.beside.queue[-1]
+            value = math.result(x, self.beside.w, r)
             store_one(rows.weight, self._end_y, value, pred=strip.ends.active)
             self._end_y += self._step
         self._y += self._step
@@ -560,11 +515,11 @@ class _Backward(_Rows):
         self._math = Backward(self.a, rows.columns)
         self._x, self._g, self._dw = X, G, DW
         self._step = self.stride * rows.columns * rows.x.bytes
-        self.beside(r, self.a.dtype, at_end=False)
+        self.beside.add(r + wide(strip.row) * self.a.dtype.bytes, self.a.dtype)
+        self.beside.add_ends(x, rows.x, rows.columns)
+        self.beside.add_ends(g, rows.weight, rows.columns)
         self._end_dx = None
         if strip.ends is not None:
-            self.beside(x, rows.x, at_end=True)
-            self.beside(g, rows.weight, at_end=True)
             self._end_dx = dx + strip.ends.position * rows.x.bytes
         self._dx = dx + self.part.offset * rows.x.bytes
 
@@ -590,14 +545,14 @@ class _Backward(_Rows):
         a = self.a
         triples = [t for k in range(self.part.each) for t in self._groups(places, k)]
         if self.strip.ends is not None:
-            _, x, g = self.queue[0]
-            triples.append((x, g, self.end_w))
+            _, x, g = self.beside.queue[0]
+            triples.append((x, g, self.beside.w))
         return a.products((x, a.mul(g, w)) for x, g, w in triples)
 
     def write(self, places: Sequence[Reg], total: Reg) -> None:
         """Write the gradient of the row that follows the one written before."""
         strip, rows, math, sums = self.strip, self.rows, self._math, self._sums
-        r = self.queue[-1][0]
+        r = self.beside.queue[-1][0]
         coefficient = math.coefficient(r, total)
         for k, ok in enumerate(strip.active):
             result: list[Reg] = []
@@ -607,8 +562,8 @@ class _Backward(_Rows):
             group = rows.xs.pack(result)
             rows.xs.store("global", self._dx, self.part.step(k, rows.xs), group, pred=ok)
         if strip.ends is not None and self._end_dx is not None and sums.end_sum is not None:
-            _, x, g = self.queue[-1]
-            value = math.result(x, g, self.end_w, r, coefficient)
+            _, x, g = self.beside.queue[-1]
+            value = math.result(x, g, self.beside.w, r, coefficient)
             store_one(rows.x, self._end_dx, value, pred=strip.ends.active)
             math.accumulate(sums.end_sum, x, g, r)
             self._end_dx += self._step

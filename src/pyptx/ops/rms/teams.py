@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyptx import Kernel, Mbarriers, Reg, Tensor, Tile, kernel, ptx, reg, smem
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import (
     WARP,
     Arithmetic,
@@ -19,7 +19,8 @@ from pyptx.ops.rms.arithmetic import (
     load_warp_sums,
     store_warp_sum,
 )
-from pyptx.ops.rms.elements import advance, convert, load_into, load_one, store_one, wide
+from pyptx.ops.rms.beside import Beside, Progress
+from pyptx.ops.rms.elements import store_one
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
@@ -28,22 +29,12 @@ from pyptx.types import u32
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`ctas` CTAs of `teams` teams of `threads` threads, each team with `stages` rows on their way.
-
-    Rows are fetched by a warp `beside` a single team, which leaves fewer registers to the others,
-    or by the first thread of each team.
-    """
+    """`ctas` CTAs of `teams` teams of `threads` threads, each with `stages` rows on their way."""
 
     ctas: int
     teams: int
     threads: int
     stages: int
-    beside: bool = False
-
-    @property
-    def block(self) -> int:
-        """Threads of a CTA."""
-        return self.threads * self.teams + (WARP if self.beside else 0)
 
 
 def backward(rows: Rows, shape: Shape) -> Kernel:
@@ -76,7 +67,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         ),
         out_specs=(rows.tensor(rows.x), Tile(count, rows.padded, rows.compute, sum_over="B")),
         grid=grid(lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1)),
-        block=(shape.block, 1, 1),
+        block=(shape.threads * shape.teams, 1, 1),
         arch="auto",
         parallel=("B",),
     )(rms_norm_teams_backward)
@@ -116,27 +107,19 @@ class _Team:
         g, r, x, w, dx = ptx.global_ptrs(G, R, X, W, DX)
         part, rows, a, shape = self.part, self.part.rows, self.a, self.shape
         ends = None if rows.aligned else Ends(part)
-        beside = _Beside(self, ends, g, r, x, w)
-        ring = Ring(
-            part,
-            [Source(X, rows.xs), Source(G, rows.ws)],
-            self.row,
-            self.rows,
-            stages=shape.stages,
-            stride=self.stride,
-            teams=shape.teams,
-            team=self.team,
-            held=shape.teams == 1,
-        )
-        read = smem.mbarrier(shape.stages) if shape.beside else None
+        beside = self._beside(ends, g, r, x)
+        beside.begin(w, rows.weight)
+        ring = self._ring(X, G)
         leader = part.lane == 0
-        self._start(ring, read, leader)
+        with ptx.if_(leader):
+            ring.init()
+            ptx.fence.mbarrier_init()
+            ring.fetch_first()
         weights = load_weights(part, w, self.active)
         gradient = WeightGradient(a, part, ends, DW, self._index)
         slots = self._slots()
         beside.load(self.row)
-        if read is None:
-            ptx.bar.sync(0)  # the mbarriers are there
+        ptx.bar.sync(0)  # the mbarriers are there
 
         stage, half = Counter(shape.stages), reg.scalar(u32, init=0)
         end_dx = dx + ends.position * rows.x.bytes if ends is not None else None
@@ -147,25 +130,22 @@ class _Team:
             beside.load(self.row + self.stride)
             ring.arrived(stage.index).wait(stage.parity)
             elements = self._read(ring, stage, weights)
-            if read is not None:
-                with ptx.if_((part.lane & (WARP - 1)) == 0):
-                    read[stage.index].arrive()
             products = a.products((v, a.mul(d, u)) for k in elements for v, d, u in k.unpacked())
-            if ends is not None:
-                a.fma(products, beside.x, a.mul(beside.g, beside.w), products)
+            scale, *end = beside.queue[0]
+            if end:
+                a.fma(products, end[0], a.mul(end[1], beside.w), products)
             here = ptx.inst.mad.lo.u32(half, self._half_bytes, slots)
             store_warp_sum(a, products, part.lane, here)
             self._sync()
-            if read is None:  # everyone has read the stage
-                with ptx.if_(leader):
-                    ring.fetch(stage.index)
+            with ptx.if_(leader):  # everyone has read the stage
+                ring.fetch(stage.index)
             products = load_warp_sums(a, part.lane, here, shape.threads // WARP)
-            coefficient = self.math.coefficient(beside.r, products)
-            self._write(dx, elements, gradient, beside.r, coefficient)
+            coefficient = self.math.coefficient(scale, products)
+            self._write(dx, elements, gradient, scale, coefficient)
             if ends is not None and end_dx is not None and gradient.end_sum is not None:
-                value = self.math.result(beside.x, beside.g, beside.w, beside.r, coefficient)
+                value = self.math.result(end[0], end[1], beside.w, scale, coefficient)
                 store_one(rows.x, end_dx, value, pred=ends.active)
-                self.math.accumulate(gradient.end_sum, beside.x, beside.g, beside.r)
+                self.math.accumulate(gradient.end_sum, end[0], end[1], scale)
                 end_dx += step
             gradient.row_done(self.active)
             dx += step
@@ -175,30 +155,29 @@ class _Team:
         ptx.inst.griddepcontrol.launch_dependents()
         gradient.write(self.active)
 
-    def _start(self, ring: Ring, read: Mbarriers | None, leader: Reg) -> None:
-        """Make the mbarriers, fetch the first rows, and set the warp beside the team to work."""
-        part, shape = self.part, self.shape
-        with ptx.if_(leader):
-            ring.init()
-            if read is not None:
-                read.init(shape.threads // WARP)
-            ptx.fence.mbarrier_init()
-            ring.fetch_first()
-        if read is not None:
-            ptx.bar.sync(0)  # the mbarriers are there
-            with ptx.if_(part.lane >= shape.threads):
-                with ptx.if_(part.lane == shape.threads):
-                    self._fetch(ring, read)
-                ptx.ret()
+    def _beside(self, ends: Ends | None, g: Reg, r: Reg, x: Reg) -> Beside:
+        """r of each row, then x and g of its ends."""
+        rows, a = self.part.rows, self.a
+        beside = Beside(a, ends, Progress(self.row, self.rows, self.stride), depth=1)
+        beside.add(r + self.row * a.dtype.bytes, a.dtype)
+        beside.add_ends(x, rows.x, rows.columns)
+        beside.add_ends(g, rows.weight, rows.columns)
+        return beside
 
-    def _fetch(self, ring: Ring, read: Mbarriers) -> None:
-        """One thread beside the team: a row wherever one has been read."""
-        ring.next_row += self.shape.stages * self.stride
-        free = Counter(self.shape.stages)
-        with ptx.while_(lambda: ring.next_row < self.rows):
-            read[free.index].wait(free.parity)
-            ring.fetch(free.index)
-            free.advance()
+    def _ring(self, X: Tensor, G: Tensor) -> Ring:
+        """x and g on their way."""
+        rows, shape = self.part.rows, self.shape
+        return Ring(
+            self.part,
+            [Source(X, rows.xs), Source(G, rows.ws)],
+            self.row,
+            self.rows,
+            stages=shape.stages,
+            stride=self.stride,
+            teams=shape.teams,
+            team=self.team,
+            held=shape.teams == 1,
+        )
 
     def _index(self) -> Reg:
         """The team's number in the grid."""
@@ -247,38 +226,3 @@ class _Team:
     def _sync(self) -> None:
         barrier = 1 if self.team is None else self.team + 1
         ptx.bar.sync(barrier, self.shape.threads)
-
-
-class _Beside:
-    """What a row needs beside the ring: r, and one element of its ends for each thread.
-
-    Loaded one row ahead; `take` makes it the present row's.
-    """
-
-    def __init__(self, team: _Team, ends: Ends | None, g: Reg, r: Reg, x: Reg, w: Reg) -> None:
-        rows, a = team.part.rows, team.a
-        self._team = team
-        self._ends = ends
-        self._pointers = [(r + team.row * a.dtype.bytes, a.dtype, team.stride * a.dtype.bytes)]
-        self.r, self.x, self.g = a.zero(), a.zero(), a.zero()
-        self.w = a.zero()
-        if ends is not None:
-            for base, dtype in ((x, rows.x), (g, rows.weight)):
-                place = base + ends.position * dtype.bytes
-                self._pointers.append((place, dtype, team.stride * rows.columns * dtype.bytes))
-            first = w + wide(ends.column) * rows.weight.bytes
-            self.w = load_one(rows.weight, a.dtype, first, pred=ends.active)
-        # As they lie in memory: converting them would wait for them.
-        self._next = [reg.scalar(dtype, init=0) for _, dtype, _ in self._pointers]
-
-    def load(self, row: Reg) -> None:
-        """Load for a row, if there is one."""
-        live = row < self._team.rows
-        for i, (pointer, _, step) in enumerate(self._pointers):
-            there = live if i == 0 or self._ends is None else live & self._ends.active
-            load_into(self._next[i], pointer, pred=there)
-            advance(pointer, step)
-
-    def take(self) -> None:
-        for one, loaded in zip((self.r, self.x, self.g), self._next, strict=False):
-            self._team.a.mov(one, convert(loaded, self._team.a.dtype))
