@@ -78,6 +78,14 @@ class Directive:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The names that a file gives the registers of a body, and its labels, in their order."""
+
+    registers: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One `.entry`: parameters, variables, directives and the flat body."""
 
@@ -89,6 +97,7 @@ class Kernel:
     body: tuple[Statement, ...]
     linkage: str = "visible"
     pragmas: tuple[str, ...] = ()
+    written: Written = field(default=Written(), compare=False)
 
     @property
     def shared(self) -> SharedLayout:
@@ -112,6 +121,7 @@ class Function:
     body: tuple[Statement, ...] | None
     linkage: str = ""
     pragmas: tuple[str, ...] = ()
+    written: Written = field(default=Written(), compare=False)
 
 
 STATIC_SHARED_LIMIT = 48 * 1024

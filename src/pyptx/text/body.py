@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
 from pyptx.errors import IsaError
-from pyptx.ir import CodeLabel, Guard, Instruction, Line, Place, Statement
+from pyptx.ir import CodeLabel, Guard, Instruction, Line, Place, Statement, Written
 from pyptx.isa import check
 from pyptx.isa.automaton import State
 from pyptx.isa.check import Raw, Typed
@@ -136,12 +136,14 @@ class BodyParser(OperandReader):
         self.unit = unit
         self.name = name
         self.registers: list[Register] = []
+        self._names: list[str] = []
         self._own: list[Variable] = []
         self._used: set[Variable] = set()
         self.body: list[Statement] = []
         self._outer = _Scope()
         self._scopes = [self._outer]
         self._labels = 0
+        self._label_names: list[str] = []
         self._same: dict[Label, Label] = {}
         self._branches: list[int] = []
         self._taken: set[str] = set()
@@ -174,8 +176,13 @@ class BodyParser(OperandReader):
         dtype = type_named(self.cursor)
         token = self.cursor.name("a parameter name")
         self._fresh_name(token)
-        self._outer.names[token.text] = register = self._new(dtype)
+        self._outer.names[token.text] = register = self._new(dtype, token.text)
         return register
+
+    @property
+    def written(self) -> Written:
+        """The names of the registers and of the labels, in their order."""
+        return Written(tuple(self._names), tuple(self._label_names))
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -516,6 +523,7 @@ class BodyParser(OperandReader):
 
     def _place(self, seen: _Seen) -> None:
         seen.placed = True
+        self._label_names.append(seen.token.text)
         self._branches.append(len(self.body))
         self.body.append(Place(seen.label))
 
@@ -619,14 +627,15 @@ class BodyParser(OperandReader):
         ranged = scope.ranges.get(base)
         if ranged is None or not _INDEX.fullmatch(digits) or int(digits) >= ranged[1]:
             return None
-        scope.names[name] = made = self._new(ranged[0])
+        scope.names[name] = made = self._new(ranged[0], name)
         return made
 
     # ---- names -----------------------------------------------------------------------------------
 
-    def _new(self, dtype: DType) -> Register:
+    def _new(self, dtype: DType, name: str) -> Register:
         register = Register(len(self.registers), dtype)
         self.registers.append(register)
+        self._names.append(name)
         return register
 
     def resolve(self, token: Token) -> Resolved:
@@ -634,8 +643,7 @@ class BodyParser(OperandReader):
         for scope in reversed(self._scopes):
             found = scope.names.get(name)
             if isinstance(found, _Declared):
-                made = tuple(self._new(found.dtype) for _ in range(found.count))
-                found = scope.names[name] = made if found.count > 1 else made[0]
+                found = scope.names[name] = self._declared(name, found)
             if found is None:
                 found = self._of_range(name, scope)
             if found is not None:
@@ -656,6 +664,13 @@ class BodyParser(OperandReader):
             return special
         return self._seen(token).label
 
+    def _declared(self, name: str, declared: _Declared) -> Register | tuple[Register, ...]:
+        """What a declaration without a range makes: a register, or those of a vector."""
+        if declared.count == 1:
+            return self._new(declared.dtype, name)
+        parts = list(_COMPONENTS)[: declared.count]
+        return tuple(self._new(declared.dtype, name + part) for part in parts)
+
     def _of_range(self, name: str, scope: _Scope) -> Register | None:
         """A register that a range of a scope declares: `%r12` of `%r<20>`."""
         start = len(name.rstrip("0123456789"))
@@ -665,7 +680,7 @@ class BodyParser(OperandReader):
             if ranged is None or (digits[0] == "0" and len(digits) > 1) or len(digits) > 9:
                 continue
             if int(digits) < ranged[1]:
-                scope.names[name] = register = self._new(ranged[0])
+                scope.names[name] = register = self._new(ranged[0], name)
                 return register
         return None
 

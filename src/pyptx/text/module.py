@@ -199,6 +199,7 @@ class _ModuleParser:
             tuple(body.body),
             linkage,
             pragmas,
+            body.written,
         )
 
     def _function(self, linkage: str = "") -> None:
@@ -225,6 +226,7 @@ class _ModuleParser:
             variables=body.variables,
             registers=tuple(body.registers),
             body=tuple(body.body),
+            written=body.written,
         )
 
     def _formals(
