@@ -976,12 +976,23 @@ def placing_something_else():
 @wrong(
     LanguageError,
     """
-    here: shared memory of shape (4, 4) takes 2 indices, not 1
-        smem.alloc(f32, (4, 4))[0]
+    here: shared memory of shape (4, 4) takes 2 indices, not 3
+        smem.alloc(f32, (4, 4))[0, 0, 0]
     """,
 )
 def the_wrong_number_of_indices():
-    smem.alloc(f32, (4, 4))[0]
+    smem.alloc(f32, (4, 4))[0, 0, 0]
+
+
+@wrong(
+    LanguageError,
+    """
+    here: shared memory of shape (4, 4) takes 2 indices, not 1
+        smem.alloc(f32, (4, 4))[0] = 1.0
+    """,
+)
+def a_part_of_shared_memory_is_stored_to():
+    smem.alloc(f32, (4, 4))[0] = 1.0
 
 
 @wrong(
