@@ -120,10 +120,11 @@ def test_lanes_add_up_blocks_of_rows(width, each, n):
 
 @types_and_policies
 @pytest.mark.parametrize("held", [True, False])
-@pytest.mark.parametrize("n", [128, 131, 520, 1003])
-def test_rows(n, held, types, policy):
+@pytest.mark.parametrize(("n", "pieces"), [(128, 1), (131, 1), (520, 1), (1003, 2), (1100, 4)])
+def test_rows(n, pieces, held, types, policy):
     given = problem((9,), (n,), types)
-    kernel = rows.forward(rows_of(given), EPS, threads=64, held=held, invvar=True)
+    what = rows_of(given)
+    kernel = rows.forward(what, EPS, threads=64, held=held, invvar=True, pieces=pieces)
     forward(kernel, given, **policy)
 
 
@@ -143,7 +144,7 @@ def test_teams(n, types, ctas, count, policy):
 
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("rows_each", [31, 32, 33, 64, 65])
-@pytest.mark.parametrize("n", [64, 67])
+@pytest.mark.parametrize("n", [64, 67, 600, 603])  # second sums in registers, in memory
 def test_teams_write_sums_of_blocks(n, rows_each, count):
     given = problem((rows_each * 4,), (n,), (F32, F32))
     kernel = teams.backward(rows_of(given), teams.Shape(4 // count, count, 32, 3))
@@ -162,10 +163,15 @@ class Split:
     shared: bool
     grid: bool
     rows_each: int = 3
+    pieces: int = 1
+    lag: int = 1
 
     def shape(self, what: Rows) -> strips.Shape:
         count = max(2, what.alignments)
-        return strips.Shape(count, self.parts, 64, 3, shared=self.shared, grid=self.grid)
+        stages = (self.lag + 1) * self.pieces + 1
+        return strips.Shape(
+            count, self.parts, 64, stages, self.lag, self.shared, self.grid, self.pieces
+        )
 
 
 SPLITS = [
@@ -173,6 +179,9 @@ SPLITS = [
     *(Split(n, 4, True, grid=False) for n in (1024, 99)),
     Split(2055, 8, False, grid=False, rows_each=1),
     *(Split(n, 3, n % 2 == 0, grid=True) for n in (768, 1030, 99)),
+    *(Split(n, 2, True, grid=n % 2 == 0, pieces=3) for n in (1026, 1539, 1603)),
+    Split(1100, 2, False, grid=False, pieces=2, lag=2),
+    Split(1100, 2, False, grid=True, pieces=2, lag=2),
 ]
 
 
@@ -211,9 +220,10 @@ def test_strips_backward(split, types, policy):
 
 @pytest.mark.parametrize("grid", [False, True])
 @pytest.mark.parametrize("rows_each", [1, 2, 3, 31, 33, 65])
-def test_strips_write_sums_of_blocks(rows_each, grid):
-    given = problem((rows_each * 4,), (131,), (F32, F32))
-    shape = strips.Shape(4, 2, 32, 3, grid=grid)
+@pytest.mark.parametrize(("n", "pieces"), [(131, 1), (1203, 2)])
+def test_strips_write_sums_of_blocks(n, pieces, rows_each, grid):
+    given = problem((rows_each * 4,), (n,), (F32, F32))
+    shape = strips.Shape(4, 2, 32, 3 * pieces, grid=grid, pieces=pieces)
     mail, r = strip_inputs(given, shape), invvar(given)
     kernel = strips.backward(rows_of(given), shape)
     *_, dx, partial = clean(kernel.emulate(*mail, given.g, r, given.x, given.weight))

@@ -149,11 +149,21 @@ class Part:
             return None
         return self.lane < self.most - k * self.threads
 
-    def bytes_of(self, group: Group) -> int | Reg:
-        """Bytes of the part in a tensor; a u32 register where the part's size is not fixed."""
+    def bytes_of(self, group: Group, pieces: range | None = None) -> int | Reg:
+        """Bytes of the part in a tensor; a u32 register where the part's size is not fixed.
+
+        `pieces` are the groups of each thread to count, a range of k; all of them by default.
+        """
+        first, most = 0, self.most
+        if pieces is not None:
+            first = pieces.start * self.threads
+            most = min(len(pieces) * self.threads, self.most - first)
         if self.count is None:
-            return self.most * group.bytes
-        return ptx.inst.mul.lo.u32(self.count, group.bytes)
+            return most * group.bytes
+        count = _count(self.count, reg.from_(first, u32), most) if first else self.count
+        if first == 0 and most < self.most:
+            count = ptx.inst.min.u32(count, most)
+        return ptx.inst.mul.lo.u32(count, group.bytes)
 
     def step(self, k: int, group: Group) -> int:
         """Bytes from the thread's first group to its k-th."""

@@ -1,7 +1,8 @@
 """Sums over rows for the weight's gradient, and how a CTA writes its partial sum of them.
 
 A sum of many rows in f32 would lose a bit for every doubling, so after `BLOCK` rows a thread adds
-what it has to the CTA's partial sum in global memory, which nobody else touches.
+what it has to second sums: in registers too, where it has few columns, and otherwise the CTA's
+partial sum in global memory, which nobody else touches.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pyptx.ops.rms.geometry import Ends, Part
 from pyptx.types import u32
 
 BLOCK: Final = 32
+FEW: Final = 64
+"""Bytes of sums for which a thread has as many registers again."""
 
 
 class WeightGradient:
@@ -37,25 +40,44 @@ class WeightGradient:
         self._dw = dw
         self._row = row
         self._group = Group(a.dtype, part.rows.group, a.dtype)
-        self.sums = [[a.zero() for _ in range(part.rows.group)] for _ in range(part.each)]
+        group, each = part.rows.group, part.each
+        self.sums = [[a.zero() for _ in range(group)] for _ in range(each)]
         self.end_sum = a.zero() if ends is not None else None
+        self._near = [*itertools.chain(*self.sums), *self._end()]
+        few = each * group * a.dtype.bytes <= FEW
+        self._far = [a.zero() for _ in self._near] if few else None
         self._rows = reg.scalar(u32, init=0)
 
+    def _end(self) -> list[Reg]:
+        return [] if self.end_sum is None else [self.end_sum]
+
     def row_done(self, active: Sequence[Reg | None]) -> None:
-        """Count a row; after `BLOCK` of them, write what they sum to."""
+        """Count a row; after `BLOCK` of them, add what they sum to to the second sums."""
         self._rows += 1
         with ptx.if_((self._rows & (BLOCK - 1)) == 0):
-            self._write(active, self._rows > BLOCK)
-            for value in itertools.chain(*self.sums, () if self._ends is None else (self.end_sum,)):
+            if self._far is None:
+                self._write(active, self._rows > BLOCK)
+            else:
+                self._join(self._far)
+            for value in self._near:
                 self._a.mov(value, 0.0)
 
     def write(self, active: Sequence[Reg | None]) -> None:
-        """Write what is left of the sums, when all rows are done."""
+        """Write the partial sum, or what is left to add to it, when all rows are done."""
+        if self._far is not None:
+            self._join(self._near)
+            self._write(active, None)
+            return
         with ptx.if_((self._rows & (BLOCK - 1)) != 0):
             self._write(active, self._rows >= BLOCK)
 
-    def _write(self, active: Sequence[Reg | None], again: Reg) -> None:
-        """Add the sums to what has been written, if something has been."""
+    def _join(self, totals: Sequence[Reg]) -> None:
+        """Both sums into `totals`, which is one of them."""
+        for total, near, far in zip(totals, self._near, self._far or (), strict=True):
+            self._a.add(total, near, far)
+
+    def _write(self, active: Sequence[Reg | None], again: Reg | None) -> None:
+        """Write the sums, added to what stands there where that is so `again`."""
         bytes_, part = self._a.dtype.bytes, self._part
         (dw,) = ptx.global_ptrs(self._dw)
         line = dw + self._row() * (part.rows.padded * bytes_)
@@ -64,13 +86,16 @@ class WeightGradient:
         place = line + wide(part.column) * bytes_
         for k, sums in enumerate(self.sums):
             offset, ok = part.step(k, self._group), active[k]
-            there = again if ok is None else again & ok
-            before = self._group.load("global", place, offset, pred=there)
-            totals = [self._a.add(one, old) for one, old in zip(sums, before, strict=True)]
+            totals = sums
+            if again is not None:
+                there = again if ok is None else again & ok
+                before = self._group.load("global", place, offset, pred=there)
+                totals = [self._a.add(one, old) for one, old in zip(sums, before, strict=True)]
             self._group.store("global", place, offset, totals, pred=ok)
         if self._ends is not None and self.end_sum is not None:
-            end = line + wide(self._ends.column) * bytes_
-            there = self._ends.active & again
-            before_end = load_one(self._a.dtype, self._a.dtype, end, pred=there)
-            total = self._a.add(self.end_sum, before_end)
+            end, total = line + wide(self._ends.column) * bytes_, self.end_sum
+            if again is not None:
+                there = self._ends.active & again
+                before_end = load_one(self._a.dtype, self._a.dtype, end, pred=there)
+                total = self._a.add(total, before_end)
             store_one(self._a.dtype, end, total, pred=self._ends.active)

@@ -1,7 +1,7 @@
 """Rows on their way: a ring of stages in shared memory that bulk copies fill.
 
-A stage holds the part of one row of every tensor that is read. Its mbarrier completes a phase when
-all bytes are there; who may fill a stage again is up to the kernel.
+A stage holds a piece of a row, or all of its part, of every tensor that is read. Its mbarrier
+completes a phase when all bytes are there; who may fill a stage again is up to the kernel.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ class Source:
 class Ring:
     """`stages` stages for the rows of one team, of which there are `teams` in the CTA.
 
-    Rows are fetched in order, `stride` rows apart; `next_row` is the one to fetch next, and only
-    the thread that calls `fetch` changes it. Addresses are kept in registers of all threads where
-    they are `held`, which fetches sooner, and computed anew for each row otherwise.
+    A row comes in `pieces` at most, which have the same number of groups of each thread:
+    `ks(piece)` says which. Rows are fetched in order, `stride` rows apart; `next_row` is the one to
+    fetch next, and only the thread that calls `fetch` changes it. Addresses are kept in registers
+    of all threads where they are `held`, which fetches sooner, and computed anew for each row
+    otherwise.
     """
 
     def __init__(
@@ -48,18 +50,25 @@ class Ring:
         teams: int = 1,
         team: Reg | None = None,
         held: bool = False,
+        pieces: int = 1,
     ) -> None:
         self.part = part
         self.stages = stages
+        self._each = -(-part.each // pieces)
+        self.pieces: Final = -(-part.each // self._each)
         self._sources = sources
         self._rows = rows
         self._stride = stride
-        self._sizes = [part.bytes_of(source.group) for source in sources]
+        self._sizes = [
+            [part.bytes_of(source.group, self.ks(piece)) for source in sources]
+            for piece in range(self.pieces)
+        ]
+        most = min(part.most, self._each * part.threads)
         self._offsets: list[int] = []
         end = 0
         for source in sources:
             self._offsets.append(end)
-            end += _rounded(part.most * source.group.bytes)
+            end += _rounded(most * source.group.bytes)
         self.stage_bytes: Final = end
         self._base = address(smem.alloc(u8, teams * stages * end, align=_LINE))
         bars = smem.mbarrier(teams * stages)
@@ -75,23 +84,36 @@ class Ring:
         for stage in range(self.stages):
             ptx.mbarrier.init(ptx.addr(self._bars, 8 * stage), 1)
 
+    def ks(self, piece: int) -> range:
+        """Which of a thread's groups a piece has."""
+        return range(piece * self._each, min((piece + 1) * self._each, self.part.each))
+
     def fetch_first(self) -> None:
         """Fetch a row into every stage."""
         for stage in range(self.stages):
             self.fetch(reg.from_(stage, u32))
 
-    def fetch(self, stage: Reg) -> None:
-        """Fetch the next row into a stage, if there is one. One thread of the team calls it."""
+    def fetch(self, stage: Reg, piece: int = 0) -> None:
+        """Fetch a piece of the next row into a stage, if there is one. One thread of the team."""
+        sizes = self._sizes[piece]
         with ptx.if_(self.next_row < self._rows):
             bar = self.arrived(stage)
             here = self.place(stage)
-            total = self._sizes[0]
-            for size in self._sizes[1:]:
+            total = sizes[0]
+            for size in sizes[1:]:
                 total = total + size
             ptx.inst.mbarrier.arrive.expect_tx.shared.b64(ptx.sink, bar, total)
-            addresses = self._held or self._addresses()
-            for source, offset, size in zip(addresses, self._offsets, self._sizes, strict=True):
-                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(source), size, bar)
+            starts = self._held or self._addresses()
+            for start, source, offset, size in zip(
+                starts, self._sources, self._offsets, sizes, strict=True
+            ):
+                first = self.part.step(self.ks(piece).start, source.group)
+                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(start, first), size, bar)
+        if piece == self.pieces - 1:
+            self._next()
+
+    def _next(self) -> None:
+        """Go on to the next row."""
         self.next_row += self._stride
         for pointer, source in zip(self._held or (), self._sources, strict=False):
             advance(pointer, self._stride * self.part.rows.columns * source.group.dtype.bytes)

@@ -19,17 +19,25 @@ _BULK_COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 
 
 def forward(
-    rows: Rows, eps: float, *, threads: int, held: bool, invvar: bool, maxnreg: int | None = None
+    rows: Rows,
+    eps: float,
+    *,
+    threads: int,
+    held: bool,
+    invvar: bool,
+    maxnreg: int | None = None,
+    pieces: int = 1,
 ) -> Kernel:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`. The row must fit in shared memory.
 
     `held` keeps the row in registers between the sum and the result; otherwise it is read from
-    shared memory twice, and more CTAs fit.
+    shared memory twice, and more CTAs fit. It comes in so many `pieces`, each summed while the
+    next is on its way.
     """
     out_specs = (rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ()))
 
     def body(x: Tensor, w: Tensor, *outputs: Tensor) -> None:
-        _row(rows, eps, threads, held, x, w, outputs)
+        _row(rows, eps, threads, held, pieces, x, w, outputs)
 
     def rms_norm_row(X: Tensor, W: Tensor, Y: Tensor) -> None:
         body(X, W, Y)
@@ -54,6 +62,7 @@ def _row(
     eps: float,
     threads: int,
     held: bool,
+    pieces: int,
     X: Tensor,
     W: Tensor,
     outputs: Sequence[Tensor],
@@ -65,15 +74,19 @@ def _row(
     row = reg.from_(ptx.special.ctaid.x(), u32)
     part = Part(rows, row, lane, threads)
     buffer = smem.alloc(u8, part.most * xs.bytes, align=128)
-    arrived = smem.mbarrier()
+    each = -(-part.each // pieces)
+    parts = [range(k, min(k + each, part.each)) for k in range(0, part.each, each)]
+    arrived = smem.mbarrier(len(parts))
 
     with ptx.if_(lane == 0):
         arrived.init(1)
         ptx.fence.mbarrier_init()
-        size = part.bytes_of(xs)
-        arrived.arrive_expect_tx(size)
         source = x + part.start * rows.x.bytes
-        instruction(_BULK_COPY)(buffer.address(), ptx.addr(source), size, arrived)
+        for i, ks in enumerate(parts):
+            size, first = part.bytes_of(xs, ks), part.step(ks.start, xs)
+            arrived[i].arrive_expect_tx(size)
+            place, start = ptx.addr(buffer, first), ptx.addr(source, first)
+            instruction(_BULK_COPY)(place, start, size, arrived[i])
     active = [part.active(k) for k in range(part.each)]
     weights = load_weights(part, w, active)
     ends = None if rows.aligned else Ends(part)
@@ -85,17 +98,21 @@ def _row(
         )
     ptx.bar.sync(0)  # the mbarrier is there
     here = ptx.inst.mad.lo.u32(lane, xs.bytes, address(buffer))
-    arrived.wait(0)
 
     def load(k: int) -> list[Reg]:
         return xs.load("shared", here, part.step(k, xs), pred=active[k])
 
-    words = [load(k) for k in range(part.each)]
-    values = [value for group in words for value in xs.unpack(group)]
-    if end_x is not None:
-        values.append(end_x)
+    words: list[list[Reg]] = []
+    sums: list[Reg] = []
+    for i, ks in enumerate(parts):
+        arrived[i].wait(0)
+        words += [load(k) for k in ks]
+        values = [value for k in ks for value in xs.unpack(words[k])]
+        if i == 0 and end_x is not None:
+            values.append(end_x)
+        sums.append(a.products((v, v) for v in values))
     forward_ = Forward(a, rows.columns, eps)
-    squares = team_sum(a, a.products((v, v) for v in values), lane, threads)
+    squares = team_sum(a, a.total(sums), lane, threads)
     r = forward_.invvar(squares)
     if len(outputs) > 1:
         (invvar,) = ptx.global_ptrs(outputs[1])

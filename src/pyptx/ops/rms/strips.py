@@ -41,9 +41,10 @@ _SUMMED: Final = 1  # a barrier of the threads that compute; 0 is the whole CTA'
 class Shape:
     """`teams` teams of `parts` CTAs, each with `threads` threads that compute.
 
-    stages   rows that a CTA holds: being fetched, waiting, and being written
+    stages   pieces of rows that a CTA holds: being fetched, waiting, and being written
     lag      rows between the one that is summed and the one that is written
     shared   whether the weights of a strip are in shared memory (otherwise in registers)
+    pieces   how many a row comes in; so much sooner there is room for the next one
     grid     whether a team is larger than a cluster, and exchanges sums through global memory
     """
 
@@ -54,6 +55,7 @@ class Shape:
     lag: int = 1
     shared: bool = True
     grid: bool = False
+    pieces: int = 1
 
     @property
     def block(self) -> int:
@@ -225,7 +227,8 @@ class _Strip:
         self.sums = address(
             smem.alloc(self.a.dtype, (shape.slots, shape.threads // WARP), align=16)
         )
-        self.letters = smem.alloc(self.a.dtype, (shape.slots, max(shape.parts, 2)), align=16)
+        letters = 1 if shape.grid else shape.parts  # what `_deliver` hands on is a sum already
+        self.letters = smem.alloc(self.a.dtype, (shape.slots, max(letters, 2)), align=16)
         self.read = smem.mbarrier(shape.slots)
         self.written = smem.mbarrier(shape.stages)
         self.free = smem.mbarrier(shape.slots) if shape.grid else None
@@ -233,7 +236,13 @@ class _Strip:
     def run(self, work: _Forward | _Backward) -> None:
         shape = self.shape
         ring = Ring(
-            self.part, work.sources(), self.row, self.rows, stages=shape.stages, stride=shape.teams
+            self.part,
+            work.sources(),
+            self.row,
+            self.rows,
+            stages=shape.stages,
+            stride=shape.teams,
+            pieces=shape.pieces,
         )
         with ptx.if_(self.lane == 0):
             ring.init()
@@ -256,13 +265,13 @@ class _Strip:
                     self._deliver()
 
     def _fetch(self, ring: Ring) -> None:
-        """One thread: a row into every stage, then one wherever a row has been written."""
-        ring.fetch_first()
+        """One thread: pieces into stages, at first into all, then wherever one has been written."""
         free = Counter(self.shape.stages)
         with ptx.while_(lambda: ring.next_row < self.rows):
-            self.written[free.index].wait(free.parity)
-            ring.fetch(free.index)
-            free.advance()
+            for piece in range(ring.pieces):
+                self.written[free.index].wait(free.parity ^ 1)  # at once where it is new
+                ring.fetch(free.index, piece)
+                free.advance()
 
     def _compute(self, ring: Ring, work: _Forward | _Backward) -> None:
         shape = self.shape
@@ -276,34 +285,42 @@ class _Strip:
             work.beside.take()
             with ptx.if_(more):
                 work.beside.load(self.row + shape.teams)
-                ring.arrived(summed.index).wait(summed.parity)
-                store_warp_sum(
-                    self.a,
-                    work.sum(ring.groups(summed.index)),
-                    self.lane,
-                    self._sums(sent.index),
-                )
+                sums = [self._sum(ring, summed, work, piece) for piece in range(ring.pieces)]
+                total = self.a.total(sums)
+                store_warp_sum(self.a, total, self.lane, self._sums(sent.index))
                 ptx.bar.sync(_SUMMED, shape.threads)
                 with ptx.if_(self.lane < WARP):
                     self._send(sent.index)
-                summed.advance()
                 sent.advance()
                 waiting += 1
             # `lag` turns after its sum, also when no rows follow: the queue moves by turns
             with ptx.if_((turn >= shape.lag) & (waiting > 0)):
                 self.read[received.index].wait(received.parity, cluster=not shape.grid)
-                work.write(ring.groups(behind.index), self._received(received.index))
-                with ptx.if_((self.lane & (WARP - 1)) == 0):
-                    self.written[behind.index].arrive()
-                    if self.free is not None:
+                factor = work.factor(self._received(received.index))
+                if self.free is not None:
+                    ptx.inst.bar.warp.sync(0xFFFFFFFF)
+                    with ptx.if_((self.lane & (WARP - 1)) == 0):
                         self.free[received.index].arrive()
-                behind.advance()
                 received.advance()
+                for piece in range(ring.pieces):
+                    work.write(ring.groups(behind.index), ring.ks(piece), factor)
+                    ptx.inst.bar.warp.sync(0xFFFFFFFF)
+                    with ptx.if_((self.lane & (WARP - 1)) == 0):
+                        self.written[behind.index].arrive()
+                    behind.advance()
+                work.written(factor)
                 waiting -= 1
             self.row += shape.teams
             turn += 1
             ptx.break_(pred=~more & (waiting == 0))
         work.end()
+
+    def _sum(self, ring: Ring, stage: Counter, work: _Forward | _Backward, piece: int) -> Reg:
+        """What a thread has to add for a piece of the row, when it has arrived."""
+        ring.arrived(stage.index).wait(stage.parity)
+        total = work.sum(ring.groups(stage.index), ring.ks(piece), ends=piece == 0)
+        stage.advance()
+        return total
 
     # ---- sums between CTAs -----------------------------------------------------------------------
 
@@ -443,9 +460,9 @@ class _Rows:
         offset = self.part.step(k, ws)
         return ws.unpack(ws.load("shared", self._table, offset, pred=self.strip.active[k]))
 
-    def load_group(self, group: Group, place: Reg, k: int) -> list[Reg]:
-        """The elements of a thread's k-th group in shared memory."""
-        offset = self.part.step(k, group)
+    def load_group(self, group: Group, place: Reg, ks: range, k: int) -> list[Reg]:
+        """The elements of a thread's k-th group, where a piece with the groups `ks` is."""
+        offset = self.part.step(k - ks.start, group)
         return group.unpack(group.load("shared", place, offset, pred=self.strip.active[k]))
 
 
@@ -472,29 +489,36 @@ class _Forward(_Rows):
     def sources(self) -> list[Source]:
         return [Source(self._x, self.rows.xs)]
 
-    def sum(self, places: Sequence[Reg]) -> Reg:
-        """The thread's part of the sum of squares of a row in shared memory."""
-        values = [
-            v for k in range(self.part.each) for v in self.load_group(self.rows.xs, places[0], k)
-        ]
-        values += self.beside.queue[0]
+    def sum(self, places: Sequence[Reg], ks: range, *, ends: bool) -> Reg:
+        """The thread's part of the sum of squares of a piece in shared memory."""
+        values = [v for k in ks for v in self.load_group(self.rows.xs, places[0], ks, k)]
+        if ends:
+            values += self.beside.queue[0]
         return self.a.products((v, v) for v in values)
 
-    def write(self, places: Sequence[Reg], total: Reg) -> None:
-        """Write the row that follows the one written before."""
+    def factor(self, total: Reg) -> Reg:
+        """r of the row to write, whose sum is `total`."""
+        return self._math.invvar(total)
+
+    def write(self, places: Sequence[Reg], ks: range, factor: Reg) -> None:
+        """Write the next piece of the row that follows the one written before."""
+        rows, math = self.rows, self._math
+        for k in ks:
+            pairs = zip(self.load_group(rows.xs, places[0], ks, k), self.weights(k), strict=True)
+            result = rows.ws.pack([math.result(v, u, factor) for v, u in pairs])
+            offset, ok = self.part.step(k, rows.ws), self.strip.active[k]
+            rows.ws.store("global", self._y, offset, result, pred=ok)
+
+    def written(self, factor: Reg) -> None:
+        """Write what else belongs to the row, and go on to the next."""
         strip, rows, math = self.strip, self.rows, self._math
-        r = math.invvar(total)
         if self._invvar is not None:
             first = (strip.lane == 0) & (strip.rank == 0)
-            store_one(self.a.dtype, self._invvar, r, pred=first)
+            store_one(self.a.dtype, self._invvar, factor, pred=first)
             self._invvar += self.stride * self.a.dtype.bytes
-        for k, ok in enumerate(strip.active):
-            pairs = zip(self.load_group(rows.xs, places[0], k), self.weights(k), strict=True)
-            result = rows.ws.pack([math.result(v, u, r) for v, u in pairs])
-            rows.ws.store("global", self._y, self.part.step(k, rows.ws), result, pred=ok)
         if strip.ends is not None and self._end_y is not None:
             (x,) = self.beside.queue[-1]
-            value = math.result(x, self.beside.w, r)
+            value = math.result(x, self.beside.w, factor)
             store_one(rows.weight, self._end_y, value, pred=strip.ends.active)
             self._end_y += self._step
         self._y += self._step
@@ -534,36 +558,44 @@ class _Backward(_Rows):
         strip = self.strip
         self._sums = WeightGradient(self.a, self.part, strip.ends, self._dw, lambda: strip.team)
 
-    def _groups(self, places: Sequence[Reg], k: int) -> Iterable[tuple[Reg, Reg, Reg]]:
+    def _groups(self, places: Sequence[Reg], ks: range, k: int) -> Iterable[tuple[Reg, Reg, Reg]]:
         """x, g and w of the k-th group."""
-        xs = self.load_group(self.rows.xs, places[0], k)
-        gs = self.load_group(self.rows.ws, places[1], k)
+        xs = self.load_group(self.rows.xs, places[0], ks, k)
+        gs = self.load_group(self.rows.ws, places[1], ks, k)
         return zip(xs, gs, self.weights(k), strict=True)
 
-    def sum(self, places: Sequence[Reg]) -> Reg:
-        """The thread's part of the sum of g w x of a row in shared memory."""
+    def sum(self, places: Sequence[Reg], ks: range, *, ends: bool) -> Reg:
+        """The thread's part of the sum of g w x of a piece in shared memory."""
         a = self.a
-        triples = [t for k in range(self.part.each) for t in self._groups(places, k)]
-        if self.strip.ends is not None:
+        triples = [t for k in ks for t in self._groups(places, ks, k)]
+        if ends and self.strip.ends is not None:
             _, x, g = self.beside.queue[0]
             triples.append((x, g, self.beside.w))
         return a.products((x, a.mul(g, w)) for x, g, w in triples)
 
-    def write(self, places: Sequence[Reg], total: Reg) -> None:
-        """Write the gradient of the row that follows the one written before."""
-        strip, rows, math, sums = self.strip, self.rows, self._math, self._sums
+    def factor(self, total: Reg) -> Reg:
+        """The coefficient of x in the gradient of the row to write, whose sum is `total`."""
+        return self._math.coefficient(self.beside.queue[-1][0], total)
+
+    def write(self, places: Sequence[Reg], ks: range, factor: Reg) -> None:
+        """Write the next piece of the gradient of the row that follows the one written before."""
+        rows, math = self.rows, self._math
         r = self.beside.queue[-1][0]
-        coefficient = math.coefficient(r, total)
-        for k, ok in enumerate(strip.active):
+        for k in ks:
             result: list[Reg] = []
-            for (x, g, w), sum_ in zip(self._groups(places, k), sums.sums[k], strict=True):
-                result.append(math.result(x, g, w, r, coefficient))
+            groups = self._groups(places, ks, k)
+            for (x, g, w), sum_ in zip(groups, self._sums.sums[k], strict=True):
+                result.append(math.result(x, g, w, r, factor))
                 math.accumulate(sum_, x, g, r)
-            group = rows.xs.pack(result)
-            rows.xs.store("global", self._dx, self.part.step(k, rows.xs), group, pred=ok)
+            offset, ok = self.part.step(k, rows.xs), self.strip.active[k]
+            rows.xs.store("global", self._dx, offset, rows.xs.pack(result), pred=ok)
+
+    def written(self, factor: Reg) -> None:
+        """Write what else belongs to the row, and go on to the next."""
+        strip, rows, math, sums = self.strip, self.rows, self._math, self._sums
         if strip.ends is not None and self._end_dx is not None and sums.end_sum is not None:
-            _, x, g = self.beside.queue[-1]
-            value = math.result(x, g, self.beside.w, r, coefficient)
+            r, x, g = self.beside.queue[-1]
+            value = math.result(x, g, self.beside.w, r, factor)
             store_one(rows.x, self._end_dx, value, pred=strip.ends.active)
             math.accumulate(sums.end_sum, x, g, r)
             self._end_dx += self._step
