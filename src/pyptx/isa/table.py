@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Final
 
 from pyptx.isa.automaton import State, build
+from pyptx.isa.forms import calls
 from pyptx.isa.model import Form
 
 CHAPTERS: Final = (
@@ -48,3 +49,9 @@ def forms() -> tuple[Form, ...]:
 def opcodes() -> dict[str, State]:
     """The first state of each opcode, alphabetically."""
     return build(forms())
+
+
+@cache
+def spellings() -> dict[str, State]:
+    """The first state of each opcode, with the calls of functions and what they pass."""
+    return build((*forms(), *calls.FORMS))

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 
 from pyptx.errors import IsaError
 from pyptx.ir import CodeLabel, Function
 from pyptx.isa import check
-from pyptx.isa.automaton import State, build
-from pyptx.isa.forms import calls
+from pyptx.isa.automaton import State
 from pyptx.isa.model import Availability, Form
 from pyptx.isa.special import SPECIAL
-from pyptx.isa.table import forms
+from pyptx.isa.table import spellings
 from pyptx.operands import Variable
 from pyptx.target import PtxVersion, Target
-
-
-@cache
-def _opcodes() -> dict[str, State]:
-    """The first state of each opcode: the language's, and those that need functions."""
-    return build((*forms(), *calls.FORMS))
 
 
 @dataclass
@@ -44,7 +36,7 @@ class Unit:
         spelled = ".".join((opcode, *modifiers))
         state = self._states.get(spelled)
         if state is None:
-            state = self._states[spelled] = check.walk(_opcodes(), opcode, modifiers)
+            state = self._states[spelled] = check.walk(spellings(), opcode, modifiers)
         return state
 
     def require(self, form: Form, modifiers: tuple[str, ...]) -> None:

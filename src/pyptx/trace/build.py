@@ -69,7 +69,15 @@ def build(
         trace.implicit = signature.location
         kernel = trace.finish(signature.name)
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
-    module = Module(version or needed, target, (replace(kernel, directives=tuple(given)),))
+    functions = trace.module.traced(target, version)
+    module = Module(
+        version or max(needed, trace.module.needed),
+        target,
+        (replace(kernel, directives=tuple(given)),),
+        functions,
+        tuple(variable for _, variable in trace.module.variables.values()),
+        tuple(trace.module.options),
+    )
     verify.verify(module)
     return module
 

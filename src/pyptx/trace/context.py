@@ -32,6 +32,7 @@ from pyptx.operands import (
 from pyptx.source import SourceLocation, caller
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.batch import Batch
+from pyptx.trace.scope import ModuleScope
 from pyptx.types import DType
 
 
@@ -73,6 +74,11 @@ class Trace:
     abandoned: LanguageError | None = None
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None
+    # What the module has that functions share with the kernel.
+    module: ModuleScope = field(default_factory=ModuleScope)
+    # Strings of `.pragma` for the instruction that follows, and for the whole kernel.
+    pragmas: list[str] = field(default_factory=list[str])
+    kernel_pragmas: list[str] = field(default_factory=list[str])
     _labels: int = 0
     _available: dict[tuple[int, tuple[str, ...]], None] = field(
         default_factory=dict[tuple[int, tuple[str, ...]], None]
@@ -127,7 +133,11 @@ class Trace:
             raise error.at(where) from None
         if self.batch is not None:
             self._check_batch(self.batch, bound, where, own=own)
-        self.body.append(Instruction(bound.form, state.modifiers, bound.operands, guard, where))
+        pragmas = tuple(self.pragmas)
+        self.pragmas.clear()
+        self.body.append(
+            Instruction(bound.form, state.modifiers, bound.operands, guard, where, pragmas)
+        )
         return bound
 
     def _require(self, bound: Bound, modifiers: tuple[str, ...]) -> None:
@@ -221,6 +231,7 @@ class Trace:
             (),
             tuple(self.registers),
             tuple(self.body),
+            pragmas=tuple(self.kernel_pragmas),
         )
 
 

@@ -6,17 +6,20 @@ the form does not take fails at the call, both at the user's line.
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn, cast
 
 from pyptx.errors import IsaError
 from pyptx.isa import check
 from pyptx.isa.automaton import State
-from pyptx.isa.table import opcodes
+from pyptx.isa.table import spellings
 from pyptx.operands import Register, Vector
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.trace.flow import named_label
 from pyptx.trace.values import Not, Reg, guard, raw
+
+_BRANCHES: Final = ("bra", "brx")
 
 
 class Instructions:
@@ -26,7 +29,7 @@ class Instructions:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            state = check.first(opcodes(), check.ptx_name(name))
+            state = check.first(spellings(), check.ptx_name(name))
         except IsaError as error:
             raise error.at(caller()) from None
         path = Spelling(state)
@@ -34,7 +37,7 @@ class Instructions:
         return path
 
     def __dir__(self) -> list[str]:
-        return [check.python_name(opcode) for opcode in opcodes()]
+        return [check.python_name(opcode) for opcode in spellings()]
 
 
 class Spelling:
@@ -58,8 +61,8 @@ class Spelling:
         Whether that is a Reg, a list of them or None is the form's, so no one type says it.
         """
         trace = current(self)
-        if self._state.opcode == "bra":
-            operands = tuple(named_label(trace, o) if isinstance(o, str) else o for o in operands)
+        if self._state.opcode in _BRANCHES:
+            operands = tuple(_labels(trace, operand) for operand in operands)
         given = [raw(trace, operand) for operand in operands]
         bound = trace.emit(self._state, given, guard(trace, pred))
         if bound.made is not None:
@@ -94,6 +97,15 @@ class Misspelling:
         except IsaError as error:
             raise error.at(caller()) from None
         raise AssertionError
+
+
+def _labels(trace: Trace, operand: object) -> object:
+    """The label of a name, the labels of a list of names; any other operand as it is."""
+    if isinstance(operand, str):
+        return named_label(trace, operand)
+    if isinstance(operand, list | tuple):
+        return [_labels(trace, each) for each in cast("Sequence[object]", operand)]
+    return operand
 
 
 def _value(trace: Trace, made: Register | Vector) -> Reg | list[Reg]:

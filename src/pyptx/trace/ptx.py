@@ -31,6 +31,16 @@ from pyptx.trace.flow import (
     ret,
     while_,
 )
+from pyptx.trace.function import (
+    call,
+    formal,
+    func,
+    param_register,
+    prototype,
+    returned,
+    returned_register,
+)
+from pyptx.trace.memory import address_of, argument, const, global_, local, param
 from pyptx.trace.namespace import inst
 from pyptx.trace.raw import raw
 from pyptx.trace.tensor import global_pointer
@@ -40,30 +50,45 @@ from pyptx.types import pred as predicate
 
 __all__ = [
     "addr",
+    "address_of",
+    "argument",
     "bar",
     "bra",
     "break_",
+    "call",
     "cdiv",
     "cluster",
+    "const",
     "continue_",
     "elect",
     "else_",
     "fence",
+    "formal",
+    "func",
+    "global_",
     "global_ptrs",
     "if_",
     "inst",
     "label",
+    "local",
     "loop",
     "mbarrier",
     "pair",
+    "param",
+    "param_register",
     "place",
+    "pragma",
+    "prototype",
     "range_",
     "raw",
     "ret",
+    "returned",
+    "returned_register",
     "scope",
     "setmaxnreg",
     "sink",
     "special",
+    "target_options",
     "warp",
     "while_",
 ]
@@ -152,6 +177,18 @@ def scope() -> Generator[None]:
     """A block for the reader: registers are never shared, so nothing is appended."""
     current("ptx.scope")
     yield
+
+
+def pragma(text: str, *, whole: bool = False) -> None:
+    """`.pragma` before the instruction that follows, or for the `whole` kernel. No instruction."""
+    trace = current("ptx.pragma")
+    (trace.kernel_pragmas if whole else trace.pragmas).append(text)
+
+
+def target_options(*names: str) -> None:
+    """Words behind the target of the module, such as `texmode_unified`. No instruction."""
+    options = current("ptx.target_options").module.options
+    options += [name for name in names if name not in options]
 
 
 class _Barrier:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyptx.errors import IsaError, LanguageError
 from pyptx.ir import Guard
 from pyptx.isa import check
-from pyptx.isa.table import opcodes
+from pyptx.isa.table import spellings
 from pyptx.operands import Parameter, Variable
 from pyptx.source import SourceLocation, caller
 from pyptx.text.lexer import ParseError
 from pyptx.text.parser import Named, ParsedInstruction, ParsedLabel, StatementParser
 from pyptx.trace.context import Trace, current
 from pyptx.trace.mbarrier import Mbarriers
+from pyptx.trace.memory import ModuleVariable, used
 from pyptx.trace.smem import SharedTile
 from pyptx.trace.values import Reg, own
 from pyptx.types import pred
 
 
-def raw(text: str, **names: Reg | SharedTile | Mbarriers) -> None:
+def raw(text: str, **names: Reg | SharedTile | Mbarriers | Variable | ModuleVariable) -> None:
     """Append PTX statements: instructions, labels, `.reg` declarations, `{ }` scopes.
 
     Registers and shared memory of the kernel are named by keyword:
@@ -40,7 +43,7 @@ def raw(text: str, **names: Reg | SharedTile | Mbarriers) -> None:
         raise error.at(where) from None
 
 
-def _names(trace: Trace, given: dict[str, Reg | SharedTile | Mbarriers]) -> dict[str, Named]:
+def _names(trace: Trace, given: Mapping[str, object]) -> dict[str, Named]:
     names: dict[str, Named] = {p.name: p for p in trace.parameters}
     names |= {v.name: v for v in trace.variables if v.name}
     for name, value in given.items():
@@ -55,6 +58,8 @@ def _named(trace: Trace, name: str, value: object) -> Named:
         return value.variable
     if isinstance(value, Variable | Parameter):
         return value
+    if isinstance(value, ModuleVariable):
+        return used(trace, value)
     raise LanguageError(
         f"{name}={value!r}: ptx.raw names registers and shared memory", location=caller()
     )
@@ -65,7 +70,7 @@ def _emit(
 ) -> None:
     guard = _guard(statement, where)
     try:
-        state = check.walk(opcodes(), statement.opcode, statement.modifiers)
+        state = check.walk(spellings(), statement.opcode, statement.modifiers)
         trace.emit(state, statement.operands, guard, location=where, fresh=False)
     except IsaError as error:
         if unknown := parser.unknown_name(statement):

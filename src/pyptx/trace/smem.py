@@ -15,6 +15,7 @@ from pyptx.trace.context import Trace, current
 from pyptx.trace.indexing import add_index, add_swizzled, index_register, xor_lines
 from pyptx.trace.layout import checked_major, checked_swizzle, layout_errors
 from pyptx.trace.mbarrier import Mbarriers
+from pyptx.trace.memory import extern
 from pyptx.trace.values import Reg, Value, checked_dtype, integer, move, own, raw
 from pyptx.types import DType, b64, u32
 
@@ -22,6 +23,7 @@ __all__ = [
     "SharedTile",
     "alloc",
     "apply_swizzle",
+    "extern",
     "load",
     "mbarrier",
     "store",
