@@ -22,7 +22,7 @@ endif
 SANITIZED := build/sanitize
 
 .PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep goldens \
-    clean
+    stub clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -35,6 +35,7 @@ help:
 	@echo "make test-sanitize   the emulator's tests with ASan and UBSan"
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
+	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
 	@echo "make clean           remove the environment and everything built"
 
 demo: $(READY)
@@ -85,6 +86,9 @@ sweep: $(READY)
 
 goldens: $(READY)
 	$(PY) -m pytest tests/golden --snapshot-update $(ARGS)
+
+stub: $(READY)
+	$(PY) -m pyptx.isa.stub
 
 $(STAMP): pyproject.toml $(NATIVE)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from pyptx.dims import Dim, Extent, as_extent, known_names, maximum, minimum
 from pyptx.errors import CallError, SpecError
@@ -20,7 +20,15 @@ Shape: TypeAlias = tuple[int, ...]
 Size: TypeAlias = "int | Shape"
 """What a name is bound to: a size, or the sizes of the axes of a starred dimension."""
 
-Grid: TypeAlias = "Sequence[Extent] | Callable[..., Sequence[Extent]]"
+Sizes: TypeAlias = "Extent | Sequence[Extent]"
+# Type checkers know the parameters of a lambda from a list of them only, and `...` is none.
+GridOf1: TypeAlias = "Callable[[Any], Sizes]"
+GridOf2: TypeAlias = "Callable[[Any, Any], Sizes]"
+GridOf3: TypeAlias = "Callable[[Any, Any, Any], Sizes]"
+GridOf4: TypeAlias = "Callable[[Any, Any, Any, Any], Sizes]"
+GridOf5: TypeAlias = "Callable[[Any, Any, Any, Any, Any], Sizes]"
+Grid: TypeAlias = "Sizes | GridOf1 | GridOf2 | GridOf3 | GridOf4 | GridOf5"
+"""One to three sizes, or a function of the dimensions that it names."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -412,20 +420,18 @@ def resolve_grid(grid: Grid, dims: Mapping[str, Extent]) -> tuple[Extent, Extent
     Raises SpecError.
     """
     values: object = _call_grid(grid, dims) if callable(grid) else grid
-    if isinstance(values, (int, Dim)):
-        values = (values,)
-    if not isinstance(values, (tuple, list)) or not 1 <= len(values) <= 3:
+    values = (values,) if isinstance(values, (int, Dim)) else values
+    sizes = cast("Sequence[object]", values if isinstance(values, (tuple, list)) else ())
+    if not 1 <= len(sizes) <= 3:
         raise SpecError(f"grid= gives {values!r}; a grid is one to three sizes (x, y, z)")
-    x, y, z = (*map(as_extent, values), 1, 1, 1)[:3]
+    x, y, z = (*map(as_extent, sizes), 1, 1, 1)[:3]
     for size in (x, y, z):
         if isinstance(size, int) and size < 0:
             raise SpecError(f"grid= gives ({x}, {y}, {z}); a size is not negative")
     return x, y, z
 
 
-def _call_grid(
-    grid: Callable[..., Sequence[Extent]], dims: Mapping[str, Extent]
-) -> Sequence[Extent]:
+def _call_grid(grid: Callable[..., object], dims: Mapping[str, Extent]) -> object:
     if not isinstance(grid, FunctionType):
         return grid(**dims)
     code = grid.__code__

@@ -7,6 +7,8 @@ operands and the destinations. Errors carry no location: the caller knows the us
 from __future__ import annotations
 
 import difflib
+import keyword
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -183,10 +185,10 @@ def python_spelling(spelling: str) -> str:
 
 def python_name(part: str) -> str:
     """One opcode or modifier as a Python attribute."""
-    name = part.replace("::", "__")
+    name = part.replace("::", "__").replace(":", "_")
     if name[0].isdigit():
         return f"_{name}"
-    return f"{name}_" if name in ("and", "or", "not", "global") else name
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def ptx_name(attribute: str) -> str:
@@ -194,7 +196,11 @@ def ptx_name(attribute: str) -> str:
     name = attribute[:-1] if attribute.endswith("_") and not attribute.endswith("__") else attribute
     if name.startswith("_") and name[1:2].isdigit():
         name = name[1:]
-    return name.replace("__", "::")
+    return _RATIO.sub(":", name.replace("__", "::"))
+
+
+_RATIO: Final = re.compile(r"(?<=::\d)_(?=\d+$)")
+"""What stands for the colon of `sp::2:4` in Python."""
 
 
 # ---- availability -------------------------------------------------------------------------------

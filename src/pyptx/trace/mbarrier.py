@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from pyptx.errors import LanguageError
-from pyptx.isa.check import Raw
 from pyptx.operands import Address, Register, Symbol, Variable
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
@@ -34,7 +33,7 @@ class Mbarrier:
     base: Variable | Register
     offset: int = 0
 
-    def __ptx_operand__(self, trace: Trace) -> Raw:
+    def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
         self._own(trace)
         if isinstance(self.base, Variable):
             return Symbol(self.base, self.offset)
@@ -133,7 +132,7 @@ class Mbarriers:
     variable: Variable
     count: int
 
-    def __ptx_operand__(self, trace: Trace) -> Raw:
+    def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
         return Mbarrier(self.trace, self.variable).__ptx_operand__(trace)
 
     def __len__(self) -> int:

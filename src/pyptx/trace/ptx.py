@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Final, cast
+from typing import Final, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx.dims import cdiv
 from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, TensorPosition
-from pyptx.isa.special import SPECIAL
-from pyptx.operands import Address, Label, Pair, Register, Sink, SpecialRegister
+from pyptx.operands import Address, Label, Pair, Register, Sink
 from pyptx.source import caller
 from pyptx.trace import cluster, fence, mbarrier, warp
 from pyptx.trace.context import Trace, current
@@ -43,8 +40,9 @@ from pyptx.trace.function import (
 from pyptx.trace.memory import address_of, argument, const, global_, local, param
 from pyptx.trace.namespace import inst
 from pyptx.trace.raw import raw
+from pyptx.trace.special import special
 from pyptx.trace.tensor import global_pointer
-from pyptx.trace.values import Not, Reg, RegArray, Special, address, own, tensor_position
+from pyptx.trace.values import Not, Reg, RegArray, address, own, tensor_position
 from pyptx.trace.values import raw as operand
 from pyptx.types import pred as predicate
 
@@ -93,6 +91,7 @@ __all__ = [
     "while_",
 ]
 
+Coordinates: TypeAlias = "Sequence[SupportsIndex | Reg] | RegArray"
 sink: Final = Sink()
 """`_`: a destination that is thrown away."""
 
@@ -103,6 +102,10 @@ def global_ptrs(*tensors: object) -> tuple[Reg, ...]:
     return tuple(global_pointer(trace, tensor) for tensor in tensors)
 
 
+@overload
+def addr(base: object, offset: SupportsIndex = 0) -> Address: ...
+@overload
+def addr(base: object, offset: Coordinates) -> TensorPosition: ...
 def addr(base: object, offset: object = 0) -> Address | TensorPosition:
     """The address operand `[base + offset]`, the offset an int in bytes. No instruction.
 
@@ -205,63 +208,3 @@ class _Barrier:
 
 
 bar: Final = _Barrier()
-
-
-class _Specials:
-    """`ptx.special`: every special register; `ptx.special.tid.x()` is an operand for `mov`."""
-
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
-
-    def __getattr__(self, name: str) -> _Specials:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        path = f"{self._prefix}.{name}" if self._prefix else name
-        if path not in SPECIAL and not _components(path):
-            raise _no_component(self._prefix, name) if self._prefix else _no_special(name)
-        return _Specials(path)
-
-    def __call__(self) -> Special:
-        entry = SPECIAL.get(self._prefix)
-        if entry is None:
-            raise LanguageError(
-                f"%{self._prefix} has the components {_components(self._prefix)}",
-                location=caller(),
-                notes=(("help", f"ptx.special.{self._prefix}.x()"),),
-            )
-        current(f"ptx.special.{self._prefix}")
-        return Special(SpecialRegister(self._prefix, entry.dtype))
-
-    def __dir__(self) -> list[str]:
-        return sorted(SPECIAL)
-
-
-def _components(name: str) -> str:
-    return " ".join(k.removeprefix(f"{name}.") for k in SPECIAL if k.startswith(f"{name}."))
-
-
-def _no_component(name: str, component: str) -> LanguageError:
-    components = _components(name)
-    has = f"the components {components}" if components else "no components"
-    example = f".{components[0]}()" if components else "()"
-    return LanguageError(
-        f"%{name} has {has}, and {component} is none",
-        location=caller(),
-        notes=(("help", f"ptx.special.{name}{example}"),),
-    )
-
-
-def _no_special(name: str) -> LanguageError:
-    near = difflib.get_close_matches(name, SPECIAL, n=3)
-    known = dict.fromkeys(re.sub(r"(envreg|pm|_offset_)\d+", r"\1<n>", k) for k in SPECIAL)
-    return LanguageError(
-        f"PTX has no special register %{name}",
-        location=caller(),
-        notes=(
-            *((("nearest", " ".join(f"ptx.special.{n}()" for n in near)),) if near else ()),
-            ("special registers", " ".join(dict.fromkeys(k.split(".")[0] for k in known))),
-        ),
-    )
-
-
-special: Final = _Specials()

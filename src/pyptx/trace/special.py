@@ -1,0 +1,74 @@
+"""`ptx.special`: an attribute path is a special register, a call makes it an operand of `mov`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Final
+
+from pyptx.errors import LanguageError
+from pyptx.isa.special import SPECIAL
+from pyptx.operands import SpecialRegister
+from pyptx.source import caller
+from pyptx.trace.context import current
+from pyptx.trace.values import Special
+
+
+class Specials:
+    """`ptx.special`: every special register; `ptx.special.tid.x()` is an operand for `mov`."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Specials:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        path = f"{self._prefix}.{name}" if self._prefix else name
+        if path not in SPECIAL and not _components(path):
+            raise _no_component(self._prefix, name) if self._prefix else _no_special(name)
+        return Specials(path)
+
+    def __call__(self) -> Special:
+        entry = SPECIAL.get(self._prefix)
+        if entry is None:
+            raise LanguageError(
+                f"%{self._prefix} has the components {_components(self._prefix)}",
+                location=caller(),
+                notes=(("help", f"ptx.special.{self._prefix}.x()"),),
+            )
+        current(f"ptx.special.{self._prefix}")
+        return Special(SpecialRegister(self._prefix, entry.dtype))
+
+    def __dir__(self) -> list[str]:
+        return sorted(SPECIAL)
+
+
+def _components(name: str) -> str:
+    return " ".join(k.removeprefix(f"{name}.") for k in SPECIAL if k.startswith(f"{name}."))
+
+
+def _no_component(name: str, component: str) -> LanguageError:
+    components = _components(name)
+    has = f"the components {components}" if components else "no components"
+    example = f".{components[0]}()" if components else "()"
+    return LanguageError(
+        f"%{name} has {has}, and {component} is none",
+        location=caller(),
+        notes=(("help", f"ptx.special.{name}{example}"),),
+    )
+
+
+def _no_special(name: str) -> LanguageError:
+    near = difflib.get_close_matches(name, SPECIAL, n=3)
+    known = dict.fromkeys(re.sub(r"(envreg|pm|_offset_)\d+", r"\1<n>", k) for k in SPECIAL)
+    return LanguageError(
+        f"PTX has no special register %{name}",
+        location=caller(),
+        notes=(
+            *((("nearest", " ".join(f"ptx.special.{n}()" for n in near)),) if near else ()),
+            ("special registers", " ".join(dict.fromkeys(k.split(".")[0] for k in known))),
+        ),
+    )
+
+
+special: Final = Specials()
