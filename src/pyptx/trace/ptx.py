@@ -14,7 +14,9 @@ from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, TensorPosition
 from pyptx.operands import Address, Label, Pair, Register, Sink
 from pyptx.source import caller
-from pyptx.trace import cluster, fence, mbarrier, warp
+from pyptx.trace import cluster, fence, mbarrier, mma, tcgen05, warp, wgmma
+from pyptx.trace import copy as cp
+from pyptx.trace.barrier import named_barrier
 from pyptx.trace.context import Trace, current
 from pyptx.trace.flow import (
     break_,
@@ -37,8 +39,10 @@ from pyptx.trace.function import (
     returned,
     returned_register,
 )
+from pyptx.trace.matrix import ldmatrix, movmatrix, stmatrix
 from pyptx.trace.memory import address_of, argument, const, global_, local, param
 from pyptx.trace.namespace import inst
+from pyptx.trace.pipeline import pipeline, ring
 from pyptx.trace.raw import raw
 from pyptx.trace.special import special
 from pyptx.trace.tensor import global_pointer
@@ -58,7 +62,9 @@ __all__ = [
     "cluster",
     "const",
     "continue_",
+    "cp",
     "elect",
+    "elect_one",
     "else_",
     "fence",
     "formal",
@@ -68,12 +74,17 @@ __all__ = [
     "if_",
     "inst",
     "label",
+    "ldmatrix",
     "local",
     "loop",
     "mbarrier",
+    "mma",
+    "movmatrix",
+    "named_barrier",
     "pair",
     "param",
     "param_register",
+    "pipeline",
     "place",
     "pragma",
     "prototype",
@@ -82,12 +93,16 @@ __all__ = [
     "ret",
     "returned",
     "returned_register",
+    "ring",
     "scope",
     "setmaxnreg",
     "sink",
     "special",
+    "stmatrix",
     "target_options",
+    "tcgen05",
     "warp",
+    "wgmma",
     "while_",
 ]
 
@@ -125,6 +140,10 @@ def elect(membermask: int | Reg = 0xFFFFFFFF) -> Reg:
     mask = operand(trace, membermask)
     trace.write("elect.sync", Pair(Sink(), chosen.register), mask)
     return chosen
+
+
+elect_one = elect
+"""`ptx.elect` by the name that CUTLASS gives it."""
 
 
 def pair(first: Reg | Sink, second: Reg | Sink) -> Pair:

@@ -7,11 +7,12 @@ from typing import Final
 from pyptx.errors import LanguageError
 from pyptx.source import caller
 from pyptx.trace.context import current
+from pyptx.trace.fragments import mma_frag, wgmma_frag
 from pyptx.trace.values import Reg, RegArray, checked_dtype, integer, move
 from pyptx.types import DType
 
 _MOST: Final = 2**20  # a thread has 255; what is more goes to local memory, slowly
-__all__ = ["array", "from_", "scalar"]
+__all__ = ["array", "from_", "mma_frag", "scalar", "wgmma_frag"]
 
 
 def scalar(dtype: DType, init: object = None, name: str | None = None) -> Reg:

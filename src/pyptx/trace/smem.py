@@ -8,7 +8,7 @@ from typing import Any, NoReturn, SupportsIndex, TypeAlias
 
 from pyptx.errors import LanguageError
 from pyptx.layouts import Swizzle
-from pyptx.layouts.matrix import Major, MatrixLayout
+from pyptx.layouts.matrix import Major, MatrixLayout, Multiplicand
 from pyptx.operands import Address, Register, Symbol, Variable
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
@@ -71,6 +71,16 @@ class SharedTile:
     def bytes(self) -> int:
         """Bytes of the tile: what a copy of all of it brings."""
         return math.prod(self.shape) * self.dtype.bytes
+
+    def k_offset(self, k: int) -> int:
+        """Bytes from the first value of a `wgmma_tile` to those of K from `k` on; an int.
+
+        For `a_k_offset=` and `b_k_offset=`; `k` is a multiple of one instruction's K.
+        """
+        if self.layout is None:
+            raise LanguageError("k_offset is that of a smem.wgmma_tile", location=caller())
+        with layout_errors():
+            return Multiplicand(self.layout, self.major).advance(k=k)
 
     def address(self, *indices: Index) -> Address:
         """The address operand of an element; of the first one without indices."""

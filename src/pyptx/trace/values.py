@@ -506,8 +506,21 @@ def move_spelling(dtype: DType) -> str:
 
 
 def move(target: Reg, value: object) -> None:
-    """One `mov` of a register, number or special register into `target`."""
+    """One `mov` of a register, number or special register into `target`.
+
+    One `setp` for a number into a predicate, which `mov` takes from predicates alone.
+    """
     trace = target.trace
+    if target.dtype is pred and not isinstance(value, Value) and is_number(value):
+        truth = integer(int(value) if isinstance(value, bool) else value)
+        if truth not in (0, 1):
+            raise LanguageError(
+                f"a predicate is 0 or 1, not {value!r}",
+                location=caller(),
+                notes=(("help", "compare: r != 0"),),
+            )
+        trace.write("setp.ne.u32", target.register, Number(truth), Number(0))
+        return
     trace.write(move_spelling(target.dtype), target.register, _source(trace, target.dtype, value))
 
 

@@ -1,0 +1,109 @@
+"""Multiplicands in shared memory: from a tile to the start address of its descriptor."""
+
+from __future__ import annotations
+
+from pyptx.errors import LanguageError
+from pyptx.isa.check import Number
+from pyptx.layouts.matrix import MatrixLayout, Multiplicand
+from pyptx.operands import Address, Register, Symbol, Variable
+from pyptx.source import caller
+from pyptx.trace.context import Trace
+from pyptx.trace.indexing import add_index
+from pyptx.trace.layout import checked_major, layout_errors
+from pyptx.trace.smem import SharedTile
+from pyptx.trace.values import Reg, Value, integer, raw
+from pyptx.types import DType, u32, u64
+
+
+def matrix_of(tile: object, what: str) -> Multiplicand:
+    """The matrix that a tile is. Raises LanguageError for one without a canonical layout."""
+    if not isinstance(tile, SharedTile) or tile.layout is None:
+        raise LanguageError(
+            f"{what} needs shared memory in a canonical layout",
+            location=caller(),
+            notes=(("help", 'smem.wgmma_tile(bf16, (64, 64), major="K")'),),
+        )
+    if len(tile.shape) != 2:
+        raise LanguageError(
+            f"a tile of shape {tile.shape} has {tile.shape[0]} matrices: {what} takes one",
+            location=caller(),
+            notes=(("help", "tile[stage]"),),
+        )
+    return Multiplicand(tile.layout, tile.major)
+
+
+def multiplicand(dtype: DType, shape: tuple[int, int], major: object) -> Multiplicand:
+    """The matrix that `smem.wgmma_tile` would lay out. Raises LanguageError."""
+    with layout_errors():
+        layout = MatrixLayout.widest(shape[0], shape[1], dtype.bytes)
+    return Multiplicand(layout, checked_major(major))
+
+
+def shared_address(trace: Trace, base: object) -> tuple[Register, int]:
+    """An address in shared memory as a register, and bytes beyond it. One `mov`, or none."""
+    found = raw(trace, base)
+    if isinstance(found, Register):
+        return found, 0
+    where, offset = None, 0
+    if isinstance(found, Symbol):
+        where, offset = found.of, found.offset
+    elif isinstance(found, Address):
+        where, offset = found.base, found.offset
+    if isinstance(where, Register):
+        return where, offset
+    if not isinstance(where, Variable) or where.space != "shared":
+        raise LanguageError(
+            f"a matrix descriptor is of shared memory, not of {base!r}",
+            location=caller(),
+            notes=(("help", "smem.alloc(...), or its address in a 32-bit register"),),
+        )
+    register = trace.register(u32)
+    trace.write("mov.u32", register, Symbol(where))
+    return register, offset
+
+
+def beginning(
+    trace: Trace, tile: SharedTile, matrix: Multiplicand, *, k: int = 0, mn: int | Reg = 0
+) -> tuple[Register, int]:
+    """Where an instruction begins to read: a register, and bytes beyond it."""
+    address, offset = shared_address(trace, tile)
+    fixed = 0 if isinstance(mn, Value) else mn
+    with layout_errors():
+        offset += matrix.advance(k=_whole("k", k), mn=_whole("mn", fixed))
+    if isinstance(mn, Value):
+        address = add_index(trace, address, mn, matrix.mn_bytes, "a matrix")
+    return address, offset
+
+
+def _whole(name: str, value: object) -> int:
+    found = integer(value)
+    if found is None:
+        raise LanguageError(f"{name}={value!r} is not an int", location=caller())
+    return found
+
+
+def checked_offset(matrix: Multiplicand, offset: int) -> None:
+    """An offset along K must be where an instruction may begin. Raises LanguageError."""
+    legal = [matrix.advance(k=k) for k in range(0, matrix.k, matrix.k_step)]
+    if offset not in legal:
+        raise LanguageError(
+            f"no instruction begins {offset} bytes into this tile",
+            location=caller(),
+            notes=(
+                ("legal", " ".join(map(str, legal))),
+                ("help", f"tile.k_offset(k), k a multiple of {matrix.k_step}"),
+            ),
+        )
+
+
+def add_start(trace: Trace, address: Register, bits: int) -> Register:
+    """A descriptor's bits plus the encoded address: `shr`, `cvt`, `add`.
+
+    Addresses in shared memory have 18 bits at most, and what is added to them stays inside it, so
+    the sum does not leave its field.
+    """
+    start, wide, total = trace.register(u32), trace.register(u64), trace.register(u64)
+    trace.write("shr.u32", start, address, Number(4))
+    trace.write("cvt.u64.u32", wide, start)
+    trace.write("add.u64", total, wide, Number(bits))
+    return total
