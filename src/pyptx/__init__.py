@@ -13,6 +13,9 @@ from pyptx.kernel import Kernel as Kernel
 from pyptx.kernel import KernelSequence as KernelSequence
 from pyptx.kernel import kernel as kernel
 from pyptx.kernel import sequence as sequence
+from pyptx.layouts import L2Promotion as L2Promotion
+from pyptx.layouts import Layout as Layout
+from pyptx.layouts import OobFill as OobFill
 from pyptx.runtime import collectives as collectives
 from pyptx.runtime import export_safety_checks as export_safety_checks
 from pyptx.runtime import register_with_jax as _register_with_jax
@@ -26,6 +29,7 @@ from pyptx.trace.mbarrier import Mbarrier as Mbarrier
 from pyptx.trace.mbarrier import Mbarriers as Mbarriers
 from pyptx.trace.smem import SharedTile as SharedTile
 from pyptx.trace.tensor import Tensor as Tensor
+from pyptx.trace.tensor_map import TensorMapReg as TensorMapReg
 from pyptx.trace.values import Pred as Pred
 from pyptx.trace.values import Reg as Reg
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pyptx.layouts import TensorMap
 from pyptx.types import DType, b8
 
 
@@ -51,7 +52,8 @@ class Parameter:
     `tensor` names the user's tensor where the parameter is its address. `length` is the number of
     elements of an array, None for a scalar; `align` is 0 where it is that of the type. `opaque` is
     "texref", "samplerref" or "surfref" for a reference to one. `returned` sets what a function
-    returns apart from what it takes.
+    returns apart from what it takes. `tensor_map` says what a parameter is that is the tensor map
+    of the tensor whose address is parameter `of`.
     """
 
     index: int
@@ -63,6 +65,8 @@ class Parameter:
     pointer: Pointer | None = None
     opaque: str = ""
     returned: bool = False
+    tensor_map: TensorMap | None = None
+    of: int = 0
 
     @property
     def size(self) -> int:

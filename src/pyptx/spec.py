@@ -6,13 +6,15 @@ have there, and means the same size everywhere in one call.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, TypeAlias, cast
+from typing import Any, SupportsIndex, TypeAlias, cast
 
 from pyptx.dims import Dim, Extent, as_extent, known_names, maximum, minimum
-from pyptx.errors import CallError, SpecError
+from pyptx.errors import CallError, PtxError, SpecError
+from pyptx.layouts import L2Promotion, Layout, MapError, OobFill, TensorMap
 from pyptx.source import SourceLocation, caller
 from pyptx.types import BY_NUMPY, DType
 
@@ -30,6 +32,9 @@ GridOf5: TypeAlias = "Callable[[Any, Any, Any, Any, Any], Sizes]"
 Grid: TypeAlias = "Sizes | GridOf1 | GridOf2 | GridOf3 | GridOf4 | GridOf5"
 """One to three sizes, or a function of the dimensions that it names."""
 
+Box: TypeAlias = "Sequence[int | str]"
+"""The elements that a copy spans along each axis: numbers, and names of dimensions."""
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Tile:
@@ -42,7 +47,19 @@ class Tile:
     A sum with `accumulate` is given in the tile's type, and where several devices hold parts of it,
     these are added up in the type `accumulate` and rounded after that. The kernel is traced for
     both: its tensor has the type `accumulate` where what it writes is such a part, and the tile's
-    type where it is all of the sum. Raises SpecError for anything else.
+    type where it is all of the sum.
+
+    The rest is for `tma_desc`, which the body calls for a tensor map of the tensor:
+
+    layout               how a box lies in shared memory, `Layout.ROW` or a swizzle; it may stand
+                         behind the type: `Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 64))`
+    tma_box              elements that a copy spans along each axis, in the order of the dimensions;
+                         a name stands for the size of that dimension
+    tma_element_strides  every how many elements along each axis it takes one, 1 to 8
+    tma_l2_promotion     what it fetches into L2 at least
+    tma_oob_fill         what it puts where the box reaches beyond the tensor
+
+    Raises SpecError for anything else.
     """
 
     dims: tuple[int | str, ...]
@@ -50,27 +67,52 @@ class Tile:
     sum_over: tuple[str, ...]
     accumulate: DType | None
     """The type of parts of the sum; None where it is that of the tile."""
+    layout: Layout
+    tma_box: tuple[int | str, ...] | None
+    tma_element_strides: tuple[int, ...] | None
+    tma_l2_promotion: L2Promotion
+    tma_oob_fill: OobFill
 
     def __init__(
         self,
-        *dims_and_dtype: int | str | DType,
+        *dims_and_dtype: int | str | DType | Layout,
         sum_over: str | Sequence[str] | None = None,
         accumulate: DType | None = None,
+        layout: Layout | None = None,
+        tma_box: Box | None = None,
+        tma_element_strides: Sequence[int] | None = None,
+        tma_l2_promotion: L2Promotion = L2Promotion.NONE,
+        tma_oob_fill: OobFill = OobFill.ZEROS,
     ) -> None:
+        given, layout = _layout(dims_and_dtype, layout)
         try:
-            dims, dtype = _tile(dims_and_dtype)
+            dims, dtype = _tile(given)
             sums = _sum_over(sum_over, dims)
             accumulated = _accumulate(accumulate, dtype, sums)
         except SpecError as error:
             raise error.at(caller()) from None
+        box = None if tma_box is None else _sequence("tma_box", tma_box)
+        strides = tma_element_strides
+        if strides is not None:
+            strides = _sequence("tma_element_strides", strides)
         object.__setattr__(self, "dims", dims)
         object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "sum_over", sums)
         object.__setattr__(self, "accumulate", accumulated)
+        object.__setattr__(self, "layout", layout)
+        object.__setattr__(self, "tma_box", box)
+        object.__setattr__(self, "tma_element_strides", strides)
+        object.__setattr__(self, "tma_l2_promotion", tma_l2_promotion)
+        object.__setattr__(self, "tma_oob_fill", tma_oob_fill)
+        try:
+            self._check_map()
+        except SpecError as error:
+            raise error.at(caller()) from None
 
     def __repr__(self) -> str:
         dims = (f'"{dim}"' if isinstance(dim, str) else str(dim) for dim in self.dims)
-        return f"Tile({', '.join((*dims, repr(self.dtype), *self._sum_over_text()))})"
+        parts = (*dims, repr(self.dtype), *self._sum_over_text(), *self._map_text())
+        return f"Tile({', '.join(parts)})"
 
     def _sum_over_text(self) -> tuple[str, ...]:
         names = [f'"{name}"' for name in self.sum_over]
@@ -80,10 +122,92 @@ class Tile:
             *((f"accumulate={self.accumulate!r}",) if self.accumulate is not None else ()),
         )
 
+    def _map_text(self) -> Iterator[str]:
+        if self.layout is not Layout.ROW:
+            yield f"layout={self.layout!r}"
+        if self.tma_box is not None:
+            yield f"tma_box={_sizes_text(self.tma_box)}"
+        if self.tma_element_strides is not None:
+            yield f"tma_element_strides={self.tma_element_strides!r}"
+        if self.tma_l2_promotion is not L2Promotion.NONE:
+            yield f"tma_l2_promotion={self.tma_l2_promotion!r}"
+        if self.tma_oob_fill is not OobFill.ZEROS:
+            yield f"tma_oob_fill={self.tma_oob_fill!r}"
+
+    def _check_map(self) -> None:
+        """Check what is known of the tensor map before any dimension has a size."""
+        box = self.tma_box
+        if box is None:
+            return
+        for size in box:
+            if isinstance(size, str) and size not in self.names:
+                raise SpecError(
+                    f'tma_box={_sizes_text(box)} names "{size}", which is no dimension of the Tile',
+                    notes=known_names(dict.fromkeys(self.names)),
+                )
+        # Any size that breaks no rule stands for one that is not known: a line, or one element.
+        line = self.layout.swizzle.span // self.dtype.bytes
+        assumed = [
+            size if not isinstance(size, str) else line if axis == len(box) - 1 else 1
+            for axis, size in enumerate(box)
+        ]
+        self.tensor_map({}, assumed)
+
+    def tensor_map(
+        self,
+        sizes: Mapping[str, object],
+        box: Box | None = None,
+        *,
+        layout: Layout | None = None,
+        element_strides: Sequence[int] | None = None,
+        l2_promotion: L2Promotion | None = None,
+        oob_fill: OobFill | None = None,
+    ) -> TensorMap:
+        """The tensor map of this tile where its dimensions have these sizes.
+
+        What is given stands for what the Tile says. Raises SpecError for a rule that is broken.
+        """
+        chosen = self.tma_box if box is None else box
+        if chosen is None:
+            raise SpecError(
+                f"{self!r} says no box, which a tensor map needs",
+                notes=(("help", f"Tile(..., tma_box={(16,) * len(self.dims)!r})"),),
+            )
+        strides = self.tma_element_strides if element_strides is None else element_strides
+        found = TensorMap(
+            self.dtype,
+            _box_sizes(chosen, len(self.dims), sizes, "tma_box" if box is None else "box"),
+            (1,) * len(self.dims) if strides is None else tuple(strides),
+            self.layout if layout is None else layout,
+            self.tma_l2_promotion if l2_promotion is None else l2_promotion,
+            self.tma_oob_fill if oob_fill is None else oob_fill,
+        )
+        try:
+            found.check()
+        except MapError as error:
+            raise SpecError(error.problem, notes=advice(error)) from None
+        return found
+
     @property
     def partial(self) -> Tile:
         """The tile of one device's part of the sum."""
-        return Tile(*self.dims, self.accumulate or self.dtype, sum_over=self.sum_over)
+        return self.like(self.accumulate or self.dtype, sum_over=self.sum_over)
+
+    def like(
+        self, dtype: DType, *, sum_over: tuple[str, ...], accumulate: DType | None = None
+    ) -> Tile:
+        """A Tile that differs in its type and its sum."""
+        return Tile(
+            *self.dims,
+            dtype,
+            sum_over=sum_over,
+            accumulate=accumulate,
+            layout=self.layout,
+            tma_box=self.tma_box,
+            tma_element_strides=self.tma_element_strides,
+            tma_l2_promotion=self.tma_l2_promotion,
+            tma_oob_fill=self.tma_oob_fill,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -152,6 +276,60 @@ class Scalar:
 
 
 Spec: TypeAlias = Tile | Scalar
+
+
+def _layout(
+    given: Sequence[int | str | DType | Layout], named: Layout | None
+) -> tuple[Sequence[int | str | DType], Layout]:
+    """What stands in a Tile's parentheses before the layout, and the layout."""
+    *before, last = given or (None,)
+    if not isinstance(last, Layout):
+        return cast("Sequence[int | str | DType]", given), named or Layout.ROW
+    if named is not None and named is not last:
+        raise SpecError(f"the Tile has two layouts, {last!r} and {named!r}", location=caller())
+    return cast("Sequence[int | str | DType]", before), last
+
+
+def _sequence(option: str, sizes: object) -> tuple[object, ...]:
+    if isinstance(sizes, (tuple, list)):
+        return tuple(cast("Sequence[object]", sizes))
+    raise SpecError(
+        f"{option}={sizes!r} is not a tuple with a size for each axis", location=caller()
+    )
+
+
+def _sizes_text(sizes: Sequence[int | str]) -> str:
+    inside = ", ".join(f'"{size}"' if isinstance(size, str) else str(size) for size in sizes)
+    return f"({inside},)" if len(sizes) == 1 else f"({inside})"
+
+
+def _box_sizes(box: Box, rank: int, sizes: Mapping[str, object], option: str) -> tuple[int, ...]:
+    """The sizes of a box, with those of the dimensions that it names."""
+    text = _sizes_text(box)
+    if len(box) != rank:
+        raise SpecError(f"{option}={text} has {len(box)} sizes, and the tensor has rank {rank}")
+    found: list[int] = []
+    for size in box:
+        known = _known_size(sizes.get(size) if isinstance(size, str) else size)
+        if known is None:
+            raise SpecError(
+                f"{option}={text} needs {size!r} to be a size when the kernel is traced",
+                notes=(("help", "the sizes of a box are ints; those of parallel= are not known"),),
+            )
+        found.append(known)
+    return tuple(found)
+
+
+def _known_size(size: object) -> int | None:
+    try:
+        return None if isinstance(size, bool) else operator.index(cast("SupportsIndex", size))
+    except (TypeError, PtxError):
+        return None
+
+
+def advice(error: MapError) -> tuple[tuple[str, str], ...]:
+    """What to do about a broken rule, as notes of an error."""
+    return (("help", error.help),) if error.help else ()
 
 
 def _tile(dims_and_dtype: Sequence[object]) -> tuple[tuple[int | str, ...], DType]:
@@ -385,7 +563,7 @@ def _check_sum(spec: Tile, parallel: Sequence[str], name: str) -> None:
     if not missing:
         return
     sums = (*spec.sum_over, *missing)
-    fixed = Tile(*spec.dims, spec.dtype, sum_over=sums, accumulate=spec.accumulate)
+    fixed = spec.like(spec.dtype, sum_over=sums, accumulate=spec.accumulate)
     raise SpecError(
         f'the output {spec!r} of {name} lacks the parallel dimension "{missing[0]}": '
         "what is written there must be a sum over it",
@@ -406,11 +584,16 @@ def check_aliases(
                 f"input_output_aliases has {source}: {target}, and {name} has "
                 f"{len(in_specs)} inputs and {len(out_specs)} outputs"
             )
-        if in_specs[source] != out_specs[target]:
+        if _contents(in_specs[source]) != _contents(out_specs[target]):
             raise SpecError(
                 f"input {source} is {in_specs[source]!r} and output {target} is "
                 f"{out_specs[target]!r}: tensors that share a buffer need one spec"
             )
+
+
+def _contents(spec: Spec) -> tuple[object, ...]:
+    """What a spec says of the array itself, however a kernel reaches it."""
+    return type(spec), spec.dims, spec.dtype, spec.sum_over, spec.accumulate
 
 
 def resolve_grid(grid: Grid, dims: Mapping[str, Extent]) -> tuple[Extent, Extent, Extent]:

@@ -18,6 +18,7 @@ from pyptx.emulator.report import (
 from pyptx.emulator.run import (
     Completion,
     Emulation,
+    Map,
     Tensor,
     device_array,
     on_device,
@@ -32,6 +33,7 @@ __all__ = [
     "Finding",
     "InstructionStatistics",
     "LineStatistics",
+    "Map",
     "Program",
     "Report",
     "Site",

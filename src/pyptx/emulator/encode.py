@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Final
 
 from pyptx.errors import EmulationError
@@ -29,7 +30,6 @@ from pyptx.operands import (
     Vector,
 )
 from pyptx.target import Target
-from pyptx.types import DType
 
 MAGIC: Final = b"PTXEMU\x00\x01"
 _NO_GUARD: Final = 0xFFFFFFFF
@@ -42,15 +42,22 @@ def encode(kernel: Kernel, target: Target) -> bytes:
     return _Image(kernel, target).bytes()
 
 
-def parameter_offsets(types: list[DType]) -> list[int]:
-    """Byte offset of each kernel parameter: in order, each at a multiple of its size."""
+def parameter_offsets(parameters: Sequence[Parameter]) -> list[int]:
+    """Byte offset of each kernel parameter: in order, each at a multiple of its alignment."""
     offsets: list[int] = []
     end = 0
-    for dtype in types:
-        start = -(-end // dtype.bytes) * dtype.bytes
+    for parameter in parameters:
+        start = -(-end // parameter.alignment) * parameter.alignment
         offsets.append(start)
-        end = start + dtype.bytes
+        end = start + parameter.size
     return offsets
+
+
+def _contents(parameter: Parameter) -> int:
+    """What a parameter holds: a value, a tensor's address, a tensor map of elements of a size."""
+    if parameter.tensor_map is not None:
+        return 2 * parameter.tensor_map.dtype.bytes
+    return int(parameter.tensor)
 
 
 class _Image:
@@ -93,9 +100,9 @@ class _Image:
 
     def _encode_parameters(self) -> bytes:
         parameters = self._kernel.parameters
-        offsets = parameter_offsets([p.dtype for p in parameters])
+        offsets = parameter_offsets(parameters)
         rows = (
-            struct.pack("<IIIB", self._string(p.name), offset, p.dtype.bytes, p.tensor)
+            struct.pack("<IIIB", self._string(p.name), offset, p.size, _contents(p))
             for p, offset in zip(parameters, offsets, strict=True)
         )
         return struct.pack("<I", len(parameters)) + b"".join(rows)

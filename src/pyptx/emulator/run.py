@@ -14,8 +14,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from pyptx.emulator.core import Program, program, registered_locations
 from pyptx.emulator.report import Report, joined, report_from
+from pyptx.emulator.tensor_map import encode_map
 from pyptx.errors import EmulationError
+from pyptx.layouts import MapError, TensorMap
+from pyptx.layouts.tensor_map import MAP_ALIGN
 from pyptx.native import loader
+from pyptx.spec import advice
 
 ALIGNMENT: Final = 256
 """Device memory starts at multiples of this, so kernels may rely on it."""
@@ -55,8 +59,30 @@ class Tensor:
     initialised: bool = True
 
 
-Argument: TypeAlias = Tensor | bytes
-"""A tensor, or the bytes of a value that is passed by value."""
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A kernel argument that is the tensor map of an array; `sizes` and `strides` as it has them.
+
+    The array is another argument too, as a `Tensor`.
+    """
+
+    array: Array
+    name: str
+    map: TensorMap
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def encode(self) -> bytes:
+        """The map as the emulator reads it. Raises EmulationError for a broken rule."""
+        try:
+            return encode_map(self.map, self.array.ctypes.data, self.sizes, self.strides)
+        except MapError as error:
+            problem = f"the tensor map of {self.name}: {error.problem}"
+            raise EmulationError(problem, notes=advice(error)) from None
+
+
+Argument: TypeAlias = Tensor | Map | bytes
+"""A tensor, its map, or the bytes of a value that is passed by value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +214,9 @@ def _parameters(arguments: Sequence[Argument]) -> ctypes.Array[ctypes.c_char]:
         if isinstance(argument, Tensor):
             value = argument.array.ctypes.data.to_bytes(8, "little")
         else:
-            value = argument
-        block += bytes(-len(block) % max(len(value), 1)) + value
+            value = argument.encode() if isinstance(argument, Map) else argument
+        align = MAP_ALIGN if isinstance(argument, Map) else max(len(value), 1)
+        block += bytes(-len(block) % align) + value
     return ctypes.create_string_buffer(bytes(block))
 
 

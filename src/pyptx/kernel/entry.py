@@ -298,6 +298,7 @@ class Kernel(Operation):
         options = self._options
         return Entry(
             name=self.name,
+            tensors=self._signature.parameters,
             in_specs=self.in_specs,
             out_specs=self.out_specs,
             parallel=tuple(name for name in self.parallel if name in names),
@@ -341,7 +342,7 @@ class Kernel(Operation):
             cubin=lambda target: specialise(target).launched(),
             image=lambda: usual.image,
         )
-        return Made(code, usual.dynamic_shared)
+        return Made(code, usual.dynamic_shared, usual.tensor_maps)
 
     def _same_for_parts(self) -> SpecError:
         """The error for a body that writes a sum in one type, whatever the tensor's is."""

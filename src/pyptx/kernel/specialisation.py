@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pyptx import assemble, emulator, text
 from pyptx.ir import Module
+from pyptx.layouts import TensorMap
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
 
@@ -46,6 +47,12 @@ class Specialisation:
         layout = self.module.kernels[0].shared
         static = 0 if layout.dynamic else layout.size
         return max(self.shared or 0, layout.size) - static
+
+    @property
+    def tensor_maps(self) -> tuple[tuple[int, TensorMap], ...]:
+        """The maps that are its last parameters, each with the number of its tensor."""
+        parameters = self.module.kernels[0].parameters
+        return tuple((p.of, p.tensor_map) for p in parameters if p.tensor_map is not None)
 
     @property
     def all_shared(self) -> int:

@@ -19,15 +19,18 @@ from pyptx.errors import SpecError
 from pyptx.launch.call import Axes, Call, Code, Levels, TensorSpec
 from pyptx.launch.plan import (
     Argument,
+    EarlierResult,
     InputAddress,
     Integer,
+    MapArgument,
     OutputAddress,
     Plan,
     PlanShape,
     Step,
     Triple,
 )
-from pyptx.spec import Spec
+from pyptx.layouts import TensorMap
+from pyptx.spec import Spec, unstarred
 from pyptx.trace.batch import Batch
 from pyptx.types import BY_NUMPY, DType
 
@@ -53,10 +56,14 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A kernel that was traced for a batch: its code and its dynamic shared memory in bytes."""
+    """A kernel that was traced for a batch: its code and its dynamic shared memory in bytes.
+
+    `maps` are its tensor maps, each with the number of the tensor among its parameters.
+    """
 
     code: Code
     shared: int
+    maps: tuple[tuple[int, TensorMap], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +73,11 @@ class Entry:
     `grid` gives the sizes of the grid from those of the dimensions. `make` traces the kernel, for
     a batch or without one, and for parts of sums or for all of them.
     `parallel` are the dimensions whose size is an argument, in the order of the arguments.
+    `tensors` are the names of its tensors.
     """
 
     name: str
+    tensors: tuple[str, ...]
     in_specs: tuple[Spec, ...]
     out_specs: tuple[Spec, ...]
     parallel: tuple[str, ...]
@@ -202,7 +211,7 @@ class _Buffers:
     def stride(self, reference: Argument, level: str) -> Extent:
         """The bytes from one element of a level to the next in a tensor."""
         tensors = self.inputs if isinstance(reference, InputAddress) else self.results
-        assert not isinstance(reference, Integer)
+        assert not isinstance(reference, Integer | MapArgument)
         tensor = tensors[reference.index]
         inner = tensor.axes[tensor.axes.index(level) + 1 :]
         known = math.prod(axis for axis in inner if isinstance(axis, int))
@@ -257,7 +266,14 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         kernel=entry.name,
         grid=(x, y, z),
         block=entry.block,
-        arguments=(*arguments, *(Integer(buffers.size(extent)) for extent in extents)),
+        arguments=(
+            *arguments,
+            *(Integer(buffers.size(extent)) for extent in extents),
+            *(
+                _map(application, number, described, dims, buffers)
+                for number, described in made.maps
+            ),
+        ),
         cluster=entry.cluster,
         shared=str(made.shared),
         zeros=_zeros(application, base),
@@ -265,6 +281,33 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         programmatic_stream_serialization=entry.programmatic_stream_serialization,
     )
     return step, made.code
+
+
+def _map(
+    application: Application,
+    number: int,
+    described: TensorMap,
+    dims: Mapping[str, Extent],
+    buffers: _Buffers,
+) -> MapArgument:
+    """The tensor map of the step's tensor of that number: a contiguous array of its sizes."""
+    entry = application.entry
+    spec = (*entry.in_specs, *entry.out_specs)[number]
+    buffer = (*application.inputs, *application.outputs)[number]
+    assert isinstance(buffer, InputAddress | OutputAddress | EarlierResult)
+    sizes: list[Extent] = [
+        dims[unstarred(dim)] if isinstance(dim, str) else dim for dim in spec.dims
+    ]
+    strides = [
+        product([described.dtype.bytes, *sizes[axis + 1 :]]) for axis in range(len(sizes) - 1)
+    ]
+    return MapArgument(
+        buffer,
+        entry.tensors[number],
+        described,
+        tuple(map(buffers.size, sizes)),
+        tuple(map(buffers.size, strides)),
+    )
 
 
 def _zeros(application: Application, grid: Sequence[Extent]) -> tuple[int, ...]:

@@ -15,7 +15,8 @@ from typing import Final, TypeAlias
 
 from pyptx.dims import OPERATORS, apply
 from pyptx.errors import SpecError
-from pyptx.spec import Shape
+from pyptx.layouts import MapError, TensorMap
+from pyptx.spec import Shape, advice
 from pyptx.target import Target
 
 Triple: TypeAlias = tuple[int, int, int]
@@ -87,7 +88,57 @@ class Integer:
         return f"i64:{self.expression}"
 
 
-Argument: TypeAlias = InputAddress | OutputAddress | EarlierResult | InputValue | Integer
+Address: TypeAlias = InputAddress | OutputAddress | EarlierResult
+
+
+@dataclass(frozen=True, slots=True)
+class MapArgument:
+    """A tensor map, encoded at each launch from a buffer's address and these expressions.
+
+    `sizes` are those of the axes, `strides` the bytes from one index to the next of all axes but
+    the last. `name` is the tensor's.
+    """
+
+    buffer: Address
+    name: str
+    map: TensorMap
+    sizes: tuple[str, ...]
+    strides: tuple[str, ...]
+
+    def __str__(self) -> str:
+        described = self.map
+        fields = (
+            self.buffer,
+            self.name,
+            described.dtype,
+            "|".join(self.sizes),
+            "|".join(self.strides),
+            "|".join(map(str, described.box)),
+            "|".join(map(str, described.element_strides)),
+            described.layout.interleave.value,
+            described.layout.swizzle.value,
+            described.l2_promotion.value,
+            described.oob_fill.value,
+        )
+        return f"map:{':'.join(map(str, fields))}"
+
+    def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> MapArgument:
+        """The same for buffers of these shapes. Raises SpecError for a rule that is broken."""
+        sizes, strides = (
+            [evaluate(text, inputs, outputs) for text in texts]
+            for texts in (self.sizes, self.strides)
+        )
+        try:
+            self.map.check_tensor(sizes, strides)
+        except MapError as error:
+            problem = f"the tensor map of {self.name}: {error.problem}"
+            raise SpecError(problem, notes=advice(error)) from None
+        return MapArgument(
+            self.buffer, self.name, self.map, tuple(map(str, sizes)), tuple(map(str, strides))
+        )
+
+
+Argument: TypeAlias = Address | InputValue | Integer | MapArgument
 PlanShape: TypeAlias = tuple[int | None, ...]
 
 
@@ -155,11 +206,9 @@ class Step:
         shared = evaluate(self.shared, inputs, outputs)
         if not 0 <= shared <= SHARED_LIMIT:
             raise SpecError(f"the dynamic shared memory is {shared} bytes")
+        empty = 0 in (x, y, z)
         arguments = tuple(
-            Integer(str(evaluate(argument.expression, inputs, outputs)))
-            if isinstance(argument, Integer)
-            else argument
-            for argument in self.arguments
+            _evaluated(argument, inputs, outputs, empty=empty) for argument in self.arguments
         )
         return Launch(
             self.kernel, (x, y, z), self.block, self.cluster, shared, arguments, self.zeros
@@ -208,6 +257,18 @@ def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape])
             stack.append(int(token))
     (value,) = stack
     return value
+
+
+def _evaluated(
+    argument: Argument, inputs: Sequence[Shape], outputs: Sequence[Shape], *, empty: bool
+) -> Argument:
+    match argument:
+        case Integer(expression):
+            return Integer(str(evaluate(expression, inputs, outputs)))
+        case MapArgument() if not empty:  # the tensors of an empty grid may be empty too
+            return argument.evaluate(inputs, outputs)
+        case _:
+            return argument
 
 
 def _commas(values: Iterable[object]) -> str:

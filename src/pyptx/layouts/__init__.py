@@ -1,5 +1,6 @@
 """Layouts as arithmetic: where bytes lie in shared memory. No tracing, no arrays."""
 
 from pyptx.layouts.swizzle import Swizzle
+from pyptx.layouts.tensor_map import Interleave, L2Promotion, Layout, MapError, OobFill, TensorMap
 
-__all__ = ["Swizzle"]
+__all__ = ["Interleave", "L2Promotion", "Layout", "MapError", "OobFill", "Swizzle", "TensorMap"]

@@ -10,7 +10,16 @@ import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats fro
 import numpy as np
 from numpy.typing import NDArray
 
-from pyptx.emulator import Completion, Emulation, Report, Tensor, device_array, on_device, run
+from pyptx.emulator import (
+    Completion,
+    Emulation,
+    Map,
+    Report,
+    Tensor,
+    device_array,
+    on_device,
+    run,
+)
 from pyptx.errors import CallError
 from pyptx.launch.call import Call
 from pyptx.launch.plan import (
@@ -19,6 +28,7 @@ from pyptx.launch.plan import (
     InputAddress,
     InputValue,
     Integer,
+    MapArgument,
     OutputAddress,
 )
 
@@ -129,13 +139,17 @@ def _argument(
     inputs: Sequence[Array],
     results: Sequence[Array],
     initialised: Set[int],
-) -> Tensor | bytes:
+) -> Tensor | Map | bytes:
     """What the emulator takes; `initialised` are the results that have been written before."""
     match argument:
         case InputValue(index):
             return inputs[index].tobytes()
         case Integer(expression):
             return int(expression).to_bytes(8, "little", signed=True)
+        case MapArgument(buffer, name, described, sizes, strides):
+            arrays = inputs if isinstance(buffer, InputAddress) else results
+            axes = (tuple(map(int, each)) for each in (sizes, strides))
+            return Map(arrays[buffer.index], name, described, *axes)
         case InputAddress(index):
             written = any(source == index for source, _ in call.aliases)
             return Tensor(inputs[index], call.inputs[index].name, writable=written)

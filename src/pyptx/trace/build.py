@@ -16,6 +16,7 @@ from pyptx.target import PtxVersion, Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.context import Trace, tracing
 from pyptx.trace.tensor import Extent, Tensor, batch_indices, load_reference, load_value
+from pyptx.trace.tensor_map import check_copies
 from pyptx.trace.values import Reg
 from pyptx.types import DType, b8, u64
 
@@ -68,6 +69,7 @@ def build(
             )
         trace.implicit = signature.location
         kernel = trace.finish(signature.name)
+        check_copies(trace)
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
     functions = trace.module.traced(target, version)
     module = Module(
@@ -164,7 +166,7 @@ def _tensor(
     if spec is None:
         return Tensor(name, (), b8, parameter)
     shape = tuple(sizes[unstarred(dim)] if isinstance(dim, str) else dim for dim in spec.dims)
-    return Tensor(name, shape, spec.dtype, parameter)
+    return Tensor(name, shape, spec.dtype, parameter, spec)
 
 
 def at_kernel(error: PtxError, signature: Signature) -> PtxError:

@@ -20,6 +20,7 @@ from pyptx.isa.check import Bound, Raw
 from pyptx.isa.model import ANY_VERSION
 from pyptx.isa.special import SPECIAL
 from pyptx.isa.table import opcodes
+from pyptx.layouts import TensorMap
 from pyptx.operands import (
     Address,
     Label,
@@ -71,6 +72,12 @@ class Trace:
     # whose axis it has, with the parameter that holds the stride.
     batch: Batch | None = None
     strides: dict[Parameter, Strides] = field(default_factory=dict[Parameter, "Strides"])
+    # The parameter of each tensor map, by the tensor's and what the map says.
+    tensor_maps: dict[tuple[Parameter, TensorMap], Parameter] = field(
+        default_factory=dict[tuple[Parameter, TensorMap], Parameter]
+    )
+    # What the tensor map says whose address a register holds.
+    map_registers: dict[Register, TensorMap] = field(default_factory=dict[Register, TensorMap])
     abandoned: LanguageError | None = None
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None

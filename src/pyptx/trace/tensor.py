@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pyptx.errors import LanguageError
+from pyptx.errors import LanguageError, SpecError
 from pyptx.isa.check import Raw
 from pyptx.isa.special import SPECIAL
+from pyptx.layouts import L2Promotion, Layout, OobFill
 from pyptx.operands import Address, Parameter, Register
 from pyptx.source import caller
-from pyptx.trace.context import Trace
+from pyptx.spec import Box, Tile, unstarred
+from pyptx.trace.context import Trace, current
+from pyptx.trace.tensor_map import TensorMapReg, check_tensor, map_address
 from pyptx.trace.values import Reg
 from pyptx.types import DType, u32, u64
 
@@ -26,10 +29,64 @@ class Tensor:
     shape: tuple[Extent, ...]
     dtype: DType
     parameter: Parameter
+    tile: Tile | None = None
 
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    def tma_desc(
+        self,
+        box: Box | None = None,
+        *,
+        layout: Layout | None = None,
+        element_strides: Sequence[int] | None = None,
+        l2_promotion: L2Promotion | None = None,
+        oob_fill: OobFill | None = None,
+    ) -> TensorMapReg:
+        """The generic address of a tensor map of this tensor, for `cp.async.bulk.tensor` and such.
+
+        What is left out is what the tensor's Tile says, so `X.tma_desc()` has the Tile's box, and
+        `X.tma_desc((64, 32))` another one of the same tensor. Each description is one parameter of
+        the kernel, 128 bytes that are encoded at each launch. Two instructions, `mov.b64` and
+        `cvta.param.u64`, wherever it is called.
+
+        Raises SpecError for a rule of CUDA's cuTensorMapEncodeTiled that the description breaks,
+        and where `jax.vmap` runs the kernel with a batch of this tensor on an axis of the grid.
+        """
+        trace, where = current(f"{self.name}.tma_desc"), caller()
+        if self.tile is None:
+            raise LanguageError(
+                f"{self.name} has no Tile, and a tensor map needs the sizes of its tensor",
+                location=where,
+                notes=(("help", "@kernel(in_specs=(Tile(...),), ...)"),),
+            )
+        own_parameter(trace, self)
+        if self.parameter in trace.strides:
+            raise SpecError(
+                f"{self.name} has one element of jax.vmap for each CTA of a grid axis, and a "
+                "tensor map has one address for the whole grid",
+                location=where,
+                notes=(("help", "jax.lax.map runs the kernel once per element"),),
+            )
+        sizes = {
+            unstarred(dim): size
+            for dim, size in zip(self.tile.dims, self.shape, strict=True)
+            if isinstance(dim, str)
+        }
+        try:
+            described = self.tile.tensor_map(
+                sizes,
+                box,
+                layout=layout,
+                element_strides=element_strides,
+                l2_promotion=l2_promotion,
+                oob_fill=oob_fill,
+            )
+        except SpecError as error:
+            raise error.at(where) from None
+        check_tensor(described, self.name, self.shape, where)
+        return map_address(trace, self.parameter, described)
 
     def __ptx_operand__(self, trace: Trace) -> Raw:
         raise LanguageError(
@@ -48,12 +105,17 @@ def global_pointer(trace: Trace, tensor: object) -> Reg:
         raise LanguageError(
             f"ptx.global_ptrs takes tensors of the kernel, not {tensor!r}", location=caller()
         )
+    own_parameter(trace, tensor)
+    return Reg(trace, _global_address(trace, tensor.parameter))
+
+
+def own_parameter(trace: Trace, tensor: Tensor) -> None:
+    """Raises LanguageError for a tensor that is no argument of the kernel that is traced."""
     if not any(tensor.parameter is own for own in trace.parameters):
         raise LanguageError(
             f"{tensor.name} belongs to another kernel, or to another trace of this one",
             location=caller(),
         )
-    return Reg(trace, _global_address(trace, tensor.parameter))
 
 
 def _global_address(trace: Trace, parameter: Parameter) -> Register:

@@ -324,7 +324,10 @@ class ImageReader {
       param.name = string("a parameter's name");
       param.offset = in_.u32("a parameter");
       param.size = in_.u32("a parameter");
-      param.tensor = in_.u8("a parameter") != 0;
+      const uint8_t holds = in_.u8("a parameter");
+      param.tensor = holds == 1;
+      param.map_element = holds / 2;
+      if (holds > 16) corrupt("what a parameter holds");
       const uint64_t end = static_cast<uint64_t>(param.offset) + param.size;
       if (end > 1u << 16) corrupt("parameters of more than 64 KiB");
       p_.param_bytes = std::max(p_.param_bytes, static_cast<uint32_t>(end));
@@ -611,6 +614,15 @@ class ImageReader {
     const bool reads = d.opcode == "ld" || d.opcode == "ldu" || d.opcode == "atom";
     p_.polls[i] = reads && !d.has("shared") && !d.has("shared::cta") && !d.has("param") && !d.has("const");
     p_.asynchronous |= d.opcode == "mbarrier" || d.has("async");
+    if (d.has("tensor") || d.opcode == "tensormap") note_tensors();
+  }
+
+  // Copies of tensors reach single elements, of a size that only the maps among the parameters tell.
+  void note_tensors() {
+    uint32_t least = 16;
+    for (const Parameter& p : p_.params) least = std::min(least, p.map_element == 0 ? 16 : p.map_element);
+    p_.access(false, true, least == 16 ? 1 : least);
+    p_.access(false, true, 16);
   }
 
   void keep_uses(const Decoding& d, uint32_t i) {

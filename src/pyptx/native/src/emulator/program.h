@@ -33,6 +33,7 @@ struct Parameter {
   std::string name;
   uint32_t offset, size;
   bool tensor;
+  uint32_t map_element;  // of a tensor map: bytes of its tensor's elements; otherwise 0
 };
 
 enum class VariableSpace : uint8_t { Shared, Local, Const, Global };

@@ -68,17 +68,22 @@ ffi::ErrorOr<std::unique_ptr<CpuState>> Instantiate(ffi::Dictionary attributes) 
   return state;
 }
 
-// Appends `bytes` bytes at the next multiple of their size, as PTX lays parameters out.
-void Append(std::string* block, const void* data, size_t bytes) {
-  if (bytes > 0) block->resize((block->size() + bytes - 1) / bytes * bytes);
+// Appends `bytes` bytes at the next multiple of `align`, their size by default, as PTX lays parameters out.
+void Append(std::string* block, const void* data, size_t bytes, size_t align = 0) {
+  if (align == 0) align = bytes;
+  if (align > 0) block->resize((block->size() + align - 1) / align * align);
   block->append(static_cast<const char*>(data), bytes);
 }
 
 std::string ParameterBlock(const Step& step, const CallBuffers& buffers, const Launch& launch) {
   std::string block;
+  auto map = launch.maps.begin();
   for (size_t i = 0; i < step.parameters.size(); ++i) {
     const Parameter& parameter = step.parameters[i];
     switch (parameter.kind) {
+      case Parameter::Kind::kTensorMap:
+        Append(&block, &*map++, kMapBytes, kMapAlign);
+        break;
       case Parameter::Kind::kInputValue: {
         const BufferView& input = buffers.inputs[parameter.index];
         Append(&block, input.data, input.bytes);

@@ -107,13 +107,46 @@ ffi::Error Prepare(CudaState* state, int32_t ordinal) {
   return error;
 }
 
+std::optional<std::string> EncodeMap(const TensorMap& map, EncodedMap* encoded) {
+  const Driver& driver = GetDriver();
+  if (driver.TensorMapEncodeTiled == nullptr) {
+    return "the NVIDIA driver is too old: it lacks cuTensorMapEncodeTiled; a driver for CUDA 12 or newer has it";
+  }
+  uint32_t box[kMaxMapRank], element_strides[kMaxMapRank];
+  for (int axis = 0; axis < map.rank; ++axis) {
+    box[axis] = map.box[axis];
+    element_strides[axis] = map.element_strides[axis];
+  }
+  Result r = driver.TensorMapEncodeTiled(encoded, map.type, map.rank, reinterpret_cast<void*>(map.address), map.sizes,
+                                         map.strides, box, element_strides, map.interleave, map.swizzle,
+                                         map.l2_promotion, map.oob_fill);
+  if (r != kSuccess) return Describe("cuTensorMapEncodeTiled", r);
+  return {};
+}
+
+// The driver's form of a launch's tensor maps, in the order of the parameters.
+ffi::Error EncodeMaps(const Step& step, const Launch& launch, std::vector<EncodedMap>* encoded) {
+  encoded->resize(launch.maps.size());
+  size_t next = 0;
+  for (const Parameter& parameter : step.parameters) {
+    if (parameter.kind != Parameter::Kind::kTensorMap) continue;
+    auto problem = EncodeMap(launch.maps[next], &(*encoded)[next]);
+    if (problem) return InvalidCall(step.kernel, "the tensor map of " + parameter.map->name + ": " + *problem);
+    ++next;
+  }
+  return ffi::Error::Success();
+}
+
 // One pointer per kernel parameter, to the value that the driver copies into the launch.
-std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, Launch& launch) {
+std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, Launch& launch,
+                                     std::vector<EncodedMap>& maps) {
   std::vector<void*> pointers(step.parameters.size());
+  size_t map = 0;
   for (size_t i = 0; i < pointers.size(); ++i) {
     const Parameter& parameter = step.parameters[i];
-    pointers[i] = parameter.IsAddress() ? static_cast<void*>(&buffers.Of(parameter).data)
-                                        : static_cast<void*>(&launch.integers[i]);
+    if (parameter.kind == Parameter::Kind::kTensorMap) pointers[i] = &maps[map++];
+    else if (parameter.IsAddress()) pointers[i] = &buffers.Of(parameter).data;
+    else pointers[i] = &launch.integers[i];
   }
   return pointers;
 }
@@ -222,7 +255,9 @@ ffi::Error ExecuteStep(const Step& step, StepCode& code, CallBuffers& buffers, S
   Function function = nullptr;
   ffi::Error error = ResolveFunction(step, code, ordinal, &function);
   if (error.failure()) return error;
-  std::vector<void*> parameters = ParameterPointers(step, buffers, launch);
+  std::vector<EncodedMap> maps;
+  if (error = EncodeMaps(step, launch, &maps); error.failure()) return error;
+  std::vector<void*> parameters = ParameterPointers(step, buffers, launch, maps);
   return LaunchKernel(step, launch, parameters.data(), function, stream);
 }
 

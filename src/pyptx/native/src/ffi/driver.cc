@@ -41,6 +41,8 @@ Driver OpenDriver() {
   bind(&driver.OccupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters");
   bind(&driver.LaunchKernelEx, "cuLaunchKernelEx");
   bind(&driver.MemsetD8Async, "cuMemsetD8Async");
+  driver.TensorMapEncodeTiled = reinterpret_cast<decltype(driver.TensorMapEncodeTiled)>(
+      dlsym(library, "cuTensorMapEncodeTiled"));
   if (!missing.empty()) {
     driver.problem = std::string("the NVIDIA driver is too old: ") + kLibrary + " lacks" + missing +
                      "; a driver for CUDA 12 or newer has them";
@@ -58,6 +60,7 @@ struct Meaning {
 constexpr Meaning kMeanings[] = {
     {1, "the device does not take this grid, block, cluster or amount of shared memory",
      "cuLaunchKernelEx"},
+    {1, "the device does not take this box, layout or tensor", "cuTensorMapEncodeTiled"},
     {2, "the device has no memory left for the kernel's code or local memory"},
     {100, "no GPU is visible to this process"},
     {200, "the device cannot load this cubin"},

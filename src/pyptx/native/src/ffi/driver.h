@@ -44,6 +44,12 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 
+// CUtensorMap.
+struct alignas(64) EncodedMap {
+  uint64_t opaque[16];
+};
+static_assert(sizeof(EncodedMap) == 128);
+
 constexpr Result kSuccess = 0;
 constexpr Result kErrorCooperativeLaunchTooLarge = 720;
 constexpr int kLaunchAttributeCooperative = 2;
@@ -77,6 +83,9 @@ struct Driver {
   Result (*OccupancyMaxActiveClusters)(int*, Function, const LaunchConfig*);
   Result (*LaunchKernelEx)(const LaunchConfig*, Function, void**, void**);
   Result (*MemsetD8Async)(uint64_t, unsigned char, size_t, Stream);
+  // nullptr where the driver has no tensor maps.
+  Result (*TensorMapEncodeTiled)(EncodedMap*, int, uint32_t, void*, const uint64_t*, const uint64_t*,
+                                 const uint32_t*, const uint32_t*, int, int, int, int);
   std::string problem;  // why the driver cannot be used, empty when it can
 };
 

@@ -18,8 +18,21 @@ std::string Join(const Values& values) {
   return text;
 }
 
+// From the last axis on, as plans write them.
+template <typename Values>
+std::string AxesText(const Values& values, int count) {
+  std::string text;
+  for (int axis = count - 1; axis >= 0; --axis) text += std::to_string(values[axis]) + (axis > 0 ? "|" : "");
+  return text;
+}
+
+std::string MapText(const MapPlan& plan, const TensorMap& map) {
+  return "map:" + plan.before + AxesText(map.sizes, map.rank) + ":" + AxesText(map.strides, map.rank - 1) + plan.after;
+}
+
 std::string ParametersText(const Step& step, const Launch& launch) {
   std::string text;
+  size_t map = 0;
   for (size_t i = 0; i < step.parameters.size(); ++i) {
     const Parameter& parameter = step.parameters[i];
     if (i > 0) text += ",";
@@ -29,6 +42,9 @@ std::string ParametersText(const Step& step, const Launch& launch) {
       case Parameter::Kind::kEarlierResult: text += "e" + std::to_string(parameter.index); break;
       case Parameter::Kind::kInputValue: text += "v" + std::to_string(parameter.index); break;
       case Parameter::Kind::kInteger: text += "i64:" + std::to_string(launch.integers[i]); break;
+      case Parameter::Kind::kTensorMap:
+        text += launch.empty() ? "map:" + parameter.map->text : MapText(*parameter.map, launch.maps[map++]);
+        break;
     }
   }
   return text;

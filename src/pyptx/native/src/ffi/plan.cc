@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -95,7 +96,82 @@ Problem ParseGrid(std::string_view text, std::array<Expression, 3>* grid) {
   return {};
 }
 
+// A list of expressions, `a0.0|64`, from the last axis on.
+template <size_t kSize>
+Problem ParseAxes(std::string_view text, int count, Expression (&axes)[kSize]) {
+  auto parts = Split(text, '|');
+  if (parts.size() != size_t(count)) return "bad axes " + Quoted(text) + " in its plan";
+  for (int axis = 0; axis < count; ++axis) {
+    if (Problem problem = ParseExpression(parts[size_t(count - 1 - axis)], &axes[axis])) return problem;
+  }
+  return {};
+}
+
+template <typename T, size_t kSize>
+bool ParseNumbers(std::string_view text, int count, T (&numbers)[kSize]) {
+  auto parts = Split(text, '|');
+  if (parts.size() != size_t(count)) return false;
+  for (int axis = 0; axis < count; ++axis) {
+    if (!ParseInteger(parts[size_t(count - 1 - axis)], &numbers[axis])) return false;
+  }
+  return true;
+}
+
+constexpr std::pair<std::string_view, MapType> kMapTypes[] = {
+    {"u8", MapType::kU8},   {"s8", MapType::kU8},   {"e4m3", MapType::kU8}, {"e5m2", MapType::kU8},
+    {"u16", MapType::kU16}, {"s16", MapType::kU16}, {"u32", MapType::kU32}, {"s32", MapType::kS32},
+    {"u64", MapType::kU64}, {"s64", MapType::kS64}, {"f16", MapType::kF16}, {"f32", MapType::kF32},
+    {"f64", MapType::kF64}, {"bf16", MapType::kBF16},
+};
+
+bool ParseMapType(std::string_view text, uint8_t* type) {
+  for (const auto& [name, value] : kMapTypes) {
+    if (text != name) continue;
+    *type = static_cast<uint8_t>(value);
+    return true;
+  }
+  return false;
+}
+
+// `a0:X:bf16:a0.0|64:128:8|64:1|1:0:3:0:0`: the buffer, the tensor's name and type, sizes, strides in bytes, box,
+// element strides, and the driver's numbers for interleave, swizzle, L2 promotion and fill.
+Problem ParseMap(std::string_view text, Parameter* parameter) {
+  const auto bad = [&] { return "bad tensor map " + Quoted(text) + " in its plan"; };
+  auto fields = Split(text, ':');
+  if (fields.size() != 11 || fields[0].empty()) return bad();
+  auto plan = std::make_shared<MapPlan>();
+  TensorMap& map = plan->map;
+  std::memcpy(map.magic, kMapMagic, sizeof map.magic);
+  plan->name = std::string(fields[1]);
+  plan->text = std::string(text);
+  plan->before = std::string(text.substr(0, size_t(fields[3].data() - text.data())));
+  plan->after = std::string(text.substr(size_t(fields[5].data() - text.data()) - 1));
+  plan->output = fields[0][0] != 'a';
+  const size_t rank = Split(fields[3], '|').size();
+  if (fields[0].find_first_of("are") != 0 || !ParseInteger(fields[0].substr(1), &parameter->index) ||
+      parameter->index < 0 || rank < 1 || rank > kMaxMapRank) {
+    return bad();
+  }
+  map.rank = uint8_t(rank);
+  if (Problem problem = ParseAxes(fields[3], map.rank, plan->sizes)) return problem;
+  if (Problem problem = ParseAxes(fields[4], map.rank - 1, plan->strides)) return problem;
+  if (!ParseMapType(fields[2], &map.type) || !ParseNumbers(fields[5], map.rank, map.box) ||
+      !ParseNumbers(fields[6], map.rank, map.element_strides) || !ParseInteger(fields[7], &map.interleave) ||
+      !ParseInteger(fields[8], &map.swizzle) || !ParseInteger(fields[9], &map.l2_promotion) ||
+      !ParseInteger(fields[10], &map.oob_fill)) {
+    return bad();
+  }
+  if (auto problem = CheckMapDescription(map)) return "the tensor map of " + plan->name + ": " + *problem;
+  parameter->map = std::move(plan);
+  return {};
+}
+
 Problem ParseParameter(std::string_view text, Parameter* parameter) {
+  constexpr std::string_view kMap = "map:";
+  if (text.substr(0, kMap.size()) == kMap) {
+    parameter->kind = Parameter::Kind::kTensorMap;
+    return ParseMap(text.substr(kMap.size()), parameter);
+  }
   constexpr std::string_view kInteger = "i64:";
   if (text.substr(0, kInteger.size()) == kInteger) {
     parameter->kind = Parameter::Kind::kInteger;
@@ -211,8 +287,20 @@ Problem CheckBuffer(const std::vector<Shape>& shapes, int index) {
   return {};
 }
 
+Problem CheckMap(const Plan& plan, const Parameter& parameter) {
+  const MapPlan& map = *parameter.map;
+  for (const Expression& size : map.sizes) {
+    if (Problem problem = CheckExpression(plan, size)) return problem;
+  }
+  for (const Expression& stride : map.strides) {
+    if (Problem problem = CheckExpression(plan, stride)) return problem;
+  }
+  return CheckBuffer(map.output ? plan.outputs : plan.inputs, parameter.index);
+}
+
 Problem CheckParameter(const Plan& plan, const Parameter& parameter) {
   switch (parameter.kind) {
+    case Parameter::Kind::kTensorMap: return CheckMap(plan, parameter);
     case Parameter::Kind::kInteger: return CheckExpression(plan, parameter.expression);
     case Parameter::Kind::kOutputAddress:
     case Parameter::Kind::kEarlierResult: return CheckBuffer(plan.outputs, parameter.index);
@@ -279,6 +367,24 @@ Problem Evaluate(const Expression& expression, const Buffers& buffers, const cha
     }
   }
   *out = stack[0];
+  return {};
+}
+
+// The map of a tensor for the buffers of a call. Numbers beyond what a map takes stay beyond it as unsigned ones.
+Problem EvaluateMap(const Parameter& parameter, const Buffers& buffers, TensorMap* map) {
+  const MapPlan& plan = *parameter.map;
+  *map = plan.map;
+  int64_t value = 0;
+  for (int axis = 0; axis < map->rank; ++axis) {
+    if (Problem problem = Evaluate(plan.sizes[axis], buffers, "a size", &value)) return problem;
+    map->sizes[axis] = uint64_t(value);
+    if (axis == 0) continue;
+    if (Problem problem = Evaluate(plan.strides[axis - 1], buffers, "a stride", &value)) return problem;
+    map->strides[axis - 1] = uint64_t(value);
+  }
+  const BufferView& tensor = (plan.output ? buffers.outputs : buffers.inputs)[parameter.index];
+  map->address = reinterpret_cast<uintptr_t>(tensor.data);
+  if (auto problem = CheckMapTensor(*map)) return "the tensor map of " + plan.name + ": " + *problem;
   return {};
 }
 
@@ -378,10 +484,15 @@ std::optional<std::string> EvaluateLaunch(const Step& step, const Buffers& buffe
     return "the dynamic shared memory is " + std::to_string(launch->shared) + " bytes";
   }
   launch->integers.assign(step.parameters.size(), 0);
+  launch->maps.clear();
   for (size_t i = 0; i < step.parameters.size(); ++i) {
-    if (step.parameters[i].kind != Parameter::Kind::kInteger) continue;
-    Problem problem = Evaluate(step.parameters[i].expression, buffers, "an integer argument",
-                               &launch->integers[i]);
+    const Parameter& parameter = step.parameters[i];
+    Problem problem;
+    if (parameter.kind == Parameter::Kind::kInteger) {
+      problem = Evaluate(parameter.expression, buffers, "an integer argument", &launch->integers[i]);
+    } else if (parameter.kind == Parameter::Kind::kTensorMap && !launch->empty()) {
+      problem = EvaluateMap(parameter, buffers, &launch->maps.emplace_back());
+    }
     if (problem) return problem;
   }
   return {};

@@ -6,10 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "../tensor_map.h"
 
 namespace pyptx {
 
@@ -41,18 +44,29 @@ struct Token {
 
 using Expression = std::vector<Token>;
 
+// A tensor map, encoded at each launch. Axes count from the one whose elements lie next to each other.
+struct MapPlan {
+  std::string name;  // the tensor's
+  std::string text, before, after;  // what the plan says: all of it, before the sizes, behind the strides
+  TensorMap map{};   // all that is known before a launch
+  bool output = false;  // the tensor is an output, and an input otherwise
+  Expression sizes[kMaxMapRank];
+  Expression strides[kMaxMapRank - 1];
+};
+
 // A shape that the kernel was made for; kAnyExtent stands for a dimension known only at run time.
 constexpr int64_t kAnyExtent = -1;
 using Shape = std::vector<int64_t>;
 
 struct Parameter {
   // An earlier result is an output that a step before this one wrote and this one only reads.
-  enum class Kind : uint8_t { kInputAddress, kOutputAddress, kEarlierResult, kInputValue, kInteger };
+  enum class Kind : uint8_t { kInputAddress, kOutputAddress, kEarlierResult, kInputValue, kInteger, kTensorMap };
   Kind kind;
   int index = 0;          // of the input or output
   Expression expression;  // kInteger
+  std::shared_ptr<const MapPlan> map;  // kTensorMap
 
-  bool IsAddress() const { return kind != Kind::kInputValue && kind != Kind::kInteger; }
+  bool IsAddress() const { return kind <= Kind::kEarlierResult; }
 };
 
 // One launch of the call.
@@ -82,6 +96,7 @@ struct Launch {
   std::array<int64_t, 3> grid;
   int64_t shared;
   std::vector<int64_t> integers;  // one per parameter, set where the parameter is kInteger
+  std::vector<TensorMap> maps;    // the tensor maps, in the order of the parameters
 
   bool empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
 };

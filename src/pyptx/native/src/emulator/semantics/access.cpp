@@ -471,8 +471,9 @@ bool read_access(Decoding& d, AccessPlan* plan) {
   return true;
 }
 
-bool bind_address(Decoding& d, unsigned k, AccessPlan* plan) {
-  const OperandView* v = d.view(k);
+bool bind_address(Decoding& d, unsigned k, AccessPlan* plan) { return bind_address_view(d, d.view(k), plan); }
+
+bool bind_address_view(Decoding& d, const OperandView* v, AccessPlan* plan) {
   if (v == nullptr || v->kind != OperandView::Kind::Address) return false;
   OperandView base;
   base.kind = v->has_base ? OperandView::Kind::Register : OperandView::Kind::Immediate;

@@ -27,6 +27,7 @@ struct AccessPlan {
 bool read_access(Decoding& d, AccessPlan* plan);
 // Binds operand k, an address; the byte offset goes to Instruction::immediate.
 bool bind_address(Decoding& d, unsigned k, AccessPlan* plan);
+bool bind_address_view(Decoding& d, const OperandView* v, AccessPlan* plan);
 // An operand that holds a cache policy.
 bool bind_policy(Decoding& d, unsigned k);
 void note_access(Decoding& d, const AccessPlan& plan);

@@ -6,33 +6,15 @@
 #include <string>
 
 #include "access.h"
+#include "copy.h"
 #include "modifiers.h"
 
 namespace pyptx::emulator {
 namespace {
 
-// An address operand with its own space.
-struct Pointer {
-  Space space = Space::Generic;
-  uint8_t slot = 0;
-  bool wide = true;
-  int64_t offset = 0;
-};
-
-struct CopyPlan : AccessPlan {
-  Pointer to, from, barrier;
-  Grouping grouping = Grouping::None;
-  bool multicast = false;
-  uint8_t size = 0;       // slot of the bytes to copy
-  uint8_t limit = 0;      // slot of cp.async's source size, or of its predicate
-  bool limited = false, skips = false;
-  uint8_t ctas = 0;       // slot of the mask of CTAs
-  Update update = nullptr;
-  uint8_t unit = 0;       // bytes of an element of a reduction
-  bool generic_proxy = false;
-};
-
 const CopyPlan& plan_of(const Instruction& in) { return *static_cast<const CopyPlan*>(in.plan); }
+
+}  // namespace
 
 uint64_t address_of(Warp& w, const Instruction& in, const Pointer& p, unsigned lane) {
   if (p.wide) return source<uint64_t>(w, in, p.slot)[lane] + static_cast<uint64_t>(p.offset);
@@ -47,14 +29,8 @@ void wrong_copy(Warp& w, const Instruction& in, unsigned lane, const std::string
   report(w, f);
 }
 
-struct Shared {
-  Cta* owner = nullptr;
-  uint32_t offset = 0;
-  uint8_t* bytes() const { return owner->shared + offset; }
-};
-
 bool find_one(Warp& w, const Instruction& in, const Pointer& p, unsigned lane, uint32_t bytes, uint32_t alignment,
-              bool store, Shared* out) {
+              bool store, SharedPlace* out) {
   return find_shared(w, in, p.space, address_of(w, in, p, lane), bytes, alignment, lane, store, &out->owner,
                      &out->offset);
 }
@@ -71,18 +47,7 @@ OperationPointer new_operation(Warp& w, const Instruction& in, uint32_t mask, Gr
   return op;
 }
 
-// The mbarrier that an operation completes on, where its destination is.
-bool find_barrier(Warp& w, const Instruction& in, unsigned lane, const Cta& destination, Shared* out) {
-  const CopyPlan& plan = plan_of(in);
-  if (!find_one(w, in, plan.barrier, lane, kMbarrierBytes, kMbarrierBytes, true, out)) return false;
-  if (out->owner != &destination) {
-    wrong_copy(w, in, lane, "the mbarrier and the destination are in shared memory of different CTAs");
-    return false;
-  }
-  return true;
-}
-
-bool check_barrier(Warp& w, const Instruction& in, unsigned lane, const Shared& at, bool sanitized) {
+bool check_barrier(Warp& w, const Instruction& in, unsigned lane, const SharedPlace& at, bool sanitized) {
   const Mbarrier* b = mbarrier_at(*at.owner, at.offset);
   if (b == nullptr) {
     Finding f{};
@@ -100,19 +65,11 @@ bool check_barrier(Warp& w, const Instruction& in, unsigned lane, const Shared& 
   return true;
 }
 
-// ---- Bulk copies -----------------------------------------------------------------------------------------
-
-bool check_size(Warp& w, const Instruction& in, unsigned lane, uint32_t size) {
-  if (size % 16 == 0) return true;
-  wrong_copy(w, in, lane, "a size of " + std::to_string(size) + " bytes is not a multiple of 16");
-  return false;
-}
-
-// The CTAs that a copy writes to, as offsets in their shared memory.
-bool find_destinations(Warp& w, const Instruction& in, unsigned lane, uint32_t size, std::vector<Shared>* out) {
+bool find_destinations(Warp& w, const Instruction& in, unsigned lane, uint32_t size, uint32_t alignment,
+                       std::vector<SharedPlace>* out) {
   const CopyPlan& plan = plan_of(in);
-  Shared first;
-  if (!find_one(w, in, plan.to, lane, size, 16, true, &first)) return false;
+  SharedPlace first;
+  if (!find_one(w, in, plan.to, lane, size, alignment, true, &first)) return false;
   if (!plan.multicast) {
     out->push_back(first);
     return true;
@@ -137,15 +94,47 @@ void count_bulk(Warp& w, const Instruction& in, unsigned lane, uint64_t address,
   count_global(w, in, a, 1u << lane, size);
 }
 
+bool bind_pointer_view(Decoding& d, const OperandView* v, Space space, Pointer* p) {
+  AccessPlan plan;
+  // The name of a shared variable is an address of the cluster's shared memory, also where a generic one may stand.
+  if (space == Space::Generic && v != nullptr && v->space == 0) space = Space::SharedCluster;
+  plan.space = space;
+  if (!bind_address_view(d, v, &plan)) return false;
+  *p = {space, plan.address, plan.wide_address, d.out->immediate};
+  d.out->immediate = 0;
+  return true;
+}
+
+namespace {
+
+// The mbarrier that an operation completes on, where its destination is.
+bool find_barrier(Warp& w, const Instruction& in, unsigned lane, const Cta& destination, SharedPlace* out) {
+  const CopyPlan& plan = plan_of(in);
+  if (!find_one(w, in, plan.barrier, lane, kMbarrierBytes, kMbarrierBytes, true, out)) return false;
+  if (out->owner != &destination) {
+    wrong_copy(w, in, lane, "the mbarrier and the destination are in shared memory of different CTAs");
+    return false;
+  }
+  return true;
+}
+
+// ---- Bulk copies -----------------------------------------------------------------------------------------
+
+bool check_size(Warp& w, const Instruction& in, unsigned lane, uint32_t size) {
+  if (size % 16 == 0) return true;
+  wrong_copy(w, in, lane, "a size of " + std::to_string(size) + " bytes is not a multiple of 16");
+  return false;
+}
+
 // To shared memory; the bytes are counted on mbarriers.
 template <bool kSanitized>
 void to_shared(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
   const uint32_t size = source<uint32_t>(w, in, plan.size)[lane];
   if (!check_size(w, in, lane, size)) return;
-  std::vector<Shared> to;
-  Shared barrier, from;
-  if (!find_destinations(w, in, lane, size, &to) ||
+  std::vector<SharedPlace> to;
+  SharedPlace barrier, from;
+  if (!find_destinations(w, in, lane, size, 16, &to) ||
       !find_one(w, in, plan.barrier, lane, kMbarrierBytes, kMbarrierBytes, true, &barrier)) {
     return;
   }
@@ -172,8 +161,8 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
   const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::None);
   op->update = plan.update;
   op->element = plan.unit;
-  for (const Shared& t : to) {
-    const Shared at{t.owner, barrier.offset};
+  for (const SharedPlace& t : to) {
+    const SharedPlace at{t.owner, barrier.offset};
     if (!check_barrier(w, in, lane, at, kSanitized)) return;
     op->pieces.push_back({t.bytes(), bytes, size, 0, t.owner});
     op->signals.push_back({at.owner, at.offset, size});
@@ -183,7 +172,7 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
     order_issue(w, lane, *op);
     if (buffer != nullptr) check_copy_global(w, in, *buffer, source_address, size, lane, false, true, *op);
     else check_copy_shared(w, in, *from.owner, from.offset, size, lane, false, true, *op);
-    for (const Shared& t : to) check_copy_shared(w, in, *t.owner, t.offset, size, lane, true, true, *op);
+    for (const SharedPlace& t : to) check_copy_shared(w, in, *t.owner, t.offset, size, lane, true, true, *op);
   }
   issue(w, op);
 }
@@ -194,7 +183,7 @@ void to_global(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
   const uint32_t size = source<uint32_t>(w, in, plan.size)[lane];
   if (!check_size(w, in, lane, size) || size == 0) return;
-  Shared from;
+  SharedPlace from;
   const uint64_t address = address_of(w, in, plan.to, lane);
   if (!find_one(w, in, plan.from, lane, size, 16, false, &from)) return;
   Buffer* buffer = find_global(w, in, address, size, 16, lane, true);
@@ -228,7 +217,7 @@ void store_lane(Warp& w, const Instruction& in, unsigned lane, const std::shared
     wrong_copy(w, in, lane, "the instruction needs a cluster of more than one CTA");
     return;
   }
-  Shared to, barrier;
+  SharedPlace to, barrier;
   if (!find_one(w, in, plan.to, lane, plan.bytes, plan.bytes, true, &to) ||
       !find_barrier(w, in, lane, *to.owner, &barrier) ||
       !check_barrier(w, in, lane, barrier, kSanitized)) {
@@ -291,7 +280,7 @@ bool copy_lane(Warp& w, const Instruction& in, unsigned lane, Operation& op) {
                                 std::to_string(plan.bytes) + " that are copied");
     return false;
   }
-  Shared to;
+  SharedPlace to;
   if (!find_one(w, in, plan.to, lane, plan.bytes, plan.bytes, true, &to)) return false;
   const uint64_t from = address_of(w, in, plan.from, lane);
   Buffer* buffer = nullptr;
@@ -338,7 +327,7 @@ void copy(Warp& w, const Instruction& in, uint32_t mask) {
 template <bool kSanitized>
 void arrive_after_copies(Warp& w, const Instruction& in, unsigned lane) {
   const CopyPlan& plan = plan_of(in);
-  Shared barrier;
+  SharedPlace barrier;
   if (!find_one(w, in, plan.barrier, lane, kMbarrierBytes, kMbarrierBytes, true, &barrier) ||
       !check_barrier(w, in, lane, barrier, kSanitized)) {
     return;
@@ -372,17 +361,7 @@ void wait_groups(Warp& w, const Instruction& in, uint32_t mask) {
 
 // ---- Decoding --------------------------------------------------------------------------------------------
 
-bool bind_pointer(Decoding& d, unsigned k, Space space, Pointer* p) {
-  AccessPlan plan;
-  const OperandView* v = d.view(k);
-  // The name of a shared variable is an address of the cluster's shared memory, also where a generic one may stand.
-  if (space == Space::Generic && v != nullptr && v->space == 0) space = Space::SharedCluster;
-  plan.space = space;
-  if (!bind_address(d, k, &plan)) return false;
-  *p = {space, plan.address, plan.wide_address, d.out->immediate};
-  d.out->immediate = 0;
-  return true;
-}
+bool bind_pointer(Decoding& d, unsigned k, Space space, Pointer* p) { return bind_pointer_view(d, d.view(k), space, p); }
 
 Handler keep(Decoding& d, const CopyPlan& plan, Handler plain, Handler sanitized) {
   d.out->plan = d.keep(plan);
@@ -391,7 +370,6 @@ Handler keep(Decoding& d, const CopyPlan& plan, Handler plain, Handler sanitized
 }
 
 constexpr Modifier kHints[] = {{"L2::cache_hint", 0}, {"L2::64B", 0}, {"L2::128B", 0}, {"L2::256B", 0}};
-constexpr std::string_view kMechanism = "mbarrier::complete_tx::bytes";
 
 // cp.async.{ca,cg}.shared.global [dst], [src], cp-size {, src-size | ignore-src} {, policy}
 Handler resolve_copy_lanes(Decoding& d, const std::vector<std::string_view>& m) {
@@ -539,6 +517,8 @@ Handler resolve_cp(Decoding& d) {
   if (m[1] == "bulk" && m.size() > 2) {
     const bool weak = m[2] == "weak" && !reduces && m.size() > 3;
     const std::vector<std::string_view> rest(m.begin() + (weak ? 3 : 2), m.end());
+    const bool prefetches = rest.size() > 1 && rest[0] == "prefetch";
+    if (!weak && rest[prefetches ? 1 : 0] == "tensor") return resolve_tensor_copy(d, rest, reduces);
     if (reduces) return resolve_bulk(d, rest, true);
     if (rest[0] == "prefetch") return resolve_bulk_prefetch(d, rest);
     if (rest[0] == "commit_group") return rest.size() == 1 ? resolve_groups(d, "bulk.commit_group") : nullptr;

@@ -1,0 +1,103 @@
+// Tensor maps as the emulator reads them, and the rules of cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map
+// Object Management"). Axes count from the one whose elements lie next to each other, as the driver's do. The
+// driver's own 128 bytes are its secret; these have the same contents. pyptx/emulator/tensor_map.py writes them
+// too.
+#ifndef PYPTX_TENSOR_MAP_H_
+#define PYPTX_TENSOR_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace pyptx {
+
+constexpr int kMaxMapRank = 5;
+constexpr size_t kMapBytes = 128;
+constexpr size_t kMapAlign = 64;
+constexpr char kMapMagic[] = {'P', 'T', 'X', 'T', 'M', 'A', 'P', 1};
+
+// CUtensorMapDataType.
+enum class MapType : uint8_t { kU8, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF64, kBF16, kCount };
+constexpr uint8_t kMapTypeBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+
+struct alignas(kMapAlign) TensorMap {
+  char magic[8];
+  uint8_t type;         // MapType
+  uint8_t rank;
+  uint8_t interleave;   // 0 none, 1 slices of 16 bytes, 2 of 32 bytes
+  uint8_t swizzle;      // 0 none, 1 spans of 32 bytes, 2 of 64, 3 of 128
+  uint8_t l2_promotion; // 0 none, 1 to 64 bytes, 2 to 128, 3 to 256
+  uint8_t oob_fill;     // 0 zeros, 1 NaN
+  uint8_t padding[2];
+  uint64_t address;
+  uint64_t sizes[kMaxMapRank];
+  uint64_t strides[kMaxMapRank - 1];  // bytes, of the axes from the second on
+  uint16_t box[kMaxMapRank];
+  uint8_t element_strides[kMaxMapRank];
+  uint8_t reserved[17];
+
+  // Of a map whose type is known to be one.
+  uint32_t element_bytes() const { return kMapTypeBytes[type]; }
+  // Elements of a copy along an axis.
+  uint32_t extent(int axis) const { return (box[axis] + element_strides[axis] - 1u) / element_strides[axis]; }
+  uint32_t copy_bytes() const {
+    uint32_t bytes = element_bytes();
+    for (int axis = 0; axis < rank; ++axis) bytes *= extent(axis);
+    return bytes;
+  }
+};
+static_assert(sizeof(TensorMap) == kMapBytes && offsetof(TensorMap, box) == 96);
+
+// What is wrong with the tensor of a map: its sizes, its strides or its address. An axis is counted as in arrays,
+// the last one first.
+inline std::optional<std::string> CheckMapTensor(const TensorMap& map) {
+  const auto name = [&](int axis) { return "axis " + std::to_string(map.rank - 1 - axis); };
+  const uint64_t unit = map.interleave == 2 ? 32 : 16;
+  for (int axis = map.rank - 1; axis >= 0; --axis) {
+    if (map.sizes[axis] < 1 || map.sizes[axis] > uint64_t{1} << 32) {
+      return name(axis) + " has size " + std::to_string(map.sizes[axis]) + "; the range is 1 to 2**32";
+    }
+  }
+  for (int axis = map.rank - 1; axis >= 1; --axis) {
+    const uint64_t stride = map.strides[axis - 1];
+    if (stride % unit != 0 || stride >= uint64_t{1} << 40) {
+      return "the stride of " + name(axis) + " is " + std::to_string(stride) + " bytes; it must be a multiple of " +
+             std::to_string(unit) + " below 2**40";
+    }
+  }
+  if (map.address % unit != 0) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%#llx", static_cast<unsigned long long>(map.address));
+    return "the address " + std::string(text) + " of the tensor is no multiple of " + std::to_string(unit);
+  }
+  return {};
+}
+
+// What is wrong with a map's description, which changes of single fields can break.
+inline std::optional<std::string> CheckMapDescription(const TensorMap& map) {
+  const auto number = [](uint64_t value) { return std::to_string(value); };
+  if (std::memcmp(map.magic, kMapMagic, sizeof kMapMagic) != 0) return "there is no tensor map here";
+  if (map.type >= static_cast<uint8_t>(MapType::kCount)) return "its element type " + number(map.type) + " is none that has a model";
+  if (map.rank < 1 || map.rank > kMaxMapRank) return "its rank is " + number(map.rank) + "; tensor maps have rank 1 to 5";
+  for (int axis = 0; axis < map.rank; ++axis) {
+    if (map.box[axis] < 1 || map.box[axis] > 256) return "its box has " + number(map.box[axis]) + " elements along an axis; the range is 1 to 256";
+    if (map.element_strides[axis] < 1 || map.element_strides[axis] > 8) {
+      return "its element stride along an axis is " + number(map.element_strides[axis]) + "; the range is 1 to 8";
+    }
+  }
+  if (map.interleave > 2 || map.swizzle > 3 || map.oob_fill > 1) return "its interleave, swizzle or fill is none that there is";
+  const uint32_t row = map.extent(0) * map.element_bytes();
+  if (map.interleave == 0 && map.element_strides[0] != 1) return "its element stride along the last axis must be 1";
+  if (map.interleave == 0 && row % 16 != 0) return "its box has " + number(row) + " bytes along the last axis, no multiple of 16";
+  if (map.interleave == 0 && map.swizzle != 0 && row > 16u << map.swizzle) {
+    return "its box has " + number(row) + " bytes along the last axis, more than the swizzle's " + number(16u << map.swizzle);
+  }
+  return {};
+}
+
+}  // namespace pyptx
+
+#endif  // PYPTX_TENSOR_MAP_H_

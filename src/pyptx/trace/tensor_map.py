@@ -1,0 +1,146 @@
+"""Tensor maps in the body of a kernel: each is a parameter of 128 bytes, by value.
+
+Source: PTX ISA, "Tensor-map"; CUDA C++ Programming Guide, "Tensor Memory Access".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyptx.errors import LanguageError, SpecError
+from pyptx.ir import Instruction
+from pyptx.layouts import MapError, TensorMap
+from pyptx.layouts.tensor_map import MAP_ALIGN, MAP_BYTES, row_major_strides
+from pyptx.operands import Address, Parameter, Register, Symbol, TensorAddress, Variable
+from pyptx.spec import advice
+from pyptx.trace.values import Reg
+from pyptx.types import b8, u64
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyptx.source import SourceLocation
+    from pyptx.trace.context import Trace
+
+_SUFFIX: Final = "_map"
+_RANKS: Final = ("1d", "2d", "3d", "4d", "5d")
+
+
+class TensorMapReg(Reg):
+    """The generic address of a tensor map, in a 64-bit register.
+
+    `ptx.addr(X.tma_desc(), [column, row])` is a position in the tensor; coordinates begin with the
+    last axis and count elements. `map` is what the tensor map says.
+    """
+
+    __slots__ = ("map",)
+
+    def __init__(self, trace: Trace, register: Register, tensor_map: TensorMap) -> None:
+        super().__init__(trace, register)
+        self.map = tensor_map
+
+    @property
+    def bytes(self) -> int:
+        """What one copy fills in shared memory, and completes on an mbarrier."""
+        return self.map.bytes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements of one copy along each axis."""
+        return self.map.shape
+
+    @property
+    def align(self) -> int:
+        """Bytes that the place of a copy in shared memory is a multiple of: 128, 256, 512, 1024."""
+        return self.map.align
+
+
+def check_tensor(
+    tensor_map: TensorMap, name: str, sizes: Sequence[object], where: SourceLocation
+) -> None:
+    """Check what is known of the tensor itself. Raises SpecError."""
+    known = [size if isinstance(size, int) else None for size in sizes]
+    # The stride of an axis is known where the sizes of all axes behind it are.
+    behind = [all(size is not None for size in known[axis + 1 :]) for axis in range(len(known))]
+    assumed = row_major_strides([size or 1 for size in known], tensor_map.dtype.bytes)
+    strides = [stride if whole else None for stride, whole in zip(assumed, behind, strict=False)]
+    try:
+        tensor_map.check_tensor(known, strides)
+    except MapError as error:
+        problem = f"{name} cannot have a tensor map: {error.problem}"
+        raise SpecError(problem, location=where, notes=advice(error)) from None
+
+
+def map_address(trace: Trace, tensor: Parameter, tensor_map: TensorMap) -> TensorMapReg:
+    """The generic address of the tensor's map, one parameter for each description.
+
+    Two instructions, a `mov` of the parameter's address and `cvta.param`.
+    """
+    parameter = trace.tensor_maps.get((tensor, tensor_map))
+    if parameter is None:
+        count = sum(of is tensor for of, _ in trace.tensor_maps)
+        name = f"{tensor.name}{_SUFFIX}{count or ''}"
+        parameter = Parameter(
+            len(trace.parameters),
+            b8,
+            name,
+            length=MAP_BYTES,
+            align=MAP_ALIGN,
+            tensor_map=tensor_map,
+            of=tensor.index,
+        )
+        trace.parameters.append(parameter)
+        trace.tensor_maps[tensor, tensor_map] = parameter
+    inside, generic = trace.register(u64), trace.register(u64)
+    trace.write("mov.b64", inside, Symbol(parameter))
+    trace.write("cvta.param.u64", generic, inside)
+    trace.map_registers[generic] = tensor_map
+    return TensorMapReg(trace, generic, tensor_map)
+
+
+def check_copies(trace: Trace) -> None:
+    """Check each instruction that names a tensor map: its rank, and its place in shared memory.
+
+    What it cannot see, an address in a register that was computed, is left to the emulator.
+    Raises LanguageError at the instruction.
+    """
+    for statement in trace.body:
+        if isinstance(statement, Instruction):
+            for operand in statement.operands:
+                if isinstance(operand, TensorAddress):
+                    _check_copy(trace, statement, operand)
+
+
+def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress) -> None:
+    base = position.map.base
+    tensor_map = trace.map_registers.get(base) if isinstance(base, Register) else None
+    if tensor_map is None:
+        return
+    rank = next(m for m in instruction.modifiers if m in _RANKS)
+    if int(rank[0]) != tensor_map.rank:
+        raise LanguageError(
+            f"the copy is of rank {rank[0]}, and its tensor map has the box {tensor_map.box!r}",
+            location=instruction.location,
+            notes=(("help", f"write .{tensor_map.rank}d, with as many coordinates"),),
+        )
+    # Loads name their destination first, stores and reductions their source behind the position.
+    first, *others = instruction.operands
+    place = others[0] if first is position and others else first
+    if isinstance(place, Address) and isinstance(place.base, Variable):
+        _check_place(instruction, tensor_map, place.base, place.offset)
+
+
+def _check_place(
+    instruction: Instruction, tensor_map: TensorMap, variable: Variable, offset: int
+) -> None:
+    align = tensor_map.align
+    if variable.align % align == 0 and offset % align == 0:
+        return
+    layout = tensor_map.layout
+    where = f"at byte {offset} of shared memory that is aligned to {variable.align} bytes"
+    raise LanguageError(
+        f"a box in {layout!r} lies {where}; its pattern repeats every {align} bytes and begins "
+        f"where addresses are multiples of {align}",
+        location=instruction.location,
+        notes=(("help", f"smem.alloc(..., align={align}), and offsets of whole patterns"),),
+    )
