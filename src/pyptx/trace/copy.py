@@ -1,8 +1,8 @@
 """`ptx.cp`: asynchronous copies between global and shared memory.
 
 `ptx.cp.async_` is Ampere's, 4 to 16 bytes a thread in groups; `ptx.cp.async_.bulk` is Hopper's, any
-multiple of 16 bytes by one thread, whose arrival an mbarrier counts. Copies of tensors are
-`ptx.inst.cp.async_.bulk.tensor`. Source: PTX ISA, "Asynchronous Copy".
+multiple of 16 bytes by one thread, whose arrival an mbarrier counts; `tensor_1d` to `tensor_5d` of
+it copy boxes of tensors. Source: PTX ISA, "Asynchronous Copy".
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 
 from pyptx.isa.check import Number
 from pyptx.trace.context import current
+from pyptx.trace.tensor_copy import TensorCopy
 from pyptx.trace.values import Not, Reg, guard, raw
 
 _COMPLETE: Final = "mbarrier::complete_tx::bytes"
@@ -19,6 +20,12 @@ _STORE: Final = "cp.async.bulk.global.shared::cta.bulk_group"
 
 class _Bulk:
     """`ptx.cp.async_.bulk`: copies that one thread issues (sm_90). Sizes are multiples of 16."""
+
+    tensor_1d: Final = TensorCopy(1)
+    tensor_2d: Final = TensorCopy(2)
+    tensor_3d: Final = TensorCopy(3)
+    tensor_4d: Final = TensorCopy(4)
+    tensor_5d: Final = TensorCopy(5)
 
     def load(
         self,

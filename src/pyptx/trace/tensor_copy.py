@@ -1,0 +1,115 @@
+"""`ptx.cp.async_.bulk.tensor_1d` to `tensor_5d`: copies of boxes of a tensor through a tensor map.
+
+Source: PTX ISA, "Data Movement and Conversion Instructions: Tensor Copy".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyptx.errors import LanguageError
+from pyptx.isa.check import TensorPosition
+from pyptx.source import caller
+from pyptx.trace.context import Trace, current
+from pyptx.trace.values import Not, Reg, guard, raw, tensor_position
+
+_COMPLETE: Final = "mbarrier::complete_tx::bytes"
+
+Coordinates = Sequence[int | Reg]
+
+
+class TensorCopy:
+    """Copies of boxes of a tensor of one rank (sm_90). `X.tma_desc()` is the tensor's map.
+
+    `coord` is where the box begins, in elements, with the last axis of the tensor first. It may lie
+    outside of the tensor: a load fills what is beyond, a store leaves it out. In shared memory a
+    box takes `X.tma_desc().bytes`, at a multiple of 128 bytes, or of `X.tma_desc().align` where it
+    is swizzled.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self._rank = rank
+        self._name = f"ptx.cp.async_.bulk.tensor_{rank}d"
+
+    def __call__(
+        self,
+        *,
+        dst: object,
+        src: Reg,
+        coord: Coordinates,
+        mbar: object,
+        multicast_mask: int | Reg | None = None,
+        cta_group: int = 1,
+        pred: Reg | Not | None = None,
+    ) -> None:
+        """Copy a box to shared memory; `mbar` counts its bytes as they arrive.
+
+        With a `multicast_mask`, to the same place in every CTA of the cluster whose bit is set, and
+        to its mbarrier. `cta_group=2` lets the mbarrier be that of the other CTA of a pair
+        (sm_100). One `cp.async.bulk.tensor`.
+        """
+        trace = current(self._name)
+        masks = () if multicast_mask is None else (raw(trace, multicast_mask),)
+        multicast = ".multicast::cluster" if masks else ""
+        group = f".cta_group::{cta_group}" if cta_group != 1 else ""
+        trace.write(
+            f"{self._spelling()}.shared::cluster.global.tile.{_COMPLETE}{multicast}{group}",
+            raw(trace, dst),
+            self._position(trace, src, coord),
+            raw(trace, mbar),
+            *masks,
+            guard=guard(trace, pred),
+        )
+
+    def store(
+        self, *, dst: Reg, src: object, coord: Coordinates, pred: Reg | Not | None = None
+    ) -> None:
+        """Copy a box from shared memory to the tensor, in the bulk group. One instruction.
+
+        `ptx.fence.proxy_async("shared::cta")` and a barrier stand before it, where threads stored.
+        """
+        self._out("", dst, src, coord, pred)
+
+    def reduce(
+        self, op: str, *, dst: Reg, src: object, coord: Coordinates, pred: Reg | Not | None = None
+    ) -> None:
+        """Combine the tensor with a box of shared memory, in the bulk group.
+
+        `op` is `add`, `min`, `max`, `inc`, `dec`, `and`, `or` or `xor`, of each element atomically.
+        One `cp.reduce.async.bulk.tensor`.
+        """
+        self._out(op, dst, src, coord, pred)
+
+    def prefetch(self, *, src: Reg, coord: Coordinates, pred: Reg | Not | None = None) -> None:
+        """Bring a box into the L2 cache. One `cp.async.bulk.prefetch.tensor`."""
+        trace = current(f"{self._name}.prefetch")
+        trace.write(
+            f"cp.async.bulk.prefetch.tensor.{self._rank}d.L2.global.tile",
+            self._position(trace, src, coord),
+            guard=guard(trace, pred),
+        )
+
+    def _out(
+        self, op: str, dst: Reg, src: object, coord: Coordinates, pred: Reg | Not | None
+    ) -> None:
+        trace = current(f"{self._name}.{'reduce' if op else 'store'}")
+        reduction = f".{op}" if op else ""
+        trace.write(
+            f"{self._spelling(op)}.global.shared::cta{reduction}.tile.bulk_group",
+            self._position(trace, dst, coord),
+            raw(trace, src),
+            guard=guard(trace, pred),
+        )
+
+    def _spelling(self, op: str = "") -> str:
+        return f"cp{'.reduce' if op else ''}.async.bulk.tensor.{self._rank}d"
+
+    def _position(self, trace: Trace, tensor_map: object, coord: Coordinates) -> TensorPosition:
+        if not isinstance(coord, (tuple, list)) or len(coord) != self._rank:
+            raise LanguageError(
+                f"{self._name} takes {self._rank} coordinates, not {coord!r}",
+                location=caller(),
+                notes=(("help", "coord=[...] begins with the last axis of the tensor"),),
+            )
+        return tensor_position(trace, tensor_map, coord)
