@@ -68,7 +68,7 @@ def load_b(tile: SharedTile, column: int | Value = 0, k: int | Value = 0) -> Fra
     """B of two n8: 16 columns of B from `column` on, 32 bytes of K, of a tile (N, K).
 
     Four registers: [:2] are the fragment of the first 8 columns, [2:] that of the next 8. As
-    `load_a`, with the rows of the tile as columns of B; seven instructions instead of four.
+    `load_a`, with the rows of the tile as columns of B; eight instructions instead of four.
     """
     lane = _lane("ptx.mma.load_b", tile)
     # The second of the four matrices has the next 16 bytes, the third the next rows.

@@ -20,6 +20,7 @@ from pyptx.layouts.matrix import Major, Multiplicand
 from pyptx.operands import Address, Register, Symbol
 from pyptx.source import SourceLocation, caller
 from pyptx.trace.context import Block, Trace, current
+from pyptx.trace.indexing import index_register
 from pyptx.trace.layout import checked_major, checked_swizzle, layout_errors
 from pyptx.trace.multiplicand import add_start, beginning, matrix_of, shared_address
 from pyptx.trace.values import Not, Reg, RegArray, guard, integer, materialise, move, own, raw
@@ -150,23 +151,30 @@ def relinquish_alloc_permit(*, cta_group: Group = 1) -> None:
     trace.write(f"tcgen05.relinquish_alloc_permit.{_group(cta_group)}.sync.aligned")
 
 
-def at(taddr: Reg, *, lane: int = 0, column: int = 0) -> Reg:
-    """An address in Tensor Memory: so many lanes and columns from `taddr` on. One `add`, or none.
+def at(taddr: Reg, *, lane: int | Reg = 0, column: int = 0) -> Reg:
+    """An address in Tensor Memory: so many lanes and columns from `taddr` on.
 
     The high half of an address counts lanes, of which a warp reaches the 32 of its number in the
-    warpgroup, the low half columns.
+    warpgroup, the low half columns. One `add`, or none; one `mad.lo` more for a lane in a 32-bit
+    register.
     """
     trace = current("ptx.tcgen05.at")
-    if not (0 <= lane < LANES and 0 <= column < COLUMNS):
+    fixed = 0 if isinstance(lane, Reg) else lane
+    if not (0 <= fixed < LANES and 0 <= column < COLUMNS):
         raise LanguageError(
-            f"Tensor Memory has no lane {lane}, column {column}",
+            f"Tensor Memory has no lane {fixed}, column {column}",
             location=caller(),
             notes=(("legal", f"lanes 0 to {LANES - 1}, columns 0 to {COLUMNS - 1}"),),
         )
-    if not lane and not column:
-        return taddr
-    register = trace.register(b32)
-    trace.write("add.u32", register, _tmem(trace, taddr), Number(lane << 16 | column))
+    register = _tmem(trace, taddr)
+    if isinstance(lane, Reg):
+        moved, index = trace.register(b32), index_register(trace, lane, "Tensor Memory")
+        trace.write("mad.lo.u32", moved, index, Number(1 << 16), register)
+        register = moved
+    if fixed or column:
+        moved = trace.register(b32)
+        trace.write("add.u32", moved, register, Number(fixed << 16 | column))
+        register = moved
     if isinstance(taddr, TensorMemoryReg):
         return TensorMemoryReg(taddr.memory, register)
     return Reg(trace, register)
