@@ -83,36 +83,18 @@ COMBINE = {
 }  # fmt: skip
 
 
-def reduction(dtype) -> Box:
-    return Box(
-        dtype, (9, 48 // dtype.bytes), (6, 32 // dtype.bytes),
-        ((0, 0), (-1, -2), (3, 5), (0, 0)), Layout.TMA_32B,
-    )  # fmt: skip
-
-
-def small_numbers(case: Box, array):
-    """Bits that are small whole numbers of the case's type, negative ones too if it has them."""
-    values = array % 41
-    if case.dtype.is_float or case.dtype.is_signed:
-        values = values.astype(np.int64) - 20
-    return values.astype(str(case.dtype.numpy)).view(case.numpy)
-
-
 @pytest.mark.parametrize(("dtype", "op"), REDUCTIONS, ids=str)
 def test_reductions(dtype, op):
-    case = reduction(dtype)
-    elements = (len(case.coords), 4 * case.words // dtype.bytes)
-    generator = np.random.default_rng(3)
-    source = small_numbers(case, generator.integers(0, 1000, elements).astype(case.numpy))
-    y = small_numbers(case, generator.integers(0, 1000, case.shape).astype(case.numpy))
+    case = boxes.reduction(dtype)
+    source, y = boxes.reduced(case)
     name = str(dtype.numpy)
     combine = COMBINE[op]
     wanted = boxes.stored(
-        case, y, source.view(np.uint32),
+        case, y.view(case.numpy), source,
         lambda a, b: np.asarray(combine(a.view(name), b.view(name))).astype(name).view(case.numpy),
     )  # fmt: skip
     for policy in POLICIES:
-        found = store(case, source.view(np.uint32), y.view(name), op, **policy)
+        found = store(case, source, y, op, **policy)
         assert np.array_equal(found.view(case.numpy), wanted), policy
 
 

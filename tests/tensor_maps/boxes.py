@@ -372,3 +372,20 @@ REDUCTIONS = [
     (f32, "add"),
     (f64, "add"),
 ]
+
+
+def reduction(dtype: DType) -> Box:
+    """Boxes that overlap, in shared memory that is swizzled."""
+    coords = ((0, 0), (-1, -2), (3, 5), (0, 0))
+    return Box(dtype, (9, 48 // dtype.bytes), (6, 32 // dtype.bytes), coords, Layout.TMA_32B)
+
+
+def reduced(case: Box) -> tuple[Array, Array]:
+    """Shared memory as words and a tensor, of small whole numbers whose sums are exact."""
+    generator = np.random.default_rng(3)
+    elements = (len(case.coords), 4 * case.words // case.dtype.bytes)
+    source, y = (generator.integers(0, 41, shape) for shape in (elements, case.shape))
+    if case.dtype.is_float or case.dtype.is_signed:
+        source, y = source - 20, y - 20
+    name = str(case.dtype.numpy)
+    return source.astype(name).view(np.uint32), y.astype(name)
