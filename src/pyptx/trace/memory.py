@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from pyptx.errors import LanguageError
+from pyptx.isa import check
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.operands import Initial, Parameter, Pointer, Symbol, Variable
 from pyptx.source import caller
-from pyptx.text.names import identifier
+from pyptx.text.names import DYNAMIC_SHARED, identifier
 from pyptx.trace.context import Trace, current
 from pyptx.trace.scope import DeviceFunction, ModuleScope
-from pyptx.trace.values import checked_dtype, integer
+from pyptx.trace.values import checked_dtype, integer, raw
 from pyptx.types import DType
 
 _OPAQUE: Final = ("texref", "samplerref", "surfref")
@@ -63,14 +64,14 @@ class AddressOf:
                 location=caller(),
                 notes=(("help", "ptx.inst.cvta.global_.u64(...) makes an address generic"),),
             )
-        found = self.of
-        if not isinstance(found, (Variable, Parameter)):
-            found = found.__ptx_operand__(trace) if isinstance(found, ModuleVariable) else None
+        found = raw(trace, self.of)
         if isinstance(found, Symbol):
             return replace(found, offset=found.offset + self.offset)
-        if isinstance(found, (Variable, Parameter)):
-            return Symbol(found, self.offset)
-        raise LanguageError(f"{self.of!r} has no address that is constant", location=caller())
+        raise LanguageError(
+            "ptx.address_of takes shared memory, a variable or a parameter, "
+            f"not {check.describe(found)}",
+            location=caller(),
+        )
 
 
 def used(trace: Trace, declared: ModuleVariable) -> Variable:
@@ -203,7 +204,7 @@ def extern(dtype: DType, *, name: str, align: int | None = None) -> ModuleVariab
     """The dynamic shared memory of a CTA, as long as the launch makes it: `.extern .shared`."""
     dtype = checked_dtype(dtype)
     _checked_align(dtype, align or 0)
-    name = _checked_name(name)
+    name = name if name == DYNAMIC_SHARED else _checked_name(name)
     size_is_unknown = 0
     variable = Variable(
         0, "shared", size_is_unknown, align or dtype.bytes, name, b"", dtype, "extern"

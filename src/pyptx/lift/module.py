@@ -1,0 +1,212 @@
+"""A whole module as a Python program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyptx.ir import Comment, Directive, Function, Instruction, Kernel, Module
+from pyptx.lift import declarations
+from pyptx.lift.body import BodyWriter, global_pointers
+from pyptx.lift.layout import Expression, Keyword, call, comment, statement, string
+from pyptx.lift.naming import Names
+from pyptx.operands import Parameter, Register, Variable
+from pyptx.types import DTYPES
+
+_CONTRACTED: Final = frozenset(("add", "sub", "mul"))
+_FLOATS: Final = frozenset(d.name for d in DTYPES.values() if d.is_float or d.is_packed)
+_ROUNDINGS: Final = frozenset(("rn", "rz", "rm", "rp"))
+
+
+def lift(module: Module, file: str = "") -> str:
+    """The pyptx program for a module: a `@kernel` for each kernel.
+
+    `file` is named in its docstring. Traced, each kernel gives PTX that assembles to the machine
+    code of the module. Formatted as ruff format does.
+    """
+    return _Program(module, file).text()
+
+
+@dataclass
+class _Program:
+    module: Module
+    file: str
+    symbols: dict[Variable | Parameter | str, str] = field(
+        default_factory=dict["Variable | Parameter | str", str]
+    )
+    names: Names = field(default_factory=Names)
+
+    def text(self) -> str:
+        """The program."""
+        module = self.module
+        late = [v for v in module.variables if self._needs_functions(v)]
+        early = [v for v in module.variables if v not in late]
+        for variable in module.variables:
+            self.symbols[variable] = self.names.new(variable.name, "variable")
+        for function in (*module.functions, *module.kernels):
+            self.symbols[function.name] = self.names.new(function.name, "function")
+        parts = [self._variables(early)]
+        parts += [self._function(function) for function in module.functions]
+        parts.append(self._variables(late))
+        parts += [self._kernel(kernel) for kernel in module.kernels]
+        body = [line for part in parts if part for line in (*part, "")]
+        return "\n".join([*self._head(body), *body[:-1]]) + "\n"
+
+    # ---- the head --------------------------------------------------------------------------------
+
+    def _head(self, body: list[str]) -> list[str]:
+        """Docstring, comments and imports."""
+        source = f" from {self.file}" if self.file else ""
+        lines = [f'"""Kernels{source}, for {self.module.target}."""', ""]
+        notes = [line for each in self._first_comments() for line in comment(0, each.text)]
+        lines += [*notes, ""] if notes else []
+        text = "\n".join(line.partition("  # ")[0] for line in body)
+        words = set(re.findall(r"(?<![\w.\"])[A-Za-z_]\w*(?!\")", text))
+        used = sorted(words & {"Tensor", "kernel", "ptx", "reg", "smem"})
+        types = sorted(words & DTYPES.keys())
+        if used:
+            lines.append(f"from pyptx import {', '.join(used)}")
+        if types:
+            lines += statement(0, "from pyptx.types import ", ", ".join(types))
+        return [*lines, "", *([""] if body and body[0].startswith(("@", "def")) else [])]
+
+    def _first_comments(self) -> Iterable[Comment]:
+        """The comments that begin the file."""
+        last = 0
+        for each in self.module.comments:
+            text = each.text.strip("/* \n")
+            if each.column != 1 or each.line > last + 3 or text.startswith("."):
+                return
+            last = each.line + each.text.count("\n")
+            if text and "has been demoted" not in text:
+                yield each
+
+    # ---- variables -------------------------------------------------------------------------------
+
+    def _needs_functions(self, variable: Variable) -> bool:
+        functions = {function.name for function in self.module.functions}
+        return any(initial.of in functions for initial in variable.addresses)
+
+    def _variables(self, variables: list[Variable]) -> list[str]:
+        lines: list[str] = []
+        names: dict[object, str] = {v.name: self.symbols[v] for v in self.module.variables}
+        names |= {f.name: self.symbols[f.name] for f in self.module.functions}
+        for variable in variables:
+            made = declarations.of_module(variable, names)
+            lines += statement(0, f"{self.symbols[variable]} = ", made)
+        return lines
+
+    # ---- functions and kernels -------------------------------------------------------------------
+
+    def _function(self, function: Function) -> list[str]:
+        name = self.symbols[function.name]
+        named: dict[str, Expression] = {}
+        if name != function.name:
+            named["name"] = string(function.name)
+        if function.linkage not in ("", "extern") or (
+            function.linkage and function.body is not None
+        ):
+            named["linkage"] = string(function.linkage)
+        if any(directive.name == "noreturn" for directive in function.directives):
+            named["noreturn"] = "True"
+        if function.body is None:
+            named["external"] = "True"
+        lines = statement(0, "@", call("ptx.func", **named)) if named else ["@ptx.func"]
+        return ["", *lines, f"def {name}() -> None:", *self._body(function), ""]
+
+    def _kernel(self, kernel: Kernel) -> list[str]:
+        module = self.module
+        named: list[Expression] = [
+            Keyword("arch", string(str(module.target))),
+            Keyword("version", string(str(module.version))),
+        ]
+        named += [_directive(directive) for directive in kernel.directives]
+        sizes = {directive.name: directive.values for directive in kernel.directives}
+        for directive, option in (("reqntid", "block"), ("reqnctapercluster", "cluster")):
+            if directive in sizes:
+                named.append(Keyword(option, _values(sizes[directive])))
+        if _contracts(kernel) or any(map(_contracts, module.functions)):
+            named.append(Keyword("contract", "True"))
+        lines = statement(0, "@", call("kernel", *named))
+        name = self.symbols[kernel.name]
+        scope = Names(self.names.taken)
+        pointers = bool(global_pointers(kernel))
+        takes = ""
+        if pointers:
+            fits = self._takes_tensors(kernel, scope)
+            pointers = fits is not None
+            takes = fits or ""
+        head = [*lines, f"def {name}({takes}) -> None:"]
+        return ["", *head, *self._body(kernel, scope, pointers=pointers), ""]
+
+    def _takes_tensors(self, kernel: Kernel, scope: Names) -> str | None:
+        """The parameters of the Python function where all are addresses of tensors."""
+        for parameter in kernel.parameters:
+            name = scope.new(parameter.name, "tensor")
+            if name != parameter.name:
+                return None
+            self.symbols[parameter] = name
+        return ", ".join(f"{p.name}: Tensor" for p in kernel.parameters)
+
+    def _body(
+        self, function: Kernel | Function, scope: Names | None = None, *, pointers: bool = False
+    ) -> list[str]:
+        scope = scope or Names(self.names.taken)
+        formals: list[Parameter | Register] = [
+            *(function.returns if isinstance(function, Function) else ()),
+            *function.parameters,
+        ]
+        lines: list[str] = []
+        for formal in () if pointers else formals:
+            if isinstance(formal, Parameter):
+                self.symbols[formal] = scope.new(formal.name, "param")
+                made = declarations.parameter(formal)
+                lines += statement(4, f"{self.symbols[formal]} = ", made)
+        for variable in function.variables:
+            if variable not in self.module.variables:
+                self.symbols[variable] = scope.new(variable.name, variable.space)
+                made = declarations.own(variable)
+                lines += statement(4, f"{self.symbols[variable]} = ", made)
+        module = self.module
+        lines += [f"    ptx.target_options({string(o)})" for o in module.options if o != "debug"]
+        for text in (*module.pragmas, *function.pragmas):
+            lines.append(f"    ptx.pragma({string(text)}, whole=True)")
+        if function.body is None:
+            return lines or ["    pass"]
+        writer = BodyWriter(
+            function,
+            module.target,
+            scope,
+            self.symbols,
+            module.comments,
+            pointers=pointers,
+        )
+        for formal in formals:
+            if isinstance(formal, Register):
+                returned = isinstance(function, Function) and formal in function.returns
+                head = "ptx.returned_register" if returned else "ptx.param_register"
+                lines.append(f"    {writer.formals[formal]} = {head}({formal.dtype})")
+        if lines and writer.lines == ["    pass"]:
+            return lines
+        return [*lines, *writer.lines]
+
+
+def _directive(directive: Directive) -> Keyword:
+    return Keyword(directive.name, _values(directive.values) if directive.values else "True")
+
+
+def _values(values: tuple[int, ...]) -> str:
+    return str(values[0]) if len(values) == 1 else str(values)
+
+
+def _contracts(function: Kernel | Function) -> bool:
+    """Whether the assembler may fuse instructions of a body as long as nobody forbids it."""
+    return any(
+        isinstance(statement, Instruction)
+        and statement.form.opcode in _CONTRACTED
+        and statement.modifiers[-1] in _FLOATS
+        and not _ROUNDINGS & set(statement.modifiers)
+        for statement in function.body or ()
+    )
