@@ -145,10 +145,14 @@ class SharedLayout:
 
 
 def shared_layout(variables: tuple[Variable, ...]) -> SharedLayout:
-    """Lay the shared variables out in order of allocation, each at its alignment."""
+    """Lay the shared variables out in order of allocation, each at its alignment.
+
+    Those of "extern" linkage all begin behind the others, where dynamic shared memory begins.
+    """
     offsets: dict[Variable, int] = {}
     end, align = 0, 1
-    for variable in (v for v in variables if v.space == "shared"):
+    shared = (v for v in variables if v.space == "shared")
+    for variable in sorted(shared, key=lambda v: v.linkage == "extern"):
         start = -(-end // variable.align) * variable.align
         offsets[variable] = start
         end, align = start + variable.size, max(align, variable.align)

@@ -374,6 +374,8 @@ def test_races_are_found_in_every_order(name: str, seed: int):
 
 ELSEWHERE = {
     "bad-branch": "test_warp.py: brx to an index beyond its labels",
+    "bad-call": "test_functions.py: a call through what is no address of a function",
+    "stack-overflow": "test_functions.py: a function that calls itself for ever",
     "residency": "test_sync.py: more CTAs than the device holds",
 }
 

@@ -42,11 +42,12 @@ def test_the_bytes_follow_the_description():
     kernel = Assembler(FILE, 1).assemble("mov.u32 %r1, %tid.x\nend:\n@%p1 bra end\n")
     strings = [b"kernel", b"sm_90a", b"mov.u32", b"tid.x", b"bra"]
     expected = b"".join((
-        b"PTXEMU\x00\x01",
+        b"PTXEMU\x00\x02",
         struct.pack("<I", 5), *(struct.pack("<I", len(s)) + s for s in strings),
         struct.pack("<III", 0, 90, 1),
         struct.pack("<I", 2), bytes((32, 1)),
-        struct.pack("<III", 0, 0, 2),
+        struct.pack("<II", 0, 0), struct.pack("<II", 0, 0), struct.pack("<III", 0, 0, 0),
+        struct.pack("<I", 2),
         struct.pack("<IIBB", 2, 0xFFFFFFFF, 0, 2), struct.pack("<BIBI", 0, 0, 2, 3),
         struct.pack("<IIBB", 4, 1, 0, 1), struct.pack("<BI", 5, 1),
     ))  # fmt: skip

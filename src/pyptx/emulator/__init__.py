@@ -6,6 +6,7 @@ the core its Python lines, `run` launches an image on NumPy arrays and returns a
 
 from pyptx.emulator.core import Program, register_sources
 from pyptx.emulator.encode import encode
+from pyptx.emulator.link import link
 from pyptx.emulator.report import (
     KINDS,
     Finding,
@@ -20,6 +21,7 @@ from pyptx.emulator.run import (
     Emulation,
     Map,
     Tensor,
+    Value,
     device_array,
     on_device,
     run,
@@ -38,9 +40,11 @@ __all__ = [
     "Report",
     "Site",
     "Tensor",
+    "Value",
     "Waiting",
     "device_array",
     "encode",
+    "link",
     "on_device",
     "register_sources",
     "run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
@@ -93,13 +94,16 @@ def program(image: bytes) -> Program:
     return Program(image)
 
 
-def register_sources(image: bytes, kernel: Kernel) -> None:
+def register_sources(
+    image: bytes, kernel: Kernel, locations: Sequence[SourceLocation] | None = None
+) -> None:
     """Tell the core the Python line of each instruction of an image, and the names of its tensors.
 
     Findings and statistics of every launch of this image in this process then name them.
+    `locations` are those lines, where they are not those of the kernel's instructions.
     """
     api = loader.emulator()
-    locations = source_locations(kernel)
+    locations = source_locations(kernel) if locations is None else tuple(locations)
     lines = (loader.SourceLine * len(locations))()
     for line, location in zip(lines, locations, strict=True):
         if location != UNKNOWN:

@@ -6,14 +6,15 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
-from pyptx.errors import EmulationError
-from pyptx.ir import Instruction, Kernel, Place
+from pyptx.emulator.link import Linked, link
+from pyptx.ir import Function, Instruction, Kernel, Module, Place, shared_layout
 from pyptx.operands import (
     Address,
     Arguments,
     CallTargets,
     FunctionName,
     Immediate,
+    Initial,
     Label,
     Negated,
     Operand,
@@ -31,15 +32,19 @@ from pyptx.operands import (
 )
 from pyptx.target import Target
 
-MAGIC: Final = b"PTXEMU\x00\x01"
+MAGIC: Final = b"PTXEMU\x00\x02"
 _NO_GUARD: Final = 0xFFFFFFFF
 _SPACES: Final = {"shared": 0, "local": 1, "const": 2, "global": 3}
+_FRAME: Final = 4
 _MASK: Final = (1 << 64) - 1
 
 
-def encode(kernel: Kernel, target: Target) -> bytes:
-    """The program image of a kernel: the same bytes in every process, with no paths in it."""
-    return _Image(kernel, target).bytes()
+def encode(kernel: Kernel, target: Target, module: Module | None = None) -> bytes:
+    """The program image of a kernel: the same bytes in every process, with no paths in it.
+
+    `module` has the functions that it may call. Raises EmulationError where one has no body.
+    """
+    return _Image(link(kernel, module), target).bytes()
 
 
 def parameter_offsets(parameters: Sequence[Parameter]) -> list[int]:
@@ -61,70 +66,207 @@ def _contents(parameter: Parameter) -> int:
 
 
 class _Image:
-    def __init__(self, kernel: Kernel, target: Target) -> None:
-        self._kernel = kernel
+    """The parts of an image. Registers, variables and instructions of all bodies are numbered."""
+
+    def __init__(self, linked: Linked, target: Target) -> None:
+        self._linked = linked
+        self._kernel = linked.kernel
         self._target = target
-        self._strings: dict[str, int] = {}
-        self._registers = {register.index: n for n, register in enumerate(kernel.registers)}
-        self._variables = {variable: n for n, variable in enumerate(kernel.variables)}
-        self._parameters = {parameter.index: n for n, parameter in enumerate(kernel.parameters)}
-        self._instructions = [s for s in kernel.body if isinstance(s, Instruction)]
-        self._labels = _label_positions(kernel)
+        self.strings: dict[str, int] = {}
+        self._functions = {f.name: n for n, f in enumerate(linked.functions)}
+        self.variables: dict[tuple[str, Variable | Parameter], int] = {}
+        self._rows: list[bytes] = []
+        self._place_variables()
+        self._bodies: list[_Body] = []
+        registers = first = 0
+        for body in linked.bodies:
+            self._bodies.append(_Body(self, body, linked.instructions(body), registers, first))
+            registers += len(body.registers)
+            first += len(self._bodies[-1].instructions)
 
     def bytes(self) -> bytes:
-        name = struct.pack("<I", self._string(self._kernel.name))
-        target = struct.pack("<II", self._target.sm, self._string(str(self._target)))
+        name = struct.pack("<I", self.string(self._kernel.name))
+        target = struct.pack("<II", self._target.sm, self.string(str(self._target)))
         body = b"".join(
             (
                 name,
                 target,
                 self._encode_registers(),
                 self._encode_parameters(),
-                self._encode_variables(),
-                struct.pack("<I", len(self._instructions)),
-                *(self._encode_instruction(i) for i in self._instructions),
+                struct.pack("<I", len(self._rows)),
+                *self._rows,
+                self._encode_relocations(),
+                self._encode_functions(),
+                struct.pack("<I", sum(len(b.instructions) for b in self._bodies)),
+                *(b.bytes() for b in self._bodies),
             )
         )
-        strings = [struct.pack("<I", len(self._strings))]
-        for text in self._strings:
+        strings = [struct.pack("<I", len(self.strings))]
+        for text in self.strings:
             data = text.encode()
             strings.append(struct.pack("<I", len(data)) + data)
         return b"".join((MAGIC, *strings, body))
 
-    def _string(self, text: str) -> int:
-        return self._strings.setdefault(text, len(self._strings))
+    def string(self, text: str) -> int:
+        return self.strings.setdefault(text, len(self.strings))
+
+    def offset(self, body: str, formal: Parameter) -> int:
+        """Where a function's parameter lies in its frame."""
+        return self._linked.frames[body].offsets[formal]
+
+    def function(self, name: str) -> int:
+        found = self._linked.by_name[name]
+        return self._functions[found.name]
 
     def _encode_registers(self) -> bytes:
-        widths = bytes(register.dtype.bits for register in self._kernel.registers)
+        widths = bytes(r.dtype.bits for body in self._linked.bodies for r in body.registers)
         return struct.pack("<I", len(widths)) + widths
 
     def _encode_parameters(self) -> bytes:
         parameters = self._kernel.parameters
         offsets = parameter_offsets(parameters)
         rows = (
-            struct.pack("<IIIB", self._string(p.name), offset, p.size, _contents(p))
+            struct.pack("<IIIB", self.string(p.name), offset, p.size, _contents(p))
             for p, offset in zip(parameters, offsets, strict=True)
         )
         return struct.pack("<I", len(parameters)) + b"".join(rows)
 
-    def _encode_variables(self) -> bytes:
-        out = [struct.pack("<I", len(self._kernel.variables))]
-        offsets = _variable_offsets(self._kernel)
-        for v in self._kernel.variables:
-            head = (self._string(v.name), _SPACES[v.space], offsets[v], v.size, v.align)
-            out += [struct.pack("<IBIIII", *head, len(v.initial)), v.initial]
-        return b"".join(out)
+    # ---- variables -------------------------------------------------------------------------------
+
+    def _place_variables(self) -> None:
+        offsets = _variable_offsets(self._linked.variables)
+        for v in self._linked.variables:
+            self._add(v.name, _SPACES[v.space], offsets[v], v)
+        numbers = {v: n for n, v in enumerate(self._linked.variables)}
+        for place, variable in self._linked.places.items():
+            self.variables[place] = numbers[variable]
+        for body in self._linked.bodies:
+            space = _FRAME if isinstance(body, Function) else _SPACES["local"]
+            for each, offset in self._linked.frames[body.name].offsets.items():
+                self.variables[body.name, each] = len(self._rows)
+                self._add(each.name, space, offset, each)
+
+    def _add(self, name: str, space: int, offset: int, of: Variable | Parameter) -> None:
+        align = of.align if isinstance(of, Variable) else of.alignment
+        initial = of.initial if isinstance(of, Variable) else b""
+        head = (self.string(name), space, offset, of.size, align)
+        self._rows.append(struct.pack("<IBIIII", *head, len(initial)) + initial)
+
+    def _encode_relocations(self) -> bytes:
+        rows = [
+            self._relocation(number, variable, address)
+            for number, variable in enumerate(self._linked.variables)
+            for address in variable.addresses
+        ]
+        return struct.pack("<I", len(rows)) + b"".join(rows)
+
+    def _relocation(self, number: int, variable: Variable, address: Initial) -> bytes:
+        of = self._linked.by_name[address.of]
+        if isinstance(of, Variable):
+            kind, index = 2 if address.generic else 1, of.index
+        else:
+            kind, index = 3, self._functions[of.name]
+        size = 1 if address.mask else variable.dtype.bytes
+        shift = (address.mask & -address.mask).bit_length() - 1 if address.mask else 0
+        where = (number, address.offset, size, shift)
+        return struct.pack("<IIBBBIq", *where, kind, index, address.addend)
+
+    # ---- functions -------------------------------------------------------------------------------
+
+    def _encode_functions(self) -> bytes:
+        linked = self._linked
+        rows = [struct.pack("<I", len(linked.functions))]
+        for function, body in zip(linked.functions, self._bodies, strict=False):
+            end = body.first + len(body.instructions)
+            registers = (body.first_register, body.first_register + len(function.registers))
+            size = linked.frames[function.name].size
+            recursive = function.name in linked.recursive
+            head = (self.string(function.name), body.first, end, size, *registers, recursive)
+            rows += [
+                struct.pack("<IIIIIIB", *head),
+                body.formals(function.returns),
+                body.formals(function.parameters),
+            ]
+        frame = linked.frames[linked.kernel.name].size
+        rows.append(struct.pack("<III", self._bodies[-1].first, frame, linked.stack))
+        return b"".join(rows)
+
+
+class _Body:
+    """The instructions of a kernel or function, whose registers and labels are its own."""
+
+    def __init__(
+        self,
+        image: _Image,
+        body: Kernel | Function,
+        instructions: Sequence[Instruction],
+        first_register: int,
+        first: int,
+    ) -> None:
+        self._image = image
+        self._body = body
+        self.instructions = instructions
+        self.first_register = first_register
+        self.first = first
+        self._registers = {r.index: first_register + n for n, r in enumerate(body.registers)}
+        formal = body.parameters if isinstance(body, Kernel) else ()
+        self._parameters = {p.index: n for n, p in enumerate(formal)}
+        self._labels = _label_positions(body, first)
+
+    def bytes(self) -> bytes:
+        return b"".join(map(self._encode_instruction, self.instructions))
+
+    def formals(self, formals: Sequence[Parameter | Register]) -> bytes:
+        """What a function takes or gives: registers, and places in its frame."""
+        rows = [struct.pack("<B", len(formals))]
+        for formal in formals:
+            if isinstance(formal, Register):
+                at, size = self._registers[formal.index], formal.dtype.bits // 8
+                rows.append(struct.pack("<BII", 0, at, size))
+            else:
+                offset = self._image.offset(self._body.name, formal)
+                rows.append(struct.pack("<BII", 1, offset, formal.size))
+        return b"".join(rows)
 
     def _encode_instruction(self, instruction: Instruction) -> bytes:
         guard = instruction.guard
+        operands = instruction.operands
+        spelling = self._image.string(instruction.spelling)
+        if instruction.form.opcode == "call":
+            encoded = self._call(operands)
+        else:
+            encoded = [self._encode_operand(o) for o in operands]
         head = struct.pack(
             "<IIBB",
-            self._string(instruction.spelling),
+            spelling,
             _NO_GUARD if guard is None else self._registers[guard.register.index],
             guard is not None and guard.negated,
-            len(instruction.operands),
+            len(encoded),
         )
-        return head + b"".join(self._encode_operand(o) for o in instruction.operands)
+        return head + b"".join(encoded)
+
+    def _call(self, operands: Sequence[Operand]) -> list[bytes]:
+        """Results, function, what is passed, and the functions that there are to choose from."""
+        lists = [o for o in operands if isinstance(o, Arguments)]
+        at = next(n for n, o in enumerate(operands) if isinstance(o, FunctionName | Register))
+        before = [o for o in operands[:at] if isinstance(o, Arguments)]
+        results = before[0].elements if before else ()
+        passed = lists[-1].elements if len(lists) > len(before) else ()
+        targets = next((o.functions for o in operands if isinstance(o, CallTargets)), ())
+        return [
+            self._vector([self._passed(e) for e in results]),
+            self._encode_operand(operands[at]),
+            self._vector([self._passed(e) for e in passed]),
+            self._vector([self._encode_operand(f) for f in targets]),
+        ]
+
+    def _passed(self, element: Register | Immediate | Variable | Parameter) -> bytes:
+        if isinstance(element, Variable | Parameter):
+            return self._encode_operand(Symbol(element))
+        return self._encode_operand(element)
+
+    def _vector(self, elements: Sequence[bytes]) -> bytes:
+        return struct.pack("<BB", 9, len(elements)) + b"".join(elements)
 
     def _encode_operand(self, operand: Operand) -> bytes:
         match operand:
@@ -134,8 +276,7 @@ class _Image:
                 inside = self._encode_operand(tensor_map) + self._encode_operand(coordinates)
                 return b"\x08" + inside
             case Vector(elements):
-                inside = b"".join(self._encode_operand(e) for e in elements)
-                return struct.pack("<BB", 9, len(elements)) + inside
+                return self._vector([self._encode_operand(e) for e in elements])
             case Address():
                 return struct.pack("<BBQq", 3, *self._base(operand.base), operand.offset)
             case Symbol():
@@ -143,11 +284,12 @@ class _Image:
                 return struct.pack("<BBIq", 4, kind, index, operand.offset)
             case Label():
                 return struct.pack("<BI", 5, self._labels[operand])
-            case FunctionName() | Arguments() | Prototype() | CallTargets():
-                raise EmulationError("calls of functions are not emulated")
+            case FunctionName(name):
+                return struct.pack("<BI", 10, self._image.function(name))
             case Targets(labels):
-                inside = b"".join(self._encode_operand(label) for label in labels)
-                return struct.pack("<BB", 9, len(labels)) + inside
+                return self._vector([self._encode_operand(label) for label in labels])
+            case Arguments() | Prototype() | CallTargets():
+                raise AssertionError("only calls have these, and those are encoded apart")
             case _:
                 return self._encode_scalar(operand)
 
@@ -160,7 +302,7 @@ class _Image:
             case Immediate():
                 return struct.pack("<BQB", 1, _immediate_bits(operand), operand.dtype.bits)
             case SpecialRegister():
-                return struct.pack("<BI", 2, self._string(operand.name))
+                return struct.pack("<BI", 2, self._image.string(operand.name))
             case Negated():
                 return struct.pack("<BI", 6, self._registers[operand.register.index])
             case Sink():
@@ -170,10 +312,10 @@ class _Image:
         match base:
             case Register():
                 return 0, self._registers[base.index]
-            case Variable():
-                return 1, self._variables[base]
-            case Parameter():
+            case Parameter() if isinstance(self._body, Kernel):
                 return 2, self._parameters[base.index]
+            case Variable() | Parameter():
+                return 1, self._image.variables[self._body.name, base]
             case Immediate():
                 return 3, base.bits & _MASK
 
@@ -186,11 +328,11 @@ def _immediate_bits(operand: Immediate) -> int:
     return bits & _MASK
 
 
-def _label_positions(kernel: Kernel) -> dict[Label, int]:
+def _label_positions(body: Kernel | Function, first: int) -> dict[Label, int]:
     """The index of the instruction that each label stands before."""
     positions: dict[Label, int] = {}
-    count = 0
-    for statement in kernel.body:
+    count = first
+    for statement in body.body or ():
         if isinstance(statement, Place):
             positions[statement.label] = count
         else:
@@ -198,11 +340,11 @@ def _label_positions(kernel: Kernel) -> dict[Label, int]:
     return positions
 
 
-def _variable_offsets(kernel: Kernel) -> dict[Variable, int]:
+def _variable_offsets(variables: Sequence[Variable]) -> dict[Variable, int]:
     """Where each variable lies in its space."""
-    offsets = dict(kernel.shared.offsets)
+    offsets = dict(shared_layout(tuple(variables)).offsets)
     ends: dict[str, int] = {}
-    for v in kernel.variables:
+    for v in variables:
         if v.space == "shared":
             continue
         start = -(-ends.get(v.space, 0) // v.align) * v.align

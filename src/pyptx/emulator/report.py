@@ -66,6 +66,8 @@ KINDS: Final = {
     "bad-mbarrier": "an mbarrier that is not there, or counts beyond its range",
     "bad-copy": "an asynchronous copy that the manual leaves undefined",
     "bad-branch": "an index beyond the targets of `brx.idx`",
+    "bad-call": "a call through an address that is no function, or one that takes something else",
+    "stack-overflow": "functions call each other deeper than a thread's stack holds",
     "residency": "more CTAs wait for each other than the device holds at once",
     "uninitialised-memory": "a load of memory that nothing has stored to",
     "uninitialised-register": "a register read before it is written",

@@ -81,8 +81,16 @@ class Map:
             raise EmulationError(problem, notes=advice(error)) from None
 
 
-Argument: TypeAlias = Tensor | Map | bytes
-"""A tensor, its map, or the bytes of a value that is passed by value."""
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A kernel argument that is passed by value, at a multiple of `align` bytes."""
+
+    data: bytes
+    align: int
+
+
+Argument: TypeAlias = Tensor | Map | Value | bytes
+"""A tensor, its map, or a value: as bytes, one that is aligned to its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,16 +216,25 @@ def _describe(buffer: loader.Buffer, tensor: Tensor, alignment: int) -> Any:
 
 
 def _parameters(arguments: Sequence[Argument]) -> ctypes.Array[ctypes.c_char]:
-    """The parameter block: each argument at a multiple of its size, as `encode` lays them out."""
+    """The parameter block: each argument at its alignment, as `encode` lays them out."""
     block = bytearray()
     for argument in arguments:
-        if isinstance(argument, Tensor):
-            value = argument.array.ctypes.data.to_bytes(8, "little")
-        else:
-            value = argument.encode() if isinstance(argument, Map) else argument
-        align = MAP_ALIGN if isinstance(argument, Map) else max(len(value), 1)
+        value, align = _placed(argument)
         block += bytes(-len(block) % align) + value
     return ctypes.create_string_buffer(bytes(block))
+
+
+def _placed(argument: Argument) -> tuple[bytes, int]:
+    """The bytes of an argument, and what their offset is a multiple of."""
+    match argument:
+        case Tensor(array):
+            return array.ctypes.data.to_bytes(8, "little"), 8
+        case Map():
+            return argument.encode(), MAP_ALIGN
+        case Value(data, align):
+            return data, align
+        case _:
+            return argument, max(len(argument), 1)
 
 
 _MISSING: Final = re.compile(r"^  (?:.+:\d+: )?(\S+)  \(instruction (\d+): ", re.MULTILINE)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pyptx import assemble, emulator, text
-from pyptx.ir import Module
+from pyptx.ir import Kernel, Module
 from pyptx.layouts import TensorMap
+from pyptx.source import SourceLocation
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
 
@@ -37,9 +38,21 @@ class Specialisation:
     @cached_property
     def image(self) -> bytes:
         """The emulator's program."""
-        image = emulator.encode(self.module.kernels[0], self.module.target)
-        emulator.register_sources(image, self.module.kernels[0])
+        kernel = self.shown
+        image = emulator.encode(kernel, self.module.target, self.module)
+        emulator.register_sources(image, kernel, self.locations)
         return image
+
+    @property
+    def shown(self) -> Kernel:
+        """The kernel with the names of tensors that findings show."""
+        return self.module.kernels[0]
+
+    @property
+    def locations(self) -> tuple[SourceLocation, ...]:
+        """The line of each instruction of the emulator's program."""
+        linked = emulator.link(self.module.kernels[0], self.module)
+        return tuple(i.location for i in linked.program)
 
     @cached_property
     def dynamic_shared(self) -> int:

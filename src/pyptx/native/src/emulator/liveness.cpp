@@ -10,8 +10,8 @@ constexpr size_t kMaxWords = 1u << 26;
 // The textbook backward analysis over basic blocks, with a bit per register.
 class Liveness {
  public:
-  Liveness(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers)
-      : flow_(flow), uses_(uses), registers_(registers), words_((registers + 63) / 64) {
+  Liveness(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers, uint32_t entry)
+      : flow_(flow), uses_(uses), registers_(registers), entry_(entry), words_((registers + 63) / 64) {
     find_blocks();
   }
 
@@ -23,7 +23,7 @@ class Liveness {
     }
     std::vector<uint32_t> live;
     for (uint32_t r = 0; !starts_.empty() && r < registers_; ++r) {
-      if (bit(live_, 0, r)) live.push_back(r);
+      if (bit(live_, block_of_[entry_], r)) live.push_back(r);
     }
     return live;
   }
@@ -38,9 +38,9 @@ class Liveness {
 
   void find_blocks() {
     std::vector<uint8_t> leads(flow_.size() + 1, 0);
-    leads[0] = 1;
+    leads[0] = leads[entry_] = 1;
     for (size_t i = 0; i < flow_.size(); ++i) {
-      if (flow_[i].leaves) leads[i + 1] = 1;
+      if (flow_[i].leaves || !flow_[i].targets.empty()) leads[i + 1] = 1;
       for (const uint32_t target : flow_[i].targets) leads[target] = 1;
     }
     block_of_.resize(flow_.size() + 1);
@@ -85,7 +85,7 @@ class Liveness {
 
   const std::vector<Flow>& flow_;
   const std::vector<Uses>& uses_;
-  const uint32_t registers_;
+  const uint32_t registers_, entry_;
   const size_t words_;
   std::vector<size_t> starts_, block_of_;
   Bits reads_, writes_, live_;
@@ -93,8 +93,9 @@ class Liveness {
 
 }  // namespace
 
-std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers) {
-  Liveness analysis(flow, uses, registers);
+std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,
+                                    uint32_t entry) {
+  Liveness analysis(flow, uses, registers, entry);
   if (analysis.fits()) return analysis.solve();
   std::vector<uint32_t> all(registers);
   std::iota(all.begin(), all.end(), 0u);

@@ -19,8 +19,9 @@ struct Flow {
   std::vector<uint32_t> targets;
 };
 
-// Registers that are live where the kernel starts: along some path through the code, whatever its conditions,
+// Registers that are live at `entry`, where the kernel starts: along some path through the code, whatever its conditions,
 // they are read before they are written. All registers for code too big to analyse.
-std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers);
+std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,
+                                    uint32_t entry);
 
 }  // namespace pyptx::emulator

@@ -150,6 +150,7 @@ struct OperandView {
   uint8_t space = 0xff;    // Address: space of the variable that is its base (as in the image), 0xff none
   uint32_t variable = 0xffffffffu;  // Address: the variable's or the parameter's number
   std::string_view special;         // Special: name of a register that changes while a warp runs
+  uint32_t function = 0xffffffffu;  // Immediate: the function whose address it is
   std::vector<OperandView> elements;  // Pair, Vector
 };
 
@@ -211,6 +212,9 @@ class Decoding {
   // Tells the sanitizer's shadow how small this instruction's accesses are, in bytes.
   void access(bool shared, bool global, unsigned bytes);
 
+  // What is being read: its functions and its registers are known, its instructions are not.
+  const Program& program() const { return program_; }
+
   // Undoes all bindings; the caller of the resolve functions uses it between chapters.
   void reset();
 
@@ -243,6 +247,7 @@ Handler resolve_copy(Decoding& d);  // cp.async, cp.async.bulk, st.async, red.as
 Handler resolve_memory(Decoding& d);
 Handler resolve_sync(Decoding& d);
 Handler resolve_warp(Decoding& d);
+Handler resolve_call(Decoding& d);  // call, and ret in a function
 Handler resolve_control(Decoding& d);
 
 }  // namespace pyptx::emulator

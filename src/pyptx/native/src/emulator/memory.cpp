@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace pyptx::emulator {
@@ -19,18 +20,15 @@ Buffer buffer_of(const PyptxBuffer& b, const std::string& name) {
   return out;
 }
 
-Buffer variables_of(const Program& program) {
-  Buffer out;
-  const uint32_t bytes = program.space_bytes[static_cast<size_t>(VariableSpace::Global)];
-  out.storage.assign(bytes + 256, 0);
-  out.lo = (reinterpret_cast<uint64_t>(out.storage.data()) + 255) & ~255ull;
-  out.hi = out.lo + bytes;
-  out.name = "global variables";
-  for (const Variable& v : program.variables) {
-    if (v.space != VariableSpace::Global) continue;
-    std::copy(v.initial.begin(), v.initial.end(), reinterpret_cast<uint8_t*>(out.lo) + v.offset);
-  }
-  return out;
+// What an address in an initial value is.
+uint64_t value_of(const Relocation& r, const Program& program, uint64_t global_base) {
+  if (r.of == Relocation::Of::Function) return function_address(r.index) + static_cast<uint64_t>(r.addend);
+  const Variable& v = program.variables[r.index];
+  const bool generic = r.of == Relocation::Of::GenericVariable;
+  const uint64_t base = v.space == VariableSpace::Global                ? global_base
+                        : v.space == VariableSpace::Const && generic    ? kConstWindow
+                                                                        : 0;
+  return base + v.offset + static_cast<uint64_t>(r.addend);
 }
 
 }  // namespace
@@ -57,9 +55,31 @@ void Memory::set_buffers(const PyptxLaunch& launch, const Program& program,
     same->initialised |= add.initialised;
     if (same->name != add.name) same->name += " = " + add.name;
   }
-  if (program.space_bytes[static_cast<size_t>(VariableSpace::Global)] > 0) {
-    buffers.push_back(variables_of(program));
-    global_base = buffers.back().lo;
+  add_variables(program);
+}
+
+// Every variable is a buffer, so that what lies outside of it is in none where nothing else is beside it.
+void Memory::add_variables(const Program& program) {
+  constants = program.constants;
+  const uint32_t bytes = program.space_bytes[static_cast<size_t>(VariableSpace::Global)];
+  if (bytes > 0) {
+    storage_.assign(bytes + 256, 0);
+    global_base = (reinterpret_cast<uint64_t>(storage_.data()) + 255) & ~255ull;
+  }
+  for (const Variable& v : program.variables) {
+    if (v.space != VariableSpace::Global || v.size == 0) continue;
+    Buffer b;
+    b.lo = global_base + v.offset;
+    b.hi = b.lo + v.size;
+    b.name = v.name;
+    std::copy(v.initial.begin(), v.initial.end(), reinterpret_cast<uint8_t*>(b.lo));
+    buffers.push_back(std::move(b));
+  }
+  for (const Relocation& r : program.relocations) {
+    const Variable& v = program.variables[r.variable];
+    uint8_t* place = v.space == VariableSpace::Const ? constants.data() : reinterpret_cast<uint8_t*>(global_base);
+    const uint64_t value = value_of(r, program, global_base) >> r.shift;
+    std::memcpy(place + v.offset + r.offset, &value, r.bytes);
   }
 }
 

@@ -53,7 +53,6 @@ struct Buffer {
   uint64_t* stores = nullptr;
   uint64_t* loads = nullptr;
   std::unique_ptr<std::atomic<bool>> has_loads;
-  std::vector<uint8_t> storage;  // of a global variable
 };
 
 class Memory {
@@ -81,10 +80,13 @@ class Memory {
 
   std::vector<Buffer> buffers;
   uint64_t global_base = 0;
+  std::vector<uint8_t> constants;  // the const space
 
  private:
   Buffer* search(uint64_t lo, uint64_t hi, uint32_t& hint);
+  void add_variables(const Program& program);
 
+  std::vector<uint8_t> storage_;  // of global variables
   ShadowPool::Shadow shadow_;
 };
 

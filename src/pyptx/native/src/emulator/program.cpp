@@ -11,7 +11,7 @@ namespace pyptx::emulator {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = 16u << 20;
-constexpr char kMagic[8] = {'P', 'T', 'X', 'E', 'M', 'U', 0, 1};
+constexpr char kMagic[8] = {'P', 'T', 'X', 'E', 'M', 'U', 0, 2};
 
 [[noreturn]] void corrupt(const std::string& what) {
   throw std::runtime_error("corrupt program image: " + what);
@@ -97,7 +97,8 @@ using Resolve = Handler (*)(Decoding&);
 constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_extended, resolve_float,
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_move,
                                  resolve_mbarrier, resolve_copy,
-                                 resolve_memory,  resolve_sync,    resolve_warp,     resolve_control};
+                                 resolve_memory,  resolve_sync,    resolve_warp,     resolve_call,
+                                 resolve_control};
 
 }  // namespace
 
@@ -259,8 +260,15 @@ void Program::lay_out_registers() {
   file_bytes = static_cast<uint32_t>(end + 512);
 }
 
+const Function* Program::function_of(uint32_t instruction) const {
+  for (const Function& f : functions) {
+    if (instruction >= f.first && instruction < f.end) return &f;
+  }
+  return nullptr;
+}
+
 void Program::find_tracked(const std::vector<Flow>& flow) {
-  tracked = live_at_start(flow, uses, image_registers);
+  tracked = live_at_start(flow, uses, image_registers, entry);
   std::vector<uint8_t> keep(image_registers, 0);
   for (const uint32_t r : tracked) keep[r] = 1;
   const auto untracked = [&](uint32_t r) { return !keep[r]; };
@@ -283,6 +291,8 @@ class ImageReader {
   void read() {
     read_head();
     read_variables();
+    read_relocations();
+    read_functions();
     read_instructions();
     if (!in_.done()) corrupt("bytes after its end");
     fail_if_missing();
@@ -339,7 +349,7 @@ class ImageReader {
     for (Variable& v : p_.variables) {
       v.name = string("a variable's name");
       const uint8_t space = in_.u8("a variable");
-      if (space > 3) corrupt("a variable's space");
+      if (space > 4) corrupt("a variable's space");
       v.space = static_cast<VariableSpace>(space);
       v.offset = in_.u32("a variable");
       v.size = in_.u32("a variable");
@@ -348,11 +358,13 @@ class ImageReader {
       if (initial > v.size) corrupt("a variable with more initial bytes than its size");
       v.initial.assign(reinterpret_cast<const char*>(in_.take(initial, "a variable's bytes")), initial);
       const uint64_t end = static_cast<uint64_t>(v.offset) + v.size;
-      const uint64_t limit = v.space == VariableSpace::Local ? 512u << 10
+      const bool local = v.space == VariableSpace::Local || v.space == VariableSpace::Frame;
+      const uint64_t limit = local ? 512u << 10
                              : v.space == VariableSpace::Const ? 64u << 10
                              : v.space == VariableSpace::Shared ? 1u << 20
                                                                 : 1u << 30;
       if (end > limit) corrupt("a variable beyond the size of its space");
+      if (v.space == VariableSpace::Frame) continue;
       uint32_t& bytes = p_.space_bytes[space];
       bytes = std::max(bytes, static_cast<uint32_t>(end));
     }
@@ -362,9 +374,86 @@ class ImageReader {
     }
   }
 
+  uint32_t variable_number(const char* what) {
+    const uint32_t i = in_.u32(what);
+    if (i >= p_.variables.size()) corrupt(std::string("variable number of ") + what);
+    return i;
+  }
+
+  void read_relocations() {
+    p_.relocations.resize(in_.count(27, "addresses in variables"));
+    for (Relocation& r : p_.relocations) {
+      r.variable = variable_number("an address in a variable");
+      r.offset = in_.u32("an address in a variable");
+      r.bytes = in_.u8("an address in a variable");
+      r.shift = in_.u8("an address in a variable");
+      const uint8_t of = in_.u8("an address in a variable");
+      r.index = in_.u32("an address in a variable");
+      r.addend = static_cast<int64_t>(in_.u64("an address in a variable"));
+      const Variable& v = p_.variables[r.variable];
+      const bool placed = v.space == VariableSpace::Const || v.space == VariableSpace::Global;
+      if (r.bytes == 0 || r.bytes > 8 || r.shift > 56 || of < 1 || of > 3 || !placed ||
+          static_cast<uint64_t>(r.offset) + r.bytes > v.size) {
+        corrupt("an address in a variable");
+      }
+      r.of = static_cast<Relocation::Of>(of);
+      if (r.of != Relocation::Of::Function && r.index >= p_.variables.size()) corrupt("an address in a variable");
+    }
+  }
+
+  std::vector<Formal> formals(const Function& f) {
+    std::vector<Formal> list(in_.u8("a function's parameters"));
+    for (Formal& formal : list) {
+      formal.in_register = in_.u8("a function's parameter") == 0;
+      formal.at = in_.u32("a function's parameter");
+      formal.size = in_.u32("a function's parameter");
+      if (formal.in_register && (formal.at < f.first_register || formal.at >= f.end_register ||
+                                 formal.size != p_.registers[formal.at].width / 8u)) {
+        corrupt("a register of a function's parameters");
+      }
+      if (!formal.in_register && static_cast<uint64_t>(formal.at) + formal.size > f.frame) {
+        corrupt("a function's parameter outside its frame");
+      }
+    }
+    return list;
+  }
+
+  void read_functions() {
+    constexpr uint32_t kLimit = 512u << 10;
+    p_.functions.resize(in_.count(27, "functions"));
+    for (Function& f : p_.functions) {
+      f.name = string("a function's name");
+      f.first = in_.u32("a function");
+      f.end = in_.u32("a function");
+      f.frame = in_.u32("a function");
+      f.first_register = in_.u32("a function");
+      f.end_register = in_.u32("a function");
+      f.recursive = in_.u8("a function") != 0;
+      if (f.first >= f.end || f.frame > kLimit || f.first_register > f.end_register ||
+          f.end_register > p_.image_registers) {
+        corrupt("a function's size");
+      }
+      f.results = formals(f);
+      f.parameters = formals(f);
+    }
+    p_.entry = in_.u32("the kernel's first instruction");
+    p_.kernel_frame = in_.u32("the kernel's local memory");
+    const uint32_t stack = in_.u32("the local memory of a thread");
+    uint32_t& local = p_.space_bytes[static_cast<size_t>(VariableSpace::Local)];
+    if (stack > kLimit || p_.kernel_frame > stack || p_.kernel_frame < local) corrupt("the local memory of a thread");
+    local = stack;
+    for (const Relocation& r : p_.relocations) {
+      if (r.of == Relocation::Of::Function && r.index >= p_.functions.size()) corrupt("an address in a variable");
+    }
+  }
+
   void read_instructions() {
     const uint32_t count = in_.count(10, "instructions");
     if (count > kMaxInstructions) corrupt("too many instructions");
+    if (p_.entry > count) corrupt("the kernel's first instruction");
+    for (const Function& f : p_.functions) {
+      if (f.end > p_.entry) corrupt("a function behind the kernel");
+    }
     instruction_count_ = count;
     raw_.resize(count);
     for (Raw& raw : raw_) {
@@ -448,6 +537,13 @@ class ImageReader {
         for (unsigned i = 0; i < count; ++i) v.elements.push_back(operand(depth + 1));
         break;
       }
+      case 10:
+        v.kind = Kind::Immediate;
+        v.function = in_.u32("a function operand");
+        if (v.function >= p_.functions.size()) corrupt("a function's number");
+        v.bits = function_address(v.function);
+        v.width = 64;
+        break;
       default:
         corrupt("an operand's tag");
     }
@@ -506,11 +602,13 @@ class ImageReader {
     if (index >= p_.variables.size()) corrupt("a variable's number");
     const Variable& variable = p_.variables[index];
     const uint64_t value = variable.offset + static_cast<uint64_t>(offset);
-    v.space = static_cast<uint8_t>(variable.space);
-    if (variable.space == VariableSpace::Shared || variable.space == VariableSpace::Global) {
+    const bool frame = variable.space == VariableSpace::Frame, shared = variable.space == VariableSpace::Shared;
+    v.space = static_cast<uint8_t>(frame ? VariableSpace::Local : variable.space);
+    if (frame || shared || variable.space == VariableSpace::Global) {
       v.kind = OperandView::Kind::Register;
-      const auto kind = variable.space == VariableSpace::Shared ? Preload::Kind::SharedSymbol
-                                                                : Preload::Kind::GlobalSymbol;
+      const auto kind = frame    ? Preload::Kind::FrameSymbol
+                        : shared ? Preload::Kind::SharedSymbol
+                                 : Preload::Kind::GlobalSymbol;
       v.reg = preload(kind, Special::none, value, v.width);
       return;
     }
@@ -610,6 +708,7 @@ class ImageReader {
     flow_[i].leaves = d.opcode == "exit" || d.opcode == "ret" || d.opcode == "trap" || d.opcode == "bra" ||
                       d.opcode == "brx";
     for (const OperandView& v : raw.operands) collect_targets(v, flow_[i].targets);
+    if (d.opcode == "call") reach_functions(raw, i);
     p_.branches[i] = d.opcode == "bra";
     const bool reads = d.opcode == "ld" || d.opcode == "ldu" || d.opcode == "atom";
     p_.polls[i] = reads && !d.has("shared") && !d.has("shared::cta") && !d.has("param") && !d.has("const");
@@ -630,6 +729,18 @@ class ImageReader {
       if (r < p_.image_registers) p_.uses[i].sources.push_back(r);
     }
     p_.uses[i].destinations = d.bound_destinations();
+  }
+
+  // A call continues in the function that it names, or in any; the function's registers begin there.
+  void reach_functions(const Raw& raw, uint32_t i) {
+    const uint32_t named = raw.operands[1].function;
+    for (uint32_t k = 0; k < p_.functions.size(); ++k) {
+      if (named == k || named == 0xffffffffu) flow_[i].targets.push_back(p_.functions[k].first);
+    }
+    if (named == 0xffffffffu) return;
+    for (const Formal& formal : p_.functions[named].parameters) {
+      if (formal.in_register) p_.uses[i].destinations.push_back(formal.at);
+    }
   }
 
   static void collect_targets(const OperandView& v, std::vector<uint32_t>& targets) {
@@ -687,6 +798,7 @@ class ImageReader {
       case Kind::Negated:
         return "!" + register_name(v.reg);
       case Kind::Immediate:
+        if (v.function != 0xffffffffu) return p_.functions[v.function].name;
         if (v.space != 0xff) return symbol_name(v);
         if (static_cast<int64_t>(v.bits) > -65536 && static_cast<int64_t>(v.bits) < 65536) {
           return std::to_string(static_cast<int64_t>(v.bits));

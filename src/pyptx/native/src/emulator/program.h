@@ -22,10 +22,10 @@ struct RegisterSlot {
 
 // A register that the core fills when a warp starts, so that handlers read a plain register.
 struct Preload {
-  enum class Kind : uint8_t { Special, SharedSymbol, GlobalSymbol };
+  enum class Kind : uint8_t { Special, SharedSymbol, GlobalSymbol, FrameSymbol };
   Kind kind;
   Special special;    // Kind::Special
-  uint64_t value;     // symbols: byte offset in their space
+  uint64_t value;     // symbols: byte offset in their space, or in the frame of the function that runs
   uint32_t register_; // its number, beyond the image's registers
 };
 
@@ -36,7 +36,8 @@ struct Parameter {
   uint32_t map_element;  // of a tensor map: bytes of its tensor's elements; otherwise 0
 };
 
-enum class VariableSpace : uint8_t { Shared, Local, Const, Global };
+// Frame: local memory of a function, which every call of it has anew.
+enum class VariableSpace : uint8_t { Shared, Local, Const, Global, Frame };
 
 struct Variable {
   std::string name;
@@ -44,6 +45,36 @@ struct Variable {
   uint32_t offset, size, align;
   std::string initial;
 };
+
+// An address in the initial value of a constant or global variable.
+struct Relocation {
+  enum class Of : uint8_t { Variable = 1, GenericVariable = 2, Function = 3 };
+  uint32_t variable, offset;  // where it is
+  uint8_t bytes, shift;       // so many of its bytes, from this bit on
+  Of of;
+  uint32_t index;  // of the variable or function
+  int64_t addend;
+};
+
+// A parameter or a result of a function: a register, or bytes of its frame.
+struct Formal {
+  bool in_register;
+  uint32_t at;    // the register's number, or the offset in the frame
+  uint32_t size;  // bytes; of a predicate 0
+};
+
+struct Function {
+  std::string name;
+  uint32_t first, end;  // its instructions
+  uint32_t frame;       // bytes of its frame
+  uint32_t first_register, end_register;  // its registers
+  bool recursive;  // it may be called while it runs, so its registers are kept at each call
+  std::vector<Formal> results, parameters;
+};
+
+// The address of a function: in no window, so that nothing is loaded from it.
+constexpr uint64_t kFunctionWindow = 0x5000000000000000ull;
+constexpr uint64_t function_address(uint32_t index) { return kFunctionWindow + 16 * (uint64_t{index} + 1); }
 
 class Program {
  public:
@@ -56,6 +87,10 @@ class Program {
   uint64_t hash = 0;  // of the image's bytes
   std::vector<Parameter> params;
   std::vector<Variable> variables;
+  std::vector<Relocation> relocations;
+  std::vector<Function> functions;  // before the kernel, each before those that call it where that can be
+  uint32_t entry = 0;               // the kernel's first instruction
+  uint32_t kernel_frame = 0;        // bytes of its local memory; what functions have lies behind
   std::vector<Instruction> code;  // one more than the image has: the end of the body returns
   std::vector<std::string> text;  // PTX of each instruction, for findings
   // Of each instruction; only registers that may be read before they are written stay in it, because nothing
@@ -84,6 +119,8 @@ class Program {
   void* keep_bytes(size_t size);
   void access(bool shared, bool global, uint32_t bytes);  // a memory instruction reports its size
   size_t instructions() const { return code.size() - 1; }
+  // The function that an instruction belongs to, nullptr for the kernel.
+  const Function* function_of(uint32_t instruction) const;
 
  private:
   friend class ImageReader;

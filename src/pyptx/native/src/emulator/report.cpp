@@ -26,6 +26,8 @@ constexpr KindRow kKinds[] = {
     {Kind::BadMbarrier, "bad-mbarrier", "wrong use of an mbarrier"},
     {Kind::BadCopy, "bad-copy", "wrong asynchronous copy"},
     {Kind::BadBranch, "bad-branch", "branch index out of range"},
+    {Kind::BadCall, "bad-call", "call of what is no such function"},
+    {Kind::StackOverflow, "stack-overflow", "calls deeper than the stack"},
     {Kind::Residency, "residency", "too many CTAs wait at once"},
     {Kind::UninitialisedMemory, "uninitialised-memory", "uninitialised memory is read"},
     {Kind::UninitialisedRegister, "uninitialised-register", "register is read before it is written"},

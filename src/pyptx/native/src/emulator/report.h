@@ -18,7 +18,8 @@ struct Instruction;
 
 enum class Kind : uint8_t {
   // Always checked; each stops the launch.
-  OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadBranch, Residency,
+  OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadBranch, BadCall,
+  StackOverflow, Residency,
   // The sanitizer's; the launch runs to its end.
   UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace,
   DivergentBarrier, AbsentLane, BadMembermask, ProxyRace, UnorderedInit, MbarrierAccess, PhaseOverrun,

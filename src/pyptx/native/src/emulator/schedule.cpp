@@ -180,7 +180,7 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
   w.base[0] = file;
   w.base[1] = const_cast<uint8_t*>(program.pool());
   w.carry = 0;
-  w.pc = 0;
+  w.pc = program.entry;
   w.live = w.active = threads >= kLanes ? kFullMask : (1u << threads) - 1;
   w.next_split = ~0u;
   w.attention = 0;
@@ -200,6 +200,11 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
   w.copies.clear();
   w.hurried.clear();
   w.register_requests.clear();
+  w.calls.clear();
+  if (!program.functions.empty()) {
+    w.calls.resize(kLanes);
+    std::fill(std::begin(w.frame), std::end(w.frame), 0);
+  }
   if (program.asynchronous) {
     std::fill(std::begin(w.copy_groups), std::end(w.copy_groups), 0);
     std::fill(std::begin(w.bulk_groups), std::end(w.bulk_groups), 0);
@@ -216,7 +221,9 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
       fill_special(w, p.special, slot.width, place);
       continue;
     }
-    const uint64_t base = p.kind == Preload::Kind::SharedSymbol ? cta.shared_base : launch.memory.global_base;
+    const uint64_t base = p.kind == Preload::Kind::SharedSymbol   ? cta.shared_base
+                          : p.kind == Preload::Kind::GlobalSymbol ? launch.memory.global_base
+                                                                  : 0;
     for (unsigned l = 0; l < kLanes; ++l) {
       const uint64_t value = base + p.value;
       std::memcpy(place + l * (slot.width / 8), &value, slot.width / 8);
@@ -728,7 +735,7 @@ void went_back(Warp& w, const Instruction& in) {
 
 }  // namespace
 
-void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target) {
+void jump(Warp& w, uint32_t taken, uint32_t target) {
   const uint32_t rest = w.active & ~taken;
   if (rest == 0) {
     w.pc = target;
@@ -737,6 +744,10 @@ void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target) {
     w.active = rest;
   }
   if (!w.others.empty()) look_up(w, kSplitsChanged);
+}
+
+void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target) {
+  jump(w, taken, target);
   if (target <= in.index) went_back(w, in);
 }
 

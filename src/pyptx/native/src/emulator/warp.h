@@ -62,6 +62,13 @@ enum Attention : uint32_t {
 
 enum class WarpState : uint8_t { Ready, Blocked, Spinning, Done };
 
+// A function that a lane has called: where from, the frame that it returns to, and what else it needs again.
+struct CallFrame {
+  uint32_t call;   // the instruction
+  uint32_t frame;  // of the caller, in its local memory
+  std::vector<uint8_t> kept;  // of a recursive function: its registers from before
+};
+
 struct Warp : WarpRegisters {
   uint32_t pc;          // of the running split; already the next instruction while a handler runs
   uint32_t active;      // lanes of the running split
@@ -90,6 +97,10 @@ struct Warp : WarpRegisters {
   bool spin_snapshot_valid;
   uint32_t spin_carry;
   std::vector<uint8_t> spin_snapshot;
+
+  // The functions that each lane is in, the innermost last, and where the frame of that one lies.
+  std::vector<std::vector<CallFrame>> calls;  // empty in a program without functions
+  uint32_t frame[kLanes];
 
   // Groups of copies that each lane has committed, and the copies whose end has not been waited for.
   uint32_t copy_groups[kLanes], bulk_groups[kLanes];
@@ -206,6 +217,8 @@ void look_up(Warp& w, uint32_t why);
 // goes on behind the current instruction.
 void block(Warp& w, uint32_t mask, uint32_t resume, Wait wait);
 void exit_lanes(Warp& w, uint32_t mask);
+// The lanes of `taken` continue at `target`, the rest of the split where it is.
+void jump(Warp& w, uint32_t taken, uint32_t target);
 // A branch of the lanes of `taken` to `target`; the rest of the split falls through.
 void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target);
 // Makes a split that waits ready; the warp may be another one than the running one.

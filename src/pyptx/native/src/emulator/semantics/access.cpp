@@ -241,8 +241,8 @@ uint32_t locate(Warp& w, const Instruction& in, const AccessPlan& plan, Space sp
     case Space::Local:
       return locate_local<kSanitized>(w, in, plan, a, mask, places);
     case Space::Const:
-      return locate_constant(w, in, plan, space, launch.program->constants.data(), launch.program->constants.size(),
-                             a, mask, places);
+      return locate_constant(w, in, plan, space, launch.memory.constants.data(), launch.memory.constants.size(), a,
+                             mask, places);
     case Space::Param:
       return locate_constant(w, in, plan, space, static_cast<const uint8_t*>(launch.config.params),
                              launch.config.param_bytes, a, mask, places);
@@ -298,7 +298,7 @@ const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& 
       return place;
     }
     case Space::Const:
-      return inside(launch.program->constants.data(), address, launch.program->constants.size());
+      return inside(launch.memory.constants.data(), address, launch.memory.constants.size());
     case Space::Param:
       return inside(launch.config.params, address, launch.config.param_bytes);
     default:
@@ -430,7 +430,8 @@ constexpr Modifier kSpaces[] = {
     {"local", static_cast<uint32_t>(Space::Local)},
     {"const", static_cast<uint32_t>(Space::Const)},
     {"param", static_cast<uint32_t>(Space::Param)},
-    {"param::entry", static_cast<uint32_t>(Space::Param)}};
+    {"param::entry", static_cast<uint32_t>(Space::Param)},
+    {"param::func", static_cast<uint32_t>(Space::Param)}};
 constexpr Modifier kVectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
 // Bit 0 strong, bit 1 acquire, bit 2 release.
 constexpr Modifier kOrders[] = {{"weak", 0},    {"relaxed", 1}, {"acquire", 3}, {"release", 5},
@@ -486,6 +487,8 @@ bool bind_address_view(Decoding& d, const OperandView* v, AccessPlan* plan) {
     // A variable or parameter is addressed in its own space.
     static constexpr Space kOf[] = {Space::Shared, Space::Local, Space::Const, Space::Global, Space::Param};
     const bool cluster = plan->space == Space::SharedCluster && kOf[v->space] == Space::Shared;
+    // What is passed in a call is in a frame.
+    if (kOf[v->space] == Space::Local && plan->space == Space::Param) plan->space = Space::Local;
     if (kOf[v->space] != plan->space && !cluster) return false;
   }
   if (v->space != 0xff && plan->space == Space::Generic && v->space != 3) return false;
