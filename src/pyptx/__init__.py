@@ -9,8 +9,12 @@ from pyptx.errors import IsaError as IsaError
 from pyptx.errors import LanguageError as LanguageError
 from pyptx.errors import PtxError as PtxError
 from pyptx.errors import SpecError as SpecError
+from pyptx.kernel import ForeignKernel as ForeignKernel
+from pyptx.kernel import In as In
 from pyptx.kernel import Kernel as Kernel
 from pyptx.kernel import KernelSequence as KernelSequence
+from pyptx.kernel import Out as Out
+from pyptx.kernel import from_ptx as from_ptx
 from pyptx.kernel import kernel as kernel
 from pyptx.kernel import sequence as sequence
 from pyptx.layouts import L2Promotion as L2Promotion

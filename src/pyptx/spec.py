@@ -614,7 +614,16 @@ def resolve_grid(grid: Grid, dims: Mapping[str, Extent]) -> tuple[Extent, Extent
     return x, y, z
 
 
-def _call_grid(grid: Callable[..., object], dims: Mapping[str, Extent]) -> object:
+def extent_of(
+    function: Callable[..., Extent], dims: Mapping[str, Extent], what: str = ""
+) -> Extent:
+    """A size as a function of named dimensions, as `grid=` has them. Raises SpecError."""
+    return as_extent(_call_grid(function, dims, f"the function {what}".rstrip()))
+
+
+def _call_grid(
+    grid: Callable[..., object], dims: Mapping[str, Extent], what: str = "grid="
+) -> object:
     if not isinstance(grid, FunctionType):
         return grid(**dims)
     code = grid.__code__
@@ -623,7 +632,7 @@ def _call_grid(grid: Callable[..., object], dims: Mapping[str, Extent]) -> objec
     defaults |= set(grid.__kwdefaults__ or ())
     for name in wanted:
         if name not in dims and name not in defaults:
-            raise SpecError(f"grid= asks for the dimension {name}", notes=known_names(dims))
+            raise SpecError(f"{what} asks for the dimension {name}", notes=known_names(dims))
     # Python's min and max cannot build an expression, so the function sees ours under their names.
     own = {"min": minimum, "max": maximum} | grid.__globals__
     seen = FunctionType(code, own, grid.__name__, grid.__defaults__, grid.__closure__)

@@ -1,7 +1,19 @@
-"""`@kernel` and `@sequence`, and what a user holds of them."""
+"""`@kernel`, `@sequence` and `from_ptx`, and what a user holds of them."""
 
+from pyptx.kernel.arguments import In, Out
 from pyptx.kernel.entry import Kernel, kernel
+from pyptx.kernel.foreign import ForeignKernel, from_ptx
 from pyptx.kernel.operation import Operation
 from pyptx.kernel.sequence import KernelSequence, sequence
 
-__all__ = ["Kernel", "KernelSequence", "Operation", "kernel", "sequence"]
+__all__ = [
+    "ForeignKernel",
+    "In",
+    "Kernel",
+    "KernelSequence",
+    "Operation",
+    "Out",
+    "from_ptx",
+    "kernel",
+    "sequence",
+]

@@ -6,6 +6,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, ParamSpec, overload
 
 from pyptx import assemble, text
@@ -29,8 +30,9 @@ from pyptx.kernel.recording import Recording
 from pyptx.kernel.signature import Body, check_constants, dimension_size, exact, signature, specs
 from pyptx.kernel.specialisation import Key, Specialisation
 from pyptx.launch.call import AUTO, Code, digest
-from pyptx.launch.layout import Application, Description, Entry, Made, Tensor
+from pyptx.launch.layout import Application, Description, Entry, Made, Number, Tensor
 from pyptx.launch.plan import (
+    Bytes,
     InputAddress,
     InputValue,
     OutputAddress,
@@ -52,7 +54,7 @@ from pyptx.spec import (
 )
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
-from pyptx.trace.build import at_kernel, build
+from pyptx.trace.build import Signature, at_kernel, build
 from pyptx.verify import SHARED_LIMIT
 
 _P = ParamSpec("_P")
@@ -70,26 +72,26 @@ class Kernel(Operation):
 
     def __init__(
         self,
-        function: Body,
+        function: Body | None,
+        made: Signature,
+        *,
         in_specs: Sequence[Spec] | None,
         out_specs: Sequence[Tile] | None,
+        constants: Mapping[str, object],
         options: Options,
-        location: SourceLocation,
     ) -> None:
         self._options = options
         self._by_hand = in_specs is None and out_specs is None
-        self._signature, constants = signature(
-            function, options.parallel, in_specs, out_specs, location
-        )
+        self._signature = made
         super().__init__(
             function,
-            self._signature.name,
+            made.name,
             in_specs=in_specs or (),
             out_specs=out_specs or (),
-            parameters=self._signature.parameters,
+            parameters=made.parameters,
             constants=constants,
             parallel=options.parallel,
-            location=location,
+            location=made.location,
         )
         tensors = tuple(spec and spec.partial for spec in self._signature.specs)
         self._partial_signature = replace(self._signature, specs=tensors)
@@ -235,6 +237,7 @@ class Kernel(Operation):
         return found
 
     def _trace(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
+        assert self._function is not None
         try:
             module = build(
                 self._function,
@@ -308,6 +311,8 @@ class Kernel(Operation):
             make=lambda batch, partial: self._make(
                 fixed, constants, batch, by_reference=by_reference, partial=partial
             ),
+            takes=self._takes(),
+            shared=self._shared(),
             cooperative=options.cooperative,
             programmatic_stream_serialization=options.programmatic_stream_serialization,
         )
@@ -332,7 +337,7 @@ class Kernel(Operation):
                 fixed, constants, target, by_reference=by_reference, batch=batch, partial=partial
             )
 
-        target = self._options.arch or targets.DEFAULT
+        target = self._usual
         usual = specialise(target)
         if partial and usual.written.ptx == specialise(target, partial=False).written.ptx:
             raise self._same_for_parts()
@@ -343,6 +348,21 @@ class Kernel(Operation):
             image=lambda: usual.image,
         )
         return Made(code, usual.dynamic_shared, usual.tensor_maps)
+
+    @property
+    def _usual(self) -> Target:
+        """The target that the emulator follows."""
+        return self._options.arch or targets.DEFAULT
+
+    def _takes(self) -> tuple[int | Number | Bytes, ...]:
+        """What the code takes: the tensors, then the sizes of parallel dimensions."""
+        used = self._dimension_names()
+        sizes = (Number(partial(_size, name)) for name in self.parallel if name in used)
+        return (*range(len(self.in_specs) + len(self.out_specs)), *sizes)
+
+    def _shared(self) -> Callable[[Mapping[str, Extent]], Extent] | None:
+        """The dynamic shared memory of a launch, where the code does not tell it."""
+        return None
 
     def _same_for_parts(self) -> SpecError:
         """The error for a body that writes a sum in one type, whatever the tensor's is."""
@@ -408,6 +428,10 @@ class Kernel(Operation):
                 location=where,
                 notes=(("help", "@kernel(in_specs=(Tile(...),), out_specs=(Tile(...),), ...)"),),
             )
+
+
+def _size(name: str, dims: Mapping[str, Extent]) -> Extent:
+    return dims[name]
 
 
 # ---- the decorator -------------------------------------------------------------------------------
@@ -497,6 +521,14 @@ def kernel(
     inputs, outputs = specs("in_specs", in_specs, where), specs("out_specs", out_specs, where)
 
     def decorate(body: Body) -> Kernel:
-        return Kernel(body, inputs, outputs, options, where)
+        made, constants = signature(body, options.parallel, inputs, outputs, where)
+        return Kernel(
+            body,
+            made,
+            in_specs=inputs,
+            out_specs=outputs,
+            constants=constants,
+            options=options,
+        )
 
     return decorate if function is None else decorate(function)

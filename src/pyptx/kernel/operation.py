@@ -22,7 +22,7 @@ class Operation:
 
     def __init__(
         self,
-        function: Callable[..., object],
+        function: Callable[..., object] | None,
         name: str,
         *,
         in_specs: Sequence[Spec],
@@ -32,7 +32,8 @@ class Operation:
         parallel: Sequence[str],
         location: SourceLocation,
     ) -> None:
-        update_wrapper(self, function)
+        if function is not None:
+            update_wrapper(self, function)
         self._function = function
         self._name = name
         self.in_specs: tuple[Spec, ...] = tuple(in_specs)

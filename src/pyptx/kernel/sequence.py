@@ -48,6 +48,7 @@ class KernelSequence(Operation):
                 location=location,
                 notes=(("help", "a sequence takes its inputs, and returns its outputs"),),
             )
+        self._body = function
         super().__init__(
             function,
             name,
@@ -85,7 +86,7 @@ class KernelSequence(Operation):
         ]
         with recording(record):
             try:
-                returned = self._function(*inputs, **values)
+                returned = self._body(*inputs, **values)
             except PtxError as error:
                 raise self._located(error) from None
         outputs = self._outputs(returned, record, bound)
@@ -123,7 +124,7 @@ class KernelSequence(Operation):
         check_constants(self.name, values)
         given, bound = record.bind(self, arrays, where)
         record.fixed(self, bound, where)
-        found = self._outputs(self._function(*given, **values), record, bound)
+        found = self._outputs(self._body(*given, **values), record, bound)
         return found[0] if len(found) == 1 else tuple(found)
 
     def _outputs(self, returned: object, record: Recording, bound: Bound) -> list[SymbolicArray]:

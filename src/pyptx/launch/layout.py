@@ -19,6 +19,7 @@ from pyptx.errors import SpecError
 from pyptx.launch.call import Axes, Call, Code, Levels, TensorSpec
 from pyptx.launch.plan import (
     Argument,
+    Bytes,
     EarlierResult,
     InputAddress,
     Integer,
@@ -67,13 +68,23 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """An integer that a kernel takes: what its dimensions make of it, in so many bits."""
+
+    extent: Callable[[Mapping[str, Extent]], Extent]
+    bits: int = 64
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A kernel with its fixed sizes and compile-time values.
 
     `grid` gives the sizes of the grid from those of the dimensions. `make` traces the kernel, for
     a batch or without one, and for parts of sums or for all of them.
-    `parallel` are the dimensions whose size is an argument, in the order of the arguments.
-    `tensors` are the names of its tensors.
+    `parallel` are the dimensions whose size is known at the launch, `tensors` the names of its
+    tensors. `takes` is what the kernel takes, in its order: the number of one of its tensors,
+    outputs behind inputs, an integer, or bytes; its tensor maps are behind that. `shared` is its
+    dynamic shared memory where that is not what was made, in bytes.
     """
 
     name: str
@@ -85,6 +96,8 @@ class Entry:
     block: Triple
     cluster: Triple
     make: Callable[[Batch | None, bool], Made]
+    takes: tuple[int | Number | Bytes, ...]
+    shared: Callable[[Mapping[str, Extent]], Extent] | None = None
     cooperative: bool = False
     programmatic_stream_serialization: bool = False
 
@@ -211,7 +224,7 @@ class _Buffers:
     def stride(self, reference: Argument, level: str) -> Extent:
         """The bytes from one element of a level to the next in a tensor."""
         tensors = self.inputs if isinstance(reference, InputAddress) else self.results
-        assert not isinstance(reference, Integer | MapArgument)
+        assert not isinstance(reference, Integer | Bytes | MapArgument)
         tensor = tensors[reference.index]
         inner = tensor.axes[tensor.axes.index(level) + 1 :]
         known = math.prod(axis for axis in inner if isinstance(axis, int))
@@ -255,19 +268,19 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
     batch = _Batching(entry, base, masks[:outer]) if outer else None
     partial = any(output.index in buffers.accumulated for output in application.outputs)
     made = entry.make(batch.batch if batch else None, partial)
-    arguments: list[Argument] = [*application.inputs, *application.outputs]
-    extents = [dims[name] for name in entry.parallel]
+    extents: list[Extent] = []
     grid = base
     if batch is not None:
         grid = batch.grid(base)
         extents += batch.arguments(application, buffers)
     x, y, z = map(buffers.size, grid)
+    shared = made.shared if entry.shared is None else entry.shared(dims)
     step = Step(
         kernel=entry.name,
         grid=(x, y, z),
         block=entry.block,
         arguments=(
-            *arguments,
+            *(_argument(application, taken, dims, buffers) for taken in entry.takes),
             *(Integer(buffers.size(extent)) for extent in extents),
             *(
                 _map(application, number, described, dims, buffers)
@@ -275,7 +288,7 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
             ),
         ),
         cluster=entry.cluster,
-        shared=str(made.shared),
+        shared=buffers.size(shared),
         zeros=_zeros(application, base),
         cooperative=entry.cooperative,
         programmatic_stream_serialization=entry.programmatic_stream_serialization,
@@ -308,6 +321,21 @@ def _map(
         tuple(map(buffers.size, sizes)),
         tuple(map(buffers.size, strides)),
     )
+
+
+def _argument(
+    application: Application,
+    taken: int | Number | Bytes,
+    dims: Mapping[str, Extent],
+    buffers: _Buffers,
+) -> Argument:
+    match taken:
+        case Number(extent, bits):
+            return Integer(buffers.size(extent(dims)), bits)
+        case Bytes():
+            return taken
+        case _:
+            return (*application.inputs, *application.outputs)[taken]
 
 
 def _zeros(application: Application, grid: Sequence[Extent]) -> tuple[int, ...]:

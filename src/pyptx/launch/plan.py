@@ -80,12 +80,25 @@ class InputValue:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A 64-bit integer, as an expression over dimensions."""
+    """An integer of 8, 16, 32 or 64 bits, as an expression over dimensions."""
 
     expression: str
+    bits: int = 64
 
     def __str__(self) -> str:
-        return f"i64:{self.expression}"
+        return f"i{self.bits}:{self.expression}"
+
+    def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Integer:
+        """Its value for buffers of these shapes. Raises SpecError where the bits do not hold it."""
+        value = evaluate(self.expression, inputs, outputs)
+        if not -(1 << self.bits - 1) <= value < 1 << self.bits:
+            raise SpecError(f"an integer argument of {self.bits} bits is {value}")
+        return Integer(str(value), self.bits)
+
+    @property
+    def value(self) -> bytes:
+        """The bytes of an evaluated one."""
+        return (int(self.expression) % (1 << self.bits)).to_bytes(self.bits // 8, "little")
 
 
 Address: TypeAlias = InputAddress | OutputAddress | EarlierResult
@@ -138,7 +151,18 @@ class MapArgument:
         )
 
 
-Argument: TypeAlias = Address | InputValue | Integer | MapArgument
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A value that is known before the launch, at a multiple of `align` bytes."""
+
+    data: bytes
+    align: int
+
+    def __str__(self) -> str:
+        return f"b{self.align}:{self.data.hex()}"
+
+
+Argument: TypeAlias = Address | InputValue | Integer | Bytes | MapArgument
 PlanShape: TypeAlias = tuple[int | None, ...]
 
 
@@ -263,8 +287,8 @@ def _evaluated(
     argument: Argument, inputs: Sequence[Shape], outputs: Sequence[Shape], *, empty: bool
 ) -> Argument:
     match argument:
-        case Integer(expression):
-            return Integer(str(evaluate(expression, inputs, outputs)))
+        case Integer():
+            return argument.evaluate(inputs, outputs)
         case MapArgument() if not empty:  # the tensors of an empty grid may be empty too
             return argument.evaluate(inputs, outputs)
         case _:

@@ -16,6 +16,7 @@ from pyptx.emulator import (
     Map,
     Report,
     Tensor,
+    Value,
     device_array,
     on_device,
     run,
@@ -24,6 +25,7 @@ from pyptx.errors import CallError
 from pyptx.launch.call import Call
 from pyptx.launch.plan import (
     Argument,
+    Bytes,
     EarlierResult,
     InputAddress,
     InputValue,
@@ -139,13 +141,15 @@ def _argument(
     inputs: Sequence[Array],
     results: Sequence[Array],
     initialised: Set[int],
-) -> Tensor | Map | bytes:
+) -> Tensor | Map | Value | bytes:
     """What the emulator takes; `initialised` are the results that have been written before."""
     match argument:
         case InputValue(index):
             return inputs[index].tobytes()
-        case Integer(expression):
-            return int(expression).to_bytes(8, "little", signed=True)
+        case Integer():
+            return argument.value
+        case Bytes(data, align):
+            return Value(data, align)
         case MapArgument(buffer, name, described, sizes, strides):
             arrays = inputs if isinstance(buffer, InputAddress) else results
             axes = (tuple(map(int, each)) for each in (sizes, strides))

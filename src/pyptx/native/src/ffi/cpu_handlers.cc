@@ -90,7 +90,10 @@ std::string ParameterBlock(const Step& step, const CallBuffers& buffers, const L
         break;
       }
       case Parameter::Kind::kInteger:
-        Append(&block, &launch.integers[i], sizeof launch.integers[i]);
+        Append(&block, &launch.integers[i], size_t(parameter.bits) / 8);
+        break;
+      case Parameter::Kind::kBytes:
+        Append(&block, parameter.bytes.data(), parameter.bytes.size(), size_t(parameter.align));
         break;
       default: {
         const void* address = buffers.Of(parameter).data;

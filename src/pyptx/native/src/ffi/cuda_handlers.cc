@@ -145,6 +145,7 @@ std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, Lau
   for (size_t i = 0; i < pointers.size(); ++i) {
     const Parameter& parameter = step.parameters[i];
     if (parameter.kind == Parameter::Kind::kTensorMap) pointers[i] = &maps[map++];
+    else if (parameter.kind == Parameter::Kind::kBytes) pointers[i] = const_cast<char*>(parameter.bytes.data());
     else if (parameter.IsAddress()) pointers[i] = &buffers.Of(parameter).data;
     else pointers[i] = &launch.integers[i];
   }

@@ -30,6 +30,15 @@ std::string MapText(const MapPlan& plan, const TensorMap& map) {
   return "map:" + plan.before + AxesText(map.sizes, map.rank) + ":" + AxesText(map.strides, map.rank - 1) + plan.after;
 }
 
+std::string Hexadecimal(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    text += "0123456789abcdef"[static_cast<uint8_t>(byte) >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
 std::string ParametersText(const Step& step, const Launch& launch) {
   std::string text;
   size_t map = 0;
@@ -41,7 +50,12 @@ std::string ParametersText(const Step& step, const Launch& launch) {
       case Parameter::Kind::kOutputAddress: text += "r" + std::to_string(parameter.index); break;
       case Parameter::Kind::kEarlierResult: text += "e" + std::to_string(parameter.index); break;
       case Parameter::Kind::kInputValue: text += "v" + std::to_string(parameter.index); break;
-      case Parameter::Kind::kInteger: text += "i64:" + std::to_string(launch.integers[i]); break;
+      case Parameter::Kind::kInteger:
+        text += "i" + std::to_string(parameter.bits) + ":" + std::to_string(launch.integers[i]);
+        break;
+      case Parameter::Kind::kBytes:
+        text += "b" + std::to_string(parameter.align) + ":" + Hexadecimal(parameter.bytes);
+        break;
       case Parameter::Kind::kTensorMap:
         text += launch.empty() ? "map:" + parameter.map->text : MapText(*parameter.map, launch.maps[map++]);
         break;

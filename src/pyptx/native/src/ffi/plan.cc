@@ -166,17 +166,42 @@ Problem ParseMap(std::string_view text, Parameter* parameter) {
   return {};
 }
 
+// `i32:a0.0 4 *` is an integer of 32 bits.
+Problem ParseIntegerParameter(std::string_view text, size_t colon, Parameter* parameter) {
+  parameter->kind = Parameter::Kind::kInteger;
+  int& bits = parameter->bits;
+  if (!ParseInteger(text.substr(1, colon - 1), &bits) || (bits != 8 && bits != 16 && bits != 32 && bits != 64)) {
+    return "bad parameter " + Quoted(text) + " in its plan";
+  }
+  return ParseExpression(text.substr(colon + 1), &parameter->expression);
+}
+
+// `b4:0000803f` are four bytes at a multiple of four.
+Problem ParseBytes(std::string_view text, size_t colon, Parameter* parameter) {
+  parameter->kind = Parameter::Kind::kBytes;
+  int& align = parameter->align;
+  std::string_view digits = text.substr(colon + 1);
+  bool good = ParseInteger(text.substr(1, colon - 1), &align) && align > 0 && (align & (align - 1)) == 0 &&
+              digits.size() % 2 == 0;
+  for (size_t i = 0; good && i < digits.size(); i += 2) {
+    uint8_t byte = 0;
+    auto [end, error] = std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
+    good = error == std::errc() && end == digits.data() + i + 2;
+    parameter->bytes.push_back(static_cast<char>(byte));
+  }
+  if (!good) return "bad parameter " + Quoted(text) + " in its plan";
+  return {};
+}
+
 Problem ParseParameter(std::string_view text, Parameter* parameter) {
   constexpr std::string_view kMap = "map:";
   if (text.substr(0, kMap.size()) == kMap) {
     parameter->kind = Parameter::Kind::kTensorMap;
     return ParseMap(text.substr(kMap.size()), parameter);
   }
-  constexpr std::string_view kInteger = "i64:";
-  if (text.substr(0, kInteger.size()) == kInteger) {
-    parameter->kind = Parameter::Kind::kInteger;
-    return ParseExpression(text.substr(kInteger.size()), &parameter->expression);
-  }
+  size_t colon = text.find(':');
+  if (colon != std::string_view::npos && text[0] == 'i') return ParseIntegerParameter(text, colon, parameter);
+  if (colon != std::string_view::npos && text[0] == 'b') return ParseBytes(text, colon, parameter);
   constexpr std::pair<char, Parameter::Kind> kKinds[] = {
       {'a', Parameter::Kind::kInputAddress},
       {'r', Parameter::Kind::kOutputAddress},
@@ -302,6 +327,7 @@ Problem CheckParameter(const Plan& plan, const Parameter& parameter) {
   switch (parameter.kind) {
     case Parameter::Kind::kTensorMap: return CheckMap(plan, parameter);
     case Parameter::Kind::kInteger: return CheckExpression(plan, parameter.expression);
+    case Parameter::Kind::kBytes: return {};
     case Parameter::Kind::kOutputAddress:
     case Parameter::Kind::kEarlierResult: return CheckBuffer(plan.outputs, parameter.index);
     default: return CheckBuffer(plan.inputs, parameter.index);
@@ -386,6 +412,11 @@ Problem EvaluateMap(const Parameter& parameter, const Buffers& buffers, TensorMa
   map->address = reinterpret_cast<uintptr_t>(tensor.data);
   if (auto problem = CheckMapTensor(*map)) return "the tensor map of " + plan.name + ": " + *problem;
   return {};
+}
+
+// Whether so many bits hold a value, signed or unsigned.
+bool Fits(int64_t value, int bits) {
+  return bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << bits);
 }
 
 Problem CheckGrid(const Step& step, const std::array<int64_t, 3>& grid) {
@@ -494,6 +525,10 @@ std::optional<std::string> EvaluateLaunch(const Step& step, const Buffers& buffe
       problem = EvaluateMap(parameter, buffers, &launch->maps.emplace_back());
     }
     if (problem) return problem;
+    if (!Fits(launch->integers[i], step.parameters[i].bits)) {
+      return "an integer argument of " + std::to_string(step.parameters[i].bits) + " bits is " +
+             std::to_string(launch->integers[i]);
+    }
   }
   return {};
 }

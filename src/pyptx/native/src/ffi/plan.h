@@ -60,10 +60,15 @@ using Shape = std::vector<int64_t>;
 
 struct Parameter {
   // An earlier result is an output that a step before this one wrote and this one only reads.
-  enum class Kind : uint8_t { kInputAddress, kOutputAddress, kEarlierResult, kInputValue, kInteger, kTensorMap };
+  enum class Kind : uint8_t {
+    kInputAddress, kOutputAddress, kEarlierResult, kInputValue, kInteger, kTensorMap, kBytes
+  };
   Kind kind;
   int index = 0;          // of the input or output
   Expression expression;  // kInteger
+  int bits = 64;          // kInteger: 8, 16, 32 or 64
+  std::string bytes;      // kBytes
+  int align = 1;          // kBytes: a power of two
   std::shared_ptr<const MapPlan> map;  // kTensorMap
 
   bool IsAddress() const { return kind <= Kind::kEarlierResult; }
