@@ -7,8 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from pyptx import emulator
+from pyptx import Tile, emulator, kernel, ptx, reg
 from pyptx.emulator import Tensor
+from pyptx.types import u32
 
 from .harness import device, encode, kinds, output, run
 
@@ -167,3 +168,36 @@ def test_the_limit_is_on_instructions_of_a_warp():
     assert kinds(report) == ["runaway"]
     assert report.findings[0].note == "the warp has run 2001 instructions"
     assert [w.waits for w in report.waits] == ["nothing; it could run"]
+
+
+@pytest.mark.parametrize("ctas", [3, 24])
+def test_waiting_for_a_cta_that_takes_long_is_no_deadlock(ctas):
+    """All CTAs but one poll a flag; host threads with nothing to do must not take it for good."""
+
+    @kernel(
+        in_specs=(Tile(1, u32),),
+        out_specs=(Tile(1, u32), Tile(ctas, u32)),
+        grid=(ctas, 1, 1),
+        block=(32, 1, 1),
+        cooperative=True,
+        input_output_aliases={0: 0},
+    )
+    def late(FLAG, RAISED, DONE):
+        del FLAG
+        flag, done = ptx.global_ptrs(RAISED, DONE)
+        cta = reg.from_(ptx.special.ctaid.x(), u32)
+        seen = reg.scalar(u32, init=0)
+        with ptx.if_(cta == ctas - 1):
+            with ptx.while_(lambda: seen < 200000):
+                seen += 1
+            ptx.inst.st.relaxed.gpu.global_.u32(ptx.addr(flag), seen)
+        with ptx.else_(), ptx.loop("wait"):
+            ptx.inst.ld.relaxed.gpu.global_.u32(seen, ptx.addr(flag))
+            ptx.break_(pred=seen != 0)
+        first = reg.from_(ptx.special.tid.x(), u32) == 0
+        ptx.inst.st.global_.u32(ptx.addr(done + cta * 4), seen, pred=first)
+
+    for _ in range(40):
+        result = late.emulate(np.zeros(1, np.uint32), threads=2)
+        assert not result.report.findings
+        np.testing.assert_array_equal(result.outputs[1], 200000)

@@ -464,6 +464,9 @@ Outcome run_cluster(Cluster& c) {
 
 // ---- Host threads ----------------------------------------------------------------------------------------
 
+// What a host thread has seen, where that is not the progress at which all its clusters stood still.
+constexpr uint64_t kFinished = ~0ull, kWorking = kFinished - 1;
+
 class HostThread {
  public:
   explicit HostThread(Worker& worker) : worker_(worker), launch_(*worker.launch) {}
@@ -477,7 +480,7 @@ class HostThread {
       launch_.failure = std::string("the emulation failed: ") + e.what();
       launch_.stop.store(true);
     }
-    launch_.seen[worker_.index].store(~0ull);
+    launch_.seen[worker_.index].store(kFinished);
   }
 
  private:
@@ -538,7 +541,7 @@ class HostThread {
   bool alone(uint64_t progress) const {
     for (size_t i = 0; i < launch_.seen.size(); ++i) {
       const uint64_t seen = launch_.seen[i].load();
-      if (i != worker_.index && seen != ~0ull && seen != progress) return false;
+      if (i != worker_.index && seen != kFinished && seen != progress) return false;
     }
     return true;
   }
@@ -550,6 +553,8 @@ class HostThread {
   }
 
   bool admit() {
+    // A thread that runs a new cluster may change memory whatever it has seen before.
+    launch_.seen[worker_.index].store(kWorking);
     if (launch_.resident.fetch_add(1) >= launch_.residency && !stalled_.empty()) {
       launch_.resident.fetch_sub(1);
       return false;
@@ -767,7 +772,7 @@ void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statist
   const DefaultFloatEnvironment environment;
   const uint32_t threads = host_threads(launch);
   launch.seen = std::vector<std::atomic<uint64_t>>(threads);
-  for (auto& s : launch.seen) s.store(~0ull - 1);
+  for (auto& s : launch.seen) s.store(kWorking);
   std::vector<Worker> workers(threads);
   for (uint32_t i = 0; i < threads; ++i) {
     Worker& w = workers[i];
