@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -71,8 +71,8 @@ def summed(given: Problem, what: Rows, partial: np.ndarray) -> np.ndarray:
     """The weight's gradient of partial sums: each may stand behind what aligns its groups."""
     total = np.zeros(what.columns)
     for index, line in enumerate(partial):
-        head = -index * what.columns % what.group
-        first = 0 if what.aligned else what.group - head
+        head = -index * what.columns % what.unit
+        first = 0 if what.aligned else what.unit - head
         total += line[first : first + what.columns]
     return total.reshape(given.weight.shape).astype(given.weight.dtype)
 
@@ -120,11 +120,10 @@ def test_lanes_add_up_blocks_of_rows(width, each, n):
 
 @types_and_policies
 @pytest.mark.parametrize("held", [True, False])
-@pytest.mark.parametrize(("n", "pieces"), [(128, 1), (131, 1), (520, 1), (1003, 2), (1100, 4)])
-def test_rows(n, pieces, held, types, policy):
+@pytest.mark.parametrize("n", [128, 131, 520, 1003])
+def test_rows(n, held, types, policy):
     given = problem((9,), (n,), types)
-    what = rows_of(given)
-    kernel = rows.forward(what, EPS, threads=64, held=held, invvar=True, pieces=pieces)
+    kernel = rows.forward(rows_of(given), EPS, threads=64, held=held, invvar=True)
     forward(kernel, given, **policy)
 
 
@@ -140,6 +139,18 @@ def test_teams(n, types, ctas, count, policy):
     given = problem((ctas * count * 3 + 1,), (n,), types)
     kernel = teams.backward(what, teams.Shape(ctas, count, 64, 2))
     backward(kernel, given, what, ctas * count, **policy)
+
+
+@policies
+@pytest.mark.parametrize(("n", "types"), [(1091, TYPES[0]), (1095, TYPES[1])])
+def test_rows_cut_at_lines(n, types, policy):
+    what = replace(rows_like(types, n, 2**10), lines=True)
+    given = problem((what.alignments * 2 + 3,), (n,), types)
+    kernel = teams.backward(what, teams.Shape(what.alignments, 1, 128, 2))
+    backward(kernel, given, what, what.alignments, **policy)
+    for held in (False, True):
+        kernel = rows.forward(what, EPS, threads=128, held=held, invvar=True)
+        forward(kernel, given, **policy)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -180,8 +191,7 @@ SPLITS = [
     Split(2055, 8, False, grid=False, rows_each=1),
     *(Split(n, 3, n % 2 == 0, grid=True) for n in (768, 1030, 99)),
     *(Split(n, 2, True, grid=n % 2 == 0, pieces=3) for n in (1026, 1539, 1603)),
-    Split(1100, 2, False, grid=False, pieces=2, lag=2),
-    Split(1100, 2, False, grid=True, pieces=2, lag=2),
+    *(Split(1100, 2, False, grid, pieces=2, lag=lag) for grid in (False, True) for lag in (0, 2)),
 ]
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from pyptx import Reg, SharedTile, ptx, reg, smem
-from pyptx.ops.rms.elements import instruction
+from pyptx.ops.rms.elements import WARP, instruction
 from pyptx.types import DType, f32, u32
-
-WARP: Final = 32
 
 
 class Arithmetic:

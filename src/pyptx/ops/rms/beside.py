@@ -76,11 +76,18 @@ class Beside:
     def load(self, row: Reg) -> None:
         """Load for a row, if there is one."""
         live = row < self._progress.rows
-        for value, element in zip(self._next, self._elements, strict=True):
-            ends = self._ends
-            there = live & ends.active if element.at_end and ends is not None else live
-            load_into(value, element.pointer, pred=there)
-            advance(element.pointer, element.step)
+        loads = list(zip(self._next, self._elements, strict=True))
+        for value, element in loads:
+            if not element.at_end:
+                load_into(value, element.pointer, pred=live)
+                advance(element.pointer, element.step)
+        if self._ends is not None:
+            there = live & self._ends.active
+            with self._ends.there():
+                for value, element in loads:
+                    if element.at_end:
+                        load_into(value, element.pointer, pred=there)
+                        advance(element.pointer, element.step)
 
     def take(self) -> None:
         """Move the queue on by a row: what was loaded last comes up."""

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from pyptx import Kernel, KernelSequence, Tile, sequence
 from pyptx.ops.rms import chunks, lanes, rows, strips, teams
 from pyptx.ops.rms.columns import column_sums
+from pyptx.ops.rms.elements import WARP, power_of_two, rounded_up
 from pyptx.ops.rms.geometry import Rows
 from pyptx.types import DType, f32
 
@@ -22,7 +23,6 @@ KIB: Final = 1024
 SHARED: Final = 226 * KIB
 """Shared memory of a CTA on Hopper, less what is allocated beside rows and weights."""
 
-WARP: Final = 32
 _CTAS: Final = 132
 """CTAs that stay, one on each multiprocessor."""
 
@@ -87,7 +87,7 @@ def _short(what: Rows) -> bool:
 
 def _teams(what: Rows, accesses: int) -> lanes.Teams:
     groups = what.divided().groups
-    count = min(WARP, _power(groups))
+    count = min(WARP, power_of_two(groups))
     return lanes.Teams(count, max(1, accesses // -(-groups // count)), 256)
 
 
@@ -100,11 +100,11 @@ def _row(what: Rows) -> tuple[int, bool, int | None]:
         return 512, True, None
     if groups > 512:
         return (128 if what.aligned or what.x.bytes > 2 else 256), False, None
-    return max(WARP, _power(groups) // 2), True, None
+    return max(WARP, power_of_two(groups) // 2), True, None
 
 
 def _resident(what: Rows, size: int) -> teams.Shape:
-    threads = min(512, max(WARP, _power(what.groups)))
+    threads = min(512, max(WARP, power_of_two(what.groups)))
     count = 1 if what.groups > 512 else min(8, (1024 if _plain(what) else 512) // threads)
     stages = min(4, SHARED // (count * (size + 256)))
     ctas = _aligned(_CTAS, what)
@@ -118,7 +118,7 @@ def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Sh
     rows are cut.
     """
     size = what.columns * (what.x.bytes + (what.weight.bytes if backward else 0))
-    parts = min(16, max(2, _power(-(-size // least))))
+    parts = min(16, max(2, power_of_two(-(-size // least))))
     if _CLUSTERS[parts] < what.alignments:
         parts //= 2
     if size // parts * 3 <= SHARED:
@@ -132,8 +132,8 @@ def _shape(
 ) -> strips.Shape | None:
     """Teams of `parts` CTAs, `count` of which run at once."""
     grid = parts == _GRID
-    most = -(-what.groups // parts)
-    stage = _line(most * what.xs.bytes) + (_line(most * what.ws.bytes) if backward else 0)
+    most = what.part(parts)
+    stage = rounded_up(most * what.xs.bytes) + (rounded_up(most * what.ws.bytes) if backward else 0)
     weights = most * what.ws.bytes
     room = SHARED - 8 * parts * 4
     if 3 * stage > room:
@@ -149,15 +149,6 @@ def _aligned(count: int, what: Rows) -> int:
     """At most so many teams, such that all rows of each are cut alike."""
     assert count >= what.alignments
     return count // what.alignments * what.alignments
-
-
-def _line(size: int) -> int:
-    return -(-size // 128) * 128
-
-
-def _power(value: int) -> int:
-    """The next power of two."""
-    return 1 << (value - 1).bit_length()
 
 
 # ---- sequences -----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import Arithmetic
-from pyptx.ops.rms.elements import instruction, store_one, wide
+from pyptx.ops.rms.elements import instruction, power_of_two, store_one, wide
 from pyptx.ops.rms.geometry import Rows
 from pyptx.types import DType, u32
 
@@ -21,7 +21,7 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
     `r` is there for its number of rows. A thread adds up every `depth`-th partial sum of a column;
     then the first `width` threads of a CTA add up what the threads of their column have.
     """
-    depth = min(MOST, 1 << (partials - 1).bit_length())
+    depth = min(MOST, power_of_two(partials))
     width = THREADS // depth
     columns, compute = rows.columns, rows.compute
     a = Arithmetic(compute)
@@ -70,6 +70,6 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
 
 def _moved(rows: Rows, partial: Reg) -> Reg:
     """How far a partial sum is moved (`WeightGradient`), u32."""
-    mask = rows.group - 1
+    mask = rows.unit - 1
     before = ptx.inst.mul.lo.u32(partial, rows.columns & mask)
-    return rows.group - ((0 - before) & mask)
+    return rows.unit - ((0 - before) & mask)

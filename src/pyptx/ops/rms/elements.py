@@ -13,10 +13,18 @@ from pyptx.types import DType, b32, bf16, f32
 PIECE: Final = 16
 """Bytes of the widest access."""
 
+LINE: Final = 128
+"""Bytes that memory moves at once between caches."""
+
+WARP: Final = 32
+
 
 def instruction(spelling: str) -> Any:
     """`ptx.inst` at a spelling that is put together: `instruction("ld.global.v4.b32")`."""
     return reduce(getattr, spelling.split("."), ptx.inst)
+
+
+bulk_load: Final = instruction("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +181,13 @@ def wide(value: Reg) -> Reg:
 def advance(pointer: Reg, distance: int | Reg) -> None:
     """Move an address on by that many bytes, in place. One `add`."""
     pointer += distance
+
+
+def rounded_up(value: int, step: int = LINE) -> int:
+    """The next multiple of `step`."""
+    return -(-value // step) * step
+
+
+def power_of_two(value: int) -> int:
+    """The next power of two."""
+    return 1 << (value - 1).bit_length()

@@ -1,20 +1,21 @@
 """Where the elements of a row are: groups that are aligned in every tensor, and a row's ends.
 
 Rows of `columns` elements lie one after another, so a row may start anywhere in a 16-byte piece.
-Groups are aligned in the whole tensor instead of in the row; a row has some full groups, and at
-most `group - 1` elements before and after them, its ends. Rows whose distance is a multiple of
-`alignments` are cut in the same places.
+Groups are aligned in the whole tensor instead of in the row; a row has some full units, each a
+group or a line of them, and at most `unit - 1` elements before and after them, its ends. Rows whose
+distance is a multiple of `alignments` are cut in the same places.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from pyptx import Reg, Tile, ptx, reg
-from pyptx.ops.rms.elements import PIECE, Group, wide
+from pyptx.ops.rms.elements import LINE, PIECE, WARP, Group, wide
 from pyptx.types import DType, f32, f64, s32, u32
 
 
@@ -27,6 +28,8 @@ class Rows:
     weight: DType
     widest: int = 2**10
     """The most elements of a group."""
+    lines: bool = False
+    """Whether rows are cut at lines of memory: longer ends, but no access crosses a line more."""
 
     @property
     def columns(self) -> int:
@@ -59,9 +62,14 @@ class Rows:
         return replace(self, widest=math.gcd(self.columns, self.group))
 
     @property
+    def unit(self) -> int:
+        """Elements of what rows are cut in: a group, or a line of the narrower type."""
+        return LINE // min(self.x.bytes, self.weight.bytes) if self.lines else self.group
+
+    @property
     def alignments(self) -> int:
-        """In how many ways rows are cut; 1 where every row starts with a full group."""
-        return self.group // math.gcd(self.columns, self.group)
+        """In how many ways rows are cut; 1 where every row starts with a full unit."""
+        return self.unit // math.gcd(self.columns, self.unit)
 
     @property
     def aligned(self) -> bool:
@@ -72,12 +80,17 @@ class Rows:
         """Elements of a partial sum of dw: a row, and room to move it so that groups align."""
         if self.aligned:
             return self.columns
-        return -(-(self.columns + self.group) // 4) * 4
+        return -(-(self.columns + self.unit) // 4) * 4
 
     @property
     def groups(self) -> int:
-        """The most full groups that a row has."""
-        return self.columns // self.group
+        """The most full groups that a row has between its ends."""
+        return self.columns // self.unit * (self.unit // self.group)
+
+    def part(self, parts: int) -> int:
+        """The most full groups of one of so many parts of a row, each of which has full units."""
+        each = self.unit // self.group
+        return -(-self.groups // (parts * each)) * each
 
     @property
     def xs(self) -> Group:
@@ -111,7 +124,7 @@ class Part:
         self.lane = lane
         self.threads = threads
         shift = rows.group.bit_length() - 1
-        self.most: Final = -(-rows.groups // parts)
+        self.most: Final = rows.part(parts)
         self.each: Final = -(-self.most // threads)
         self.flat: Final = row * rows.columns
         """The row's first element in the tensor, u64."""
@@ -185,24 +198,31 @@ class Ends:
     def __init__(self, part: Part, rank: Reg | None = None) -> None:
         assert part.head is not None, "rows that have no ends"
         assert part.tail is not None
-        group, columns = part.rows.group, part.rows.columns
+        unit, columns = part.rows.unit, part.rows.columns
         in_head = part.lane < part.head
-        behind = part.lane - group
-        in_tail = (part.lane >= group) & (behind < part.tail)
+        behind = part.lane - unit
+        in_tail = (part.lane >= unit) & (behind < part.tail)
         active = in_head | in_tail
         self.active: Final = active if rank is None else active & (rank == 0)
+        warps = -(-2 * unit // WARP)
+        assert warps * WARP <= part.threads
+        self._warps = part.lane < warps * WARP if warps * WARP < part.threads else None
         last = reg.from_(columns, u32) - part.tail + behind
         self.column: Final = ptx.inst.selp.u32(part.lane, last, in_head)
         self.position: Final = part.flat + wide(self.column)
         """The element in the tensor, u64."""
 
+    def there(self) -> AbstractContextManager[None]:
+        """A block that only those warps run which may have ends."""
+        return nullcontext() if self._warps is None else ptx.if_(self._warps)
+
 
 def _ends(rows: Rows, flat: Reg) -> tuple[Reg, Reg]:
-    """How many elements a row has before its first and after its last full group, u32."""
+    """How many elements a row has before its first and after its last full unit, u32."""
     low = ptx.inst.cvt.u32.u64(flat)
-    mask = rows.group - 1
+    mask = rows.unit - 1
     head = (0 - low) & mask
-    tail = (low + rows.columns % rows.group) & mask
+    tail = (low + rows.columns % rows.unit) & mask
     return head, tail
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from pyptx import Reg, Tensor, ptx, reg
-from pyptx.ops.rms.arithmetic import Arithmetic
+from pyptx.ops.rms.arithmetic import Arithmetic, Backward
 from pyptx.ops.rms.elements import Group, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part
 from pyptx.types import u32
@@ -27,7 +27,7 @@ class WeightGradient:
 
     `row` gives the index of the partial sum, u32, which is also a row of those it sums. Where rows
     have ends, a partial sum is moved so that its groups are aligned: column c of a row with `head`
-    elements before its first group stands at c + group - head. Addresses are computed when they
+    elements before its first unit stands at c + unit - head. Addresses are computed when they
     are needed, which is seldom, so that no registers hold them meanwhile.
     """
 
@@ -50,6 +50,11 @@ class WeightGradient:
 
     def _end(self) -> list[Reg]:
         return [] if self.end_sum is None else [self.end_sum]
+
+    def add_end(self, math: Backward, x: Reg, g: Reg, r: Reg) -> None:
+        """Add g x r of the thread's element at the ends of a row."""
+        if self.end_sum is not None:
+            math.accumulate(self.end_sum, x, g, r)
 
     def row_done(self, active: Sequence[Reg | None]) -> None:
         """Count a row; after `BLOCK` of them, add what they sum to to the second sums."""
@@ -82,7 +87,7 @@ class WeightGradient:
         (dw,) = ptx.global_ptrs(self._dw)
         line = dw + self._row() * (part.rows.padded * bytes_)
         if part.head is not None:
-            line = line + wide(part.rows.group - part.head) * bytes_
+            line = line + wide(part.rows.unit - part.head) * bytes_
         place = line + wide(part.column) * bytes_
         for k, sums in enumerate(self.sums):
             offset, ok = part.step(k, self._group), active[k]

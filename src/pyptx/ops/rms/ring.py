@@ -12,12 +12,9 @@ from typing import Final
 
 from pyptx import Mbarrier, Reg, Tensor, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import address
-from pyptx.ops.rms.elements import Group, advance, instruction, wide
+from pyptx.ops.rms.elements import LINE, Group, advance, bulk_load, rounded_up, wide
 from pyptx.ops.rms.geometry import Part
 from pyptx.types import u8, u32
-
-_BULK_COPY: Final = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-_LINE: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +65,9 @@ class Ring:
         end = 0
         for source in sources:
             self._offsets.append(end)
-            end += _rounded(most * source.group.bytes)
+            end += rounded_up(most * source.group.bytes)
         self.stage_bytes: Final = end
-        self._base = address(smem.alloc(u8, teams * stages * end, align=_LINE))
+        self._base = address(smem.alloc(u8, teams * stages * end, align=LINE))
         bars = smem.mbarrier(teams * stages)
         self._bars = reg.from_(bars, u32)
         if team is not None:
@@ -88,8 +85,10 @@ class Ring:
         """Which of a thread's groups a piece has."""
         return range(piece * self._each, min((piece + 1) * self._each, self.part.each))
 
-    def fetch_first(self) -> None:
-        """Fetch a row into every stage."""
+    def begin(self) -> None:
+        """Make the mbarriers and fetch a row into every stage. One thread of the team."""
+        self.init()
+        ptx.fence.mbarrier_init()
         for stage in range(self.stages):
             self.fetch(reg.from_(stage, u32))
 
@@ -108,7 +107,7 @@ class Ring:
                 starts, self._sources, self._offsets, sizes, strict=True
             ):
                 first = self.part.step(self.ks(piece).start, source.group)
-                instruction(_BULK_COPY)(ptx.addr(here, offset), ptx.addr(start, first), size, bar)
+                bulk_load(ptx.addr(here, offset), ptx.addr(start, first), size, bar)
         if piece == self.pieces - 1:
             self._next()
 
@@ -160,7 +159,3 @@ class Counter:
         wrapped = self.index == self._size
         ptx.inst.mov.u32(self.index, 0, pred=wrapped)
         ptx.inst.xor.b32(self.parity, self.parity, 1, pred=wrapped)
-
-
-def _rounded(size: int) -> int:
-    return -(-size // _LINE) * _LINE

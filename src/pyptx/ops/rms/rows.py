@@ -11,33 +11,23 @@ from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import Arithmetic, Forward, address, team_sum
-from pyptx.ops.rms.elements import instruction, load_one, store_one, wide
+from pyptx.ops.rms.elements import bulk_load, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.types import u8, u32
 
-_BULK_COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-
 
 def forward(
-    rows: Rows,
-    eps: float,
-    *,
-    threads: int,
-    held: bool,
-    invvar: bool,
-    maxnreg: int | None = None,
-    pieces: int = 1,
+    rows: Rows, eps: float, *, threads: int, held: bool, invvar: bool, maxnreg: int | None = None
 ) -> Kernel:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`. The row must fit in shared memory.
 
     `held` keeps the row in registers between the sum and the result; otherwise it is read from
-    shared memory twice, and more CTAs fit. It comes in so many `pieces`, each summed while the
-    next is on its way.
+    shared memory twice, and more CTAs fit.
     """
     out_specs = (rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ()))
 
     def body(x: Tensor, w: Tensor, *outputs: Tensor) -> None:
-        _row(rows, eps, threads, held, pieces, x, w, outputs)
+        _row(rows, eps, threads, held, x, w, outputs)
 
     def rms_norm_row(X: Tensor, W: Tensor, Y: Tensor) -> None:
         body(X, W, Y)
@@ -62,7 +52,6 @@ def _row(
     eps: float,
     threads: int,
     held: bool,
-    pieces: int,
     X: Tensor,
     W: Tensor,
     outputs: Sequence[Tensor],
@@ -74,19 +63,15 @@ def _row(
     row = reg.from_(ptx.special.ctaid.x(), u32)
     part = Part(rows, row, lane, threads)
     buffer = smem.alloc(u8, part.most * xs.bytes, align=128)
-    each = -(-part.each // pieces)
-    parts = [range(k, min(k + each, part.each)) for k in range(0, part.each, each)]
-    arrived = smem.mbarrier(len(parts))
+    arrived = smem.mbarrier()
 
     with ptx.if_(lane == 0):
         arrived.init(1)
         ptx.fence.mbarrier_init()
+        size = part.bytes_of(xs)
+        arrived.arrive_expect_tx(size)
         source = x + part.start * rows.x.bytes
-        for i, ks in enumerate(parts):
-            size, first = part.bytes_of(xs, ks), part.step(ks.start, xs)
-            arrived[i].arrive_expect_tx(size)
-            place, start = ptx.addr(buffer, first), ptx.addr(source, first)
-            instruction(_BULK_COPY)(place, start, size, arrived[i])
+        bulk_load(buffer.address(), ptx.addr(source), size, arrived)
     active = [part.active(k) for k in range(part.each)]
     weights = load_weights(part, w, active)
     ends = None if rows.aligned else Ends(part)
@@ -98,21 +83,17 @@ def _row(
         )
     ptx.bar.sync(0)  # the mbarrier is there
     here = ptx.inst.mad.lo.u32(lane, xs.bytes, address(buffer))
+    arrived.wait(0)
 
     def load(k: int) -> list[Reg]:
         return xs.load("shared", here, part.step(k, xs), pred=active[k])
 
-    words: list[list[Reg]] = []
-    sums: list[Reg] = []
-    for i, ks in enumerate(parts):
-        arrived[i].wait(0)
-        words += [load(k) for k in ks]
-        values = [value for k in ks for value in xs.unpack(words[k])]
-        if i == 0 and end_x is not None:
-            values.append(end_x)
-        sums.append(a.products((v, v) for v in values))
+    words = [load(k) for k in range(part.each)]
+    values = [value for group in words for value in xs.unpack(group)]
+    if end_x is not None:
+        values.append(end_x)
     forward_ = Forward(a, rows.columns, eps)
-    squares = team_sum(a, a.total(sums), lane, threads)
+    squares = team_sum(a, a.products((v, v) for v in values), lane, threads)
     r = forward_.invvar(squares)
     if len(outputs) > 1:
         (invvar,) = ptx.global_ptrs(outputs[1])

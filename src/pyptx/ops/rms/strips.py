@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import (
-    WARP,
     Arithmetic,
     Backward,
     Forward,
@@ -24,6 +23,7 @@ from pyptx.ops.rms.arithmetic import (
 )
 from pyptx.ops.rms.beside import Beside, Progress
 from pyptx.ops.rms.elements import (
+    WARP,
     Group,
     instruction,
     store_one,
@@ -42,7 +42,8 @@ class Shape:
     """`teams` teams of `parts` CTAs, each with `threads` threads that compute.
 
     stages   pieces of rows that a CTA holds: being fetched, waiting, and being written
-    lag      rows between the one that is summed and the one that is written
+    lag      rows between the one that is summed and the one that is written; with 0, a CTA only
+             fetches while it waits for the sums of others
     shared   whether the weights of a strip are in shared memory (otherwise in registers)
     pieces   how many a row comes in; so much sooner there is room for the next one
     grid     whether a team is larger than a cluster, and exchanges sums through global memory
@@ -212,6 +213,8 @@ class _Strip:
     """A CTA: its strip of the team's rows, and how rows come and sums go."""
 
     def __init__(self, rows: Rows, shape: Shape, total: int | Reg, mail: Tensor | None) -> None:
+        # A row is summed when all of its pieces are there, and those before it wait meanwhile.
+        assert shape.stages >= (shape.lag + 1) * shape.pieces
         self.shape = shape
         self.a = Arithmetic(rows.compute)
         self.lane = reg.from_(ptx.special.tid.x(), u32)
@@ -517,10 +520,11 @@ class _Forward(_Rows):
             store_one(self.a.dtype, self._invvar, factor, pred=first)
             self._invvar += self.stride * self.a.dtype.bytes
         if strip.ends is not None and self._end_y is not None:
-            (x,) = self.beside.queue[-1]
-            value = math.result(x, self.beside.w, factor)
-            store_one(rows.weight, self._end_y, value, pred=strip.ends.active)
-            self._end_y += self._step
+            with strip.ends.there():
+                (x,) = self.beside.queue[-1]
+                value = math.result(x, self.beside.w, factor)
+                store_one(rows.weight, self._end_y, value, pred=strip.ends.active)
+                self._end_y += self._step
         self._y += self._step
 
     def end(self) -> None:
@@ -593,12 +597,13 @@ class _Backward(_Rows):
     def written(self, factor: Reg) -> None:
         """Write what else belongs to the row, and go on to the next."""
         strip, rows, math, sums = self.strip, self.rows, self._math, self._sums
-        if strip.ends is not None and self._end_dx is not None and sums.end_sum is not None:
-            r, x, g = self.beside.queue[-1]
-            value = math.result(x, g, self.beside.w, r, factor)
-            store_one(rows.x, self._end_dx, value, pred=strip.ends.active)
-            math.accumulate(sums.end_sum, x, g, r)
-            self._end_dx += self._step
+        if strip.ends is not None and self._end_dx is not None:
+            with strip.ends.there():
+                r, x, g = self.beside.queue[-1]
+                value = math.result(x, g, self.beside.w, r, factor)
+                store_one(rows.x, self._end_dx, value, pred=strip.ends.active)
+                sums.add_end(math, x, g, r)
+                self._end_dx += self._step
         self._dx += self._step
         sums.row_done(strip.active)
 

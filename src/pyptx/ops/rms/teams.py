@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import (
-    WARP,
     Arithmetic,
     Backward,
     address,
@@ -20,7 +19,7 @@ from pyptx.ops.rms.arithmetic import (
     store_warp_sum,
 )
 from pyptx.ops.rms.beside import Beside, Progress
-from pyptx.ops.rms.elements import store_one
+from pyptx.ops.rms.elements import WARP, store_one
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.ops.rms.ring import Counter, Ring, Source
@@ -112,9 +111,7 @@ class _Team:
         ring = self._ring(X, G)
         leader = part.lane == 0
         with ptx.if_(leader):
-            ring.init()
-            ptx.fence.mbarrier_init()
-            ring.fetch_first()
+            ring.begin()
         weights = load_weights(part, w, self.active)
         gradient = WeightGradient(a, part, ends, DW, self._index)
         slots = self._slots()
@@ -132,8 +129,9 @@ class _Team:
             elements = self._read(ring, stage, weights)
             products = a.products((v, a.mul(d, u)) for k in elements for v, d, u in k.unpacked())
             scale, *end = beside.queue[0]
-            if end:
-                a.fma(products, end[0], a.mul(end[1], beside.w), products)
+            if ends is not None:
+                with ends.there():
+                    a.fma(products, end[0], a.mul(end[1], beside.w), products)
             here = ptx.inst.mad.lo.u32(half, self._half_bytes, slots)
             store_warp_sum(a, products, part.lane, here)
             self._sync()
@@ -142,11 +140,12 @@ class _Team:
             products = load_warp_sums(a, part.lane, here, shape.threads // WARP)
             coefficient = self.math.coefficient(scale, products)
             self._write(dx, elements, gradient, scale, coefficient)
-            if ends is not None and end_dx is not None and gradient.end_sum is not None:
-                value = self.math.result(end[0], end[1], beside.w, scale, coefficient)
-                store_one(rows.x, end_dx, value, pred=ends.active)
-                self.math.accumulate(gradient.end_sum, end[0], end[1], scale)
-                end_dx += step
+            if ends is not None and end_dx is not None:
+                with ends.there():
+                    value = self.math.result(end[0], end[1], beside.w, scale, coefficient)
+                    store_one(rows.x, end_dx, value, pred=ends.active)
+                    gradient.add_end(self.math, end[0], end[1], scale)
+                    end_dx += step
             gradient.row_done(self.active)
             dx += step
             self.row += self.stride
