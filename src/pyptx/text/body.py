@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias, cast
 
 from pyptx.errors import IsaError
 from pyptx.ir import CodeLabel, Guard, Instruction, Line, Place, Statement, Written
@@ -41,8 +41,13 @@ from pyptx.text import declarations
 from pyptx.text.lexer import Cursor, ParseError, Token
 from pyptx.text.operands import OperandReader, Resolved
 from pyptx.text.parser import spelling, type_named
+from pyptx.text.quick import constructor
 from pyptx.text.unit import Unit, notes_for_text
 from pyptx.types import DType, pred
+
+make_instruction: Final = constructor(Instruction)
+make_location: Final = constructor(SourceLocation)
+make_register: Final = constructor(Register)
 
 _DECLARED: Final = ".reg .b32 name; before it"
 _VECTORS: Final = {".v2": 2, ".v4": 4}
@@ -79,23 +84,34 @@ class _Seen:
     placed: bool = False
 
 
-_Known: TypeAlias = dict[object, Operand | bool]
-"""What is known to fit somewhere: for types of registers, for those with offsets, and for texts.
+_Bound: TypeAlias = tuple[Form, tuple[tuple[int, Operand], ...]]
+"""The form that takes operands of some keys, and those of them that it takes for something else."""
 
-True stands for an operand as it was read, False for what does not fit.
-"""
-
-_Candidate: TypeAlias = tuple[Form, tuple[tuple[Typed, _Known], ...]]
-"""A form of a spelling, and what fits each of its operands."""
+_Candidate: TypeAlias = tuple[Form, tuple[Typed, ...]]
 
 
 @dataclass(slots=True)
 class _Spelled:
-    """A spelling that has been read: its forms by number of operands, in the order to be tried."""
+    """A spelling that has been read: its forms by number of operands, in the order to be tried,
+    and what they take, by the keys of all operands."""
 
     modifiers: tuple[str, ...]
     candidates: dict[int, tuple[_Candidate, ...]]
     branches: bool
+    bound: dict[tuple[object, ...], _Bound | None] = field(
+        default_factory=dict[tuple[object, ...], "_Bound | None"]
+    )
+
+
+class _Operands(dict[str, Raw]):
+    """What operands are that have been read; `read` reads others, and raises KeyError where it
+    needs tokens for that."""
+
+    read: Callable[[str], Raw]
+
+    def __missing__(self, text: str) -> Raw:
+        found = self[text] = self.read(text)
+        return found
 
 
 @dataclass(slots=True)
@@ -104,13 +120,20 @@ class _Scope:
     ranges: dict[str, tuple[DType, int]] = field(default_factory=dict[str, tuple[DType, int]])
     labels: dict[str, _Seen] = field(default_factory=dict[str, _Seen])
     spelled: dict[str, _Spelled] = field(default_factory=dict[str, _Spelled])
-    operands: dict[str, Raw] = field(default_factory=dict[str, "Raw"])
+    operands: _Operands = field(default_factory=_Operands)
+    keys: dict[str, object] = field(default_factory=dict[str, object])
     guards: dict[tuple[str, str], Guard] = field(default_factory=dict[tuple[str, str], Guard])
+
+    def keep(self, text: str, raw: Raw) -> None:
+        """Remember what an operand is, with its key, for the next time that it is written."""
+        self.operands[text] = raw
+        self.keys[text] = _key(raw, text)
 
     def forget(self) -> None:
         """A declaration may give another meaning to what has been read."""
         self.spelled.clear()
         self.operands.clear()
+        self.keys.clear()
         self.guards.clear()
 
 
@@ -120,7 +143,7 @@ _LINE: Final = re.compile(
 )
 _LABEL: Final = re.compile(r"\s*([A-Za-z_$][\w$]*):[ \t]*\n")
 _NAME: Final = re.compile(r"\$[\w$]+")
-_INDEX: Final = re.compile(r"0|[1-9]\d{0,8}")
+_DIGITS: Final = "0123456789"
 _BASED: Final = re.compile(r"\[(%[A-Za-z_$][\w$]*)(?:\+(-?[1-9]\d{0,8}))?\]")
 _SMALL: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _PARTS: Final = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[^,\s{}\[\]]+")
@@ -140,13 +163,14 @@ class BodyParser(OperandReader):
         self._own: list[Variable] = []
         self._used: set[Variable] = set()
         self.body: list[Statement] = []
-        self._outer = _Scope()
-        self._scopes = [self._outer]
+        self._scopes: list[_Scope] = []
+        self._outer = self._open()
         self._labels = 0
         self._label_names: list[str] = []
         self._same: dict[Label, Label] = {}
         self._branches: list[int] = []
         self._taken: set[str] = set()
+        self._at = 0
         self._pragmas: list[str] = []
         self._line: Line | None = None
         self._lines: list[Line] = []
@@ -221,7 +245,7 @@ class BodyParser(OperandReader):
     def _mark(self, token: Token) -> bool:
         cursor = self.cursor
         if cursor.take("{"):
-            self._scopes.append(_Scope())
+            self._open()
         elif cursor.take("}"):
             if len(self._scopes) == 1:
                 return False
@@ -231,6 +255,12 @@ class BodyParser(OperandReader):
         elif not cursor.take(";"):
             raise cursor.out_of_place(token, "an instruction, a label or a declaration")
         return True
+
+    def _open(self) -> _Scope:
+        scope = _Scope()
+        scope.operands.read = partial(self._quickly, scope)
+        self._scopes.append(scope)
+        return scope
 
     def _close(self) -> None:
         """Close a scope: labels that it names and does not place are of a scope around it."""
@@ -416,7 +446,8 @@ class BodyParser(OperandReader):
             tokens.append(token)
             called = opcode.text == "call" and cursor.take("(")
             operands.append(self.arguments() if called else self.operand())
-            scope.operands[cursor.source.text[token.offset : cursor.last]] = operands[-1]
+            text = cursor.source.text[token.offset : cursor.last]
+            scope.keep(text, operands[-1])
         cursor.expect(";")
         self._bind(start, modifiers, operands, tokens, guard)
 
@@ -497,8 +528,7 @@ class BodyParser(OperandReader):
                     continue
                 self.unit.require(pattern.form, state.modifiers)
                 for count in range(pattern.least, len(pattern.given) + 1):
-                    positions = tuple((t, _Known()) for t in pattern.given[:count])
-                    found = pattern.form, positions
+                    found = pattern.form, pattern.given[:count]
                     candidates[count] = (*candidates.get(count, ()), found)
         except IsaError:
             return  # some form is not there for this target: the checks decide every time
@@ -535,6 +565,7 @@ class BodyParser(OperandReader):
         cursor, scope, file = self.cursor, self._scopes[-1], self.unit.file
         text, position = cursor.source.text, cursor.offset
         match, body = _LINE.match, self.body
+        known_operand, known_key = scope.operands.__getitem__, scope.keys.__getitem__
         number, _ = cursor.source.place(position)
         count = len(body)
         while (found := match(text, position)) is not None:
@@ -543,42 +574,42 @@ class BodyParser(OperandReader):
             guard = None if predicate is None else scope.guards.get((mark, predicate))
             if known is None or (predicate is not None and guard is None):
                 break
-            start = found.start(3)
+            self._at = start = found.start(3)
             parts = written.split(", ") if written else []
-            raws = self._raws(parts, scope, start)
-            if raws is None:
+            try:
+                raws = tuple(map(known_operand, parts))
+            except KeyError:
                 parts = _split(written)
-                raws = self._raws(parts, scope, start)
-            if raws is None:
-                break
-            chosen = _choose(known.candidates.get(len(parts), ()), raws, parts)
-            if chosen is None:
-                break
+                try:
+                    raws = tuple(map(known_operand, parts))
+                except KeyError:
+                    break
+            key = tuple(map(known_key, parts))
+            bound = known.bound.get(key)
+            if bound is None:
+                bound = known.bound[key] = _choose(known.candidates.get(len(key), ()), raws)
+                if bound is None:
+                    break
+            form, exchanged = bound
+            operands = raws if not exchanged else _with(raws, exchanged)
             if known.branches:
                 self._branches.append(len(body))
             number += text.count("\n", position, start)
-            place = SourceLocation(file, number)
-            form, bound = chosen
             pragmas = self._pending() if self._pragmas or self._lines else ()
             body.append(
-                Instruction(form, known.modifiers, bound, guard, place, pragmas, self._line)
+                make_instruction(
+                    form,
+                    known.modifiers,
+                    operands,
+                    guard,
+                    make_location(file, number),
+                    pragmas,
+                    self._line,
+                )
             )
             position = found.end()
         cursor.offset = position
         return len(body) > count
-
-    def _raws(self, parts: list[str], scope: _Scope, offset: int) -> list[Raw] | None:
-        """What operands are; None at the first that is not known, so that none after it is made."""
-        raws: list[Raw] = []
-        known = scope.operands.get
-        for part in parts:
-            raw = known(part)
-            if raw is None:
-                raw = self._quickly(part, scope, offset)
-                if raw is None:
-                    return None
-            raws.append(raw)
-        return raws
 
     def _pending(self) -> tuple[str, ...]:
         """The pragmas before the next instruction; lines before it become the one that it has."""
@@ -592,25 +623,25 @@ class BodyParser(OperandReader):
         self._pragmas.clear()
         return pragmas
 
-    def _quickly(self, part: str, scope: _Scope, offset: int) -> Raw | None:
-        """The usual operands that need no tokens; None for others, and for names not known yet."""
-        raw: Raw | None = None
-        if part[:1] == "%":
-            raw = self._register_called(part, scope)
-        elif part[:1] == "[":
+    def _quickly(self, scope: _Scope, part: str) -> Raw:
+        """The usual operands that need no tokens. Raises KeyError for others, and for names that
+        are not known yet."""
+        raw: Raw | None = self._register_called(part, scope)
+        if raw is not None:
+            scope.keys[part] = raw.dtype
+            return raw
+        if part[:1] == "[":
             found = _BASED.fullmatch(part)
-            if found is not None:
-                base = scope.operands.get(found[1]) or self._register_called(found[1], scope)
-                if type(base) is Register:
-                    raw = Address(base, int(found[2] or 0))
-        elif part[:1] == "$":
-            if _NAME.fullmatch(part) and not self._declares(part):
-                place = self.cursor.source.text.index(part, offset)
-                raw = self._seen(Token("name", part, place)).label
+            base = found and self._register_called(found[1], scope)
+            raw = Address(base, int(found[2] or 0)) if found and base else None
+        elif part[:1] == "$" and _NAME.fullmatch(part) and not self._declares(part):
+            place = self.cursor.source.text.index(part, self._at)
+            raw = self._seen(Token("name", part, place)).label
         elif _SMALL.fullmatch(part):
             raw = check.Number(int(part), wraps=True)
-        if raw is not None:
-            scope.operands[part] = raw
+        if raw is None:
+            raise KeyError(part)
+        scope.keys[part] = _key(raw, part)
         return raw
 
     def _declares(self, name: str) -> bool:
@@ -622,18 +653,23 @@ class BodyParser(OperandReader):
         register = scope.names.get(name)
         if register is not None:
             return register if type(register) is Register else None
-        base = name.rstrip("0123456789")
-        digits = name[len(base) :]
+        base = name.rstrip(_DIGITS)
         ranged = scope.ranges.get(base)
-        if ranged is None or not _INDEX.fullmatch(digits) or int(digits) >= ranged[1]:
+        if ranged is None:
             return None
-        scope.names[name] = made = self._new(ranged[0], name)
+        digits = name[len(base) :]
+        if not digits or (digits[0] == "0" and digits != "0") or len(digits) > 9:
+            return None
+        dtype, count = ranged
+        if int(digits) >= count:
+            return None
+        scope.names[name] = made = self._new(dtype, name)
         return made
 
     # ---- names -----------------------------------------------------------------------------------
 
     def _new(self, dtype: DType, name: str) -> Register:
-        register = Register(len(self.registers), dtype)
+        register = make_register(len(self.registers), dtype)
         self.registers.append(register)
         self._names.append(name)
         return register
@@ -712,27 +748,36 @@ def _split(written: str) -> list[str]:
     return parts if "".join(between.split()) == "," * (len(parts) - 1) else [""]
 
 
-def _choose(
-    candidates: tuple[_Candidate, ...], raws: Sequence[Raw], parts: list[str]
-) -> tuple[Form, tuple[Operand, ...]] | None:
-    """The first form that takes operands, and what they are there."""
+def _key(raw: Raw, text: str) -> object:
+    """What decides where an operand fits and what it is there."""
+    if type(raw) is Register:
+        return raw.dtype
+    if type(raw) is Address and type(raw.base) is Register and abs(raw.offset) < 2**31:
+        return raw.base.dtype, raw.offset != 0
+    return Label if type(raw) is Label else text
+
+
+def _choose(candidates: tuple[_Candidate, ...], raws: Sequence[Raw]) -> _Bound | None:
+    """The first form that takes operands, and those that become something else there."""
     for form, positions in candidates:
-        bound: list[Operand] = []
-        for raw, part, (typed, known) in zip(raws, parts, positions, strict=True):
-            key: object = part
-            if type(raw) is Register:
-                key = raw.dtype
-            elif type(raw) is Address and type(raw.base) is Register:
-                key = raw.base.dtype, raw.offset
-            fits = known.get(key)
-            if fits is None:
-                fits = known[key] = _fits(typed, raw)
+        exchanged: list[tuple[int, Operand]] = []
+        for index, (raw, typed) in enumerate(zip(raws, positions, strict=True)):
+            fits = _fits(typed, raw)
             if fits is False:
                 break
-            bound.append(raw if fits is True else fits)  # pyright: ignore[reportArgumentType]
+            if fits is not True:
+                exchanged.append((index, fits))
         else:
-            return form, tuple(bound)
+            return form, tuple(exchanged)
     return None
+
+
+def _with(raws: tuple[Raw, ...], exchanged: tuple[tuple[int, Operand], ...]) -> tuple[Operand, ...]:
+    """Operands of a form that takes some of them for something else, each at its index."""
+    found = list(raws)
+    for index, operand in exchanged:
+        found[index] = operand
+    return cast("tuple[Operand, ...]", tuple(found))
 
 
 def _fits(typed: Typed, raw: Raw) -> Operand | bool:

@@ -63,9 +63,10 @@ class Names:
         ]
         places = (s.label for s in kernel.body or () if isinstance(s, Place))
         self.labels: dict[Label, str] = {label: f"$L{i}" for i, label in enumerate(places)}
-        self.targets = _numbered("$T", kernel, Targets)
-        self.prototypes = _numbered("$P", kernel, Prototype)
-        self.call_targets = _numbered("$C", kernel, CallTargets)
+        lists = _lists(kernel)
+        self.targets = _numbered("$T", lists, Targets)
+        self.prototypes = _numbered("$P", lists, Prototype)
+        self.call_targets = _numbered("$C", lists, CallTargets)
         self._layout = kernel.shared if isinstance(kernel, Kernel) else None
         self.parameters = {
             p: identifier(p.name, f"{kernel.name}_{'ret' if p.returned else 'param'}_{p.index}")
@@ -110,7 +111,19 @@ def _returns(kernel: Kernel | Function) -> tuple[Parameter | Register, ...]:
     return kernel.returns if isinstance(kernel, Function) else ()
 
 
-def _numbered(prefix: str, kernel: Kernel | Function, kind: type[_Kind]) -> dict[_Kind, str]:
+def _lists(kernel: Kernel | Function) -> list[Operand]:
+    """The operands of a body that are lists with a name of their own, in order."""
+    kinds = (Targets, Prototype, CallTargets)
+    return [
+        operand
+        for statement in kernel.body or ()
+        if type(statement) is Instruction
+        for operand in statement.operands
+        if type(operand) in kinds
+    ]
+
+
+def _numbered(prefix: str, lists: list[Operand], kind: type[_Kind]) -> dict[_Kind, str]:
     """Names of what a body has lists of, in order of their first use."""
-    found = dict.fromkeys(o for o in operands_of(kernel) if isinstance(o, kind))
+    found = dict.fromkeys(o for o in lists if isinstance(o, kind))
     return {each: f"{prefix}{i}" for i, each in enumerate(found)}

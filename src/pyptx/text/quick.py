@@ -1,0 +1,29 @@
+"""Makes many frozen objects in little time: a large file becomes hundreds of thousands of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def constructor(kind: Callable[..., T]) -> Callable[..., T]:
+    """A constructor of a frozen dataclass with slots that takes a third of the time.
+
+    It takes all fields, in order. A frozen class sets each field through `object.__setattr__`; here
+    an object of a class with the same slots that is not frozen sets them, and then it becomes one
+    of the frozen class, which the interpreter allows for classes whose slots are the same.
+    """
+    assert isinstance(kind, type)
+    names = [field.name for field in fields(kind)]  # pyright: ignore[reportArgumentType]
+    opened = type(f"_Open{kind.__name__}", (), {"__slots__": tuple(names)})
+    body = "".join(f"    made.{name} = {name}\n" for name in names)
+    source = (
+        f"def make({', '.join(names)}):\n    made = new(opened)\n{body}"
+        "    made.__class__ = kind\n    return made\n"
+    )
+    scope: dict[str, Any] = {"new": object.__new__, "opened": opened, "kind": kind}
+    exec(source, scope)  # noqa: S102 (the names of fields, as in dataclasses themselves)
+    return scope["make"]

@@ -1,0 +1,57 @@
+"""Tracing takes time in proportion to the number of instructions, and 100,000 take seconds."""
+
+import gc
+import time
+
+from pyptx import Tile, kernel, ptx
+from pyptx.ir import Instruction
+from pyptx.operands import Register
+from pyptx.source import SourceLocation
+from pyptx.types import b32, f32
+
+SMALL, LARGE = 5_000, 40_000
+# What the three objects of an instruction take is the measure of the machine: 3 seconds for 100,000
+# instructions are ten times that on an idle one; the limit leaves room for a busy one.
+TIMES_WHAT_IT_MAKES = 20
+
+
+def traced(size):
+    """A kernel of so many instructions, half of them written as instructions and half as sums."""
+
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), grid=(1, 1, 1), block=(32, 1, 1))
+    def chain(X, Y):
+        x, y = ptx.global_ptrs(X, Y)
+        first = ptx.inst.ld.global_.f32(ptx.addr(x))
+        values = [first] * 4
+        for i in range(size // 2):
+            values[i % 4] = ptx.inst.fma.rn.f32(values[i % 4], values[(i + 1) % 4], first)
+            values[(i + 2) % 4] = values[(i + 2) % 4] + values[i % 4]
+        ptx.inst.st.global_.f32(ptx.addr(y), values[0])
+
+    module = chain.module()
+    assert size < len(module.kernels[0].body) < size + 20
+
+
+def make(size):
+    for i in range(size):
+        Register(i, b32)
+        SourceLocation("", i)
+        Instruction(None, (), (), None)
+
+
+def best(function, size):
+    """Seconds of processor time for each instruction, the best of three."""
+    times = []
+    for _ in range(3):
+        gc.collect()
+        start = time.process_time()
+        function(size)
+        times.append((time.process_time() - start) / size)
+    return min(times)
+
+
+def test_tracing_is_linear_and_quick():
+    traced(100)
+    small, large, made = best(traced, SMALL), best(traced, LARGE), best(make, LARGE)
+    assert large < 2 * small, f"{small * 1e6:.0f} us, then {large * 1e6:.0f} us an instruction"
+    assert large < TIMES_WHAT_IT_MAKES * made, f"{large * 1e6:.0f} us an instruction"
