@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from pyptx.isa import stub
+from pyptx.isa import stub, table
 from pyptx.isa.check import patterns, ptx_name, python_name, walk
 from pyptx.isa.sample import sample
 from pyptx.isa.special import SPECIAL
-from pyptx.isa.table import forms, opcodes
+from pyptx.isa.table import forms
 
 PER_FORM = 8
 
@@ -81,7 +81,7 @@ def test_every_spelling_is_there_with_every_number_of_operands(classes):
     for opcode, modifiers in spellings(PER_FORM):
         name = place(classes, opcode, modifiers)
         assert name, (opcode, modifiers)
-        state = walk(opcodes(), opcode, modifiers)
+        state = walk(table.spellings(), opcode, modifiers)
         wanted = {n for p in patterns(state) for n in range(p.least, len(p.given) + 1)}
         assert {n for call in classes[name][1] for n in counts(call)} == wanted, state.spelling
         checked += 1
@@ -97,9 +97,9 @@ def test_nothing_is_offered_that_leads_nowhere(classes):
         while not classes[name][1] or (classes[name][0] and generator.random() < 0.5):
             modifier = generator.choice(list(classes[name][0]))
             name = classes[name][0][modifier]
-            state = walk(opcodes(), opcode, rest)
+            state = walk(table.spellings(), opcode, rest)
             rest.append({python_name(m): m for m in state.next}[modifier])
-        assert walk(opcodes(), opcode, rest).forms, (opcode, rest)
+        assert walk(table.spellings(), opcode, rest).forms, (opcode, rest)
 
 
 def test_what_no_row_has_is_not_there(classes):
@@ -137,7 +137,7 @@ def test_every_special_register_is_there():
 
 def test_every_name_can_be_written_in_python_and_read_back():
     names = {o.name for form in forms() for slot in form.slots for o in slot.options}
-    for name in names | set(opcodes()):
+    for name in names | set(table.spellings()):
         written = python_name(name)
         assert written.isidentifier()
         assert not keyword.iskeyword(written)

@@ -9,7 +9,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.text import Text
 
-from pyptx.cli import check, demo, doctor, isa, run, show
+from pyptx.cli import check, demo, doctor, isa, python, run, show
 from pyptx.cli.console import ERRORS
 from pyptx.cli.program import Program, parse_sizes
 from pyptx.errors import PtxError
@@ -58,6 +58,17 @@ def run_command(file: File, dim: Dims = None) -> None:
         run.run_program(program)
     else:
         run.run_kernels(program.kernels(), parse_sizes(dim or []))
+
+
+@APP.command("python")
+def python_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE.ptx", help="A PTX file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new Python file.")
+    ] = None,
+) -> None:
+    """Write the Python program that traces to the kernels of a PTX file."""
+    python.write_python(file, output)
 
 
 @APP.command("isa")

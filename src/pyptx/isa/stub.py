@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from pyptx.isa.check import length_of, python_name, type_of
+from pyptx.isa.forms import calls
 from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
 from pyptx.isa.special import SPECIAL, SpecialEntry
 from pyptx.isa.syntax import takes_constant
@@ -63,7 +64,7 @@ _Float: TypeAlias = _Source | _Number
 _Symbol: TypeAlias = Symbol | Variable | Parameter | _Memory
 _Address: TypeAlias = Address | Reg | _Symbol
 _Position: TypeAlias = TensorPosition | TensorAddress
-_Targets: TypeAlias = Targets | Sequence[Label]
+_Targets: TypeAlias = Targets | Sequence[Label] | Sequence[str]
 _Registers: TypeAlias = Sequence[Reg] | RegArray
 _Sources: TypeAlias = Sequence[_Source] | RegArray
 _Integers: TypeAlias = Sequence[_Integer] | RegArray
@@ -347,7 +348,8 @@ def _destination(spec: OperandSpec, chosen: dict[str, Option]) -> str:
 def text() -> str:
     """The whole stub. The same for the same table, in every process."""
     by_opcode: defaultdict[str, list[Form]] = defaultdict(list)
-    for form in forms():
+    passed = [form for form in calls.FORMS if form.opcode != "call"]  # `ptx.call` is that
+    for form in (*forms(), *passed):
         by_opcode[form.opcode].append(form)
     opcodes = {name: tuple(by_opcode[name]) for name in sorted(by_opcode)}
     parts = [HEADER]

@@ -256,7 +256,7 @@ class BodyWriter:
     def _if(self, node: If, indent: int) -> None:
         self._at(node.index, indent)
         self._note(node.index, indent)
-        self._line(indent, f"with ptx.if_({self._guard(node.index, opposite=True)}):")
+        self._line(indent, f"with ptx.if_({self._guard(node.index, opposite=not node.into)}):")
         self._inside(node.body, node.end if node.otherwise is not None else None, indent + 4)
         if node.otherwise is not None:
             self._line(indent, "with ptx.else_():")
@@ -330,12 +330,17 @@ class BodyWriter:
             return
         for text in self._instructions[index].pragmas:
             self._line(indent, f"ptx.pragma({string(text)})")
+        self._lines += statement(indent, self._assignment(spelled), spelled.expression)
+
+    def _assignment(self, spelled: Spelled) -> str:
+        """What stands before the expression of a statement; results that nothing names are lost."""
         names = [self._registers[register] for register in spelled.targets]
-        target = ", ".join(names)
-        if len(names) == 1 and spelled.braces:
-            target = f"({names[0]},)"
-        before = f"{target} {spelled.symbol or '='} " if names else ""
-        self._lines += statement(indent, before, spelled.expression)
+        if not names:
+            return ""
+        if all(self._mentions[register] == 1 for register in spelled.targets):
+            return "" if isinstance(spelled.expression, Call) else "_ = "
+        target = f"({names[0]},)" if len(names) == 1 and spelled.braces else ", ".join(names)
+        return f"{target} {spelled.symbol or '='} "
 
     def _declare(self, register: Register, indent: int) -> None:
         array = self._arrays.get(register)
@@ -447,7 +452,7 @@ def _jumps(nodes: Iterable[Node]) -> Iterable[int]:
         match node:
             case Jump(index):
                 yield index
-            case If(_, body, _, otherwise):
+            case If(_, body, _, otherwise, _):
                 yield from _jumps((*body, *(otherwise or ())))
             case Loop(_, body, _, _) | While(_, body, _):
                 yield from _jumps(body)
@@ -462,8 +467,8 @@ def _branches(nodes: Iterable[Node]) -> set[int]:
         match node:
             case Leave(index, _):
                 found.add(index)
-            case If(index, body, end, otherwise):
-                found |= {index, *_branches(body)}
+            case If(index, body, end, otherwise, into):
+                found |= {index, *([index + 1] if into else []), *_branches(body)}
                 if otherwise is not None:
                     found |= {end, *_branches(otherwise)}
             case Loop(_, body, back, _):

@@ -8,7 +8,7 @@ branch there; all others stay branches to labels, which are right whatever the g
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from pyptx import verify
@@ -42,12 +42,16 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """`index` is the branch around the body; `end` ends the body, `otherwise` is for the rest."""
+    """`index` is the branch around the body; `end` ends the body, `otherwise` is for the rest.
+
+    With `into` it is a branch into the body, and the one behind it, without a guard, goes around.
+    """
 
     index: int
     body: tuple[Node, ...]
     end: int
     otherwise: tuple[Node, ...] | None
+    into: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +103,16 @@ class Flow:
                 self.instructions.append(statement)
         self._tested = tested
         self._targets: dict[int, int] = {}
-        self._reached: set[int] = set()
+        self._ways: list[tuple[int, int]] = []
         for index, instruction in enumerate(self.instructions):
             for operand in instruction.operands:
                 if isinstance(operand, Label):
-                    self._reached.add(self.positions[operand])
+                    self._ways.append((index, self.positions[operand]))
                     if is_branch(instruction):
                         self._targets[index] = self.positions[operand]
                 elif isinstance(operand, Targets):
-                    self._reached.update(self.positions[label] for label in operand.labels)
+                    self._ways += [(index, self.positions[label]) for label in operand.labels]
+        self._reached = {position for _, position in self._ways}
         self._loops = self._found_loops()
         self._open: set[int] = set()
         self.nodes = self._block(0, len(self.instructions), None, 0)
@@ -118,7 +123,13 @@ class Flow:
         for index, target in self._targets.items():
             if target <= index and self._changes(target, index):
                 loops[target] = max(index, loops.get(target, 0))
-        return loops
+        return {start: back for start, back in loops.items() if self._only_inside(start, back)}
+
+    def _only_inside(self, start: int, back: int) -> bool:
+        """Whether every branch into a loop, but for one to its start, is in it."""
+        return all(
+            start <= branch <= back for branch, target in self._ways if start < target <= back
+        )
 
     def _changes(self, start: int, back: int) -> bool:
         """Whether the loop sets its predicate, or leaves in another way."""
@@ -182,31 +193,59 @@ class Flow:
             return Leave(index, "continue_"), index + 1
         guarded = self.instructions[index].guard is not None
         if guarded and index + 1 < target <= end and depth < _DEEPEST:
-            found = self._if(index, target, end, inside, depth)
+            found = self._into(index, end, inside, depth)
+            found = found or self._if(index, index + 1, target, end, inside, depth)
             if found is not None:
                 return found
         return Jump(index), index + 1
 
-    def _if(
-        self, index: int, target: int, end: int, inside: _Round | None, depth: int
+    def _into(
+        self, index: int, end: int, inside: _Round | None, depth: int
     ) -> tuple[If, int] | None:
-        if self._crosses(index + 1, target):
+        """`@p bra body; bra.uni end; body: ...`, as nvcc writes it."""
+        around = index + 1
+        over = self._targets.get(around)
+        if (
+            self._targets[index] != index + 2
+            or over is None
+            or around in self._reached
+            or self.instructions[around].spelling != "bra.uni"
+            or not index + 2 < over <= end
+            or (inside is not None and over in (inside.after, inside.again))
+        ):
+            return None
+        found = self._if(index, index + 2, over, end, inside, depth)
+        return None if found is None else (replace(found[0], into=True), found[1])
+
+    def _if(  # noqa: PLR0917
+        self, index: int, start: int, target: int, end: int, inside: _Round | None, depth: int
+    ) -> tuple[If, int] | None:
+        """The body from `start` to `target`, or to a branch before it over what is otherwise."""
+        if self._crosses(start, target) or self._entered(start, target, index):
             return None
         last = target - 1
         over = self._targets.get(last)
         if (
-            last > index + 1
+            last > start
             and over is not None
             and self.instructions[last].guard is None
             and target < over <= end
             and not (inside is not None and over in (inside.after, inside.again))
             and not self._crosses(target, over)
+            and not self._entered(target, over, index)
         ):
-            body = self._block(index + 1, last, inside, depth + 1)
+            body = self._block(start, last, inside, depth + 1)
             otherwise = self._block(target, over, inside, depth + 1)
             return If(index, body, last, otherwise), over
-        body = self._block(index + 1, target, inside, depth + 1)
+        body = self._block(start, target, inside, depth + 1)
         return If(index, body, target, None), target
+
+    def _entered(self, start: int, end: int, index: int) -> bool:
+        """Whether a branch other than that at `index` leads into an interval from outside."""
+        return any(
+            start <= target < end and not start <= branch < end and branch != index
+            for branch, target in self._ways
+        )
 
     def _crosses(self, start: int, end: int) -> bool:
         """Whether a loop begins in the interval and ends outside of it."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from typing import Final
 
+from pyptx import verify
 from pyptx.ir import Comment, Directive, Function, Instruction, Kernel, Module
 from pyptx.lift import declarations
 from pyptx.lift.body import BodyWriter, global_pointers
-from pyptx.lift.layout import Expression, Keyword, call, comment, statement, string
+from pyptx.lift.layout import WIDTH, Call, Expression, Keyword, call, comment, statement, string
 from pyptx.lift.naming import Names
 from pyptx.operands import Parameter, Register, Variable
 from pyptx.types import DTYPES
 
+_PARTS: Final = re.compile(r"(\d+)")
 _CONTRACTED: Final = frozenset(("add", "sub", "mul"))
 _FLOATS: Final = frozenset(d.name for d in DTYPES.values() if d.is_float or d.is_packed)
 _ROUNDINGS: Final = frozenset(("rn", "rz", "rm", "rp"))
@@ -24,8 +26,10 @@ def lift(module: Module, file: str = "") -> str:
     """The pyptx program for a module: a `@kernel` for each kernel.
 
     `file` is named in its docstring. Traced, each kernel gives PTX that assembles to the machine
-    code of the module. Formatted as ruff format does.
+    code of the module. Formatted as ruff format does. Raises LanguageError at the line of a kernel
+    that the checks of the language refuse, such as a read of a register that nothing sets.
     """
+    verify.verify(module)
     return _Program(module, file).text()
 
 
@@ -51,26 +55,25 @@ class _Program:
         parts += [self._function(function) for function in module.functions]
         parts.append(self._variables(late))
         parts += [self._kernel(kernel) for kernel in module.kernels]
-        body = [line for part in parts if part for line in (*part, "")]
-        return "\n".join([*self._head(body), *body[:-1]]) + "\n"
+        blocks = ["\n".join(part) for part in parts if part]
+        joined = "\n\n\n".join(blocks)
+        head = self._head(joined)
+        space = ["", ""] if blocks and blocks[0].startswith("@") else [""]
+        return "\n".join([*head, *space, joined]) + "\n" if blocks else "\n".join(head) + "\n"
 
     # ---- the head --------------------------------------------------------------------------------
 
-    def _head(self, body: list[str]) -> list[str]:
+    def _head(self, body: str) -> list[str]:
         """Docstring, comments and imports."""
         source = f" from {self.file}" if self.file else ""
         lines = [f'"""Kernels{source}, for {self.module.target}."""', ""]
         notes = [line for each in self._first_comments() for line in comment(0, each.text)]
         lines += [*notes, ""] if notes else []
-        text = "\n".join(line.partition("  # ")[0] for line in body)
-        words = set(re.findall(r"(?<![\w.\"])[A-Za-z_]\w*(?!\")", text))
-        used = sorted(words & {"Tensor", "kernel", "ptx", "reg", "smem"})
-        types = sorted(words & DTYPES.keys())
-        if used:
-            lines.append(f"from pyptx import {', '.join(used)}")
-        if types:
-            lines += statement(0, "from pyptx.types import ", ", ".join(types))
-        return [*lines, "", *([""] if body and body[0].startswith(("@", "def")) else [])]
+        text = re.sub(r"  *# .*", "", body)
+        words = set(re.findall(r"(?<![\w.\"])[A-Za-z_]\w*\b(?!\"|=)", text))
+        lines += _import("pyptx", words & {"Tensor", "kernel", "ptx", "reg", "smem"})
+        lines += _import("pyptx.types", words & DTYPES.keys())
+        return lines
 
     def _first_comments(self) -> Iterable[Comment]:
         """The comments that begin the file."""
@@ -114,7 +117,7 @@ class _Program:
         if function.body is None:
             named["external"] = "True"
         lines = statement(0, "@", call("ptx.func", **named)) if named else ["@ptx.func"]
-        return ["", *lines, f"def {name}() -> None:", *self._body(function), ""]
+        return [*lines, f"def {name}() -> None:", *self._body(function)]
 
     def _kernel(self, kernel: Kernel) -> list[str]:
         module = self.module
@@ -139,7 +142,7 @@ class _Program:
             pointers = fits is not None
             takes = fits or ""
         head = [*lines, f"def {name}({takes}) -> None:"]
-        return ["", *head, *self._body(kernel, scope, pointers=pointers), ""]
+        return [*head, *self._body(kernel, scope, pointers=pointers)]
 
     def _takes_tensors(self, kernel: Kernel, scope: Names) -> str | None:
         """The parameters of the Python function where all are addresses of tensors."""
@@ -158,39 +161,53 @@ class _Program:
             *(function.returns if isinstance(function, Function) else ()),
             *function.parameters,
         ]
-        lines: list[str] = []
+        declared: list[tuple[str, Call]] = []
         for formal in () if pointers else formals:
             if isinstance(formal, Parameter):
                 self.symbols[formal] = scope.new(formal.name, "param")
-                made = declarations.parameter(formal)
-                lines += statement(4, f"{self.symbols[formal]} = ", made)
+                declared.append((self.symbols[formal], declarations.parameter(formal)))
         for variable in function.variables:
             if variable not in self.module.variables:
                 self.symbols[variable] = scope.new(variable.name, variable.space)
-                made = declarations.own(variable)
-                lines += statement(4, f"{self.symbols[variable]} = ", made)
-        module = self.module
-        lines += [f"    ptx.target_options({string(o)})" for o in module.options if o != "debug"]
-        for text in (*module.pragmas, *function.pragmas):
-            lines.append(f"    ptx.pragma({string(text)}, whole=True)")
-        if function.body is None:
-            return lines or ["    pass"]
-        writer = BodyWriter(
-            function,
-            module.target,
-            scope,
-            self.symbols,
-            module.comments,
-            pointers=pointers,
-        )
-        for formal in formals:
-            if isinstance(formal, Register):
-                returned = isinstance(function, Function) and formal in function.returns
-                head = "ptx.returned_register" if returned else "ptx.param_register"
-                lines.append(f"    {writer.formals[formal]} = {head}({formal.dtype})")
-        if lines and writer.lines == ["    pass"]:
+                declared.append((self.symbols[variable], declarations.own(variable)))
+        body: list[str] = []
+        if function.body is not None:
+            writer = BodyWriter(
+                function,
+                self.module.target,
+                scope,
+                self.symbols,
+                self.module.comments,
+                pointers=pointers,
+            )
+            body = writer.lines
+            for formal in formals:
+                if isinstance(formal, Register):
+                    returned = isinstance(function, Function) and formal in function.returns
+                    head = "ptx.returned_register" if returned else "ptx.param_register"
+                    declared.append((writer.formals[formal], call(head, str(formal.dtype))))
+        words = set(re.findall(r"\w+", "\n".join(body)))
+        lines: list[str] = []
+        for name, made in declared:
+            lines += statement(4, f"{name} = " if name in words else "", made)
+        options = [option for option in self.module.options if option != "debug"]
+        lines += [f"    ptx.target_options({string(option)})" for option in options]
+        pragmas = (*self.module.pragmas, *function.pragmas)
+        lines += [f"    ptx.pragma({string(text)}, whole=True)" for text in pragmas]
+        if body == ["    pass"] and lines:
             return lines
-        return [*lines, *writer.lines]
+        return [*lines, *body] or ["    pass"]
+
+
+def _import(module: str, names: Set[str]) -> list[str]:
+    """An import as ruff sorts it: numbers in names by their value."""
+    if not names:
+        return []
+    listed = sorted(names, key=lambda n: [int(p) if p.isdigit() else p for p in _PARTS.split(n)])
+    line = f"from {module} import {', '.join(listed)}"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"from {module} import (", *(f"    {name}," for name in listed), ")"]
 
 
 def _directive(directive: Directive) -> Keyword:

@@ -33,7 +33,7 @@ _Float: TypeAlias = _Source | _Number
 _Symbol: TypeAlias = Symbol | Variable | Parameter | _Memory
 _Address: TypeAlias = Address | Reg | _Symbol
 _Position: TypeAlias = TensorPosition | TensorAddress
-_Targets: TypeAlias = Targets | Sequence[Label]
+_Targets: TypeAlias = Targets | Sequence[Label] | Sequence[str]
 _Registers: TypeAlias = Sequence[Reg] | RegArray
 _Sources: TypeAlias = Sequence[_Source] | RegArray
 _Integers: TypeAlias = Sequence[_Integer] | RegArray
@@ -3638,6 +3638,7 @@ class _ld(Spelling):
     mmio: _ld_10
     param: _ld_8
     param__entry: _ld_8
+    param__func: _ld_11
     relaxed: _ld_5
     s16: _ld_6
     s32: _ld_6
@@ -3650,11 +3651,11 @@ class _ld(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
-    volatile: _ld_14
-    weak: _ld_15
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
+    volatile: _ld_15
+    weak: _ld_16
 
 class _ld_1(Spelling):
     L2__128B: _ld_2
@@ -3679,9 +3680,9 @@ class _ld_1(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_2(Spelling):
     b128: _ld_6
@@ -3699,46 +3700,46 @@ class _ld_2(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_3(Spelling):
-    L2__128B: _ld_16
-    L2__256B: _ld_16
-    L2__64B: _ld_16
-    b128: _ld_17
-    b16: _ld_17
-    b32: _ld_17
-    b64: _ld_17
-    b8: _ld_17
-    f32: _ld_17
-    f64: _ld_17
-    s16: _ld_17
-    s32: _ld_17
-    s64: _ld_17
-    s8: _ld_17
-    u16: _ld_17
-    u32: _ld_17
-    u64: _ld_17
-    u8: _ld_17
-    v2: _ld_18
-    v4: _ld_19
-    v8: _ld_20
+    L2__128B: _ld_17
+    L2__256B: _ld_17
+    L2__64B: _ld_17
+    b128: _ld_18
+    b16: _ld_18
+    b32: _ld_18
+    b64: _ld_18
+    b8: _ld_18
+    f32: _ld_18
+    f64: _ld_18
+    s16: _ld_18
+    s32: _ld_18
+    s64: _ld_18
+    s8: _ld_18
+    u16: _ld_18
+    u32: _ld_18
+    u64: _ld_18
+    u8: _ld_18
+    v2: _ld_19
+    v4: _ld_20
+    v8: _ld_21
 
 class _ld_4(Spelling):
-    L2__128B: _ld_21
-    L2__256B: _ld_21
-    L2__64B: _ld_21
-    L2__cache_hint: _ld_22
-    v4: _ld_23
-    v8: _ld_13
+    L2__128B: _ld_22
+    L2__256B: _ld_22
+    L2__64B: _ld_22
+    L2__cache_hint: _ld_23
+    v4: _ld_24
+    v8: _ld_14
 
 class _ld_5(Spelling):
-    cluster: _ld_24
-    cta: _ld_24
-    gpu: _ld_24
-    sys: _ld_24
+    cluster: _ld_25
+    cta: _ld_25
+    gpu: _ld_25
+    sys: _ld_25
 
 class _ld_6(Spelling):
     @overload
@@ -3766,9 +3767,9 @@ class _ld_7(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_8(Spelling):
     b128: _ld_6
@@ -3776,13 +3777,13 @@ class _ld_8(Spelling):
     b32: _ld_6
     b64: _ld_6
     b8: _ld_6
-    ca: _ld_25
-    cg: _ld_25
-    cs: _ld_25
-    cv: _ld_25
+    ca: _ld_11
+    cg: _ld_11
+    cs: _ld_11
+    cv: _ld_11
     f32: _ld_6
     f64: _ld_6
-    lu: _ld_25
+    lu: _ld_11
     s16: _ld_6
     s32: _ld_6
     s64: _ld_6
@@ -3791,7 +3792,7 @@ class _ld_8(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
+    v2: _ld_12
     v4: _ld_26
 
 class _ld_9(Spelling):
@@ -3828,15 +3829,34 @@ class _ld_9(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_10(Spelling):
     acquire: _ld_29
     relaxed: _ld_29
 
 class _ld_11(Spelling):
+    b128: _ld_6
+    b16: _ld_6
+    b32: _ld_6
+    b64: _ld_6
+    b8: _ld_6
+    f32: _ld_6
+    f64: _ld_6
+    s16: _ld_6
+    s32: _ld_6
+    s64: _ld_6
+    s8: _ld_6
+    u16: _ld_6
+    u32: _ld_6
+    u64: _ld_6
+    u8: _ld_6
+    v2: _ld_12
+    v4: _ld_26
+
+class _ld_12(Spelling):
     b16: _ld_30
     b32: _ld_30
     b64: _ld_30
@@ -3852,7 +3872,7 @@ class _ld_11(Spelling):
     u64: _ld_30
     u8: _ld_30
 
-class _ld_12(Spelling):
+class _ld_13(Spelling):
     b16: _ld_30
     b32: _ld_30
     b64: _ld_31
@@ -3868,13 +3888,13 @@ class _ld_12(Spelling):
     u64: _ld_31
     u8: _ld_30
 
-class _ld_13(Spelling):
+class _ld_14(Spelling):
     b32: _ld_31
     f32: _ld_31
     s32: _ld_31
     u32: _ld_31
 
-class _ld_14(Spelling):
+class _ld_15(Spelling):
     L2__128B: _ld_2
     L2__256B: _ld_2
     L2__64B: _ld_2
@@ -3886,23 +3906,23 @@ class _ld_14(Spelling):
     f32: _ld_6
     f64: _ld_6
     global_: _ld_32
-    local: _ld_25
+    local: _ld_11
     s16: _ld_6
     s32: _ld_6
     s64: _ld_6
     s8: _ld_6
-    shared: _ld_25
-    shared__cluster: _ld_25
-    shared__cta: _ld_25
+    shared: _ld_11
+    shared__cluster: _ld_11
+    shared__cta: _ld_11
     u16: _ld_6
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
-class _ld_15(Spelling):
+class _ld_16(Spelling):
     L1__evict_first: _ld_1
     L1__evict_last: _ld_1
     L1__evict_normal: _ld_1
@@ -3932,6 +3952,7 @@ class _ld_15(Spelling):
     lu: _ld_7
     param: _ld_8
     param__entry: _ld_8
+    param__func: _ld_11
     s16: _ld_6
     s32: _ld_6
     s64: _ld_6
@@ -3943,37 +3964,37 @@ class _ld_15(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
-
-class _ld_16(Spelling):
-    b128: _ld_17
-    b16: _ld_17
-    b32: _ld_17
-    b64: _ld_17
-    b8: _ld_17
-    f32: _ld_17
-    f64: _ld_17
-    s16: _ld_17
-    s32: _ld_17
-    s64: _ld_17
-    s8: _ld_17
-    u16: _ld_17
-    u32: _ld_17
-    u64: _ld_17
-    u8: _ld_17
-    v2: _ld_18
-    v4: _ld_19
-    v8: _ld_20
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_17(Spelling):
+    b128: _ld_18
+    b16: _ld_18
+    b32: _ld_18
+    b64: _ld_18
+    b8: _ld_18
+    f32: _ld_18
+    f64: _ld_18
+    s16: _ld_18
+    s32: _ld_18
+    s64: _ld_18
+    s8: _ld_18
+    u16: _ld_18
+    u32: _ld_18
+    u64: _ld_18
+    u8: _ld_18
+    v2: _ld_19
+    v4: _ld_20
+    v8: _ld_21
+
+class _ld_18(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Address, policy: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Address, policy: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _ld_18(Spelling):
+class _ld_19(Spelling):
     b16: _ld_34
     b32: _ld_34
     b64: _ld_34
@@ -3989,7 +4010,7 @@ class _ld_18(Spelling):
     u64: _ld_34
     u8: _ld_34
 
-class _ld_19(Spelling):
+class _ld_20(Spelling):
     b16: _ld_34
     b32: _ld_34
     b64: _ld_35
@@ -4005,30 +4026,30 @@ class _ld_19(Spelling):
     u64: _ld_35
     u8: _ld_34
 
-class _ld_20(Spelling):
+class _ld_21(Spelling):
     b32: _ld_35
     f32: _ld_35
     s32: _ld_35
     u32: _ld_35
 
-class _ld_21(Spelling):
-    v4: _ld_23
-    v8: _ld_13
-
 class _ld_22(Spelling):
+    v4: _ld_24
+    v8: _ld_14
+
+class _ld_23(Spelling):
     L2__128B: _ld_36
     L2__256B: _ld_36
     L2__64B: _ld_36
     v4: _ld_37
-    v8: _ld_20
+    v8: _ld_21
 
-class _ld_23(Spelling):
+class _ld_24(Spelling):
     b64: _ld_31
     f64: _ld_31
     s64: _ld_31
     u64: _ld_31
 
-class _ld_24(Spelling):
+class _ld_25(Spelling):
     L1__evict_first: _ld_1
     L1__evict_last: _ld_1
     L1__evict_normal: _ld_1
@@ -4053,35 +4074,16 @@ class _ld_24(Spelling):
     s32: _ld_6
     s64: _ld_6
     s8: _ld_6
-    shared: _ld_25
-    shared__cluster: _ld_25
-    shared__cta: _ld_25
+    shared: _ld_11
+    shared__cluster: _ld_11
+    shared__cta: _ld_11
     u16: _ld_6
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
-
-class _ld_25(Spelling):
-    b128: _ld_6
-    b16: _ld_6
-    b32: _ld_6
-    b64: _ld_6
-    b8: _ld_6
-    f32: _ld_6
-    f64: _ld_6
-    s16: _ld_6
-    s32: _ld_6
-    s64: _ld_6
-    s8: _ld_6
-    u16: _ld_6
-    u32: _ld_6
-    u64: _ld_6
-    u8: _ld_6
-    v2: _ld_11
-    v4: _ld_26
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_26(Spelling):
     b16: _ld_30
@@ -4116,9 +4118,9 @@ class _ld_27(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_28(Spelling):
     L1__evict_first: _ld_1
@@ -4148,9 +4150,9 @@ class _ld_28(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_29(Spelling):
     sys: _ld_38
@@ -4188,9 +4190,9 @@ class _ld_32(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_33(Spelling):
     L1__evict_first: _ld_1
@@ -4225,9 +4227,9 @@ class _ld_33(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_11
-    v4: _ld_12
-    v8: _ld_13
+    v2: _ld_12
+    v4: _ld_13
+    v8: _ld_14
 
 class _ld_34(Spelling):
     @overload
@@ -4269,7 +4271,7 @@ class _ld_35(Spelling):
 
 class _ld_36(Spelling):
     v4: _ld_37
-    v8: _ld_20
+    v8: _ld_21
 
 class _ld_37(Spelling):
     b64: _ld_35
@@ -9175,8 +9177,10 @@ class _st(Spelling):
     global_: _st_10
     local: _st_11
     mmio: _st_12
-    relaxed: _st_13
-    release: _st_13
+    param: _st_13
+    param__func: _st_13
+    relaxed: _st_14
+    release: _st_14
     s16: _st_6
     s32: _st_6
     s64: _st_6
@@ -9188,12 +9192,12 @@ class _st(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
-    volatile: _st_16
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
+    volatile: _st_17
     wb: _st_8
-    weak: _st_17
+    weak: _st_18
     wt: _st_8
 
 class _st_1(Spelling):
@@ -9216,41 +9220,41 @@ class _st_1(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
 
 class _st_2(Spelling):
-    b128: _st_18
-    b16: _st_19
-    b32: _st_19
-    b64: _st_19
-    b8: _st_19
-    f32: _st_20
-    f64: _st_20
-    s16: _st_19
-    s32: _st_19
-    s64: _st_19
-    s8: _st_19
-    u16: _st_19
-    u32: _st_19
-    u64: _st_19
-    u8: _st_19
-    v2: _st_21
-    v4: _st_21
-    v8: _st_22
+    b128: _st_19
+    b16: _st_20
+    b32: _st_20
+    b64: _st_20
+    b8: _st_20
+    f32: _st_21
+    f64: _st_21
+    s16: _st_20
+    s32: _st_20
+    s64: _st_20
+    s8: _st_20
+    u16: _st_20
+    u32: _st_20
+    u64: _st_20
+    u8: _st_20
+    v2: _st_22
+    v4: _st_22
+    v8: _st_23
 
 class _st_3(Spelling):
-    L2__cache_hint: _st_23
-    v4: _st_24
-    v8: _st_15
+    L2__cache_hint: _st_24
+    v4: _st_25
+    v8: _st_16
 
 class _st_4(Spelling):
-    mbarrier__complete_tx__bytes: _st_25
-    mmio: _st_26
-    release: _st_27
-    shared__cluster: _st_28
-    weak: _st_29
+    mbarrier__complete_tx__bytes: _st_26
+    mmio: _st_27
+    release: _st_28
+    shared__cluster: _st_29
+    weak: _st_30
 
 class _st_5(Spelling):
     def __call__(self, a: _Address, b: _Source, /, *, pred: _Guard = None) -> None: ...
@@ -9259,8 +9263,8 @@ class _st_6(Spelling):
     def __call__(self, a: _Address, b: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _st_7(Spelling):
-    shared__cta: _st_30
-    weak: _st_31
+    shared__cta: _st_31
+    weak: _st_32
     def __call__(
         self,
         a: _Address,
@@ -9288,9 +9292,9 @@ class _st_8(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
 
 class _st_9(Spelling):
     def __call__(self, a: _Address, b: _Float, /, *, pred: _Guard = None) -> None: ...
@@ -9322,9 +9326,9 @@ class _st_10(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
     wb: _st_8
     wt: _st_8
 
@@ -9334,8 +9338,8 @@ class _st_11(Spelling):
     b32: _st_6
     b64: _st_6
     b8: _st_6
-    cg: _st_32
-    cs: _st_32
+    cg: _st_13
+    cs: _st_13
     f32: _st_9
     f64: _st_9
     s16: _st_6
@@ -9346,22 +9350,41 @@ class _st_11(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
+    v2: _st_15
     v4: _st_33
-    wb: _st_32
-    wt: _st_32
+    wb: _st_13
+    wt: _st_13
 
 class _st_12(Spelling):
     relaxed: _st_34
     release: _st_34
 
 class _st_13(Spelling):
+    b128: _st_5
+    b16: _st_6
+    b32: _st_6
+    b64: _st_6
+    b8: _st_6
+    f32: _st_9
+    f64: _st_9
+    s16: _st_6
+    s32: _st_6
+    s64: _st_6
+    s8: _st_6
+    u16: _st_6
+    u32: _st_6
+    u64: _st_6
+    u8: _st_6
+    v2: _st_15
+    v4: _st_33
+
+class _st_14(Spelling):
     cluster: _st_35
     cta: _st_35
     gpu: _st_35
     sys: _st_35
 
-class _st_14(Spelling):
+class _st_15(Spelling):
     b16: _st_36
     b32: _st_36
     b64: _st_36
@@ -9377,13 +9400,13 @@ class _st_14(Spelling):
     u64: _st_36
     u8: _st_36
 
-class _st_15(Spelling):
+class _st_16(Spelling):
     b32: _st_36
     f32: _st_37
     s32: _st_36
     u32: _st_36
 
-class _st_16(Spelling):
+class _st_17(Spelling):
     b128: _st_5
     b16: _st_6
     b32: _st_6
@@ -9392,23 +9415,23 @@ class _st_16(Spelling):
     f32: _st_9
     f64: _st_9
     global_: _st_38
-    local: _st_32
+    local: _st_13
     s16: _st_6
     s32: _st_6
     s64: _st_6
     s8: _st_6
-    shared: _st_32
-    shared__cluster: _st_32
-    shared__cta: _st_32
+    shared: _st_13
+    shared__cluster: _st_13
+    shared__cta: _st_13
     u16: _st_6
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
 
-class _st_17(Spelling):
+class _st_18(Spelling):
     L1__evict_first: _st_1
     L1__evict_last: _st_1
     L1__evict_normal: _st_1
@@ -9429,6 +9452,8 @@ class _st_17(Spelling):
     f64: _st_9
     global_: _st_10
     local: _st_11
+    param: _st_13
+    param__func: _st_13
     s16: _st_6
     s32: _st_6
     s64: _st_6
@@ -9440,13 +9465,13 @@ class _st_17(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
     wb: _st_8
     wt: _st_8
 
-class _st_18(Spelling):
+class _st_19(Spelling):
     def __call__(
         self,
         a: _Address,
@@ -9457,7 +9482,7 @@ class _st_18(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _st_19(Spelling):
+class _st_20(Spelling):
     def __call__(
         self,
         a: _Address,
@@ -9468,7 +9493,7 @@ class _st_19(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _st_20(Spelling):
+class _st_21(Spelling):
     def __call__(
         self,
         a: _Address,
@@ -9479,7 +9504,7 @@ class _st_20(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _st_21(Spelling):
+class _st_22(Spelling):
     b16: _st_39
     b32: _st_39
     b64: _st_39
@@ -9495,23 +9520,23 @@ class _st_21(Spelling):
     u64: _st_39
     u8: _st_39
 
-class _st_22(Spelling):
+class _st_23(Spelling):
     b32: _st_39
     f32: _st_40
     s32: _st_39
     u32: _st_39
 
-class _st_23(Spelling):
-    v4: _st_41
-    v8: _st_22
-
 class _st_24(Spelling):
+    v4: _st_41
+    v8: _st_23
+
+class _st_25(Spelling):
     b64: _st_36
     f64: _st_37
     s64: _st_36
     u64: _st_36
 
-class _st_25(Spelling):
+class _st_26(Spelling):
     b128: _st_42
     b32: _st_43
     b64: _st_43
@@ -9524,33 +9549,21 @@ class _st_25(Spelling):
     v2: _st_45
     v4: _st_46
 
-class _st_26(Spelling):
+class _st_27(Spelling):
     release: _st_47
 
-class _st_27(Spelling):
+class _st_28(Spelling):
     gpu: _st_48
     sys: _st_48
 
-class _st_28(Spelling):
-    mbarrier__complete_tx__bytes: _st_25
-
 class _st_29(Spelling):
-    mbarrier__complete_tx__bytes: _st_25
-    shared__cluster: _st_28
+    mbarrier__complete_tx__bytes: _st_26
 
 class _st_30(Spelling):
-    def __call__(
-        self,
-        a: _Address,
-        size: _Integer,
-        initval: _Whole,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    mbarrier__complete_tx__bytes: _st_26
+    shared__cluster: _st_29
 
 class _st_31(Spelling):
-    shared__cta: _st_30
     def __call__(
         self,
         a: _Address,
@@ -9562,23 +9575,16 @@ class _st_31(Spelling):
     ) -> None: ...
 
 class _st_32(Spelling):
-    b128: _st_5
-    b16: _st_6
-    b32: _st_6
-    b64: _st_6
-    b8: _st_6
-    f32: _st_9
-    f64: _st_9
-    s16: _st_6
-    s32: _st_6
-    s64: _st_6
-    s8: _st_6
-    u16: _st_6
-    u32: _st_6
-    u64: _st_6
-    u8: _st_6
-    v2: _st_14
-    v4: _st_33
+    shared__cta: _st_31
+    def __call__(
+        self,
+        a: _Address,
+        size: _Integer,
+        initval: _Whole,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _st_33(Spelling):
     b16: _st_36
@@ -9617,16 +9623,16 @@ class _st_35(Spelling):
     s32: _st_6
     s64: _st_6
     s8: _st_6
-    shared: _st_32
-    shared__cluster: _st_32
-    shared__cta: _st_32
+    shared: _st_13
+    shared__cluster: _st_13
+    shared__cta: _st_13
     u16: _st_6
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
 
 class _st_36(Spelling):
     def __call__(self, a: _Address, b: _Integers, /, *, pred: _Guard = None) -> None: ...
@@ -9650,9 +9656,9 @@ class _st_38(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
 
 class _st_39(Spelling):
     def __call__(
@@ -9794,9 +9800,9 @@ class _st_50(Spelling):
     u32: _st_6
     u64: _st_6
     u8: _st_6
-    v2: _st_14
-    v4: _st_14
-    v8: _st_15
+    v2: _st_15
+    v4: _st_15
+    v8: _st_16
 
 class _st_51(Spelling):
     def __call__(
@@ -15168,6 +15174,7 @@ class Instructions:
     """Load from memory.
 
     Load from global memory that no one writes, through the read-only cache.
+    Load what a call gives back or a function is passed.
     """
     ldmatrix: _ldmatrix
     """Load matrices from shared memory, spread over the warp."""
@@ -15325,6 +15332,7 @@ class Instructions:
 
     Store without waiting.
     Fill shared memory with zeros.
+    Store what a call passes or a function returns.
     """
     stackrestore: _stackrestore
     """Set the stack pointer, and so free what was allocated since it was saved."""
