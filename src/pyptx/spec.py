@@ -145,6 +145,8 @@ class Tile:
                     f'tma_box={_sizes_text(box)} names "{size}", which is no dimension of the Tile',
                     notes=known_names(dict.fromkeys(self.names)),
                 )
+        if len(box) != len(self.dims):
+            raise _rank_error("tma_box", box, len(self.dims))
         # Any size that breaks no rule stands for one that is not known: a line, or one element.
         line = self.layout.swizzle.span // self.dtype.bytes
         assumed = [
@@ -305,9 +307,9 @@ def _sizes_text(sizes: Sequence[int | str]) -> str:
 
 def _box_sizes(box: Box, rank: int, sizes: Mapping[str, object], option: str) -> tuple[int, ...]:
     """The sizes of a box, with those of the dimensions that it names."""
-    text = _sizes_text(box)
     if len(box) != rank:
-        raise SpecError(f"{option}={text} has {len(box)} sizes, and the tensor has rank {rank}")
+        raise _rank_error(option, box, rank)
+    text = _sizes_text(box)
     found: list[int] = []
     for size in box:
         known = _known_size(sizes.get(size) if isinstance(size, str) else size)
@@ -318,6 +320,11 @@ def _box_sizes(box: Box, rank: int, sizes: Mapping[str, object], option: str) ->
             )
         found.append(known)
     return tuple(found)
+
+
+def _rank_error(option: str, box: Box, rank: int) -> SpecError:
+    text = f"{option}={_sizes_text(box)}"
+    return SpecError(f"{text} has {len(box)} sizes, and the tensor has rank {rank}")
 
 
 def _known_size(size: object) -> int | None:

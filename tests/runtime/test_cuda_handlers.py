@@ -35,7 +35,7 @@ def libraries(tmp_path_factory):
 
 
 def test_every_scenario_is_run():
-    assert len(SCENARIOS) == 14
+    assert len(SCENARIOS) == 16
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

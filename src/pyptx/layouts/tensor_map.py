@@ -18,7 +18,8 @@ from pyptx.layouts.swizzle import CHUNK_BYTES, Swizzle
 from pyptx.types import DType
 
 MAP_BYTES: Final = 128
-MAP_ALIGN: Final = 64
+MAP_ALIGN: Final = 128
+"""Of a map in the parameters, as CUDA 13 declares it; instructions need 64."""
 MAX_RANK: Final = 5
 BOX_LIMIT: Final = 256
 ELEMENT_STRIDE_LIMIT: Final = 8

@@ -1,5 +1,6 @@
 // Compiles only where src/ffi/driver.h agrees with NVIDIA's cuda.h.
 #include "driver.h"
+#include "plan.h"
 
 #include <cuda.h>
 
@@ -24,6 +25,21 @@ static_assert(int(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) ==
 static_assert(offsetof(CUlaunchAttributeValue, programmaticStreamSerializationAllowed) == 0);
 static_assert(sizeof(CUlaunchAttributeValue::programmaticStreamSerializationAllowed) ==
               sizeof(LaunchAttribute::value.programmatic_stream_serialization_allowed));
+static_assert(sizeof(CUtensorMap) == sizeof(EncodedMap) && alignof(EncodedMap) % alignof(CUtensorMap) == 0);
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_UINT8) == int(pyptx::MapType::kU8));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_UINT16) == int(pyptx::MapType::kU16));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_UINT32) == int(pyptx::MapType::kU32));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_INT32) == int(pyptx::MapType::kS32));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_UINT64) == int(pyptx::MapType::kU64));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_INT64) == int(pyptx::MapType::kS64));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_FLOAT16) == int(pyptx::MapType::kF16));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_FLOAT32) == int(pyptx::MapType::kF32));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_FLOAT64) == int(pyptx::MapType::kF64));
+static_assert(int(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16) == int(pyptx::MapType::kBF16));
+static_assert(int(CU_TENSOR_MAP_INTERLEAVE_16B) == 1 && int(CU_TENSOR_MAP_INTERLEAVE_32B) == 2);
+static_assert(int(CU_TENSOR_MAP_SWIZZLE_32B) == 1 && int(CU_TENSOR_MAP_SWIZZLE_128B) == 3);
+static_assert(int(CU_TENSOR_MAP_L2_PROMOTION_L2_64B) == 1 && int(CU_TENSOR_MAP_L2_PROMOTION_L2_256B) == 3);
+static_assert(int(CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA) == 1);
 static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t));
 static_assert(int(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) == kFunctionSharedSizeBytes);
 static_assert(int(CU_FUNC_ATTRIBUTE_NUM_REGS) == kFunctionRegisters);

@@ -135,6 +135,27 @@ int cuLaunchKernelEx(const Config* config, Function* function, void** parameters
   return 0;
 }
 
+// Logs what it is told, and makes a map whose words are all the number of the call.
+int cuTensorMapEncodeTiled(uint64_t* map, int type, uint32_t rank, void* address, const uint64_t* sizes,
+                           const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int interleave,
+                           int swizzle, int promotion, int fill) {
+  int result = Called("cuTensorMapEncodeTiled");
+  if (result != 0) return result;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  auto list = [](const auto* values, uint32_t count) {
+    std::string text;
+    for (uint32_t i = 0; i < count; ++i) text += (i > 0 ? "," : "") + std::to_string(values[i]);
+    return text;
+  };
+  g_log += "map aligned=" + std::to_string(reinterpret_cast<uintptr_t>(map) % 128 == 0) + " type=" + std::to_string(type) +
+           " address=" + std::to_string(reinterpret_cast<uintptr_t>(address)) + " sizes=" + list(sizes, rank) +
+           " strides=" + list(strides, rank - 1) + " box=" + list(box, rank) + " steps=" + list(steps, rank) +
+           " modes=" + std::to_string(interleave) + "," + std::to_string(swizzle) + "," + std::to_string(promotion) + "," +
+           std::to_string(fill) + "\n";
+  for (int i = 0; i < 16; ++i) map[i] = uint64_t(g_calls["cuTensorMapEncodeTiled"]);
+  return 0;
+}
+
 int cuMemsetD8Async(unsigned long long address, unsigned char value, size_t bytes, void* stream) {
   int result = Called("cuMemsetD8Async");
   if (result != 0) return result;

@@ -28,6 +28,13 @@ STEPS = (
     "kernel=last;grid=a0.0 1 +,1,1;block=32,1,1;cluster=2,1,1;shared=0;params=e1,r0;"
     "programmatic_stream_serialization=1"
 )
+# Two maps of the input, one of the output, between the addresses and a size.
+MAPS = (
+    "inputs=[? 8];outputs=[? 8]\n"
+    "kernel=k;grid=a0.0,1,1;block=128,1,1;cluster=1,1,1;shared=0;"
+    "params=a0,map:a0:X:f32:a0.0|8:32:64|8:1|1:0:1:2:0,i64:a0.0,"
+    "map:a0:X:f32:a0.0|8:32:16|4:2|1:0:0:0:1,map:r0:Y:bf16:r0.0|16:32:8|8:1|1:0:0:0:0"
+)
 CODE = {"sm_90a": b"\x7fELF-90a"}
 
 folder = Path(sys.argv[1])
@@ -341,6 +348,45 @@ def errors() -> None:
     assert len(launches()) == 1
 
 
+def tensor_maps() -> None:
+    """Maps are encoded at each launch from its buffers, and passed by value in their places."""
+    setting("parameters", 5)
+    site = Site(MAPS).ready()
+    x, y = site.addresses
+    with Current():
+        assert site.run(PREPARE) == "" and calls("cuTensorMapEncodeTiled") == 0
+        assert site.run(EXECUTE) == ""
+    assert [line for line in log() if line.startswith("map")] == [
+        f"map aligned=1 type=7 address={x} sizes=8,6 strides=32 box=8,64 steps=1,1 modes=0,1,2,0",
+        f"map aligned=1 type=7 address={x} sizes=8,6 strides=32 box=4,16 steps=1,2 modes=0,0,0,1",
+        f"map aligned=1 type=9 address={y} sizes=16,6 strides=32 box=8,8 steps=1,1 modes=0,0,0,0",
+    ], log()
+    assert launches()[-1].endswith(f"stream=0 {x} 1 6 2 3"), launches()
+    with Current():
+        assert site.run(EXECUTE) == ""
+    assert launches()[-1].endswith(f"stream=0 {x} 4 6 5 6"), launches()
+    setting("fail cuTensorMapEncodeTiled", 1)
+    with Current():
+        assert site.run(EXECUTE) == (
+            "pyptx: kernel k: the tensor map of X: cuTensorMapEncodeTiled failed with CUDA_ERROR_INVALID_VALUE (1), invalid argument: the device does not take this box, layout or tensor"
+        )
+
+
+def tensors_without_maps() -> None:
+    """What breaks a rule is said before the driver is asked; an empty grid encodes nothing."""
+    wide = MAPS.replace("bf16:r0.0|16:32", "bf16:r0.0|16:36")
+    with Current():
+        assert Site(wide).ready().run(EXECUTE) == (
+            "pyptx: kernel k: the tensor map of Y: the stride of axis 0 is 36 bytes; it must be a multiple of 16 below 2**40"
+        )
+        none = MAPS.replace("f32:a0.0|8", "f32:a0.0 a0.0 -|8")
+        assert Site(none).ready().run(EXECUTE) == (
+            "pyptx: kernel k: the tensor map of X: axis 0 has size 0; the range is 1 to 2**32"
+        )
+        assert Site(none.replace("grid=a0.0", "grid=0")).ready().run(EXECUTE) == ""
+    assert calls("cuTensorMapEncodeTiled") == 0 and calls("cuLaunchKernelEx") == 0
+
+
 def old_driver() -> None:
     setting("driver", 12040)
     setting("fail cuModuleLoadData", 200)
@@ -415,6 +461,8 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         cluster,
         cooperative,
         errors,
+        tensor_maps,
+        tensors_without_maps,
         old_driver,
         no_driver,
         bad_attributes,

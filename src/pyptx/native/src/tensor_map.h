@@ -16,7 +16,8 @@ namespace pyptx {
 
 constexpr int kMaxMapRank = 5;
 constexpr size_t kMapBytes = 128;
-constexpr size_t kMapAlign = 64;
+constexpr size_t kMapAlign = 128;      // of parameters, as CUDA 13 aligns them
+constexpr size_t kLeastMapAlign = 64;  // that instructions need
 constexpr char kMapMagic[] = {'P', 'T', 'X', 'T', 'M', 'A', 'P', 1};
 
 // CUtensorMapDataType.

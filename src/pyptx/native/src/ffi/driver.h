@@ -44,8 +44,8 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 
-// CUtensorMap.
-struct alignas(64) EncodedMap {
+// CUtensorMap, as CUDA 13 aligns it; CUDA 12 asked for 64 bytes.
+struct alignas(128) EncodedMap {
   uint64_t opaque[16];
 };
 static_assert(sizeof(EncodedMap) == 128);

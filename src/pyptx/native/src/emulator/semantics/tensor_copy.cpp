@@ -37,14 +37,14 @@ const uint8_t* map_bytes(Warp& w, const Instruction& in, uint64_t address, unsig
   const Launch& launch = *w.worker->launch;
   const auto inside = [&](const void* bytes, uint64_t size) -> const uint8_t* {
     const uint64_t at = address & ~kWindowMask;
-    if (at % kMapAlign != 0 || size < kMapBytes || at > size - kMapBytes) return nullptr;
+    if (at % kLeastMapAlign != 0 || size < kMapBytes || at > size - kMapBytes) return nullptr;
     return static_cast<const uint8_t*>(bytes) + at;
   };
   switch (space_of(address)) {
     case Space::Param: return inside(launch.config.params, launch.config.param_bytes);
     case Space::Const: return inside(launch.program->constants.data(), launch.program->constants.size());
     case Space::Global:
-      if (find_global(w, in, address, kMapBytes, kMapAlign, lane, false) == nullptr) return nullptr;
+      if (find_global(w, in, address, kMapBytes, kLeastMapAlign, lane, false) == nullptr) return nullptr;
       return reinterpret_cast<const uint8_t*>(address);
     default: return nullptr;
   }

@@ -1,0 +1,327 @@
+"""Whole messages about tensor maps: what a Tile says, what the body asks for, what a call brings."""
+
+# a line of a message is a line
+
+import numpy as np
+
+from pyptx import LanguageError, Layout, OobFill, SpecError, Tile, kernel, ptx, smem
+from pyptx.types import bf16, f32, u8, u32
+
+from .cases import Collection
+
+wrong = Collection()
+
+
+def trace(*specs, parallel=(), **dims):
+    """Trace the body for tensors of these specs, the last of them the output."""
+
+    def decorate(body):
+        made = kernel(
+            in_specs=specs[:-1] or (), out_specs=specs[-1:], block=(32, 1, 1), parallel=parallel
+        )(body)
+        return made.ptx(**dims)
+
+    return decorate
+
+
+# ---- Tiles ---------------------------------------------------------------------------------------
+
+
+@wrong(
+    SpecError,
+    """
+    here: the box has 257 elements along axis 0; the range is 1 to 256
+        Tile("M", "K", f32, tma_box=(257, 8))
+      help: copy a larger piece of the tensor as several boxes
+    """,
+)
+def a_box_that_is_too_large():
+    Tile("M", "K", f32, tma_box=(257, 8))
+
+
+@wrong(
+    SpecError,
+    """
+    here: the box has 6 elements of bf16 along the last axis, 12 bytes; they must be a multiple of 16
+        Tile("M", "K", bf16, tma_box=(8, 6))
+      help: 8 elements, and what is beyond the tensor is filled
+    """,
+)
+def a_row_of_an_odd_length():
+    Tile("M", "K", bf16, tma_box=(8, 6))
+
+
+@wrong(
+    SpecError,
+    """
+    here: the box has 256 bytes along the last axis; with Layout.TMA_128B it has at most 128
+        Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 128))
+      help: 64 elements of bf16, and several boxes for more
+    """,
+)
+def a_row_longer_than_the_swizzle():
+    Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 128))
+
+
+@wrong(
+    SpecError,
+    """
+    here: the element stride along axis 0 is 9; the range is 1 to 8
+        Tile("M", "K", f32, tma_box=(8, 8), tma_element_strides=(9, 1))
+    """,
+)
+def an_element_stride_that_is_too_large():
+    Tile("M", "K", f32, tma_box=(8, 8), tma_element_strides=(9, 1))
+
+
+@wrong(
+    SpecError,
+    """
+    here: the element stride along the last axis is ignored, so it must be 1, not 2
+        Tile("M", "K", f32, tma_box=(8, 8), tma_element_strides=(1, 2))
+    """,
+)
+def an_element_stride_along_the_last_axis():
+    Tile("M", "K", f32, tma_box=(8, 8), tma_element_strides=(1, 2))
+
+
+@wrong(
+    SpecError,
+    """
+    here: Layout.INTERLEAVE_16B needs rank 3 to 5, and the tensor has rank 2
+        Tile("M", "K", f32, layout=Layout.INTERLEAVE_16B, tma_box=(8, 8))
+    """,
+)
+def an_interleaved_matrix():
+    Tile("M", "K", f32, layout=Layout.INTERLEAVE_16B, tma_box=(8, 8))
+
+
+@wrong(
+    SpecError,
+    """
+    here: OobFill.NAN is for f16, bf16, f32 and f64, and the elements are u32
+        Tile("M", "K", u32, tma_box=(8, 8), tma_oob_fill=OobFill.NAN)
+    """,
+)
+def integers_that_are_not_a_number():
+    Tile("M", "K", u32, tma_box=(8, 8), tma_oob_fill=OobFill.NAN)
+
+
+@wrong(
+    SpecError,
+    """
+    here: tma_box=(8, 8) has 2 sizes, and the tensor has rank 3
+        Tile("B", "M", "K", u32, tma_box=(8, 8))
+    """,
+)
+def a_box_of_another_rank():
+    Tile("B", "M", "K", u32, tma_box=(8, 8))
+
+
+@wrong(
+    SpecError,
+    """
+    here: the tensor has rank 6; tensor maps have rank 1 to 5
+        Tile(2, 2, 2, 2, 2, 16, u32, tma_box=(1, 1, 1, 1, 1, 8))
+    """,
+)
+def a_tensor_of_rank_6():
+    Tile(2, 2, 2, 2, 2, 16, u32, tma_box=(1, 1, 1, 1, 1, 8))
+
+
+@wrong(
+    SpecError,
+    """
+    here: tma_box=("N", 8) names "N", which is no dimension of the Tile
+        Tile("M", "K", u32, tma_box=("N", 8))
+      dimensions: M, K
+    """,
+)
+def a_box_of_an_unknown_dimension():
+    Tile("M", "K", u32, tma_box=("N", 8))
+
+
+@wrong(
+    SpecError,
+    """
+    here: tma_box=8 is not a tuple with a size for each axis
+        Tile("K", u32, tma_box=8)
+    """,
+)
+def a_box_that_is_a_number():
+    Tile("K", u32, tma_box=8)
+
+
+@wrong(
+    SpecError,
+    """
+    here: the Tile has two layouts, Layout.TMA_64B and Layout.ROW
+        Tile("K", u32, Layout.TMA_64B, layout=Layout.ROW)
+    """,
+)
+def two_layouts():
+    Tile("K", u32, Layout.TMA_64B, layout=Layout.ROW)
+
+
+# ---- bodies --------------------------------------------------------------------------------------
+
+
+@wrong(
+    SpecError,
+    """
+    here: Tile("M", "K", f32) says no box, which a tensor map needs
+        Y.tma_desc()
+      help: Tile(..., tma_box=(16, 16))
+    """,
+)
+def no_box():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
+    def body(X, Y):
+        Y.tma_desc()
+
+
+@wrong(
+    SpecError,
+    """
+    here: Y cannot have a tensor map: the stride of axis 0 is 24 bytes; it must be a multiple of 16 below 2**40
+        Y.tma_desc((8, 8))
+      help: pad the rows of the array
+    """,
+)
+def rows_of_an_odd_length():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=6)
+    def body(X, Y):
+        Y.tma_desc((8, 8))
+
+
+@wrong(
+    SpecError,
+    """
+    here: tma_box=("M", 8) needs 'M' to be a size when the kernel is traced
+        Y.tma_desc()
+      help: the sizes of a box are ints; those of parallel= are not known
+    """,
+)
+def a_box_of_a_run_time_dimension():
+    tile = Tile("M", "K", f32, tma_box=("M", 8))
+
+    @trace(Tile("M", "K", f32), tile, parallel=("M",), K=8)
+    def body(X, Y):
+        Y.tma_desc()
+
+
+@wrong(
+    SpecError,
+    """
+    here: the box has 300 elements along axis 0; the range is 1 to 256
+        Y.tma_desc()
+      help: copy a larger piece of the tensor as several boxes
+    """,
+)
+def a_dimension_that_is_too_large_for_a_box():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32, tma_box=("M", 8)), M=300, K=8)
+    def body(X, Y):
+        Y.tma_desc()
+
+
+@wrong(
+    LanguageError,
+    """
+    here: X has no Tile, and a tensor map needs the sizes of its tensor
+        X.tma_desc((8, 8))
+      help: @kernel(in_specs=(Tile(...),), ...)
+    """,
+)
+def a_kernel_without_specs():
+    @kernel
+    def body(X):
+        X.tma_desc((8, 8))
+
+    body.ptx()
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the copy is of rank 1, and its tensor map has the box (8, 8)
+        ptx.cp.async_.bulk.tensor_1d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0])
+      help: write .2d, with as many coordinates
+    """,
+)
+def a_copy_of_another_rank():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
+    def body(X, Y):
+        tile = smem.alloc(f32, (8, 8), align=128)
+        ptx.cp.async_.bulk.tensor_1d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: ptx.cp.async_.bulk.tensor_2d takes 2 coordinates, not [0]
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0])
+      help: coord=[...] begins with the last axis of the tensor
+    """,
+)
+def a_copy_with_too_few_coordinates():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
+    def body(X, Y):
+        tile = smem.alloc(f32, (8, 8), align=128)
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a box in Layout.TMA_128B lies at byte 0 of shared memory that is aligned to 128 bytes; its pattern repeats every 1024 bytes and begins where addresses are multiples of 1024
+        ptx.cp.async_.bulk.tensor_2d.store(dst=box, src=tile, coord=[0, 0])
+      help: smem.alloc(..., align=1024), and offsets of whole patterns
+    """,
+)
+def a_swizzled_box_at_an_odd_place():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32, Layout.TMA_128B, tma_box=(8, 32)), M=8, K=32)
+    def body(X, Y):
+        tile, box = smem.alloc(f32, (8, 32), align=128), Y.tma_desc()
+        ptx.cp.async_.bulk.tensor_2d.store(dst=box, src=tile, coord=[0, 0])
+
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+def _call(shape, *, parallel):
+    @kernel(
+        in_specs=(Tile("M", "K", u8, tma_box=(8, 16)),), out_specs=(Tile("M", "K", u8),),
+        parallel=parallel, block=(32, 1, 1),
+    )  # fmt: skip
+    def body(X, Y):
+        X.tma_desc()
+
+    return body(np.zeros(shape, np.uint8))  # here
+
+
+@wrong(
+    SpecError,
+    """
+    here: the tensor map of X: the stride of axis 0 is 20 bytes; it must be a multiple of 16 below 2**40
+        return body(np.zeros(shape, np.uint8))  # here
+      help: pad the rows of the array
+    """,
+)
+def a_run_time_size_that_breaks_a_rule():
+    _call((4, 20), parallel=("M", "K"))
+
+
+@wrong(
+    SpecError,
+    """
+    here: the tensor map of X: axis 0 has size 0; the range is 1 to 2**32
+        return body(np.zeros(shape, np.uint8))  # here
+    """,
+)
+def an_empty_tensor():
+    _call((0, 16), parallel=("M",))
+
+
+@wrong.parametrize()
+def test_the_whole_message(wrong):
+    wrong.check(wrong.program)
