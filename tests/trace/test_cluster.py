@@ -340,7 +340,7 @@ def helpers():
             f
             for name, f in vars(module).items()
             if inspect.isfunction(f) and f.__module__ == module.__name__ and name[0] != "_"
-            if f is not mbarrier.at
+            if f not in (mbarrier.at, mbarrier.array)
         )
     for of in (mbarrier.Mbarrier, mbarrier.Mbarriers):
         yield from (f for name, f in vars(of).items() if inspect.isfunction(f) and name[0] != "_")

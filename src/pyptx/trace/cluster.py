@@ -70,6 +70,10 @@ def map_shared_rank(address: object, rank: int | Reg) -> Reg:
     return mapped
 
 
+map_shared_u32 = map_shared_rank
+"""`map_shared_rank` by the type of what it gives."""
+
+
 def arrive_remote(address: object, rank: int | Reg, count: int | Reg | None = None) -> None:
     """Arrive at the mbarrier that lies at this address in the CTA of that rank, releasing.
 

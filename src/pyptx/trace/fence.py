@@ -27,6 +27,21 @@ def proxy_async(space: str | None = None) -> None:
     trace.write(f"fence.proxy.async.{space}" if space else "fence.proxy.async")
 
 
+def proxy_async_shared_cta() -> None:
+    """`proxy_async("shared::cta")`. One `fence.proxy.async`."""
+    proxy_async("shared::cta")
+
+
+def proxy_async_generic_acquire_shared_cluster() -> None:
+    """Acquire, for ordinary accesses, what asynchronous ones of the cluster did to shared memory.
+
+    One `fence.proxy.async::generic.acquire`.
+    """
+    current("ptx.fence.proxy_async_generic_acquire_shared_cluster").write(
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster"
+    )
+
+
 def mbarrier_init() -> None:
     """Let other CTAs of the cluster see the mbarriers that this thread has made.
 

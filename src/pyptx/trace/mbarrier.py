@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 from pyptx.errors import LanguageError
 from pyptx.operands import Address, Register, Symbol, Variable
 from pyptx.source import caller
+from pyptx.trace.cluster import arrive_remote
 from pyptx.trace.context import Trace, current
 from pyptx.trace.indexing import add_index
 from pyptx.trace.values import Not, Reg, Value, guard, integer, needed_guard, raw
@@ -70,6 +71,15 @@ class Mbarrier:
     def expect_tx(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
         """Expect `count` bytes in this phase, without arriving. One `mbarrier.expect_tx`."""
         self._write("expect_tx.shared.b64", count, pred=pred)
+
+    def arrive_remote(self, rank: int | Reg, count: int | Reg | None = None) -> None:
+        """Arrive at the mbarrier in this place of the CTA of that rank.
+
+        Its wait has `cluster=True`. Two instructions, `mapa` and `mbarrier.arrive`; an `add` more
+        for a register with an offset.
+        """
+        self._trace()
+        arrive_remote(self, rank, count)
 
     def test_wait(self, parity: int | Reg, *, cluster: bool = False) -> Reg:
         """Whether the phase of that parity is complete; a predicate. One `mbarrier.test_wait`.
@@ -174,6 +184,67 @@ class Mbarriers:
                 notes=(("help", f"bars[0].{name}(...)"),),
             )
         return getattr(self[0], name)
+
+
+@dataclass(frozen=True, slots=True)
+class MbarrierArray:
+    """`count` mbarrier objects from an address on: `bars[i]` is one of them."""
+
+    first: Mbarrier
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Mbarrier]:
+        return (self[index] for index in range(self.count))
+
+    def __getitem__(self, index: SupportsIndex | Value) -> Mbarrier:
+        """One object. No instruction for an int; see `at` for a register."""
+        if isinstance(index, Value):
+            return self.at(index)
+        position = integer(index)
+        if position is None or not 0 <= position < self.count:
+            raise LanguageError(
+                f"index {index!r} is outside {self.count} mbarriers", location=caller()
+            )
+        return Mbarrier(self.first.trace, self.first.base, self.first.offset + position * _BYTES)
+
+    def at(self, index: Value) -> Mbarrier:
+        """The object at an index in a 32-bit register. One `mad.lo`; a `mov` for a variable."""
+        trace = current("an mbarrier")
+        base = self.first.base
+        if isinstance(base, Variable):
+            register = trace.register(u32)
+            trace.write("mov.u32", register, Symbol(base))
+            base = register
+        found = add_index(trace, base, index, _BYTES, "mbarriers")
+        return Mbarrier(trace, found, self.first.offset)
+
+    def init_all(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
+        """`init` of every object. One `mbarrier.init` each."""
+        for barrier in self:
+            barrier.init(count, pred=pred)
+
+    def arrive_remote_all(self, rank: int | Reg, count: int | Reg | None = None) -> None:
+        """`arrive_remote` at every object. Two or three instructions each."""
+        for barrier in self:
+            barrier.arrive_remote(rank, count)
+
+
+def array(base: object, byte_offset: int, count: int) -> MbarrierArray:
+    """`count` mbarrier objects from `byte_offset` bytes behind an address on, as `at` takes it.
+
+    The offset is a multiple of 8. No instruction.
+    """
+    first, offset, number = at(base), integer(byte_offset), integer(count)
+    if offset is None or offset % _BYTES or number is None or number < 1:
+        raise LanguageError(
+            f"no array of mbarriers: {count!r} at byte {byte_offset!r}",
+            location=caller(),
+            notes=(("legal", "1 or more, at a multiple of 8"),),
+        )
+    return MbarrierArray(Mbarrier(first.trace, first.base, first.offset + offset), number)
 
 
 # ---- at any address ------------------------------------------------------------------------------

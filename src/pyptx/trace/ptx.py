@@ -46,13 +46,33 @@ from pyptx.trace.pipeline import pipeline, ring
 from pyptx.trace.raw import raw
 from pyptx.trace.special import special
 from pyptx.trace.tensor import global_pointer
+from pyptx.trace.typed import (
+    add,
+    and_,
+    cvt,
+    ld,
+    mad,
+    mov,
+    mul,
+    not_,
+    or_,
+    selp,
+    setp,
+    shl,
+    shr,
+    st,
+    sub,
+    xor_,
+)
 from pyptx.trace.values import Not, Reg, RegArray, address, own, tensor_position
 from pyptx.trace.values import raw as operand
 from pyptx.types import pred as predicate
 
 __all__ = [
+    "add",
     "addr",
     "address_of",
+    "and_",
     "argument",
     "bar",
     "bra",
@@ -63,8 +83,10 @@ __all__ = [
     "const",
     "continue_",
     "cp",
+    "cvt",
     "elect",
     "elect_one",
+    "elect_sync",
     "else_",
     "fence",
     "formal",
@@ -74,13 +96,19 @@ __all__ = [
     "if_",
     "inst",
     "label",
+    "ld",
     "ldmatrix",
     "local",
     "loop",
+    "mad",
     "mbarrier",
     "mma",
+    "mov",
     "movmatrix",
+    "mul",
     "named_barrier",
+    "not_",
+    "or_",
     "pair",
     "param",
     "param_register",
@@ -95,15 +123,24 @@ __all__ = [
     "returned_register",
     "ring",
     "scope",
+    "selp",
     "setmaxnreg",
+    "setmaxnreg_dec",
+    "setmaxnreg_inc",
+    "setp",
+    "shl",
+    "shr",
     "sink",
     "special",
+    "st",
     "stmatrix",
+    "sub",
     "target_options",
     "tcgen05",
     "warp",
     "wgmma",
     "while_",
+    "xor_",
 ]
 
 Coordinates: TypeAlias = "Sequence[SupportsIndex | Reg] | RegArray"
@@ -146,6 +183,16 @@ elect_one = elect
 """`ptx.elect` by the name that CUTLASS gives it."""
 
 
+def elect_sync(dst: Reg | Sink, pred_out: Reg, mask: int | Reg = 0xFFFFFFFF) -> Reg:
+    """`elect` with its destinations: the lane that was elected, and the predicate.
+
+    One `elect.sync`.
+    """
+    trace = current("ptx.elect_sync")
+    trace.write("elect.sync", pair(dst, pred_out), operand(trace, mask))
+    return pred_out
+
+
 def pair(first: Reg | Sink, second: Reg | Sink) -> Pair:
     """`first|second`: two destinations in one operand, as `setp` and `shfl.sync` take them."""
     trace = current("ptx.pair")
@@ -169,6 +216,16 @@ def setmaxnreg(count: int, *, inc: bool = True) -> None:
     """
     action = "inc" if inc else "dec"
     current("ptx.setmaxnreg").write(f"setmaxnreg.{action}.sync.aligned.u32", Number(count))
+
+
+def setmaxnreg_inc(count: int) -> None:
+    """`setmaxnreg(count)`. One `setmaxnreg`."""
+    setmaxnreg(count)
+
+
+def setmaxnreg_dec(count: int) -> None:
+    """`setmaxnreg(count, inc=False)`. One `setmaxnreg`."""
+    setmaxnreg(count, inc=False)
 
 
 def label(name: str | None = None) -> Label:
