@@ -22,7 +22,7 @@ endif
 SANITIZED := build/sanitize
 
 .PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep goldens \
-    stub clean
+    stub pages clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -36,6 +36,7 @@ help:
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
+	@echo "make pages           write the pages of docs/isa from the ISA table"
 	@echo "make clean           remove the environment and everything built"
 
 demo: $(READY)
@@ -89,6 +90,9 @@ goldens: $(READY)
 
 stub: $(READY)
 	$(PY) -m pyptx.isa.stub
+
+pages: $(READY)
+	$(PY) tools/isa_pages.py
 
 $(STAMP): pyproject.toml $(NATIVE)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)

@@ -27,7 +27,7 @@ from pyptx.target import Target
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 SHARED_LIMIT: Final = {
     75: 64, 80: 163, 86: 99, 87: 163, 88: 99, 89: 99, 90: 227,
-    100: 227, 103: 227, 110: 227, 120: 99, 121: 99,
+    100: 227, 103: 227, 107: 227, 110: 227, 120: 99, 121: 99,
 }  # fmt: skip
 """KiB of shared memory one CTA can have, by compute capability."""
 ENDS: Final = frozenset(("ret", "exit", "trap"))

@@ -1,8 +1,6 @@
-"""`show`, `check` and `isa`: looking at kernels and at the instruction table."""
+"""`show` and `check`: looking at kernels."""
 
 import re
-
-from pyptx.isa.table import forms
 
 AXPY = "examples/first_kernel.py"
 RMS = "examples/hopper/rms_norm.py:build(4, 512)"
@@ -113,39 +111,3 @@ def test_an_error_of_the_program_itself_keeps_its_traceback(process, program):
     assert done.status == 1
     assert "ZeroDivisionError" in done.err
     assert 'program.py", line 1' in done.err
-
-
-def test_isa_of_a_spelling_shows_its_form_with_every_modifier(pyptx):
-    done = pyptx("isa", "fma.rn.ftz.f32")
-    assert done.status == 0
-    assert re.search(r"(?m)^fma\.rnd\{\.ftz\}\{\.sat\}\.f32  d, a, b, c +all +any", done.out)
-    assert "\n  .rnd: .rn .rz .rm .rp\n  .ftz (optional): .ftz\n" in done.out
-
-
-def test_isa_takes_the_python_spelling(pyptx):
-    assert pyptx("isa", "ld.global_.v4.f32").out == pyptx("isa", "ld.global.v4.f32").out
-
-
-def test_isa_shows_where_a_form_exists(pyptx):
-    done = pyptx("isa", "fma.rn.f32x2")
-    assert re.search(r"f32x2  d, a, b, c +sm_100\+ +8\.6\+", done.out)
-
-
-def test_isa_with_several_words_keeps_what_all_of_them_match(pyptx):
-    listed = pyptx("isa", "cas", "b128").out
-    assert re.search(r"(?m)^atom\S*\.cas\S*  d, \[a\], b, c", listed), listed
-    assert "red" not in listed.partition("\n\n")[0]
-
-
-def test_isa_knows_every_opcode(pyptx):
-    for opcode in sorted({form.opcode for form in forms()})[::9]:
-        assert pyptx("isa", opcode).status == 0
-
-
-def test_isa_without_a_match_offers_opcodes(pyptx):
-    done = pyptx("isa", "fmad")
-    assert (done.status, done.out) == (1, "")
-    head, note = done.err.splitlines()
-    assert head == "error: no instruction matches fmad"
-    assert note.split()[0] == "opcodes:"
-    assert "fma" in note.split()

@@ -74,9 +74,11 @@ def python_command(
 @APP.command("isa")
 def isa_command(
     words: Annotated[list[str], typer.Argument(metavar="WORDS", help="ld.global.v4, or words.")],
+    target: Annotated[str | None, typer.Option("--target", help="Only what sm_100a has.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="Only what PTX 8.6 has.")] = None,
 ) -> None:
-    """Search the instruction table: forms, targets, PTX versions."""
-    isa.search(words)
+    """Search the instruction table: forms, operands, targets, PTX versions, an example."""
+    isa.search(words, target, version)
 
 
 @APP.command("doctor")

@@ -2,95 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from pyptx.cli.console import say, show_table
+from pyptx.emulator.coverage import coverage
 from pyptx.errors import IsaError
-from pyptx.isa.model import EVERYWHERE, Availability, Form
-from pyptx.isa.table import forms, opcodes
+from pyptx.isa import reference
+from pyptx.isa.model import Form, Option
+from pyptx.isa.reference import targets, version
+from pyptx.isa.sample import least
+from pyptx.isa.search import Found, find, has, usable
+from pyptx.isa.written import NOTES
+from pyptx.target import PtxVersion, Target
 
-DETAILED = 6
-"""So many forms are shown with all their modifiers; more are only listed."""
+DETAILED: Final = 6
+"""So many forms are shown with modifiers and operands; more are only listed."""
+_LISTED: Final = 60
+"""So many forms are listed."""
 
 
-def search(words: Sequence[str]) -> None:
+def search(words: Sequence[str], target: str | None = None, ptx: str | None = None) -> None:
     """Print the forms that all words match. Raises IsaError where there is none."""
-    parts = [spoken(part) for word in words for part in word.split(".") if part]
-    found = find(parts)
-    if not found:
-        known = [name for name in opcodes() if name.startswith(parts[0][:1])] if parts else []
-        raise IsaError(
-            f"no instruction matches {' '.join(words)}",
-            notes=(("opcodes", " ".join(known) or "none begins like that"),),
-        )
-    rows = [(f.syntax, targets(f.availability), version(f.availability)) for f in found]
-    show_table("", ("instruction", "targets", "PTX"), rows)
-    if len(found) <= DETAILED:
-        for form in found:
-            show_modifiers(form)
+    on, at = _target(target), _version(ptx)
+    found = find(words, on, at)
+    shown = found.forms[:_LISTED]
+    rows = [
+        (f.syntax, targets(f.availability), version(f.availability), str(coverage(f)))
+        for f in shown
+    ]
+    show_table("", ("instruction", "targets", "PTX", "emulated"), rows)
+    if len(shown) < len(found.forms):
+        say(f"and {len(found.forms) - len(shown)} more: another word makes them fewer")
+    if len(found.forms) <= DETAILED:
+        for form in found.forms:
+            show_form(form, found.modifiers, lambda option: usable(option, on, at))
+        show_notes(found)
+        show_example(found, on, at)
 
 
-def spoken(word: str) -> str:
-    """A Python spelling as the manual's: `global_`, `_64` and `L1__no_allocate`."""
-    if word.startswith("_") and word[1:2].isdigit():
-        word = word[1:]
-    return word.rstrip("_").replace("__", "::")
+def _target(name: str | None) -> Target | None:
+    try:
+        return Target.parse(name) if name else None
+    except ValueError as error:
+        raise IsaError(str(error)) from None
 
 
-def find(parts: Sequence[str]) -> list[Form]:
-    """Forms that have exactly this spelling, otherwise those in which every word occurs."""
-    if parts:
-        exact = [f for f in forms() if f.opcode == parts[0] and _assigns(f, tuple(parts[1:]))]
-        if exact:
-            return exact
-    opcode = [f for f in forms() if parts and f.opcode == parts[0]]
-    return [f for f in opcode or forms() if all(_matches(f, part) for part in parts)]
+def _version(text: str | None) -> PtxVersion | None:
+    try:
+        return PtxVersion.parse(text) if text else None
+    except ValueError:
+        raise IsaError(f"--version {text} is not a PTX version, such as 8.6") from None
 
 
-def _assigns(form: Form, modifiers: tuple[str, ...]) -> bool:
-    chosen = form.assign(modifiers) if modifiers else None
-    return chosen is not None and form.allows(chosen)
-
-
-def _matches(form: Form, part: str) -> bool:
-    options = (option.name for slot in form.slots for option in slot.options)
-    prose = f"{form.section} {form.summary} {form.chapter}".lower()
-    return form.opcode.startswith(part) or part in options or part.lower() in prose
-
-
-def show_modifiers(form: Form) -> None:
-    """Every slot of a form with its options, and where an option needs more than its form."""
+def show_form(
+    form: Form, modifiers: tuple[str, ...] | None, usable_: Callable[[Option], bool]
+) -> None:
+    """A form with its modifiers, operands, rules, and how it is written in Python."""
     say(form.syntax)
-    about = (form.summary.rstrip("."), f"PTX ISA, #{form.section}" if form.section else "")
-    say(f"  {'; '.join(filter(None, about))}")
+    manual = f"; PTX ISA, #{form.section}" if form.section else ""
+    say(f"  {form.summary.rstrip('.')}{manual}")
     for slot in form.slots:
-        options = " ".join(f".{o.name}{_beyond(o.availability)}" for o in slot.options)
-        needed = "" if slot.required else " (optional)"
-        say(f"  .{slot.name}{needed}: {options}")
-    for condition, requirement in form.rules:
-        say(f"  where {condition}: {requirement}")
+        options = reference.options(slot, usable_)
+        if options and (reference.telling(slot) or not slot.required):
+            say(f"  .{slot.name}{'' if slot.required else ' (optional)'}: {options}")
+    for spec in form.operands:
+        say(f"  {spec.name}: {reference.operand(form, spec)}")
+    for rule in reference.rules(form):
+        say(f"  {rule}")
+    for call in reference.in_python(form, modifiers or least(form)):
+        say(f"  {call}")
     say()
 
 
-def _beyond(availability: Availability) -> str:
-    if availability == EVERYWHERE:
-        return ""
-    return f" [{', '.join(_needs(availability))}]"
+def show_notes(found: Found) -> None:
+    """What is often got wrong about the instructions."""
+    notes = [
+        note for o in dict.fromkeys(f.opcode for f in found.forms) for note in NOTES.get(o, ())
+    ]
+    for note in notes:
+        say(f"- {note}")
+    if notes:
+        say()
 
 
-def _needs(availability: Availability) -> Iterator[str]:
-    if availability.sm:
-        yield targets(availability)
-    if availability.ptx != EVERYWHERE.ptx:
-        yield f"PTX {availability.ptx}"
-
-
-def targets(availability: Availability) -> str:
-    """`sm_90+` is that and everything later, `sm_90a` that alone, `sm_100f+` its family."""
-    names = availability.sm.split()
-    return ", ".join(n if n.endswith("a") else f"{n}+" for n in names) or "all"
-
-
-def version(availability: Availability) -> str:
-    """The first PTX version, `any` where all that are known have it."""
-    return "any" if availability.ptx == EVERYWHERE.ptx else f"{availability.ptx}+"
+def show_example(found: Found, target: Target | None, at: PtxVersion | None) -> None:
+    """The example of the forms' section, where they have one."""
+    own = [s for s in reference.sections() if set(found.forms) <= set(s.forms)]
+    if own:
+        example = own[0].example
+        if has(example.form, example.modifiers, target, at):
+            say(example.text)

@@ -1,0 +1,191 @@
+"""Searches the table: by spelling, by words of what an instruction does, by what was meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from pyptx.errors import IsaError
+from pyptx.isa.check import availability_note, ptx_name
+from pyptx.isa.model import Availability, Form, Option
+from pyptx.isa.table import forms, opcodes
+from pyptx.target import PtxVersion, Target
+
+_SMALLEST: Final = 3
+"""Letters that a word has at least without its ending."""
+
+_ENDINGS: Final = (
+    *("ations", "ation", "ating", "ates", "ated", "ate", "tions", "tion", "ting", "tes", "ted"),
+    *("te", "ies", "ing", "es", "ed", "s", "y", "e"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The forms that match, in the table's order; `modifiers` where a whole spelling was asked."""
+
+    forms: tuple[Form, ...]
+    modifiers: tuple[str, ...] | None
+
+
+def find(words: Sequence[str], target: Target | None, version: PtxVersion | None) -> Found:
+    """Forms that words match, of those that a target and a PTX version have.
+
+    A whole spelling matches its forms, the beginning of one those that it can become, an opcode
+    all of its own that have the other words, and other words what says them. Raises IsaError with
+    the nearest words where there is nothing.
+    """
+    parts = [ptx_name(part) for word in words for part in _parts(word)]
+    found = _matching(parts)
+    if not found.forms:
+        raise IsaError(f"no instruction matches {' '.join(words)}", notes=_near(parts))
+    kept = tuple(f for f in found.forms if has(f, found.modifiers, target, version))
+    if not kept:
+        raise _not_there(words, found, target, version)
+    return Found(kept, found.modifiers)
+
+
+def _parts(word: str) -> list[str]:
+    """The parts of a spelling: `ptx.inst.ld.global_` and `.v4` too."""
+    parts = [part for part in word.split(".") if part]
+    return parts[2:] if parts[:2] == ["ptx", "inst"] else parts
+
+
+def _matching(parts: Sequence[str]) -> Found:
+    if not parts:
+        return Found((), None)
+    opcode, modifiers = parts[0], tuple(parts[1:])
+    own = [f for f in forms() if f.opcode == opcode]
+    exact = [f for f in own if modifiers and _spells(f, modifiers)]
+    if exact:
+        return Found(tuple(exact), modifiers)
+    begun = _begun(opcode, modifiers) if modifiers else ()
+    found = begun or tuple(f for f in own if all(_matches(f, part) for part in modifiers))
+    if not found:
+        found = tuple(f for f in forms() if all(_matches(f, part) for part in parts))
+    return Found(found, None)
+
+
+def _spells(form: Form, modifiers: tuple[str, ...]) -> bool:
+    chosen = form.assign(modifiers)
+    return chosen is not None and form.allows(chosen)
+
+
+def _begun(opcode: str, modifiers: tuple[str, ...]) -> tuple[Form, ...]:
+    """The forms that modifiers are the beginning of, in the table's order."""
+    state = opcodes().get(opcode)
+    for modifier in modifiers:
+        state = state.next.get(modifier) if state else None
+    possible = set(state.possible) if state else set[Form]()
+    return tuple(f for f in forms() if f in possible)
+
+
+def _matches(form: Form, part: str) -> bool:
+    return (
+        form.opcode == part
+        or part in _options(form)
+        or stem(part.lower()) in _said(form)
+        or (len(part) > _SMALLEST and form.opcode.startswith(part))
+    )
+
+
+@cache
+def _options(form: Form) -> frozenset[str]:
+    return frozenset(option.name for slot in form.slots for option in slot.options)
+
+
+@cache
+def _said(form: Form) -> frozenset[str]:
+    """The stems of the words that say what a form does and where it stands."""
+    prose = f"{form.section} {form.summary} {form.chapter}".lower()
+    return frozenset(stem(word) for word in re.findall(r"[\w]+", prose))
+
+
+def stem(word: str) -> str:
+    """A word without its ending: `loading` is `load`, `copies` is `cop` as `copy` is."""
+    ending = next((e for e in _ENDINGS if word.endswith(e)), "")
+    return word.removesuffix(ending) if len(word) - len(ending) >= _SMALLEST else word
+
+
+# ---- where it exists ----------------------------------------------------------------------------
+
+
+def has(
+    form: Form,
+    modifiers: tuple[str, ...] | None,
+    target: Target | None,
+    version: PtxVersion | None,
+) -> bool:
+    """Whether a target and a PTX version have a form: this spelling of it, or some."""
+    if not _available(form.availability, target, version):
+        return False
+    if modifiers is not None:
+        chosen = form.assign(modifiers) or {}
+        return all(_available(o.availability, target, version) for o in chosen.values())
+    return all(
+        any(_available(o.availability, target, version) for o in slot.options)
+        for slot in form.slots
+        if slot.required
+    )
+
+
+def usable(option: Option, target: Target | None, version: PtxVersion | None) -> bool:
+    """Whether a target and a PTX version have an option."""
+    return _available(option.availability, target, version)
+
+
+def _available(
+    availability: Availability, target: Target | None, version: PtxVersion | None
+) -> bool:
+    return (target is None or target in availability.targets) and (
+        version is None or availability.ptx <= version
+    )
+
+
+def _not_there(
+    words: Sequence[str], found: Found, target: Target | None, version: PtxVersion | None
+) -> IsaError:
+    have = {t for form in found.forms for t in form.availability.targets}
+    needed = min(form.availability.ptx for form in found.forms)
+    where = " with ".join(
+        [*([str(target)] if target else []), *([f"PTX {version}"] if version else [])]
+    )
+    notes = [("targets that do", availability_note(frozenset(have)))]
+    return IsaError(
+        f"{where} does not have {' '.join(words)}", notes=(*notes, ("first in", f"PTX {needed}"))
+    )
+
+
+# ---- what was meant -----------------------------------------------------------------------------
+
+
+def _near(parts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The nearest known words for each that nothing has, or which of them do not go together."""
+    if not parts:
+        return (("help", "pyptx isa fma   pyptx isa ld.global.v4   pyptx isa reduce warp"),)
+    unknown = [p for p in parts if not any(_matches(f, p) for f in forms())]
+    if not unknown:
+        each = ((p, sum(_matches(f, p) for f in forms())) for p in parts)
+        return (("each alone", ", ".join(f"{p}: {n} forms" for p, n in each)),)
+    notes: list[tuple[str, str]] = []
+    for part in unknown:
+        near = difflib.get_close_matches(part, opcodes(), n=3)
+        near += difflib.get_close_matches(part, sorted(_modifiers()), n=3, cutoff=0.7)
+        near = near or difflib.get_close_matches(part, sorted(_words()), n=3, cutoff=0.7)
+        notes.append((f"nearest to {part}", " ".join(near) or "nothing"))
+    return tuple(notes)
+
+
+@cache
+def _modifiers() -> frozenset[str]:
+    return frozenset(option for form in forms() for option in _options(form))
+
+
+@cache
+def _words() -> frozenset[str]:
+    """Words of what instructions do."""
+    return frozenset(w for f in forms() for w in re.findall(r"[a-z]{4,}", f.summary.lower()))
