@@ -814,6 +814,7 @@ class ImageReader {
       case Kind::Sink:
         return "_";
       case Kind::Pair:
+        if (v.elements[0].kind == Kind::Address) return render_position(v);
         return render(v.elements[0]) + "|" + render(v.elements[1]);
       case Kind::Vector:
         break;
@@ -821,6 +822,13 @@ class ImageReader {
     std::string list;
     for (const OperandView& e : v.elements) list += (list.empty() ? "" : ", ") + render(e);
     return "{" + list + "}";
+  }
+
+  // [map, {coordinates}]
+  std::string render_position(const OperandView& v) const {
+    std::string map = render(v.elements[0]);
+    map.pop_back();
+    return map + ", " + render(v.elements[1]) + "]";
   }
 
   std::string render_address(const OperandView& v) const {

@@ -1,0 +1,189 @@
+"""What the emulator finds wrong with copies of boxes: each bug planted, and the twin without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from pyptx import Layout, Tile, kernel, ptx, reg, smem
+from pyptx.types import f32, u32, u64
+
+SHAPE, BOX = (12, 32), (8, 32)
+POLICIES = [{}, {"completion": "eager"}, {"completion": "reversed"}, {"seed": 3}]
+
+
+def maker(cluster=1):
+    """A kernel whose body has one of the bugs that `wrong` names, none for ""."""
+
+    @kernel(
+        in_specs=(Tile(*SHAPE, f32, Layout.TMA_128B, tma_box=BOX),),
+        out_specs=(Tile(*SHAPE, f32, Layout.TMA_128B, tma_box=BOX),),
+        grid=(cluster, 1, 1), cluster=(cluster, 1, 1), block=(64, 1, 1),
+    )  # fmt: skip
+    def copies(X, Y, *, wrong=""):
+        tile = smem.alloc(f32, (9, 32), align=1024)
+        bar = smem.mbarrier()
+        x, y = X.tma_desc(), Y.tma_desc()
+        copy = ptx.cp.async_.bulk.tensor_2d
+        lane = reg.from_(ptx.special.tid.x(), u32)
+        one = lane == 0
+        place = reg.from_(tile, u32)
+        bar.init(1, pred=one)
+        ptx.fence.mbarrier_init()
+        if wrong == "a load over what was stored without a proxy fence":
+            tile[lane >> 5, lane & 31] = 1.0
+        if cluster > 1:
+            ptx.cluster.sync()
+        else:
+            ptx.bar.sync(0)
+        expected = {"too many bytes expected": 16, "too few bytes expected": -16}.get(wrong, 0)
+        bar.arrive_expect_tx(x.bytes + expected, pred=one)
+        source = x
+        if wrong == "a tensor instead of a map":
+            (address,) = ptx.global_ptrs(X)
+            source = address
+        if wrong == "a map of another rank":
+            moved = reg.from_(x, u64)
+            ptx.cp.async_.bulk.tensor_1d(dst=tile, src=moved, coord=[0], mbar=bar, pred=one)
+        elif wrong == "a box at an odd place":
+            copy(dst=ptx.addr(place, 64), src=x, coord=[0, 0], mbar=bar, pred=one)
+        elif wrong == "a box past the end of shared memory":
+            copy(dst=ptx.addr(place, 2048), src=x, coord=[0, 0], mbar=bar, pred=one)
+        elif wrong == "a multicast to no CTA":
+            copy(dst=tile, src=x, coord=[0, 0], mbar=bar, multicast_mask=8, pred=one)
+        else:
+            copy(dst=tile, src=source, coord=[0, 0], mbar=bar, pred=one)
+        if wrong == "a load that is not waited for":
+            ptx.inst.st.shared.f32(ptx.addr(place, 0), tile[4, lane & 31], pred=one)
+        bar.wait(0)
+        if wrong == "a store without a proxy fence":
+            tile[lane >> 5, lane & 31] = 2.0
+            ptx.bar.sync(0)
+        else:
+            ptx.bar.sync(0)
+            with ptx.if_(lane < 32):
+                tile[0, lane] = tile[0, lane] + 1.0
+            ptx.inst.fence.proxy.async_.shared__cta()
+            ptx.bar.sync(0)
+        out = x if wrong == "a store to an input" else y
+        row = ptx.special.cluster_ctarank() << 3
+        with ptx.if_(one):
+            copy.store(dst=out, src=tile, coord=[0, row])
+            ptx.cp.async_.bulk.commit_group()
+            if wrong == "the source is overwritten before it is read":
+                tile[1, 0] = 0.0
+            if wrong != "an exit before the source is read":
+                ptx.cp.async_.bulk.wait_group(0)
+        if cluster > 1:
+            ptx.cluster.sync()
+
+    return copies
+
+
+COPIES, CLUSTER = maker(), maker(2)
+
+
+@dataclass(frozen=True)
+class Bug:
+    kind: str
+    at: str
+    """What stands in the line that the finding names."""
+    note: str = ""
+    always: bool = False
+    cluster: bool = False
+
+
+BUGS = {
+    "too many bytes expected": Bug("deadlock", "bar.wait", "outstanding", always=True),
+    "too few bytes expected": Bug("deadlock", "bar.wait", "outstanding", always=True),
+    "a tensor instead of a map": Bug(
+        "bad-copy", "copy(dst=tile", "there is no tensor map here", always=True
+    ),
+    "a map of another rank": Bug(
+        "bad-copy", "tensor_1d", "its rank is 2, and the copy's is 1", always=True
+    ),
+    "a box at an odd place": Bug("misaligned", "place, 64", "multiple of 128", always=True),
+    "a box past the end of shared memory": Bug("out-of-bounds", "place, 2048", always=True),
+    "a multicast to no CTA": Bug(
+        "bad-copy", "multicast_mask=8", "does not name CTAs", always=True, cluster=True
+    ),
+    "a store to an input": Bug("read-only", "copy.store", always=True),
+    "a load that is not waited for": Bug("shared-race", "tile[4, lane & 31]"),
+    "a load over what was stored without a proxy fence": Bug("proxy-race", "copy(dst=tile"),
+    "a store without a proxy fence": Bug("proxy-race", "copy.store"),
+    "the source is overwritten before it is read": Bug("shared-race", "tile[1, 0] = 0.0"),
+    "an exit before the source is read": Bug("unfinished-copy", "copy.store"),
+}
+
+
+def run(bug: Bug, wrong: str, **options):
+    x = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE)
+    return (CLUSTER if bug.cluster else COPIES).emulate(x, wrong=wrong, **options)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_the_bug_is_found_where_it_is(name):
+    bug = BUGS[name]
+    for policy in POLICIES:
+        report = run(bug, name, **policy).report
+        assert {f.kind for f in report.findings} == {bug.kind}, report.message
+        assert any(bug.at in f.site.location.text for f in report.findings), report.message
+        assert bug.note in report.message
+
+
+@pytest.mark.parametrize("name", [name for name, bug in BUGS.items() if bug.always])
+def test_some_are_always_found(name):
+    report = run(BUGS[name], name, sanitize=False).report
+    assert [f.kind for f in report.findings] == [BUGS[name].kind], report.message
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_clean_twin_is_silent(cluster, seed):
+    twin = Bug("", "", cluster=cluster)
+    for policy in POLICIES:
+        done = run(twin, "", **{"seed": seed, **policy})
+        assert done.report.message == ""
+        wanted = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE)[:8]
+        wanted[0] += 1
+        assert np.array_equal(done.outputs[0][:8], wanted)
+
+
+@kernel(
+    in_specs=(Tile(8, 8, f32, tma_box=(8, 8)),), out_specs=(Tile(8, 8, f32, tma_box=(8, 8)),),
+    grid=(2, 1, 1), block=(32, 1, 1),
+)  # fmt: skip
+def exchanges(X, Y, *, rows):
+    """CTA 0 stores rows 0 to 7 of Y as a box; CTA 1 stores the row after those that it leaves."""
+    tile = smem.alloc(f32, (8, 8), align=128)
+    lane = reg.from_(ptx.special.tid.x(), u32)
+    cta = reg.from_(ptx.special.ctaid.x(), u32)
+    for first in (0, 32):
+        tile[(lane + first) >> 3, lane & 7] = 1.0
+    (y,) = ptx.global_ptrs(Y)
+    ptx.inst.fence.proxy.async_.shared__cta()
+    ptx.bar.sync(0)
+    with ptx.if_((cta == 0) & (lane == 0)):
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc(), src=tile, coord=[0, -(8 - rows)])
+        ptx.cp.async_.bulk.commit_group()
+        ptx.cp.async_.bulk.wait_group(0)
+    with ptx.if_((cta == 1) & (lane == 0)):
+        ptx.inst.st.global_.f32(ptx.addr(y, 32 * 7), 2.0)
+
+
+def test_a_finding_has_the_instruction_as_ptx_writes_it():
+    message = run(BUGS["a map of another rank"], "a map of another rank").report.message
+    assert "[variable0], [%r15, {0}], [variable1]" in message, message
+
+
+def test_what_is_clipped_is_not_written():
+    """A box that reaches beyond the tensor races with nobody there."""
+    x = np.zeros((8, 8), np.float32)
+    racing = exchanges.emulate(x, rows=8).report
+    assert [f.kind for f in racing.findings] == ["global-race"], racing.message
+    clean = exchanges.emulate(x, rows=7)
+    assert clean.report.message == ""
+    assert clean.outputs[0][6, 7] == 1
+    assert clean.outputs[0][7, 0] == 2
