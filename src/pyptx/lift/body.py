@@ -13,7 +13,7 @@ from pyptx.lift.flow import Do, Flow, If, Jump, Leave, Loop, Node, While
 from pyptx.lift.layout import Call, call, comment, flat, statement, string
 from pyptx.lift.naming import Names, parts
 from pyptx.lift.spelling import Spelled, Speller, Symbols, mentioned
-from pyptx.operands import Address, Label, Parameter, Register, Targets
+from pyptx.operands import Address, Label, Parameter, Register, Targets, Vector
 from pyptx.target import Target
 from pyptx.text import Names as PtxNames
 from pyptx.types import DType, u64
@@ -121,8 +121,11 @@ class BodyWriter:
             if not speller.unfit - bits:
                 break
             bits |= speller.unfit
-        declared = [r for s in spelled if s is not None for r in s.declared]
-        if self._make_arrays(declared, speller.types):
+        together = [r for s in spelled if s is not None for r in s.declared]
+        for each, instruction in zip(spelled, self._instructions, strict=True):
+            if each is not None and not each.targets:
+                together += _accumulators(instruction)
+        if self._make_arrays(dict.fromkeys(together), speller.types):
             spelled, _ = self._pass(bits)
         return spelled
 
@@ -150,8 +153,8 @@ class BodyWriter:
                 spelled.append(speller.spell(instruction))
         return _together(spelled), speller
 
-    def _make_arrays(self, declared: Sequence[Register], types: dict[Register, DType]) -> bool:
-        """Turn runs of declared registers into arrays; whether there are any."""
+    def _make_arrays(self, declared: Iterable[Register], types: dict[Register, DType]) -> bool:
+        """Turn runs of registers that are used together into arrays; whether there are any."""
         ranges = self._ranges()
         groups: defaultdict[tuple[str, DType], list[tuple[int, Register]]] = defaultdict(list)
         for register in declared:
@@ -434,6 +437,15 @@ def _together(spelled: list[Spelled | None]) -> list[Spelled | None]:
             )
             found[index] = None
     return found
+
+
+def _accumulators(instruction: Instruction) -> Sequence[Register]:
+    """The registers of a destination with many, which the instruction may also read."""
+    first = instruction.operands[0] if instruction.operands else None
+    if not isinstance(first, Vector) or len(first.elements) < _ARRAY:
+        return ()
+    specs = instruction.form.operands
+    return [e for e in first.elements if isinstance(e, Register)] if specs[0].access != "in" else ()
 
 
 def _runs(members: list[tuple[int, Register]]) -> list[list[tuple[int, Register]]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Final
 
 from pyptx.lift.layout import Call, Expression, call, string
-from pyptx.lift.spelling import literal
+from pyptx.lift.spelling import literal, number
 from pyptx.operands import Immediate, Initial, Parameter, Register, Variable
 from pyptx.types import DType
 
@@ -78,7 +77,8 @@ def _initial(variable: Variable, names: Mapping[object, str]) -> Expression:
     words = max(len(data), least) // dtype.bytes
     if dtype.bits == 8 and not variable.addresses:
         return _bytes(data)
-    if words > _LISTED and not variable.addresses:
+    unwritten = dtype.is_float and _has_nan(data, dtype)
+    if (words > _LISTED and not variable.addresses) or unwritten:
         return call("bytes.fromhex", string(data.hex()))
     data = data.ljust(words * dtype.bytes, b"\0")
     values: list[Expression] = [
@@ -87,6 +87,13 @@ def _initial(variable: Variable, names: Mapping[object, str]) -> Expression:
     for address in variable.addresses:
         values[address.offset // dtype.bytes] = _address(address, names)
     return Call("", tuple(values))
+
+
+def _has_nan(data: bytes, dtype: DType) -> bool:
+    """Whether some float is a NaN, whose bits no number of Python names."""
+    words = (data[i : i + dtype.bytes] for i in range(0, len(data), dtype.bytes))
+    values = (number(Immediate(int.from_bytes(word, "little"), dtype)) for word in words)
+    return any(value != value for value in values)  # noqa: PLR0124
 
 
 def _bytes(data: bytes) -> Expression:
@@ -99,11 +106,6 @@ def _bytes(data: bytes) -> Expression:
 
 def _number(data: bytes, dtype: DType) -> str:
     bits = int.from_bytes(data, "little", signed=dtype.is_signed)
-    formats = {"f16": "<e", "f32": "<f", "f64": "<d"}
-    if dtype.name in formats:
-        value: float = struct.unpack(formats[dtype.name], data)[0]
-        if value != value:  # noqa: PLR0124
-            return f'float("{value}")'
     return literal(Immediate(bits, dtype))
 
 

@@ -8,6 +8,7 @@ the file declares the same one, or only bits; every other register is declared a
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -304,8 +305,9 @@ class Speller:
             return None
         if move_spelling(self.types[first]) != instruction.spelling:
             return None
-        bound = self._binds(instruction, left_out=False)
-        return Spelled(self._text(rest[0]), (first,)) if bound else None
+        if self._binds(instruction, left_out=False) is None:
+            return None
+        return Spelled(self._text(rest[0]), (first,))
 
     def _called(self, instruction: Instruction, *, left_out: bool) -> _Made | None:
         """`ptx.inst` with all operands, or without the destination."""
@@ -549,13 +551,13 @@ def _registers(operand: object) -> list[Register]:
 
 
 def number(immediate: Immediate) -> int | float:
-    """The Python number of a constant."""
+    """The Python number of a constant, as its literal means it: one NaN stands for all."""
     formats = {"f32": ("<I", "<f"), "f64": ("<Q", "<d"), "f16": ("<H", "<e")}
     if immediate.dtype.name not in formats:
         return immediate.bits
     into, out_of = formats[immediate.dtype.name]
     value: float = struct.unpack(out_of, struct.pack(into, immediate.bits))[0]
-    return value
+    return math.nan if math.isnan(value) else value
 
 
 def literal(immediate: Immediate) -> str:
@@ -564,7 +566,7 @@ def literal(immediate: Immediate) -> str:
     if isinstance(value, int):
         large = value >= _LARGE and not immediate.dtype.is_signed
         return f"0x{value:X}" if large else str(value)
-    if value != value or abs(value) == float("inf"):  # noqa: PLR0124
+    if not math.isfinite(value):
         return f'float("{value}")'
     short = repr(float(str(np.float32(value))))
     if immediate.dtype.name == "f32" and np.float32(float(short)) == np.float32(value):
