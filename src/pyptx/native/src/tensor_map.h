@@ -59,13 +59,13 @@ inline std::optional<std::string> CheckMapTensor(const TensorMap& map) {
   const uint64_t unit = map.interleave == 2 ? 32 : 16;
   for (int axis = map.rank - 1; axis >= 0; --axis) {
     if (map.sizes[axis] < 1 || map.sizes[axis] > uint64_t{1} << 32) {
-      return name(axis) + " has size " + std::to_string(map.sizes[axis]) + "; the range is 1 to 2**32";
+      return name(axis) + " has size " + std::to_string(static_cast<int64_t>(map.sizes[axis])) + "; the range is 1 to 2**32";
     }
   }
   for (int axis = map.rank - 1; axis >= 1; --axis) {
     const uint64_t stride = map.strides[axis - 1];
     if (stride % unit != 0 || stride >= uint64_t{1} << 40) {
-      return "the stride of " + name(axis) + " is " + std::to_string(stride) + " bytes; it must be a multiple of " +
+      return "the stride of " + name(axis) + " is " + std::to_string(static_cast<int64_t>(stride)) + " bytes; it must be a multiple of " +
              std::to_string(unit) + " below 2**40";
     }
   }
