@@ -1,11 +1,26 @@
 """Lines that type checkers accept, with the types of what they give."""
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 
-from pyptx import Pred, Reg, Scalar, Tensor, Tile, kernel, ptx, reg, smem
-from pyptx.operands import Pair
+from pyptx import (
+    Pred,
+    PtxError,
+    Reg,
+    Scalar,
+    Tensor,
+    Tile,
+    kernel,
+    ptx,
+    reg,
+    sequence,
+    smem,
+    target,
+)
+from pyptx.isa.check import TensorPosition
+from pyptx.operands import Address, Pair
+from pyptx.ops import rms_norm
 from pyptx.types import b32, b64, f32, f64, pred, s32, u32, u64
 
 
@@ -131,3 +146,57 @@ def registers() -> None:
     reg.scalar(pred)
     reg.scalar(b64)
     reg.from_(1, u64)
+
+
+def memory_of_functions_and_modules(pointer: Reg) -> None:
+    stack = ptx.local(f32, 4)
+    table = ptx.const(f32, name="table", init=[1.0, 2.0])
+    ptx.inst.st.local.f32(ptx.addr(stack, 4), 1.0)
+    ptx.inst.ld.const.f32(ptx.addr(table))
+    ptx.inst.mov.u64(table)
+    ptx.raw("add.u32 %r0, %r0, 1;")
+
+
+def barriers_and_copies(X: Tensor, p: Reg) -> None:
+    bars = smem.mbarrier(4)
+    bars[0].init(1, pred=p)
+    assert_type(bars[1].arrive(), Reg)
+    bars[0].wait(0)
+    tile = smem.alloc(f32, (8, 32), align=128)
+    tile[0, 1] = 2.0
+    assert_type(tile.address(0, 1), Address)
+    tensor_map = X.tma_desc((8, 32))
+    assert_type(ptx.addr(tensor_map, [0, 0]), TensorPosition)
+    load = ptx.inst.cp.async_.bulk.tensor._2d.shared__cluster.global_.mbarrier__complete_tx__bytes
+    load(tile, ptx.addr(tensor_map, [0, 0]), bars[0])
+    ptx.fence.mbarrier_init()
+    ptx.cluster.sync()
+    assert_type(ptx.cluster.rank(), Reg)
+    assert_type(X.shape, tuple[int | Reg, ...])
+
+
+@kernel
+def bare() -> None:
+    ptx.bar.sync(0)
+
+
+@sequence(in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),))
+def twice(x: Any) -> Any:
+    return scaled(2.0, scaled(2.0, x))
+
+
+def looking() -> None:
+    assert_type(scaled.ptx(N=128), str)
+    assembled = scaled.cubin(N=128, arch="sm_90a")
+    assert_type(assembled.registers, int)
+    assert_type(assembled.code, bytes)
+    emulation = scaled.emulate(2.0, np.zeros(128, np.float32), sanitize=True)
+    emulation.report.check()
+    for finding in emulation.report.findings:
+        print(finding.kind, finding.text)
+    with target("sm_90a"):
+        print(rms_norm(np.zeros((2, 8), np.float32), np.ones(8, np.float32)))
+    try:
+        scaled.ptx()
+    except PtxError as error:
+        assert_type(error.problem, str)

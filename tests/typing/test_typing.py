@@ -8,8 +8,16 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from pyptx.isa.check import python_name
+from pyptx.isa.special import SPECIAL
+from pyptx.isa.table import opcodes
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from language_server import LanguageServer
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -31,25 +39,28 @@ def expected():
     return {"accepted.py": set(), "rejected.py": wrong}
 
 
-def pyright(folder, programs):
-    """The errors of pyright's strict mode in programs of a user who has pyptx installed."""
-    settings = {
-        "typeCheckingMode": "strict",
-        "pythonVersion": "3.11",
-        "extraPaths": [str(ROOT / "src")],
-        "reportMissingModuleSource": False,
-    }
-    for name, text in programs.items():
-        (folder / name).write_text(text)
-    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+SETTINGS = {
+    "typeCheckingMode": "strict",
+    "pythonVersion": "3.11",
+    "extraPaths": [str(ROOT / "src")],
+    "reportMissingModuleSource": False,
+}
+
+
+def pyright(folder, *arguments):
+    """What pyright says of a user's folder, as JSON."""
+    (folder / "pyrightconfig.json").write_text(json.dumps(SETTINGS))
     command = [sys.executable, "-m", "pyright", "-p", str(folder), "--outputjson"]
-    command += ["--pythonpath", sys.executable]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return json.loads(done.stdout)["generalDiagnostics"]
+    command += ["--pythonpath", sys.executable, *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)
 
 
 def test_pyright_accepts_the_right_lines_and_rejects_the_wrong_ones(tmp_path):
-    errors = pyright(tmp_path, {name: (HERE / name).read_text() for name in PROGRAMS})
+    for name in PROGRAMS:
+        (tmp_path / name).write_text((HERE / name).read_text())
+    errors = pyright(tmp_path)["generalDiagnostics"]
     pairs = [(e["file"], e["range"]["start"]["line"] + 1) for e in errors]
     messages = "\n".join(
         f"{e['file']}:{e['range']['start']['line'] + 1}: {e['message']}" for e in errors
@@ -66,3 +77,58 @@ def test_mypy_accepts_the_right_lines_and_rejects_the_wrong_ones(tmp_path):
     )
     errors = re.findall(r"(?m)^(\w+\.py):(\d+): error: ", done.stdout)
     assert lines_of((file, int(line)) for file, line in errors) == expected(), done.stdout
+
+
+def test_no_type_of_the_package_is_unknown(tmp_path):
+    """Of what is typed by pyptx itself; the command line's console is typed by its packages."""
+    said = pyright(tmp_path, "--verifytypes", "pyptx", "--ignoreexternal")["typeCompleteness"]
+    assert said["packageName"] == "pyptx"
+    assert len(said["symbols"]) > 5000
+    unknown = {
+        symbol["name"]
+        for symbol in said["symbols"]
+        if symbol["isExported"] and not symbol["isTypeKnown"] and not symbol["isTypeAmbiguous"]
+    }
+    internal = ("pyptx.cli.", "pyptx.isa.forms.")
+    assert not {name for name in unknown if not name.startswith(internal)}
+
+
+COMPLETED = {
+    "ptx.inst.": [python_name(opcode) for opcode in opcodes()],
+    "ptx.inst.fma.rn.": [python_name(m) for m in opcodes()["fma"].next["rn"].next],
+    # not .b128, whose row excludes .vec
+    "ptx.inst.ld.global_.v4.": [
+        "b8",
+        "b16",
+        "b32",
+        "b64",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "s8",
+        "s16",
+        "s32",
+        "s64",
+        "f32",
+        "f64",
+    ],
+    "ptx.inst.mbarrier.try_wait.parity.acquire.": ["cta", "cluster"],
+    "ptx.inst.cp.async_.bulk.commit_group.": [],
+    "ptx.special.tid.": ["x", "y", "z", "w"],
+    "ptx.special.": sorted({name.partition(".")[0] for name in SPECIAL}),
+}
+"""What may follow, and nothing else: opcodes, modifiers, components, registers."""
+
+
+def test_completion_offers_what_exists_and_nothing_else(tmp_path):
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(SETTINGS))
+    text = "\n".join(["from pyptx import ptx", *COMPLETED, ""])
+    times = []
+    with LanguageServer(tmp_path, text) as server:
+        for line, (begun, wanted) in enumerate(COMPLETED.items(), 1):
+            begin = time.perf_counter()
+            assert sorted(server.completions(line, len(begun))) == sorted(wanted), begun
+            times.append(time.perf_counter() - begin)
+    # The first reads pyptx and its packages; the stub itself must not make each one slow.
+    assert max(times[1:]) < 5

@@ -8,6 +8,7 @@ import numpy as np
 from pyptx.isa.check import TensorPosition
 from pyptx.operands import (
     Address,
+    FunctionName,
     Label,
     Pair,
     Parameter,
@@ -25,13 +26,18 @@ class _Memory(Protocol):
 
     def __ptx_operand__(self, trace: Trace) -> Symbol | Address: ...
 
+class _Named(Protocol):
+    """Something whose address a `mov` takes: memory or a function."""
+
+    def __ptx_operand__(self, trace: Trace) -> Symbol | Address | FunctionName: ...
+
 _Whole: TypeAlias = int | np.integer[Any]
 _Number: TypeAlias = float | np.generic
 _Source: TypeAlias = Reg | Not
 _Integer: TypeAlias = _Source | _Whole
 _Float: TypeAlias = _Source | _Number
-_Symbol: TypeAlias = Symbol | Variable | Parameter | _Memory
-_Address: TypeAlias = Address | Reg | _Symbol
+_Symbol: TypeAlias = Symbol | Variable | Parameter | FunctionName | _Named
+_Address: TypeAlias = Address | Reg | Symbol | Variable | Parameter | _Memory
 _Position: TypeAlias = TensorPosition | TensorAddress
 _Targets: TypeAlias = Targets | Sequence[Label] | Sequence[str]
 _Registers: TypeAlias = Sequence[Reg] | RegArray
