@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyptx import EmulationError, Layout, OobFill
+from pyptx import EmulationError, Layout, OobFill, Tile, kernel, ptx, reg, smem
 from pyptx.types import bf16, f16, f32, f64, s64, u8, u16, u32
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tensor_maps"))
@@ -158,3 +158,68 @@ def test_what_a_reduction_lacks_is_a_finding():
     with pytest.raises(EmulationError) as caught:
         store(case, boxes.memories(case), np.zeros(case.shape, np.float32), "inc")
     assert "there is no reduction .inc of elements of type f32" in str(caught.value)
+
+
+# ---- rows that are gathered and scattered --------------------------------------------------------
+
+ROWS = ((5, 0, 5, 11), (-1, 3, 12, 2))
+
+
+@kernel(
+    in_specs=(
+        Tile(12, 40, f32, Layout.TMA_64B, tma_box=(1, 16)),
+        Tile(12, 40, f32, Layout.TMA_64B, tma_box=(1, 16)),
+    ),
+    out_specs=(Tile(12, 40, f32, Layout.TMA_64B, tma_box=(1, 16)),),
+    input_output_aliases={1: 0},
+    grid=(1, 1, 1), block=(32, 1, 1), arch="sm_100a",
+)  # fmt: skip
+def move_rows(X, Y0, Y):
+    """Gathers four rows of X, and scatters them to the rows after them in Y."""
+    tile = smem.alloc(f32, (8, 16), align=512)
+    bar = smem.mbarrier()
+    x, y = X.tma_desc(), Y.tma_desc()
+    one = reg.from_(ptx.special.tid.x(), u32) == 0
+    tensor = ptx.inst.cp.async_.bulk.tensor._2d
+    gather = tensor.shared__cta.global_.tile__gather4.mbarrier__complete_tx__bytes
+    scatter = tensor.global_.shared__cta.tile__scatter4.bulk_group
+    bar.init(1, pred=one)
+    ptx.bar.sync(0)
+    bar.arrive_expect_tx(4 * len(ROWS) * x.bytes, pred=one)
+    for k, rows in enumerate(ROWS):
+        place = tile.address(4 * k, 0)
+        gather(place, ptx.addr(x, [30, *rows]), bar, pred=one)
+    bar.wait(0)
+    with ptx.if_(one):
+        for k, rows in enumerate(ROWS):
+            scatter(ptx.addr(y, [-2, *(row + 1 for row in rows)]), tile.address(4 * k, 0))
+        ptx.cp.async_.bulk.commit_group()
+        ptx.cp.async_.bulk.wait_group(0)
+
+
+def test_rows_are_gathered_and_scattered():
+    x = np.arange(12 * 40, dtype=np.float32).reshape(12, 40)
+    wanted = np.full_like(x, -1)
+    for row in (row for rows in ROWS for row in rows):
+        if 0 <= row + 1 < 12:
+            wanted[row + 1, :14] = 0
+            if 0 <= row < 12:
+                wanted[row + 1, :8] = x[row, 32:]
+    for policy in POLICIES:
+        done = move_rows.emulate(x, np.full_like(x, -1), **policy)
+        done.report.check()
+        assert np.array_equal(done.outputs[0], wanted), policy
+
+
+def test_what_is_emulated_assembles():
+    """The kernels of this file, for the targets that have the instructions."""
+    names = ("rank 1", "rank 5", "TMA_128B of bf16", "every third of an odd box", "NaN of f16")
+    known = CASES | NANS
+    kernels = [
+        move_rows,
+        boxes.multicast_kernel(Box(f32, (20, 40), (8, 32), ((0, 0), (1, 1)))),
+        *(boxes.load_kernel(known[name]) for name in names),
+        *(boxes.store_kernel(boxes.reduction(dtype), op) for dtype, op in REDUCTIONS[::9]),
+    ]
+    for each in kernels:
+        assert each.cubin().spill_stores == 0

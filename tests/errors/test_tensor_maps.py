@@ -273,9 +273,9 @@ def a_copy_with_too_few_coordinates():
 @wrong(
     LanguageError,
     """
-    here: a box in Layout.TMA_128B lies at byte 0 of shared memory that is aligned to 128 bytes; its pattern repeats every 1024 bytes and begins where addresses are multiples of 1024
+    here: a box in Layout.TMA_128B lies in shared memory that is aligned to 128 bytes; its pattern repeats every 1024 bytes and begins where addresses are multiples of 1024
         ptx.cp.async_.bulk.tensor_2d.store(dst=box, src=tile, coord=[0, 0])
-      help: smem.alloc(..., align=1024), and offsets of whole patterns
+      help: smem.alloc(..., align=1024)
     """,
 )
 def a_swizzled_box_at_an_odd_place():

@@ -127,20 +127,21 @@ def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress)
     first, *others = instruction.operands
     place = others[0] if first is position and others else first
     if isinstance(place, Address) and isinstance(place.base, Variable):
-        _check_place(instruction, tensor_map, place.base, place.offset)
+        _check_place(instruction, tensor_map, place.base)
 
 
-def _check_place(
-    instruction: Instruction, tensor_map: TensorMap, variable: Variable, offset: int
-) -> None:
+def _check_place(instruction: Instruction, tensor_map: TensorMap, variable: Variable) -> None:
+    """That the pattern of a swizzle begins where the shared memory does.
+
+    A box may begin inside of it, so that several of them fill a larger tile.
+    """
     align = tensor_map.align
-    if variable.align % align == 0 and offset % align == 0:
+    if variable.align % align == 0:
         return
-    layout = tensor_map.layout
-    where = f"at byte {offset} of shared memory that is aligned to {variable.align} bytes"
     raise LanguageError(
-        f"a box in {layout!r} lies {where}; its pattern repeats every {align} bytes and begins "
-        f"where addresses are multiples of {align}",
+        f"a box in {tensor_map.layout!r} lies in shared memory that is aligned to "
+        f"{variable.align} bytes; its pattern repeats every {align} bytes and begins where "
+        f"addresses are multiples of {align}",
         location=instruction.location,
-        notes=(("help", f"smem.alloc(..., align={align}), and offsets of whole patterns"),),
+        notes=(("help", f"smem.alloc(..., align={align})"),),
     )
