@@ -37,10 +37,21 @@ _LINKAGES: Final = ("", "visible", "extern", "weak")
 
 @dataclass
 class FunctionTrace(Trace):
-    """The function being traced: what it returns and takes, registers and parameters, in order."""
+    """The function being traced: what it returns, and what it takes, in order.
+
+    Of the registers that it takes, each stands behind so many parameters.
+    """
 
     returns: list[Parameter | Register] = field(default_factory=list[Parameter | Register])
-    takes: list[Register] = field(default_factory=list[Register])
+    takes: list[tuple[int, Register]] = field(default_factory=list["tuple[int, Register]"])
+
+    @property
+    def formals(self) -> tuple[Parameter | Register, ...]:
+        """What the function takes."""
+        found: list[Parameter | Register] = [p for p in self.parameters if not p.returned]
+        for before, register in reversed(self.takes):
+            found.insert(before, register)
+        return tuple(found)
 
 
 class Func(DeviceFunction):
@@ -73,11 +84,10 @@ class Func(DeviceFunction):
                 )
             kernel = trace.finish(self.name)
         scope.needed = max(scope.needed, trace.needed)
-        formals = [*trace.takes, *(p for p in trace.parameters if not p.returned)]
         return Function(
             self.name,
             tuple(trace.returns),
-            tuple(formals),
+            trace.formals,
             kernel.variables,
             self._directives,
             kernel.registers,
@@ -94,9 +104,8 @@ class ExternFunc(Func):
         trace = FunctionTrace(target, version, module=scope)
         with tracing(trace):
             self._body()
-        formals = [*trace.takes, *(p for p in trace.parameters if not p.returned)]
         linkage, given = self.linkage, self._directives
-        returns, takes = tuple(trace.returns), tuple(formals)
+        returns, takes = tuple(trace.returns), trace.formals
         return Function(self.name, returns, takes, (), given, (), None, linkage)
 
 
@@ -162,7 +171,8 @@ def param_register(dtype: DType) -> Reg:
     """What the function is passed in a register. No instruction."""
     trace = _function_trace("ptx.param_register")
     register = trace.register(checked_dtype(dtype))
-    trace.takes.append(register)
+    before = sum(not p.returned for p in trace.parameters)
+    trace.takes.append((before, register))
     return Reg(trace, register)
 
 

@@ -103,7 +103,8 @@ def param(
     these calls, behind the parameters that the function takes. No instruction.
     """
     trace = current("ptx.param")
-    made = parameter(dtype, name, count, align, len(trace.parameters), opaque=opaque)
+    index = sum(not other.returned for other in trace.parameters)
+    made = parameter(dtype, name, count, align, index, opaque=opaque)
     if pointer is not None:
         made = replace(made, pointer=Pointer(pointer, pointer_align))
     if any(other.name == name for other in trace.parameters):
@@ -235,6 +236,8 @@ def _module_variable(
     _checked_align(dtype, align or 0)
     data, addresses, names = _initial(dtype, () if init is None else init)
     held = len(data) // dtype.bytes
+    while data and not any(data[-dtype.bytes :]):
+        data = data[: -dtype.bytes]  # what is left out is zero
     wanted = max(held, 1) if count is None else count
     if linkage != "extern" or wanted:
         _checked_count(wanted)
