@@ -289,6 +289,93 @@ ptx.inst.wgmma.wait_group.sync.aligned(0)
 """,
     ),
     **_sections(
+        "integer-arithmetic-instructions-",
+        """
+# mul
+a, b = reg.scalar(u32, init=70000), reg.scalar(u32, init=80000)
+low = ptx.inst.mul.lo.u32(a, b)  # the lower 32 bits
+product = ptx.inst.mul.wide.u32(a, b)  # all 64, in a u64 register
+# mad
+row, column = reg.scalar(u32, init=3), reg.scalar(u32, init=5)
+index = ptx.inst.mad.lo.u32(row, 128, column)
+# bfe
+word = reg.scalar(u32, init=0xABCD)
+nibble = ptx.inst.bfe.u32(word, 4, 4)  # 4 bits from bit 4 on: 0xC
+# bfi
+field, word = reg.scalar(b32, init=0xF), reg.scalar(b32, init=0)
+word = ptx.inst.bfi.b32(field, word, 8, 4)  # 4 bits of the field at bit 8: 0xF00
+# dp4a
+a, b = reg.scalar(b32, init=0x04030201), reg.scalar(b32, init=0x01010101)
+total = ptx.inst.dp4a.u32.u32(a, b, reg.scalar(u32, init=100))  # 110
+""",
+    ),
+    **_sections(
+        "extended-precision-arithmetic-instructions-",
+        """
+# add-cc
+a = [reg.scalar(u32, init=0xFFFFFFFF), reg.scalar(u32, init=1)]
+b = [reg.scalar(u32, init=1), reg.scalar(u32, init=2)]
+low = ptx.inst.add.cc.u32(a[0], b[0])  # keeps the carry
+high = ptx.inst.addc.u32(a[1], b[1])  # 4, with the carry
+# addc
+a = [reg.scalar(u32, init=0xFFFFFFFF) for _ in range(3)]
+low = ptx.inst.add.cc.u32(a[0], 1)
+middle = ptx.inst.addc.cc.u32(a[1], 0)  # takes a carry and gives one
+high = ptx.inst.addc.u32(a[2], 0)
+""",
+    ),
+    **_sections(
+        "floating-point-instructions-",
+        """
+# div
+a, b = reg.scalar(f32, init=1), reg.scalar(f32, init=3)
+exact = ptx.inst.div.rn.f32(a, b)  # correctly rounded
+fast = ptx.inst.div.full.f32(a, b)  # within 2 units in the last place
+# ex2
+a = reg.scalar(f32, init=1)
+log2_e = 1.4426950408889634
+power = ptx.inst.ex2.approx.f32(ptx.inst.mul.rn.f32(a, log2_e))  # e to the a
+# max
+a, b = reg.scalar(f32, init=1), reg.scalar(f32, init=2)
+larger = ptx.inst.max.f32(a, b)
+or_nan = ptx.inst.max.NaN.f32(a, b)  # NaN where one is
+# sqrt
+a = reg.scalar(f32, init=2)
+root = ptx.inst.sqrt.rn.f32(a)
+""",
+    ),
+    **_sections(
+        "comparison-and-selection-instructions-",
+        """
+# setp
+i = reg.scalar(u32, init=5)
+inside = ptx.inst.setp.lt.u32(i, 8)
+less, not_less = reg.scalar(pred), reg.scalar(pred)
+ptx.inst.setp.lt.u32(ptx.pair(less, not_less), i, 8)  # also the opposite
+both = ptx.inst.setp.ge.and_.u32(i, 2, inside)  # i >= 2 and inside
+moved = ptx.inst.mov.u32(1, pred=both)  # an instruction that the predicate guards
+# selp
+i = reg.scalar(u32, init=5)
+clamped = ptx.inst.selp.u32(i, 7, i < 7)  # i where it is less than 7, else 7
+""",
+    ),
+    **_sections(
+        "logic-and-shift-instructions-",
+        """
+# lop3
+a, b, c = (reg.scalar(b32, init=i) for i in (0b1100, 0b1010, 0b1001))
+both = ptx.inst.lop3.b32(a, b, c, (0xF0 & 0xCC) | 0xAA)  # (a & b) | c
+# shf
+low, high = reg.scalar(b32, init=0x89ABCDEF), reg.scalar(b32, init=0x01234567)
+upper = ptx.inst.shf.l.wrap.b32(low, high, 8)  # bits that 64 shifted by 8 have above 32
+turned = ptx.inst.shf.l.wrap.b32(low, low, 8)  # a rotation
+# shr
+a = reg.scalar(s32, init=-8)
+signed = ptx.inst.shr.s32(a, 1)  # -4: the sign comes in
+unsigned = ptx.inst.shr.u32(a, 1)  # zeros come in
+""",
+    ),
+    **_sections(
         "warp-level-matrix-instructions-",
         """
 # mma
