@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pyptx.cli import check, demo, doctor, isa, python, run, show
 from pyptx.cli.console import ERRORS
+from pyptx.cli.file import Launch, PtxFile, check_file, run_file
 from pyptx.cli.program import Program, parse_sizes
 from pyptx.errors import PtxError
 
@@ -24,6 +25,9 @@ APP: Final = typer.Typer(
 )
 
 File = Annotated[str, typer.Argument(metavar="FILE[:KERNEL]", help="A Python file; a kernel.")]
+AnyFile = Annotated[
+    str, typer.Argument(metavar="FILE[:KERNEL]", help="A Python or PTX file; a kernel or entry.")
+]
 Dims = Annotated[
     list[str] | None,
     typer.Option("--dim", metavar="N=8192", help="A dimension or compile-time keyword."),
@@ -45,14 +49,43 @@ def show_command(
 
 
 @APP.command("check")
-def check_command(file: File, dim: Dims = None, arch: Arch = None) -> None:
-    """Trace, check and assemble the kernels of a file."""
+def check_command(file: AnyFile, dim: Dims = None, arch: Arch = None) -> None:
+    """Check and assemble the kernels of a Python file, which are traced, or the entries of PTX."""
+    ptx = PtxFile.parse(file)
+    if ptx is not None:
+        _only_of_python(dim)
+        check_file(ptx, arch)
+        return
     check.check_kernels(Program.parse(file).kernels(), parse_sizes(dim or []), arch)
 
 
 @APP.command("run")
-def run_command(file: File, dim: Dims = None) -> None:
-    """Run a program, or a kernel on random arrays, in the emulator with all checks."""
+def run_command(  # noqa: PLR0917  # options by their names
+    file: AnyFile,
+    dim: Dims = None,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE",
+            help="PTX: what a parameter is given, in order: 1024, 2.5, in:f32[64,64], out:f32[64], "
+            "inout:f32[64]=0, in:x.npy, hex:00ff.",
+        ),
+    ] = None,
+    grid: Annotated[str, typer.Option(metavar="X,Y,Z", help="PTX: CTAs.")] = "1",
+    block: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="PTX: threads.")] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="PTX: a cluster.")] = None,
+    smem: Annotated[int | None, typer.Option(help="PTX: bytes of dynamic shared memory.")] = None,
+    save: Annotated[Path | None, typer.Option(metavar="FOLDER", help="PTX: for results.")] = None,
+) -> None:
+    """Run a program, a kernel on random arrays, or an entry of a PTX file; with all checks."""
+    launch = Launch(grid, block, cluster, smem, tuple(arg or ()), save)
+    ptx = PtxFile.parse(file)
+    if ptx is not None:
+        _only_of_python(dim)
+        run_file(ptx, launch)
+        return
+    if launch.given:
+        raise PtxError("--arg, --grid, --block, --cluster, --smem and --save are for PTX files")
     program = Program.parse(file)
     if program.kernel is None and not dim:
         run.run_program(program)
@@ -69,6 +102,11 @@ def python_command(
 ) -> None:
     """Write the Python program that traces to the kernels of a PTX file."""
     python.write_python(file, output)
+
+
+def _only_of_python(dim: list[str] | None) -> None:
+    if dim:
+        raise PtxError("--dim is for Python files; the PTX is the same for all sizes")
 
 
 @APP.command("isa")

@@ -10,7 +10,7 @@ from pyptx.source import SourceLocation
 
 
 def show_report(report: Report) -> None:
-    """The findings, then per Python line what it asked of memory."""
+    """The findings, then per line what it asked of memory."""
     say(report.message.rstrip() or f"{report.kernel}: no findings")
     say(f"{report.instructions:,} warp-instructions")
     say()
@@ -19,7 +19,7 @@ def show_report(report: Report) -> None:
 
 
 def show_memory(report: Report) -> None:
-    """One row for each Python line that goes to global or shared memory.
+    """One row for each line, of Python or of a PTX file, that goes to global or shared memory.
 
     Sectors are 32 bytes of global memory, wavefronts passes through the banks of shared memory.
     Beside each stands how many times more that is than the same bytes need at best.
@@ -27,7 +27,8 @@ def show_memory(report: Report) -> None:
     columns = ("line", "source…", "executed>", "lanes>", "sectors>", "x>", "wavefronts>", "x>")
     lines = [line for line in report.lines if line.counts.requests]
     rows = [(place(li.location), li.location.text, *counts(li.counts)) for li in lines]
-    show_table(f"memory of {report.kernel}, per Python line", columns, rows)
+    language = "PTX" if all(li.location.file.endswith(".ptx") for li in lines) else "Python"
+    show_table(f"memory of {report.kernel}, per {language} line", columns, rows)
 
 
 def counts(count: InstructionStatistics) -> tuple[str, ...]:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-import numpy as np
-
 from pyptx import ir
 from pyptx.dims import Extent
 from pyptx.errors import SpecError
@@ -19,7 +17,6 @@ from pyptx.operands import Parameter
 from pyptx.source import SourceLocation
 from pyptx.spec import Scalar, Spec, extent_of
 from pyptx.trace.values import integer
-from pyptx.types import DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +225,10 @@ def _float(given: Given, parameter: Parameter, value: float) -> Bytes:
     if not named or dtype.bits not in _FLOATS or parameter.opaque:
         legal = "a float for .f16 .f32 .f64 .b32 .b64; for other types its bits, as an integer"
         raise _wrong(given, parameter, f"is given {value!r}", ("legal", legal))
-    return Bytes(_packed(dtype, value), dtype.bytes)
-
-
-def _packed(dtype: DType, value: float) -> bytes:
     try:
-        return struct.pack(_FLOATS[dtype.bits], value)
+        return Bytes(struct.pack(_FLOATS[dtype.bits], value), dtype.bytes)
     except OverflowError:
-        return np.array(value, _FLOATS[dtype.bits][1:]).tobytes()  # infinity
+        raise _wrong(given, parameter, f"is given {value!r}, which is out of its range") from None
 
 
 def _bytes(given: Given, parameter: Parameter, data: bytes) -> Bytes:
