@@ -8,6 +8,8 @@ from tests.text.test_laws import CORPUS, traced
 
 from pyptx.text import parse, write
 
+DOCUMENTED = [Path(__file__).parents[2] / "docs" / "clip.ptx"]
+
 
 @pytest.mark.parametrize("module", list(traced()))
 def test_a_traced_kernel_is_traced_again_from_what_is_lifted(module):
@@ -18,7 +20,7 @@ def test_a_traced_kernel_is_traced_again_from_what_is_lifted(module):
     assert one_label_for_each_place(again) == one_label_for_each_place(read)
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*CORPUS, *DOCUMENTED], ids=lambda path: path.name)
 def test_the_machine_code_of_a_file_is_that_of_what_is_lifted(path: Path, tmp_path):
     module = parse(path.read_text(), path.name)
     lifted = kernels(module, path.name)

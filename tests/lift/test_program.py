@@ -102,7 +102,7 @@ def body(text: str) -> str:
     [
         pytest.param(
             "setp.lt.u32 %p1, %r1, 3;\n @%p1 bra A;\n bra.uni B;\n A: add.u32 %r1, %r1, 1;\n B:",
-            "    p1 = r1 < 3\n    with ptx.if_(p1):\n        r1 += 1\n",
+            "    p1 = r1 < 3\n    with ptx.if_(p1, into=True):\n        r1 += 1\n",
             id="a branch into a body",
         ),
         pytest.param(
@@ -219,3 +219,9 @@ def test_a_program_that_is_changed_has_other_machine_code(tmp_path):
     names: dict[str, object] = {}
     exec(lift(module).replace("i += 7", "i += 8"), names)
     assert machine_code(names["flow"].module(), tmp_path) != machine_code(module, tmp_path)
+
+
+def test_the_document_shows_the_file_that_it_lifts():
+    docs = FOLDER.parents[1] / "docs"
+    page = (docs / "python_from_ptx.md").read_text()
+    assert f"```\n{(docs / 'clip.ptx').read_text()}```\n" in page

@@ -259,7 +259,8 @@ class BodyWriter:
     def _if(self, node: If, indent: int) -> None:
         self._at(node.index, indent)
         self._note(node.index, indent)
-        self._line(indent, f"with ptx.if_({self._guard(node.index, opposite=not node.into)}):")
+        condition = self._guard(node.index, opposite=not node.into)
+        self._line(indent, f"with ptx.if_({condition}{', into=True' if node.into else ''}):")
         self._inside(node.body, node.end if node.otherwise is not None else None, indent + 4)
         if node.otherwise is not None:
             self._line(indent, "with ptx.else_():")

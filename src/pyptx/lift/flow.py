@@ -202,14 +202,14 @@ class Flow:
     def _into(
         self, index: int, end: int, inside: _Round | None, depth: int
     ) -> tuple[If, int] | None:
-        """`@p bra body; bra.uni end; body: ...`, as nvcc writes it."""
+        """`@p bra body; bra end; body: ...`, as compilers write it."""
         around = index + 1
         over = self._targets.get(around)
         if (
             self._targets[index] != index + 2
             or over is None
             or around in self._reached
-            or self.instructions[around].spelling != "bra.uni"
+            or self.instructions[around].guard is not None
             or not index + 2 < over <= end
             or (inside is not None and over in (inside.after, inside.again))
         ):
@@ -221,7 +221,7 @@ class Flow:
         self, index: int, start: int, target: int, end: int, inside: _Round | None, depth: int
     ) -> tuple[If, int] | None:
         """The body from `start` to `target`, or to a branch before it over what is otherwise."""
-        if self._crosses(start, target) or self._entered(start, target, index):
+        if self._crosses(start, target) or self._entered(start, target, index, start):
             return None
         last = target - 1
         over = self._targets.get(last)
@@ -232,7 +232,7 @@ class Flow:
             and target < over <= end
             and not (inside is not None and over in (inside.after, inside.again))
             and not self._crosses(target, over)
-            and not self._entered(target, over, index)
+            and not self._entered(target, over, index, start)
         ):
             body = self._block(start, last, inside, depth + 1)
             otherwise = self._block(target, over, inside, depth + 1)
@@ -240,10 +240,10 @@ class Flow:
         body = self._block(start, target, inside, depth + 1)
         return If(index, body, target, None), target
 
-    def _entered(self, start: int, end: int, index: int) -> bool:
-        """Whether a branch other than that at `index` leads into an interval from outside."""
+    def _entered(self, start: int, end: int, first: int, body: int) -> bool:
+        """Whether a branch leads into an interval from outside, but for those before the body."""
         return any(
-            start <= target < end and not start <= branch < end and branch != index
+            start <= target < end and not start <= branch < end and not first <= branch < body
             for branch, target in self._ways
         )
 

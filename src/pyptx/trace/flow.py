@@ -36,12 +36,23 @@ Bound: TypeAlias = "SupportsIndex | Value"
 
 
 @contextmanager
-def if_(predicate: Pred) -> Generator[None]:
-    """The body runs in the threads where `predicate` holds. One `bra`."""
+def if_(predicate: Pred, *, into: bool = False) -> Generator[None]:
+    """The body runs in the threads where `predicate` holds. One `bra`, around the body.
+
+    With `into` two: one into the body where the predicate holds, and one around it, as compilers
+    write it. That means the same, and the assembler may order the machine code in another way.
+    """
     trace = current("ptx.if_")
     block = Block("ptx.if_", caller())
     otherwise = trace.label()
-    _branch(trace, otherwise, _opposite(needed_guard(trace, predicate)))
+    holds = needed_guard(trace, predicate)
+    if into:
+        inside = trace.label()
+        _branch(trace, inside, holds)
+        _branch(trace, otherwise, None)
+        trace.place(inside)
+    else:
+        _branch(trace, otherwise, _opposite(holds))
     with trace.block(block):
         yield
     trace.place(otherwise)
