@@ -189,6 +189,7 @@ SPLITS = [
     *(Split(n, 2, shared, grid=False) for n in (512, 1030) for shared in (True, False)),
     *(Split(n, 4, True, grid=False) for n in (1024, 99)),
     Split(2055, 8, False, grid=False, rows_each=1),
+    *(Split(n, 1, True, grid=False, pieces=2) for n in (1024, 1099)),
     *(Split(n, 3, n % 2 == 0, grid=True) for n in (768, 1030, 99)),
     *(Split(n, 2, True, grid=n % 2 == 0, pieces=3) for n in (1026, 1539, 1603)),
     *(Split(1100, 2, False, grid, pieces=2, lag=lag) for grid in (False, True) for lag in (0, 2)),

@@ -7,6 +7,7 @@ loaded at once, and longer rows are split over as many CTAs as keep two or three
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -43,6 +44,7 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     size = what.columns * what.x.bytes
     if size <= 100 * KIB:
         threads, held, most = _row(what)
+        what = _in_lines(what, threads)
         return rows.forward(what, eps, threads=threads, held=held, invvar=invvar, maxnreg=most)
     shape = _strips(what, backward=False, stages=6, least=36 * KIB)
     if shape is None:
@@ -61,6 +63,7 @@ def backward(what: Rows, result: DType) -> KernelSequence:
         return _backward(what.divided(), gradient, 2 * _CTAS, team.rows, result)
     size = what.columns * (what.x.bytes + what.weight.bytes)
     if size <= 66 * KIB:
+        what = _in_lines(what, _team_threads(what))
         shape = _resident(what, size)
         gradient = teams.backward(what, shape)
         return _backward(what, gradient, shape.ctas * shape.teams, 1, result)
@@ -99,12 +102,22 @@ def _row(what: Rows) -> tuple[int, bool, int | None]:
     if groups > 1024:
         return 512, True, None
     if groups > 512:
-        return (128 if what.aligned or what.x.bytes > 2 else 256), False, None
+        return 128, False, None
     return max(WARP, power_of_two(groups) // 2), True, None
 
 
+def _in_lines(what: Rows, threads: int) -> Rows:
+    """The rows cut at lines, if they are many lines long and threads enough for their ends."""
+    lines = replace(what, lines=True)
+    return lines if what.columns >= 32 * lines.unit and threads >= 2 * lines.unit else what
+
+
+def _team_threads(what: Rows) -> int:
+    return min(512, max(WARP, power_of_two(what.groups)))
+
+
 def _resident(what: Rows, size: int) -> teams.Shape:
-    threads = min(512, max(WARP, power_of_two(what.groups)))
+    threads = _team_threads(what)
     count = 1 if what.groups > 512 else min(8, (1024 if _plain(what) else 512) // threads)
     stages = min(4, SHARED // (count * (size + 256)))
     ctas = _aligned(_CTAS, what)
@@ -133,16 +146,24 @@ def _shape(
     """Teams of `parts` CTAs, `count` of which run at once."""
     grid = parts == _GRID
     most = what.part(parts)
-    stage = rounded_up(most * what.xs.bytes) + (rounded_up(most * what.ws.bytes) if backward else 0)
+    stage = rounded_up(most * what.xs.bytes)
+    if backward:
+        stage += rounded_up(most * what.ws.bytes)
     weights = most * what.ws.bytes
-    room = SHARED - 8 * parts * 4
+    room = SHARED - (0 if grid else 8 * parts * 4)
     if 3 * stage > room:
         return None
     shared = not grid and 3 * stage + weights <= room
     held = min(stages, (room - (weights if shared else 0)) // stage)
     # Sums take longer through global memory: more rows are on their way, if they fit.
-    lag = max(1, held - 3) if grid else 1
-    return strips.Shape(_aligned(count, what), parts, 512, held, lag, shared, grid)
+    lag, pieces = 1, 1
+    if grid and held < 5:
+        pieces = 4
+        held = room // (stage // pieces)
+        lag = (held - 2) // pieces - 1
+    elif grid:
+        lag = held - 3
+    return strips.Shape(_aligned(count, what), parts, 512, held, lag, shared, grid, pieces)
 
 
 def _aligned(count: int, what: Rows) -> int:

@@ -23,9 +23,11 @@ from pyptx.ops.rms.arithmetic import (
 )
 from pyptx.ops.rms.beside import Beside, Progress
 from pyptx.ops.rms.elements import (
+    PIECE,
     WARP,
     Group,
     instruction,
+    rounded_up,
     store_one,
     wide,
 )
@@ -62,6 +64,11 @@ class Shape:
     def block(self) -> int:
         """Threads of a CTA with the warp that fetches, and the one that exchanges."""
         return self.threads + WARP * (2 if self.grid else 1)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether a team is a cluster: not where it is one CTA, or a grid."""
+        return self.parts > 1 and not self.grid
 
     @property
     def slots(self) -> int:
@@ -202,7 +209,7 @@ def _launch(shape: Shape) -> dict[str, Any]:
     return {
         "grid": grid(lambda B: (min(B, shape.teams) * shape.parts, 1, 1)),
         "block": (shape.block, 1, 1),
-        "cluster": (1 if shape.grid else shape.parts, 1, 1),
+        "cluster": (shape.parts if shape.clustered else 1, 1, 1),
         "arch": "auto",
         "parallel": ("B",),
         **({"cooperative": True, "input_output_aliases": {0: 0}} if shape.grid else {}),
@@ -220,7 +227,7 @@ class _Strip:
         self.lane = reg.from_(ptx.special.tid.x(), u32)
         cta = reg.from_(ptx.special.ctaid.x(), u32)
         self.team = cta // shape.parts
-        self.rank = cta % shape.parts if shape.grid else ptx.cluster.rank()
+        self.rank = ptx.cluster.rank() if shape.clustered else cta % shape.parts
         self.rows = ptx.inst.cvt.u32.u64(total)
         self.row = reg.scalar(u32, init=self.team)
         self.part = Part(rows, self.row, self.lane, shape.threads, shape.parts, self.rank)
@@ -231,7 +238,8 @@ class _Strip:
             smem.alloc(self.a.dtype, (shape.slots, shape.threads // WARP), align=16)
         )
         letters = 1 if shape.grid else shape.parts  # what `_deliver` hands on is a sum already
-        self.letters = smem.alloc(self.a.dtype, (shape.slots, max(letters, 2)), align=16)
+        letters = rounded_up(letters, PIECE // self.a.dtype.bytes)
+        self.letters = smem.alloc(self.a.dtype, (shape.slots, letters), align=PIECE)
         self.read = smem.mbarrier(shape.slots)
         self.written = smem.mbarrier(shape.stages)
         self.free = smem.mbarrier(shape.slots) if shape.grid else None
@@ -254,7 +262,7 @@ class _Strip:
             if self.free is not None:
                 self.free.init(shape.threads // WARP)
             ptx.fence.mbarrier_init()
-        if not shape.grid:
+        if shape.clustered:
             ptx.cluster.arrive(aligned=True)
             ptx.cluster.wait(aligned=True)
         ptx.bar.sync(0)
@@ -292,13 +300,15 @@ class _Strip:
                 total = self.a.total(sums)
                 store_warp_sum(self.a, total, self.lane, self._sums(sent.index))
                 ptx.bar.sync(_SUMMED, shape.threads)
-                with ptx.if_(self.lane < WARP):
-                    self._send(sent.index)
+                if shape.parts > 1:
+                    with ptx.if_(self.lane < WARP):
+                        self._send(sent.index)
                 sent.advance()
                 waiting += 1
             # `lag` turns after its sum, also when no rows follow: the queue moves by turns
             with ptx.if_((turn >= shape.lag) & (waiting > 0)):
-                self.read[received.index].wait(received.parity, cluster=not shape.grid)
+                if shape.parts > 1:
+                    self.read[received.index].wait(received.parity, cluster=shape.clustered)
                 factor = work.factor(self._received(received.index))
                 if self.free is not None:
                     ptx.inst.bar.warp.sync(0xFFFFFFFF)
@@ -410,17 +420,20 @@ class _Strip:
     def _received(self, slot: Reg) -> Reg:
         """The sum over the row, added up in the same order everywhere."""
         a = self.a
+        if self.shape.parts == 1:
+            return load_warp_sums(a, self.lane, self._sums(slot), self.shape.threads // WARP)
         place = self._letters(slot)
         if self.mail is not None:
             total = a.zero()
             a.load(total, ptx.addr(place))
             return total
         parts: list[Reg] = []
-        each = 16 // a.dtype.bytes
+        each = PIECE // a.dtype.bytes
         for first in range(0, self.shape.parts, each):
             some = [reg.scalar(a.dtype) for _ in range(min(each, self.shape.parts - first))]
-            load = instruction(f"ld.shared.v{len(some)}.{a.dtype.name}")
-            load(some, ptx.addr(place, first * a.dtype.bytes))
+            vector = f".v{len(some)}" if len(some) > 1 else ""
+            load = instruction(f"ld.shared{vector}.{a.dtype.name}")
+            load(some if vector else some[0], ptx.addr(place, first * a.dtype.bytes))
             parts += some
         return a.total(parts)
 
