@@ -133,6 +133,25 @@ def test_one_kernel_for_all_sizes_of_a_parallel_dimension():
     assert len(kernel._codes) == 2  # the file, and with its scalar in memory
 
 
+def test_devices_take_parts_of_a_parallel_dimension():
+    x, y = map(jnp.asarray, arrays(1024))
+    mesh = jax.make_mesh((8,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    parts = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))
+    program = jax.jit(made(parallel=("N",)))
+    split = program(0.5, *(jax.device_put(a, parts) for a in (x, y)))
+    np.testing.assert_array_equal(split, expected(0.5, *arrays(1024)))
+    assert split.sharding.is_equivalent_to(parts, 1)
+    text = program.lower(0.5, *(jax.device_put(a, parts) for a in (x, y))).compile().as_text()
+    assert "all-gather" not in text
+    shared = jax.shard_map(
+        lambda x, y: made()(0.5, x, y),
+        mesh=mesh,
+        in_specs=jax.sharding.PartitionSpec("i"),
+        out_specs=jax.sharding.PartitionSpec("i"),
+    )
+    np.testing.assert_array_equal(jax.jit(shared)(x, y), expected(0.5, *arrays(1024)))
+
+
 def test_steps_of_a_sequence():
     twice = made(input_output_aliases=None, in_specs=(Tile("N", f32),), params=(
         "N", 2.0, In(0), Out(0),
