@@ -21,7 +21,7 @@ endif
 
 SANITIZED := build/sanitize
 
-.PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep goldens \
+.PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep isa goldens \
     stub pages clean
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo "make picture         draw the measured sweep into docs"
 	@echo "make format          let ruff format and sort"
 	@echo "make test-sanitize   the emulator's tests with ASan and UBSan"
+	@echo "make isa             prove with the assembler that the ISA table is the whole ISA"
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
@@ -81,6 +82,10 @@ tables: $(READY)
 
 picture: $(READY)
 	$(PY) benchmarks/picture.py
+
+isa: $(READY)
+	$(PY) tools/probe_isa.py
+	$(PY) tools/prove_isa.py $(ARGS)
 
 sweep: $(READY)
 	$(PY) -m pytest -n $(JOBS) -m sweep $(ARGS)

@@ -18,24 +18,26 @@ import isa_oracle as oracle
 from pyptx.isa.differences import COMPLETE, LAXER, reason
 from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
 from pyptx.isa.sample import operand_lists
+from pyptx.isa.syntax import takes_constant
 from pyptx.isa.table import forms
 from pyptx.operands import Operand
 from pyptx.target import Target
 from pyptx.types import DTYPES
 
 TARGETS: Final = tuple(
-    Target.parse(t) for t in ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
+    Target.parse(t) for t in ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_107a", "sm_120a")
 )
 """Where to search: one target of each generation, with its own features."""
 
 # Modifiers of PTX that no row of the table has, so that they are tried everywhere too.
 _OTHERS: Final = frozenset(
     (
-        *("pzo", "unified", "trans", "x2", "x4", "multimem", "full", "v16", "scatter", "gather"),
+        *("pzo", "unified", "trans", "x2", "x4", "full", "v16", "scatter", "gather"),
         *("ue8m0", "b1", "u128", "s128", "param::func", "L1::32B", "valid_addr", "im2col_offs"),
         *("phase_type::secondary", "layout::v2", "report", "try_get", "submit", "check"),
         *("acc::f64", "e2m1x4", "e3m2x4", "cta_group::4", "multicast::cta", "b256", "bulk_wait"),
-        *("scaled::n1::ue8m0", "proxy::readonly"),
+        *("override::global_address", "override::global_dim", "override::global_dim_stride"),
+        *("multimem", "counted::bytes", "mbarrier::complete_tx::16B", "mbarrier::report::fabric"),
     )
 )
 
@@ -45,12 +47,12 @@ _IGNORED: Final = frozenset(
         *("global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride"),
         *("elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity", "fill_mode"),
         *("acc::f16", "acc::f32", "b8x16", "b6x16_p32", "b4x16_p64"),
-        *("texref", "samplerref", "surfref"),
+        *("texref", "samplerref", "surfref", "b2"),
     )
 )
 """What the assembler takes on every instruction and ignores: the properties of testp, the fields of
 tensormap.replace, the precisions of multimem.ld_reduce, the formats of ldmatrix, the
-kinds of istypep."""
+kinds of istypep, an index of spcompress."""
 
 
 _LONGEST: Final = 128
@@ -178,6 +180,8 @@ def _operands(
         dtype = fixed[inner].name if inner in fixed else inner
         if operand.kind in ("value", "immediate", "tensor") and dtype not in DTYPES:
             return None
+        if operand.kind == "immediate" and not (takes_constant(dtype) or dtype == "pred"):
+            return None
         if operand.type != inner and dtype not in WIDE:
             return None
         length = str(operand.length)
@@ -200,19 +204,19 @@ def search(
     both the rows and the assembler cover.
     """
     generator = random.Random(seed)
+    return confirmed([c for each in opcodes for c in candidates(each, size, generator)], targets)
+
+
+def confirmed(tried: Iterable[Candidate], targets: Sequence[Target]) -> dict[str, list[Target]]:
+    """Those of the candidates that the assembler takes, with where; without known differences."""
     version = min(COMPLETE, oracle.newest())
-    tried = [
-        c
-        for opcode in opcodes
-        for c in candidates(opcode, size, generator)
-        if reason(c.spelling, LAXER) is None
-    ]
+    unknown = [c for c in tried if reason(c.spelling, LAXER) is None]
     found: defaultdict[str, list[Target]] = defaultdict(list)
     for target in targets:
         if target not in oracle.known_targets() or target.version > version:
             continue
-        verdicts = oracle.verdicts([c.line for c in tried], version, target)
-        for candidate, verdict in zip(tried, verdicts, strict=True):
+        verdicts = oracle.verdicts([c.line for c in unknown], version, target)
+        for candidate, verdict in zip(unknown, verdicts, strict=True):
             known = candidate.spelling in found and target in found[candidate.spelling]
             if verdict is None and not known and oracle.alone(candidate.line, version, target):
                 found[candidate.spelling].append(target)

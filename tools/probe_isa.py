@@ -1,6 +1,7 @@
 """Measures with ptxas where every form and every option exists, and writes the result down.
 
-    python tools/probe_isa.py            measure, compare with the table, write the JSON
+    python tools/probe_isa.py            measure what is new, compare with the table, write the JSON
+    python tools/probe_isa.py --all      measure what was measured before too
     python tools/probe_isa.py --check    measure and compare only
 
 The result belongs to one version of the assembler; a test compares it with the table.
@@ -157,17 +158,22 @@ def decode(stored: Mapping[str, dict[str, list[str]]]) -> dict[str, dict[Target,
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare only, write nothing")
+    parser.add_argument("--all", action="store_true", help="measure all of it again")
     parser.add_argument("opcodes", nargs="*", help="only these opcodes; implies --check")
     arguments = parser.parse_args()
     chosen = [f for f in forms() if not arguments.opcodes or f.opcode in arguments.opcodes]
     wanted = cases(chosen)
-    measured = measure(wanted, oracle.known_targets())
+    path = RESULTS / f"ptxas-{assembler_version()}.json"
+    again = arguments.all or arguments.check or arguments.opcodes or not path.exists()
+    before = {} if again else decode(json.loads(path.read_text()))
+    new = [case for case in wanted if case.key not in before]
+    found_before = {case.key: before[case.key] for case in wanted if case.key in before}
+    measured = measure(new, oracle.known_targets()) | found_before
     found = disagreements(wanted, measured, oracle.known_targets(), oracle.newest())
     wrong = unexplained(found, assembler_version())
-    print(f"{len(chosen)} forms, {len(wanted)} spellings, {len(wrong)} disagree")
+    print(f"{len(chosen)} forms, {len(wanted)} spellings, {len(new)} new, {len(wrong)} disagree")
     print("\n".join(wrong))
     if not (arguments.check or arguments.opcodes):
-        path = RESULTS / f"ptxas-{assembler_version()}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(encode(measured), indent=1) + "\n")
         print(f"wrote {path}")

@@ -129,6 +129,19 @@ WITHOUT = {
     r"(alloca|stacksave|stackrestore)\..*": "local memory is laid out before the kernel runs",
     r"fabric\..*": "the emulator has one GPU, and so no fabric",
     r"st\.bulk.*": "an instruction of sm_100 beside asynchronous stores",
+    r"(add|sub|mul|fma)\..*\b(b?f16x2|f32x2)\.(b?f16x2|f32x2)\b.*": "instructions of sm_107",
+    r"(add|sub|mul|fma)\..*\be[45]m[23]x4\..*": "instructions of sm_100a with small numbers",
+    r"set\..*\.[us](8x4|16x2)": "an instruction of sm_107",
+    r"cvt\..*\b(pzo|scaled::n1::ue8m0|ue5m3x2)\b.*": "conversions of sm_107",
+    r"cvt\.rz\.satfinite\..*\b(e4m3x2|e5m2x2|e2m1x2|e2m3x2|e3m2x2|s2f6x2)\..*": "the same",
+    r".*\bmulticast::cluster::32b\b.*": "clusters of more than 16 CTAs are those of sm_107",
+    r"cp\.async\.bulk\..*\bmbarrier::report::.*": "mbarriers make no reports",
+    r"(applypriority\.async|cp\.async\.bulk\.prefetch\..*evict_last).*": "hints of sm_107",
+    r"sp(de)?compress\..*": "instructions of sm_107",
+    r"cp\.async\.bulk\..*\bmulticast::cluster::16b.*": "PTX 9.4's other name of multicast::cluster",
+    r"fence\..*\bshared::cluster::read\b.*": "a fence of PTX 9.4 for the reads of copies alone",
+    r"ld\.proxy::readonly\..*": "a proxy of PTX 9.4",
+    r"prefetch\..*valid_addr": "a hint of PTX 9.4",
 }
 """Patterns for whole spellings that the emulator refuses too, with the reason."""
 

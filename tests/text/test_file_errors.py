@@ -51,15 +51,6 @@ BODIES = [
         """,
     ),
     (
-        "add.f32.rn %f1, %f2, %f3;",
-        """
-        a.ptx:10:5: the modifiers of add.f32.rn are out of order
-            add.f32.rn %f1, %f2, %f3;
-            ^
-          write: add.rn.f32
-        """,
-    ),
-    (
         "add.u32 %r1, %f2, 1;",
         """
         a.ptx:10:5: add.u32: a must be a .u32 register, not a .f32 one
@@ -393,3 +384,16 @@ FILES = [
 @pytest.mark.parametrize(("text", "said"), FILES, ids=lambda text: text.strip()[-30:])
 def test_a_file(text, said):
     assert message(text) == textwrap.dedent(said).strip("\n")
+
+
+def test_modifiers_in_any_order():
+    """As compilers write them and assemblers take them; the module has the manual's order."""
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n"
+    head += ".reg .b32 %r<3>; .reg .f32 %f<3>; .reg .b64 %rd<2>;\n"
+    body = "add.f32.rn %f1, %f1, %f2;\natom.global.gpu.acq_rel.add.u32 %r1, [%rd1], %r2;\n"
+    body += "cvt.f32.rn.s32 %f1, %r1;\ncvt.s32.f32.rzi %r1, %f1;\n"
+    module = parse(f"{head}{body}}}\n")
+    spelled = [statement.spelling for statement in module.kernels[0].body]
+    assert spelled == [
+        "add.rn.f32", "atom.acq_rel.gpu.global.add.u32", "cvt.rn.f32.s32", "cvt.rzi.s32.f32",
+    ]  # fmt: skip

@@ -1,8 +1,9 @@
 """Laws of text and modules, on traced kernels, and on files as compilers and people write them.
 
-The files in corpus/nvcc are what nvcc makes of the sources beside them: `nvcc -ptx -arch=sm_90a`,
-with `-lineinfo` those named lines, with `-G` the one named debugged; that for sm_100a by CUDA 13.5,
-the others by 13.0.
+The files in the folders of corpus are what nvcc, NVRTC, Triton and Numba make of the sources beside
+them; `corpus/regenerate.py` makes them again, but for those of everyday, debugged and
+inline_assembly: `nvcc -ptx -arch=sm_90a` of CUDA 13.0 (that for sm_100a of 13.5), with `-lineinfo`
+those named lines, with `-G` the one named debugged.
 """
 
 import dataclasses

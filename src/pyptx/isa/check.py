@@ -100,6 +100,19 @@ def walk(opcodes: dict[str, State], opcode: str, modifiers: Sequence[str]) -> St
     return state
 
 
+def ordered(
+    opcodes: dict[str, State], opcode: str, modifiers: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The modifiers in the manual's order where some form has them, otherwise as they are."""
+    state = opcodes.get(opcode)
+    if state is None:
+        return modifiers
+    reached: State | None = state
+    for modifier in modifiers:
+        reached = reached and reached.next.get(modifier)
+    return modifiers if reached else _in_order(state, modifiers) or modifiers
+
+
 def first(opcodes: dict[str, State], opcode: str) -> State:
     """The state of an opcode without modifiers; IsaError names the nearest ones."""
     if opcode in opcodes:
@@ -670,7 +683,8 @@ def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immedi
         raise _MismatchError(
             depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {raw.bits}"
         )
-    if raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits):
+    fits = raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits)
+    if fits and (spec.kind == "immediate" or dtype.kind is not Kind.PREDICATE):
         return raw
     raise _MismatchError(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
 

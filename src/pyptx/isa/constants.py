@@ -8,7 +8,7 @@ import struct
 from typing import Final, SupportsFloat, SupportsIndex, cast
 
 from pyptx.operands import Immediate
-from pyptx.types import DType, Kind
+from pyptx.types import DType, Kind, s64
 
 _FLOAT_FORMATS: Final = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
@@ -18,14 +18,16 @@ class BadConstantError(ValueError):
 
 
 def constant(value: object, dtype: DType) -> Immediate:
-    """`value` as an immediate of `dtype`, floats rounded to nearest even.
+    """`value` as an immediate of `dtype`, floats rounded to nearest even, predicates 0 or 1.
 
     Raises BadConstantError for a float in an integer type, an integer out of range, a bool, and
     types without constants.
     """
     if isinstance(value, bool):
         raise BadConstantError(f"{value!r} is no number: write {int(value)}")
-    if dtype.kind in (Kind.PREDICATE, Kind.PACKED):
+    if dtype.kind is Kind.PREDICATE:
+        return Immediate(int(_integer(value, s64) != 0), dtype)
+    if dtype.kind is Kind.PACKED:
         raise BadConstantError(f"{value!r} is not a constant of type .{dtype}")
     if dtype.is_float:
         return Immediate(_float_bits(value, dtype), dtype)

@@ -89,6 +89,13 @@ DIRECTIVES: Final[Mapping[str, DirectiveSpec]] = {
             _ONE,
         ),
         DirectiveSpec(
+            "minperctamemory",
+            "performance-tuning-directives-minperctamemory",
+            "The fewest bytes of global memory that each CTA has to itself.",
+            _ONE,
+            availability=Availability("sm_80", PtxVersion(9, 4)),
+        ),
+        DirectiveSpec(
             "reqnctapercluster",
             "cluster-dimension-directives-reqnctapercluster",
             "The exact number of CTAs of a cluster, by dimension.",

@@ -77,8 +77,10 @@ def length_in(length: str, modifier: str) -> int | None:
     if said is None:
         return None
     number = int(said[1])
-    _, operation, by = re.split(r"([-*/])", f"{length}*1")[:3]
-    return {"-": number - int(by), "*": number * int(by), "/": number // int(by)}[operation]
+    for operation, by in re.findall(r"([-*/])(\d+)", length):
+        step = int(by)
+        number = {"-": number - step, "*": number * step, "/": -(-number // step)}[operation]
+    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class OperandSpec:
     type      a dtype, the name of the slot that spells it, or `wide(T)`
     access    "in", "out" or "inout"
     length    1, a number of vector elements, or the slot that gives it (`vec`, `dim-2`, `num*4`,
-              `shape/2`; see `length_in`)
+              `num*3/4`; see `length_in`)
     braces    a vector is written as one even where it has one element
     first     the type of a vector's first element where the others have another
     spaces    for an address: state spaces, or the slot that spells the space

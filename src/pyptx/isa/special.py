@@ -90,5 +90,7 @@ SPECIAL: Final = _entries("""
     aggr_smem_size               u32  sm_90,8.1    bytes of shared memory, with reserved
     dynamic_smem_size            u32  -            bytes of dynamic shared memory of the CTA
     current_graph_exec           u64  ,8.0         identifier of the running CUDA graph, or 0
+    perctamemoryoffset           u64  sm_80,9.4    address of the CTA's own global memory
+    perctamemorysize             u32  sm_80,9.4    bytes of the CTA's own global memory
 """)
 """Every special register by its name, such as "tid.x"."""

@@ -16,7 +16,8 @@ Operands, separated by commas after two spaces:
     d*vec:T       a vector as long as slot vec says (v2 v4 v8; a scalar where it is left out)
     d*4:T         a vector of four;  {d}*1:T  of one, in braces all the same
     d*dim-2:T     two less than slot dim says (1d to 5d); `d*num*4:T` four times what slot num says
-                  (x1 to x128), `d*shape/2:T` half of n where slot shape says m64n128k16
+                  (x1 to x128), `d*shape/2:T` half of n where slot shape says m64n128k16;
+                  steps are taken in order and division rounds up: `d*num*3/4:T`
     a:T>          the register may be wider than the type
     a:i32         untyped bits that are an integer: .b32, but not in a register of floats; also i64
     a:T|special   also takes a special register; `|symbol` an address of a variable; `|_` the sink
@@ -49,7 +50,7 @@ from pyptx.types import DTYPES
 _MODIFIER: Final = re.compile(r"\{\.([\w:]+)\}|\.([\w:]+)")
 _OPERAND: Final = re.compile(
     r"(?P<access>out |inout )?(?P<neg>\{!\})?(?P<imm>#)?(?P<open>\{)?(?P<name>\w+)(?(open)\})"
-    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+(?:[-*/]\d)?))?"
+    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+(?:[-*/]\d+)*))?"
     r":(?:(?P<first>\w+)\+)?(?P<type>wide\(\w+\)|\w+)(?P<legal>\([^)]*\))?(?P<only>!)?(?P<wider>>)?"
     r"(?P<accepts>(?:\|\w+)*)(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )

@@ -32,11 +32,16 @@ class Unit:
     )
 
     def state(self, opcode: str, modifiers: tuple[str, ...]) -> State:
-        """The state of a spelling. Raises IsaError."""
+        """The state of a spelling. Raises IsaError.
+
+        Compilers write modifiers in other orders than the manual's too, which assemblers take; the
+        state has the manual's.
+        """
         spelled = ".".join((opcode, *modifiers))
         state = self._states.get(spelled)
         if state is None:
-            state = self._states[spelled] = check.walk(spellings(), opcode, modifiers)
+            ordered = check.ordered(spellings(), opcode, modifiers)
+            state = self._states[spelled] = check.walk(spellings(), opcode, ordered)
         return state
 
     def require(self, form: Form, modifiers: tuple[str, ...]) -> None:

@@ -101,26 +101,29 @@ class _add(Spelling):
     bf16: _add_1
     bf16x2: _add_1
     cc: _add_2
+    e4m3x4: _add_3
+    e5m2x4: _add_3
     f16: _add_1
     f16x2: _add_1
-    f32: _add_3
-    f32x2: _add_1
-    f64: _add_4
-    ftz: _add_5
-    rm: _add_6
-    rn: _add_7
-    rp: _add_6
-    rz: _add_6
-    s16: _add_8
+    f32: _add_4
+    f32x2: _add_5
+    f64: _add_6
+    ftz: _add_7
+    rm: _add_8
+    rn: _add_9
+    rp: _add_8
+    rz: _add_10
+    s16: _add_11
     s16x2: _add_1
-    s32: _add_8
-    s64: _add_8
+    s32: _add_11
+    s64: _add_11
     s8x4: _add_1
-    sat: _add_9
-    u16: _add_8
+    sat: _add_12
+    satfinite: _add_13
+    u16: _add_11
     u16x2: _add_1
-    u32: _add_8
-    u64: _add_8
+    u32: _add_11
+    u64: _add_11
     u8x4: _add_1
 
 class _add_1(Spelling):
@@ -130,93 +133,143 @@ class _add_1(Spelling):
     def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _add_2(Spelling):
-    s32: _add_8
-    s64: _add_8
-    u32: _add_8
-    u64: _add_8
+    s32: _add_11
+    s64: _add_11
+    u32: _add_11
+    u64: _add_11
 
 class _add_3(Spelling):
-    bf16: _add_10
-    f16: _add_10
-    @overload
-    def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
-    @overload
-    def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
+    e2m1p4x4: _add_14
+    e2m1x4: _add_14
+    e2m3x4: _add_14
+    e3m2x4: _add_14
+    e4m3x4: _add_14
+    e5m2x4: _add_14
+    ue8m0x4: _add_14
 
 class _add_4(Spelling):
+    bf16: _add_15
+    f16: _add_15
     @overload
     def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
 class _add_5(Spelling):
+    bf16x2: _add_16
+    f16x2: _add_16
+    @overload
+    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _add_6(Spelling):
+    @overload
+    def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
+
+class _add_7(Spelling):
+    f16: _add_1
+    f16x2: _add_1
+    f32: _add_6
+    f32x2: _add_1
+    sat: _add_17
+
+class _add_8(Spelling):
+    f32: _add_4
+    f32x2: _add_5
+    f64: _add_6
+    ftz: _add_18
+    sat: _add_19
+
+class _add_9(Spelling):
+    bf16: _add_1
+    bf16x2: _add_1
+    e4m3x4: _add_3
+    e5m2x4: _add_3
     f16: _add_1
     f16x2: _add_1
     f32: _add_4
-    f32x2: _add_1
-    sat: _add_11
+    f32x2: _add_5
+    f64: _add_6
+    ftz: _add_7
+    sat: _add_20
+    satfinite: _add_13
 
-class _add_6(Spelling):
-    f32: _add_3
-    f32x2: _add_1
-    f64: _add_4
-    ftz: _add_12
-    sat: _add_13
+class _add_10(Spelling):
+    bf16x2: _add_21
+    f32: _add_4
+    f32x2: _add_5
+    f64: _add_6
+    ftz: _add_22
+    sat: _add_19
 
-class _add_7(Spelling):
-    bf16: _add_1
-    bf16x2: _add_1
-    f16: _add_1
-    f16x2: _add_1
-    f32: _add_3
-    f32x2: _add_1
-    f64: _add_4
-    ftz: _add_5
-    sat: _add_14
-
-class _add_8(Spelling):
+class _add_11(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _add_9(Spelling):
+class _add_12(Spelling):
     f16: _add_1
     f16x2: _add_1
-    f32: _add_3
+    f32: _add_4
     s16x2: _add_1
-    s32: _add_8
+    s32: _add_11
     s8x4: _add_1
     u16x2: _add_1
-    u32: _add_8
+    u32: _add_11
     u8x4: _add_1
 
-class _add_10(Spelling):
+class _add_13(Spelling):
+    e4m3x4: _add_3
+    e5m2x4: _add_3
+
+class _add_14(Spelling):
+    @overload
+    def __call__(self, d: Reg, a: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _add_15(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Source, c: _Float, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Source, c: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _add_11(Spelling):
+class _add_16(Spelling):
+    f32x2: _add_14
+
+class _add_17(Spelling):
     f16: _add_1
     f16x2: _add_1
-    f32: _add_4
+    f32: _add_6
 
-class _add_12(Spelling):
-    f32: _add_4
+class _add_18(Spelling):
+    f32: _add_6
     f32x2: _add_1
-    sat: _add_15
+    sat: _add_23
 
-class _add_13(Spelling):
-    f32: _add_3
+class _add_19(Spelling):
+    f32: _add_4
 
-class _add_14(Spelling):
+class _add_20(Spelling):
     f16: _add_1
     f16x2: _add_1
-    f32: _add_3
-
-class _add_15(Spelling):
     f32: _add_4
+
+class _add_21(Spelling):
+    f32x2: _add_16
+
+class _add_22(Spelling):
+    f16x2: _add_21
+    f32: _add_6
+    f32x2: _add_1
+    sat: _add_23
+
+class _add_23(Spelling):
+    f32: _add_6
 
 class _addc(Spelling):
     cc: _addc_1
@@ -282,13 +335,107 @@ class _and_2(Spelling):
 
 class _applypriority(Spelling):
     L2__evict_normal: _applypriority_1
-    global_: _applypriority_2
+    async_: _applypriority_2
+    global_: _applypriority_3
 
 class _applypriority_1(Spelling):
     def __call__(self, a: _Address, size: _Whole, /, *, pred: _Guard = None) -> None: ...
 
 class _applypriority_2(Spelling):
+    bulk: _applypriority_4
+
+class _applypriority_3(Spelling):
     L2__evict_normal: _applypriority_1
+
+class _applypriority_4(Spelling):
+    bulk_group: _applypriority_5
+    global_: _applypriority_6
+    tensor: _applypriority_7
+
+class _applypriority_5(Spelling):
+    L2__evict_normal: _applypriority_8
+
+class _applypriority_6(Spelling):
+    bulk_group: _applypriority_5
+
+class _applypriority_7(Spelling):
+    _1d: _applypriority_9
+    _2d: _applypriority_10
+    _3d: _applypriority_11
+    _4d: _applypriority_11
+    _5d: _applypriority_11
+
+class _applypriority_8(Spelling):
+    def __call__(self, a: _Address, size: _Integer, /, *, pred: _Guard = None) -> None: ...
+
+class _applypriority_9(Spelling):
+    bulk_group: _applypriority_12
+    global_: _applypriority_13
+
+class _applypriority_10(Spelling):
+    bulk_group: _applypriority_14
+    global_: _applypriority_15
+
+class _applypriority_11(Spelling):
+    bulk_group: _applypriority_16
+    global_: _applypriority_17
+
+class _applypriority_12(Spelling):
+    L2__evict_normal: _applypriority_18
+    tile: _applypriority_19
+
+class _applypriority_13(Spelling):
+    bulk_group: _applypriority_12
+
+class _applypriority_14(Spelling):
+    L2__evict_normal: _applypriority_18
+    tile: _applypriority_19
+    tile__gather4: _applypriority_19
+
+class _applypriority_15(Spelling):
+    bulk_group: _applypriority_14
+
+class _applypriority_16(Spelling):
+    L2__evict_normal: _applypriority_18
+    im2col: _applypriority_20
+    im2col__w: _applypriority_21
+    im2col__w__128: _applypriority_21
+    tile: _applypriority_19
+
+class _applypriority_17(Spelling):
+    bulk_group: _applypriority_16
+
+class _applypriority_18(Spelling):
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _applypriority_19(Spelling):
+    L2__evict_normal: _applypriority_18
+
+class _applypriority_20(Spelling):
+    L2__evict_normal: _applypriority_22
+
+class _applypriority_21(Spelling):
+    L2__evict_normal: _applypriority_23
+
+class _applypriority_22(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _applypriority_23(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _atom(Spelling):
     acq_rel: _atom_1
@@ -437,6 +584,7 @@ class _atom_13(Spelling):
     bf16x2: _atom_21
     f16: _atom_21
     f16x2: _atom_21
+    f32: _atom_12
     v2: _atom_33
     v4: _atom_33
     v8: _atom_34
@@ -532,14 +680,14 @@ class _atom_22(Spelling):
 
 class _atom_23(Spelling):
     L2__cache_hint: _atom_37
-    v2: _atom_33
-    v4: _atom_33
+    v2: _atom_38
+    v4: _atom_38
     v8: _atom_34
 
 class _atom_24(Spelling):
     f32: _atom_12
     f64: _atom_12
-    noftz: _atom_38
+    noftz: _atom_39
     s32: _atom_14
     u32: _atom_14
     u64: _atom_14
@@ -631,26 +779,28 @@ class _atom_30(Spelling):
     ) -> Reg: ...
 
 class _atom_31(Spelling):
-    f32: _atom_39
+    f32: _atom_40
 
 class _atom_32(Spelling):
     bf16: _atom_36
     bf16x2: _atom_36
     f16: _atom_36
     f16x2: _atom_36
-    v2: _atom_40
-    v4: _atom_40
-    v8: _atom_41
+    f32: _atom_29
+    v2: _atom_41
+    v4: _atom_41
+    v8: _atom_42
 
 class _atom_33(Spelling):
-    bf16: _atom_42
-    bf16x2: _atom_42
-    f16: _atom_42
-    f16x2: _atom_42
+    bf16: _atom_43
+    bf16x2: _atom_43
+    f16: _atom_43
+    f16x2: _atom_43
+    f32: _atom_35
 
 class _atom_34(Spelling):
-    bf16: _atom_42
-    f16: _atom_42
+    bf16: _atom_43
+    f16: _atom_43
 
 class _atom_35(Spelling):
     @overload
@@ -701,17 +851,24 @@ class _atom_36(Spelling):
     ) -> Reg: ...
 
 class _atom_37(Spelling):
-    v2: _atom_40
-    v4: _atom_40
-    v8: _atom_41
+    v2: _atom_44
+    v4: _atom_44
+    v8: _atom_42
 
 class _atom_38(Spelling):
+    bf16: _atom_43
+    bf16x2: _atom_43
+    f16: _atom_43
+    f16x2: _atom_43
+
+class _atom_39(Spelling):
     bf16: _atom_21
     bf16x2: _atom_21
     f16: _atom_21
     f16x2: _atom_21
+    f32: _atom_12
 
-class _atom_39(Spelling):
+class _atom_40(Spelling):
     @overload
     def __call__(
         self,
@@ -734,17 +891,18 @@ class _atom_39(Spelling):
         pred: _Guard = None,
     ) -> list[Reg]: ...
 
-class _atom_40(Spelling):
-    bf16: _atom_43
-    bf16x2: _atom_43
-    f16: _atom_43
-    f16x2: _atom_43
-
 class _atom_41(Spelling):
-    bf16: _atom_43
-    f16: _atom_43
+    bf16: _atom_45
+    bf16x2: _atom_45
+    f16: _atom_45
+    f16x2: _atom_45
+    f32: _atom_40
 
 class _atom_42(Spelling):
+    bf16: _atom_45
+    f16: _atom_45
+
+class _atom_43(Spelling):
     @overload
     def __call__(
         self,
@@ -758,7 +916,13 @@ class _atom_42(Spelling):
     @overload
     def __call__(self, a: _Address, b: _Sources, /, *, pred: _Guard = None) -> list[Reg]: ...
 
-class _atom_43(Spelling):
+class _atom_44(Spelling):
+    bf16: _atom_45
+    bf16x2: _atom_45
+    f16: _atom_45
+    f16x2: _atom_45
+
+class _atom_45(Spelling):
     @overload
     def __call__(
         self,
@@ -1446,33 +1610,42 @@ class _cp_39(Spelling):
 
 class _cp_40(Spelling):
     L2__cache_hint: _cp_70
+    L2__evict_last: _cp_71
     def __call__(self, src: _Address, size: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_41(Spelling):
-    L2: _cp_71
-
-class _cp_42(Spelling):
     L2: _cp_72
 
-class _cp_43(Spelling):
+class _cp_42(Spelling):
     L2: _cp_73
 
+class _cp_43(Spelling):
+    L2: _cp_74
+
 class _cp_44(Spelling):
-    shared__cta: _cp_74
+    shared__cta: _cp_75
 
 class _cp_45(Spelling):
-    global_: _cp_75
-    shared__cta: _cp_76
+    global_: _cp_76
+    shared__cta: _cp_77
 
 class _cp_46(Spelling):
-    global_: _cp_77
+    global_: _cp_78
 
 class _cp_47(Spelling):
-    global_: _cp_75
+    global_: _cp_76
 
 class _cp_48(Spelling):
-    L2__cache_hint: _cp_78
-    multicast__cluster: _cp_79
+    L2__cache_hint: _cp_79
+    mbarrier__report__disabled: _cp_80
+    mbarrier__report__validity__per_16bytes__8: _cp_80
+    mbarrier__report__validity__per_16bytes__80: _cp_80
+    mbarrier__report__validity__per_16bytes__8000: _cp_80
+    mbarrier__report__validity__per_16bytes__80000000: _cp_80
+    mbarrier__report__validity__per_element__ff: _cp_80
+    multicast__cluster: _cp_81
+    multicast__cluster__16b: _cp_81
+    multicast__cluster__32b: _cp_81
     def __call__(
         self,
         dst: _Address,
@@ -1497,8 +1670,14 @@ class _cp_49(Spelling):
     ) -> None: ...
 
 class _cp_50(Spelling):
-    L2__cache_hint: _cp_80
-    ignore_oob: _cp_81
+    L2__cache_hint: _cp_82
+    ignore_oob: _cp_83
+    mbarrier__report__disabled: _cp_84
+    mbarrier__report__validity__per_16bytes__8: _cp_85
+    mbarrier__report__validity__per_16bytes__80: _cp_85
+    mbarrier__report__validity__per_16bytes__8000: _cp_85
+    mbarrier__report__validity__per_16bytes__80000000: _cp_85
+    mbarrier__report__validity__per_element__ff: _cp_85
     def __call__(
         self,
         dst: _Address,
@@ -1511,31 +1690,31 @@ class _cp_50(Spelling):
     ) -> None: ...
 
 class _cp_51(Spelling):
-    shared__cta: _cp_82
+    shared__cta: _cp_86
 
 class _cp_52(Spelling):
-    global_: _cp_83
-
-class _cp_53(Spelling):
-    global_: _cp_84
-
-class _cp_54(Spelling):
-    shared__cta: _cp_85
-
-class _cp_55(Spelling):
-    global_: _cp_86
-
-class _cp_56(Spelling):
     global_: _cp_87
 
+class _cp_53(Spelling):
+    global_: _cp_88
+
+class _cp_54(Spelling):
+    shared__cta: _cp_89
+
+class _cp_55(Spelling):
+    global_: _cp_90
+
+class _cp_56(Spelling):
+    global_: _cp_91
+
 class _cp_57(Spelling):
-    shared__cta: _cp_88
+    shared__cta: _cp_92
 
 class _cp_58(Spelling):
-    global_: _cp_89
+    global_: _cp_93
 
 class _cp_59(Spelling):
-    global_: _cp_90
+    global_: _cp_94
 
 class _cp_60(Spelling):
     @overload
@@ -1561,9 +1740,9 @@ class _cp_60(Spelling):
     ) -> None: ...
 
 class _cp_61(Spelling):
-    L2__128B: _cp_91
-    L2__256B: _cp_91
-    L2__64B: _cp_91
+    L2__128B: _cp_95
+    L2__256B: _cp_95
+    L2__64B: _cp_95
     @overload
     def __call__(
         self,
@@ -1589,7 +1768,7 @@ class _cp_61(Spelling):
     ) -> None: ...
 
 class _cp_62(Spelling):
-    bulk_group: _cp_92
+    bulk_group: _cp_96
 
 class _cp_63(Spelling):
     global_: _cp_35
@@ -1599,16 +1778,16 @@ class _cp_64(Spelling):
     global_: _cp_35
 
 class _cp_65(Spelling):
-    mbarrier__complete_tx__bytes: _cp_93
+    mbarrier__complete_tx__bytes: _cp_97
 
 class _cp_66(Spelling):
-    global_: _cp_94
+    global_: _cp_98
 
 class _cp_67(Spelling):
-    global_: _cp_95
+    global_: _cp_99
 
 class _cp_68(Spelling):
-    cp_mask: _cp_96
+    cp_mask: _cp_100
     def __call__(
         self,
         dst: _Address,
@@ -1644,27 +1823,30 @@ class _cp_70(Spelling):
     ) -> None: ...
 
 class _cp_71(Spelling):
-    global_: _cp_97
+    def __call__(self, src: _Address, size: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_72(Spelling):
-    global_: _cp_98
+    global_: _cp_101
 
 class _cp_73(Spelling):
-    global_: _cp_99
+    global_: _cp_102
 
 class _cp_74(Spelling):
-    bulk_group: _cp_100
+    global_: _cp_103
 
 class _cp_75(Spelling):
-    mbarrier__complete_tx__bytes: _cp_101
+    bulk_group: _cp_104
 
 class _cp_76(Spelling):
-    mbarrier__complete_tx__bytes: _cp_102
+    mbarrier__complete_tx__bytes: _cp_105
 
 class _cp_77(Spelling):
-    mbarrier__complete_tx__bytes: _cp_103
+    mbarrier__complete_tx__bytes: _cp_106
 
 class _cp_78(Spelling):
+    mbarrier__complete_tx__bytes: _cp_107
+
+class _cp_79(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1677,8 +1859,24 @@ class _cp_78(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_79(Spelling):
-    L2__cache_hint: _cp_104
+class _cp_80(Spelling):
+    L2__cache_hint: _cp_79
+    multicast__cluster: _cp_81
+    multicast__cluster__16b: _cp_81
+    multicast__cluster__32b: _cp_81
+    def __call__(
+        self,
+        dst: _Address,
+        src: _Address,
+        size: _Integer,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_81(Spelling):
+    L2__cache_hint: _cp_108
     def __call__(
         self,
         dst: _Address,
@@ -1691,8 +1889,8 @@ class _cp_79(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_80(Spelling):
-    ignore_oob: _cp_105
+class _cp_82(Spelling):
+    ignore_oob: _cp_109
     def __call__(
         self,
         dst: _Address,
@@ -1705,7 +1903,7 @@ class _cp_80(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_81(Spelling):
+class _cp_83(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1719,53 +1917,81 @@ class _cp_81(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_82(Spelling):
-    bulk_group: _cp_106
-    tile: _cp_107
-
-class _cp_83(Spelling):
-    mbarrier__complete_tx__bytes: _cp_108
-    tile: _cp_109
-
 class _cp_84(Spelling):
-    mbarrier__complete_tx__bytes: _cp_110
-    tile: _cp_111
+    L2__cache_hint: _cp_82
+    ignore_oob: _cp_83
+    def __call__(
+        self,
+        dst: _Address,
+        src: _Address,
+        size: _Integer,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_85(Spelling):
-    bulk_group: _cp_106
-    tile: _cp_107
-    tile__scatter4: _cp_107
+    L2__cache_hint: _cp_79
+    def __call__(
+        self,
+        dst: _Address,
+        src: _Address,
+        size: _Integer,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_86(Spelling):
-    mbarrier__complete_tx__bytes: _cp_108
-    tile: _cp_109
-    tile__gather4: _cp_109
+    bulk_group: _cp_110
+    tile: _cp_111
 
 class _cp_87(Spelling):
-    mbarrier__complete_tx__bytes: _cp_110
-    tile: _cp_111
-    tile__gather4: _cp_111
+    mbarrier__complete_tx__bytes: _cp_112
+    tile: _cp_113
 
 class _cp_88(Spelling):
-    bulk_group: _cp_106
-    im2col_no_offs: _cp_107
-    tile: _cp_107
+    mbarrier__complete_tx__bytes: _cp_114
+    tile: _cp_115
 
 class _cp_89(Spelling):
-    im2col: _cp_112
-    im2col__w: _cp_113
-    im2col__w__128: _cp_113
-    mbarrier__complete_tx__bytes: _cp_108
-    tile: _cp_109
+    bulk_group: _cp_110
+    tile: _cp_111
+    tile__scatter4: _cp_111
 
 class _cp_90(Spelling):
-    im2col: _cp_114
-    im2col__w: _cp_115
-    im2col__w__128: _cp_115
-    mbarrier__complete_tx__bytes: _cp_110
-    tile: _cp_111
+    mbarrier__complete_tx__bytes: _cp_112
+    tile: _cp_113
+    tile__gather4: _cp_113
 
 class _cp_91(Spelling):
+    mbarrier__complete_tx__bytes: _cp_114
+    tile: _cp_115
+    tile__gather4: _cp_115
+
+class _cp_92(Spelling):
+    bulk_group: _cp_110
+    im2col_no_offs: _cp_111
+    im2col_no_offs__w: _cp_111
+    tile: _cp_111
+
+class _cp_93(Spelling):
+    im2col: _cp_116
+    im2col__w: _cp_117
+    im2col__w__128: _cp_117
+    mbarrier__complete_tx__bytes: _cp_112
+    tile: _cp_113
+
+class _cp_94(Spelling):
+    im2col: _cp_118
+    im2col__w: _cp_119
+    im2col__w__128: _cp_119
+    mbarrier__complete_tx__bytes: _cp_114
+    tile: _cp_115
+
+class _cp_95(Spelling):
     @overload
     def __call__(
         self,
@@ -1790,18 +2016,8 @@ class _cp_91(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_92(Spelling):
-    L2__cache_hint: _cp_116
-    add: _cp_117
-    and_: _cp_118
-    dec: _cp_119
-    inc: _cp_119
-    max: _cp_120
-    min: _cp_120
-    or_: _cp_118
-    xor: _cp_118
-
-class _cp_93(Spelling):
+class _cp_96(Spelling):
+    L2__cache_hint: _cp_120
     add: _cp_121
     and_: _cp_122
     dec: _cp_123
@@ -1811,13 +2027,23 @@ class _cp_93(Spelling):
     or_: _cp_122
     xor: _cp_122
 
-class _cp_94(Spelling):
-    shared__cta: _cp_125
+class _cp_97(Spelling):
+    add: _cp_125
+    and_: _cp_126
+    dec: _cp_127
+    inc: _cp_127
+    max: _cp_128
+    min: _cp_128
+    or_: _cp_126
+    xor: _cp_126
 
-class _cp_95(Spelling):
-    shared__cta: _cp_126
+class _cp_98(Spelling):
+    shared__cta: _cp_129
 
-class _cp_96(Spelling):
+class _cp_99(Spelling):
+    shared__cta: _cp_130
+
+class _cp_100(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1830,44 +2056,61 @@ class _cp_96(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_97(Spelling):
-    L2__cache_hint: _cp_127
-    tile: _cp_128
-    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
-
-class _cp_98(Spelling):
-    L2__cache_hint: _cp_127
-    tile: _cp_128
-    tile__gather4: _cp_128
-    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
-
-class _cp_99(Spelling):
-    L2__cache_hint: _cp_127
-    im2col: _cp_129
-    im2col__w: _cp_130
-    im2col__w__128: _cp_130
-    tile: _cp_128
-    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
-
-class _cp_100(Spelling):
-    L2__cache_hint: _cp_131
-    b128: _cp_132
-    cp_mask: _cp_133
-
 class _cp_101(Spelling):
-    L2__cache_hint: _cp_134
-    b128: _cp_49
-    multicast__cluster: _cp_135
+    L2__cache_hint: _cp_131
+    L2__evict_last: _cp_132
+    tile: _cp_133
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_102(Spelling):
-    b128: _cp_49
+    L2__cache_hint: _cp_131
+    L2__evict_last: _cp_132
+    tile: _cp_133
+    tile__gather4: _cp_133
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_103(Spelling):
-    L2__cache_hint: _cp_136
-    b128: _cp_49
-    ignore_oob: _cp_137
+    L2__cache_hint: _cp_131
+    L2__evict_last: _cp_132
+    im2col: _cp_134
+    im2col__w: _cp_135
+    im2col__w__128: _cp_135
+    tile: _cp_133
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_104(Spelling):
+    L2__cache_hint: _cp_136
+    b128: _cp_137
+    cp_mask: _cp_138
+
+class _cp_105(Spelling):
+    L2__cache_hint: _cp_139
+    b128: _cp_49
+    mbarrier__report__disabled: _cp_140
+    mbarrier__report__validity__per_16bytes__8: _cp_140
+    mbarrier__report__validity__per_16bytes__80: _cp_140
+    mbarrier__report__validity__per_16bytes__8000: _cp_140
+    mbarrier__report__validity__per_16bytes__80000000: _cp_140
+    mbarrier__report__validity__per_element__ff: _cp_140
+    multicast__cluster: _cp_141
+    multicast__cluster__16b: _cp_141
+    multicast__cluster__32b: _cp_141
+
+class _cp_106(Spelling):
+    b128: _cp_49
+
+class _cp_107(Spelling):
+    L2__cache_hint: _cp_142
+    b128: _cp_49
+    ignore_oob: _cp_143
+    mbarrier__report__disabled: _cp_144
+    mbarrier__report__validity__per_16bytes__8: _cp_145
+    mbarrier__report__validity__per_16bytes__80: _cp_145
+    mbarrier__report__validity__per_16bytes__8000: _cp_145
+    mbarrier__report__validity__per_16bytes__80000000: _cp_145
+    mbarrier__report__validity__per_element__ff: _cp_145
+
+class _cp_108(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1881,7 +2124,7 @@ class _cp_104(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_105(Spelling):
+class _cp_109(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1896,129 +2139,143 @@ class _cp_105(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_106(Spelling):
-    L2__cache_hint: _cp_138
+class _cp_110(Spelling):
+    L2__cache_hint: _cp_146
     def __call__(self, tensorMap: _Position, src: _Address, /, *, pred: _Guard = None) -> None: ...
 
-class _cp_107(Spelling):
-    bulk_group: _cp_106
-
-class _cp_108(Spelling):
-    L2__cache_hint: _cp_139
-    cta_group__1: _cp_140
-    cta_group__2: _cp_140
-    multicast__cluster: _cp_141
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_109(Spelling):
-    mbarrier__complete_tx__bytes: _cp_108
-
-class _cp_110(Spelling):
-    L2__cache_hint: _cp_139
-    cta_group__1: _cp_140
-    cta_group__2: _cp_140
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
 class _cp_111(Spelling):
-    mbarrier__complete_tx__bytes: _cp_110
+    bulk_group: _cp_110
 
 class _cp_112(Spelling):
-    mbarrier__complete_tx__bytes: _cp_142
+    L2__cache_hint: _cp_147
+    cta_group__1: _cp_148
+    cta_group__2: _cp_148
+    mbarrier__report__disabled: _cp_149
+    mbarrier__report__validity__per_16bytes__8: _cp_149
+    mbarrier__report__validity__per_16bytes__80: _cp_149
+    mbarrier__report__validity__per_16bytes__8000: _cp_149
+    mbarrier__report__validity__per_16bytes__80000000: _cp_149
+    mbarrier__report__validity__per_element__ff: _cp_149
+    multicast__cluster: _cp_150
+    multicast__cluster__16b: _cp_150
+    multicast__cluster__32b: _cp_150
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_113(Spelling):
-    mbarrier__complete_tx__bytes: _cp_143
+    mbarrier__complete_tx__bytes: _cp_112
 
 class _cp_114(Spelling):
-    mbarrier__complete_tx__bytes: _cp_144
+    L2__cache_hint: _cp_147
+    cta_group__1: _cp_148
+    cta_group__2: _cp_148
+    mbarrier__report__disabled: _cp_151
+    mbarrier__report__validity__per_16bytes__8: _cp_151
+    mbarrier__report__validity__per_16bytes__80: _cp_151
+    mbarrier__report__validity__per_16bytes__8000: _cp_151
+    mbarrier__report__validity__per_16bytes__80000000: _cp_151
+    mbarrier__report__validity__per_element__ff: _cp_151
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_115(Spelling):
-    mbarrier__complete_tx__bytes: _cp_145
+    mbarrier__complete_tx__bytes: _cp_114
 
 class _cp_116(Spelling):
-    add: _cp_146
-    and_: _cp_147
-    dec: _cp_148
-    inc: _cp_148
-    max: _cp_149
-    min: _cp_149
-    or_: _cp_147
-    xor: _cp_147
+    mbarrier__complete_tx__bytes: _cp_152
 
 class _cp_117(Spelling):
-    f32: _cp_132
-    f64: _cp_132
-    noftz: _cp_150
-    s32: _cp_132
-    u32: _cp_132
-    u64: _cp_132
+    mbarrier__complete_tx__bytes: _cp_153
 
 class _cp_118(Spelling):
-    b32: _cp_132
-    b64: _cp_132
+    mbarrier__complete_tx__bytes: _cp_154
 
 class _cp_119(Spelling):
-    u32: _cp_132
+    mbarrier__complete_tx__bytes: _cp_155
 
 class _cp_120(Spelling):
-    bf16: _cp_132
-    f16: _cp_132
-    s32: _cp_132
-    s64: _cp_132
-    u32: _cp_132
-    u64: _cp_132
+    add: _cp_156
+    and_: _cp_157
+    dec: _cp_158
+    inc: _cp_158
+    max: _cp_159
+    min: _cp_159
+    or_: _cp_157
+    xor: _cp_157
 
 class _cp_121(Spelling):
+    f32: _cp_137
+    f64: _cp_137
+    noftz: _cp_160
+    s32: _cp_137
+    u32: _cp_137
+    u64: _cp_137
+
+class _cp_122(Spelling):
+    b32: _cp_137
+    b64: _cp_137
+
+class _cp_123(Spelling):
+    u32: _cp_137
+
+class _cp_124(Spelling):
+    bf16: _cp_137
+    f16: _cp_137
+    s32: _cp_137
+    s64: _cp_137
+    u32: _cp_137
+    u64: _cp_137
+
+class _cp_125(Spelling):
     s32: _cp_49
     u32: _cp_49
     u64: _cp_49
 
-class _cp_122(Spelling):
+class _cp_126(Spelling):
     b32: _cp_49
 
-class _cp_123(Spelling):
+class _cp_127(Spelling):
     u32: _cp_49
 
-class _cp_124(Spelling):
+class _cp_128(Spelling):
     s32: _cp_49
     u32: _cp_49
 
-class _cp_125(Spelling):
-    add: _cp_82
-    and_: _cp_82
-    dec: _cp_82
-    inc: _cp_82
-    max: _cp_82
-    min: _cp_82
-    or_: _cp_82
-    xor: _cp_82
+class _cp_129(Spelling):
+    add: _cp_86
+    and_: _cp_86
+    dec: _cp_86
+    inc: _cp_86
+    max: _cp_86
+    min: _cp_86
+    or_: _cp_86
+    xor: _cp_86
 
-class _cp_126(Spelling):
-    add: _cp_88
-    and_: _cp_88
-    dec: _cp_88
-    inc: _cp_88
-    max: _cp_88
-    min: _cp_88
-    or_: _cp_88
-    xor: _cp_88
+class _cp_130(Spelling):
+    add: _cp_92
+    and_: _cp_92
+    dec: _cp_92
+    inc: _cp_92
+    max: _cp_92
+    min: _cp_92
+    or_: _cp_92
+    xor: _cp_92
 
-class _cp_127(Spelling):
+class _cp_131(Spelling):
     def __call__(
         self,
         tensorMap: _Position,
@@ -2028,12 +2285,17 @@ class _cp_127(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_128(Spelling):
-    L2__cache_hint: _cp_127
+class _cp_132(Spelling):
     def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
-class _cp_129(Spelling):
-    L2__cache_hint: _cp_151
+class _cp_133(Spelling):
+    L2__cache_hint: _cp_131
+    L2__evict_last: _cp_132
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_134(Spelling):
+    L2__cache_hint: _cp_161
+    L2__evict_last: _cp_162
     def __call__(
         self,
         tensorMap: _Position,
@@ -2043,8 +2305,9 @@ class _cp_129(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_130(Spelling):
-    L2__cache_hint: _cp_152
+class _cp_135(Spelling):
+    L2__cache_hint: _cp_163
+    L2__evict_last: _cp_164
     def __call__(
         self,
         tensorMap: _Position,
@@ -2054,11 +2317,11 @@ class _cp_130(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_131(Spelling):
-    b128: _cp_153
-    cp_mask: _cp_154
+class _cp_136(Spelling):
+    b128: _cp_165
+    cp_mask: _cp_166
 
-class _cp_132(Spelling):
+class _cp_137(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -2069,24 +2332,40 @@ class _cp_132(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_133(Spelling):
+class _cp_138(Spelling):
     b128: _cp_69
 
-class _cp_134(Spelling):
-    b128: _cp_78
+class _cp_139(Spelling):
+    b128: _cp_79
 
-class _cp_135(Spelling):
-    L2__cache_hint: _cp_155
-    b128: _cp_156
+class _cp_140(Spelling):
+    L2__cache_hint: _cp_139
+    b128: _cp_49
+    multicast__cluster: _cp_141
+    multicast__cluster__16b: _cp_141
+    multicast__cluster__32b: _cp_141
 
-class _cp_136(Spelling):
-    b128: _cp_78
-    ignore_oob: _cp_157
+class _cp_141(Spelling):
+    L2__cache_hint: _cp_167
+    b128: _cp_168
 
-class _cp_137(Spelling):
-    b128: _cp_81
+class _cp_142(Spelling):
+    b128: _cp_79
+    ignore_oob: _cp_169
 
-class _cp_138(Spelling):
+class _cp_143(Spelling):
+    b128: _cp_83
+
+class _cp_144(Spelling):
+    L2__cache_hint: _cp_142
+    b128: _cp_49
+    ignore_oob: _cp_143
+
+class _cp_145(Spelling):
+    L2__cache_hint: _cp_139
+    b128: _cp_49
+
+class _cp_146(Spelling):
     def __call__(
         self,
         tensorMap: _Position,
@@ -2097,7 +2376,7 @@ class _cp_138(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_139(Spelling):
+class _cp_147(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -2109,8 +2388,8 @@ class _cp_139(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_140(Spelling):
-    L2__cache_hint: _cp_139
+class _cp_148(Spelling):
+    L2__cache_hint: _cp_147
     def __call__(
         self,
         dst: _Address,
@@ -2121,10 +2400,27 @@ class _cp_140(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_141(Spelling):
-    L2__cache_hint: _cp_158
-    cta_group__1: _cp_159
-    cta_group__2: _cp_159
+class _cp_149(Spelling):
+    L2__cache_hint: _cp_147
+    cta_group__1: _cp_148
+    cta_group__2: _cp_148
+    multicast__cluster: _cp_150
+    multicast__cluster__16b: _cp_150
+    multicast__cluster__32b: _cp_150
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_150(Spelling):
+    L2__cache_hint: _cp_170
+    cta_group__1: _cp_171
+    cta_group__2: _cp_171
     def __call__(
         self,
         dst: _Address,
@@ -2136,214 +2432,154 @@ class _cp_141(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_142(Spelling):
-    L2__cache_hint: _cp_160
-    cta_group__1: _cp_161
-    cta_group__2: _cp_161
-    multicast__cluster: _cp_162
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_143(Spelling):
-    L2__cache_hint: _cp_163
-    cta_group__1: _cp_164
-    cta_group__2: _cp_164
-    multicast__cluster: _cp_165
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colInfo: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_144(Spelling):
-    L2__cache_hint: _cp_160
-    cta_group__1: _cp_161
-    cta_group__2: _cp_161
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_145(Spelling):
-    L2__cache_hint: _cp_163
-    cta_group__1: _cp_164
-    cta_group__2: _cp_164
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colInfo: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_146(Spelling):
-    f32: _cp_153
-    f64: _cp_153
-    noftz: _cp_166
-    s32: _cp_153
-    u32: _cp_153
-    u64: _cp_153
-
-class _cp_147(Spelling):
-    b32: _cp_153
-    b64: _cp_153
-
-class _cp_148(Spelling):
-    u32: _cp_153
-
-class _cp_149(Spelling):
-    bf16: _cp_153
-    f16: _cp_153
-    s32: _cp_153
-    s64: _cp_153
-    u32: _cp_153
-    u64: _cp_153
-
-class _cp_150(Spelling):
-    bf16: _cp_132
-    f16: _cp_132
-
 class _cp_151(Spelling):
+    L2__cache_hint: _cp_147
+    cta_group__1: _cp_148
+    cta_group__2: _cp_148
     def __call__(
         self,
+        dst: _Address,
         tensorMap: _Position,
-        im2colOffsets: _Integers,
-        policy: _Integer,
+        mbar: _Address,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_152(Spelling):
+    L2__cache_hint: _cp_172
+    cta_group__1: _cp_173
+    cta_group__2: _cp_173
+    mbarrier__report__disabled: _cp_174
+    mbarrier__report__validity__per_16bytes__8: _cp_174
+    mbarrier__report__validity__per_16bytes__80: _cp_174
+    mbarrier__report__validity__per_16bytes__8000: _cp_174
+    mbarrier__report__validity__per_16bytes__80000000: _cp_174
+    mbarrier__report__validity__per_element__ff: _cp_174
+    multicast__cluster: _cp_175
+    multicast__cluster__16b: _cp_175
+    multicast__cluster__32b: _cp_175
     def __call__(
         self,
+        dst: _Address,
         tensorMap: _Position,
-        im2colInfo: _Integers,
-        policy: _Integer,
+        mbar: _Address,
+        im2colOffsets: _Integers,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_153(Spelling):
+    L2__cache_hint: _cp_176
+    cta_group__1: _cp_177
+    cta_group__2: _cp_177
+    mbarrier__report__disabled: _cp_178
+    mbarrier__report__validity__per_16bytes__8: _cp_178
+    mbarrier__report__validity__per_16bytes__80: _cp_178
+    mbarrier__report__validity__per_16bytes__8000: _cp_178
+    mbarrier__report__validity__per_16bytes__80000000: _cp_178
+    mbarrier__report__validity__per_element__ff: _cp_178
+    multicast__cluster: _cp_179
+    multicast__cluster__16b: _cp_179
+    multicast__cluster__32b: _cp_179
     def __call__(
         self,
         dst: _Address,
-        src: _Address,
-        size: _Integer,
-        policy: _Integer,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_154(Spelling):
-    b128: _cp_96
+    L2__cache_hint: _cp_172
+    cta_group__1: _cp_173
+    cta_group__2: _cp_173
+    mbarrier__report__disabled: _cp_180
+    mbarrier__report__validity__per_16bytes__8: _cp_180
+    mbarrier__report__validity__per_16bytes__80: _cp_180
+    mbarrier__report__validity__per_16bytes__8000: _cp_180
+    mbarrier__report__validity__per_16bytes__80000000: _cp_180
+    mbarrier__report__validity__per_element__ff: _cp_180
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_155(Spelling):
-    b128: _cp_104
+    L2__cache_hint: _cp_176
+    cta_group__1: _cp_177
+    cta_group__2: _cp_177
+    mbarrier__report__disabled: _cp_181
+    mbarrier__report__validity__per_16bytes__8: _cp_181
+    mbarrier__report__validity__per_16bytes__80: _cp_181
+    mbarrier__report__validity__per_16bytes__8000: _cp_181
+    mbarrier__report__validity__per_16bytes__80000000: _cp_181
+    mbarrier__report__validity__per_element__ff: _cp_181
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_156(Spelling):
-    def __call__(
-        self,
-        dst: _Address,
-        src: _Address,
-        size: _Integer,
-        mbar: _Address,
-        ctaMask: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    f32: _cp_165
+    f64: _cp_165
+    noftz: _cp_182
+    s32: _cp_165
+    u32: _cp_165
+    u64: _cp_165
 
 class _cp_157(Spelling):
-    b128: _cp_105
+    b32: _cp_165
+    b64: _cp_165
 
 class _cp_158(Spelling):
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        ctaMask: _Integer,
-        policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    u32: _cp_165
 
 class _cp_159(Spelling):
-    L2__cache_hint: _cp_158
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        ctaMask: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    bf16: _cp_165
+    f16: _cp_165
+    s32: _cp_165
+    s64: _cp_165
+    u32: _cp_165
+    u64: _cp_165
 
 class _cp_160(Spelling):
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    bf16: _cp_137
+    f16: _cp_137
+    f32: _cp_137
 
 class _cp_161(Spelling):
-    L2__cache_hint: _cp_160
     def __call__(
         self,
-        dst: _Address,
         tensorMap: _Position,
-        mbar: _Address,
         im2colOffsets: _Integers,
+        policy: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_162(Spelling):
-    L2__cache_hint: _cp_167
-    cta_group__1: _cp_168
-    cta_group__2: _cp_168
     def __call__(
         self,
-        dst: _Address,
         tensorMap: _Position,
-        mbar: _Address,
         im2colOffsets: _Integers,
-        ctaMask: _Integer,
         /,
         *,
         pred: _Guard = None,
@@ -2352,9 +2588,7 @@ class _cp_162(Spelling):
 class _cp_163(Spelling):
     def __call__(
         self,
-        dst: _Address,
         tensorMap: _Position,
-        mbar: _Address,
         im2colInfo: _Integers,
         policy: _Integer,
         /,
@@ -2363,12 +2597,9 @@ class _cp_163(Spelling):
     ) -> None: ...
 
 class _cp_164(Spelling):
-    L2__cache_hint: _cp_163
     def __call__(
         self,
-        dst: _Address,
         tensorMap: _Position,
-        mbar: _Address,
         im2colInfo: _Integers,
         /,
         *,
@@ -2376,47 +2607,30 @@ class _cp_164(Spelling):
     ) -> None: ...
 
 class _cp_165(Spelling):
-    L2__cache_hint: _cp_169
-    cta_group__1: _cp_170
-    cta_group__2: _cp_170
     def __call__(
         self,
         dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colInfo: _Integers,
-        ctaMask: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_166(Spelling):
-    bf16: _cp_153
-    f16: _cp_153
-
-class _cp_167(Spelling):
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        ctaMask: _Integer,
+        src: _Address,
+        size: _Integer,
         policy: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
+class _cp_166(Spelling):
+    b128: _cp_100
+
+class _cp_167(Spelling):
+    b128: _cp_108
+
 class _cp_168(Spelling):
-    L2__cache_hint: _cp_167
     def __call__(
         self,
         dst: _Address,
-        tensorMap: _Position,
+        src: _Address,
+        size: _Integer,
         mbar: _Address,
-        im2colOffsets: _Integers,
         ctaMask: _Integer,
         /,
         *,
@@ -2424,6 +2638,218 @@ class _cp_168(Spelling):
     ) -> None: ...
 
 class _cp_169(Spelling):
+    b128: _cp_109
+
+class _cp_170(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_171(Spelling):
+    L2__cache_hint: _cp_170
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_172(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_173(Spelling):
+    L2__cache_hint: _cp_172
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_174(Spelling):
+    L2__cache_hint: _cp_172
+    cta_group__1: _cp_173
+    cta_group__2: _cp_173
+    multicast__cluster: _cp_175
+    multicast__cluster__16b: _cp_175
+    multicast__cluster__32b: _cp_175
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_175(Spelling):
+    L2__cache_hint: _cp_183
+    cta_group__1: _cp_184
+    cta_group__2: _cp_184
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_176(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_177(Spelling):
+    L2__cache_hint: _cp_176
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_178(Spelling):
+    L2__cache_hint: _cp_176
+    cta_group__1: _cp_177
+    cta_group__2: _cp_177
+    multicast__cluster: _cp_179
+    multicast__cluster__16b: _cp_179
+    multicast__cluster__32b: _cp_179
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_179(Spelling):
+    L2__cache_hint: _cp_185
+    cta_group__1: _cp_186
+    cta_group__2: _cp_186
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_180(Spelling):
+    L2__cache_hint: _cp_172
+    cta_group__1: _cp_173
+    cta_group__2: _cp_173
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_181(Spelling):
+    L2__cache_hint: _cp_176
+    cta_group__1: _cp_177
+    cta_group__2: _cp_177
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_182(Spelling):
+    bf16: _cp_165
+    f16: _cp_165
+    f32: _cp_165
+
+class _cp_183(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_184(Spelling):
+    L2__cache_hint: _cp_183
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_185(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -2437,8 +2863,8 @@ class _cp_169(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_170(Spelling):
-    L2__cache_hint: _cp_169
+class _cp_186(Spelling):
+    L2__cache_hint: _cp_185
     def __call__(
         self,
         dst: _Address,
@@ -2616,14 +3042,17 @@ class _cvt_9(Spelling):
     f32: _cvt_23
     f64: _cvt_24
     ftz: _cvt_25
-    relu: _cvt_32
+    pzo: _cvt_32
+    relu: _cvt_33
     sat: _cvt_26
-    satfinite: _cvt_33
-    scaled__n2__ue8m0: _cvt_34
+    satfinite: _cvt_34
+    scaled__n1__ue8m0: _cvt_35
+    scaled__n2__ue8m0: _cvt_36
     tf32: _cvt_18
+    ue5m3x2: _cvt_37
 
 class _cvt_10(Spelling):
-    satfinite: _cvt_35
+    satfinite: _cvt_38
     tf32: _cvt_18
 
 class _cvt_11(Spelling):
@@ -2633,51 +3062,55 @@ class _cvt_11(Spelling):
     f64: _cvt_24
     ftz: _cvt_25
     sat: _cvt_26
-    satfinite: _cvt_36
-    ue8m0x2: _cvt_37
+    satfinite: _cvt_39
+    ue5m3x2: _cvt_37
+    ue8m0x2: _cvt_40
 
 class _cvt_12(Spelling):
-    bf16x2: _cvt_38
-    f16x2: _cvt_38
-    relu: _cvt_39
-    satfinite: _cvt_40
+    bf16x2: _cvt_41
+    f16x2: _cvt_41
+    relu: _cvt_42
+    satfinite: _cvt_43
 
 class _cvt_13(Spelling):
     bf16: _cvt_21
-    bf16x2: _cvt_41
+    bf16x2: _cvt_44
     f16: _cvt_22
-    f16x2: _cvt_41
+    f16x2: _cvt_44
     f32: _cvt_23
     f64: _cvt_24
     ftz: _cvt_25
-    relu: _cvt_42
+    pzo: _cvt_32
+    relu: _cvt_45
     sat: _cvt_26
-    satfinite: _cvt_43
+    satfinite: _cvt_46
+    scaled__n1__ue8m0: _cvt_35
     tf32: _cvt_18
-    ue8m0x2: _cvt_37
+    ue5m3x2: _cvt_37
+    ue8m0x2: _cvt_40
 
 class _cvt_14(Spelling):
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-    u8: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+    u8: _cvt_47
 
 class _cvt_15(Spelling):
     f16: _cvt_2
-    f32: _cvt_45
-    f64: _cvt_46
-    s16: _cvt_47
-    s32: _cvt_48
-    s64: _cvt_49
-    s8: _cvt_50
-    u16: _cvt_51
-    u32: _cvt_52
-    u64: _cvt_53
-    u8: _cvt_54
+    f32: _cvt_48
+    f64: _cvt_49
+    s16: _cvt_50
+    s32: _cvt_51
+    s64: _cvt_52
+    s8: _cvt_53
+    u16: _cvt_54
+    u32: _cvt_55
+    u64: _cvt_56
+    u8: _cvt_57
 
 class _cvt_16(Spelling):
     @overload
@@ -2695,75 +3128,75 @@ class _cvt_18(Spelling):
     f32: _cvt_17
 
 class _cvt_19(Spelling):
-    f32: _cvt_45
+    f32: _cvt_48
     f64: _cvt_18
 
 class _cvt_20(Spelling):
-    s16: _cvt_55
-    s2: _cvt_56
-    s4: _cvt_56
-    s8: _cvt_56
-    u16: _cvt_55
-    u2: _cvt_56
-    u4: _cvt_56
-    u8: _cvt_56
+    s16: _cvt_58
+    s2: _cvt_59
+    s4: _cvt_59
+    s8: _cvt_59
+    u16: _cvt_58
+    u2: _cvt_59
+    u4: _cvt_59
+    u8: _cvt_59
 
 class _cvt_21(Spelling):
     f16: _cvt_16
     f32: _cvt_17
     f64: _cvt_17
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-    u8: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+    u8: _cvt_47
 
 class _cvt_22(Spelling):
     bf16: _cvt_16
     f32: _cvt_17
     f64: _cvt_17
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-    u8: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+    u8: _cvt_47
 
 class _cvt_23(Spelling):
     f64: _cvt_17
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-    u8: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+    u8: _cvt_47
 
 class _cvt_24(Spelling):
     bf16: _cvt_16
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-    u8: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+    u8: _cvt_47
 
 class _cvt_25(Spelling):
     bf16: _cvt_18
     f16: _cvt_18
     f32: _cvt_23
-    sat: _cvt_57
+    sat: _cvt_60
 
 class _cvt_26(Spelling):
-    f16: _cvt_58
+    f16: _cvt_61
     f32: _cvt_23
     f64: _cvt_14
 
@@ -2776,7 +3209,7 @@ class _cvt_28(Spelling):
     s32: _cvt_18
     s64: _cvt_18
     s8: _cvt_18
-    sat: _cvt_59
+    sat: _cvt_62
     u16: _cvt_18
     u32: _cvt_18
     u64: _cvt_18
@@ -2786,14 +3219,14 @@ class _cvt_29(Spelling):
     f16: _cvt_2
     f32: _cvt_18
     f64: _cvt_27
-    s16: _cvt_46
-    s32: _cvt_46
-    s64: _cvt_46
-    s8: _cvt_46
-    u16: _cvt_46
-    u32: _cvt_46
-    u64: _cvt_46
-    u8: _cvt_46
+    s16: _cvt_49
+    s32: _cvt_49
+    s64: _cvt_49
+    s8: _cvt_49
+    u16: _cvt_49
+    u32: _cvt_49
+    u64: _cvt_49
+    u8: _cvt_49
 
 class _cvt_30(Spelling):
     e2m1x2: _cvt_16
@@ -2801,8 +3234,9 @@ class _cvt_30(Spelling):
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_60
+    f32: _cvt_63
     s2f6x2: _cvt_16
+    ue5m3x2: _cvt_16
     ue8m0x2: _cvt_16
 
 class _cvt_31(Spelling):
@@ -2811,174 +3245,206 @@ class _cvt_31(Spelling):
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_60
+    f32: _cvt_63
+    ue5m3x2: _cvt_16
 
 class _cvt_32(Spelling):
     bf16: _cvt_18
-    bf16x2: _cvt_61
+    bf16x2: _cvt_44
     f16: _cvt_18
-    f16x2: _cvt_31
-    satfinite: _cvt_62
-    scaled__n2__ue8m0: _cvt_34
+    f16x2: _cvt_44
     tf32: _cvt_18
 
 class _cvt_33(Spelling):
     bf16: _cvt_18
-    bf16x2: _cvt_61
-    e2m1x2: _cvt_63
-    e2m3x2: _cvt_63
-    e3m2x2: _cvt_63
-    e4m3x2: _cvt_63
-    e5m2x2: _cvt_63
+    bf16x2: _cvt_64
     f16: _cvt_18
-    f16x2: _cvt_41
-    relu: _cvt_64
-    s2f6x2: _cvt_37
-    scaled__n2__ue8m0: _cvt_65
+    f16x2: _cvt_65
+    pzo: _cvt_32
+    satfinite: _cvt_66
+    scaled__n2__ue8m0: _cvt_67
     tf32: _cvt_18
 
 class _cvt_34(Spelling):
-    bf16x2: _cvt_66
+    bf16: _cvt_18
+    bf16x2: _cvt_68
+    e2m1x2: _cvt_37
+    e2m3x2: _cvt_37
+    e3m2x2: _cvt_37
+    e4m3x2: _cvt_37
+    e5m2x2: _cvt_37
+    f16: _cvt_18
+    f16x2: _cvt_44
+    pzo: _cvt_69
+    relu: _cvt_70
+    s2f6x2: _cvt_40
+    scaled__n1__ue8m0: _cvt_71
+    scaled__n2__ue8m0: _cvt_72
+    tf32: _cvt_18
+    ue5m3x2: _cvt_37
 
 class _cvt_35(Spelling):
-    tf32: _cvt_18
+    ue5m3x2: _cvt_73
 
 class _cvt_36(Spelling):
-    ue8m0x2: _cvt_37
+    bf16x2: _cvt_74
 
 class _cvt_37(Spelling):
     bf16x2: _cvt_16
-    f32: _cvt_60
+    f16x2: _cvt_16
+    f32: _cvt_63
 
 class _cvt_38(Spelling):
-    f32: _cvt_67
+    tf32: _cvt_18
 
 class _cvt_39(Spelling):
-    bf16x2: _cvt_38
-    f16x2: _cvt_38
-    satfinite: _cvt_40
+    ue5m3x2: _cvt_37
+    ue8m0x2: _cvt_40
 
 class _cvt_40(Spelling):
-    bf16x2: _cvt_38
-    e2m1x4: _cvt_68
-    e2m3x4: _cvt_68
-    e3m2x4: _cvt_68
-    e4m3x4: _cvt_68
-    e5m2x4: _cvt_68
-    f16x2: _cvt_38
+    bf16x2: _cvt_16
+    f32: _cvt_63
 
 class _cvt_41(Spelling):
-    f32: _cvt_60
+    f32: _cvt_75
 
 class _cvt_42(Spelling):
-    bf16: _cvt_18
     bf16x2: _cvt_41
-    f16: _cvt_18
     f16x2: _cvt_41
-    satfinite: _cvt_62
-    tf32: _cvt_18
+    satfinite: _cvt_43
 
 class _cvt_43(Spelling):
-    bf16: _cvt_18
     bf16x2: _cvt_41
-    f16: _cvt_18
+    e2m1x4: _cvt_76
+    e2m3x4: _cvt_76
+    e3m2x4: _cvt_76
+    e4m3x4: _cvt_76
+    e5m2x4: _cvt_76
     f16x2: _cvt_41
-    relu: _cvt_35
-    tf32: _cvt_18
-    ue8m0x2: _cvt_37
 
 class _cvt_44(Spelling):
+    f32: _cvt_63
+
+class _cvt_45(Spelling):
+    bf16: _cvt_18
+    bf16x2: _cvt_44
+    f16: _cvt_18
+    f16x2: _cvt_44
+    pzo: _cvt_32
+    satfinite: _cvt_66
+    tf32: _cvt_18
+
+class _cvt_46(Spelling):
+    bf16: _cvt_18
+    bf16x2: _cvt_44
+    e2m1x2: _cvt_37
+    e2m3x2: _cvt_37
+    e3m2x2: _cvt_37
+    e4m3x2: _cvt_37
+    e5m2x2: _cvt_37
+    f16: _cvt_18
+    f16x2: _cvt_44
+    pzo: _cvt_69
+    relu: _cvt_77
+    s2f6x2: _cvt_40
+    scaled__n1__ue8m0: _cvt_71
+    scaled__n2__ue8m0: _cvt_78
+    tf32: _cvt_18
+    ue5m3x2: _cvt_37
+    ue8m0x2: _cvt_40
+
+class _cvt_47(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_45(Spelling):
+class _cvt_48(Spelling):
     f16: _cvt_16
     f32: _cvt_17
 
-class _cvt_46(Spelling):
+class _cvt_49(Spelling):
     f16: _cvt_16
     f32: _cvt_17
     f64: _cvt_17
 
-class _cvt_47(Spelling):
-    s32: _cvt_44
-    s64: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-
-class _cvt_48(Spelling):
-    s64: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-
-class _cvt_49(Spelling):
-    u64: _cvt_44
-
 class _cvt_50(Spelling):
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-    u8: _cvt_44
+    s32: _cvt_47
+    s64: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
 
 class _cvt_51(Spelling):
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
+    s64: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
 
 class _cvt_52(Spelling):
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u64: _cvt_44
+    u64: _cvt_47
 
 class _cvt_53(Spelling):
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+    u8: _cvt_47
 
 class _cvt_54(Spelling):
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
 
 class _cvt_55(Spelling):
-    s32: _cvt_69
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u64: _cvt_47
 
 class _cvt_56(Spelling):
-    s32: _cvt_70
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
 
 class _cvt_57(Spelling):
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+
+class _cvt_58(Spelling):
+    s32: _cvt_79
+
+class _cvt_59(Spelling):
+    s32: _cvt_80
+
+class _cvt_60(Spelling):
     f16: _cvt_18
     f32: _cvt_23
 
-class _cvt_58(Spelling):
+class _cvt_61(Spelling):
     f32: _cvt_17
     f64: _cvt_17
-    s16: _cvt_44
-    s32: _cvt_44
-    s64: _cvt_44
-    s8: _cvt_44
-    u16: _cvt_44
-    u32: _cvt_44
-    u64: _cvt_44
-    u8: _cvt_44
+    s16: _cvt_47
+    s32: _cvt_47
+    s64: _cvt_47
+    s8: _cvt_47
+    u16: _cvt_47
+    u32: _cvt_47
+    u64: _cvt_47
+    u8: _cvt_47
 
-class _cvt_59(Spelling):
+class _cvt_62(Spelling):
     f32: _cvt_18
     s16: _cvt_18
     s32: _cvt_18
@@ -2989,56 +3455,102 @@ class _cvt_59(Spelling):
     u64: _cvt_18
     u8: _cvt_18
 
-class _cvt_60(Spelling):
+class _cvt_63(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_61(Spelling):
+class _cvt_64(Spelling):
     e2m1x2: _cvt_16
     e2m3x2: _cvt_16
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_60
+    f32: _cvt_63
     s2f6x2: _cvt_16
 
-class _cvt_62(Spelling):
-    bf16: _cvt_18
-    bf16x2: _cvt_41
-    f16: _cvt_18
-    f16x2: _cvt_41
-
-class _cvt_63(Spelling):
-    bf16x2: _cvt_16
-    f16x2: _cvt_16
-    f32: _cvt_60
-
-class _cvt_64(Spelling):
-    bf16x2: _cvt_71
-    e2m1x2: _cvt_63
-    e2m3x2: _cvt_63
-    e3m2x2: _cvt_63
-    e4m3x2: _cvt_63
-    e5m2x2: _cvt_63
-    s2f6x2: _cvt_37
-    scaled__n2__ue8m0: _cvt_65
-    tf32: _cvt_18
-
 class _cvt_65(Spelling):
-    bf16x2: _cvt_66
-    s2f6x2: _cvt_72
+    e2m1x2: _cvt_16
+    e2m3x2: _cvt_16
+    e3m2x2: _cvt_16
+    e4m3x2: _cvt_16
+    e5m2x2: _cvt_16
+    f32: _cvt_63
 
 class _cvt_66(Spelling):
+    bf16: _cvt_18
+    bf16x2: _cvt_44
+    f16: _cvt_18
+    f16x2: _cvt_44
+    pzo: _cvt_81
+
+class _cvt_67(Spelling):
+    bf16x2: _cvt_82
+
+class _cvt_68(Spelling):
+    e2m1x2: _cvt_16
+    e2m3x2: _cvt_16
+    e3m2x2: _cvt_16
+    e4m3x2: _cvt_16
+    e5m2x2: _cvt_16
+    f32: _cvt_63
+    s2f6x2: _cvt_16
+    ue5m3x2: _cvt_16
+
+class _cvt_69(Spelling):
+    bf16: _cvt_18
+    bf16x2: _cvt_44
+    e2m1x2: _cvt_37
+    e2m3x2: _cvt_37
+    e3m2x2: _cvt_37
+    e4m3x2: _cvt_37
+    e5m2x2: _cvt_37
+    f16: _cvt_18
+    f16x2: _cvt_44
+    scaled__n1__ue8m0: _cvt_83
+    tf32: _cvt_18
+
+class _cvt_70(Spelling):
+    bf16x2: _cvt_84
+    e2m1x2: _cvt_37
+    e2m3x2: _cvt_37
+    e3m2x2: _cvt_37
+    e4m3x2: _cvt_37
+    e5m2x2: _cvt_37
+    pzo: _cvt_85
+    s2f6x2: _cvt_40
+    scaled__n1__ue8m0: _cvt_83
+    scaled__n2__ue8m0: _cvt_86
+    tf32: _cvt_18
+
+class _cvt_71(Spelling):
     e2m1x2: _cvt_73
     e2m3x2: _cvt_73
     e3m2x2: _cvt_73
     e4m3x2: _cvt_73
     e5m2x2: _cvt_73
-    s2f6x2: _cvt_73
+    ue5m3x2: _cvt_73
 
-class _cvt_67(Spelling):
+class _cvt_72(Spelling):
+    bf16x2: _cvt_74
+    s2f6x2: _cvt_87
+
+class _cvt_73(Spelling):
+    bf16x2: _cvt_88
+    f16x2: _cvt_88
+    f32: _cvt_89
+
+class _cvt_74(Spelling):
+    e2m1x2: _cvt_88
+    e2m3x2: _cvt_88
+    e3m2x2: _cvt_88
+    e4m3x2: _cvt_88
+    e5m2x2: _cvt_88
+    s2f6x2: _cvt_88
+    ue5m3x2: _cvt_88
+
+class _cvt_75(Spelling):
     @overload
     def __call__(
         self,
@@ -3053,19 +3565,55 @@ class _cvt_67(Spelling):
     @overload
     def __call__(self, a: _Float, b: _Float, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_68(Spelling):
-    f32: _cvt_74
+class _cvt_76(Spelling):
+    f32: _cvt_90
 
-class _cvt_69(Spelling):
+class _cvt_77(Spelling):
+    e2m1x2: _cvt_37
+    e2m3x2: _cvt_37
+    e3m2x2: _cvt_37
+    e4m3x2: _cvt_37
+    e5m2x2: _cvt_37
+    pzo: _cvt_85
+    s2f6x2: _cvt_40
+    scaled__n1__ue8m0: _cvt_83
+    scaled__n2__ue8m0: _cvt_78
+    tf32: _cvt_18
+
+class _cvt_78(Spelling):
+    s2f6x2: _cvt_87
+
+class _cvt_79(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_70(Spelling):
-    b32: _cvt_75
+class _cvt_80(Spelling):
+    b32: _cvt_91
 
-class _cvt_71(Spelling):
+class _cvt_81(Spelling):
+    bf16: _cvt_18
+    bf16x2: _cvt_44
+    f16: _cvt_18
+    f16x2: _cvt_44
+
+class _cvt_82(Spelling):
+    e2m1x2: _cvt_88
+    e2m3x2: _cvt_88
+    e3m2x2: _cvt_88
+    e4m3x2: _cvt_88
+    e5m2x2: _cvt_88
+    s2f6x2: _cvt_88
+
+class _cvt_83(Spelling):
+    e2m1x2: _cvt_73
+    e2m3x2: _cvt_73
+    e3m2x2: _cvt_73
+    e4m3x2: _cvt_73
+    e5m2x2: _cvt_73
+
+class _cvt_84(Spelling):
     e2m1x2: _cvt_16
     e2m3x2: _cvt_16
     e3m2x2: _cvt_16
@@ -3073,38 +3621,30 @@ class _cvt_71(Spelling):
     e5m2x2: _cvt_16
     s2f6x2: _cvt_16
 
-class _cvt_72(Spelling):
-    bf16x2: _cvt_73
-    f32: _cvt_76
+class _cvt_85(Spelling):
+    e2m1x2: _cvt_37
+    e2m3x2: _cvt_37
+    e3m2x2: _cvt_37
+    e4m3x2: _cvt_37
+    e5m2x2: _cvt_37
+    scaled__n1__ue8m0: _cvt_83
+    tf32: _cvt_18
 
-class _cvt_73(Spelling):
+class _cvt_86(Spelling):
+    bf16x2: _cvt_82
+    s2f6x2: _cvt_87
+
+class _cvt_87(Spelling):
+    bf16x2: _cvt_88
+    f32: _cvt_89
+
+class _cvt_88(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Source, scale: _Source, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Source, scale: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_74(Spelling):
-    @overload
-    def __call__(self, d: Reg, a: _Floats, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
-    @overload
-    def __call__(self, a: _Floats, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
-
-class _cvt_75(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: Reg,
-        a: _Integer,
-        b: _Integer,
-        c: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Integer, b: _Integer, c: _Integer, /, *, pred: _Guard = None) -> Reg: ...
-
-class _cvt_76(Spelling):
+class _cvt_89(Spelling):
     @overload
     def __call__(
         self,
@@ -3118,6 +3658,27 @@ class _cvt_76(Spelling):
     ) -> Reg: ...
     @overload
     def __call__(self, a: _Float, b: _Float, scale: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _cvt_90(Spelling):
+    @overload
+    def __call__(self, d: Reg, a: _Floats, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Floats, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _cvt_91(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer,
+        b: _Integer,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(self, a: _Integer, b: _Integer, c: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
 class _cvta(Spelling):
     const: _cvta_1
@@ -3340,13 +3901,13 @@ class _fence_4(Spelling):
     release: _fence_7
 
 class _fence_5(Spelling):
-    alias: _fence_3
-    async_: _fence_8
-    async__generic: _fence_9
-    fabric__fabric: _fence_10
-    fabric__generic: _fence_10
-    generic__fabric: _fence_10
-    tensormap__generic: _fence_11
+    alias: _fence_8
+    async_: _fence_9
+    async__generic: _fence_10
+    fabric__fabric: _fence_11
+    fabric__generic: _fence_11
+    generic__fabric: _fence_11
+    tensormap__generic: _fence_12
 
 class _fence_6(Spelling):
     cluster: _fence_3
@@ -3359,73 +3920,107 @@ class _fence_7(Spelling):
     cluster: _fence_3
 
 class _fence_8(Spelling):
+    acquire: _fence_13
+    release: _fence_13
+    def __call__(self, *, pred: _Guard = None) -> None: ...
+
+class _fence_9(Spelling):
     global_: _fence_3
     shared__cluster: _fence_3
     shared__cta: _fence_3
     def __call__(self, *, pred: _Guard = None) -> None: ...
 
-class _fence_9(Spelling):
-    acquire: _fence_12
-    release: _fence_13
-
 class _fence_10(Spelling):
-    alias: _fence_14
+    acquire: _fence_14
+    release: _fence_15
 
 class _fence_11(Spelling):
-    acquire: _fence_15
-    release: _fence_1
+    alias: _fence_16
 
 class _fence_12(Spelling):
-    sync_restrict__shared__cluster: _fence_7
+    acquire: _fence_17
+    release: _fence_1
 
 class _fence_13(Spelling):
-    sync_restrict__shared__cta: _fence_7
-
-class _fence_14(Spelling):
-    acquire: _fence_16
-    release: _fence_16
-
-class _fence_15(Spelling):
-    cluster: _fence_17
-    cta: _fence_17
-    gpu: _fence_17
-    sys: _fence_17
-
-class _fence_16(Spelling):
     sys: _fence_3
 
+class _fence_14(Spelling):
+    sync_restrict__shared__cluster: _fence_7
+
+class _fence_15(Spelling):
+    sync_restrict__shared__cluster__read: _fence_7
+    sync_restrict__shared__cta: _fence_7
+
+class _fence_16(Spelling):
+    acquire: _fence_13
+    release: _fence_13
+
 class _fence_17(Spelling):
+    cluster: _fence_18
+    cta: _fence_18
+    gpu: _fence_18
+    sys: _fence_18
+
+class _fence_18(Spelling):
     def __call__(self, addr: _Address, size: _Whole, /, *, pred: _Guard = None) -> None: ...
 
 class _fma(Spelling):
-    rm: _fma_1
-    rn: _fma_2
-    rp: _fma_1
-    rz: _fma_1
+    e4m3x4: _fma_1
+    e5m2x4: _fma_1
+    rm: _fma_2
+    rn: _fma_3
+    rp: _fma_2
+    rz: _fma_2
+    satfinite: _fma_4
 
 class _fma_1(Spelling):
-    f32: _fma_3
-    f32x2: _fma_4
-    f64: _fma_5
-    ftz: _fma_6
-    sat: _fma_7
+    e2m1p4x4: _fma_5
+    e2m1x4: _fma_5
+    e2m3x4: _fma_5
+    e3m2x4: _fma_5
+    e4m3x4: _fma_5
+    e5m2x4: _fma_5
+    ue8m0x4: _fma_5
 
 class _fma_2(Spelling):
-    bf16: _fma_4
-    bf16x2: _fma_4
-    f16: _fma_4
-    f16x2: _fma_4
-    f32: _fma_3
-    f32x2: _fma_4
-    f64: _fma_5
-    ftz: _fma_8
-    oob: _fma_9
-    relu: _fma_10
-    sat: _fma_11
+    f32: _fma_6
+    f32x2: _fma_7
+    f64: _fma_8
+    ftz: _fma_9
+    sat: _fma_10
 
 class _fma_3(Spelling):
-    bf16: _fma_12
-    f16: _fma_12
+    bf16: _fma_11
+    bf16x2: _fma_11
+    e4m3x4: _fma_1
+    e5m2x4: _fma_1
+    f16: _fma_11
+    f16x2: _fma_11
+    f32: _fma_6
+    f32x2: _fma_7
+    f64: _fma_8
+    ftz: _fma_12
+    oob: _fma_13
+    relu: _fma_14
+    sat: _fma_15
+    satfinite: _fma_4
+
+class _fma_4(Spelling):
+    e4m3x4: _fma_1
+    e5m2x4: _fma_1
+
+class _fma_5(Spelling):
+    e2m1p4x4: _fma_11
+    e2m1x4: _fma_11
+    e2m3x4: _fma_11
+    e3m2x4: _fma_11
+    e4m3x4: _fma_11
+    e5m2x4: _fma_11
+    ue8m0x4: _fma_11
+
+class _fma_6(Spelling):
+    bf16: _fma_16
+    f16: _fma_16
     @overload
     def __call__(
         self,
@@ -3440,7 +4035,9 @@ class _fma_3(Spelling):
     @overload
     def __call__(self, a: _Float, b: _Float, c: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _fma_4(Spelling):
+class _fma_7(Spelling):
+    bf16x2: _fma_17
+    f16x2: _fma_17
     @overload
     def __call__(
         self,
@@ -3455,7 +4052,7 @@ class _fma_4(Spelling):
     @overload
     def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _fma_5(Spelling):
+class _fma_8(Spelling):
     @overload
     def __call__(
         self,
@@ -3470,41 +4067,56 @@ class _fma_5(Spelling):
     @overload
     def __call__(self, a: _Float, b: _Float, c: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _fma_6(Spelling):
-    f32: _fma_5
-    f32x2: _fma_4
-    sat: _fma_13
-
-class _fma_7(Spelling):
-    f32: _fma_3
-
-class _fma_8(Spelling):
-    f16: _fma_4
-    f16x2: _fma_4
-    f32: _fma_5
-    f32x2: _fma_4
-    relu: _fma_14
-    sat: _fma_15
-
 class _fma_9(Spelling):
-    bf16: _fma_4
-    bf16x2: _fma_4
-    f16: _fma_4
-    f16x2: _fma_4
-    relu: _fma_10
+    f32: _fma_8
+    f32x2: _fma_11
+    sat: _fma_18
 
 class _fma_10(Spelling):
-    bf16: _fma_4
-    bf16x2: _fma_4
-    f16: _fma_4
-    f16x2: _fma_4
+    f32: _fma_6
 
 class _fma_11(Spelling):
-    f16: _fma_4
-    f16x2: _fma_4
-    f32: _fma_3
+    @overload
+    def __call__(
+        self,
+        d: Reg,
+        a: _Source,
+        b: _Source,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _fma_12(Spelling):
+    f16: _fma_11
+    f16x2: _fma_11
+    f32: _fma_8
+    f32x2: _fma_11
+    relu: _fma_19
+    sat: _fma_20
+
+class _fma_13(Spelling):
+    bf16: _fma_11
+    bf16x2: _fma_11
+    f16: _fma_11
+    f16x2: _fma_11
+    relu: _fma_14
+
+class _fma_14(Spelling):
+    bf16: _fma_11
+    bf16x2: _fma_11
+    f16: _fma_11
+    f16x2: _fma_11
+
+class _fma_15(Spelling):
+    f16: _fma_11
+    f16x2: _fma_11
+    f32: _fma_6
+
+class _fma_16(Spelling):
     @overload
     def __call__(
         self,
@@ -3519,17 +4131,23 @@ class _fma_12(Spelling):
     @overload
     def __call__(self, a: _Source, b: _Source, c: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _fma_13(Spelling):
-    f32: _fma_5
+class _fma_17(Spelling):
+    f32x2: _fma_21
 
-class _fma_14(Spelling):
-    f16: _fma_4
-    f16x2: _fma_4
+class _fma_18(Spelling):
+    f32: _fma_8
 
-class _fma_15(Spelling):
-    f16: _fma_4
-    f16x2: _fma_4
-    f32: _fma_5
+class _fma_19(Spelling):
+    f16: _fma_11
+    f16x2: _fma_11
+
+class _fma_20(Spelling):
+    f16: _fma_11
+    f16x2: _fma_11
+    f32: _fma_8
+
+class _fma_21(Spelling):
+    f32x2: _fma_11
 
 class _fns(Spelling):
     b32: _fns_1
@@ -3645,6 +4263,7 @@ class _ld(Spelling):
     param: _ld_8
     param__entry: _ld_8
     param__func: _ld_11
+    proxy__readonly: _ld_12
     relaxed: _ld_5
     s16: _ld_6
     s32: _ld_6
@@ -3657,11 +4276,11 @@ class _ld(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
-    volatile: _ld_15
-    weak: _ld_16
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
+    volatile: _ld_16
+    weak: _ld_17
 
 class _ld_1(Spelling):
     L2__128B: _ld_2
@@ -3686,9 +4305,9 @@ class _ld_1(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
 class _ld_2(Spelling):
     b128: _ld_6
@@ -3706,46 +4325,46 @@ class _ld_2(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
 class _ld_3(Spelling):
-    L2__128B: _ld_17
-    L2__256B: _ld_17
-    L2__64B: _ld_17
-    b128: _ld_18
-    b16: _ld_18
-    b32: _ld_18
-    b64: _ld_18
-    b8: _ld_18
-    f32: _ld_18
-    f64: _ld_18
-    s16: _ld_18
-    s32: _ld_18
-    s64: _ld_18
-    s8: _ld_18
-    u16: _ld_18
-    u32: _ld_18
-    u64: _ld_18
-    u8: _ld_18
-    v2: _ld_19
-    v4: _ld_20
-    v8: _ld_21
+    L2__128B: _ld_18
+    L2__256B: _ld_18
+    L2__64B: _ld_18
+    b128: _ld_19
+    b16: _ld_19
+    b32: _ld_19
+    b64: _ld_19
+    b8: _ld_19
+    f32: _ld_19
+    f64: _ld_19
+    s16: _ld_19
+    s32: _ld_19
+    s64: _ld_19
+    s8: _ld_19
+    u16: _ld_19
+    u32: _ld_19
+    u64: _ld_19
+    u8: _ld_19
+    v2: _ld_20
+    v4: _ld_21
+    v8: _ld_22
 
 class _ld_4(Spelling):
-    L2__128B: _ld_22
-    L2__256B: _ld_22
-    L2__64B: _ld_22
-    L2__cache_hint: _ld_23
-    v4: _ld_24
-    v8: _ld_14
+    L2__128B: _ld_23
+    L2__256B: _ld_23
+    L2__64B: _ld_23
+    L2__cache_hint: _ld_24
+    v4: _ld_25
+    v8: _ld_15
 
 class _ld_5(Spelling):
-    cluster: _ld_25
-    cta: _ld_25
-    gpu: _ld_25
-    sys: _ld_25
+    cluster: _ld_26
+    cta: _ld_26
+    gpu: _ld_26
+    sys: _ld_26
 
 class _ld_6(Spelling):
     @overload
@@ -3773,9 +4392,9 @@ class _ld_7(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
 class _ld_8(Spelling):
     b128: _ld_6
@@ -3798,8 +4417,8 @@ class _ld_8(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_26
+    v2: _ld_13
+    v4: _ld_27
 
 class _ld_9(Spelling):
     L1__evict_first: _ld_1
@@ -3819,14 +4438,14 @@ class _ld_9(Spelling):
     b32: _ld_6
     b64: _ld_6
     b8: _ld_6
-    ca: _ld_27
-    cg: _ld_27
-    cs: _ld_27
+    ca: _ld_28
+    cg: _ld_28
+    cs: _ld_28
     cv: _ld_7
     f32: _ld_6
     f64: _ld_6
     lu: _ld_7
-    nc: _ld_28
+    nc: _ld_29
     s16: _ld_6
     s32: _ld_6
     s64: _ld_6
@@ -3835,13 +4454,13 @@ class _ld_9(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
 class _ld_10(Spelling):
-    acquire: _ld_29
-    relaxed: _ld_29
+    acquire: _ld_30
+    relaxed: _ld_30
 
 class _ld_11(Spelling):
     b128: _ld_6
@@ -3859,48 +4478,65 @@ class _ld_11(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_26
+    v2: _ld_13
+    v4: _ld_27
 
 class _ld_12(Spelling):
-    b16: _ld_30
-    b32: _ld_30
-    b64: _ld_30
-    b8: _ld_30
-    f32: _ld_30
-    f64: _ld_30
-    s16: _ld_30
-    s32: _ld_30
-    s64: _ld_30
-    s8: _ld_30
-    u16: _ld_30
-    u32: _ld_30
-    u64: _ld_30
-    u8: _ld_30
+    b16: _ld_6
+    b32: _ld_6
+    b64: _ld_6
+    b8: _ld_6
+    f32: _ld_6
+    f64: _ld_6
+    global_: _ld_31
+    s16: _ld_6
+    s32: _ld_6
+    s64: _ld_6
+    s8: _ld_6
+    u16: _ld_6
+    u32: _ld_6
+    u64: _ld_6
+    u8: _ld_6
 
 class _ld_13(Spelling):
-    b16: _ld_30
-    b32: _ld_30
-    b64: _ld_31
-    b8: _ld_30
-    f32: _ld_30
-    f64: _ld_31
-    s16: _ld_30
-    s32: _ld_30
-    s64: _ld_31
-    s8: _ld_30
-    u16: _ld_30
-    u32: _ld_30
-    u64: _ld_31
-    u8: _ld_30
+    b16: _ld_32
+    b32: _ld_32
+    b64: _ld_32
+    b8: _ld_32
+    f32: _ld_32
+    f64: _ld_32
+    s16: _ld_32
+    s32: _ld_32
+    s64: _ld_32
+    s8: _ld_32
+    u16: _ld_32
+    u32: _ld_32
+    u64: _ld_32
+    u8: _ld_32
 
 class _ld_14(Spelling):
-    b32: _ld_31
-    f32: _ld_31
-    s32: _ld_31
-    u32: _ld_31
+    b16: _ld_32
+    b32: _ld_32
+    b64: _ld_33
+    b8: _ld_32
+    f32: _ld_32
+    f64: _ld_33
+    s16: _ld_32
+    s32: _ld_32
+    s64: _ld_33
+    s8: _ld_32
+    u16: _ld_32
+    u32: _ld_32
+    u64: _ld_33
+    u8: _ld_32
 
 class _ld_15(Spelling):
+    b32: _ld_33
+    f32: _ld_33
+    s32: _ld_33
+    u32: _ld_33
+
+class _ld_16(Spelling):
     L2__128B: _ld_2
     L2__256B: _ld_2
     L2__64B: _ld_2
@@ -3911,7 +4547,7 @@ class _ld_15(Spelling):
     b8: _ld_6
     f32: _ld_6
     f64: _ld_6
-    global_: _ld_32
+    global_: _ld_34
     local: _ld_11
     s16: _ld_6
     s32: _ld_6
@@ -3924,11 +4560,11 @@ class _ld_15(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
-class _ld_16(Spelling):
+class _ld_17(Spelling):
     L1__evict_first: _ld_1
     L1__evict_last: _ld_1
     L1__evict_normal: _ld_1
@@ -3953,7 +4589,7 @@ class _ld_16(Spelling):
     cv: _ld_7
     f32: _ld_6
     f64: _ld_6
-    global_: _ld_33
+    global_: _ld_35
     local: _ld_8
     lu: _ld_7
     param: _ld_8
@@ -3970,92 +4606,92 @@ class _ld_16(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
-
-class _ld_17(Spelling):
-    b128: _ld_18
-    b16: _ld_18
-    b32: _ld_18
-    b64: _ld_18
-    b8: _ld_18
-    f32: _ld_18
-    f64: _ld_18
-    s16: _ld_18
-    s32: _ld_18
-    s64: _ld_18
-    s8: _ld_18
-    u16: _ld_18
-    u32: _ld_18
-    u64: _ld_18
-    u8: _ld_18
-    v2: _ld_19
-    v4: _ld_20
-    v8: _ld_21
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
 class _ld_18(Spelling):
+    b128: _ld_19
+    b16: _ld_19
+    b32: _ld_19
+    b64: _ld_19
+    b8: _ld_19
+    f32: _ld_19
+    f64: _ld_19
+    s16: _ld_19
+    s32: _ld_19
+    s64: _ld_19
+    s8: _ld_19
+    u16: _ld_19
+    u32: _ld_19
+    u64: _ld_19
+    u8: _ld_19
+    v2: _ld_20
+    v4: _ld_21
+    v8: _ld_22
+
+class _ld_19(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Address, policy: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Address, policy: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _ld_19(Spelling):
-    b16: _ld_34
-    b32: _ld_34
-    b64: _ld_34
-    b8: _ld_34
-    f32: _ld_34
-    f64: _ld_34
-    s16: _ld_34
-    s32: _ld_34
-    s64: _ld_34
-    s8: _ld_34
-    u16: _ld_34
-    u32: _ld_34
-    u64: _ld_34
-    u8: _ld_34
-
 class _ld_20(Spelling):
-    b16: _ld_34
-    b32: _ld_34
-    b64: _ld_35
-    b8: _ld_34
-    f32: _ld_34
-    f64: _ld_35
-    s16: _ld_34
-    s32: _ld_34
-    s64: _ld_35
-    s8: _ld_34
-    u16: _ld_34
-    u32: _ld_34
-    u64: _ld_35
-    u8: _ld_34
+    b16: _ld_36
+    b32: _ld_36
+    b64: _ld_36
+    b8: _ld_36
+    f32: _ld_36
+    f64: _ld_36
+    s16: _ld_36
+    s32: _ld_36
+    s64: _ld_36
+    s8: _ld_36
+    u16: _ld_36
+    u32: _ld_36
+    u64: _ld_36
+    u8: _ld_36
 
 class _ld_21(Spelling):
-    b32: _ld_35
-    f32: _ld_35
-    s32: _ld_35
-    u32: _ld_35
+    b16: _ld_36
+    b32: _ld_36
+    b64: _ld_37
+    b8: _ld_36
+    f32: _ld_36
+    f64: _ld_37
+    s16: _ld_36
+    s32: _ld_36
+    s64: _ld_37
+    s8: _ld_36
+    u16: _ld_36
+    u32: _ld_36
+    u64: _ld_37
+    u8: _ld_36
 
 class _ld_22(Spelling):
-    v4: _ld_24
-    v8: _ld_14
+    b32: _ld_37
+    f32: _ld_37
+    s32: _ld_37
+    u32: _ld_37
 
 class _ld_23(Spelling):
-    L2__128B: _ld_36
-    L2__256B: _ld_36
-    L2__64B: _ld_36
-    v4: _ld_37
-    v8: _ld_21
+    v4: _ld_25
+    v8: _ld_15
 
 class _ld_24(Spelling):
-    b64: _ld_31
-    f64: _ld_31
-    s64: _ld_31
-    u64: _ld_31
+    L2__128B: _ld_38
+    L2__256B: _ld_38
+    L2__64B: _ld_38
+    v4: _ld_39
+    v8: _ld_22
 
 class _ld_25(Spelling):
+    b64: _ld_33
+    f64: _ld_33
+    s64: _ld_33
+    u64: _ld_33
+
+class _ld_26(Spelling):
     L1__evict_first: _ld_1
     L1__evict_last: _ld_1
     L1__evict_normal: _ld_1
@@ -4075,7 +4711,7 @@ class _ld_25(Spelling):
     b8: _ld_6
     f32: _ld_6
     f64: _ld_6
-    global_: _ld_28
+    global_: _ld_29
     s16: _ld_6
     s32: _ld_6
     s64: _ld_6
@@ -4087,23 +4723,23 @@ class _ld_25(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
-
-class _ld_26(Spelling):
-    b16: _ld_30
-    b32: _ld_30
-    b8: _ld_30
-    f32: _ld_30
-    s16: _ld_30
-    s32: _ld_30
-    s8: _ld_30
-    u16: _ld_30
-    u32: _ld_30
-    u8: _ld_30
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
 class _ld_27(Spelling):
+    b16: _ld_32
+    b32: _ld_32
+    b8: _ld_32
+    f32: _ld_32
+    s16: _ld_32
+    s32: _ld_32
+    s8: _ld_32
+    u16: _ld_32
+    u32: _ld_32
+    u8: _ld_32
+
+class _ld_28(Spelling):
     L2__128B: _ld_2
     L2__256B: _ld_2
     L2__64B: _ld_2
@@ -4124,11 +4760,11 @@ class _ld_27(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
-class _ld_28(Spelling):
+class _ld_29(Spelling):
     L1__evict_first: _ld_1
     L1__evict_last: _ld_1
     L1__evict_normal: _ld_1
@@ -4156,20 +4792,36 @@ class _ld_28(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
-
-class _ld_29(Spelling):
-    sys: _ld_38
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
 class _ld_30(Spelling):
+    sys: _ld_40
+
+class _ld_31(Spelling):
+    b16: _ld_6
+    b32: _ld_6
+    b64: _ld_6
+    b8: _ld_6
+    f32: _ld_6
+    f64: _ld_6
+    s16: _ld_6
+    s32: _ld_6
+    s64: _ld_6
+    s8: _ld_6
+    u16: _ld_6
+    u32: _ld_6
+    u64: _ld_6
+    u8: _ld_6
+
+class _ld_32(Spelling):
     @overload
     def __call__(self, d: _Vector, a: _Address, /, *, pred: _Guard = None) -> _Vector: ...
     @overload
     def __call__(self, a: _Address, /, *, pred: _Guard = None) -> list[Reg]: ...
 
-class _ld_31(Spelling):
+class _ld_33(Spelling):
     @overload
     def __call__(self, d: _Vector, a: _Address, /, *, pred: _Guard = None) -> _Vector: ...
     @overload
@@ -4177,7 +4829,7 @@ class _ld_31(Spelling):
     @overload
     def __call__(self, a: _Address, /, *, pred: _Guard = None) -> list[Reg]: ...
 
-class _ld_32(Spelling):
+class _ld_34(Spelling):
     L2__128B: _ld_2
     L2__256B: _ld_2
     L2__64B: _ld_2
@@ -4196,11 +4848,11 @@ class _ld_32(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
-class _ld_33(Spelling):
+class _ld_35(Spelling):
     L1__evict_first: _ld_1
     L1__evict_last: _ld_1
     L1__evict_normal: _ld_1
@@ -4233,11 +4885,11 @@ class _ld_33(Spelling):
     u32: _ld_6
     u64: _ld_6
     u8: _ld_6
-    v2: _ld_12
-    v4: _ld_13
-    v8: _ld_14
+    v2: _ld_13
+    v4: _ld_14
+    v8: _ld_15
 
-class _ld_34(Spelling):
+class _ld_36(Spelling):
     @overload
     def __call__(
         self,
@@ -4251,7 +4903,7 @@ class _ld_34(Spelling):
     @overload
     def __call__(self, a: _Address, policy: _Integer, /, *, pred: _Guard = None) -> list[Reg]: ...
 
-class _ld_35(Spelling):
+class _ld_37(Spelling):
     @overload
     def __call__(
         self,
@@ -4275,17 +4927,17 @@ class _ld_35(Spelling):
     @overload
     def __call__(self, a: _Address, policy: _Integer, /, *, pred: _Guard = None) -> list[Reg]: ...
 
-class _ld_36(Spelling):
-    v4: _ld_37
-    v8: _ld_21
-
-class _ld_37(Spelling):
-    b64: _ld_35
-    f64: _ld_35
-    s64: _ld_35
-    u64: _ld_35
-
 class _ld_38(Spelling):
+    v4: _ld_39
+    v8: _ld_22
+
+class _ld_39(Spelling):
+    b64: _ld_37
+    f64: _ld_37
+    s64: _ld_37
+    u64: _ld_37
+
+class _ld_40(Spelling):
     b128: _ld_6
     b16: _ld_6
     b32: _ld_6
@@ -4293,7 +4945,7 @@ class _ld_38(Spelling):
     b8: _ld_6
     f32: _ld_6
     f64: _ld_6
-    global_: _ld_39
+    global_: _ld_41
     s16: _ld_6
     s32: _ld_6
     s64: _ld_6
@@ -4303,7 +4955,7 @@ class _ld_38(Spelling):
     u64: _ld_6
     u8: _ld_6
 
-class _ld_39(Spelling):
+class _ld_41(Spelling):
     b128: _ld_6
     b16: _ld_6
     b32: _ld_6
@@ -4350,44 +5002,49 @@ class _ldmatrix_6(Spelling):
 
 class _ldmatrix_7(Spelling):
     b8x16: _ldmatrix_10
-    shared: _ldmatrix_11
-    shared__cta: _ldmatrix_11
+    s8: _ldmatrix_11
+    shared: _ldmatrix_12
+    shared__cta: _ldmatrix_12
 
 class _ldmatrix_8(Spelling):
-    b16: _ldmatrix_12
-    shared: _ldmatrix_13
-    shared__cta: _ldmatrix_13
-    trans: _ldmatrix_14
+    b16: _ldmatrix_13
+    shared: _ldmatrix_14
+    shared__cta: _ldmatrix_14
+    trans: _ldmatrix_15
 
 class _ldmatrix_9(Spelling):
-    b8: _ldmatrix_12
+    b8: _ldmatrix_13
     b8x16: _ldmatrix_10
-    shared: _ldmatrix_15
-    shared__cta: _ldmatrix_15
+    shared: _ldmatrix_16
+    shared__cta: _ldmatrix_16
 
 class _ldmatrix_10(Spelling):
-    b4x16_p64: _ldmatrix_12
-    b6x16_p32: _ldmatrix_12
+    b4x16_p64: _ldmatrix_13
+    b6x16_p32: _ldmatrix_13
 
 class _ldmatrix_11(Spelling):
-    b8x16: _ldmatrix_10
+    s4: _ldmatrix_13
 
 class _ldmatrix_12(Spelling):
+    b8x16: _ldmatrix_10
+    s8: _ldmatrix_11
+
+class _ldmatrix_13(Spelling):
     @overload
     def __call__(self, r: _Vector, p: _Address, /, *, pred: _Guard = None) -> _Vector: ...
     @overload
     def __call__(self, p: _Address, /, *, pred: _Guard = None) -> list[Reg]: ...
 
-class _ldmatrix_13(Spelling):
-    b16: _ldmatrix_12
-
 class _ldmatrix_14(Spelling):
-    b16: _ldmatrix_12
-    shared: _ldmatrix_13
-    shared__cta: _ldmatrix_13
+    b16: _ldmatrix_13
 
 class _ldmatrix_15(Spelling):
-    b8: _ldmatrix_12
+    b16: _ldmatrix_13
+    shared: _ldmatrix_14
+    shared__cta: _ldmatrix_14
+
+class _ldmatrix_16(Spelling):
+    b8: _ldmatrix_13
     b8x16: _ldmatrix_10
 
 class _ldu(Spelling):
@@ -4909,67 +5566,70 @@ class _mbarrier(Spelling):
 class _mbarrier_1(Spelling):
     b64: _mbarrier_10
     expect_tx: _mbarrier_11
-    noComplete: _mbarrier_12
-    relaxed: _mbarrier_13
-    release: _mbarrier_13
-    shared: _mbarrier_14
-    shared__cluster: _mbarrier_15
-    shared__cta: _mbarrier_14
+    multicast__cluster__32b: _mbarrier_12
+    noComplete: _mbarrier_13
+    relaxed: _mbarrier_14
+    release: _mbarrier_14
+    shared: _mbarrier_15
+    shared__cluster: _mbarrier_16
+    shared__cta: _mbarrier_15
 
 class _mbarrier_2(Spelling):
-    b64: _mbarrier_16
+    b64: _mbarrier_17
     expect_tx: _mbarrier_11
-    noComplete: _mbarrier_17
-    relaxed: _mbarrier_18
-    release: _mbarrier_18
-    shared: _mbarrier_19
-    shared__cluster: _mbarrier_15
-    shared__cta: _mbarrier_19
+    multicast__cluster__32b: _mbarrier_12
+    noComplete: _mbarrier_18
+    relaxed: _mbarrier_19
+    release: _mbarrier_19
+    shared: _mbarrier_20
+    shared__cluster: _mbarrier_16
+    shared__cta: _mbarrier_20
 
 class _mbarrier_3(Spelling):
-    layout__v0: _mbarrier_20
-    layout__v1: _mbarrier_20
+    layout__v0: _mbarrier_21
+    layout__v1: _mbarrier_21
 
 class _mbarrier_4(Spelling):
-    b64: _mbarrier_21
-    relaxed: _mbarrier_22
-    shared: _mbarrier_23
-    shared__cluster: _mbarrier_23
-    shared__cta: _mbarrier_23
+    b64: _mbarrier_22
+    multicast__cluster__32b: _mbarrier_23
+    relaxed: _mbarrier_24
+    shared: _mbarrier_25
+    shared__cluster: _mbarrier_26
+    shared__cta: _mbarrier_25
 
 class _mbarrier_5(Spelling):
-    b64: _mbarrier_24
-    layout__v0: _mbarrier_25
-    layout__v1: _mbarrier_25
-    shared: _mbarrier_26
-    shared__cta: _mbarrier_26
+    b64: _mbarrier_27
+    layout__v0: _mbarrier_28
+    layout__v1: _mbarrier_28
+    shared: _mbarrier_29
+    shared__cta: _mbarrier_29
 
 class _mbarrier_6(Spelling):
-    b64: _mbarrier_27
-    shared: _mbarrier_28
-    shared__cta: _mbarrier_28
+    b64: _mbarrier_30
+    shared: _mbarrier_31
+    shared__cta: _mbarrier_31
 
 class _mbarrier_7(Spelling):
-    b64: _mbarrier_29
-    layout__v0: _mbarrier_30
+    b64: _mbarrier_32
+    layout__v0: _mbarrier_33
 
 class _mbarrier_8(Spelling):
-    acquire: _mbarrier_31
-    b64: _mbarrier_32
-    parity: _mbarrier_33
-    phase_type__primary: _mbarrier_34
-    relaxed: _mbarrier_31
-    shared: _mbarrier_35
-    shared__cta: _mbarrier_35
+    acquire: _mbarrier_34
+    b64: _mbarrier_35
+    parity: _mbarrier_36
+    phase_type__primary: _mbarrier_37
+    relaxed: _mbarrier_34
+    shared: _mbarrier_38
+    shared__cta: _mbarrier_38
 
 class _mbarrier_9(Spelling):
-    acquire: _mbarrier_36
-    b64: _mbarrier_37
-    parity: _mbarrier_38
-    phase_type__primary: _mbarrier_39
-    relaxed: _mbarrier_36
-    shared: _mbarrier_40
-    shared__cta: _mbarrier_40
+    acquire: _mbarrier_39
+    b64: _mbarrier_40
+    parity: _mbarrier_41
+    phase_type__primary: _mbarrier_42
+    relaxed: _mbarrier_39
+    shared: _mbarrier_43
+    shared__cta: _mbarrier_43
 
 class _mbarrier_10(Spelling):
     @overload
@@ -5002,30 +5662,35 @@ class _mbarrier_10(Spelling):
     def __call__(self, addr: _Address, count: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
 class _mbarrier_11(Spelling):
-    b64: _mbarrier_41
-    relaxed: _mbarrier_42
-    release: _mbarrier_42
-    shared: _mbarrier_43
-    shared__cluster: _mbarrier_44
-    shared__cta: _mbarrier_43
-
-class _mbarrier_12(Spelling):
-    b64: _mbarrier_45
+    b64: _mbarrier_44
+    multicast__cluster__32b: _mbarrier_45
+    relaxed: _mbarrier_46
     release: _mbarrier_46
     shared: _mbarrier_47
+    shared__cluster: _mbarrier_48
     shared__cta: _mbarrier_47
 
-class _mbarrier_13(Spelling):
-    cluster: _mbarrier_48
-    cta: _mbarrier_48
-
-class _mbarrier_14(Spelling):
-    b64: _mbarrier_10
-
-class _mbarrier_15(Spelling):
+class _mbarrier_12(Spelling):
     b64: _mbarrier_49
 
+class _mbarrier_13(Spelling):
+    b64: _mbarrier_50
+    release: _mbarrier_51
+    shared: _mbarrier_52
+    shared__cta: _mbarrier_52
+
+class _mbarrier_14(Spelling):
+    cluster: _mbarrier_53
+    cta: _mbarrier_53
+
+class _mbarrier_15(Spelling):
+    b64: _mbarrier_10
+
 class _mbarrier_16(Spelling):
+    b64: _mbarrier_54
+    multicast__cluster__32b: _mbarrier_12
+
+class _mbarrier_17(Spelling):
     @overload
     def __call__(self, state: Reg, addr: _Address, /, *, pred: _Guard = None) -> Reg: ...
     @overload
@@ -5055,64 +5720,71 @@ class _mbarrier_16(Spelling):
     @overload
     def __call__(self, addr: _Address, count: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_17(Spelling):
-    b64: _mbarrier_50
-    release: _mbarrier_51
-    shared: _mbarrier_52
-    shared__cta: _mbarrier_52
-
 class _mbarrier_18(Spelling):
-    cluster: _mbarrier_53
-    cta: _mbarrier_53
+    b64: _mbarrier_55
+    release: _mbarrier_56
+    shared: _mbarrier_57
+    shared__cta: _mbarrier_57
 
 class _mbarrier_19(Spelling):
-    b64: _mbarrier_16
+    cluster: _mbarrier_58
+    cta: _mbarrier_58
 
 class _mbarrier_20(Spelling):
-    b64: _mbarrier_54
-    shared__cta: _mbarrier_55
+    b64: _mbarrier_17
 
 class _mbarrier_21(Spelling):
-    def __call__(self, addr: _Address, txCount: _Integer, /, *, pred: _Guard = None) -> None: ...
+    b64: _mbarrier_59
+    shared__cta: _mbarrier_60
 
 class _mbarrier_22(Spelling):
-    cluster: _mbarrier_56
-    cta: _mbarrier_56
+    def __call__(self, addr: _Address, txCount: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _mbarrier_23(Spelling):
-    b64: _mbarrier_21
+    b64: _mbarrier_61
 
 class _mbarrier_24(Spelling):
-    def __call__(self, addr: _Address, count: _Integer, /, *, pred: _Guard = None) -> None: ...
+    cluster: _mbarrier_62
+    cta: _mbarrier_62
 
 class _mbarrier_25(Spelling):
-    b64: _mbarrier_24
-    shared: _mbarrier_26
-    shared__cta: _mbarrier_26
+    b64: _mbarrier_22
 
 class _mbarrier_26(Spelling):
-    b64: _mbarrier_24
+    b64: _mbarrier_22
+    multicast__cluster__32b: _mbarrier_23
 
 class _mbarrier_27(Spelling):
-    def __call__(self, addr: _Address, /, *, pred: _Guard = None) -> None: ...
+    def __call__(self, addr: _Address, count: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _mbarrier_28(Spelling):
     b64: _mbarrier_27
+    shared: _mbarrier_29
+    shared__cta: _mbarrier_29
 
 class _mbarrier_29(Spelling):
+    b64: _mbarrier_27
+
+class _mbarrier_30(Spelling):
+    def __call__(self, addr: _Address, /, *, pred: _Guard = None) -> None: ...
+
+class _mbarrier_31(Spelling):
+    b64: _mbarrier_30
+
+class _mbarrier_32(Spelling):
     @overload
     def __call__(self, count: Reg, state: _Source, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, state: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_30(Spelling):
-    b64: _mbarrier_29
+class _mbarrier_33(Spelling):
+    b64: _mbarrier_32
 
-class _mbarrier_31(Spelling):
-    cluster: _mbarrier_57
-    cta: _mbarrier_57
+class _mbarrier_34(Spelling):
+    cluster: _mbarrier_63
+    cta: _mbarrier_63
 
-class _mbarrier_32(Spelling):
+class _mbarrier_35(Spelling):
     @overload
     def __call__(
         self,
@@ -5126,30 +5798,30 @@ class _mbarrier_32(Spelling):
     @overload
     def __call__(self, addr: _Address, state: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_33(Spelling):
-    acquire: _mbarrier_58
-    b64: _mbarrier_59
-    phase_type__conditional: _mbarrier_60
-    phase_type__primary: _mbarrier_61
-    relaxed: _mbarrier_58
-    shared: _mbarrier_62
-    shared__cta: _mbarrier_62
-
-class _mbarrier_34(Spelling):
-    acquire: _mbarrier_63
-    b64: _mbarrier_64
-    relaxed: _mbarrier_63
-    shared: _mbarrier_65
-    shared__cta: _mbarrier_65
-
-class _mbarrier_35(Spelling):
-    b64: _mbarrier_32
-
 class _mbarrier_36(Spelling):
-    cluster: _mbarrier_66
-    cta: _mbarrier_66
+    acquire: _mbarrier_64
+    b64: _mbarrier_65
+    phase_type__conditional: _mbarrier_66
+    phase_type__primary: _mbarrier_67
+    relaxed: _mbarrier_64
+    shared: _mbarrier_68
+    shared__cta: _mbarrier_68
 
 class _mbarrier_37(Spelling):
+    acquire: _mbarrier_69
+    b64: _mbarrier_70
+    relaxed: _mbarrier_69
+    shared: _mbarrier_71
+    shared__cta: _mbarrier_71
+
+class _mbarrier_38(Spelling):
+    b64: _mbarrier_35
+
+class _mbarrier_39(Spelling):
+    cluster: _mbarrier_72
+    cta: _mbarrier_72
+
+class _mbarrier_40(Spelling):
     @overload
     def __call__(
         self,
@@ -5172,26 +5844,26 @@ class _mbarrier_37(Spelling):
         pred: _Guard = None,
     ) -> Reg: ...
 
-class _mbarrier_38(Spelling):
-    acquire: _mbarrier_67
-    b64: _mbarrier_68
-    phase_type__conditional: _mbarrier_69
-    phase_type__primary: _mbarrier_70
-    relaxed: _mbarrier_67
-    shared: _mbarrier_71
-    shared__cta: _mbarrier_71
-
-class _mbarrier_39(Spelling):
-    acquire: _mbarrier_72
-    b64: _mbarrier_73
-    relaxed: _mbarrier_72
-    shared: _mbarrier_74
-    shared__cta: _mbarrier_74
-
-class _mbarrier_40(Spelling):
-    b64: _mbarrier_37
-
 class _mbarrier_41(Spelling):
+    acquire: _mbarrier_73
+    b64: _mbarrier_74
+    phase_type__conditional: _mbarrier_75
+    phase_type__primary: _mbarrier_76
+    relaxed: _mbarrier_73
+    shared: _mbarrier_77
+    shared__cta: _mbarrier_77
+
+class _mbarrier_42(Spelling):
+    acquire: _mbarrier_78
+    b64: _mbarrier_79
+    relaxed: _mbarrier_78
+    shared: _mbarrier_80
+    shared__cta: _mbarrier_80
+
+class _mbarrier_43(Spelling):
+    b64: _mbarrier_40
+
+class _mbarrier_44(Spelling):
     @overload
     def __call__(
         self,
@@ -5215,17 +5887,56 @@ class _mbarrier_41(Spelling):
     @overload
     def __call__(self, addr: _Address, txCount: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_42(Spelling):
-    cluster: _mbarrier_75
-    cta: _mbarrier_75
-
-class _mbarrier_43(Spelling):
-    b64: _mbarrier_41
-
-class _mbarrier_44(Spelling):
-    b64: _mbarrier_76
-
 class _mbarrier_45(Spelling):
+    b64: _mbarrier_81
+
+class _mbarrier_46(Spelling):
+    cluster: _mbarrier_82
+    cta: _mbarrier_82
+
+class _mbarrier_47(Spelling):
+    b64: _mbarrier_44
+
+class _mbarrier_48(Spelling):
+    b64: _mbarrier_83
+    multicast__cluster__32b: _mbarrier_45
+
+class _mbarrier_49(Spelling):
+    @overload
+    def __call__(
+        self,
+        _: Sink,
+        addr: _Address,
+        count: _Integer,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        _: Sink,
+        addr: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        addr: _Address,
+        count: _Integer,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(self, addr: _Address, ctaMask: _Integer, /, *, pred: _Guard = None) -> None: ...
+
+class _mbarrier_50(Spelling):
     @overload
     def __call__(
         self,
@@ -5249,19 +5960,20 @@ class _mbarrier_45(Spelling):
     @overload
     def __call__(self, addr: _Address, count: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_46(Spelling):
-    cta: _mbarrier_77
+class _mbarrier_51(Spelling):
+    cta: _mbarrier_84
 
-class _mbarrier_47(Spelling):
-    b64: _mbarrier_45
+class _mbarrier_52(Spelling):
+    b64: _mbarrier_50
 
-class _mbarrier_48(Spelling):
+class _mbarrier_53(Spelling):
     b64: _mbarrier_10
-    shared: _mbarrier_14
-    shared__cluster: _mbarrier_15
-    shared__cta: _mbarrier_14
+    multicast__cluster__32b: _mbarrier_12
+    shared: _mbarrier_15
+    shared__cluster: _mbarrier_16
+    shared__cta: _mbarrier_15
 
-class _mbarrier_49(Spelling):
+class _mbarrier_54(Spelling):
     @overload
     def __call__(
         self,
@@ -5282,7 +5994,7 @@ class _mbarrier_49(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _mbarrier_50(Spelling):
+class _mbarrier_55(Spelling):
     @overload
     def __call__(
         self,
@@ -5306,43 +6018,56 @@ class _mbarrier_50(Spelling):
     @overload
     def __call__(self, addr: _Address, count: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_51(Spelling):
-    cta: _mbarrier_78
+class _mbarrier_56(Spelling):
+    cta: _mbarrier_85
 
-class _mbarrier_52(Spelling):
-    b64: _mbarrier_50
+class _mbarrier_57(Spelling):
+    b64: _mbarrier_55
 
-class _mbarrier_53(Spelling):
-    b64: _mbarrier_16
-    shared: _mbarrier_19
-    shared__cluster: _mbarrier_15
-    shared__cta: _mbarrier_19
+class _mbarrier_58(Spelling):
+    b64: _mbarrier_17
+    multicast__cluster__32b: _mbarrier_12
+    shared: _mbarrier_20
+    shared__cluster: _mbarrier_16
+    shared__cta: _mbarrier_20
 
-class _mbarrier_54(Spelling):
+class _mbarrier_59(Spelling):
     @overload
     def __call__(self, p: Reg, addr: _Address, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, addr: _Address, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_55(Spelling):
-    b64: _mbarrier_54
+class _mbarrier_60(Spelling):
+    b64: _mbarrier_59
 
-class _mbarrier_56(Spelling):
-    b64: _mbarrier_21
-    shared: _mbarrier_23
-    shared__cluster: _mbarrier_23
-    shared__cta: _mbarrier_23
+class _mbarrier_61(Spelling):
+    def __call__(
+        self,
+        addr: _Address,
+        txCount: _Integer,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
-class _mbarrier_57(Spelling):
-    b64: _mbarrier_32
-    shared: _mbarrier_35
-    shared__cta: _mbarrier_35
+class _mbarrier_62(Spelling):
+    b64: _mbarrier_22
+    multicast__cluster__32b: _mbarrier_23
+    shared: _mbarrier_25
+    shared__cluster: _mbarrier_26
+    shared__cta: _mbarrier_25
 
-class _mbarrier_58(Spelling):
-    cluster: _mbarrier_79
-    cta: _mbarrier_79
+class _mbarrier_63(Spelling):
+    b64: _mbarrier_35
+    shared: _mbarrier_38
+    shared__cta: _mbarrier_38
 
-class _mbarrier_59(Spelling):
+class _mbarrier_64(Spelling):
+    cluster: _mbarrier_86
+    cta: _mbarrier_86
+
+class _mbarrier_65(Spelling):
     @overload
     def __call__(
         self,
@@ -5356,28 +6081,28 @@ class _mbarrier_59(Spelling):
     @overload
     def __call__(self, addr: _Address, phaseParity: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_60(Spelling):
-    acquire: _mbarrier_58
-    b64: _mbarrier_59
-    relaxed: _mbarrier_58
-    shared: _mbarrier_62
-    shared__cta: _mbarrier_62
+class _mbarrier_66(Spelling):
+    acquire: _mbarrier_64
+    b64: _mbarrier_65
+    relaxed: _mbarrier_64
+    shared: _mbarrier_68
+    shared__cta: _mbarrier_68
 
-class _mbarrier_61(Spelling):
-    acquire: _mbarrier_80
-    b64: _mbarrier_81
-    relaxed: _mbarrier_80
-    shared: _mbarrier_82
-    shared__cta: _mbarrier_82
+class _mbarrier_67(Spelling):
+    acquire: _mbarrier_87
+    b64: _mbarrier_88
+    relaxed: _mbarrier_87
+    shared: _mbarrier_89
+    shared__cta: _mbarrier_89
 
-class _mbarrier_62(Spelling):
-    b64: _mbarrier_59
+class _mbarrier_68(Spelling):
+    b64: _mbarrier_65
 
-class _mbarrier_63(Spelling):
-    cluster: _mbarrier_83
-    cta: _mbarrier_83
+class _mbarrier_69(Spelling):
+    cluster: _mbarrier_90
+    cta: _mbarrier_90
 
-class _mbarrier_64(Spelling):
+class _mbarrier_70(Spelling):
     @overload
     def __call__(
         self,
@@ -5412,19 +6137,19 @@ class _mbarrier_64(Spelling):
     @overload
     def __call__(self, addr: _Address, state: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_65(Spelling):
-    b64: _mbarrier_64
+class _mbarrier_71(Spelling):
+    b64: _mbarrier_70
 
-class _mbarrier_66(Spelling):
-    b64: _mbarrier_37
-    shared: _mbarrier_40
-    shared__cta: _mbarrier_40
+class _mbarrier_72(Spelling):
+    b64: _mbarrier_40
+    shared: _mbarrier_43
+    shared__cta: _mbarrier_43
 
-class _mbarrier_67(Spelling):
-    cluster: _mbarrier_84
-    cta: _mbarrier_84
+class _mbarrier_73(Spelling):
+    cluster: _mbarrier_91
+    cta: _mbarrier_91
 
-class _mbarrier_68(Spelling):
+class _mbarrier_74(Spelling):
     @overload
     def __call__(
         self,
@@ -5447,28 +6172,28 @@ class _mbarrier_68(Spelling):
         pred: _Guard = None,
     ) -> Reg: ...
 
-class _mbarrier_69(Spelling):
-    acquire: _mbarrier_67
-    b64: _mbarrier_68
-    relaxed: _mbarrier_67
-    shared: _mbarrier_71
-    shared__cta: _mbarrier_71
+class _mbarrier_75(Spelling):
+    acquire: _mbarrier_73
+    b64: _mbarrier_74
+    relaxed: _mbarrier_73
+    shared: _mbarrier_77
+    shared__cta: _mbarrier_77
 
-class _mbarrier_70(Spelling):
-    acquire: _mbarrier_85
-    b64: _mbarrier_86
-    relaxed: _mbarrier_85
-    shared: _mbarrier_87
-    shared__cta: _mbarrier_87
+class _mbarrier_76(Spelling):
+    acquire: _mbarrier_92
+    b64: _mbarrier_93
+    relaxed: _mbarrier_92
+    shared: _mbarrier_94
+    shared__cta: _mbarrier_94
 
-class _mbarrier_71(Spelling):
-    b64: _mbarrier_68
+class _mbarrier_77(Spelling):
+    b64: _mbarrier_74
 
-class _mbarrier_72(Spelling):
-    cluster: _mbarrier_88
-    cta: _mbarrier_88
+class _mbarrier_78(Spelling):
+    cluster: _mbarrier_95
+    cta: _mbarrier_95
 
-class _mbarrier_73(Spelling):
+class _mbarrier_79(Spelling):
     @overload
     def __call__(
         self,
@@ -5514,16 +6239,40 @@ class _mbarrier_73(Spelling):
         pred: _Guard = None,
     ) -> Reg: ...
 
-class _mbarrier_74(Spelling):
-    b64: _mbarrier_73
+class _mbarrier_80(Spelling):
+    b64: _mbarrier_79
 
-class _mbarrier_75(Spelling):
-    b64: _mbarrier_41
-    shared: _mbarrier_43
-    shared__cluster: _mbarrier_44
-    shared__cta: _mbarrier_43
+class _mbarrier_81(Spelling):
+    @overload
+    def __call__(
+        self,
+        _: Sink,
+        addr: _Address,
+        txCount: _Integer,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        addr: _Address,
+        txCount: _Integer,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
-class _mbarrier_76(Spelling):
+class _mbarrier_82(Spelling):
+    b64: _mbarrier_44
+    multicast__cluster__32b: _mbarrier_45
+    shared: _mbarrier_47
+    shared__cluster: _mbarrier_48
+    shared__cta: _mbarrier_47
+
+class _mbarrier_83(Spelling):
     @overload
     def __call__(
         self,
@@ -5537,26 +6286,26 @@ class _mbarrier_76(Spelling):
     @overload
     def __call__(self, addr: _Address, txCount: _Integer, /, *, pred: _Guard = None) -> None: ...
 
-class _mbarrier_77(Spelling):
-    b64: _mbarrier_45
-    shared: _mbarrier_47
-    shared__cta: _mbarrier_47
-
-class _mbarrier_78(Spelling):
+class _mbarrier_84(Spelling):
     b64: _mbarrier_50
     shared: _mbarrier_52
     shared__cta: _mbarrier_52
 
-class _mbarrier_79(Spelling):
-    b64: _mbarrier_59
-    shared: _mbarrier_62
-    shared__cta: _mbarrier_62
+class _mbarrier_85(Spelling):
+    b64: _mbarrier_55
+    shared: _mbarrier_57
+    shared__cta: _mbarrier_57
 
-class _mbarrier_80(Spelling):
-    cluster: _mbarrier_89
-    cta: _mbarrier_89
+class _mbarrier_86(Spelling):
+    b64: _mbarrier_65
+    shared: _mbarrier_68
+    shared__cta: _mbarrier_68
 
-class _mbarrier_81(Spelling):
+class _mbarrier_87(Spelling):
+    cluster: _mbarrier_96
+    cta: _mbarrier_96
+
+class _mbarrier_88(Spelling):
     @overload
     def __call__(
         self,
@@ -5591,24 +6340,24 @@ class _mbarrier_81(Spelling):
     @overload
     def __call__(self, addr: _Address, phaseParity: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mbarrier_82(Spelling):
-    b64: _mbarrier_81
+class _mbarrier_89(Spelling):
+    b64: _mbarrier_88
 
-class _mbarrier_83(Spelling):
-    b64: _mbarrier_64
-    shared: _mbarrier_65
-    shared__cta: _mbarrier_65
-
-class _mbarrier_84(Spelling):
-    b64: _mbarrier_68
+class _mbarrier_90(Spelling):
+    b64: _mbarrier_70
     shared: _mbarrier_71
     shared__cta: _mbarrier_71
 
-class _mbarrier_85(Spelling):
-    cluster: _mbarrier_90
-    cta: _mbarrier_90
+class _mbarrier_91(Spelling):
+    b64: _mbarrier_74
+    shared: _mbarrier_77
+    shared__cta: _mbarrier_77
 
-class _mbarrier_86(Spelling):
+class _mbarrier_92(Spelling):
+    cluster: _mbarrier_97
+    cta: _mbarrier_97
+
+class _mbarrier_93(Spelling):
     @overload
     def __call__(
         self,
@@ -5654,23 +6403,23 @@ class _mbarrier_86(Spelling):
         pred: _Guard = None,
     ) -> Reg: ...
 
-class _mbarrier_87(Spelling):
-    b64: _mbarrier_86
+class _mbarrier_94(Spelling):
+    b64: _mbarrier_93
 
-class _mbarrier_88(Spelling):
-    b64: _mbarrier_73
-    shared: _mbarrier_74
-    shared__cta: _mbarrier_74
+class _mbarrier_95(Spelling):
+    b64: _mbarrier_79
+    shared: _mbarrier_80
+    shared__cta: _mbarrier_80
 
-class _mbarrier_89(Spelling):
-    b64: _mbarrier_81
-    shared: _mbarrier_82
-    shared__cta: _mbarrier_82
+class _mbarrier_96(Spelling):
+    b64: _mbarrier_88
+    shared: _mbarrier_89
+    shared__cta: _mbarrier_89
 
-class _mbarrier_90(Spelling):
-    b64: _mbarrier_86
-    shared: _mbarrier_87
-    shared__cta: _mbarrier_87
+class _mbarrier_97(Spelling):
+    b64: _mbarrier_93
+    shared: _mbarrier_94
+    shared__cta: _mbarrier_94
 
 class _membar(Spelling):
     cta: _membar_1
@@ -6759,7 +7508,11 @@ class _mov_5(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Source | Special, /, *, pred: _Guard = None) -> Reg: ...
     @overload
+    def __call__(self, d: Reg, value: _Whole, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
     def __call__(self, a: _Source | Special, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, value: _Whole, /, *, pred: _Guard = None) -> Reg: ...
 
 class _mov_6(Spelling):
     @overload
@@ -6803,21 +7556,24 @@ class _movmatrix_5(Spelling):
 
 class _mul(Spelling):
     bf16: _mul_1
-    bf16x2: _mul_1
+    bf16x2: _mul_2
+    e4m3x4: _mul_3
+    e5m2x4: _mul_3
     f16: _mul_1
-    f16x2: _mul_1
-    f32: _mul_2
+    f16x2: _mul_4
+    f32: _mul_5
     f32x2: _mul_1
-    f64: _mul_2
-    ftz: _mul_3
-    hi: _mul_4
-    lo: _mul_4
-    rm: _mul_5
-    rn: _mul_6
-    rp: _mul_5
-    rz: _mul_5
-    sat: _mul_7
-    wide: _mul_8
+    f64: _mul_5
+    ftz: _mul_6
+    hi: _mul_7
+    lo: _mul_7
+    rm: _mul_8
+    rn: _mul_9
+    rp: _mul_8
+    rz: _mul_10
+    sat: _mul_11
+    satfinite: _mul_12
+    wide: _mul_13
 
 class _mul_1(Spelling):
     @overload
@@ -6826,68 +7582,139 @@ class _mul_1(Spelling):
     def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _mul_2(Spelling):
+    bf16x2: _mul_14
+    @overload
+    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _mul_3(Spelling):
+    e2m1p4x4: _mul_15
+    e2m1x4: _mul_15
+    e2m3x4: _mul_15
+    e3m2x4: _mul_15
+    e4m3x4: _mul_15
+    e5m2x4: _mul_15
+    ue8m0x4: _mul_15
+
+class _mul_4(Spelling):
+    f16x2: _mul_16
+    @overload
+    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _mul_5(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mul_3(Spelling):
+class _mul_6(Spelling):
     f16: _mul_1
     f16x2: _mul_1
-    f32: _mul_2
+    f32: _mul_5
     f32x2: _mul_1
-    sat: _mul_7
-
-class _mul_4(Spelling):
-    s16: _mul_9
-    s32: _mul_9
-    s64: _mul_9
-    u16: _mul_9
-    u32: _mul_9
-    u64: _mul_9
-
-class _mul_5(Spelling):
-    f32: _mul_2
-    f32x2: _mul_1
-    f64: _mul_2
-    ftz: _mul_10
     sat: _mul_11
 
-class _mul_6(Spelling):
-    bf16: _mul_1
-    bf16x2: _mul_1
-    f16: _mul_1
-    f16x2: _mul_1
-    f32: _mul_2
-    f32x2: _mul_1
-    f64: _mul_2
-    ftz: _mul_3
-    sat: _mul_7
-
 class _mul_7(Spelling):
-    f16: _mul_1
-    f16x2: _mul_1
-    f32: _mul_2
+    s16: _mul_17
+    s32: _mul_17
+    s64: _mul_17
+    u16: _mul_17
+    u32: _mul_17
+    u64: _mul_17
 
 class _mul_8(Spelling):
-    s16: _mul_9
-    s32: _mul_9
-    u16: _mul_9
-    u32: _mul_9
+    f32: _mul_5
+    f32x2: _mul_1
+    f64: _mul_5
+    ftz: _mul_18
+    sat: _mul_19
 
 class _mul_9(Spelling):
+    bf16: _mul_1
+    bf16x2: _mul_1
+    e4m3x4: _mul_3
+    e5m2x4: _mul_3
+    f16: _mul_1
+    f16x2: _mul_1
+    f32: _mul_5
+    f32x2: _mul_1
+    f64: _mul_5
+    ftz: _mul_6
+    sat: _mul_11
+    satfinite: _mul_12
+
+class _mul_10(Spelling):
+    bf16x2: _mul_20
+    f32: _mul_5
+    f32x2: _mul_1
+    f64: _mul_5
+    ftz: _mul_21
+    sat: _mul_19
+
+class _mul_11(Spelling):
+    f16: _mul_1
+    f16x2: _mul_1
+    f32: _mul_5
+
+class _mul_12(Spelling):
+    e4m3x4: _mul_3
+    e5m2x4: _mul_3
+
+class _mul_13(Spelling):
+    s16: _mul_17
+    s32: _mul_17
+    u16: _mul_17
+    u32: _mul_17
+
+class _mul_14(Spelling):
+    f16x2: _mul_22
+
+class _mul_15(Spelling):
+    e2m1p4x4: _mul_22
+    e2m1x4: _mul_22
+    e2m3x4: _mul_22
+    e3m2x4: _mul_22
+    e4m3x4: _mul_22
+    e5m2x4: _mul_22
+    ue8m0x4: _mul_22
+
+class _mul_16(Spelling):
+    bf16x2: _mul_22
+
+class _mul_17(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _mul_10(Spelling):
-    f32: _mul_2
+class _mul_18(Spelling):
+    f32: _mul_5
     f32x2: _mul_1
-    sat: _mul_11
+    sat: _mul_19
 
-class _mul_11(Spelling):
-    f32: _mul_2
+class _mul_19(Spelling):
+    f32: _mul_5
+
+class _mul_20(Spelling):
+    f32x2: _mul_23
+
+class _mul_21(Spelling):
+    f16x2: _mul_20
+    f32: _mul_5
+    f32x2: _mul_1
+    sat: _mul_19
+
+class _mul_22(Spelling):
+    @overload
+    def __call__(self, d: Reg, a: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _mul_23(Spelling):
+    f32x2: _mul_22
 
 class _mul24(Spelling):
     hi: _mul24_1
@@ -7463,6 +8290,7 @@ class _multimem_78(Spelling):
 class _multimem_79(Spelling):
     bf16: _multimem_77
     f16: _multimem_77
+    f32: _multimem_77
 
 class _nanosleep(Spelling):
     u32: _nanosleep_1
@@ -7561,26 +8389,31 @@ class _popc_1(Spelling):
 
 class _prefetch(Spelling):
     L1: _prefetch_1
+    L1__32B: _prefetch_2
     L2: _prefetch_1
-    const: _prefetch_2
-    global_: _prefetch_3
-    local: _prefetch_4
-    param: _prefetch_2
+    const: _prefetch_3
+    global_: _prefetch_4
+    local: _prefetch_5
+    param: _prefetch_3
     tensormap: _prefetch_1
 
 class _prefetch_1(Spelling):
     def __call__(self, a: _Address, /, *, pred: _Guard = None) -> None: ...
 
 class _prefetch_2(Spelling):
-    tensormap: _prefetch_1
+    valid_addr: _prefetch_1
 
 class _prefetch_3(Spelling):
+    tensormap: _prefetch_1
+
+class _prefetch_4(Spelling):
     L1: _prefetch_1
+    L1__32B: _prefetch_2
     L2: _prefetch_1
     L2__evict_last: _prefetch_1
     L2__evict_normal: _prefetch_1
 
-class _prefetch_4(Spelling):
+class _prefetch_5(Spelling):
     L1: _prefetch_1
     L2: _prefetch_1
 
@@ -7782,6 +8615,7 @@ class _red_12(Spelling):
     bf16x2: _red_30
     f16: _red_30
     f16x2: _red_30
+    f32: _red_11
     v2: _red_31
     v4: _red_31
     v8: _red_32
@@ -7817,14 +8651,14 @@ class _red_20(Spelling):
 
 class _red_21(Spelling):
     L2__cache_hint: _red_37
-    v2: _red_31
-    v4: _red_31
+    v2: _red_38
+    v4: _red_38
     v8: _red_32
 
 class _red_22(Spelling):
     f32: _red_11
     f64: _red_11
-    noftz: _red_38
+    noftz: _red_39
     s32: _red_13
     u32: _red_13
     u64: _red_13
@@ -7865,29 +8699,31 @@ class _red_27(Spelling):
     ) -> None: ...
 
 class _red_28(Spelling):
-    f32: _red_39
+    f32: _red_40
 
 class _red_29(Spelling):
-    bf16: _red_40
-    bf16x2: _red_40
-    f16: _red_40
-    f16x2: _red_40
-    v2: _red_41
-    v4: _red_41
-    v8: _red_42
+    bf16: _red_41
+    bf16x2: _red_41
+    f16: _red_41
+    f16x2: _red_41
+    f32: _red_26
+    v2: _red_42
+    v4: _red_42
+    v8: _red_43
 
 class _red_30(Spelling):
     def __call__(self, a: _Address, b: _Source, /, *, pred: _Guard = None) -> None: ...
 
 class _red_31(Spelling):
-    bf16: _red_43
-    bf16x2: _red_43
-    f16: _red_43
-    f16x2: _red_43
+    bf16: _red_44
+    bf16x2: _red_44
+    f16: _red_44
+    f16x2: _red_44
+    f32: _red_33
 
 class _red_32(Spelling):
-    bf16: _red_43
-    f16: _red_43
+    bf16: _red_44
+    f16: _red_44
 
 class _red_33(Spelling):
     def __call__(self, a: _Address, b: _Floats, /, *, pred: _Guard = None) -> None: ...
@@ -7896,25 +8732,32 @@ class _red_34(Spelling):
     sys: _red_36
 
 class _red_35(Spelling):
-    mbarrier__complete_tx__bytes: _red_44
-    shared__cluster: _red_45
+    mbarrier__complete_tx__bytes: _red_45
+    shared__cluster: _red_46
 
 class _red_36(Spelling):
-    add: _red_46
-    global_: _red_47
+    add: _red_47
+    global_: _red_48
 
 class _red_37(Spelling):
-    v2: _red_41
-    v4: _red_41
-    v8: _red_42
+    v2: _red_49
+    v4: _red_49
+    v8: _red_43
 
 class _red_38(Spelling):
+    bf16: _red_44
+    bf16x2: _red_44
+    f16: _red_44
+    f16x2: _red_44
+
+class _red_39(Spelling):
     bf16: _red_30
     bf16x2: _red_30
     f16: _red_30
     f16x2: _red_30
+    f32: _red_11
 
-class _red_39(Spelling):
+class _red_40(Spelling):
     def __call__(
         self,
         a: _Address,
@@ -7925,7 +8768,7 @@ class _red_39(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _red_40(Spelling):
+class _red_41(Spelling):
     def __call__(
         self,
         a: _Address,
@@ -7936,42 +8779,49 @@ class _red_40(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _red_41(Spelling):
-    bf16: _red_48
-    bf16x2: _red_48
-    f16: _red_48
-    f16x2: _red_48
-
 class _red_42(Spelling):
-    bf16: _red_48
-    f16: _red_48
+    bf16: _red_50
+    bf16x2: _red_50
+    f16: _red_50
+    f16x2: _red_50
+    f32: _red_40
 
 class _red_43(Spelling):
-    def __call__(self, a: _Address, b: _Sources, /, *, pred: _Guard = None) -> None: ...
+    bf16: _red_50
+    f16: _red_50
 
 class _red_44(Spelling):
-    add: _red_49
-    and_: _red_50
-    dec: _red_51
-    inc: _red_51
-    max: _red_52
-    min: _red_52
-    or_: _red_50
-    xor: _red_50
+    def __call__(self, a: _Address, b: _Sources, /, *, pred: _Guard = None) -> None: ...
 
 class _red_45(Spelling):
-    mbarrier__complete_tx__bytes: _red_44
+    add: _red_51
+    and_: _red_52
+    dec: _red_53
+    inc: _red_53
+    max: _red_54
+    min: _red_54
+    or_: _red_52
+    xor: _red_52
 
 class _red_46(Spelling):
+    mbarrier__complete_tx__bytes: _red_45
+
+class _red_47(Spelling):
     s32: _red_30
     s64: _red_30
     u32: _red_30
     u64: _red_30
 
-class _red_47(Spelling):
-    add: _red_46
-
 class _red_48(Spelling):
+    add: _red_47
+
+class _red_49(Spelling):
+    bf16: _red_50
+    bf16x2: _red_50
+    f16: _red_50
+    f16x2: _red_50
+
+class _red_50(Spelling):
     def __call__(
         self,
         a: _Address,
@@ -7982,22 +8832,22 @@ class _red_48(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _red_49(Spelling):
-    s32: _red_53
-    u32: _red_53
-    u64: _red_53
-
-class _red_50(Spelling):
-    b32: _red_53
-
 class _red_51(Spelling):
-    u32: _red_53
+    s32: _red_55
+    u32: _red_55
+    u64: _red_55
 
 class _red_52(Spelling):
-    s32: _red_53
-    u32: _red_53
+    b32: _red_55
 
 class _red_53(Spelling):
+    u32: _red_55
+
+class _red_54(Spelling):
+    s32: _red_55
+    u32: _red_55
+
+class _red_55(Spelling):
     def __call__(
         self,
         a: _Address,
@@ -8203,110 +9053,120 @@ class _set_1(Spelling):
     ftz: _set_11
     or_: _set_5
     s16: _set_12
-    s32: _set_13
+    s16x2: _set_13
+    s32: _set_14
+    s8x4: _set_13
     u16: _set_12
-    u32: _set_13
+    u16x2: _set_13
+    u32: _set_14
+    u8x4: _set_13
     xor: _set_5
 
 class _set_2(Spelling):
-    and_: _set_14
-    bf16: _set_15
+    and_: _set_15
+    bf16: _set_16
     bf16x2: _set_7
-    f16: _set_16
+    f16: _set_17
     f16x2: _set_9
-    f32: _set_17
+    f32: _set_18
     ftz: _set_11
-    or_: _set_14
+    or_: _set_15
     s16: _set_12
-    s32: _set_18
+    s32: _set_19
     u16: _set_12
-    u32: _set_18
-    xor: _set_14
+    u32: _set_19
+    xor: _set_15
 
 class _set_3(Spelling):
-    and_: _set_19
-    bf16: _set_20
+    and_: _set_20
+    bf16: _set_21
     bf16x2: _set_7
-    f16: _set_21
+    f16: _set_22
     f16x2: _set_9
-    f32: _set_22
+    f32: _set_23
     ftz: _set_11
-    or_: _set_19
+    or_: _set_20
     s16: _set_12
-    s32: _set_23
+    s16x2: _set_13
+    s32: _set_24
+    s8x4: _set_13
     u16: _set_12
-    u32: _set_23
-    xor: _set_19
+    u16x2: _set_13
+    u32: _set_24
+    u8x4: _set_13
+    xor: _set_20
 
 class _set_4(Spelling):
-    and_: _set_24
-    bf16: _set_25
-    f16: _set_25
-    f32: _set_25
-    or_: _set_24
-    s32: _set_25
-    u32: _set_25
-    xor: _set_24
+    and_: _set_25
+    bf16: _set_26
+    f16: _set_26
+    f32: _set_26
+    or_: _set_25
+    s32: _set_26
+    u16x2: _set_13
+    u32: _set_26
+    u8x4: _set_13
+    xor: _set_25
 
 class _set_5(Spelling):
-    bf16: _set_26
-    bf16x2: _set_27
-    f16: _set_28
-    f16x2: _set_29
-    f32: _set_30
-    ftz: _set_31
-    s16: _set_32
-    s32: _set_33
-    u16: _set_32
-    u32: _set_33
+    bf16: _set_27
+    bf16x2: _set_28
+    f16: _set_29
+    f16x2: _set_30
+    f32: _set_31
+    ftz: _set_32
+    s16: _set_33
+    s32: _set_34
+    u16: _set_33
+    u32: _set_34
 
 class _set_6(Spelling):
-    b16: _set_34
-    b32: _set_34
-    b64: _set_34
-    bf16: _set_35
-    f16: _set_35
+    b16: _set_35
+    b32: _set_35
+    b64: _set_35
+    bf16: _set_13
+    f16: _set_13
     f32: _set_36
     f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
 
 class _set_7(Spelling):
-    bf16x2: _set_35
+    bf16x2: _set_13
 
 class _set_8(Spelling):
-    b16: _set_34
-    b32: _set_34
-    b64: _set_34
-    f16: _set_35
+    b16: _set_35
+    b32: _set_35
+    b64: _set_35
+    f16: _set_13
     f32: _set_36
     f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
 
 class _set_9(Spelling):
-    f16x2: _set_35
+    f16x2: _set_13
 
 class _set_10(Spelling):
-    b16: _set_34
-    b32: _set_34
-    b64: _set_34
+    b16: _set_35
+    b32: _set_35
+    b64: _set_35
     f32: _set_36
     f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
 
 class _set_11(Spelling):
     f16: _set_37
@@ -8318,133 +9178,139 @@ class _set_11(Spelling):
     u32: _set_40
 
 class _set_12(Spelling):
-    bf16: _set_35
-    f16: _set_35
+    bf16: _set_13
+    f16: _set_13
 
 class _set_13(Spelling):
-    b16: _set_34
-    b32: _set_34
-    b64: _set_34
-    bf16: _set_35
-    bf16x2: _set_35
-    f16: _set_35
-    f16x2: _set_35
-    f32: _set_36
-    f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    @overload
+    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _set_14(Spelling):
-    bf16: _set_41
-    bf16x2: _set_27
-    f16: _set_42
-    f16x2: _set_29
-    f32: _set_43
-    ftz: _set_31
-    s16: _set_32
-    s32: _set_44
-    u16: _set_32
-    u32: _set_44
-
-class _set_15(Spelling):
-    bf16: _set_35
-    f16: _set_35
+    b16: _set_35
+    b32: _set_35
+    b64: _set_35
+    bf16: _set_13
+    bf16x2: _set_13
+    f16: _set_13
+    f16x2: _set_13
     f32: _set_36
     f64: _set_36
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
+
+class _set_15(Spelling):
+    bf16: _set_41
+    bf16x2: _set_28
+    f16: _set_42
+    f16x2: _set_30
+    f32: _set_43
+    ftz: _set_32
+    s16: _set_33
+    s32: _set_44
+    u16: _set_33
+    u32: _set_44
 
 class _set_16(Spelling):
-    f16: _set_35
+    bf16: _set_13
+    f16: _set_13
     f32: _set_36
     f64: _set_36
 
 class _set_17(Spelling):
+    f16: _set_13
     f32: _set_36
     f64: _set_36
 
 class _set_18(Spelling):
-    bf16: _set_35
-    bf16x2: _set_35
-    f16: _set_35
-    f16x2: _set_35
     f32: _set_36
     f64: _set_36
 
 class _set_19(Spelling):
-    bf16: _set_45
-    bf16x2: _set_27
-    f16: _set_46
-    f16x2: _set_29
-    f32: _set_47
-    ftz: _set_31
-    s16: _set_32
-    s32: _set_48
-    u16: _set_32
-    u32: _set_48
+    bf16: _set_13
+    bf16x2: _set_13
+    f16: _set_13
+    f16x2: _set_13
+    f32: _set_36
+    f64: _set_36
 
 class _set_20(Spelling):
-    bf16: _set_35
-    f16: _set_35
-    f32: _set_36
-    f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    bf16: _set_45
+    bf16x2: _set_28
+    f16: _set_46
+    f16x2: _set_30
+    f32: _set_47
+    ftz: _set_32
+    s16: _set_33
+    s32: _set_48
+    u16: _set_33
+    u32: _set_48
 
 class _set_21(Spelling):
-    f16: _set_35
+    bf16: _set_13
+    f16: _set_13
     f32: _set_36
     f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
 
 class _set_22(Spelling):
+    f16: _set_13
     f32: _set_36
     f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
 
 class _set_23(Spelling):
-    bf16: _set_35
-    bf16x2: _set_35
-    f16: _set_35
-    f16x2: _set_35
     f32: _set_36
     f64: _set_36
-    s16: _set_34
-    s32: _set_34
-    s64: _set_34
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
 
 class _set_24(Spelling):
+    bf16: _set_13
+    bf16x2: _set_13
+    f16: _set_13
+    f16x2: _set_13
+    f32: _set_36
+    f64: _set_36
+    s16: _set_35
+    s32: _set_35
+    s64: _set_35
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
+
+class _set_25(Spelling):
     bf16: _set_49
     f16: _set_49
     f32: _set_49
     s32: _set_49
     u32: _set_49
 
-class _set_25(Spelling):
-    u16: _set_34
-    u32: _set_34
-    u64: _set_34
-
 class _set_26(Spelling):
+    u16: _set_35
+    u32: _set_35
+    u64: _set_35
+
+class _set_27(Spelling):
     b16: _set_50
     b32: _set_50
     b64: _set_50
@@ -8459,10 +9325,10 @@ class _set_26(Spelling):
     u32: _set_50
     u64: _set_50
 
-class _set_27(Spelling):
+class _set_28(Spelling):
     bf16x2: _set_51
 
-class _set_28(Spelling):
+class _set_29(Spelling):
     b16: _set_50
     b32: _set_50
     b64: _set_50
@@ -8476,10 +9342,10 @@ class _set_28(Spelling):
     u32: _set_50
     u64: _set_50
 
-class _set_29(Spelling):
+class _set_30(Spelling):
     f16x2: _set_51
 
-class _set_30(Spelling):
+class _set_31(Spelling):
     b16: _set_50
     b32: _set_50
     b64: _set_50
@@ -8492,20 +9358,20 @@ class _set_30(Spelling):
     u32: _set_50
     u64: _set_50
 
-class _set_31(Spelling):
+class _set_32(Spelling):
     f16: _set_53
-    f16x2: _set_29
+    f16x2: _set_30
     f32: _set_54
     s16: _set_55
     s32: _set_56
     u16: _set_55
     u32: _set_56
 
-class _set_32(Spelling):
+class _set_33(Spelling):
     bf16: _set_51
     f16: _set_51
 
-class _set_33(Spelling):
+class _set_34(Spelling):
     b16: _set_50
     b32: _set_50
     b64: _set_50
@@ -8522,17 +9388,11 @@ class _set_33(Spelling):
     u32: _set_50
     u64: _set_50
 
-class _set_34(Spelling):
+class _set_35(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
-
-class _set_35(Spelling):
-    @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _set_36(Spelling):
     @overload
@@ -8541,18 +9401,18 @@ class _set_36(Spelling):
     def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
 class _set_37(Spelling):
-    f16: _set_35
+    f16: _set_13
     f32: _set_36
 
 class _set_38(Spelling):
     f32: _set_36
 
 class _set_39(Spelling):
-    f16: _set_35
+    f16: _set_13
 
 class _set_40(Spelling):
-    f16: _set_35
-    f16x2: _set_35
+    f16: _set_13
+    f16x2: _set_13
     f32: _set_36
 
 class _set_41(Spelling):
@@ -9133,6 +9993,144 @@ class _slct_8(Spelling):
 
 class _slct_9(Spelling):
     f32: _slct_6
+
+class _spcompress(Spelling):
+    b16: _spcompress_1
+    b8: _spcompress_1
+
+class _spcompress_1(Spelling):
+    b2: _spcompress_2
+    b4: _spcompress_2
+
+class _spcompress_2(Spelling):
+    sp__2_4: _spcompress_3
+
+class _spcompress_3(Spelling):
+    x1: _spcompress_4
+    x16: _spcompress_4
+    x2: _spcompress_4
+    x32: _spcompress_4
+    x4: _spcompress_4
+    x64: _spcompress_4
+    x8: _spcompress_4
+
+class _spcompress_4(Spelling):
+    @overload
+    def __call__(
+        self,
+        mdata: _Vector,
+        cdata: _Registers,
+        data: _Sources,
+        spdesc: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        cdata: _Registers,
+        data: _Sources,
+        spdesc: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> list[Reg]: ...
+
+class _spdecompress(Spelling):
+    b16: _spdecompress_1
+    b8: _spdecompress_2
+
+class _spdecompress_1(Spelling):
+    b2: _spdecompress_3
+    b4: _spdecompress_4
+
+class _spdecompress_2(Spelling):
+    b2: _spdecompress_5
+    b4: _spdecompress_6
+
+class _spdecompress_3(Spelling):
+    sp__1_2: _spdecompress_7
+    sp__1_4: _spdecompress_7
+    sp__2_4: _spdecompress_7
+
+class _spdecompress_4(Spelling):
+    sp__1_16: _spdecompress_8
+    sp__1_2: _spdecompress_7
+    sp__1_4: _spdecompress_7
+    sp__1_8: _spdecompress_9
+    sp__2_16: _spdecompress_8
+    sp__2_4: _spdecompress_7
+    sp__2_8: _spdecompress_9
+
+class _spdecompress_5(Spelling):
+    sp__1_2: _spdecompress_10
+    sp__1_4: _spdecompress_7
+    sp__2_4: _spdecompress_7
+
+class _spdecompress_6(Spelling):
+    sp__1_16: _spdecompress_9
+    sp__1_2: _spdecompress_10
+    sp__1_4: _spdecompress_7
+    sp__1_8: _spdecompress_7
+    sp__2_16: _spdecompress_9
+    sp__2_4: _spdecompress_7
+    sp__2_8: _spdecompress_7
+    sp__4_16: _spdecompress_9
+    sp__4_8: _spdecompress_7
+
+class _spdecompress_7(Spelling):
+    x1: _spdecompress_11
+    x16: _spdecompress_11
+    x2: _spdecompress_11
+    x32: _spdecompress_11
+    x4: _spdecompress_11
+    x64: _spdecompress_11
+    x8: _spdecompress_11
+
+class _spdecompress_8(Spelling):
+    x1: _spdecompress_11
+    x16: _spdecompress_11
+    x2: _spdecompress_11
+    x4: _spdecompress_11
+    x8: _spdecompress_11
+
+class _spdecompress_9(Spelling):
+    x1: _spdecompress_11
+    x16: _spdecompress_11
+    x2: _spdecompress_11
+    x32: _spdecompress_11
+    x4: _spdecompress_11
+    x8: _spdecompress_11
+
+class _spdecompress_10(Spelling):
+    x16: _spdecompress_11
+    x2: _spdecompress_11
+    x32: _spdecompress_11
+    x4: _spdecompress_11
+    x64: _spdecompress_11
+    x8: _spdecompress_11
+
+class _spdecompress_11(Spelling):
+    @overload
+    def __call__(
+        self,
+        data: _Vector,
+        mdata: _Sources,
+        cdata: _Sources,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        mdata: _Sources,
+        cdata: _Sources,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> list[Reg]: ...
 
 class _sqrt(Spelling):
     approx: _sqrt_1
@@ -9934,24 +10932,27 @@ class _sub(Spelling):
     bf16: _sub_1
     bf16x2: _sub_1
     cc: _sub_2
+    e4m3x4: _sub_3
+    e5m2x4: _sub_3
     f16: _sub_1
     f16x2: _sub_1
-    f32: _sub_3
-    f32x2: _sub_1
-    f64: _sub_4
-    ftz: _sub_5
-    rm: _sub_6
-    rn: _sub_7
-    rp: _sub_6
-    rz: _sub_6
-    s16: _sub_8
-    s32: _sub_8
-    s64: _sub_8
+    f32: _sub_4
+    f32x2: _sub_5
+    f64: _sub_6
+    ftz: _sub_7
+    rm: _sub_8
+    rn: _sub_9
+    rp: _sub_8
+    rz: _sub_10
+    s16: _sub_11
+    s32: _sub_11
+    s64: _sub_11
     s8x4: _sub_1
-    sat: _sub_9
-    u16: _sub_8
-    u32: _sub_8
-    u64: _sub_8
+    sat: _sub_12
+    satfinite: _sub_13
+    u16: _sub_11
+    u32: _sub_11
+    u64: _sub_11
     u8x4: _sub_1
 
 class _sub_1(Spelling):
@@ -9961,90 +10962,140 @@ class _sub_1(Spelling):
     def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _sub_2(Spelling):
-    s32: _sub_8
-    s64: _sub_8
-    u32: _sub_8
-    u64: _sub_8
+    s32: _sub_11
+    s64: _sub_11
+    u32: _sub_11
+    u64: _sub_11
 
 class _sub_3(Spelling):
-    bf16: _sub_10
-    f16: _sub_10
-    @overload
-    def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
-    @overload
-    def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
+    e2m1p4x4: _sub_14
+    e2m1x4: _sub_14
+    e2m3x4: _sub_14
+    e3m2x4: _sub_14
+    e4m3x4: _sub_14
+    e5m2x4: _sub_14
+    ue8m0x4: _sub_14
 
 class _sub_4(Spelling):
+    bf16: _sub_15
+    f16: _sub_15
     @overload
     def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
 class _sub_5(Spelling):
+    bf16x2: _sub_16
+    f16x2: _sub_16
+    @overload
+    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _sub_6(Spelling):
+    @overload
+    def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
+
+class _sub_7(Spelling):
+    f16: _sub_1
+    f16x2: _sub_1
+    f32: _sub_6
+    f32x2: _sub_1
+    sat: _sub_17
+
+class _sub_8(Spelling):
+    f32: _sub_4
+    f32x2: _sub_5
+    f64: _sub_6
+    ftz: _sub_18
+    sat: _sub_19
+
+class _sub_9(Spelling):
+    bf16: _sub_1
+    bf16x2: _sub_1
+    e4m3x4: _sub_3
+    e5m2x4: _sub_3
     f16: _sub_1
     f16x2: _sub_1
     f32: _sub_4
-    f32x2: _sub_1
-    sat: _sub_11
+    f32x2: _sub_5
+    f64: _sub_6
+    ftz: _sub_7
+    sat: _sub_20
+    satfinite: _sub_13
 
-class _sub_6(Spelling):
-    f32: _sub_3
-    f32x2: _sub_1
-    f64: _sub_4
-    ftz: _sub_12
-    sat: _sub_13
+class _sub_10(Spelling):
+    bf16x2: _sub_21
+    f32: _sub_4
+    f32x2: _sub_5
+    f64: _sub_6
+    ftz: _sub_22
+    sat: _sub_19
 
-class _sub_7(Spelling):
-    bf16: _sub_1
-    bf16x2: _sub_1
-    f16: _sub_1
-    f16x2: _sub_1
-    f32: _sub_3
-    f32x2: _sub_1
-    f64: _sub_4
-    ftz: _sub_5
-    sat: _sub_14
-
-class _sub_8(Spelling):
+class _sub_11(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _sub_9(Spelling):
+class _sub_12(Spelling):
     f16: _sub_1
     f16x2: _sub_1
-    f32: _sub_3
-    s32: _sub_8
+    f32: _sub_4
+    s32: _sub_11
     s8x4: _sub_1
     u8x4: _sub_1
 
-class _sub_10(Spelling):
+class _sub_13(Spelling):
+    e4m3x4: _sub_3
+    e5m2x4: _sub_3
+
+class _sub_14(Spelling):
+    @overload
+    def __call__(self, d: Reg, a: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+
+class _sub_15(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Source, c: _Float, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Source, c: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _sub_11(Spelling):
+class _sub_16(Spelling):
+    f32x2: _sub_14
+
+class _sub_17(Spelling):
     f16: _sub_1
     f16x2: _sub_1
-    f32: _sub_4
+    f32: _sub_6
 
-class _sub_12(Spelling):
-    f32: _sub_4
+class _sub_18(Spelling):
+    f32: _sub_6
     f32x2: _sub_1
-    sat: _sub_15
+    sat: _sub_23
 
-class _sub_13(Spelling):
-    f32: _sub_3
+class _sub_19(Spelling):
+    f32: _sub_4
 
-class _sub_14(Spelling):
+class _sub_20(Spelling):
     f16: _sub_1
     f16x2: _sub_1
-    f32: _sub_3
-
-class _sub_15(Spelling):
     f32: _sub_4
+
+class _sub_21(Spelling):
+    f32x2: _sub_16
+
+class _sub_22(Spelling):
+    f16x2: _sub_21
+    f32: _sub_6
+    f32x2: _sub_1
+    sat: _sub_23
+
+class _sub_23(Spelling):
+    f32: _sub_6
 
 class _subc(Spelling):
     cc: _subc_1
@@ -10337,828 +11388,477 @@ class _tcgen05(Spelling):
 class _tcgen05_1(Spelling):
     cta_group__1: _tcgen05_12
     cta_group__2: _tcgen05_12
+    exclusive: _tcgen05_13
 
 class _tcgen05_2(Spelling):
-    cta_group__1: _tcgen05_13
-    cta_group__2: _tcgen05_13
-
-class _tcgen05_3(Spelling):
     cta_group__1: _tcgen05_14
     cta_group__2: _tcgen05_14
 
-class _tcgen05_4(Spelling):
+class _tcgen05_3(Spelling):
     cta_group__1: _tcgen05_15
     cta_group__2: _tcgen05_15
+
+class _tcgen05_4(Spelling):
+    cta_group__1: _tcgen05_16
+    cta_group__2: _tcgen05_16
+    exclusive: _tcgen05_17
 
 class _tcgen05_5(Spelling):
     def __call__(self, *, pred: _Guard = None) -> None: ...
 
 class _tcgen05_6(Spelling):
-    red: _tcgen05_16
-    sync: _tcgen05_17
+    red: _tcgen05_18
+    spcompress: _tcgen05_19
+    sync: _tcgen05_20
 
 class _tcgen05_7(Spelling):
-    cta_group__1: _tcgen05_18
-    cta_group__2: _tcgen05_18
-    sp: _tcgen05_19
-    ws: _tcgen05_20
+    cta_group__1: _tcgen05_21
+    cta_group__2: _tcgen05_21
+    sp: _tcgen05_22
+    ws: _tcgen05_23
 
 class _tcgen05_8(Spelling):
     cta_group__1: _tcgen05_11
     cta_group__2: _tcgen05_11
 
 class _tcgen05_9(Spelling):
-    cta_group__1: _tcgen05_21
-    cta_group__2: _tcgen05_21
+    cta_group__1: _tcgen05_24
+    cta_group__2: _tcgen05_24
 
 class _tcgen05_10(Spelling):
-    sync: _tcgen05_22
+    sync: _tcgen05_25
 
 class _tcgen05_11(Spelling):
-    sync: _tcgen05_23
+    sync: _tcgen05_26
 
 class _tcgen05_12(Spelling):
-    sync: _tcgen05_24
+    sync: _tcgen05_27
 
 class _tcgen05_13(Spelling):
-    mbarrier__arrive__one: _tcgen05_25
+    cta_group__1: _tcgen05_12
+    cta_group__2: _tcgen05_12
 
 class _tcgen05_14(Spelling):
-    _128x128b: _tcgen05_26
-    _128x256b: _tcgen05_26
-    _32x128b: _tcgen05_27
-    _4x256b: _tcgen05_26
-    _64x128b: _tcgen05_28
+    mbarrier__arrive__one: _tcgen05_28
 
 class _tcgen05_15(Spelling):
-    sync: _tcgen05_29
+    _128x128b: _tcgen05_29
+    _128x256b: _tcgen05_29
+    _32x128b: _tcgen05_30
+    _4x256b: _tcgen05_29
+    _64x128b: _tcgen05_31
 
 class _tcgen05_16(Spelling):
-    sync: _tcgen05_30
+    sync: _tcgen05_32
 
 class _tcgen05_17(Spelling):
-    aligned: _tcgen05_31
+    cta_group__1: _tcgen05_16
+    cta_group__2: _tcgen05_16
 
 class _tcgen05_18(Spelling):
-    kind__f16: _tcgen05_32
-    kind__f8f6f4: _tcgen05_33
-    kind__i8: _tcgen05_33
-    kind__mxf4: _tcgen05_34
-    kind__mxf4nvf4: _tcgen05_35
-    kind__mxf8f6f4: _tcgen05_36
-    kind__tf32: _tcgen05_32
+    spcompress: _tcgen05_33
+    sync: _tcgen05_34
 
 class _tcgen05_19(Spelling):
-    cta_group__1: _tcgen05_37
-    cta_group__2: _tcgen05_37
+    sync: _tcgen05_35
 
 class _tcgen05_20(Spelling):
-    cta_group__1: _tcgen05_38
-    sp: _tcgen05_39
+    aligned: _tcgen05_36
 
 class _tcgen05_21(Spelling):
-    down: _tcgen05_40
+    kind__f16: _tcgen05_37
+    kind__f8f6f4: _tcgen05_38
+    kind__i8: _tcgen05_39
+    kind__mxf4: _tcgen05_40
+    kind__mxf4nvf4: _tcgen05_41
+    kind__mxf8f6f4: _tcgen05_42
+    kind__tf32: _tcgen05_37
+    kind__ti16: _tcgen05_43
 
 class _tcgen05_22(Spelling):
-    aligned: _tcgen05_41
+    cta_group__1: _tcgen05_44
+    cta_group__2: _tcgen05_44
 
 class _tcgen05_23(Spelling):
-    aligned: _tcgen05_5
+    cta_group__1: _tcgen05_45
+    sp: _tcgen05_46
 
 class _tcgen05_24(Spelling):
-    aligned: _tcgen05_42
+    down: _tcgen05_47
 
 class _tcgen05_25(Spelling):
-    b64: _tcgen05_43
-    multicast__cluster: _tcgen05_44
-    shared__cluster: _tcgen05_45
-
-class _tcgen05_26(Spelling):
-    b8x16: _tcgen05_46
-    def __call__(self, taddr: _Address, sDesc: _Source, /, *, pred: _Guard = None) -> None: ...
-
-class _tcgen05_27(Spelling):
-    warpx4: _tcgen05_26
-
-class _tcgen05_28(Spelling):
-    warpx2__01_23: _tcgen05_26
-    warpx2__02_13: _tcgen05_26
-
-class _tcgen05_29(Spelling):
-    aligned: _tcgen05_47
-
-class _tcgen05_30(Spelling):
     aligned: _tcgen05_48
 
-class _tcgen05_31(Spelling):
-    _16x128b: _tcgen05_49
-    _16x256b: _tcgen05_50
-    _16x32bx2: _tcgen05_51
-    _16x64b: _tcgen05_52
-    _32x32b: _tcgen05_52
+class _tcgen05_26(Spelling):
+    aligned: _tcgen05_5
 
-class _tcgen05_32(Spelling):
-    ashift: _tcgen05_53
-    collector__a__discard: _tcgen05_54
-    collector__a__fill: _tcgen05_54
-    collector__a__lastuse: _tcgen05_54
-    collector__a__use: _tcgen05_54
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+class _tcgen05_27(Spelling):
+    aligned: _tcgen05_49
 
-class _tcgen05_33(Spelling):
-    ashift: _tcgen05_55
-    collector__a__discard: _tcgen05_56
-    collector__a__fill: _tcgen05_56
-    collector__a__lastuse: _tcgen05_56
-    collector__a__use: _tcgen05_56
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+class _tcgen05_28(Spelling):
+    b64: _tcgen05_50
+    multicast__cluster: _tcgen05_51
+    multicast__cluster__16b: _tcgen05_51
+    multicast__cluster__32b: _tcgen05_51
+    shared__cluster: _tcgen05_52
+    sync_restrict__shared__read__mma__a: _tcgen05_53
 
-class _tcgen05_34(Spelling):
-    block_scale: _tcgen05_57
-
-class _tcgen05_35(Spelling):
-    block_scale: _tcgen05_58
-
-class _tcgen05_36(Spelling):
-    block_scale: _tcgen05_59
-
-class _tcgen05_37(Spelling):
-    kind__f16: _tcgen05_60
-    kind__f8f6f4: _tcgen05_61
-    kind__i8: _tcgen05_61
-    kind__mxf4: _tcgen05_62
-    kind__mxf4nvf4: _tcgen05_63
-    kind__mxf8f6f4: _tcgen05_64
-    kind__tf32: _tcgen05_60
-
-class _tcgen05_38(Spelling):
-    kind__f16: _tcgen05_65
-    kind__f8f6f4: _tcgen05_65
-    kind__i8: _tcgen05_65
-    kind__tf32: _tcgen05_65
-
-class _tcgen05_39(Spelling):
-    cta_group__1: _tcgen05_66
-
-class _tcgen05_40(Spelling):
-    def __call__(self, taddr: _Address, /, *, pred: _Guard = None) -> None: ...
-
-class _tcgen05_41(Spelling):
-    _16x128b: _tcgen05_67
-    _16x256b: _tcgen05_68
-    _16x32bx2: _tcgen05_69
-    _16x64b: _tcgen05_70
-    _32x32b: _tcgen05_70
-
-class _tcgen05_42(Spelling):
-    b32: _tcgen05_71
-    shared__cta: _tcgen05_72
-
-class _tcgen05_43(Spelling):
-    def __call__(self, mbar: _Address, /, *, pred: _Guard = None) -> None: ...
-
-class _tcgen05_44(Spelling):
-    b64: _tcgen05_73
-
-class _tcgen05_45(Spelling):
-    b64: _tcgen05_43
-    multicast__cluster: _tcgen05_44
-
-class _tcgen05_46(Spelling):
-    b4x16_p64: _tcgen05_74
-    b6x16_p32: _tcgen05_74
-
-class _tcgen05_47(Spelling):
-    b32: _tcgen05_75
-
-class _tcgen05_48(Spelling):
-    _16x32bx2: _tcgen05_76
-    _32x32b: _tcgen05_77
-
-class _tcgen05_49(Spelling):
-    x1: _tcgen05_78
-    x16: _tcgen05_78
-    x2: _tcgen05_78
-    x32: _tcgen05_78
-    x4: _tcgen05_78
-    x64: _tcgen05_78
-    x8: _tcgen05_78
-
-class _tcgen05_50(Spelling):
-    x1: _tcgen05_78
-    x16: _tcgen05_78
-    x2: _tcgen05_78
-    x32: _tcgen05_78
-    x4: _tcgen05_78
-    x8: _tcgen05_78
-
-class _tcgen05_51(Spelling):
-    x1: _tcgen05_79
-    x128: _tcgen05_79
-    x16: _tcgen05_79
-    x2: _tcgen05_79
-    x32: _tcgen05_79
-    x4: _tcgen05_79
-    x64: _tcgen05_79
-    x8: _tcgen05_79
-
-class _tcgen05_52(Spelling):
-    x1: _tcgen05_78
-    x128: _tcgen05_78
-    x16: _tcgen05_78
-    x2: _tcgen05_78
-    x32: _tcgen05_78
-    x4: _tcgen05_78
-    x64: _tcgen05_78
-    x8: _tcgen05_78
-
-class _tcgen05_53(Spelling):
-    collector__a__discard: _tcgen05_80
-    collector__a__lastuse: _tcgen05_80
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_54(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_55(Spelling):
-    collector__a__discard: _tcgen05_81
-    collector__a__lastuse: _tcgen05_81
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_56(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_57(Spelling):
-    block32: _tcgen05_82
-    collector__a__discard: _tcgen05_83
-    collector__a__fill: _tcgen05_83
-    collector__a__lastuse: _tcgen05_83
-    collector__a__use: _tcgen05_83
-    scale_vec__2X: _tcgen05_82
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_58(Spelling):
-    block16: _tcgen05_82
-    block32: _tcgen05_82
-    scale_vec__2X: _tcgen05_82
-    scale_vec__4X: _tcgen05_82
-
-class _tcgen05_59(Spelling):
-    block32: _tcgen05_82
-    collector__a__discard: _tcgen05_83
-    collector__a__fill: _tcgen05_83
-    collector__a__lastuse: _tcgen05_83
-    collector__a__use: _tcgen05_83
-    scale_vec__1X: _tcgen05_82
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_60(Spelling):
-    ashift: _tcgen05_84
-    collector__a__discard: _tcgen05_85
-    collector__a__fill: _tcgen05_85
-    collector__a__lastuse: _tcgen05_85
-    collector__a__use: _tcgen05_85
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_61(Spelling):
-    ashift: _tcgen05_86
-    collector__a__discard: _tcgen05_87
-    collector__a__fill: _tcgen05_87
-    collector__a__lastuse: _tcgen05_87
-    collector__a__use: _tcgen05_87
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_62(Spelling):
-    block_scale: _tcgen05_88
-
-class _tcgen05_63(Spelling):
-    block_scale: _tcgen05_89
-
-class _tcgen05_64(Spelling):
-    block_scale: _tcgen05_90
-
-class _tcgen05_65(Spelling):
-    collector__b0__discard: _tcgen05_91
-    collector__b0__fill: _tcgen05_91
-    collector__b0__lastuse: _tcgen05_91
-    collector__b0__use: _tcgen05_91
-    collector__b1__discard: _tcgen05_91
-    collector__b1__fill: _tcgen05_91
-    collector__b1__lastuse: _tcgen05_91
-    collector__b1__use: _tcgen05_91
-    collector__b2__discard: _tcgen05_91
-    collector__b2__fill: _tcgen05_91
-    collector__b2__lastuse: _tcgen05_91
-    collector__b2__use: _tcgen05_91
-    collector__b3__discard: _tcgen05_91
-    collector__b3__fill: _tcgen05_91
-    collector__b3__lastuse: _tcgen05_91
-    collector__b3__use: _tcgen05_91
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        zeroColumnMaskDesc: _Integer = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        zeroColumnMaskDesc: _Integer = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_66(Spelling):
-    kind__f16: _tcgen05_92
-    kind__f8f6f4: _tcgen05_92
-    kind__i8: _tcgen05_92
-    kind__tf32: _tcgen05_92
-
-class _tcgen05_67(Spelling):
-    x1: _tcgen05_93
-    x16: _tcgen05_93
-    x2: _tcgen05_93
-    x32: _tcgen05_93
-    x4: _tcgen05_93
-    x64: _tcgen05_93
-    x8: _tcgen05_93
-
-class _tcgen05_68(Spelling):
-    x1: _tcgen05_93
-    x16: _tcgen05_93
-    x2: _tcgen05_93
-    x32: _tcgen05_93
-    x4: _tcgen05_93
-    x8: _tcgen05_93
-
-class _tcgen05_69(Spelling):
-    x1: _tcgen05_94
-    x128: _tcgen05_94
-    x16: _tcgen05_94
-    x2: _tcgen05_94
-    x32: _tcgen05_94
-    x4: _tcgen05_94
-    x64: _tcgen05_94
-    x8: _tcgen05_94
-
-class _tcgen05_70(Spelling):
-    x1: _tcgen05_93
-    x128: _tcgen05_93
-    x16: _tcgen05_93
-    x2: _tcgen05_93
-    x32: _tcgen05_93
-    x4: _tcgen05_93
-    x64: _tcgen05_93
-    x8: _tcgen05_93
-
-class _tcgen05_71(Spelling):
-    def __call__(self, dst: _Address, nCols: _Integer, /, *, pred: _Guard = None) -> None: ...
-
-class _tcgen05_72(Spelling):
-    b32: _tcgen05_71
-
-class _tcgen05_73(Spelling):
-    def __call__(self, mbar: _Address, ctaMask: _Integer, /, *, pred: _Guard = None) -> None: ...
-
-class _tcgen05_74(Spelling):
+class _tcgen05_29(Spelling):
+    b8x16: _tcgen05_54
     def __call__(self, taddr: _Address, sDesc: _Source, /, *, pred: _Guard = None) -> None: ...
 
-class _tcgen05_75(Spelling):
-    def __call__(self, taddr: _Source, nCols: _Integer, /, *, pred: _Guard = None) -> None: ...
+class _tcgen05_30(Spelling):
+    warpx4: _tcgen05_29
 
-class _tcgen05_76(Spelling):
-    x128: _tcgen05_95
+class _tcgen05_31(Spelling):
+    warpx2__01_23: _tcgen05_29
+    warpx2__02_13: _tcgen05_29
+
+class _tcgen05_32(Spelling):
+    aligned: _tcgen05_55
+
+class _tcgen05_33(Spelling):
+    sync: _tcgen05_56
+
+class _tcgen05_34(Spelling):
+    aligned: _tcgen05_57
+
+class _tcgen05_35(Spelling):
+    aligned: _tcgen05_58
+
+class _tcgen05_36(Spelling):
+    _16x128b: _tcgen05_59
+    _16x256b: _tcgen05_60
+    _16x32bx2: _tcgen05_61
+    _16x64b: _tcgen05_62
+    _32x32b: _tcgen05_62
+
+class _tcgen05_37(Spelling):
+    ashift: _tcgen05_63
+    collector__a__discard: _tcgen05_64
+    collector__a__fill: _tcgen05_64
+    collector__a__lastuse: _tcgen05_64
+    collector__a__use: _tcgen05_64
+    collector__b__discard: _tcgen05_65
+    collector__b__fill: _tcgen05_65
+    collector__b__lastuse: _tcgen05_65
+    collector__b__use: _tcgen05_65
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_38(Spelling):
+    ashift: _tcgen05_66
+    collector__a__discard: _tcgen05_67
+    collector__a__fill: _tcgen05_67
+    collector__a__lastuse: _tcgen05_67
+    collector__a__use: _tcgen05_67
+    collector__b__discard: _tcgen05_68
+    collector__b__fill: _tcgen05_68
+    collector__b__lastuse: _tcgen05_68
+    collector__b__use: _tcgen05_68
+    decompress__lut__b: _tcgen05_69
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_39(Spelling):
+    ashift: _tcgen05_70
+    collector__a__discard: _tcgen05_68
+    collector__a__fill: _tcgen05_68
+    collector__a__lastuse: _tcgen05_68
+    collector__a__use: _tcgen05_68
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_40(Spelling):
+    block_scale: _tcgen05_71
+
+class _tcgen05_41(Spelling):
+    block_scale: _tcgen05_72
+
+class _tcgen05_42(Spelling):
+    block_scale: _tcgen05_73
+
+class _tcgen05_43(Spelling):
+    ashift: _tcgen05_66
+    collector__a__discard: _tcgen05_67
+    collector__a__fill: _tcgen05_67
+    collector__a__lastuse: _tcgen05_67
+    collector__a__use: _tcgen05_67
+    collector__b__discard: _tcgen05_68
+    collector__b__fill: _tcgen05_68
+    collector__b__lastuse: _tcgen05_68
+    collector__b__use: _tcgen05_68
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_44(Spelling):
+    kind__f16: _tcgen05_74
+    kind__f8f6f4: _tcgen05_75
+    kind__i8: _tcgen05_76
+    kind__mxf4: _tcgen05_77
+    kind__mxf4nvf4: _tcgen05_78
+    kind__mxf8f6f4: _tcgen05_79
+    kind__tf32: _tcgen05_74
+    kind__ti16: _tcgen05_75
+
+class _tcgen05_45(Spelling):
+    kind__f16: _tcgen05_80
+    kind__f8f6f4: _tcgen05_80
+    kind__i8: _tcgen05_80
+    kind__tf32: _tcgen05_80
+    kind__ti16: _tcgen05_80
+
+class _tcgen05_46(Spelling):
+    cta_group__1: _tcgen05_81
+
+class _tcgen05_47(Spelling):
+    def __call__(self, taddr: _Address, /, *, pred: _Guard = None) -> None: ...
+
+class _tcgen05_48(Spelling):
+    _16x128b: _tcgen05_82
+    _16x256b: _tcgen05_83
+    _16x32bx2: _tcgen05_84
+    _16x64b: _tcgen05_85
+    _32x32b: _tcgen05_85
+
+class _tcgen05_49(Spelling):
+    b32: _tcgen05_86
+    shared__cta: _tcgen05_87
+
+class _tcgen05_50(Spelling):
+    def __call__(self, mbar: _Address, /, *, pred: _Guard = None) -> None: ...
+
+class _tcgen05_51(Spelling):
+    b64: _tcgen05_88
+
+class _tcgen05_52(Spelling):
+    b64: _tcgen05_50
+    multicast__cluster: _tcgen05_51
+    multicast__cluster__16b: _tcgen05_51
+    multicast__cluster__32b: _tcgen05_51
+
+class _tcgen05_53(Spelling):
+    b64: _tcgen05_50
+    multicast__cluster: _tcgen05_51
+    multicast__cluster__16b: _tcgen05_51
+    multicast__cluster__32b: _tcgen05_51
+    shared__cluster: _tcgen05_52
+
+class _tcgen05_54(Spelling):
+    b4x16_p64: _tcgen05_89
+    b6x16_p32: _tcgen05_89
+
+class _tcgen05_55(Spelling):
+    b32: _tcgen05_90
+
+class _tcgen05_56(Spelling):
+    aligned: _tcgen05_91
+
+class _tcgen05_57(Spelling):
+    _16x32bx2: _tcgen05_92
+    _32x32b: _tcgen05_93
+
+class _tcgen05_58(Spelling):
+    _32x32b: _tcgen05_94
+
+class _tcgen05_59(Spelling):
+    x1: _tcgen05_95
     x16: _tcgen05_95
     x2: _tcgen05_95
     x32: _tcgen05_95
@@ -11166,7 +11866,16 @@ class _tcgen05_76(Spelling):
     x64: _tcgen05_95
     x8: _tcgen05_95
 
-class _tcgen05_77(Spelling):
+class _tcgen05_60(Spelling):
+    x1: _tcgen05_95
+    x16: _tcgen05_95
+    x2: _tcgen05_95
+    x32: _tcgen05_95
+    x4: _tcgen05_95
+    x8: _tcgen05_95
+
+class _tcgen05_61(Spelling):
+    x1: _tcgen05_96
     x128: _tcgen05_96
     x16: _tcgen05_96
     x2: _tcgen05_96
@@ -11175,15 +11884,23 @@ class _tcgen05_77(Spelling):
     x64: _tcgen05_96
     x8: _tcgen05_96
 
-class _tcgen05_78(Spelling):
-    b32: _tcgen05_97
-    pack__16b: _tcgen05_98
+class _tcgen05_62(Spelling):
+    x1: _tcgen05_95
+    x128: _tcgen05_95
+    x16: _tcgen05_95
+    x2: _tcgen05_95
+    x32: _tcgen05_95
+    x4: _tcgen05_95
+    x64: _tcgen05_95
+    x8: _tcgen05_95
 
-class _tcgen05_79(Spelling):
-    b32: _tcgen05_99
-    pack__16b: _tcgen05_100
-
-class _tcgen05_80(Spelling):
+class _tcgen05_63(Spelling):
+    collector__a__discard: _tcgen05_97
+    collector__a__lastuse: _tcgen05_97
+    collector__b__discard: _tcgen05_98
+    collector__b__fill: _tcgen05_98
+    collector__b__lastuse: _tcgen05_98
+    collector__b__use: _tcgen05_98
     @overload
     def __call__(
         self,
@@ -11212,7 +11929,129 @@ class _tcgen05_80(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_81(Spelling):
+class _tcgen05_64(Spelling):
+    collector__b__discard: _tcgen05_65
+    collector__b__fill: _tcgen05_65
+    collector__b__lastuse: _tcgen05_65
+    collector__b__use: _tcgen05_65
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_65(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_66(Spelling):
+    collector__a__discard: _tcgen05_99
+    collector__a__lastuse: _tcgen05_99
+    collector__b__discard: _tcgen05_100
+    collector__b__fill: _tcgen05_100
+    collector__b__lastuse: _tcgen05_100
+    collector__b__use: _tcgen05_100
     @overload
     def __call__(
         self,
@@ -11239,11 +12078,11 @@ class _tcgen05_81(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_82(Spelling):
-    collector__a__discard: _tcgen05_83
-    collector__a__fill: _tcgen05_83
-    collector__a__lastuse: _tcgen05_83
-    collector__a__use: _tcgen05_83
+class _tcgen05_67(Spelling):
+    collector__b__discard: _tcgen05_68
+    collector__b__fill: _tcgen05_68
+    collector__b__lastuse: _tcgen05_68
+    collector__b__use: _tcgen05_68
     @overload
     def __call__(
         self,
@@ -11251,8 +12090,19 @@ class _tcgen05_82(Spelling):
         a: _Address,
         bDesc: _Source,
         idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
         enableInputD: _Source,
         /,
         *,
@@ -11265,24 +12115,7 @@ class _tcgen05_82(Spelling):
         aDesc: _Source,
         bDesc: _Source,
         idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_83(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
+        disableOutputLane: _Sources,
         enableInputD: _Source,
         /,
         *,
@@ -11295,117 +12128,80 @@ class _tcgen05_83(Spelling):
         aDesc: _Source,
         bDesc: _Source,
         idesc: _Integer,
-        scaleA: _Address,
-        scaleB: _Address,
         enableInputD: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_84(Spelling):
+class _tcgen05_68(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_69(Spelling):
     collector__a__discard: _tcgen05_101
+    collector__a__fill: _tcgen05_101
     collector__a__lastuse: _tcgen05_101
+    collector__a__use: _tcgen05_101
+    collector__b__discard: _tcgen05_102
+    collector__b__fill: _tcgen05_102
+    collector__b__lastuse: _tcgen05_102
+    collector__b__use: _tcgen05_102
     @overload
     def __call__(
         self,
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_85(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        scaleInputD: _Whole = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_86(Spelling):
-    collector__a__discard: _tcgen05_102
-    collector__a__lastuse: _tcgen05_102
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
+        bMeta: _Address,
         idesc: _Integer,
         disableOutputLane: _Sources,
         enableInputD: _Source,
@@ -11419,36 +12215,7 @@ class _tcgen05_86(Spelling):
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_87(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        disableOutputLane: _Sources,
-        enableInputD: _Source,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
+        bMeta: _Address,
         idesc: _Integer,
         enableInputD: _Source,
         /,
@@ -11461,7 +12228,7 @@ class _tcgen05_87(Spelling):
         d: _Address,
         aDesc: _Source,
         bDesc: _Source,
-        spMeta: _Address,
+        bMeta: _Address,
         idesc: _Integer,
         disableOutputLane: _Sources,
         enableInputD: _Source,
@@ -11475,7 +12242,7 @@ class _tcgen05_87(Spelling):
         d: _Address,
         aDesc: _Source,
         bDesc: _Source,
-        spMeta: _Address,
+        bMeta: _Address,
         idesc: _Integer,
         enableInputD: _Source,
         /,
@@ -11483,12 +12250,45 @@ class _tcgen05_87(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_88(Spelling):
+class _tcgen05_70(Spelling):
+    collector__a__discard: _tcgen05_100
+    collector__a__lastuse: _tcgen05_100
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_71(Spelling):
     block32: _tcgen05_103
     collector__a__discard: _tcgen05_104
     collector__a__fill: _tcgen05_104
     collector__a__lastuse: _tcgen05_104
     collector__a__use: _tcgen05_104
+    collector__b__discard: _tcgen05_105
+    collector__b__fill: _tcgen05_105
+    collector__b__lastuse: _tcgen05_105
+    collector__b__use: _tcgen05_105
     scale_vec__2X: _tcgen05_103
     @overload
     def __call__(
@@ -11496,7 +12296,6 @@ class _tcgen05_88(Spelling):
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11511,7 +12310,6 @@ class _tcgen05_88(Spelling):
         d: _Address,
         aDesc: _Source,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11521,18 +12319,23 @@ class _tcgen05_88(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_89(Spelling):
+class _tcgen05_72(Spelling):
     block16: _tcgen05_103
     block32: _tcgen05_103
     scale_vec__2X: _tcgen05_103
     scale_vec__4X: _tcgen05_103
 
-class _tcgen05_90(Spelling):
+class _tcgen05_73(Spelling):
     block32: _tcgen05_103
     collector__a__discard: _tcgen05_104
     collector__a__fill: _tcgen05_104
     collector__a__lastuse: _tcgen05_104
     collector__a__use: _tcgen05_104
+    collector__b__discard: _tcgen05_105
+    collector__b__fill: _tcgen05_105
+    collector__b__lastuse: _tcgen05_105
+    collector__b__use: _tcgen05_105
+    decompress__lut__b: _tcgen05_106
     scale_vec__1X: _tcgen05_103
     @overload
     def __call__(
@@ -11540,7 +12343,6 @@ class _tcgen05_90(Spelling):
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11555,7 +12357,6 @@ class _tcgen05_90(Spelling):
         d: _Address,
         aDesc: _Source,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11565,130 +12366,16 @@ class _tcgen05_90(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_91(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        zeroColumnMaskDesc: _Integer = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        idesc: _Integer,
-        enableInputD: _Source,
-        zeroColumnMaskDesc: _Integer = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_92(Spelling):
-    collector__b0__discard: _tcgen05_105
-    collector__b0__fill: _tcgen05_105
-    collector__b0__lastuse: _tcgen05_105
-    collector__b0__use: _tcgen05_105
-    collector__b1__discard: _tcgen05_105
-    collector__b1__fill: _tcgen05_105
-    collector__b1__lastuse: _tcgen05_105
-    collector__b1__use: _tcgen05_105
-    collector__b2__discard: _tcgen05_105
-    collector__b2__fill: _tcgen05_105
-    collector__b2__lastuse: _tcgen05_105
-    collector__b2__use: _tcgen05_105
-    collector__b3__discard: _tcgen05_105
-    collector__b3__fill: _tcgen05_105
-    collector__b3__lastuse: _tcgen05_105
-    collector__b3__use: _tcgen05_105
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        a: _Address,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        zeroColumnMaskDesc: _Integer = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        d: _Address,
-        aDesc: _Source,
-        bDesc: _Source,
-        spMeta: _Address,
-        idesc: _Integer,
-        enableInputD: _Source,
-        zeroColumnMaskDesc: _Integer = ...,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _tcgen05_93(Spelling):
-    b32: _tcgen05_106
-    unpack__16b: _tcgen05_107
-
-class _tcgen05_94(Spelling):
-    b32: _tcgen05_108
-    unpack__16b: _tcgen05_109
-
-class _tcgen05_95(Spelling):
-    max: _tcgen05_110
-    min: _tcgen05_110
-
-class _tcgen05_96(Spelling):
-    max: _tcgen05_111
-    min: _tcgen05_111
-
-class _tcgen05_97(Spelling):
-    @overload
-    def __call__(self, r: _Vector, taddr: _Address, /, *, pred: _Guard = None) -> _Vector: ...
-    @overload
-    def __call__(self, taddr: _Address, /, *, pred: _Guard = None) -> list[Reg]: ...
-
-class _tcgen05_98(Spelling):
-    b32: _tcgen05_97
-
-class _tcgen05_99(Spelling):
-    @overload
-    def __call__(
-        self,
-        r: _Vector,
-        taddr: _Address,
-        immHalfSplitoff: _Whole,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> _Vector: ...
-    @overload
-    def __call__(
-        self,
-        taddr: _Address,
-        immHalfSplitoff: _Whole,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> list[Reg]: ...
-
-class _tcgen05_100(Spelling):
-    b32: _tcgen05_99
-
-class _tcgen05_101(Spelling):
+class _tcgen05_74(Spelling):
+    ashift: _tcgen05_107
+    collector__a__discard: _tcgen05_108
+    collector__a__fill: _tcgen05_108
+    collector__a__lastuse: _tcgen05_108
+    collector__a__use: _tcgen05_108
+    collector__b__discard: _tcgen05_109
+    collector__b__fill: _tcgen05_109
+    collector__b__lastuse: _tcgen05_109
+    collector__b__use: _tcgen05_109
     @overload
     def __call__(
         self,
@@ -11714,6 +12401,490 @@ class _tcgen05_101(Spelling):
         idesc: _Integer,
         enableInputD: _Source,
         scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_75(Spelling):
+    ashift: _tcgen05_110
+    collector__a__discard: _tcgen05_111
+    collector__a__fill: _tcgen05_111
+    collector__a__lastuse: _tcgen05_111
+    collector__a__use: _tcgen05_111
+    collector__b__discard: _tcgen05_112
+    collector__b__fill: _tcgen05_112
+    collector__b__lastuse: _tcgen05_112
+    collector__b__use: _tcgen05_112
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_76(Spelling):
+    ashift: _tcgen05_113
+    collector__a__discard: _tcgen05_112
+    collector__a__fill: _tcgen05_112
+    collector__a__lastuse: _tcgen05_112
+    collector__a__use: _tcgen05_112
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_77(Spelling):
+    block_scale: _tcgen05_114
+
+class _tcgen05_78(Spelling):
+    block_scale: _tcgen05_115
+
+class _tcgen05_79(Spelling):
+    block_scale: _tcgen05_116
+
+class _tcgen05_80(Spelling):
+    collector__b0__discard: _tcgen05_117
+    collector__b0__fill: _tcgen05_117
+    collector__b0__lastuse: _tcgen05_117
+    collector__b0__use: _tcgen05_117
+    collector__b1__discard: _tcgen05_117
+    collector__b1__fill: _tcgen05_117
+    collector__b1__lastuse: _tcgen05_117
+    collector__b1__use: _tcgen05_117
+    collector__b2__discard: _tcgen05_117
+    collector__b2__fill: _tcgen05_117
+    collector__b2__lastuse: _tcgen05_117
+    collector__b2__use: _tcgen05_117
+    collector__b3__discard: _tcgen05_117
+    collector__b3__fill: _tcgen05_117
+    collector__b3__lastuse: _tcgen05_117
+    collector__b3__use: _tcgen05_117
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        zeroColumnMaskDesc: _Integer = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        zeroColumnMaskDesc: _Integer = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_81(Spelling):
+    kind__f16: _tcgen05_118
+    kind__f8f6f4: _tcgen05_118
+    kind__i8: _tcgen05_118
+    kind__tf32: _tcgen05_118
+    kind__ti16: _tcgen05_118
+
+class _tcgen05_82(Spelling):
+    x1: _tcgen05_119
+    x16: _tcgen05_119
+    x2: _tcgen05_119
+    x32: _tcgen05_119
+    x4: _tcgen05_119
+    x64: _tcgen05_119
+    x8: _tcgen05_119
+
+class _tcgen05_83(Spelling):
+    x1: _tcgen05_119
+    x16: _tcgen05_119
+    x2: _tcgen05_119
+    x32: _tcgen05_119
+    x4: _tcgen05_119
+    x8: _tcgen05_119
+
+class _tcgen05_84(Spelling):
+    x1: _tcgen05_120
+    x128: _tcgen05_120
+    x16: _tcgen05_120
+    x2: _tcgen05_120
+    x32: _tcgen05_120
+    x4: _tcgen05_120
+    x64: _tcgen05_120
+    x8: _tcgen05_120
+
+class _tcgen05_85(Spelling):
+    x1: _tcgen05_119
+    x128: _tcgen05_119
+    x16: _tcgen05_119
+    x2: _tcgen05_119
+    x32: _tcgen05_119
+    x4: _tcgen05_119
+    x64: _tcgen05_119
+    x8: _tcgen05_119
+
+class _tcgen05_86(Spelling):
+    def __call__(self, dst: _Address, nCols: _Integer, /, *, pred: _Guard = None) -> None: ...
+
+class _tcgen05_87(Spelling):
+    b32: _tcgen05_86
+
+class _tcgen05_88(Spelling):
+    def __call__(self, mbar: _Address, ctaMask: _Integer, /, *, pred: _Guard = None) -> None: ...
+
+class _tcgen05_89(Spelling):
+    def __call__(self, taddr: _Address, sDesc: _Source, /, *, pred: _Guard = None) -> None: ...
+
+class _tcgen05_90(Spelling):
+    def __call__(self, taddr: _Source, nCols: _Integer, /, *, pred: _Guard = None) -> None: ...
+
+class _tcgen05_91(Spelling):
+    _32x32b: _tcgen05_121
+
+class _tcgen05_92(Spelling):
+    x128: _tcgen05_122
+    x16: _tcgen05_122
+    x2: _tcgen05_122
+    x32: _tcgen05_122
+    x4: _tcgen05_122
+    x64: _tcgen05_122
+    x8: _tcgen05_122
+
+class _tcgen05_93(Spelling):
+    x128: _tcgen05_123
+    x16: _tcgen05_123
+    x2: _tcgen05_123
+    x32: _tcgen05_123
+    x4: _tcgen05_123
+    x64: _tcgen05_123
+    x8: _tcgen05_123
+
+class _tcgen05_94(Spelling):
+    x128: _tcgen05_124
+    x16: _tcgen05_124
+    x32: _tcgen05_124
+    x4: _tcgen05_124
+    x64: _tcgen05_124
+    x8: _tcgen05_124
+
+class _tcgen05_95(Spelling):
+    b32: _tcgen05_125
+    pack__16b: _tcgen05_126
+
+class _tcgen05_96(Spelling):
+    b32: _tcgen05_127
+    pack__16b: _tcgen05_128
+
+class _tcgen05_97(Spelling):
+    collector__b__discard: _tcgen05_98
+    collector__b__fill: _tcgen05_98
+    collector__b__lastuse: _tcgen05_98
+    collector__b__use: _tcgen05_98
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_98(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_99(Spelling):
+    collector__b__discard: _tcgen05_100
+    collector__b__fill: _tcgen05_100
+    collector__b__lastuse: _tcgen05_100
+    collector__b__use: _tcgen05_100
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_100(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_101(Spelling):
+    collector__b__discard: _tcgen05_102
+    collector__b__fill: _tcgen05_102
+    collector__b__lastuse: _tcgen05_102
+    collector__b__use: _tcgen05_102
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
         /,
         *,
         pred: _Guard = None,
@@ -11726,7 +12897,7 @@ class _tcgen05_102(Spelling):
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
+        bMeta: _Address,
         idesc: _Integer,
         disableOutputLane: _Sources,
         enableInputD: _Source,
@@ -11740,7 +12911,34 @@ class _tcgen05_102(Spelling):
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
+        bMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
         idesc: _Integer,
         enableInputD: _Source,
         /,
@@ -11753,13 +12951,16 @@ class _tcgen05_103(Spelling):
     collector__a__fill: _tcgen05_104
     collector__a__lastuse: _tcgen05_104
     collector__a__use: _tcgen05_104
+    collector__b__discard: _tcgen05_105
+    collector__b__fill: _tcgen05_105
+    collector__b__lastuse: _tcgen05_105
+    collector__b__use: _tcgen05_105
     @overload
     def __call__(
         self,
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11774,7 +12975,6 @@ class _tcgen05_103(Spelling):
         d: _Address,
         aDesc: _Source,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11785,13 +12985,16 @@ class _tcgen05_103(Spelling):
     ) -> None: ...
 
 class _tcgen05_104(Spelling):
+    collector__b__discard: _tcgen05_105
+    collector__b__fill: _tcgen05_105
+    collector__b__lastuse: _tcgen05_105
+    collector__b__use: _tcgen05_105
     @overload
     def __call__(
         self,
         d: _Address,
         a: _Address,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11806,7 +13009,6 @@ class _tcgen05_104(Spelling):
         d: _Address,
         aDesc: _Source,
         bDesc: _Source,
-        spMeta: _Address,
         idesc: _Integer,
         scaleA: _Address,
         scaleB: _Address,
@@ -11823,6 +13025,554 @@ class _tcgen05_105(Spelling):
         d: _Address,
         a: _Address,
         bDesc: _Source,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_106(Spelling):
+    block32: _tcgen05_129
+    collector__a__discard: _tcgen05_130
+    collector__a__fill: _tcgen05_130
+    collector__a__lastuse: _tcgen05_130
+    collector__a__use: _tcgen05_130
+    collector__b__discard: _tcgen05_131
+    collector__b__fill: _tcgen05_131
+    collector__b__lastuse: _tcgen05_131
+    collector__b__use: _tcgen05_131
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_107(Spelling):
+    collector__a__discard: _tcgen05_132
+    collector__a__lastuse: _tcgen05_132
+    collector__b__discard: _tcgen05_133
+    collector__b__fill: _tcgen05_133
+    collector__b__lastuse: _tcgen05_133
+    collector__b__use: _tcgen05_133
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_108(Spelling):
+    collector__b__discard: _tcgen05_109
+    collector__b__fill: _tcgen05_109
+    collector__b__lastuse: _tcgen05_109
+    collector__b__use: _tcgen05_109
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_109(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_110(Spelling):
+    collector__a__discard: _tcgen05_134
+    collector__a__lastuse: _tcgen05_134
+    collector__b__discard: _tcgen05_135
+    collector__b__fill: _tcgen05_135
+    collector__b__lastuse: _tcgen05_135
+    collector__b__use: _tcgen05_135
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_111(Spelling):
+    collector__b__discard: _tcgen05_112
+    collector__b__fill: _tcgen05_112
+    collector__b__lastuse: _tcgen05_112
+    collector__b__use: _tcgen05_112
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_112(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_113(Spelling):
+    collector__a__discard: _tcgen05_135
+    collector__a__lastuse: _tcgen05_135
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_114(Spelling):
+    block32: _tcgen05_136
+    collector__a__discard: _tcgen05_137
+    collector__a__fill: _tcgen05_137
+    collector__a__lastuse: _tcgen05_137
+    collector__a__use: _tcgen05_137
+    collector__b__discard: _tcgen05_138
+    collector__b__fill: _tcgen05_138
+    collector__b__lastuse: _tcgen05_138
+    collector__b__use: _tcgen05_138
+    scale_vec__2X: _tcgen05_136
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_115(Spelling):
+    block16: _tcgen05_136
+    block32: _tcgen05_136
+    scale_vec__2X: _tcgen05_136
+    scale_vec__4X: _tcgen05_136
+
+class _tcgen05_116(Spelling):
+    block32: _tcgen05_136
+    collector__a__discard: _tcgen05_137
+    collector__a__fill: _tcgen05_137
+    collector__a__lastuse: _tcgen05_137
+    collector__a__use: _tcgen05_137
+    collector__b__discard: _tcgen05_138
+    collector__b__fill: _tcgen05_138
+    collector__b__lastuse: _tcgen05_138
+    collector__b__use: _tcgen05_138
+    scale_vec__1X: _tcgen05_136
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_117(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        zeroColumnMaskDesc: _Integer = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        idesc: _Integer,
+        enableInputD: _Source,
+        zeroColumnMaskDesc: _Integer = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_118(Spelling):
+    collector__b0__discard: _tcgen05_139
+    collector__b0__fill: _tcgen05_139
+    collector__b0__lastuse: _tcgen05_139
+    collector__b0__use: _tcgen05_139
+    collector__b1__discard: _tcgen05_139
+    collector__b1__fill: _tcgen05_139
+    collector__b1__lastuse: _tcgen05_139
+    collector__b1__use: _tcgen05_139
+    collector__b2__discard: _tcgen05_139
+    collector__b2__fill: _tcgen05_139
+    collector__b2__lastuse: _tcgen05_139
+    collector__b2__use: _tcgen05_139
+    collector__b3__discard: _tcgen05_139
+    collector__b3__fill: _tcgen05_139
+    collector__b3__lastuse: _tcgen05_139
+    collector__b3__use: _tcgen05_139
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
         spMeta: _Address,
         idesc: _Integer,
         enableInputD: _Source,
@@ -11846,13 +13596,448 @@ class _tcgen05_105(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_106(Spelling):
+class _tcgen05_119(Spelling):
+    b32: _tcgen05_140
+    unpack__16b: _tcgen05_141
+
+class _tcgen05_120(Spelling):
+    b32: _tcgen05_142
+    unpack__16b: _tcgen05_143
+
+class _tcgen05_121(Spelling):
+    x128: _tcgen05_144
+    x16: _tcgen05_144
+    x32: _tcgen05_144
+    x4: _tcgen05_144
+    x64: _tcgen05_144
+    x8: _tcgen05_144
+
+class _tcgen05_122(Spelling):
+    max: _tcgen05_145
+    min: _tcgen05_145
+
+class _tcgen05_123(Spelling):
+    max: _tcgen05_146
+    min: _tcgen05_146
+
+class _tcgen05_124(Spelling):
+    max: _tcgen05_147
+    min: _tcgen05_147
+
+class _tcgen05_125(Spelling):
+    @overload
+    def __call__(self, r: _Vector, taddr: _Address, /, *, pred: _Guard = None) -> _Vector: ...
+    @overload
+    def __call__(self, taddr: _Address, /, *, pred: _Guard = None) -> list[Reg]: ...
+
+class _tcgen05_126(Spelling):
+    b32: _tcgen05_125
+
+class _tcgen05_127(Spelling):
+    @overload
+    def __call__(
+        self,
+        r: _Vector,
+        taddr: _Address,
+        immHalfSplitoff: _Whole,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        taddr: _Address,
+        immHalfSplitoff: _Whole,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> list[Reg]: ...
+
+class _tcgen05_128(Spelling):
+    b32: _tcgen05_127
+
+class _tcgen05_129(Spelling):
+    collector__a__discard: _tcgen05_130
+    collector__a__fill: _tcgen05_130
+    collector__a__lastuse: _tcgen05_130
+    collector__a__use: _tcgen05_130
+    collector__b__discard: _tcgen05_131
+    collector__b__fill: _tcgen05_131
+    collector__b__lastuse: _tcgen05_131
+    collector__b__use: _tcgen05_131
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_130(Spelling):
+    collector__b__discard: _tcgen05_131
+    collector__b__fill: _tcgen05_131
+    collector__b__lastuse: _tcgen05_131
+    collector__b__use: _tcgen05_131
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_131(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        bMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_132(Spelling):
+    collector__b__discard: _tcgen05_133
+    collector__b__fill: _tcgen05_133
+    collector__b__lastuse: _tcgen05_133
+    collector__b__use: _tcgen05_133
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_133(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        scaleInputD: _Whole = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_134(Spelling):
+    collector__b__discard: _tcgen05_135
+    collector__b__fill: _tcgen05_135
+    collector__b__lastuse: _tcgen05_135
+    collector__b__use: _tcgen05_135
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_135(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        disableOutputLane: _Sources,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_136(Spelling):
+    collector__a__discard: _tcgen05_137
+    collector__a__fill: _tcgen05_137
+    collector__a__lastuse: _tcgen05_137
+    collector__a__use: _tcgen05_137
+    collector__b__discard: _tcgen05_138
+    collector__b__fill: _tcgen05_138
+    collector__b__lastuse: _tcgen05_138
+    collector__b__use: _tcgen05_138
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_137(Spelling):
+    collector__b__discard: _tcgen05_138
+    collector__b__fill: _tcgen05_138
+    collector__b__lastuse: _tcgen05_138
+    collector__b__use: _tcgen05_138
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_138(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        scaleA: _Address,
+        scaleB: _Address,
+        enableInputD: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_139(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        a: _Address,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        zeroColumnMaskDesc: _Integer = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        d: _Address,
+        aDesc: _Source,
+        bDesc: _Source,
+        spMeta: _Address,
+        idesc: _Integer,
+        enableInputD: _Source,
+        zeroColumnMaskDesc: _Integer = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _tcgen05_140(Spelling):
     def __call__(self, taddr: _Address, r: _Sources, /, *, pred: _Guard = None) -> None: ...
 
-class _tcgen05_107(Spelling):
-    b32: _tcgen05_106
+class _tcgen05_141(Spelling):
+    b32: _tcgen05_140
 
-class _tcgen05_108(Spelling):
+class _tcgen05_142(Spelling):
     def __call__(
         self,
         taddr: _Address,
@@ -11863,31 +14048,41 @@ class _tcgen05_108(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _tcgen05_109(Spelling):
-    b32: _tcgen05_108
+class _tcgen05_143(Spelling):
+    b32: _tcgen05_142
 
-class _tcgen05_110(Spelling):
-    NaN: _tcgen05_112
-    abs: _tcgen05_113
-    f32: _tcgen05_114
-    s32: _tcgen05_114
-    u32: _tcgen05_114
+class _tcgen05_144(Spelling):
+    max: _tcgen05_148
+    min: _tcgen05_148
 
-class _tcgen05_111(Spelling):
-    NaN: _tcgen05_115
-    abs: _tcgen05_116
-    f32: _tcgen05_117
-    s32: _tcgen05_117
-    u32: _tcgen05_117
+class _tcgen05_145(Spelling):
+    NaN: _tcgen05_149
+    abs: _tcgen05_150
+    f32: _tcgen05_151
+    s32: _tcgen05_151
+    u32: _tcgen05_151
 
-class _tcgen05_112(Spelling):
-    f32: _tcgen05_114
+class _tcgen05_146(Spelling):
+    NaN: _tcgen05_152
+    abs: _tcgen05_153
+    f32: _tcgen05_154
+    s32: _tcgen05_154
+    u32: _tcgen05_154
 
-class _tcgen05_113(Spelling):
-    NaN: _tcgen05_112
-    f32: _tcgen05_114
+class _tcgen05_147(Spelling):
+    sp__2_4: _tcgen05_155
 
-class _tcgen05_114(Spelling):
+class _tcgen05_148(Spelling):
+    sp__2_4: _tcgen05_156
+
+class _tcgen05_149(Spelling):
+    f32: _tcgen05_151
+
+class _tcgen05_150(Spelling):
+    NaN: _tcgen05_149
+    f32: _tcgen05_151
+
+class _tcgen05_151(Spelling):
     @overload
     def __call__(
         self,
@@ -11910,14 +14105,14 @@ class _tcgen05_114(Spelling):
         pred: _Guard = None,
     ) -> list[Reg]: ...
 
-class _tcgen05_115(Spelling):
-    f32: _tcgen05_117
+class _tcgen05_152(Spelling):
+    f32: _tcgen05_154
 
-class _tcgen05_116(Spelling):
-    NaN: _tcgen05_115
-    f32: _tcgen05_117
+class _tcgen05_153(Spelling):
+    NaN: _tcgen05_152
+    f32: _tcgen05_154
 
-class _tcgen05_117(Spelling):
+class _tcgen05_154(Spelling):
     @overload
     def __call__(
         self,
@@ -11930,6 +14125,75 @@ class _tcgen05_117(Spelling):
     ) -> _Vector: ...
     @overload
     def __call__(self, redval: Reg, taddr: _Address, /, *, pred: _Guard = None) -> list[Reg]: ...
+
+class _tcgen05_155(Spelling):
+    abs: _tcgen05_157
+    f32: _tcgen05_158
+
+class _tcgen05_156(Spelling):
+    NaN: _tcgen05_159
+    abs: _tcgen05_160
+    f32: _tcgen05_161
+
+class _tcgen05_157(Spelling):
+    f32: _tcgen05_158
+
+class _tcgen05_158(Spelling):
+    b2: _tcgen05_162
+
+class _tcgen05_159(Spelling):
+    f32: _tcgen05_161
+
+class _tcgen05_160(Spelling):
+    NaN: _tcgen05_159
+    f32: _tcgen05_161
+
+class _tcgen05_161(Spelling):
+    b2: _tcgen05_163
+
+class _tcgen05_162(Spelling):
+    @overload
+    def __call__(
+        self,
+        mdata: _Vector,
+        cdata: _Registers,
+        taddr: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        cdata: _Registers,
+        taddr: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> list[Reg]: ...
+
+class _tcgen05_163(Spelling):
+    @overload
+    def __call__(
+        self,
+        mdata: _Vector,
+        cdata: _Registers,
+        redval: Reg,
+        taddr: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        cdata: _Registers,
+        redval: Reg,
+        taddr: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> list[Reg]: ...
 
 class _tensormap(Spelling):
     cp_fenceproxy: _tensormap_1
@@ -15056,6 +17320,7 @@ class Instructions:
     Add and keep the carry-out.
     Add two numbers.
     Add a 16-bit number to an f32.
+    Add fours of small numbers.
     Add 16-bit numbers.
     """
     addc: _addc
@@ -15065,7 +17330,11 @@ class Instructions:
     and_: _and
     """Bitwise and."""
     applypriority: _applypriority
-    """Change the eviction priority of 128 bytes of a cache."""
+    """Change the eviction priority of 128 bytes of a cache.
+
+    Change the eviction priority of a range of a cache without waiting.
+    Change the eviction priority of a box of a tensor without waiting.
+    """
     atom: _atom
     """Read, change and write memory as one step."""
     bar: _bar
@@ -15164,6 +17433,7 @@ class Instructions:
     """Multiply and add with one rounding.
 
     Multiply 16-bit numbers and add an f32 with one rounding.
+    Multiply and add fours of small numbers with one rounding.
     Multiply and add 16-bit numbers with one rounding.
     """
     fns: _fns
@@ -15246,6 +17516,8 @@ class Instructions:
     """Multiply integers; keep the high half, the low half or the whole product.
 
     Multiply two numbers.
+    Multiply pairs of different types.
+    Multiply fours of small numbers.
     Multiply 16-bit numbers.
     """
     mul24: _mul24
@@ -15331,6 +17603,10 @@ class Instructions:
     """Sine of an angle in radians."""
     slct: _slct
     """Choose by the sign of a number."""
+    spcompress: _spcompress
+    """Keep two of every four elements, and where they stood."""
+    spdecompress: _spdecompress
+    """Put elements back where they stood, and zeros between them."""
     sqrt: _sqrt
     """Square root."""
     st: _st
@@ -15352,6 +17628,7 @@ class Instructions:
     Subtract and keep the borrow-out.
     Subtract one number from another.
     Subtract an f32 from a 16-bit number.
+    Subtract fours of small numbers.
     Subtract 16-bit numbers.
     """
     subc: _subc

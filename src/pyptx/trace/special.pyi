@@ -366,4 +366,10 @@ class Specials:
     def current_graph_exec(self) -> Special:
         """Identifier of the running CUDA graph, or 0, .u64."""
 
+    def perctamemoryoffset(self) -> Special:
+        """Address of the CTA's own global memory, .u64."""
+
+    def perctamemorysize(self) -> Special:
+        """Bytes of the CTA's own global memory, .u32."""
+
 special: Final[Specials]

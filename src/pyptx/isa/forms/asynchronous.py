@@ -15,6 +15,18 @@ STRONG = {"sm": "sm_90a sm_100f sm_110f", "ptx": "9.3"}
 WEAK = "weak@sm_90a+sm_100f+sm_110f,9.3"
 RELAXED = "relaxed@sm_90a+sm_100f+sm_110f,9.3"
 SCOPE = "cta cluster gpu sys"
+# The CTAs that a copy goes to, in a mask of 16 bits or of 32.
+MULTICAST = "multicast::cluster multicast::cluster::16b@,9.4"
+MASK = "ctaMask:u16@multicast"
+WIDE = "multicast::cluster::32b"
+MASK32 = "ctaMask:u32"
+RUBIN = {"sm": "sm_107f", "ptx": "9.4"}
+# What an mbarrier reports of the copied bytes.
+DISABLED = "mbarrier::report::disabled@sm_107f,9.4"
+REPORT = " ".join(
+    (DISABLED, *(f"mbarrier::report::validity::{each}@sm_107f,9.4" for each in (
+        "per_16bytes::80000000", "per_16bytes::8000", "per_16bytes::80", "per_16bytes::8",
+        "per_element::ff"))))
 BOTH = "relaxed: scope; scope: relaxed; "
 REDUCE = "and or xor add inc dec min max"
 TYPES = "b32 b64 u32 u64 s32 s64 f16 bf16 f32 f64"
@@ -72,27 +84,35 @@ FORMS = chapter(
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk",
         "Copy a multiple of 16 bytes without waiting.",
-        row(f"cp.async.bulk{{.weak}}.shared::cluster.global.{TX}"
-            "{.multicast::cluster}{.L2::cache_hint}"
-            f"  {COPY}, {MBAR}, ctaMask:u16@multicast::cluster, {POLICY}", weak=WEAK, **BULK),
-        row(f"cp.async.bulk{{.weak}}.shared::cta.global.{TX}{{.L2::cache_hint}}"
-            f"  {COPY}, {MBAR}, {POLICY}", weak=WEAK, sm="sm_90", ptx="8.6"),
+        row(f"cp.async.bulk{{.weak}}.shared::cluster.global.{TX}{{.report}}"
+            f"{{.multicast}}{{.L2::cache_hint}}  {COPY}, {MBAR}, {MASK}, {POLICY}",
+            weak=WEAK, report=REPORT, multicast=MULTICAST, **BULK),
+        row(f"cp.async.bulk{{.weak}}.shared::cluster.global.{TX}{{.report}}"
+            f".{WIDE}{{.L2::cache_hint}}  {COPY}, {MBAR}, {MASK32}, {POLICY}",
+            weak=WEAK, report=REPORT, **RUBIN),
+        row(f"cp.async.bulk{{.weak}}.shared::cta.global.{TX}{{.report}}{{.L2::cache_hint}}"
+            f"  {COPY}, {MBAR}, {POLICY}", weak=WEAK, report=REPORT, sm="sm_90", ptx="8.6"),
         # some of the first and the last 16 bytes are not read
-        row(f"cp.async.bulk{{.weak}}.shared::cta.global.{TX}{{.L2::cache_hint}}.ignore_oob"
-            f"  {COPY}, {IGNORED}, {MBAR}, {POLICY}", weak=WEAK, sm="sm_90", ptx="9.2"),
+        row(f"cp.async.bulk{{.weak}}.shared::cta.global.{TX}{{.report}}{{.L2::cache_hint}}"
+            f".ignore_oob  {COPY}, {IGNORED}, {MBAR}, {POLICY}", weak=WEAK, report=DISABLED,
+            sm="sm_90", ptx="9.2"),
         row(f"cp.async.bulk{{.weak}}.shared::cluster.shared::cta.{TX}"
             f"  {REMOTE}, {MBAR}", weak=WEAK, **BULK),
         row("cp.async.bulk{.weak}.global.shared::cta.bulk_group{.L2::cache_hint}{.cp_mask}"
             f"  {STORE}, {POLICY}, byteMask:u16@cp_mask",
             weak=WEAK, cp_mask="cp_mask@sm_100,8.6", **BULK),
         # 16 bytes at a time are one access
-        row(f"cp.async.bulk.relaxed.scope.shared::cluster.global.{TX}"
-            "{.multicast::cluster}{.L2::cache_hint}.b128"
-            f"  {COPY}, {MBAR}, ctaMask:u16@multicast::cluster, {POLICY}", scope=SCOPE, **STRONG),
-        row(f"cp.async.bulk.relaxed.scope.shared::cta.global.{TX}{{.L2::cache_hint}}.b128"
-            f"  {COPY}, {MBAR}, {POLICY}", scope=SCOPE, **STRONG),
-        row(f"cp.async.bulk.relaxed.scope.shared::cta.global.{TX}{{.L2::cache_hint}}"
-            f".ignore_oob.b128  {COPY}, {IGNORED}, {MBAR}, {POLICY}", scope=SCOPE, **STRONG),
+        row(f"cp.async.bulk.relaxed.scope.shared::cluster.global.{TX}{{.report}}"
+            f"{{.multicast}}{{.L2::cache_hint}}.b128  {COPY}, {MBAR}, {MASK}, {POLICY}",
+            scope=SCOPE, report=REPORT, multicast=MULTICAST, **STRONG),
+        row(f"cp.async.bulk.relaxed.scope.shared::cluster.global.{TX}{{.report}}"
+            f".{WIDE}{{.L2::cache_hint}}.b128  {COPY}, {MBAR}, {MASK32}, {POLICY}",
+            scope=SCOPE, report=REPORT, **RUBIN),
+        row(f"cp.async.bulk.relaxed.scope.shared::cta.global.{TX}{{.report}}{{.L2::cache_hint}}"
+            f".b128  {COPY}, {MBAR}, {POLICY}", scope=SCOPE, report=REPORT, **STRONG),
+        row(f"cp.async.bulk.relaxed.scope.shared::cta.global.{TX}{{.report}}{{.L2::cache_hint}}"
+            f".ignore_oob.b128  {COPY}, {IGNORED}, {MBAR}, {POLICY}", scope=SCOPE,
+            report=DISABLED, **STRONG),
         row(f"cp.async.bulk.relaxed.scope.shared::cluster.shared::cta.{TX}.b128"
             f"  {REMOTE}, {MBAR}", scope="cta cluster", **STRONG),
         row("cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group{.L2::cache_hint}"
@@ -121,7 +141,7 @@ FORMS = chapter(
             f"{{.L2::cache_hint}}.op.T  {STORE}, {POLICY}",
             op=REDUCE, T=TYPES, relaxed=RELAXED, scope=SCOPE, rules=BOTH + BY_TYPE, **BULK),
         row("cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group"
-            f"{{.L2::cache_hint}}.add.noftz.T  {STORE}, {POLICY}", T="f16 bf16",
+            f"{{.L2::cache_hint}}.add.noftz.T  {STORE}, {POLICY}", T="f16 bf16 f32@,9.4",
             relaxed=RELAXED, scope=SCOPE, rules=BOTH, **BULK),
     ),
     instruction(
@@ -131,7 +151,7 @@ FORMS = chapter(
             f"  {STORE}", op=REDUCE, T=TYPES, relaxed=RELAXED, scope=SCOPE, rules=BOTH + BY_TYPE,
             sm="sm_90", ptx="9.1"),
         row("multimem.cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group"
-            f".add.noftz.T  {STORE}", T="f16 bf16", relaxed=RELAXED, scope=SCOPE, rules=BOTH,
+            f".add.noftz.T  {STORE}", T="f16 bf16 f32@,9.4", relaxed=RELAXED, scope=SCOPE, rules=BOTH,
             sm="sm_90", ptx="9.1"),
     ),
     instruction(
@@ -139,6 +159,7 @@ FORMS = chapter(
         "Bring a multiple of 16 bytes into the L2 cache.",
         row("cp.async.bulk.prefetch.L2.global{.L2::cache_hint}"
             f"  [src:global%16], {SIZE}, {POLICY}", **BULK),
+        row(f"cp.async.bulk.prefetch.L2.global.L2::evict_last  [src:global%16], {SIZE}", **RUBIN),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk-commit-group",

@@ -28,6 +28,9 @@ FORMS = chapter(
             cmp=FLOAT_CMP, bool=BOOL, sm="sm_90", ptx="7.8"),
         row("set.cmp{.bool}.D.f64  out d:D, a:f64, b:f64, {!}c:pred@bool",
             cmp=FLOAT_CMP, bool=BOOL, D=D),
+        # each element of a packed register: all its bits, or none
+        row("set.cmp.T  out d:T, a:T, b:T", cmp=INTEGER_CMP, T="u8x4 s8x4 u16x2 s16x2",
+            rules="cmp=lo|ls|hi|hs: T=u8x4|u16x2", sm="sm_107f", ptx="9.4"),
     ),
     instruction(
         "setp", "comparison-and-selection-instructions-setp",

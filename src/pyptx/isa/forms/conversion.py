@@ -10,6 +10,7 @@ F8 = "e4m3x2 e5m2x2"
 F6 = "e2m3x2 e3m2x2"
 F4 = "e2m1x2"
 SCALE = "scale:b16!@scaled::n2::ue8m0"
+ONE = "scale:b8!@scaled::n1::ue8m0"
 # .sat is legal only where the destination does not hold every value of the source.
 NARROWING = """
     D=u8: A=u16|u32|u64|s8|s16|s32|s64; D=u16: A=u32|u64|s8|s16|s32|s64;
@@ -21,6 +22,11 @@ NARROWING = """
 SMALL = "sm_100f sm_110f sm_120f"
 # The targets that round with random bits, and those that know fixed point.
 RANDOM = "sm_100a sm_103a sm_107a"
+RUBIN = {"sm": "sm_107f", "ptx": "9.4"}
+# Negative zero becomes zero; to narrow types also rounded to zero, with a scale for both numbers.
+PZO = "pzo@sm_107f,9.4"
+NARROW = {"frnd2": "rn rz@sm_107f,9.4", "pzo": PZO,
+          "scaled::n1::ue8m0": "scaled::n1::ue8m0@sm_107f,9.4"}
 FIXED = "sm_100a sm_103a sm_107a sm_110a sm_120a sm_121a"
 
 FORMS = chapter(
@@ -58,32 +64,38 @@ FORMS = chapter(
         row("cvt.frnd.f16.bf16  out d:f16, a:bf16", frnd=FRND, sm="sm_90", ptx="7.8"),
         row("cvt.frnd.bf16.f32  out d:bf16, a:f32", frnd="rm rp", sm="sm_80", ptx="7.0"),
         row("cvt.frnd.ftz.bf16.f32  out d:bf16, a:f32", frnd=FRND, sm="sm_80", ptx="7.0"),
-        row("cvt.frnd2{.relu}{.satfinite}.bf16.f32  out d:bf16, a:f32", frnd2="rn rz",
-            satfinite="satfinite@,8.1", sm="sm_80", ptx="7.0"),
-        row("cvt.frnd2.relu{.satfinite}.f16.f32  out d:f16, a:f32", frnd2="rn rz",
-            satfinite="satfinite@,8.1", sm="sm_80", ptx="7.0"),
-        row("cvt.frnd2.satfinite.f16.f32  out d:f16, a:f32", frnd2="rn rz", ptx="8.1"),
+        row("cvt.frnd2{.relu}{.satfinite}{.pzo}.bf16.f32  out d:bf16, a:f32", frnd2="rn rz",
+            satfinite="satfinite@,8.1", pzo=PZO, sm="sm_80", ptx="7.0"),
+        row("cvt.frnd2.relu{.satfinite}{.pzo}.f16.f32  out d:f16, a:f32", frnd2="rn rz",
+            satfinite="satfinite@,8.1", pzo=PZO, sm="sm_80", ptx="7.0"),
+        row("cvt.frnd2.satfinite{.pzo}.f16.f32  out d:f16, a:f32", frnd2="rn rz", pzo=PZO,
+            ptx="8.1"),
+        row("cvt.frnd2.pzo.f16.f32  out d:f16, a:f32", frnd2="rn rz", **RUBIN),
         # f32 to a pair of 16-bit numbers
-        row("cvt.frnd2{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32", frnd2="rn rz",
-            satfinite="satfinite@,8.1", D="f16x2 bf16x2", sm="sm_80", ptx="7.0"),
+        row("cvt.frnd2{.relu}{.satfinite}{.pzo}.D.f32  out d:D, a:f32, b:f32", frnd2="rn rz",
+            satfinite="satfinite@,8.1", pzo=PZO, D="f16x2 bf16x2", sm="sm_80", ptx="7.0"),
         row("cvt.rs{.relu}{.satfinite}.D.f32  out d:D, a:f32, b:f32, rbits:i32!",
             D="f16x2 bf16x2", sm=RANDOM, ptx="8.7"),
         # f32 to tf32
         row("cvt.rna{.satfinite}.tf32.f32  out d:tf32, a:f32", satfinite="satfinite@,8.1",
             sm="sm_80", ptx="7.0"),
-        row("cvt.frnd2{.satfinite}{.relu}.tf32.f32  out d:tf32, a:f32", frnd2="rn rz",
-            satfinite="satfinite@sm_100,8.6", sm="sm_90", ptx="7.8"),
+        row("cvt.frnd2{.satfinite}{.relu}{.pzo}.tf32.f32  out d:tf32, a:f32", frnd2="rn rz",
+            satfinite="satfinite@sm_100,8.6", pzo=PZO, sm="sm_90", ptx="7.8"),
         # to and from pairs and fours of 8-bit numbers
-        row("cvt.rn.satfinite{.relu}.D.f32  out d:D, a:f32, b:f32", D=F8, sm="sm_89", ptx="8.1"),
-        row("cvt.rn.satfinite{.relu}.D.f16x2  out d:D, a:f16x2", D=F8, sm="sm_89", ptx="8.1"),
-        row("cvt.rn.satfinite{.relu}.D.bf16x2  out d:D, a:bf16x2", D=F8, sm=SMALL, ptx="9.1"),
+        row("cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.D.f32"
+            f"  out d:D, a:f32, b:f32, {ONE}", D=F8, **NARROW, sm="sm_89", ptx="8.1"),
+        row("cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.D.f16x2"
+            f"  out d:D, a:f16x2, {ONE}", D=F8, **NARROW, sm="sm_89", ptx="8.1"),
+        row("cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.D.bf16x2"
+            f"  out d:D, a:bf16x2, {ONE}", D=F8, **NARROW, sm=SMALL, ptx="9.1"),
         row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=F8, sm="sm_89", ptx="8.1"),
         row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:i32!", D="e4m3x4 e5m2x4",
             sm=RANDOM, ptx="8.7"),
         # to and from pairs and fours of 4-bit and 6-bit numbers
-        row("cvt.rn.satfinite{.relu}.D.f32  out d:D, a:f32, b:f32", D=f"{F4} {F6}",
-            sm=SMALL, ptx="8.6"),
-        row("cvt.rn.satfinite{.relu}.D.A  out d:D, a:A", D=f"{F4} {F6}", A="f16x2 bf16x2",
+        row("cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.D.f32"
+            f"  out d:D, a:f32, b:f32, {ONE}", D=f"{F4} {F6}", **NARROW, sm=SMALL, ptx="8.6"),
+        row("cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.D.A"
+            f"  out d:D, a:A, {ONE}", D=f"{F4} {F6}", A="f16x2 bf16x2", **NARROW,
             sm=SMALL, ptx="9.1"),
         row("cvt.rn{.relu}.f16x2.A  out d:f16x2, a:A", A=f"{F4} {F6}", sm=SMALL, ptx="8.6"),
         row("cvt.rs{.relu}.satfinite.D.f32  out d:D, a*4:f32, rbits:i32!",
@@ -96,12 +108,24 @@ FORMS = chapter(
         row("cvt.frnd3{.satfinite}.ue8m0x2.bf16x2  out d:ue8m0x2, a:bf16x2", frnd3="rz rp",
             sm=SMALL, ptx="8.6"),
         row("cvt.rn.bf16x2.ue8m0x2  out d:bf16x2, a:ue8m0x2", sm=SMALL, ptx="8.6"),
+        # to and from numbers without a sign
+        row("cvt.frnd4{.satfinite}.ue5m3x2.f32  out d:ue5m3x2, a:f32, b:f32", frnd4="rn rz rp",
+            **RUBIN),
+        row("cvt.frnd2{.satfinite}.scaled::n1::ue8m0.ue5m3x2.f32"
+            "  out d:ue5m3x2, a:f32, b:f32, scale:b8!", frnd2="rn rz", **RUBIN),
+        row("cvt.frnd4{.satfinite}.ue5m3x2.A  out d:ue5m3x2, a:A", frnd4="rn rz rp",
+            A="f16x2 bf16x2", **RUBIN),
+        row("cvt.frnd2{.satfinite}.scaled::n1::ue8m0.ue5m3x2.A"
+            "  out d:ue5m3x2, a:A, scale:b8!", frnd2="rn rz", A="f16x2 bf16x2", **RUBIN),
+        row("cvt.rn.f16x2.ue5m3x2  out d:f16x2, a:ue5m3x2", **RUBIN),
+        row("cvt.rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2"
+            f"  out d:bf16x2, a:ue5m3x2, {SCALE}", **RUBIN),
         # to and from fixed point
-        row("cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32"
-            f"  out d:s2f6x2, a:f32, b:f32, {SCALE}",
+        row("cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32"
+            f"  out d:s2f6x2, a:f32, b:f32, {SCALE}", frnd2="rn rz@sm_107a,9.4",
             sm=FIXED, ptx="9.1"),
-        row("cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2"
-            f"  out d:s2f6x2, a:bf16x2, {SCALE}",
+        row("cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2"
+            f"  out d:s2f6x2, a:bf16x2, {SCALE}", frnd2="rn rz@sm_107a,9.4",
             sm=FIXED, ptx="9.1"),
         row("cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2"
             f"  out d:bf16x2, a:s2f6x2, {SCALE}",

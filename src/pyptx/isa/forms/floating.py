@@ -4,6 +4,11 @@
 from pyptx.isa.syntax import chapter, instruction, row
 
 RND = "rn rz rm rp"
+# Conversions between pairs on the way in, and on the way out, where they are rounded to zero.
+PAIRS = {"sm": "sm_107f", "ptx": "9.4"}
+# Fours of small numbers, and the fours of 8 bits that results are rounded to.
+FOURS = "e5m2x4 e4m3x4 e3m2x4 e2m3x4 e2m1x4 e2m1p4x4 ue8m0x4"
+SMALL = {"rnd": "rn", "T": "e5m2x4 e4m3x4", "sm": "sm_100a sm_103a", "ptx": "9.4"}
 PAIRED = "xorsign: abs; abs: xorsign"
 XORSIGN = "xorsign@sm_86,7.2"
 
@@ -136,17 +141,57 @@ FORMS = chapter(
         "add", "mixed-precision-floating-point-instructions-add", "Add a 16-bit number to an f32.",
         row("add{.rnd}{.sat}.f32.T  out d:f32, a:T, c:f32", rnd=RND, T="f16 bf16",
             sm="sm_100", ptx="8.6"),
+        row("add{.rnd}.f32x2.T.f32x2  out d:f32x2, a:T, c:f32x2", rnd=RND, T="f16x2 bf16x2",
+            **PAIRS),
+        row("add.rz.ftz.f16x2.f32x2.f32x2  out d:f16x2, a:f32x2, c:f32x2", **PAIRS),
+        row("add.rz.bf16x2.f32x2.f32x2  out d:bf16x2, a:f32x2, c:f32x2", **PAIRS),
     ),
     instruction(
         "sub", "mixed-precision-floating-point-instructions-sub",
         "Subtract an f32 from a 16-bit number.",
         row("sub{.rnd}{.sat}.f32.T  out d:f32, a:T, c:f32", rnd=RND, T="f16 bf16",
             sm="sm_100", ptx="8.6"),
+        row("sub{.rnd}.f32x2.T.f32x2  out d:f32x2, a:T, c:f32x2", rnd=RND, T="f16x2 bf16x2",
+            **PAIRS),
+        row("sub.rz.ftz.f16x2.f32x2.f32x2  out d:f16x2, a:f32x2, c:f32x2", **PAIRS),
+        row("sub.rz.bf16x2.f32x2.f32x2  out d:bf16x2, a:f32x2, c:f32x2", **PAIRS),
     ),
     instruction(
         "fma", "mixed-precision-floating-point-instructions-fma",
         "Multiply 16-bit numbers and add an f32 with one rounding.",
         row("fma.rnd{.sat}.f32.T  out d:f32, a:T, b:T, c:f32", rnd=RND, T="f16 bf16",
             sm="sm_100", ptx="8.6"),
+        row("fma.rnd.f32x2.T.f32x2.f32x2  out d:f32x2, a:T, b:f32x2, c:f32x2",
+            rnd=RND, T="f16x2 bf16x2", **PAIRS),
+    ),
+    instruction(
+        "mul", "mixed-precision-floating-point-instructions-mul",
+        "Multiply pairs of different types.",
+        row("mul.rz.ftz.f16x2.f32x2.f32x2  out d:f16x2, a:f32x2, c:f32x2", **PAIRS),
+        row("mul.rz.bf16x2.f32x2.f32x2  out d:bf16x2, a:f32x2, c:f32x2", **PAIRS),
+        row("mul.bf16x2.bf16x2.f16x2  out d:bf16x2, a:bf16x2, c:f16x2", **PAIRS),
+        row("mul.f16x2.f16x2.bf16x2  out d:f16x2, a:f16x2, c:bf16x2", **PAIRS),
+    ),
+) + chapter(
+    "Alternate Floating-Point Instructions",
+    instruction(
+        "add", "alternate-floating-point-instructions-add",
+        "Add fours of small numbers.",
+        row("add{.rnd}{.satfinite}.T.A  out d:T, a:A, c:T", A=FOURS, **SMALL),
+    ),
+    instruction(
+        "sub", "alternate-floating-point-instructions-sub",
+        "Subtract fours of small numbers.",
+        row("sub{.rnd}{.satfinite}.T.A  out d:T, a:A, c:T", A=FOURS, **SMALL),
+    ),
+    instruction(
+        "mul", "alternate-floating-point-instructions-mul",
+        "Multiply fours of small numbers.",
+        row("mul{.rnd}{.satfinite}.T.A.C  out d:T, a:A, c:C", A=FOURS, C=FOURS, **SMALL),
+    ),
+    instruction(
+        "fma", "alternate-floating-point-instructions-fma",
+        "Multiply and add fours of small numbers with one rounding.",
+        row("fma{.rnd}{.satfinite}.T.A.B  out d:T, a:A, b:B, c:T", A=FOURS, B=FOURS, **SMALL),
     ),
 )

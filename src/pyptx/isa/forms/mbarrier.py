@@ -16,6 +16,9 @@ PARITY = "[addr:space], phaseParity:u32(0 1)"
 BOTH = "sem: scope; scope: sem"
 OLD = {"sm": "sm_80", "ptx": "7.0"}
 NEW = {"sm": "sm_90", "ptx": "8.0"}
+# at an object of each CTA in a mask
+EACH = {"scope": "cta cluster", "rules": BOTH, "sm": "sm_107f", "ptx": "9.4"}
+MASK = "ctaMask:u32"
 REPORT = {"sem": "acquire relaxed", "scope": "cta cluster", "space": "shared shared::cta",
           "rules": BOTH, "sm": "sm_90", "ptx": "9.3"}
 
@@ -37,12 +40,18 @@ FORMS = chapter(
         "Expect so many more bytes in the current phase.",
         row("mbarrier.expect_tx{.sem}{.scope}{.space}.b64  [addr:space], txCount:u32(0..1048575)",
             sem="relaxed", scope="cta cluster", space=ANY, rules=BOTH, **NEW),
+        row("mbarrier.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  [addr:space], txCount:u32(0..1048575), {MASK}",
+            sem="relaxed", space="shared::cluster", **EACH),
     ),
     instruction(
         "mbarrier", "parallel-synchronization-and-communication-instructions-mbarrier-complete-tx",
         "Count bytes as arrived, as an asynchronous copy does.",
         row("mbarrier.complete_tx{.sem}{.scope}{.space}.b64  [addr:space], txCount:u32(0..1048575)",
             sem="relaxed", scope="cta cluster", space=ANY, rules=BOTH, **NEW),
+        row("mbarrier.complete_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  [addr:space], txCount:u32(0..1048575), {MASK}",
+            sem="relaxed", space="shared::cluster", **EACH),
     ),
     instruction(
         "mbarrier", "parallel-synchronization-and-communication-instructions-mbarrier-arrive",
@@ -62,6 +71,15 @@ FORMS = chapter(
         row("mbarrier.arrive.expect_tx{.sem}{.scope}.shared::cluster.b64"
             "  _, [addr:shared::cluster], txCount:u32(0..1048575)",
             sem="release relaxed@,8.6", scope="cta cluster", rules=BOTH, **NEW),
+        row("mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  _, [addr:space], {MASK}",
+            sem="release relaxed", space="shared::cluster", **EACH),
+        row("mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  _, [addr:space], count:u32(1..1048575), {MASK}",
+            sem="release relaxed", space="shared::cluster", **EACH),
+        row("mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  _, [addr:space], txCount:u32(0..1048575), {MASK}",
+            sem="release relaxed", space="shared::cluster", **EACH),
         row("mbarrier.arrive.noComplete{.release}{.cta}{.space}.b64"
             "  out state:i64, [addr:space], count:u32(1..1048575)",
             release="release@,8.0", cta="cta@,8.0", space=CTA,
@@ -88,6 +106,15 @@ FORMS = chapter(
         row("mbarrier.arrive_drop.expect_tx{.sem}{.scope}.shared::cluster.b64"
             "  _, [addr:shared::cluster], txCount:u32(0..1048575)",
             sem="release relaxed@,8.6", scope="cta cluster", rules=BOTH, **NEW),
+        row("mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  _, [addr:space], {MASK}",
+            sem="release relaxed", space="shared::cluster", **EACH),
+        row("mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  _, [addr:space], count:u32(1..1048575), {MASK}",
+            sem="release relaxed", space="shared::cluster", **EACH),
+        row("mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64"
+            f"  _, [addr:space], txCount:u32(0..1048575), {MASK}",
+            sem="release relaxed", space="shared::cluster", **EACH),
         row("mbarrier.arrive_drop.noComplete{.release}{.cta}{.space}.b64"
             "  out state:i64|_, [addr:space], count:u32(1..1048575)",
             release="release@,8.0", cta="cta@,8.0", space=CTA,

@@ -31,6 +31,8 @@ WIDE_VEC = "vec=v8: T=b32|u32|s32|f32; vec=v4: T=b64|u64|s64|f64; "
 GLOBAL = "level1: ss?=global; L2::cache_hint: ss?=global; prefetch: ss?=global"
 EVICT = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
 
+SPARSE = {"sm": "sm_107a", "ptx": "9.4"}
+
 FORMS = chapter(
     "Data Movement and Conversion Instructions",
     instruction(
@@ -39,6 +41,8 @@ FORMS = chapter(
         row("mov.T  out d:T, a:T|special|symbol",
             T="pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"),
         row("mov.b128  out d:b128, a:b128", ptx="8.3"),
+        # a constant: anything but 0 is true
+        row("mov.pred  out d:pred, #value:pred"),
     ),
     instruction(
         "mov", "data-movement-and-conversion-instructions-mov-2",
@@ -91,6 +95,9 @@ FORMS = chapter(
             rules=GLOBAL, ptx="8.3"),
         row("ld.mmio.sem.sys{.global}.T  out d:T>, [a:global|generic]",
             sem="relaxed acquire@,9.3", T=f"{SCALAR} b128@,8.4", ptx="8.2"),
+        # what no one writes while the kernel runs
+        row("ld.proxy::readonly{.global}.T  out d:T>, [a:global|generic]",
+            T=SCALAR, sm="sm_90", ptx="9.4"),
         # 256 bits
         row("ld{.weak}{.global}{.cop}{.L2::cache_hint}{.prefetch}.vec.T"
             f"  out d*vec:T|_, [a:global|generic], {POLICY}",
@@ -174,6 +181,7 @@ FORMS = chapter(
         row("prefetch{.space}.level  [a:space]", space="global local", level="L1 L2"),
         row("prefetch.global.priority  [a:global]",
             priority="L2::evict_last L2::evict_normal", sm="sm_80", ptx="7.4"),
+        row("prefetch{.global}.L1::32B.valid_addr  [a:global|generic]", sm="sm_90", ptx="9.4"),
         row("prefetch{.space}.tensormap  [a:space]", space="const param", sm="sm_90", ptx="8.0"),
     ),
     instruction(
@@ -188,9 +196,37 @@ FORMS = chapter(
             priority="L2::evict_normal", sm="sm_80", ptx="7.4"),
     ),
     instruction(
+        "applypriority", "data-movement-and-conversion-instructions-applypriority-async-bulk",
+        "Change the eviction priority of a range of a cache without waiting.",
+        row("applypriority.async.bulk{.global}.bulk_group.L2::evict_normal"
+            "  [a:global|generic%128], size:u32(0..4294967280:16)", sm="sm_107f", ptx="9.4"),
+    ),
+    instruction(
         "discard", "data-movement-and-conversion-instructions-discard",
         "Drop 128 bytes of a cache without writing them back.",
         row("discard{.global}.L2  [a:global|generic], #size:u32(128)", sm="sm_80", ptx="7.4"),
+    ),
+    instruction(
+        "spcompress", "data-movement-and-conversion-instructions-spcompress",
+        "Keep two of every four elements, and where they stood.",
+        *(row(f"spcompress.{elements}.{indices}.sp::2:4.num"
+              f"  out {{mdata}}*num/{ratio}:b32, out {{cdata}}*num:b32, data*num*2:b32!, spdesc:i32!",
+              num="x1 x2 x4 x8 x16 x32 x64", **SPARSE)
+          for elements, indices, ratio in (
+              ("b8", "b2", 4), ("b8", "b4", 2), ("b16", "b2", 8), ("b16", "b4", 4))),
+    ),
+    instruction(
+        "spdecompress", "data-movement-and-conversion-instructions-spdecompress",
+        "Put elements back where they stood, and zeros between them.",
+        # so many elements of so many; indices of 2 bits reach four, and a result is up to 128 registers
+        *(row(f"spdecompress.b{bits}.b{index}.sp::{few}:{many}.num"
+              f"  out {{data}}*num*{many * bits}/32:b32, {{mdata}}*num*{few * index}/32:b32!, "
+              f"{{cdata}}*num*{few * bits}/32:b32!",
+              num=" ".join(f"x{n}" for n in (1, 2, 4, 8, 16, 32, 64) if 32 <= many * bits * n <= 4096),
+              **SPARSE)
+          for bits in (8, 16) for index in (2, 4)
+          for few, many in ((1, 2), (1, 4), (1, 8), (1, 16), (2, 4), (2, 8), (2, 16), (4, 8), (4, 16))
+          if few * bits <= 32 and many <= 2**index),
     ),
     instruction(
         "createpolicy", "data-movement-and-conversion-instructions-createpolicy",

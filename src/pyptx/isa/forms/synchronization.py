@@ -11,7 +11,7 @@ POLICY = "policy:b64@L2::cache_hint"
 # A cache hint is for global memory, by its space or by a generic address.
 HINT = {"L2::cache_hint": "L2::cache_hint@sm_80,7.4", "rules": "L2::cache_hint: space?=global"}
 SCOPE128 = "cta cluster gpu sys@,8.4"
-HALF = "f16 f16x2 bf16@sm_90,7.8 bf16x2@sm_90,7.8"
+HALF = "f16 f16x2 bf16@sm_90,7.8 bf16x2@sm_90,7.8 f32@sm_90,9.4"
 BARRIER = "a:u32(0..15)"
 THREADS = "b:u32(32..1024:32)"
 MASK = "membermask:i32"
@@ -73,6 +73,7 @@ FORMS = chapter(
         row("fence.release.sync_restrict::shared::cta.cluster", sm="sm_90", ptx="8.6"),
         row("fence.mbarrier_init.release.cluster", sm="sm_90", ptx="8.0"),
         row("fence.proxy.alias", ptx="7.5"),
+        row("fence.proxy.alias.sem.sys", sem="acquire release", sm="sm_90", ptx="9.4"),
         row("fence.proxy.async{.space}", space="global shared::cta shared::cluster",
             sm="sm_90", ptx="8.0"),
         row("fence.proxy.tensormap::generic.release.scope", scope="cta cluster gpu sys",
@@ -83,6 +84,8 @@ FORMS = chapter(
             sem="acquire release", sm="sm_100", ptx="9.3"),
         row("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
             sm="sm_90", ptx="8.6"),
+        row("fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster",
+            sm="sm_90", ptx="9.4"),
         row("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
             sm="sm_90", ptx="8.6"),
     ),
@@ -111,9 +114,9 @@ FORMS = chapter(
         row("atom{.sem}{.scope}{.space}.exch{.L2::cache_hint}.b128"
             f"  out d:b128|_, [a:space], b:b128, {POLICY}",
             sem=SEM, scope=SCOPE128, space=SPACE, sm="sm_90", ptx="8.3", **HINT),
-        row("atom{.sem}{.scope}{.global}.add{.L2::cache_hint}.vec.f32"
+        row("atom{.sem}{.scope}{.global}.add{.noftz}{.L2::cache_hint}.vec.f32"
             f"  out d*vec:f32, [a:global|generic], b*vec:f32, {POLICY}",
-            sem=SEM, scope=SCOPE, vec="v2 v4", sm="sm_90", ptx="8.1"),
+            sem=SEM, scope=SCOPE, noftz="noftz@,9.4", vec="v2 v4", sm="sm_90", ptx="8.1"),
         row("atom{.sem}{.scope}{.global}.op.noftz{.L2::cache_hint}.vec.T"
             f"  out d*vec:T, [a:global|generic], b*vec:T, {POLICY}",
             sem=SEM, scope=SCOPE, op="add min max", vec="v2 v4 v8", T="f16 bf16",
@@ -138,9 +141,9 @@ FORMS = chapter(
         row("red{.sem}{.scope}{.space}.add.noftz{.L2::cache_hint}.T"
             f"  [a:space], b:T, {POLICY}",
             sem=RED, scope=SCOPE, space=SPACE, T=HALF, **HINT),
-        row("red{.sem}{.scope}{.global}.add{.L2::cache_hint}.vec.f32"
+        row("red{.sem}{.scope}{.global}.add{.noftz}{.L2::cache_hint}.vec.f32"
             f"  [a:global|generic], b*vec:f32, {POLICY}",
-            sem=RED, scope=SCOPE, vec="v2 v4", sm="sm_90", ptx="8.1"),
+            sem=RED, scope=SCOPE, noftz="noftz@,9.4", vec="v2 v4", sm="sm_90", ptx="8.1"),
         row("red{.sem}{.scope}{.global}.op.noftz{.L2::cache_hint}.vec.T"
             f"  [a:global|generic], b*vec:T, {POLICY}",
             sem=RED, scope=SCOPE, op="add min max", vec="v2 v4 v8", T="f16 bf16",

@@ -13,7 +13,8 @@ SRC = "[src:shared%128]"
 MBAR = "[mbar:shared%8]"
 OFFSETS = "{im2colOffsets}*dim-2:u16"
 HALO = "{im2colInfo}*2:u16"
-MASK = "ctaMask:u16@multicast::cluster"
+MASK = "ctaMask:u16@multicast"
+MASK32 = "ctaMask:u32"
 DIM = "1d 2d 3d 4d 5d"
 DIM3 = "3d 4d 5d"
 WIDTH = "im2col::w im2col::w::128"
@@ -22,46 +23,64 @@ BULK = {"sm": "sm_90", "ptx": "8.0"}
 CTA = {"sm": "sm_90", "ptx": "8.6"}
 NEW = {"sm": "sm_100f sm_110f", "ptx": "8.6"}
 REPLACE = {"ss": "global shared::cta", "sm": "sm_90a sm_100f sm_110f sm_120f", "ptx": "8.3"}
-MULTICAST = f"{{.multicast::cluster}}{{.cta_group}}{HINT}"
+# The CTAs that a copy goes to, in a mask of 16 bits or of 32, and what an mbarrier reports of it.
+CTAS = {"multicast": "multicast::cluster multicast::cluster::16b@,9.4"}
+MULTICAST = f"{{.multicast}}{{.cta_group}}{HINT}"
+MULTICAST32 = f".multicast::cluster::32b{{.cta_group}}{HINT}"
+RUBIN = {"sm": "sm_107f", "ptx": "9.4"}
+REPORT = {"report": " ".join(f"mbarrier::report::{each}@sm_107f,9.4" for each in (
+    "disabled", "validity::per_16bytes::80000000", "validity::per_16bytes::8000",
+    "validity::per_16bytes::80", "validity::per_16bytes::8", "validity::per_element::ff"))}
+NO_OFFSETS = "im2col_no_offs im2col_no_offs::w@sm_107f,9.4"
+EITHER_MASK = ((MULTICAST, MASK, CTAS, None), (MULTICAST32, MASK32, {}, RUBIN))
+REDUCE = {"op": "add min max inc dec and or xor"}
 
 FORMS = chapter(
     "Data Movement and Conversion Instructions: Tensor Copy",
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk-tensor",
         "Copy a box of a tensor without waiting.",
-        row(f"cp.async.bulk.tensor.dim.shared::cluster.global{{.tile}}.{TX}{MULTICAST}"
-            f"  {DST}, {MAP}, {MBAR}, {MASK}, {POLICY}", dim=DIM, cta_group=GROUP, **BULK),
-        row(f"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.{TX}{MULTICAST}"
-            f"  {DST}, {GATHER}, {MBAR}, {MASK}, {POLICY}", cta_group=GROUP, **NEW),
-        row(f"cp.async.bulk.tensor.dim.shared::cluster.global.im2col.{TX}{MULTICAST}"
-            f"  {DST}, {MAP}, {MBAR}, {OFFSETS}, {MASK}, {POLICY}", dim=DIM3, cta_group=GROUP,
-            **BULK),
-        row(f"cp.async.bulk.tensor.dim.shared::cluster.global.mode.{TX}{MULTICAST}"
-            f"  {DST}, {MAP}, {MBAR}, {HALO}, {MASK}, {POLICY}", dim=DIM3, mode=WIDTH,
-            cta_group=GROUP, **NEW),
-        row(f"cp.async.bulk.tensor.dim.shared::cta.global{{.tile}}.{TX}{{.cta_group}}{HINT}"
-            f"  {DST}, {MAP}, {MBAR}, {POLICY}", dim=DIM, cta_group=GROUP, **CTA),
-        row(f"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.{TX}{{.cta_group}}{HINT}"
-            f"  {DST}, {GATHER}, {MBAR}, {POLICY}", cta_group=GROUP, sm="sm_100", ptx="8.6"),
-        row(f"cp.async.bulk.tensor.dim.shared::cta.global.im2col.{TX}{{.cta_group}}{HINT}"
-            f"  {DST}, {MAP}, {MBAR}, {OFFSETS}, {POLICY}", dim=DIM3, cta_group=GROUP, **CTA),
-        row(f"cp.async.bulk.tensor.dim.shared::cta.global.mode.{TX}{{.cta_group}}{HINT}"
-            f"  {DST}, {MAP}, {MBAR}, {HALO}, {POLICY}", dim=DIM3, cta_group=GROUP,
-            mode="im2col::w im2col::w::128@sm_100f+sm_110f", sm="sm_100", ptx="8.6"),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global{{.tile}}.{TX}{{.report}}{to}"
+              f"  {DST}, {MAP}, {MBAR}, {mask}, {POLICY}", dim=DIM, cta_group=GROUP,
+              **REPORT, **ctas, **(where or BULK))
+          for to, mask, ctas, where in EITHER_MASK),
+        *(row(f"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.{TX}{{.report}}{to}"
+              f"  {DST}, {GATHER}, {MBAR}, {mask}, {POLICY}", cta_group=GROUP,
+              **REPORT, **ctas, **(where or NEW))
+          for to, mask, ctas, where in EITHER_MASK),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.im2col.{TX}{{.report}}{to}"
+              f"  {DST}, {MAP}, {MBAR}, {OFFSETS}, {mask}, {POLICY}", dim=DIM3, cta_group=GROUP,
+              **REPORT, **ctas, **(where or BULK))
+          for to, mask, ctas, where in EITHER_MASK),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.mode.{TX}{{.report}}{to}"
+              f"  {DST}, {MAP}, {MBAR}, {HALO}, {mask}, {POLICY}", dim=DIM3, mode=WIDTH,
+              cta_group=GROUP, **REPORT, **ctas, **(where or NEW))
+          for to, mask, ctas, where in EITHER_MASK),
+        row(f"cp.async.bulk.tensor.dim.shared::cta.global{{.tile}}.{TX}{{.report}}{{.cta_group}}"
+            f"{HINT}  {DST}, {MAP}, {MBAR}, {POLICY}", dim=DIM, cta_group=GROUP, **REPORT, **CTA),
+        row(f"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.{TX}{{.report}}"
+            f"{{.cta_group}}{HINT}  {DST}, {GATHER}, {MBAR}, {POLICY}", cta_group=GROUP,
+            **REPORT, sm="sm_100", ptx="8.6"),
+        row(f"cp.async.bulk.tensor.dim.shared::cta.global.im2col.{TX}{{.report}}{{.cta_group}}"
+            f"{HINT}  {DST}, {MAP}, {MBAR}, {OFFSETS}, {POLICY}", dim=DIM3, cta_group=GROUP,
+            **REPORT, **CTA),
+        row(f"cp.async.bulk.tensor.dim.shared::cta.global.mode.{TX}{{.report}}{{.cta_group}}"
+            f"{HINT}  {DST}, {MAP}, {MBAR}, {HALO}, {POLICY}", dim=DIM3, cta_group=GROUP,
+            **REPORT, mode="im2col::w im2col::w::128@sm_100f+sm_110f", sm="sm_100", ptx="8.6"),
         row(f"cp.async.bulk.tensor.dim.global.shared::cta{{.tile}}.bulk_group{HINT}"
             f"  {MAP}, {SRC}, {POLICY}", dim=DIM, **BULK),
         row(f"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group{HINT}"
             f"  {GATHER}, {SRC}, {POLICY}", **NEW),
-        row(f"cp.async.bulk.tensor.dim.global.shared::cta.im2col_no_offs.bulk_group{HINT}"
-            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, **BULK),
+        row(f"cp.async.bulk.tensor.dim.global.shared::cta.mode.bulk_group{HINT}"
+            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, mode=NO_OFFSETS, **BULK),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-reduce-async-bulk-tensor",
         "Combine a box of a tensor with shared memory without waiting.",
         row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{{.tile}}.bulk_group{HINT}"
-            f"  {MAP}, {SRC}, {POLICY}", dim=DIM, op="add min max inc dec and or xor", **BULK),
-        row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op.im2col_no_offs.bulk_group{HINT}"
-            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, op="add min max inc dec and or xor", **BULK),
+            f"  {MAP}, {SRC}, {POLICY}", dim=DIM, **REDUCE, **BULK),
+        row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op.mode.bulk_group{HINT}"
+            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, mode=NO_OFFSETS, **REDUCE, **BULK),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk-prefetch-tensor",
@@ -74,6 +93,27 @@ FORMS = chapter(
             f"  {MAP}, {OFFSETS}, {POLICY}", dim=DIM3, **BULK),
         row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.mode{HINT}"
             f"  {MAP}, {HALO}, {POLICY}", dim=DIM3, mode=WIDTH, **NEW),
+        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global{{.tile}}.L2::evict_last  {MAP}",
+            dim=DIM, **RUBIN),
+        row(f"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4.L2::evict_last  {GATHER}",
+            **RUBIN),
+        row("cp.async.bulk.prefetch.tensor.dim.L2.global.im2col.L2::evict_last"
+            f"  {MAP}, {OFFSETS}", dim=DIM3, **RUBIN),
+        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.mode.L2::evict_last  {MAP}, {HALO}",
+            dim=DIM3, mode=WIDTH, **RUBIN),
+    ),
+    instruction(
+        "applypriority",
+        "data-movement-and-conversion-instructions-applypriority-async-bulk-tensor",
+        "Change the eviction priority of a box of a tensor without waiting.",
+        row(f"applypriority.async.bulk.tensor.dim{{.global}}.bulk_group{{.tile}}.L2::evict_normal"
+            f"  {MAP}", dim=DIM, **RUBIN),
+        row("applypriority.async.bulk.tensor.2d{.global}.bulk_group.tile::gather4"
+            f".L2::evict_normal  {GATHER}", **RUBIN),
+        row("applypriority.async.bulk.tensor.dim{.global}.bulk_group.im2col.L2::evict_normal"
+            f"  {MAP}, {OFFSETS}", dim=DIM3, **RUBIN),
+        row("applypriority.async.bulk.tensor.dim{.global}.bulk_group.mode.L2::evict_normal"
+            f"  {MAP}, {HALO}", dim=DIM3, mode=WIDTH, **RUBIN),
     ),
     instruction(
         "tensormap", "data-movement-and-conversion-instructions-tensormap-replace",

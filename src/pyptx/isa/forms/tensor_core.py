@@ -8,8 +8,10 @@ NUM2 = "x1 x2 x4 x8 x16 x32 x64"
 NUM4 = "x1 x2 x4 x8 x16 x32"
 REDUCED = "x2 x4 x8 x16 x32 x64 x128"
 COLUMNS = "nCols:u32(32 64 128 256 512)"
+ALL = "nCols:u32(32..576:32)"
 SPLIT = "#immHalfSplitoff:u32"
 BLACKWELL = {"sm": "sm_100f sm_110f", "ptx": "8.6"}
+EXCLUSIVE = {"sm": "sm_100f sm_110f", "ptx": "9.4"}
 SPECIFIC = {"sm": "sm_100a sm_103a sm_107a sm_110a", "ptx": "8.6"}
 REDUCING = {"sm": "sm_103f sm_110f", "ptx": "8.8"}
 GROUP = {"cta_group": "cta_group::1 cta_group::2"}
@@ -26,12 +28,24 @@ SCALE = "#scaleInputD:u32(0..15)?"
 SCALES = "[scaleA:tmem!], [scaleB:tmem!]"
 COLLECTOR = {"collector_usage": "collector::a::fill collector::a::use collector::a::lastuse "
                                 "collector::a::discard"}
+# From PTX 9.4 on also of the second matrix. The manual wants the first's before it for most kinds;
+# compilers write it alone, and the first's has a default.
+COLLECTOR_B = {"collector_b": " ".join(
+    f"collector::b::{use}@sm_107f,9.4" for use in ("fill", "use", "lastuse", "discard"))}
 COLLECTORS = {"collector_usage": " ".join(
     f"collector::b{n}::{use}" for n in range(4) for use in ("fill", "use", "lastuse", "discard"))}
 SHIFTED = "ashift: collector_usage?=collector::a::lastuse|collector::a::discard"
+NOT_I8 = "kind=kind::i8: !collector_b"
+EITHER = ("", f"{LANES}, ")
+RUBIN = {"sm": "sm_107f", "ptx": "9.4"}
+LUT_SHARED = "[d:tmem!], aDesc:i64!, bDesc:i64!, [bMeta:tmem!], idesc:i32"
+LUT_TMEM = "[d:tmem!], [a:tmem!], bDesc:i64!, [bMeta:tmem!], idesc:i32"
+BOTH = "{.collector_usage}{.collector_b}"
+SPCOMPRESS = ".spcompress.sync.aligned.32x32b.num.redOp.sp::2:4"
+COMPRESSED = {"num": "x4 x8 x16 x32 x64 x128", "redOp": "min max", "sm": "sm_107a", "ptx": "9.4"}
 HALF = {"kind": "kind::f16 kind::tf32"}
-BYTE = {"kind": "kind::f8f6f4 kind::i8@sm_100a+sm_110a"}
-ANY = {"kind": "kind::f16 kind::tf32 kind::f8f6f4 kind::i8@sm_100a+sm_110a"}
+BYTE = {"kind": "kind::f8f6f4 kind::i8@sm_100a+sm_110a kind::ti16@sm_107f,9.4"}
+ANY = {"kind": "kind::f16 kind::tf32 kind::f8f6f4 kind::i8@sm_100a+sm_110a kind::ti16@sm_107f,9.4"}
 ONE = "sm_100a+sm_103a+sm_107a+sm_110a"
 VECTORS = {"scale_vectorsize": f"scale_vec::1X@{ONE} scale_vec::2X@{ONE} scale_vec::4X@{ONE} "
                                "block16@,8.8 block32@,8.8"}
@@ -43,6 +57,10 @@ BY_KIND = (
     "kind=kind::mxf4nvf4: scale_vectorsize=scale_vec::2X|scale_vec::4X|block16|block32"
 )
 MMA = "tcgen05.mma{.sp}.cta_group.kind"
+LUT = "tcgen05.mma.cta_group.kind::f8f6f4.decompress::lut::b"
+LUT_SCALED = "tcgen05.mma.cta_group.kind::mxf8f6f4.block_scale.decompress::lut::b{.block32}"
+READ = "sync_restrict::shared::read::mma::a@sm_107f,9.4"
+MULTICAST = "multicast::cluster multicast::cluster::16b@,9.4"
 
 FORMS = chapter(
     "TensorCore 5th Generation Instructions",
@@ -53,6 +71,11 @@ FORMS = chapter(
             ss="shared::cta", **GROUP, **BLACKWELL),
         row(f"tcgen05.dealloc.cta_group.sync.aligned.b32  taddr:i32!, {COLUMNS}",
             **GROUP, **BLACKWELL),
+        # all of it
+        row(f"tcgen05.alloc.exclusive.cta_group.sync.aligned{{.ss}}.b32  [dst:ss%4], {ALL}",
+            ss="shared::cta", **GROUP, **EXCLUSIVE),
+        row(f"tcgen05.dealloc.exclusive.cta_group.sync.aligned.b32  taddr:i32!, {ALL}",
+            **GROUP, **EXCLUSIVE),
         row("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", **GROUP, **BLACKWELL),
     ),
     instruction(
@@ -79,6 +102,12 @@ FORMS = chapter(
         row("tcgen05.ld.red.sync.aligned.16x32bx2.num.redOp.T"
             f"  out r*num:T, out redval:T, [taddr:tmem!], {SPLIT}",
             num=REDUCED, redOp="min max", T="u32 s32", **REDUCING),
+        # with half of the loaded left out
+        row(f"tcgen05.ld{SPCOMPRESS}{{.abs}}.f32.b2"
+            "  out {mdata}*num/32:b32, out cdata*num/2:b32, [taddr:tmem!]", **COMPRESSED),
+        row(f"tcgen05.ld.red{SPCOMPRESS}{{.abs}}{{.NaN}}.f32.b2"
+            "  out {mdata}*num/32:b32, out cdata*num/2:b32, out redval:f32, [taddr:tmem!]",
+            **COMPRESSED),
     ),
     instruction(
         "tcgen05", "tcgen05-instructions-tcgen05-st",
@@ -117,35 +146,33 @@ FORMS = chapter(
         "tcgen05", "tcgen05-instructions-tcgen05-mma",
         "Multiply matrices of shared or Tensor Memory and add, in Tensor Memory, without waiting.",
         # in each pair the second has lanes that are not written
-        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {ENABLE}, {SCALE}",
-            **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
-        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {LANES}, {ENABLE}, {SCALE}",
-            **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
-        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {ENABLE}, {SCALE}",
-            rules=SHIFTED, **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
-        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {LANES}, {ENABLE}, {SCALE}",
-            rules=SHIFTED, **HALF, **GROUP, **COLLECTOR, **BLACKWELL),
-        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {ENABLE}",
-            **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
-        row(f"{MMA}{{.collector_usage}}  {FROM_SHARED}, {LANES}, {ENABLE}",
-            **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
-        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {ENABLE}",
-            rules=SHIFTED, **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
-        row(f"{MMA}{{.ashift}}{{.collector_usage}}  {FROM_TMEM}, {LANES}, {ENABLE}",
-            rules=SHIFTED, **BYTE, **GROUP, **COLLECTOR, **BLACKWELL),
+        *(row(f"{MMA}{BOTH}  {FROM_SHARED}, {lanes}{ENABLE}, {SCALE}",
+              **HALF, **GROUP, **COLLECTOR, **COLLECTOR_B, **BLACKWELL)
+          for lanes in EITHER),
+        *(row(f"{MMA}{{.ashift}}{BOTH}  {FROM_TMEM}, {lanes}{ENABLE}, {SCALE}",
+              rules=SHIFTED, **HALF, **GROUP, **COLLECTOR, **COLLECTOR_B, **BLACKWELL)
+          for lanes in EITHER),
+        *(row(f"{MMA}{BOTH}  {FROM_SHARED}, {lanes}{ENABLE}",
+              rules=NOT_I8, **BYTE, **GROUP, **COLLECTOR, **COLLECTOR_B, **BLACKWELL)
+          for lanes in EITHER),
+        *(row(f"{MMA}{{.ashift}}{BOTH}  {FROM_TMEM}, {lanes}{ENABLE}",
+              rules=f"{SHIFTED}; {NOT_I8}", **BYTE, **GROUP, **COLLECTOR, **COLLECTOR_B,
+              **BLACKWELL)
+          for lanes in EITHER),
         # with a scale for each block of elements
-        row("tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
-            f"  {DENSE_SHARED}, {SCALES}, {ENABLE}",
-            rules=BY_KIND, **MX, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
-        row("tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
-            f"  {DENSE_TMEM}, {SCALES}, {ENABLE}",
-            rules=BY_KIND, **MX, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
-        row("tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
-            f"  {SPARSE_SHARED}, {SCALES}, {ENABLE}",
-            rules=BY_KIND, **MXSP, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
-        row("tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}"
-            f"  {SPARSE_TMEM}, {SCALES}, {ENABLE}",
-            rules=BY_KIND, **MXSP, **GROUP, **VECTORS, **COLLECTOR, **BLACKWELL),
+        *(row(f"tcgen05.mma.cta_group.kind.block_scale{{.scale_vectorsize}}{BOTH}"
+              f"  {operands}, {SCALES}, {ENABLE}", rules=BY_KIND, **MX, **GROUP, **VECTORS, **COLLECTOR, **COLLECTOR_B, **BLACKWELL)
+          for operands in (DENSE_SHARED, DENSE_TMEM)),
+        *(row(f"tcgen05.mma.sp.cta_group.kind.block_scale{{.scale_vectorsize}}{BOTH}"
+              f"  {operands}, {SCALES}, {ENABLE}", rules=BY_KIND, **MXSP, **GROUP, **VECTORS, **COLLECTOR, **COLLECTOR_B, **BLACKWELL)
+          for operands in (SPARSE_SHARED, SPARSE_TMEM)),
+        # with the elements of the second matrix in a table
+        *(row(f"{LUT}{BOTH}  {operands}, {lanes}{ENABLE}",
+              **GROUP, **COLLECTOR, **COLLECTOR_B, **RUBIN)
+          for operands in (LUT_SHARED, LUT_TMEM) for lanes in EITHER),
+        *(row(f"{LUT_SCALED}{BOTH}  {operands}, {SCALES}, {ENABLE}",
+              **GROUP, **COLLECTOR, **COLLECTOR_B, **RUBIN)
+          for operands in (LUT_SHARED, LUT_TMEM)),
     ),
     instruction(
         "tcgen05", "tcgen05-instructions-tcgen05-mma-ws",
@@ -160,9 +187,12 @@ FORMS = chapter(
     instruction(
         "tcgen05", "tcgen05-instructions-tcgen05-commit",
         "Make an mbarrier follow the asynchronous instructions of this thread so far.",
-        row("tcgen05.commit.cta_group.mbarrier::arrive::one{.space}{.multicast::cluster}.b64"
-            "  [mbar:space%8], ctaMask:u16@multicast::cluster",
+        row("tcgen05.commit.cta_group.mbarrier::arrive::one{.sync_restrict}{.space}{.multicast}.b64"
+            "  [mbar:space%8], ctaMask:u16@multicast", sync_restrict=READ, multicast=MULTICAST,
             space="shared::cluster", **GROUP, **BLACKWELL),
+        row("tcgen05.commit.cta_group.mbarrier::arrive::one{.sync_restrict}{.space}"
+            ".multicast::cluster::32b.b64  [mbar:space%8], ctaMask:u32", sync_restrict=READ,
+            space="shared::cluster", **GROUP, **RUBIN),
     ),
     instruction(
         "tcgen05", "tcgen05-instructions-tcgen05-fence",

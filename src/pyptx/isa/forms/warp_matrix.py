@@ -58,6 +58,8 @@ FORMS = chapter(
             num="x1 x2", ss=SS8, src_fmt="b6x16_p32 b4x16_p64", **NARROW),
         row("ldmatrix.sync.aligned.m8n16.num{.ss}.b8x16.src_fmt  out {r}*num:b32, [p:shared%16]",
             num="x1 x2 x4", ss=SS8, src_fmt="b6x16_p32 b4x16_p64", **NARROW),
+        row("ldmatrix.sync.aligned.m8n16.num{.ss}.s8.s4  out {r}*num:b32, [p:shared%16]",
+            num="x1 x2 x4", ss=SS8, sm="sm_90a sm_100f sm_110f sm_120f", ptx="9.4"),
     ),
     instruction(
         "stmatrix", "warp-level-matrix-instructions-stmatrix",

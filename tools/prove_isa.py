@@ -1,0 +1,309 @@
+"""Proves with ptxas that the table is the whole ISA and nothing but it, and writes the proof down.
+
+    python tools/prove_isa.py              all that is not proven of the table as it is
+    python tools/prove_isa.py ld cp        only these opcodes
+    python tools/prove_isa.py --seconds N  stop after so long; the next run goes on from there
+
+Three things are shown of each form, and of each opcode:
+
+accepted  every spelling of the form with every kind of operand is assembled without an error, for
+          the oldest target and the first PTX version that the table claims for it
+denied    every spelling is refused by the version before, and by targets that the table does not
+          claim
+searched  thousands of spellings that the table lacks, made of modifiers of the whole ISA, are
+          refused by a target of each generation (`isa_search`)
+
+The proof names each form with a digest of all that is known of it, so it holds until the form is
+changed, and a test compares the two. What is in the file is not run again. Where the assembler
+disagrees it is printed, and the form is not in the proof.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeAlias, TypedDict, cast
+
+import isa_oracle as oracle
+import isa_search
+import probe_isa
+
+from pyptx.assemble.ptxas import version as assembler_version
+from pyptx.isa.check import availability
+from pyptx.isa.differences import REFUSED, WIDER, reason
+from pyptx.isa.model import Form, OperandSpec
+from pyptx.isa.sample import combinations, render, spellings
+from pyptx.isa.table import forms
+from pyptx.target import TARGETS, PtxVersion, Target
+
+PREFERRED: Final = tuple(
+    Target(sm, suffix)
+    for sm, suffixes in ((75, " "), (80, " "), (89, " "), (90, " a"), (100, " fa"), (120, "fa"))
+    for suffix in map(str.strip, suffixes)
+)
+"""The targets that instructions are tried for first, so that few modules hold them all."""
+
+SEARCHES: Final = 2
+CANDIDATES: Final = 150
+"""How many searches of an opcode, each with another seed, and how many spellings in each."""
+
+_AT_ONCE: Final = 4000
+
+Place: TypeAlias = tuple[Target, PtxVersion]
+Trial: TypeAlias = tuple[str, str]
+"""A spelling, and the stub that has it with operands."""
+
+
+class Proof(TypedDict):
+    """What is proven with one assembler: of each form how many spellings and instructions were
+    tried, of each opcode how many spellings that the table lacks."""
+
+    ptxas: str
+    ptx: str
+    accepted: dict[str, list[int]]
+    denied: dict[str, list[int]]
+    searched: dict[str, int]
+
+
+# ---- what a proof is of -------------------------------------------------------------------------
+
+
+def name(form: Form) -> str:
+    """The form's syntax, and a digest that changes with all that is known of it."""
+    return f"{form.syntax}  #{digest([form])}"
+
+
+def opcode_name(opcode: str) -> str:
+    """The opcode, and a digest of all its forms."""
+    return f"{opcode}  #{digest(f for f in forms() if f.opcode == opcode)}"
+
+
+def digest(of: Iterable[Form]) -> str:
+    """The same for the same rows in every process, wherever in the manual they stand."""
+    known = [
+        (f.opcode, f.slots, list(map(_known, f.operands)), f.availability, f.rules) for f in of
+    ]
+    return hashlib.sha256(repr(known).encode()).hexdigest()[:12]
+
+
+def _known(operand: OperandSpec) -> list[object]:
+    values = (getattr(operand, each.name) for each in fields(operand))
+    return [sorted(cast("frozenset[str]", v)) if isinstance(v, frozenset) else v for v in values]
+
+
+# ---- where instructions are tried ---------------------------------------------------------------
+
+
+def place(form: Form, modifiers: tuple[str, ...]) -> Place | None:
+    """The first preferred target that has a spelling and the version from which it does.
+
+    None where the installed assembler is too old for it.
+    """
+    targets, version = availability(form, modifiers)
+    for target in (*PREFERRED, *TARGETS):
+        if target in targets and target in oracle.known_targets():
+            needed = max(version, target.version)
+            if needed <= oracle.newest():
+                return target, needed
+    return None
+
+
+def outside(form: Form, modifiers: tuple[str, ...]) -> list[Place]:
+    """Where the table says that a spelling is not: on other targets, and before its version."""
+    newest = oracle.newest()
+    targets, version = availability(form, modifiers)
+    without = [t for t in oracle.known_targets() if t not in targets]
+    places = [(t, newest) for t in without[:: max(1, len(without) // 2)]]
+    for target in oracle.known_targets():
+        before = [v for v in oracle.VERSIONS if target.version <= v < version]
+        if target in targets and before:
+            return [*places, (target, min(before[-1], newest))]
+    return places
+
+
+# ---- the three parts ----------------------------------------------------------------------------
+
+
+def accepted(wanted: Sequence[Form]) -> tuple[dict[str, list[int]], list[str]]:
+    """Try every spelling with every kind of operand where the table has it first.
+
+    Returns the numbers of spellings and instructions by form, and where the assembler disagrees.
+    """
+    counts: dict[str, list[int]] = {}
+    trials: defaultdict[Place, list[Trial]] = defaultdict(list)
+    for form in wanted:
+        tried = counts[name(form)] = [0, 0]
+        for modifiers in spellings(form):
+            spelling = ".".join((form.opcode, *modifiers))
+            where = place(form, modifiers)
+            if where is None or reason(spelling, REFUSED, assembler_version()) is not None:
+                continue
+            lines = [oracle.line(spelling, operands) for operands in render(form, modifiers)]
+            trials[where] += [(spelling, line) for line in lines]
+            tried[0] += 1
+            tried[1] += len(lines)
+    return counts, _against(trials, lambda verdict: verdict is not None)
+
+
+def denied(wanted: Sequence[Form]) -> tuple[dict[str, list[int]], list[str]]:
+    """Try every spelling where the table does not have it; the same results."""
+    counts: dict[str, list[int]] = {}
+    trials: defaultdict[Place, list[Trial]] = defaultdict(list)
+    for form in wanted:
+        tried = counts[name(form)] = [0, 0]
+        for modifiers in spellings(form):
+            spelling = ".".join((form.opcode, *modifiers))
+            if reason(spelling, WIDER, assembler_version()) is not None:
+                continue
+            line = oracle.line(spelling, render(form, modifiers)[0])
+            places = outside(form, modifiers)
+            for where in places:
+                trials[where].append((spelling, line))
+            tried[0] += 1
+            tried[1] += len(places)
+    return counts, _against(trials, lambda verdict: verdict is None)
+
+
+def searched(opcode: str) -> tuple[int, list[str]]:
+    """Search for spellings of an opcode that the table lacks; how many were tried, and found."""
+    found: dict[str, list[Target]] = {}
+    tried = 0
+    for seed in range(SEARCHES):
+        generator = random.Random(f"{opcode} {seed}")
+        candidates = isa_search.candidates(opcode, CANDIDATES, generator)
+        tried += len(candidates)
+        found |= isa_search.confirmed(candidates, isa_search.TARGETS)
+    return tried, [
+        f"{spelling}: taken by {' '.join(map(str, where))}" for spelling, where in found.items()
+    ]
+
+
+def _against(
+    trials: dict[Place, list[Trial]], disagrees: Callable[[str | None], bool]
+) -> list[str]:
+    wrong: list[str] = []
+    for (target, version), tried in trials.items():
+        verdicts = oracle.verdicts([line for _, line in tried], version, target)
+        wrong += [
+            f"{line}: PTX {version}, {target}: {verdict or 'taken'}"
+            for (_, line), verdict in zip(tried, verdicts, strict=True)
+            if disagrees(verdict)
+        ]
+    return wrong
+
+
+# ---- running ------------------------------------------------------------------------------------
+
+
+def path() -> Path:
+    """Where the proof of the installed assembler is kept."""
+    return probe_isa.RESULTS / f"proof-{assembler_version()}.json"
+
+
+def load(file: Path) -> Proof:
+    """What is proven so far."""
+    if file.exists():
+        return json.loads(file.read_text())
+    return {
+        "ptxas": assembler_version(),
+        "ptx": str(oracle.newest()),
+        "accepted": {},
+        "denied": {},
+        "searched": {},
+    }
+
+
+def store(file: Path, proof: Proof) -> None:
+    """Write a proof, without what it has of rows that are no longer there."""
+    known, opcodes = set(map(name, forms())), {opcode_name(f.opcode) for f in forms()}
+    kept: Proof = {
+        **proof,
+        "accepted": {k: v for k, v in proof["accepted"].items() if k in known},
+        "denied": {k: v for k, v in proof["denied"].items() if k in known},
+        "searched": {k: v for k, v in proof["searched"].items() if k in opcodes},
+    }
+    file.write_text(json.dumps(kept, indent=0) + "\n")
+
+
+def steps(proof: Proof, wanted: Sequence[Form]) -> Iterator[tuple[str, Callable[[], list[str]]]]:
+    """What is not proven yet, each with what it is called; to be run it enters its result."""
+    for part, done, prove in (
+        ("accepted", proof["accepted"], accepted),
+        ("denied", proof["denied"], denied),
+    ):
+        for chunk in _chunks([f for f in wanted if name(f) not in done]):
+            yield (
+                f"{part}: {chunk[0].opcode} to {chunk[-1].opcode}",
+                partial(_enter, done, prove, chunk),
+            )
+    for opcode in dict.fromkeys(form.opcode for form in wanted):
+        if opcode_name(opcode) not in proof["searched"]:
+            yield f"searched: {opcode}", partial(_search, proof["searched"], opcode)
+
+
+def _enter(
+    done: dict[str, list[int]],
+    prove: Callable[[Sequence[Form]], tuple[dict[str, list[int]], list[str]]],
+    chunk: Sequence[Form],
+) -> list[str]:
+    counts, wrong = prove(chunk)
+    if not wrong:
+        done |= counts
+    return wrong
+
+
+def _search(done: dict[str, int], opcode: str) -> list[str]:
+    tried, wrong = searched(opcode)
+    if not wrong:
+        done[opcode_name(opcode)] = tried
+    return wrong
+
+
+def _chunks(wanted: Sequence[Form]) -> Iterator[list[Form]]:
+    """Forms that together have a few thousand spellings, or a form that has more."""
+    chunk: list[Form] = []
+    size = 0
+    for form in wanted:
+        if chunk and size + combinations(form) > _AT_ONCE:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(form)
+        size += combinations(form)
+    if chunk:
+        yield chunk
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("opcodes", nargs="*", help="only these opcodes")
+    arguments = parser.parse_args()
+    file = path()
+    proof = load(file)
+    wanted = [f for f in forms() if not arguments.opcodes or f.opcode in arguments.opcodes]
+    start = time.monotonic()
+    wrong: list[str] = []
+    for what, run in steps(proof, wanted):
+        if time.monotonic() - start > arguments.seconds:
+            print("out of time: run it again to go on")
+            break
+        found = run()
+        wrong += found
+        print(f"{time.monotonic() - start:7.1f} s  {what}: {len(found)} disagree", flush=True)
+        print("".join(f"    {each}\n" for each in found[:40]), end="", flush=True)
+        store(file, proof)
+    print(f"{len(wrong)} disagree; wrote {file}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
