@@ -246,7 +246,9 @@ def _calls(ends: list[tuple[Form, dict[str, Option]]]) -> tuple[Call, ...]:
 def _add(groups: tuple[list[Call], ...], form: Form, chosen: dict[str, Option]) -> None:
     full, short, thrown = groups
     specs = [o for o in form.operands if o.when is None or o.when in chosen]
-    given = tuple((_parameter(o), _type(o, chosen)) for o in specs)
+    types = [_type(o, chosen) for o in specs]
+    types[1:] = (_LATER.get(type_, type_) for type_ in types[1:])
+    given = tuple(zip(map(_parameter, specs), types, strict=True))
     least = sum(not o.optional for o in specs)
     full.append(Call(given, least, given[0][1] if form.outputs else "None"))
     if form.outputs and "sink" in specs[0].accepts and given[0][1] in _THROWN:
@@ -256,6 +258,9 @@ def _add(groups: tuple[list[Call], ...], form: Form, chosen: dict[str, Option]) 
         made = _made(specs[0], chosen)
         (thrown if made == "None" else short).append(Call(given[1:], least - 1, made))
 
+
+_LATER: Final = {"_Vector": "_Registers", "_Two": "Reg | Pair"}
+"""Destinations behind the first, which is what a call returns."""
 
 _THROWN: Final = {"Reg": "Sink", "_Vector": "_Mixed"}
 """What a destination may be besides, where it, or elements of it, may be thrown away."""
@@ -283,6 +288,7 @@ _ATOMS: Final = {
     "_Float": "Reg Not int float",
     "_Address": "Reg Address Symbol",
     "_Vector": "[Reg]",
+    "_Registers": "[Reg]",
     "_Mixed": "[Reg] [Sink]",
     "_Sources": "[Reg] [Not]",
     "_Integers": "[Reg] [Not] [int]",
