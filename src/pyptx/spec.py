@@ -190,6 +190,42 @@ class Tile:
             raise SpecError(error.problem, notes=advice(error)) from None
         return found
 
+    @classmethod
+    def wgmma_a(
+        cls,
+        m: int | str,
+        k: int | str,
+        dtype: DType,
+        *,
+        tile_m: int | None = None,
+        tile_k: int | None = None,
+    ) -> Tile:
+        """The left factor of `wgmma` in global memory, `(m, k)`, whose boxes are K-major.
+
+        A box has `tile_m` rows of `tile_k` elements, or of 128 bytes where these are more, so that
+        several boxes make a stage. The layout is swizzled in spans of a row: 128, 64 or 32 bytes,
+        and `Layout.ROW` for 16. The sizes of a tile are those of the matrix where these are numbers
+        and the others are left out. Raises SpecError.
+        """
+        return _multiplicand((m, k), dtype, ("tile_m", tile_m), ("tile_k", tile_k))
+
+    @classmethod
+    def wgmma_b(
+        cls,
+        k: int | str,
+        n: int | str,
+        dtype: DType,
+        *,
+        tile_k: int | None = None,
+        tile_n: int | None = None,
+    ) -> Tile:
+        """The right factor of `wgmma` in global memory, `(k, n)`, whose boxes are MN-major.
+
+        As `wgmma_a`: a box has `tile_k` rows of `tile_n` elements, or of 128 bytes. Raises
+        SpecError.
+        """
+        return _multiplicand((k, n), dtype, ("tile_k", tile_k), ("tile_n", tile_n))
+
     @property
     def partial(self) -> Tile:
         """The tile of one device's part of the sum."""
@@ -278,6 +314,33 @@ class Scalar:
 
 
 Spec: TypeAlias = Tile | Scalar
+
+
+def _multiplicand(
+    dims: tuple[int | str, int | str], dtype: DType, *tiles: tuple[str, int | None]
+) -> Tile:
+    """A matrix whose boxes are a tile of it, as far as one swizzle reaches."""
+    sizes: list[int] = []
+    for dim, (option, size) in zip(dims, tiles, strict=True):
+        known = size if size is not None else dim
+        if isinstance(known, str):
+            raise SpecError(
+                f'the dimension "{known}" has no size yet, so a box needs {option}=',
+                location=caller(),
+                notes=(("help", f"{option}=64"),),
+            )
+        sizes.append(known)
+    rows, columns = sizes
+    line = columns * dtype.bytes
+    span = next((s for s in (128, 64, 32, 16) if line % s == 0), None)
+    if span is None:
+        raise SpecError(
+            f"{columns} elements of {dtype} are {line} bytes, no multiple of 16",
+            location=caller(),
+            notes=(("help", f"{tiles[1][0]}={128 // dtype.bytes}"),),
+        )
+    layouts = {16: Layout.ROW, 32: Layout.TMA_32B, 64: Layout.TMA_64B, 128: Layout.TMA_128B}
+    return Tile(*dims, dtype, layouts[span], tma_box=(rows, span // dtype.bytes))
 
 
 def _layout(

@@ -163,6 +163,30 @@ def two_layouts():
     Tile("K", u32, Layout.TMA_64B, layout=Layout.ROW)
 
 
+@wrong(
+    SpecError,
+    """
+    here: the dimension "K" has no size yet, so a box needs tile_k=
+        Tile.wgmma_a("M", "K", bf16, tile_m=64)
+      help: tile_k=64
+    """,
+)
+def a_factor_of_no_size():
+    Tile.wgmma_a("M", "K", bf16, tile_m=64)
+
+
+@wrong(
+    SpecError,
+    """
+    here: 20 elements of bf16 are 40 bytes, no multiple of 16
+        Tile.wgmma_b(64, 20, bf16)
+      help: tile_n=64
+    """,
+)
+def a_factor_of_an_odd_length():
+    Tile.wgmma_b(64, 20, bf16)
+
+
 # ---- bodies --------------------------------------------------------------------------------------
 
 
@@ -325,3 +349,15 @@ def an_empty_tensor():
 @wrong.parametrize()
 def test_the_whole_message(wrong):
     wrong.check(wrong.program)
+
+
+def test_factors_of_wgmma_have_boxes_of_one_swizzle():
+    wanted = {
+        (8,): (Layout.ROW, 8), (16,): (Layout.TMA_32B, 16), (32,): (Layout.TMA_64B, 32),
+        (64,): (Layout.TMA_128B, 64), (256,): (Layout.TMA_128B, 64), (96,): (Layout.TMA_64B, 32),
+    }  # fmt: skip
+    for (size,), (layout, columns) in wanted.items():
+        a = Tile.wgmma_a("M", "K", bf16, tile_m=128, tile_k=size)
+        assert a == Tile("M", "K", bf16, layout, tma_box=(128, columns))
+        assert a.tensor_map({}).shape == (128, columns)
+        assert Tile.wgmma_b(64, size, bf16) == Tile(64, size, bf16, layout, tma_box=(64, columns))
