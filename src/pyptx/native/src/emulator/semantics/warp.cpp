@@ -5,6 +5,9 @@
 #include "modifiers.h"
 
 namespace pyptx::emulator {
+
+Handler resolve_matrix(Decoding& d);  // matrix.cpp
+
 namespace {
 
 enum class Shuffle : uint32_t { Up, Down, Butterfly, Index };
@@ -336,7 +339,7 @@ Handler resolve_warp(Decoding& d) {
   if (d.spelling == "elect.sync") {
     return d.operands.size() == 2 && d.elements(0) == 2 && bind_pair(d, 32) && d.source(1, 32) ? elect : nullptr;
   }
-  return nullptr;
+  return resolve_matrix(d);
 }
 
 }  // namespace pyptx::emulator
