@@ -3,9 +3,11 @@
 Each damaged file must be done within seconds, however it is damaged.
 """
 
+import itertools
 import random
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ FILES = [
 SEEDS = range(6)
 EACH = 60
 SECONDS = 5
+CAMPAIGN = 600
 _TOKEN = re.compile(r"[%$\w.]+|[^\s\w]|\s+")
 STRANGE = (
     *"{}[]()<>@!|;:,=+-*/'\\\n\t\0é?_",
@@ -65,6 +68,19 @@ def limited():
     signal.signal(signal.SIGALRM, before)
 
 
+def survives(wrong):
+    """Whether a damaged text is a module; checks what is said of it otherwise."""
+    try:
+        module = parse(wrong, "damaged.ptx")
+    except ParseError as error:
+        assert error.location.file == "damaged.ptx"
+        assert 1 <= error.location.line <= wrong.count("\n") + 1
+        assert error.column >= 1
+        return False
+    assert parse(write(module, lines=bool(module.debug.files)).ptx) == normal_form(module)
+    return True
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_damaged_file(path, seed, limited):
@@ -72,19 +88,29 @@ def test_a_damaged_file(path, seed, limited):
     generator = random.Random(f"{path.name} {seed}")
     refused = 0
     for _ in range(EACH):
-        wrong = damaged(text, generator)
+        limited()
+        refused += not survives(damaged(text, generator))
+    assert refused > EACH // 3
+
+
+@pytest.mark.sweep
+def test_a_long_campaign(limited):
+    """Ten minutes of all the files, another seed each time: a failure names the one to repeat."""
+    start = random.SystemRandom().randrange(10**9)
+    files = sorted(CORPUS.glob("**/*.ptx"))
+    end = time.monotonic() + CAMPAIGN
+    for seed in itertools.count(start):
+        if time.monotonic() > end:
+            break
+        generator = random.Random(seed)
+        path = generator.choice(files)
+        wrong = damaged(path.read_text(), generator)
         limited()
         try:
-            module = parse(wrong, "damaged.ptx")
-        except ParseError as error:
-            refused += 1
-            assert error.location.file == "damaged.ptx"
-            assert 1 <= error.location.line <= wrong.count("\n") + 1
-            assert error.column >= 1
-        else:
-            lines = bool(module.debug.files)
-            assert parse(write(module, lines=lines).ptx) == normal_form(module)
-    assert refused > EACH // 3
+            survives(wrong)
+        except Exception as error:
+            error.add_note(f"{path.name}, seed {seed}")
+            raise
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -268,9 +268,10 @@ ABSENT: Final = (
         "a texture has its own sampler: handles of CUDA's texture objects hold both",
     ),
     Absence(
-        "proto: .callprototype _ (); call %d0, (), proto",
-        "sm_75",
-        "calls need functions and prototypes, which kernels of the language do not have",
+        "cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes"
+        ".override::global_address [%r0], [%d0, %d1, {%r1}], [%r2]",
+        "sm_107f",
+        "an address with what stands for fields of the tensor map is no operand of the language",
     ),
     Absence(
         "fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric"
