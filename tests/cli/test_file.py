@@ -120,5 +120,8 @@ def test_wrong_arguments(pyptx, program):
     assert "error: --dim is for Python files" in pyptx("run", file, "--dim", "N=1").err
     assert "are for PTX files" in pyptx("run", "README.md", "--arg", "1").err
     assert "error: there is no file none.ptx" in pyptx("check", "none.ptx").err
+    assert pyptx("show", file).err == (
+        f"error: {file} is no Python file\n  help: pyptx check and pyptx run take PTX\n"
+    )
     missing = pyptx("check", f"{file}:other").err
     assert missing.splitlines()[1] == "  entries: scale"

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from pyptx import emulator, text
+from pyptx import Tile, emulator, kernel, ptx, text
 from pyptx.emulator import Report, Tensor
 from pyptx.errors import EmulationError
+from pyptx.types import b32, u32
 
 from .harness import kinds, output
 
@@ -330,6 +331,34 @@ def test_shared_memory_of_functions_is_one_with_the_kernels():
     np.testing.assert_array_equal(out, 2 * (T ^ 1))
     _, report = run(functions, body, dynamic_shared=128)
     assert kinds(report) == ["out-of-bounds"]
+
+
+def test_functions_of_the_language():
+    @ptx.func
+    def twice() -> None:
+        result, x = ptx.returned(b32, "result"), ptx.param(b32, "x")
+        value = ptx.inst.ld.param.u32(x)
+        ptx.inst.st.param.u32(result, value + value)
+
+    @ptx.func
+    def increased() -> None:
+        result, value = ptx.returned_register(u32), ptx.param_register(u32)
+        ptx.inst.add.u32(result, value, 1)
+
+    @kernel(in_specs=(Tile(64, u32),), out_specs=(Tile(64, u32),), block=64)
+    def changed(X, Y):
+        x, y = ptx.global_ptrs(X, Y)
+        offset = ptx.special.tid.x() * 4
+        given, back = ptx.argument(b32), ptx.argument(b32)
+        ptx.inst.st.param.u32(given, ptx.inst.ld.global_.u32(ptx.addr(x + offset)))
+        ptx.call(twice, [given], [back])
+        value = ptx.inst.ld.param.u32(back)
+        ptx.call(increased, [value], [value])
+        ptx.inst.st.global_.u32(ptx.addr(y + offset), value)
+
+    done = changed.emulate(T)
+    assert done.report.message == ""
+    np.testing.assert_array_equal(done.outputs[0], 2 * T + 1)
 
 
 # ---- findings: a bug, and its clean twin ---------------------------------------------------------

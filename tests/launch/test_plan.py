@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pyptx.errors import SpecError
 from pyptx.launch.plan import (
+    Bytes,
     EarlierResult,
     InputAddress,
     InputValue,
@@ -228,3 +229,31 @@ def test_floor_and_ceiling_of_negative_numbers():
                 step = Step("k", ("1",) * 3, (1,) * 3, (Integer(f"{a} {b} {name}"),))
                 plan = Plan((), (), (step,))
                 assert native(str(plan), [], []).endswith(f"i64:{value}"), (a, name, b)
+
+
+def test_integers_of_any_width_and_bytes():
+    inputs = [(300,)]
+    for bits in (8, 16, 32, 64):
+        for value in (-1, -(1 << bits - 1), (1 << bits - 1) - 1, 300):
+            argument = Integer("a0.0" if value == 300 else str(value), bits)
+            plan = Plan(((None,),), (), (Step("k", ("1",) * 3, (1,) * 3, (argument,)),))
+            answer = native(str(plan), inputs, [])
+            if bits == 8 and value == 300:
+                problem = "an integer argument of 8 bits is 300"
+                assert answer == problem
+                with pytest.raises(SpecError, match=problem):
+                    plan.evaluate(inputs, [])
+                continue
+            (launch,) = plan.evaluate(inputs, [])
+            assert answer == str(launch)
+            assert answer.endswith(f";params=i{bits}:{value}")
+            taken = launch.arguments[0]
+            assert int.from_bytes(taken.value, "little") == value % (1 << bits)
+            assert len(taken.value) == bits // 8
+    step = Step("k", ("1",) * 3, (1,) * 3, (Bytes(b"\x01\xffz", 4), Bytes(b"", 1)))
+    plan = Plan((), (), (step,))
+    assert native(str(plan), [], []) == str(step)
+    assert str(step).endswith(";params=b4:01ff7a,b1:")
+    for wrong in ("b3:00", "b4:0", "b4:0g", "i24:1", "i:1"):
+        text = str(plan).replace("b4:01ff7a,b1:", wrong)
+        assert native(text, [], []) == f"bad parameter '{wrong}' in its plan"

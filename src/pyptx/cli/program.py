@@ -31,6 +31,10 @@ class Program:
         path = Path(file + mark.rstrip(":"))
         if not path.is_file():
             raise PtxError(f"there is no file {path}")
+        if path.suffix == ".ptx":
+            raise PtxError(
+                f"{path} is no Python file", notes=(("help", "pyptx check and pyptx run take PTX"),)
+            )
         return Program(path, kernel or None)
 
     def kernels(self) -> list[Kernel]:
