@@ -32,7 +32,9 @@ REPORT = {"report": " ".join(f"mbarrier::report::{each}@sm_107f,9.4" for each in
     "disabled", "validity::per_16bytes::80000000", "validity::per_16bytes::8000",
     "validity::per_16bytes::80", "validity::per_16bytes::8", "validity::per_element::ff"))}
 NO_OFFSETS = "im2col_no_offs im2col_no_offs::w@sm_107f,9.4"
-EITHER_MASK = ((MULTICAST, MASK, CTAS, None), (MULTICAST32, MASK32, {}, RUBIN))
+NARROW, WIDE = (MULTICAST, MASK), (MULTICAST32, MASK32, RUBIN)
+EITHER_MASK = ((*NARROW, CTAS | BULK), WIDE)
+EITHER_NEW = ((*NARROW, CTAS | NEW), WIDE)
 REDUCE = {"op": "add min max inc dec and or xor"}
 
 FORMS = chapter(
@@ -42,20 +44,20 @@ FORMS = chapter(
         "Copy a box of a tensor without waiting.",
         *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global{{.tile}}.{TX}{{.report}}{to}"
               f"  {DST}, {MAP}, {MBAR}, {mask}, {POLICY}", dim=DIM, cta_group=GROUP,
-              **REPORT, **ctas, **(where or BULK))
-          for to, mask, ctas, where in EITHER_MASK),
+              **REPORT, **where)
+          for to, mask, where in EITHER_MASK),
         *(row(f"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.{TX}{{.report}}{to}"
               f"  {DST}, {GATHER}, {MBAR}, {mask}, {POLICY}", cta_group=GROUP,
-              **REPORT, **ctas, **(where or NEW))
-          for to, mask, ctas, where in EITHER_MASK),
+              **REPORT, **where)
+          for to, mask, where in EITHER_NEW),
         *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.im2col.{TX}{{.report}}{to}"
               f"  {DST}, {MAP}, {MBAR}, {OFFSETS}, {mask}, {POLICY}", dim=DIM3, cta_group=GROUP,
-              **REPORT, **ctas, **(where or BULK))
-          for to, mask, ctas, where in EITHER_MASK),
+              **REPORT, **where)
+          for to, mask, where in EITHER_MASK),
         *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.mode.{TX}{{.report}}{to}"
               f"  {DST}, {MAP}, {MBAR}, {HALO}, {mask}, {POLICY}", dim=DIM3, mode=WIDTH,
-              cta_group=GROUP, **REPORT, **ctas, **(where or NEW))
-          for to, mask, ctas, where in EITHER_MASK),
+              cta_group=GROUP, **REPORT, **where)
+          for to, mask, where in EITHER_NEW),
         row(f"cp.async.bulk.tensor.dim.shared::cta.global{{.tile}}.{TX}{{.report}}{{.cta_group}}"
             f"{HINT}  {DST}, {MAP}, {MBAR}, {POLICY}", dim=DIM, cta_group=GROUP, **REPORT, **CTA),
         row(f"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.{TX}{{.report}}"
