@@ -63,6 +63,7 @@ class BodyWriter:
         self._registers = self._register_names()
         self._labels = self._label_names()
         self._arrays: dict[Register, Array] = {}
+        self._bits: frozenset[Register] = frozenset()
         self.formals: dict[Register, str] = {
             r: self._registers[r] for r in _formals(function) if isinstance(r, Register)
         }
@@ -115,18 +116,17 @@ class BodyWriter:
 
     def _all_spelled(self) -> list[Spelled | None]:
         """Every instruction as a statement; types and arrays are found by trying again."""
-        bits: frozenset[Register] = frozenset()
         while True:
-            spelled, speller = self._pass(bits)
-            if not speller.unfit - bits:
+            spelled, speller = self._pass(self._bits)
+            if not speller.unfit - self._bits:
                 break
-            bits |= speller.unfit
+            self._bits |= speller.unfit
         together = [r for s in spelled if s is not None for r in s.declared]
         for each, instruction in zip(spelled, self._instructions, strict=True):
             if each is not None and not each.targets:
                 together += _accumulators(instruction)
         if self._make_arrays(dict.fromkeys(together), speller.types):
-            spelled, _ = self._pass(bits)
+            spelled, _ = self._pass(self._bits)
         return spelled
 
     def _pass(self, bits: frozenset[Register]) -> tuple[list[Spelled | None], Speller]:
@@ -211,7 +211,7 @@ class BodyWriter:
             name = found.setdefault(position, self._labels[label])
             self._labels[label] = name
         if found:
-            self._spelled = self._all_spelled()
+            self._spelled, _ = self._pass(self._bits)
         return found
 
     def _at(self, position: int, indent: int) -> None:

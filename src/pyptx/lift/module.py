@@ -50,7 +50,9 @@ class _Program:
         for variable in module.variables:
             self.symbols[variable] = self.names.new(variable.name, "variable")
         for function in (*module.functions, *module.kernels):
-            self.symbols[function.name] = self.names.new(function.name, "function")
+            kernel = isinstance(function, Kernel)
+            name = self.names.new(function.name, "function", kernel=kernel)
+            self.symbols[function.name] = name
         parts = [self._variables(early)]
         parts += [self._function(function) for function in module.functions]
         parts.append(self._variables(late))

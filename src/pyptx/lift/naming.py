@@ -20,12 +20,15 @@ class Names:
     def __init__(self, outer: Iterable[str] = ()) -> None:
         self._taken = set(outer)
 
-    def new(self, written: str, fallback: str = "x") -> str:
-        """A name that is like the one of PTX, and that nothing else has."""
+    def new(self, written: str, fallback: str = "x", *, kernel: bool = False) -> str:
+        """A name that is like the one of PTX, and that nothing else has.
+
+        That of a kernel, which is its name in PTX, may also be one that Python has built in.
+        """
         name = re.sub(r"\W", "_", written.lstrip("%$"), flags=re.ASCII)
         if not name or name[0].isdigit():
             name = f"{fallback}{name}"
-        if name in _TAKEN or keyword.iskeyword(name):
+        if name in (_USED if kernel else _TAKEN) or keyword.iskeyword(name):
             name += "_"
         unique, number = name, 2
         while unique in self._taken:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, cast
 
@@ -121,18 +121,19 @@ class Speller:
 
     def spell(self, instruction: Instruction) -> Spelled:
         """The next instruction of the body."""
-        declared: list[Register] = []
         made = self._new_destinations(instruction)
-        if made:
-            found = self._defined(instruction, made)
-            if found is not None:
-                return found
-        for register in mentioned(instruction):
-            if register not in self.types:
-                self.types[register] = register.dtype
-                declared.append(register)
-        found = self._updated(instruction)
+        declared = self._declared(r for r in mentioned(instruction) if r not in made)
+        found = self._defined(instruction, made) if made else None
+        if found is None:
+            declared += self._declared(made)
+            found = self._updated(instruction)
         return replace(found, declared=tuple(declared))
+
+    def _declared(self, registers: Iterable[Register]) -> list[Register]:
+        """Those of the registers that are named for the first time, with their types."""
+        found = [r for r in dict.fromkeys(registers) if r not in self.types]
+        self.types.update({register: register.dtype for register in found})
+        return found
 
     # ---- destinations ----------------------------------------------------------------------------
 
@@ -157,7 +158,8 @@ class Speller:
 
     def _defined(self, instruction: Instruction, made: tuple[Register, ...]) -> Spelled | None:
         if any(register in self._bits for register in made):
-            ways = [w for w in self._ways(instruction) if self._exactly(made, w)]
+            declared = tuple(register.dtype for register in made)
+            ways = [w for w in self._ways(instruction) if w.types == declared]
         else:
             ways = [w for w in self._ways(instruction) if self._fits(made, w)]
             if not self._refines:
