@@ -28,7 +28,7 @@ def unknown_opcode():
     """
     here: PTX has no instruction 'quux'
         ptx.inst.quux()
-      opcodes: abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clmad clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fabric fence fma fns getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc suld suq sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor
+      opcodes: abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clmad clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fabric fence fma fns getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct spcompress spdecompress sqrt st stackrestore stacksave stmatrix sub subc suld suq sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor
     """,
 )
 def unknown_opcode_far_from_all():
@@ -105,7 +105,7 @@ def a_required_modifier_is_missing():
     """
     here: add is not complete
         ptx.inst.add(x, x, x)
-      legal here: .bf16 .bf16x2 .cc .f16 .f16x2 .f32 .f32x2 .f64 .ftz .rm .rn .rp .rz .s16 .s16x2 .s32 .s64 .s8x4 .sat .u16 .u16x2 .u32 .u64 .u8x4
+      legal here: .bf16 .bf16x2 .cc .e4m3x4 .e5m2x4 .f16 .f16x2 .f32 .f32x2 .f64 .ftz .rm .rn .rp .rz .s16 .s16x2 .s32 .s64 .s8x4 .sat .satfinite .u16 .u16x2 .u32 .u64 .u8x4
     """,
 )
 def the_type_is_missing():
@@ -760,7 +760,7 @@ def a_special_register_that_the_target_lacks():
     here: PTX has no special register %tidx
         ptx.special.tidx()
       nearest: ptx.special.tid.x() ptx.special.ntid.x() ptx.special.ctaid.x()
-      special registers: tid ntid laneid warpid nwarpid ctaid nctaid smid nsmid gridid is_explicit_cluster clusterid nclusterid cluster_ctaid cluster_nctaid cluster_ctarank cluster_nctarank lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt clock clock_hi clock64 pm<n> pm<n>_64 envreg<n> globaltimer globaltimer_lo globaltimer_hi reserved_smem_offset_begin reserved_smem_offset_end reserved_smem_offset_cap reserved_smem_offset_<n> total_smem_size aggr_smem_size dynamic_smem_size current_graph_exec
+      special registers: tid ntid laneid warpid nwarpid ctaid nctaid smid nsmid gridid is_explicit_cluster clusterid nclusterid cluster_ctaid cluster_nctaid cluster_ctarank cluster_nctarank lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt clock clock_hi clock64 pm<n> pm<n>_64 envreg<n> globaltimer globaltimer_lo globaltimer_hi reserved_smem_offset_begin reserved_smem_offset_end reserved_smem_offset_cap reserved_smem_offset_<n> total_smem_size aggr_smem_size dynamic_smem_size current_graph_exec perctamemoryoffset perctamemorysize
     """,
 )
 def an_unknown_special_register():
