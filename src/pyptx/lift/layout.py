@@ -56,6 +56,8 @@ def statement(indent: int, before: str, expression: Expression, after: str = "")
         return [line]
     opening, closing = f"{expression.head}(" if expression.head else "[", ")"
     closing = closing if expression.head else "]"
+    if before and len(f"{space}{before}{opening}") > WIDTH:
+        return [f"{space}{before}(", *statement(indent + 4, "", expression), f"{space}){after}"]
     inside = f"{space}    {', '.join(map(flat, expression.arguments))}"
     if expression.head and len(inside) <= WIDTH:
         return [f"{space}{before}{opening}", inside, f"{space}{closing}{after}"]

@@ -143,7 +143,8 @@ class _Program:
             fits = self._takes_tensors(kernel, scope)
             pointers = fits is not None
             takes = fits or ""
-        head = [*lines, f"def {name}({takes}) -> None:"]
+        line = f"def {name}({takes}) -> None:"
+        head = [*lines, line if len(line) <= WIDTH else f"def {name}({takes}):"]
         return [*head, *self._body(kernel, scope, pointers=pointers)]
 
     def _takes_tensors(self, kernel: Kernel, scope: Names) -> str | None:

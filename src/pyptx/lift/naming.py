@@ -11,6 +11,7 @@ from typing import Final
 from pyptx.types import DTYPES
 
 _USED: Final = frozenset(("kernel", "ptx", "reg", "smem", "Tensor", *DTYPES))
+_LONGEST: Final = 56  # names that say all of a type, as Numba's do, are nothing to read
 _TAKEN: Final = _USED | frozenset(dir(builtins)) | frozenset(keyword.softkwlist)
 
 
@@ -26,6 +27,9 @@ class Names:
         That of a kernel, which is its name in PTX, may also be one that Python has built in.
         """
         name = re.sub(r"\W", "_", written.lstrip("%$"), flags=re.ASCII)
+        if len(name) > _LONGEST and not kernel:
+            last = re.search(r"param_\d+$", name)
+            name = last[0] if last else fallback
         if not name or name[0].isdigit():
             name = f"{fallback}{name}"
         if name in (_USED if kernel else _TAKEN) or keyword.iskeyword(name):

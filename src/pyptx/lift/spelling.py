@@ -59,7 +59,7 @@ _BINARY: Final = {
     "shl": ("<<",), "shr": (">>",), "and": ("&",), "or": ("|",), "xor": ("^",),
     "setp": ("<", "<=", ">", ">=", "==", "!="),
 }  # fmt: skip
-_UNARY: Final = {"neg": "-", "not": "~"}
+_UNARY: Final = {"neg": "-"}  # to type checkers, `~` may be a negated predicate
 _MOST_TARGETS: Final = 8  # registers of longer vectors are an array
 _LARGE: Final = 1 << 16  # unsigned numbers from here on are read as bits
 
