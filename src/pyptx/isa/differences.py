@@ -127,7 +127,7 @@ LAXER: Final = (
         r"wgmma\.mma_async\.(sp\.)?sync\.m64\w+(\.satfinite)?\..*",
         "the manual requires .aligned; the assembler does for f16, bf16 and tf32 only",
     ),
-    Difference(r"wgmma\.(commit|wait)_group\.sync", "the manual requires .aligned"),
+    Difference(r"wgmma\.(fence|(commit|wait)_group)\.sync", "the manual requires .aligned"),
     Difference(
         r"wmma\.load\.c\..*\.s32\.[us][48]", "the type of the other matrices is taken and ignored"
     ),
