@@ -172,7 +172,7 @@ def test_a_proof_is_of_every_spelling(path):
 
 @pytest.mark.parametrize("path", PROOFS, ids=lambda p: p.stem)
 def test_a_proof_has_searched(path):
-    """As many spellings as were asked for, but for mma, most of whose changes are no instruction."""
+    """As many spellings as were asked for, but for mma, of which few others can be made."""
     searched = prove_isa.load(path)["searched"]
     wanted = prove_isa.SEARCHES * prove_isa.CANDIDATES
     fewer = {opcode: tried for opcode, tried in searched.items() if tried < wanted}
