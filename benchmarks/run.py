@@ -35,6 +35,7 @@ GPU_PARTS: Final = {
     "norm_table": ("jax", "torch"),
     "norm_sweep": ("jax", "torch"),
     "norm_host": ("jax",),
+    "norm_scale": ("jax", "torch"),
     "launch": ("jax", "torch"),
 }
 """Parts that need a GPU, and the packages that they compare with."""
