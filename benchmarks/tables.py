@@ -163,7 +163,7 @@ TITLES: Final = {
     "norm_table": "`pyptx.ops.rms_norm`",
     "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",
     "norm_host": "Host time of one call of `pyptx.ops.rms_norm` on 8 x 128 f32",
-    "norm_scale": "A training step with `pyptx.ops.rms_norm`, 16384 x 8192 bf16 on every GPU",
+    "norm_scale": "A training step with `pyptx.ops.rms_norm`, the same rows on every GPU",
     "rms_norm": "RMS normalization",
     "launch": "Launching from JAX: host time of a call, and a chain of dependent kernels",
     "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
