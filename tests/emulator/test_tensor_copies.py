@@ -53,7 +53,7 @@ def test_loads(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_stores(name):
-    case = CASES[name]
+    case = boxes.for_stores(CASES[name])
     memory, y = boxes.memories(case), boxes.tensor(case)
     wanted = boxes.stored(case, y, memory)
     assert not np.array_equal(wanted, y)
@@ -100,7 +100,7 @@ def test_reductions(dtype, op):
 
 @pytest.mark.parametrize("layout", [Layout.ROW, Layout.TMA_128B])
 def test_multicast_reaches_both_ctas(layout):
-    case = Box(f32, (20, 40), (8, 32), ((-3, 2), (16, 15)), layout)
+    case = boxes.multicast(layout)
     x = boxes.tensor(case)
     both = boxes.loaded(case, x).reshape(1, -1)
     for policy in POLICIES:
@@ -115,7 +115,7 @@ def test_multicast_reaches_both_ctas(layout):
 
 
 @st.composite
-def any_box(draw) -> Box:
+def any_box(draw, *, store: bool = False) -> Box:
     dtype = draw(st.sampled_from([u8, u16, bf16, f32, u32, f64, s64]))
     rank = draw(st.integers(1, 5))
     layout = draw(st.sampled_from(list(boxes.PATTERNS)))
@@ -128,7 +128,10 @@ def any_box(draw) -> Box:
     last = draw(st.integers(1, 6)) * unit if outer else draw(st.integers(1, 100))
     box.append(draw(st.integers(1, most)) * unit)
     shape.append(last)
-    starts = [st.integers(-b - 1, n + 1) for b, n in zip(box[::-1], shape[::-1], strict=True)]
+    starts = [
+        st.integers(0 if store else -b // u - 1, n // u + 1).map(lambda start, u=u: start * u)
+        for b, n, u in zip(box[::-1], shape[::-1], (unit, *[1] * outer), strict=True)
+    ]
     coords = draw(st.lists(st.tuples(*starts), min_size=1, max_size=3))
     fills = list(OobFill) if dtype in (bf16, f16, f32, f64) else [OobFill.ZEROS]
     return Box(
@@ -146,7 +149,7 @@ def test_any_load(case, policy):
 
 
 @settings(max_examples=60, deadline=None)
-@given(case=any_box(), policy=st.sampled_from(POLICIES))
+@given(case=any_box(store=True), policy=st.sampled_from(POLICIES))
 def test_any_store(case, policy):
     memory, y = boxes.memories(case), boxes.tensor(case)
     found = store(case, memory, boxes.typed(case, y), **policy)
@@ -188,11 +191,11 @@ def move_rows(X, Y0, Y):
     bar.arrive_expect_tx(4 * len(ROWS) * x.bytes, pred=one)
     for k, rows in enumerate(ROWS):
         place = tile.address(4 * k, 0)
-        gather(place, ptx.addr(x, [30, *rows]), bar, pred=one)
+        gather(place, ptx.addr(x, [32, *rows]), bar, pred=one)
     bar.wait(0)
     with ptx.if_(one):
         for k, rows in enumerate(ROWS):
-            scatter(ptx.addr(y, [-2, *(row + 1 for row in rows)]), tile.address(4 * k, 0))
+            scatter(ptx.addr(y, [28, *(row + 1 for row in rows)]), tile.address(4 * k, 0))
         ptx.cp.async_.bulk.commit_group()
         ptx.cp.async_.bulk.wait_group(0)
 
@@ -202,9 +205,9 @@ def test_rows_are_gathered_and_scattered():
     wanted = np.full_like(x, -1)
     for row in (row for rows in ROWS for row in rows):
         if 0 <= row + 1 < 12:
-            wanted[row + 1, :14] = 0
+            wanted[row + 1, 28:] = 0
             if 0 <= row < 12:
-                wanted[row + 1, :8] = x[row, 32:]
+                wanted[row + 1, 28:36] = x[row, 32:]
     for policy in POLICIES:
         done = move_rows.emulate(x, np.full_like(x, -1), **policy)
         done.report.check()
@@ -217,7 +220,7 @@ def test_what_is_emulated_assembles():
     known = CASES | NANS
     kernels = [
         move_rows,
-        boxes.multicast_kernel(Box(f32, (20, 40), (8, 32), ((0, 0), (1, 1)))),
+        boxes.multicast_kernel(boxes.multicast(Layout.ROW)),
         *(boxes.load_kernel(known[name]) for name in names),
         *(boxes.store_kernel(boxes.reduction(dtype), op) for dtype, op in REDUCTIONS[::9]),
     ]

@@ -59,7 +59,7 @@ def test_loads(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_stores(name):
-    case = CASES[name]
+    case = boxes.for_stores(CASES[name])
     y = boxes.typed(case, boxes.tensor(case))
     same(case, boxes.store_kernel(case), boxes.memories(case), y)
 
@@ -88,7 +88,7 @@ def test_reductions(dtype, op):
 
 @pytest.mark.parametrize("layout", [Layout.ROW, Layout.TMA_128B])
 def test_multicast_reaches_both_ctas(layout):
-    case = Box(f32, (20, 40), (8, 32), ((-3, 2), (16, 15)), layout)
+    case = boxes.multicast(layout)
     x = boxes.typed(case, boxes.tensor(case))
     same(case, boxes.multicast_kernel(case), x, boxes.coordinates(case))
 

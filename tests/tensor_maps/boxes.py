@@ -75,6 +75,11 @@ class Box:
         return int(np.prod(self.extents)) * self.dtype.bytes
 
     @property
+    def unit(self) -> int:
+        """Elements that the first coordinate is a multiple of: those of 16 bytes."""
+        return 16 // self.dtype.bytes
+
+    @property
     def numpy(self) -> np.dtype[Any]:
         return np.dtype(f"u{self.dtype.bytes}")
 
@@ -299,15 +304,28 @@ def typed(case: Box, array: Array) -> Array:
 
 
 def corners(case: Box) -> tuple[tuple[int, ...], ...]:
-    """Boxes that lie inside, reach beyond the tensor on either side of each axis, or miss it."""
+    """Boxes that lie inside, reach beyond the tensor on either side of each axis, or miss it.
+
+    Along the last axis of the tensor they begin at multiples of 16 bytes, as a GPU demands.
+    """
+    found = [tuple(0 for _ in case.shape)]
+    units = (case.unit, *(1 for _ in case.shape[1:]))
     sizes, spans = case.shape[::-1], case.box[::-1]
-    found = [tuple(0 for _ in sizes)]
-    for axis, (size, span) in enumerate(zip(sizes, spans, strict=True)):
-        starts = (-span, -(span // 2), -1, 1, size - 1, size - span // 2, size)
-        found += [tuple(start if i == axis else 0 for i in range(case.rank)) for start in starts]
-    found.append(tuple(-1 for _ in sizes))
-    found.append(tuple(size - 1 for size in sizes))
+    for axis, (unit, size, span) in enumerate(zip(units, sizes, spans, strict=True)):
+        beyond = -(-size // unit) * unit
+        starts = (-span, -(span // 2), -unit, unit, size - 1, size - span // 2, beyond)
+        found += [
+            tuple(start // unit * unit if i == axis else 0 for i in range(case.rank))
+            for start in starts
+        ]
+    found.append(tuple(-unit for unit in units))
+    found.append(tuple((size - 1) // unit * unit for unit, size in zip(units, sizes, strict=True)))
     return tuple(dict.fromkeys(found))
+
+
+def for_stores(case: Box) -> Box:
+    """The same boxes but those that begin before the tensor, where no store may."""
+    return replace(case, coords=tuple(c for c in case.coords if min(c) >= 0))
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -376,8 +394,14 @@ REDUCTIONS = [
 
 def reduction(dtype: DType) -> Box:
     """Boxes that overlap, in shared memory that is swizzled."""
-    coords = ((0, 0), (-1, -2), (3, 5), (0, 0))
-    return Box(dtype, (9, 48 // dtype.bytes), (6, 32 // dtype.bytes), coords, Layout.TMA_32B)
+    unit = 16 // dtype.bytes
+    coords = ((0, 0), (unit, 2), (2 * unit, 5), (0, 0))
+    return Box(dtype, (9, 3 * unit), (6, 2 * unit), coords, Layout.TMA_32B)
+
+
+def multicast(layout: Layout) -> Box:
+    """A box that begins before the tensor, and one that reaches beyond its end."""
+    return Box(f32, (20, 40), (8, 32), ((-4, 2), (16, 15)), layout)
 
 
 def reduced(case: Box) -> tuple[Array, Array]:
