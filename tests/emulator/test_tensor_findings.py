@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pyptx import Layout, Tile, kernel, ptx, reg, smem
-from pyptx.types import f32, u32, u64
+from pyptx.types import f32, s32, u32, u64
 
 SHAPE, BOX = (12, 32), (8, 32)
 POLICIES = [{}, {"completion": "eager"}, {"completion": "reversed"}, {"seed": 3}]
@@ -156,8 +156,11 @@ def test_the_clean_twin_is_silent(cluster, seed):
     in_specs=(Tile(8, 8, f32, tma_box=(8, 8)),), out_specs=(Tile(8, 8, f32, tma_box=(8, 8)),),
     grid=(2, 1, 1), block=(32, 1, 1),
 )  # fmt: skip
-def exchanges(X, Y, *, rows):
-    """CTA 0 stores rows 0 to 7 of Y as a box; CTA 1 stores the row after those that it leaves."""
+def exchanges(X, Y, *, column):
+    """CTA 0 stores a box that begins in this column of Y; CTA 1 the first element of the last row.
+
+    From column 4 on, half of the box is beyond the ends of the rows, where the next rows begin.
+    """
     tile = smem.alloc(f32, (8, 8), align=128)
     lane = reg.from_(ptx.special.tid.x(), u32)
     cta = reg.from_(ptx.special.ctaid.x(), u32)
@@ -167,7 +170,7 @@ def exchanges(X, Y, *, rows):
     ptx.inst.fence.proxy.async_.shared__cta()
     ptx.bar.sync(0)
     with ptx.if_((cta == 0) & (lane == 0)):
-        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc(), src=tile, coord=[0, -(8 - rows)])
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc(), src=tile, coord=[column, 0])
         ptx.cp.async_.bulk.commit_group()
         ptx.cp.async_.bulk.wait_group(0)
     with ptx.if_((cta == 1) & (lane == 0)):
@@ -182,9 +185,101 @@ def test_a_finding_has_the_instruction_as_ptx_writes_it():
 def test_what_is_clipped_is_not_written():
     """A box that reaches beyond the tensor races with nobody there."""
     x = np.zeros((8, 8), np.float32)
-    racing = exchanges.emulate(x, rows=8).report
+    racing = exchanges.emulate(x, column=0).report
     assert [f.kind for f in racing.findings] == ["global-race"], racing.message
-    clean = exchanges.emulate(x, rows=7)
+    clean = exchanges.emulate(x, column=4)
     assert clean.report.message == ""
-    assert clean.outputs[0][6, 7] == 1
+    assert np.all(clean.outputs[0][:, 4:] == 1)
     assert clean.outputs[0][7, 0] == 2
+
+
+# ---- where boxes begin ---------------------------------------------------------------------------
+
+
+PLAIN = Tile(*SHAPE, f32, tma_box=(4, 8))
+
+
+@kernel(
+    in_specs=(PLAIN, PLAIN), out_specs=(PLAIN,), input_output_aliases={1: 0},
+    grid=(1, 1, 1), block=(32, 1, 1),
+)  # fmt: skip
+def begins(X, Y0, Y, *, how, column, row):
+    """Copies a box whose coordinates are in registers."""
+    tile = smem.alloc(f32, (4, 8), align=128)
+    bar = smem.mbarrier()
+    x, y = X.tma_desc(), Y.tma_desc()
+    copy = ptx.cp.async_.bulk.tensor_2d
+    lane = reg.from_(ptx.special.tid.x(), u32)
+    at = [reg.scalar(s32, init=column), reg.scalar(s32, init=row)]
+    tile[lane >> 3, lane & 7] = 3.0
+    bar.init(1, pred=lane == 0)
+    ptx.inst.fence.proxy.async_.shared__cta()
+    ptx.bar.sync(0)
+    with ptx.if_(lane == 0):
+        if how == "load":
+            bar.arrive_expect_tx(x.bytes)
+            copy(dst=tile, src=x, coord=at, mbar=bar)
+            bar.wait(0)
+        elif how == "prefetch":
+            copy.prefetch(src=x, coord=at)
+        elif how == "store":
+            copy.store(dst=y, src=tile, coord=at)
+        else:
+            copy.reduce("add", dst=y, src=tile, coord=at)
+        ptx.cp.async_.bulk.commit_group()
+        ptx.cp.async_.bulk.wait_group(0)
+
+
+LINES = {"load": "copy(dst", "prefetch": "copy.prefetch", "store": "copy.store", "reduce": "copy.r"}
+MISALIGNED = "it must be a multiple of 4 elements, 16 bytes"
+NEGATIVE = (
+    "those of stores and reductions must not be negative, only loads may begin before the tensor"
+)
+
+
+def start(how, column, row, **options):
+    x, y = np.zeros(SHAPE, np.float32), np.ones(SHAPE, np.float32)
+    return begins.emulate(x, y, how=how, column=column, row=row, **options)
+
+
+@pytest.mark.parametrize("sanitize", [True, False])
+@pytest.mark.parametrize("how", LINES)
+@pytest.mark.parametrize("column", [-6, -1, 1, 2, 30, 37])
+def test_a_box_that_begins_inside_of_16_bytes_is_found(how, column, sanitize):
+    for policy in POLICIES:
+        done = start(how, column, 0, sanitize=sanitize, **policy)
+        (finding,) = done.report.findings
+        assert finding.kind == "misaligned"
+        assert finding.site.location.text.startswith(LINES[how])
+        first = f"the box's first coordinate is {column}, {4 * column} bytes of f32; "
+        assert first + MISALIGNED in done.report.message
+
+
+@pytest.mark.parametrize("sanitize", [True, False])
+@pytest.mark.parametrize("how", ["store", "reduce"])
+@pytest.mark.parametrize(("column", "row"), [(-4, 0), (-32, 0), (0, -1), (0, -9), (4, -2)])
+def test_a_store_that_begins_before_the_tensor_is_found(how, column, row, sanitize):
+    axis = 0 if column < 0 else 1
+    for policy in POLICIES:
+        done = start(how, column, row, sanitize=sanitize, **policy)
+        (finding,) = done.report.findings
+        assert finding.kind == "bad-copy"
+        assert finding.site.location.text.startswith(LINES[how])
+        first = f"coordinate {axis} of the box is {(column, row)[axis]}; "
+        assert first + NEGATIVE in done.report.message
+        assert np.all(done.outputs[0] == 1)
+
+
+@pytest.mark.parametrize("how", LINES)
+@pytest.mark.parametrize("column", [-8, -4, 0, 4, 28, 32, 64])
+@pytest.mark.parametrize("row", [-4, -1, 0, 3, 11, 12])
+def test_boxes_that_begin_where_they_may_are_silent(how, column, row):
+    if how in ("store", "reduce") and min(column, row) < 0:
+        column, row = abs(column), abs(row)
+    wanted = np.ones(SHAPE, np.float32)
+    if how in ("store", "reduce"):
+        wanted[row : row + 4, column : column + 8] = 3 if how == "store" else 4
+    for policy in POLICIES:
+        done = start(how, column, row, **policy)
+        assert done.report.message == ""
+        assert np.array_equal(done.outputs[0], wanted)

@@ -57,7 +57,7 @@ class Finding:
 
 KINDS: Final = {
     "out-of-bounds": "memory outside the launch's tensors or the space's size",
-    "misaligned": "an address that is not a multiple of the access's size",
+    "misaligned": "an address, or a first coordinate, that is not a multiple of what it must be",
     "read-only": "a store to an input, or to constant or parameter memory",
     "deadlock": "no warp can run; `Report.waits` says who waits for what",
     "runaway": "a warp ran more instructions than the launch allows",

@@ -104,6 +104,33 @@ Box box_at(Warp& w, const Instruction& in, unsigned lane, const TensorMap& map) 
   return box;
 }
 
+constexpr const char* kElements[] = {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"};
+
+// Whether a box may begin where it does. That stores have no negative coordinates is in the CUDA Programming Guide,
+// "Tensor Memory Access", under "Negative indices and out of bounds". No manual says that rows begin at multiples of
+// 16 bytes; an H200 answers both with an illegal instruction.
+bool check_position(Warp& w, const Instruction& in, unsigned lane, const Box& box, bool store) {
+  const uint32_t element = box.map.element_bytes();
+  const int64_t bytes = box.at[0] * element;
+  if (bytes % int64_t{kChunk} != 0) {
+    Finding f{};
+    f.kind = Kind::Misaligned;
+    f.site = site_of(w, in, lane);
+    f.note = "the box's first coordinate is " + std::to_string(box.at[0]) + ", " + std::to_string(bytes) +
+             " bytes of " + kElements[box.map.type] + "; it must be a multiple of " +
+             std::to_string(kChunk / element) + " elements, " + std::to_string(kChunk) + " bytes";
+    report(w, f);
+    return false;
+  }
+  const int count = box.gathers ? 1 + kRows : box.map.rank;
+  const int64_t* negative = std::find_if(box.at, box.at + count, [](int64_t at) { return at < 0; });
+  if (!store || negative == box.at + count) return true;
+  wrong_copy(w, in, lane,
+             "coordinate " + std::to_string(negative - box.at) + " of the box is " + std::to_string(*negative) +
+                 "; those of stores and reductions must not be negative, only loads may begin before the tensor");
+  return false;
+}
+
 Row row_of(const Box& box, uint32_t number) {
   const TensorMap& map = box.map;
   const int64_t begin = box.at[0], size = static_cast<int64_t>(map.sizes[0]), length = map.extent(0);
@@ -234,6 +261,7 @@ void load(Warp& w, const Instruction& in, unsigned lane) {
   TensorMap map;
   if (!read_map(w, in, lane, &map)) return;
   const Box box = box_at(w, in, lane, map);
+  if (!check_position(w, in, lane, box, false)) return;
   std::vector<SharedPlace> to;
   if (!find_destinations(w, in, lane, box.bytes(), kBoxAlignment, &to) || outside(w, in, lane, box, to[0])) return;
   const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::None);
@@ -277,8 +305,7 @@ bool find_reduction(Warp& w, const Instruction& in, unsigned lane, const TensorM
   op.update = find_update(operation, (bitwise ? kBits : kTypes)[map.type], true, &bytes);
   op.element = static_cast<uint8_t>(bytes);
   if (op.update != nullptr) return true;
-  constexpr const char* kNames[] = {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"};
-  wrong_copy(w, in, lane, "there is no reduction ." + std::string(operation) + " of elements of type " + kNames[map.type]);
+  wrong_copy(w, in, lane, "there is no reduction ." + std::string(operation) + " of elements of type " + kElements[map.type]);
   return false;
 }
 
@@ -287,6 +314,7 @@ void store(Warp& w, const Instruction& in, unsigned lane) {
   TensorMap map;
   if (!read_map(w, in, lane, &map)) return;
   const Box box = box_at(w, in, lane, map);
+  if (!check_position(w, in, lane, box, true)) return;
   SharedPlace from;
   if (!find_one(w, in, plan_of(in).from, lane, box.bytes(), kBoxAlignment, false, &from) ||
       outside(w, in, lane, box, from)) {
@@ -316,7 +344,7 @@ void store(Warp& w, const Instruction& in, unsigned lane) {
 
 void prefetch(Warp& w, const Instruction& in, unsigned lane) {
   TensorMap map;
-  read_map(w, in, lane, &map);
+  if (read_map(w, in, lane, &map)) check_position(w, in, lane, box_at(w, in, lane, map), false);
 }
 
 using One = void (*)(Warp&, const Instruction&, unsigned);
