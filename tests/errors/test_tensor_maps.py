@@ -309,6 +309,82 @@ def a_swizzled_box_at_an_odd_place():
         ptx.cp.async_.bulk.tensor_2d.store(dst=box, src=tile, coord=[0, 0])
 
 
+@wrong(
+    LanguageError,
+    """
+    here: the first coordinate is 6, 24 bytes of f32; it must be a multiple of 4 elements, 16 bytes
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=X.tma_desc(), coord=[6, 1], mbar=bar)
+      help: begin at 4, with a box that spans more
+    """,
+)
+def a_load_that_begins_inside_of_16_bytes():
+    tile_of_x = Tile("M", "K", f32, tma_box=(8, 8))
+
+    @trace(tile_of_x, Tile("M", "K", f32), M=8, K=32)
+    def body(X, Y):
+        tile, bar = smem.alloc(f32, (8, 8), align=128), smem.mbarrier()
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=X.tma_desc(), coord=[6, 1], mbar=bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the first coordinate is -1, -2 bytes of bf16; it must be a multiple of 8 elements, 16 bytes
+        ptx.cp.async_.bulk.tensor_2d.prefetch(src=Y.tma_desc((8, 8)), coord=[-1, 0])
+      help: begin at -8, with a box that spans more
+    """,
+)
+def a_prefetch_that_begins_inside_of_16_bytes():
+    @trace(Tile("M", "K", bf16), Tile("M", "K", bf16), M=8, K=32)
+    def body(X, Y):
+        ptx.cp.async_.bulk.tensor_2d.prefetch(src=Y.tma_desc((8, 8)), coord=[-1, 0])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the first coordinate is 1, 1 bytes of u8; it must be a multiple of 16 elements, 16 bytes
+        ptx.cp.async_.bulk.tensor_1d.store(dst=Y.tma_desc((16,)), src=tile, coord=[1])
+      help: begin at 0, with a box that spans more
+    """,
+)
+def a_store_that_begins_inside_of_16_bytes():
+    @trace(Tile("K", u8), Tile("K", u8), K=32)
+    def body(X, Y):
+        tile = smem.alloc(u8, (16,), align=128)
+        ptx.cp.async_.bulk.tensor_1d.store(dst=Y.tma_desc((16,)), src=tile, coord=[1])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: coordinate 1 is -2; those of stores and reductions must not be negative, only loads may begin before the tensor
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0, -2])
+      help: begin at 0, with a smaller box
+    """,
+)
+def a_store_that_begins_before_the_tensor():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
+    def body(X, Y):
+        tile = smem.alloc(f32, (8, 8), align=128)
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0, -2])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: coordinate 0 is -4; those of stores and reductions must not be negative, only loads may begin before the tensor
+        ptx.cp.async_.bulk.tensor_2d.reduce("add", dst=Y.tma_desc((8, 8)), src=tile, coord=[-4, 0])
+      help: begin at 0, with a smaller box
+    """,
+)
+def a_reduction_that_begins_before_the_tensor():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
+    def body(X, Y):
+        tile = smem.alloc(f32, (8, 8), align=128)
+        ptx.cp.async_.bulk.tensor_2d.reduce("add", dst=Y.tma_desc((8, 8)), src=tile, coord=[-4, 0])
+
+
 # ---- calls ---------------------------------------------------------------------------------------
 
 
@@ -349,6 +425,24 @@ def an_empty_tensor():
 @wrong.parametrize()
 def test_the_whole_message(wrong):
     wrong.check(wrong.program)
+
+
+def test_a_load_may_begin_before_the_tensor():
+    @trace(Tile("M", "K", f32, tma_box=(8, 8)), Tile("M", "K", f32), M=8, K=32)
+    def written(X, Y):
+        tile, bar = smem.alloc(f32, (8, 8), align=128), smem.mbarrier()
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=X.tma_desc(), coord=[-4, -3], mbar=bar)
+
+    assert ", {-4, -3}]" in written
+
+
+def test_a_store_may_lie_beyond_the_tensor():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
+    def written(X, Y):
+        tile = smem.alloc(f32, (8, 8), align=128)
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[8, 7])
+
+    assert ", {8, 7}]" in written
 
 
 def test_factors_of_wgmma_have_boxes_of_one_swizzle():

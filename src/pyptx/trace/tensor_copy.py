@@ -22,10 +22,15 @@ Coordinates = Sequence[int | Reg]
 class TensorCopy:
     """Copies of boxes of a tensor of one rank (sm_90). `X.tma_desc()` is the tensor's map.
 
-    `coord` is where the box begins, in elements, with the last axis of the tensor first. It may lie
-    outside of the tensor: a load fills what is beyond, a store leaves it out. In shared memory a
-    box takes `X.tma_desc().bytes`, at a multiple of 128 bytes, or of `X.tma_desc().align` where it
-    is swizzled.
+    `coord` is where the box begins, in elements, with the last axis of the tensor first. The first
+    is a multiple of 16 bytes. The box may lie outside of the tensor: a load fills what is beyond, a
+    store leaves it out. Coordinates of loads may be negative, those of stores and reductions not.
+    LanguageError where numbers break this; coordinates in registers that do are a finding of the
+    emulator, and an illegal instruction on a GPU. (Seen on an H200. The second rule is in the CUDA
+    C++ Programming Guide, "Tensor Memory Access", under "Negative indices and out of bounds".)
+
+    In shared memory a box takes `X.tma_desc().bytes`, at a multiple of 128 bytes, or of
+    `X.tma_desc().align` where it is swizzled.
     """
 
     def __init__(self, rank: int) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction
 from pyptx.layouts import MapError, TensorMap
-from pyptx.layouts.tensor_map import MAP_ALIGN, MAP_BYTES, row_major_strides
-from pyptx.operands import Address, Parameter, Register, Symbol, TensorAddress, Variable
+from pyptx.layouts.swizzle import CHUNK_BYTES
+from pyptx.layouts.tensor_map import MAP_ALIGN, MAP_BYTES, Interleave, row_major_strides
+from pyptx.operands import Address, Immediate, Parameter, Register, Symbol, TensorAddress, Variable
 from pyptx.spec import advice
 from pyptx.trace.values import Reg
 from pyptx.types import b8, u64
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pyptx.trace.context import Trace
 
 _SUFFIX: Final = "_map"
+_SIGN: Final = 1 << 31
 _RANKS: Final = ("1d", "2d", "3d", "4d", "5d")
 
 
@@ -99,9 +101,10 @@ def map_address(trace: Trace, tensor: Parameter, tensor_map: TensorMap) -> Tenso
 
 
 def check_copies(trace: Trace) -> None:
-    """Check each instruction that names a tensor map: its rank, and its place in shared memory.
+    """Check each instruction that names a tensor map: its rank, where its box begins in the tensor
+    and in shared memory.
 
-    What it cannot see, an address in a register that was computed, is left to the emulator.
+    What it cannot see, addresses and coordinates in registers, is left to the emulator.
     Raises LanguageError at the instruction.
     """
     for statement in trace.body:
@@ -125,9 +128,46 @@ def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress)
         )
     # Loads name their destination first, stores and reductions their source behind the position.
     first, *others = instruction.operands
+    _check_start(instruction, tensor_map, position, store=first is position and bool(others))
     place = others[0] if first is position and others else first
     if isinstance(place, Address) and isinstance(place.base, Variable):
         _check_place(instruction, tensor_map, place.base)
+
+
+def _check_start(
+    instruction: Instruction, tensor_map: TensorMap, position: TensorAddress, *, store: bool
+) -> None:
+    """That a box begins where it may, as far as its coordinates are numbers.
+
+    That a store has no negative ones is in the CUDA C++ Programming Guide, "Tensor Memory Access",
+    under "Negative indices and out of bounds". No manual says that rows begin at multiples of 16
+    bytes; an H200 answers both with an illegal instruction.
+    """
+    starts = [
+        _signed(c) if isinstance(c, Immediate) else None for c in position.coordinates.elements
+    ]
+    first, dtype = starts[0], tensor_map.dtype
+    unit = CHUNK_BYTES // dtype.bytes
+    interleaved = tensor_map.layout.interleave is not Interleave.NONE
+    if first is not None and first % unit and not interleaved:
+        raise LanguageError(
+            f"the first coordinate is {first}, {first * dtype.bytes} bytes of {dtype}; it must be "
+            f"a multiple of {unit} elements, {CHUNK_BYTES} bytes",
+            location=instruction.location,
+            notes=(("help", f"begin at {first // unit * unit}, with a box that spans more"),),
+        )
+    for axis, start in enumerate(starts):
+        if store and start is not None and start < 0:
+            raise LanguageError(
+                f"coordinate {axis} is {start}; those of stores and reductions must not be "
+                "negative, only loads may begin before the tensor",
+                location=instruction.location,
+                notes=(("help", "begin at 0, with a smaller box"),),
+            )
+
+
+def _signed(coordinate: Immediate) -> int:
+    return (coordinate.bits + _SIGN) % (2 * _SIGN) - _SIGN
 
 
 def _check_place(instruction: Instruction, tensor_map: TensorMap, variable: Variable) -> None:
