@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from pyptx import LanguageError, Layout, OobFill, SpecError, Tile, kernel, ptx, smem
-from pyptx.types import bf16, f32, u8, u32
+from pyptx import LanguageError, Layout, OobFill, SpecError, Tile, kernel, ptx, reg, smem
+from pyptx.types import bf16, f32, u8, u32, u64
 
 from .cases import Collection
 
@@ -345,7 +345,7 @@ def a_prefetch_that_begins_inside_of_16_bytes():
     """
     here: the first coordinate is 1, 1 bytes of u8; it must be a multiple of 16 elements, 16 bytes
         ptx.cp.async_.bulk.tensor_1d.store(dst=Y.tma_desc((16,)), src=tile, coord=[1])
-      help: begin at 0, with a box that spans more
+      help: let threads store what lies before such a multiple
     """,
 )
 def a_store_that_begins_inside_of_16_bytes():
@@ -373,8 +373,8 @@ def a_store_that_begins_before_the_tensor():
 @wrong(
     LanguageError,
     """
-    here: coordinate 0 is -4; those of stores and reductions must not be negative, only loads may begin before the tensor
-        ptx.cp.async_.bulk.tensor_2d.reduce("add", dst=Y.tma_desc((8, 8)), src=tile, coord=[-4, 0])
+    here: coordinate 0 is -1; those of stores and reductions must not be negative, only loads may begin before the tensor
+        ptx.cp.async_.bulk.tensor_2d.reduce("add", dst=Y.tma_desc((8, 8)), src=tile, coord=[-1, 0])
       help: begin at 0, with a smaller box
     """,
 )
@@ -382,7 +382,7 @@ def a_reduction_that_begins_before_the_tensor():
     @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
     def body(X, Y):
         tile = smem.alloc(f32, (8, 8), align=128)
-        ptx.cp.async_.bulk.tensor_2d.reduce("add", dst=Y.tma_desc((8, 8)), src=tile, coord=[-4, 0])
+        ptx.cp.async_.bulk.tensor_2d.reduce("add", dst=Y.tma_desc((8, 8)), src=tile, coord=[-1, 0])
 
 
 # ---- calls ---------------------------------------------------------------------------------------
@@ -434,6 +434,16 @@ def test_a_load_may_begin_before_the_tensor():
         ptx.cp.async_.bulk.tensor_2d(dst=tile, src=X.tma_desc(), coord=[-4, -3], mbar=bar)
 
     assert ", {-4, -3}]" in written
+
+
+def test_a_prefetch_with_a_cache_policy_may_begin_before_the_tensor():
+    @trace(Tile("M", "K", f32), Tile("M", "K", f32), M=8, K=8)
+    def written(X, Y):
+        policy = reg.scalar(u64, init=0)
+        prefetch = ptx.inst.cp.async_.bulk.prefetch.tensor._2d.L2.global_.tile.L2__cache_hint
+        prefetch(ptx.addr(X.tma_desc((8, 8)), [-4, -3]), policy)
+
+    assert ", {-4, -3}], " in written
 
 
 def test_a_store_may_lie_beyond_the_tensor():

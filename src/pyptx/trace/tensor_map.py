@@ -101,11 +101,10 @@ def map_address(trace: Trace, tensor: Parameter, tensor_map: TensorMap) -> Tenso
 
 
 def check_copies(trace: Trace) -> None:
-    """Check each instruction that names a tensor map: its rank, where its box begins in the tensor
-    and in shared memory.
+    """Check each instruction that names a tensor map: its rank, and where its box begins.
 
-    What it cannot see, addresses and coordinates in registers, is left to the emulator.
-    Raises LanguageError at the instruction.
+    Where is in the tensor and in shared memory. What it cannot see, addresses and coordinates in
+    registers, is left to the emulator. Raises LanguageError at the instruction.
     """
     for statement in trace.body:
         if isinstance(statement, Instruction):
@@ -128,7 +127,8 @@ def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress)
         )
     # Loads name their destination first, stores and reductions their source behind the position.
     first, *others = instruction.operands
-    _check_start(instruction, tensor_map, position, store=first is position and bool(others))
+    store = first is position and "prefetch" not in instruction.modifiers
+    _check_start(instruction, tensor_map, position, store=store)
     place = others[0] if first is position and others else first
     if isinstance(place, Address) and isinstance(place.base, Variable):
         _check_place(instruction, tensor_map, place.base)
@@ -140,30 +140,32 @@ def _check_start(
     """That a box begins where it may, as far as its coordinates are numbers.
 
     That a store has no negative ones is in the CUDA C++ Programming Guide, "Tensor Memory Access",
-    under "Negative indices and out of bounds". No manual says that rows begin at multiples of 16
-    bytes; an H200 answers both with an illegal instruction.
+    under "Negative indices and out of bounds". The manuals do not say that rows begin at multiples
+    of 16 bytes; an H200 answers both with an illegal instruction.
     """
     starts = [
         _signed(c) if isinstance(c, Immediate) else None for c in position.coordinates.elements
     ]
-    first, dtype = starts[0], tensor_map.dtype
-    unit = CHUNK_BYTES // dtype.bytes
-    interleaved = tensor_map.layout.interleave is not Interleave.NONE
-    if first is not None and first % unit and not interleaved:
-        raise LanguageError(
-            f"the first coordinate is {first}, {first * dtype.bytes} bytes of {dtype}; it must be "
-            f"a multiple of {unit} elements, {CHUNK_BYTES} bytes",
-            location=instruction.location,
-            notes=(("help", f"begin at {first // unit * unit}, with a box that spans more"),),
-        )
-    for axis, start in enumerate(starts):
+    for number, start in enumerate(starts):
         if store and start is not None and start < 0:
             raise LanguageError(
-                f"coordinate {axis} is {start}; those of stores and reductions must not be "
+                f"coordinate {number} is {start}; those of stores and reductions must not be "
                 "negative, only loads may begin before the tensor",
                 location=instruction.location,
                 notes=(("help", "begin at 0, with a smaller box"),),
             )
+    first, dtype = starts[0], tensor_map.dtype
+    unit = CHUNK_BYTES // dtype.bytes
+    if tensor_map.layout.interleave is Interleave.NONE and first is not None and first % unit:
+        help_ = f"begin at {first // unit * unit}, with a box that spans more"
+        if store:
+            help_ = "let threads store what lies before such a multiple"
+        raise LanguageError(
+            f"the first coordinate is {first}, {first * dtype.bytes} bytes of {dtype}; it must be "
+            f"a multiple of {unit} elements, {CHUNK_BYTES} bytes",
+            location=instruction.location,
+            notes=(("help", help_),),
+        )
 
 
 def _signed(coordinate: Immediate) -> int:

@@ -106,9 +106,9 @@ Box box_at(Warp& w, const Instruction& in, unsigned lane, const TensorMap& map) 
 
 constexpr const char* kElements[] = {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"};
 
-// Whether a box may begin where it does. That stores have no negative coordinates is in the CUDA Programming Guide,
-// "Tensor Memory Access", under "Negative indices and out of bounds". No manual says that rows begin at multiples of
-// 16 bytes; an H200 answers both with an illegal instruction.
+// Whether a box may begin where it does. That stores have no negative coordinates is in the CUDA C++ Programming Guide,
+// "Tensor Memory Access", under "Negative indices and out of bounds". The manuals do not say that rows begin at
+// multiples of 16 bytes; an H200 answers both with an illegal instruction.
 bool check_position(Warp& w, const Instruction& in, unsigned lane, const Box& box, bool store) {
   const uint32_t element = box.map.element_bytes();
   const int64_t bytes = box.at[0] * element;
@@ -305,7 +305,8 @@ bool find_reduction(Warp& w, const Instruction& in, unsigned lane, const TensorM
   op.update = find_update(operation, (bitwise ? kBits : kTypes)[map.type], true, &bytes);
   op.element = static_cast<uint8_t>(bytes);
   if (op.update != nullptr) return true;
-  wrong_copy(w, in, lane, "there is no reduction ." + std::string(operation) + " of elements of type " + kElements[map.type]);
+  wrong_copy(w, in, lane,
+             "there is no reduction ." + std::string(operation) + " of elements of type " + kElements[map.type]);
   return false;
 }
 
