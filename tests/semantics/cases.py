@@ -432,15 +432,37 @@ STOCHASTIC: Final = (
     "which of the random bits belong to which element is given in figures only, and no Hopper has "
     "the instruction to compare with"
 )
-SCALED: Final = "new in PTX ISA 9.1, on no machine or assembler that this project has met yet"
-SCALE: Final = "scaled::n2::ue8m0"
+SCALED: Final = "new in PTX ISA 9.1, on no machine that this project has met yet"
+RUBIN: Final = "of sm_107 alone, which no machine has that this project has met yet"
+TWO: Final = "scaled::n2::ue8m0"
+ONE: Final = "scaled::n1::ue8m0"
 SMALL: Final = "e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2"
+EITHER: Final = "f16x2,bf16x2"
+FROM: Final = "f32,f16x2,bf16x2"
 REFUSED: Final = (
     ("cvt.rs.[relu]?.[satfinite]?.[f16x2,bf16x2].f32", STOCHASTIC),
     ("cvt.rs.[relu]?.satfinite.[e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4].f32", STOCHASTIC),
-    (f"cvt.rn.[satfinite]?.[relu]?.{SCALE}.bf16x2.[{SMALL}]", SCALED),
-    (f"cvt.rn.satfinite.[relu]?.[{SCALE}]?.s2f6x2.[f32,bf16x2]", SCALED),
-    (f"cvt.rn.[satfinite]?.[relu]?.[{SCALE}]?.bf16x2.s2f6x2", SCALED),
+    (f"cvt.rn.[satfinite]?.[relu]?.{TWO}.bf16x2.[{SMALL}]", SCALED),
+    (f"cvt.rn.satfinite.[relu]?.[{TWO}]?.s2f6x2.[f32,bf16x2]", SCALED),
+    (f"cvt.rn.[satfinite]?.[relu]?.[{TWO}]?.bf16x2.s2f6x2", SCALED),
+    *((f"{op}.[{RND}]?.f32x2.[{EITHER}].f32x2", RUBIN) for op in ("add", "sub")),
+    (f"fma.[{RND}].f32x2.[{EITHER}].f32x2.f32x2", RUBIN),
+    *((f"{op}.rz.ftz.f16x2.f32x2.f32x2", RUBIN) for op in ("add", "sub", "mul")),
+    *((f"{op}.rz.bf16x2.f32x2.f32x2", RUBIN) for op in ("add", "sub", "mul")),
+    ("mul.bf16x2.bf16x2.f16x2", RUBIN),
+    ("mul.f16x2.f16x2.bf16x2", RUBIN),
+    (f"set.[{INT_CMP}].[u8x4,s8x4,u16x2,s16x2]", RUBIN),
+    ("set.[lo,ls,hi,hs].[u8x4,u16x2]", RUBIN),
+    ("cvt.[rn,rz].[relu]?.[satfinite]?.pzo.[f16,bf16,f16x2,bf16x2].f32", RUBIN),
+    ("cvt.[rn,rz].[satfinite]?.[relu]?.pzo.tf32.f32", RUBIN),
+    (f"cvt.rn.satfinite.[relu]?.[pzo]?.{ONE}.[{SMALL}].[{FROM}]", RUBIN),
+    (f"cvt.rn.satfinite.[relu]?.pzo.[{SMALL}].[{FROM}]", RUBIN),
+    (f"cvt.rz.satfinite.[relu]?.[pzo]?.[{ONE}]?.[{SMALL}].[{FROM}]", RUBIN),
+    (f"cvt.rz.satfinite.[relu]?.[{TWO}]?.s2f6x2.[f32,bf16x2]", RUBIN),
+    (f"cvt.[rn,rz,rp].[satfinite]?.ue5m3x2.[{FROM}]", RUBIN),
+    (f"cvt.[rn,rz].[satfinite]?.{ONE}.ue5m3x2.[{FROM}]", RUBIN),
+    ("cvt.rn.f16x2.ue5m3x2", RUBIN),
+    (f"cvt.rn.[satfinite]?.[{TWO}]?.bf16x2.ue5m3x2", RUBIN),
 )
 NOT_EMULATED: Final[dict[str, str]] = {
     spelling: reason for pattern, reason in REFUSED for spelling in expand(pattern)

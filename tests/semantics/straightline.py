@@ -35,12 +35,14 @@ class Image:
 
     def encode(self) -> bytes:
         strings = ["test", "sm_90a", *(s for s, _ in self.instructions)]
-        out = [b"PTXEMU\x00\x01", struct.pack("<I", len(strings))]
+        out = [b"PTXEMU\x00\x02", struct.pack("<I", len(strings))]
         for text in strings:
             out += [struct.pack("<I", len(text)), text.encode()]
         out.append(struct.pack("<III", 0, 90, 1))
         out.append(struct.pack("<I", len(self.widths)) + bytes(self.widths))
-        out.append(struct.pack("<III", 0, 0, len(self.instructions)))
+        out.append(struct.pack("<IIII", 0, 0, 0, 0))  # parameters, variables, addresses, functions
+        out.append(struct.pack("<III", 0, 0, 0))  # the entry: no local memory, no stack
+        out.append(struct.pack("<I", len(self.instructions)))
         for k, (_, operands) in enumerate(self.instructions):
             out.append(struct.pack("<IIBB", 2 + k, 0xFFFFFFFF, 0, len(operands)))
             out += operands
