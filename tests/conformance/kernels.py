@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import values
@@ -18,7 +18,7 @@ import values
 from pyptx.ir import Kernel, Module
 from pyptx.isa import check
 from pyptx.isa.check import Number, Raw
-from pyptx.isa.model import Form, OperandSpec, Option
+from pyptx.isa.model import Form, OperandSpec, Option, Slot
 from pyptx.isa.sample import sample
 from pyptx.isa.special import SPECIAL
 from pyptx.isa.table import forms, opcodes
@@ -40,6 +40,8 @@ OUTPUT_BYTES = CASES * SLOT * 4
 FULL_WARP = 0xFFFFFFFF
 PER_FORM = 24
 """Spellings of a form that are tried, every option at least once."""
+SETTLED = PtxVersion(9, 3)
+"""Options that later versions add to a form change neither its cases nor their names."""
 
 # Opcodes without an effect on registers or memory, or whose effect depends on timing or addresses.
 NO_VALUE = {
@@ -117,8 +119,9 @@ def cases() -> Iterator[Case]:
     for form in forms():
         if form.opcode in NO_VALUE or form.chapter in NO_VALUE_CHAPTERS:
             continue
-        generator = random.Random(form.syntax)
-        for modifiers in sample(form, PER_FORM, generator):
+        settled = _settled(form)
+        generator = random.Random(settled.syntax)
+        for modifiers in sample(settled, PER_FORM, generator):
             spelling = ".".join((form.opcode, *modifiers))
             targets, version = check.availability(form, modifiers)
             key = spelling, id(form)
@@ -128,6 +131,25 @@ def cases() -> Iterator[Case]:
             built = _build(form, modifiers, spelling)
             if built is not None:
                 yield built
+
+
+def _settled(form: Form) -> Form:
+    """The form without what came after SETTLED, so that a growing table keeps the record."""
+    if form.availability.ptx > SETTLED:
+        return form
+    slots = tuple(s for slot in form.slots if (s := _settled_slot(slot)) is not None)
+    gone = {s.name for s in form.slots} - {s.name for s in slots}
+    operands = tuple(o for o in form.operands if o.when not in gone)
+    return replace(form, slots=slots, operands=operands)
+
+
+def _settled_slot(slot: Slot) -> Slot | None:
+    """None where no option is left; where one is left of several, the slot is named after it."""
+    options = tuple(o for o in slot.options if o.availability.ptx <= SETTLED)
+    if len(options) == len(slot.options):
+        return slot
+    name = options[0].name if len(options) == 1 else slot.name
+    return replace(slot, name=name, options=options) if options else None
 
 
 def inputs(case: Case) -> np.ndarray:
@@ -256,7 +278,7 @@ def _build(form: Form, modifiers: tuple[str, ...], spelling: str) -> Case | None
             builder.store(carry)
         if memory is not None:
             _store_memory(builder, memory)
-        name = f"k_{zlib.crc32((spelling + form.syntax).encode()):08x}"
+        name = f"k_{zlib.crc32((spelling + _settled(form).syntax).encode()):08x}"
         kernel = trace.finish(name)
     return Case(name, spelling, form, kernel, builder.results, memory is not None)
 
