@@ -118,7 +118,7 @@ WITHOUT = {
     r"st\.async\..*b128": "operands of st.async have up to 64 bits",
     r"fence\.proxy\..*fabric.*": "an instruction of sm_100",
     r"tensormap\..*": "changes of tensor maps have no model yet",
-    r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\..*im2col.*": "maps of images have no model yet",
+    r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\..*im2col.*": "images have no model yet",
     r"multimem\..*": "the emulator has one GPU, and so no multimem addresses",
     r"clusterlaunchcontrol\..*": "an instruction of sm_100, which the emulator's clusters lack",
     r"wmma\..*": "the manual does not say which lane holds which element",

@@ -100,9 +100,7 @@ def walk(opcodes: dict[str, State], opcode: str, modifiers: Sequence[str]) -> St
     return state
 
 
-def ordered(
-    opcodes: dict[str, State], opcode: str, modifiers: tuple[str, ...]
-) -> tuple[str, ...]:
+def ordered(opcodes: dict[str, State], opcode: str, modifiers: tuple[str, ...]) -> tuple[str, ...]:
     """The modifiers in the manual's order where some form has them, otherwise as they are."""
     state = opcodes.get(opcode)
     if state is None:
