@@ -304,6 +304,7 @@ class ImageReader {
     uint32_t spelling, guard;
     bool negated;
     std::vector<OperandView> operands;
+    bool unknown = false;  // reads a special register that the emulator does not have
   };
 
   const std::string& string(const char* what) {
@@ -465,7 +466,9 @@ class ImageReader {
       }
       spelling_ = strings_[raw.spelling];
       const unsigned operands = in_.u8("operands");
+      unknown_ = false;
       for (unsigned k = 0; k < operands; ++k) raw.operands.push_back(operand(0));
+      raw.unknown = unknown_;
     }
     p_.lay_out_registers();
     resolve_all();
@@ -566,7 +569,13 @@ class ImageReader {
 
   void special(OperandView& v, const std::string& name) {
     const SpecialRow* row = find_special(name);
-    if (row == nullptr) corrupt("unknown special register %" + name);
+    if (row == nullptr) {
+      unknown_ = true;
+      v.kind = OperandView::Kind::Special;
+      v.special = name;
+      v.width = 32;
+      return;
+    }
     if (changes(row->special)) {
       v.kind = OperandView::Kind::Special;
       v.special = row->name;
@@ -683,6 +692,7 @@ class ImageReader {
     p_.text[i] = render(raw);
     Handler handler = nullptr;
     for (const Resolve resolve : kChapters) {
+      if (raw.unknown) break;
       d.reset();
       handler = resolve(d);
       if (handler != nullptr) break;
@@ -859,6 +869,7 @@ class ImageReader {
   Program& p_;
   std::vector<std::string> strings_;
   std::string spelling_;
+  bool unknown_ = false;
   uint32_t instruction_count_ = 0;
   std::vector<Raw> raw_;
   std::vector<uint32_t> missing_;
