@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from pyptx import assemble
-from pyptx.ir import Instruction, Kernel, Module
+from pyptx.ir import Directive, Instruction, Kernel, Module
 from pyptx.target import Target
 from pyptx.text import Names, instruction_text, write
 from pyptx.trace.context import Trace, tracing
@@ -58,12 +58,15 @@ Tracer = Callable[..., Traced]
 
 
 def trace_body(
-    body: Callable[[], object], target: str = "sm_90a", version: object = None
+    body: Callable[[], object],
+    target: str = "sm_90a",
+    version: object = None,
+    directives: tuple[Directive, ...] = (),
 ) -> Traced:
     trace = Trace(Target.parse(target), version)
     with tracing(trace):
         result = body()
-        kernel = trace.finish("k")
+        kernel = replace(trace.finish("k"), directives=directives)
     needed = version or max(trace.needed, trace.target.version)
     return Traced(result, kernel, Module(needed, trace.target, (kernel,)))
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pyptx.ir import Directive
 from pyptx.operands import Pair, Vector
 from pyptx.trace import ptx, reg, smem
 from pyptx.trace.values import Reg, RegArray
@@ -252,7 +253,7 @@ def test_every_special_register_assembles(traced):
             assert special.dtype is SPECIAL[name].dtype
             reg.from_(special, special.dtype)
 
-    found = traced(body)
+    found = traced(body, directives=(Directive("minperctamemory", (16,)),))
     assert len(found.instructions) == len(SPECIAL)
     assert found.assemble().kernel == "k"
 
