@@ -16,6 +16,7 @@ from pyptx.ops.rms import chunks, lanes, rows, strips, teams
 from pyptx.ops.rms.columns import column_sums
 from pyptx.ops.rms.elements import WARP, power_of_two, rounded_up
 from pyptx.ops.rms.geometry import Rows
+from pyptx.ops.rms.gradient import FEW
 from pyptx.types import DType, f32
 
 Operation: TypeAlias = "Kernel | KernelSequence"
@@ -37,8 +38,9 @@ _GRID: Final = 128
 @cache
 def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
-    if _short(what):
-        few = 32 if _plain(what) else None
+    # A thread with two groups or more of 16-bit elements is better off as one of a CTA for the row.
+    if _short(what) and (what.x.bytes > 2 or what.divided().groups <= 2 * WARP):
+        few = 32 if _plain(what) and what.divided().groups <= WARP // 2 else None
         team = _teams(what, accesses=4)
         return lanes.forward(what, eps, team, invvar=invvar, maxnreg=few)
     size = what.columns * what.x.bytes
@@ -62,7 +64,7 @@ def backward(what: Rows, result: DType) -> KernelSequence:
         gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
         return _backward(what.divided(), gradient, 2 * _CTAS, team.rows, result)
     size = what.columns * (what.x.bytes + what.weight.bytes)
-    if size <= 66 * KIB:
+    if size <= 66 * KIB and what.columns * what.compute.bytes <= 512 * FEW:
         what = _in_lines(what, _team_threads(what))
         shape = _resident(what, size)
         gradient = teams.backward(what, shape)
@@ -113,12 +115,15 @@ def _in_lines(what: Rows, threads: int) -> Rows:
 
 
 def _team_threads(what: Rows) -> int:
-    return min(512, max(WARP, power_of_two(what.groups)))
+    """Threads of a team; where rows have ends, two of them have registers for 512."""
+    most = 256 if what.groups <= 512 and not what.aligned else 512
+    return min(most, max(WARP, power_of_two(what.groups)))
 
 
 def _resident(what: Rows, size: int) -> teams.Shape:
     threads = _team_threads(what)
-    count = 1 if what.groups > 512 else min(8, (1024 if _plain(what) else 512) // threads)
+    together = 1024 if _plain(what) and what.aligned else 512
+    count = 1 if what.groups > 512 else min(8, together // threads)
     stages = min(4, SHARED // (count * (size + 256)))
     ctas = _aligned(_CTAS, what)
     return teams.Shape(ctas, count, threads, stages)
