@@ -14,13 +14,15 @@ import emulated
 import numpy as np
 import pytest
 from elsewhere import ELSEWHERE
-from kernels import TARGET, VERSION, cases
+from kernels import CONSTANT, TARGET, VERSION, cases
 
+from pyptx import Tile, kernel, ptx, reg
 from pyptx.isa import check
 from pyptx.isa.model import Form
 from pyptx.isa.sample import spellings
 from pyptx.isa.table import forms
 from pyptx.target import TARGETS
+from pyptx.types import pred, u32
 from semantics.cases import CASES, CHAPTERS, NOT_EMULATED, expand
 
 FOLDER = Path(__file__).parent
@@ -35,6 +37,8 @@ def arithmetic() -> Iterator[tuple[Form, tuple[str, ...], Entry]]:
     """Every spelling of the chapters that the emulator runs."""
     for form in forms():
         if form.chapter not in CHAPTERS and form.opcode not in ("mov", "prmt", "cvt"):
+            continue
+        if form.syntax in CONSTANT:
             continue
         count = sum(1 for o in form.operands if o.when is None and not o.optional)
         for modifiers in spellings(form):
@@ -93,3 +97,17 @@ def test_the_record_has_every_modifier_of_every_other_form(recorded: set[str]):
 
 def test_the_emulator_runs_every_case():
     assert [c.spelling for c in ALL if not emulated.supported(c)] == []
+
+
+@pytest.mark.parametrize(("value", "held"), [(0, 0), (1, 1), (-1, 1), (2, 1)])
+def test_a_predicate_of_a_constant_holds_where_the_constant_is_not_zero(value, held):
+    assert [form.syntax for form in forms() if form.syntax in CONSTANT] == list(CONSTANT)
+
+    @kernel(in_specs=(), out_specs=(Tile(1, u32),), grid=(1, 1, 1), block=(1, 1, 1))
+    def constant(Y):
+        (y,) = ptx.global_ptrs(Y)
+        p = reg.scalar(pred)
+        ptx.inst.mov.pred(p, value)
+        ptx.inst.st.global_.u32(ptx.addr(y), ptx.inst.selp.u32(1, 0, p))
+
+    assert constant.emulate().outputs[0] == held

@@ -54,7 +54,7 @@ def a_row_of_an_odd_length():
 @wrong(
     SpecError,
     """
-    here: the box has 256 bytes along the last axis; with Layout.TMA_128B it has at most 128
+    here: the box has 256 bytes along the last axis; with Layout.TMA_128B it has 128
         Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 128))
       help: 64 elements of bf16, and several boxes for more
     """,

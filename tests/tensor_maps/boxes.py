@@ -361,10 +361,6 @@ CASES = {
     "TMA_128B of rank 3": case(e4m3, (3, 11, 144), (2, 9, 128), Layout.TMA_128B),
     "TMA_64B of rank 5": case(f64, (2, 2, 3, 3, 12), (1, 2, 2, 3, 8), Layout.TMA_64B),
     **{
-        f"half a span of {layout.name}": case(u8, (19, 2 * span), (16, span // 2), layout)
-        for layout, span in SWIZZLES.items()
-    },
-    **{
         f"elements of {dtype}": case(dtype, (7, 48 // dtype.bytes), (4, 32 // dtype.bytes))
         for dtype in (u8, s8, e4m3, e5m2, u16, s16, u32, s32, u64, s64, f16, bf16, f32, f64)
     },

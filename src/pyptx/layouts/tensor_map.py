@@ -209,9 +209,11 @@ def _layout_errors(tensor_map: TensorMap) -> Iterator[MapError]:
             "the tensor is filled",
         )
     span = layout.swizzle.span
-    if layout.swizzle is not Swizzle.NONE and layout.interleave is Interleave.NONE and row > span:
+    # The manuals allow less as well, and do not say where rows stand then: on an H200 not one
+    # behind the other.
+    if layout.swizzle is not Swizzle.NONE and layout.interleave is Interleave.NONE and row != span:
         yield MapError(
-            f"the box has {row} bytes along the last axis; with {layout!r} it has at most {span}",
+            f"the box has {row} bytes along the last axis; with {layout!r} it has {span}",
             f"{span // dtype.bytes} elements of {dtype}, and several boxes for more",
         )
     if tensor_map.oob_fill is OobFill.NAN and (not dtype.is_float or dtype.bits == 8):
