@@ -371,6 +371,41 @@ def test_asynchronous_reductions(operation: str, expected: int):
     )
 
 
+@pytest.mark.parametrize("sanitize", [False, True])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        f"st.async.shared::cluster.{TX}.u32",
+        f"red.async.relaxed.cluster.shared::cluster.{TX}.add.u32",
+    ],
+)
+def test_asynchronous_stores_need_a_launch_in_clusters(operation: str, sanitize: bool):
+    text = (
+        HEAD
+        + f"""
+    @%p1 st.shared.u32 [tile], 0
+    @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 4
+    {CLUSTER}
+    mov.u32 %r11, %cluster_nctarank
+    add.u32 %r12, %r5, 1
+    rem.u32 %r12, %r12, %r11
+    mapa.shared::cluster.u32 %r13, %r3, %r12
+    mov.u32 %r14, bar
+    mapa.shared::cluster.u32 %r14, %r14, %r12
+    @%p1 {operation} [%r13], 7, [%r14]
+    {WAIT}
+    {CLUSTER}
+    """
+    )
+    found = [
+        run(text, [device(0)], [device(0)], grid=size, cluster=(size, 1, 1), sanitize=sanitize)
+        for size in (1, 2)
+    ]
+    assert [f.kind for f in found[0].findings] == ["bad-copy"]
+    assert "the instruction needs a launch in clusters of more than one CTA" in found[0].message
+    assert found[1].message == ""
+
+
 @pytest.mark.parametrize(("cache", "size"), [("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)])
 def test_copies_of_lanes_in_groups(cache: str, size: int):
     words = size // 4

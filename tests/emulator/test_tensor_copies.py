@@ -157,11 +157,14 @@ def test_any_store(case, policy):
     assert np.array_equal(found.view(case.numpy), boxes.stored(case, y, memory))
 
 
-def test_what_a_reduction_lacks_is_a_finding():
-    case = Box(f32, (4, 8), (4, 8), ((0, 0),))
+@pytest.mark.parametrize(
+    ("dtype", "op"), [(f32, "inc"), (s64, "and"), (s64, "or"), (s64, "xor")], ids=str
+)
+def test_what_a_reduction_lacks_is_a_finding(dtype, op):
+    case = Box(dtype, (4, 8), (4, 8), ((0, 0),))
     with pytest.raises(EmulationError) as caught:
-        store(case, boxes.memories(case), np.zeros(case.shape, np.float32), "inc")
-    assert "there is no reduction .inc of elements of type f32" in str(caught.value)
+        store(case, boxes.memories(case), np.zeros(case.shape, str(dtype.numpy)), op)
+    assert f"there is no reduction .{op} of elements of type {dtype}" in str(caught.value)
 
 
 # ---- rows that are gathered and scattered --------------------------------------------------------

@@ -380,7 +380,7 @@ NANS = {
 # The instruction's reductions; boxes overlap, so that each element is combined several times.
 REDUCTIONS = [
     *((dtype, op) for dtype in (u32, s32, u64) for op in ("add", "min", "max", "and", "or", "xor")),
-    *((s64, op) for op in ("min", "max", "and", "or", "xor")),
+    *((s64, op) for op in ("min", "max")),
     *((u32, op) for op in ("inc", "dec")),
     *((dtype, op) for dtype in (f16, bf16) for op in ("add", "min", "max")),
     (f32, "add"),

@@ -213,8 +213,9 @@ void prefetch(Warp& w, const Instruction& in, unsigned lane) {
 template <bool kSanitized>
 void store_lane(Warp& w, const Instruction& in, unsigned lane, const std::shared_ptr<const History>& history) {
   const CopyPlan& plan = plan_of(in);
+  // A launch with clusters of one CTA is made without clusters, and then an H200 ends it as an illegal instruction.
   if (w.cta->cluster->ctas.size() == 1) {
-    wrong_copy(w, in, lane, "the instruction needs a cluster of more than one CTA");
+    wrong_copy(w, in, lane, "the instruction needs a launch in clusters of more than one CTA");
     return;
   }
   SharedPlace to, barrier;

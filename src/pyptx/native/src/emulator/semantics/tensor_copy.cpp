@@ -295,7 +295,8 @@ void check_part(Warp& w, const Instruction& in, unsigned lane, const SharedPlace
 }
 
 constexpr const char* kTypes[] = {"", "", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"};
-constexpr const char* kBits[] = {"", "", "b32", "b32", "b64", "b64", "", "", "", ""};
+// An H200 takes bitwise reductions of s64 elements for illegal instructions.
+constexpr const char* kBits[] = {"", "", "b32", "b32", "b64", "", "", "", "", ""};
 
 // The update of a reduction on the map's elements.
 bool find_reduction(Warp& w, const Instruction& in, unsigned lane, const TensorMap& map, Operation& op) {
