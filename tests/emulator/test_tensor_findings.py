@@ -40,7 +40,8 @@ def maker(cluster=1):
         else:
             ptx.bar.sync(0)
         expected = {"too many bytes expected": 16, "too few bytes expected": -16}.get(wrong, 0)
-        bar.arrive_expect_tx(x.bytes + expected, pred=one)
+        # In a register, where only the emulator knows it.
+        bar.arrive_expect_tx(reg.scalar(u32, init=x.bytes + expected), pred=one)
         source = x
         if wrong == "a tensor instead of a map":
             (address,) = ptx.global_ptrs(X)

@@ -12,12 +12,18 @@ from .cases import Collection
 wrong = Collection()
 
 
-def trace(*specs, parallel=(), **dims):
+def trace(*specs, parallel=(), arch="sm_90a", cluster=(1, 1, 1), **dims):
     """Trace the body for tensors of these specs, the last of them the output."""
 
     def decorate(body):
         made = kernel(
-            in_specs=specs[:-1] or (), out_specs=specs[-1:], block=(32, 1, 1), parallel=parallel
+            in_specs=specs[:-1] or (),
+            out_specs=specs[-1:],
+            block=(32, 1, 1),
+            parallel=parallel,
+            arch=arch,
+            cluster=cluster,
+            grid=cluster,
         )(body)
         return made.ptx(**dims)
 
@@ -383,6 +389,207 @@ def a_reduction_that_begins_before_the_tensor():
     def body(X, Y):
         tile = smem.alloc(f32, (8, 8), align=128)
         ptx.cp.async_.bulk.tensor_2d.reduce("add", dst=Y.tma_desc((8, 8)), src=tile, coord=[-1, 0])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: rows are gathered and scattered with boxes of one row, not (8, 8)
+        gather(tile.address(), ptx.addr(X.tma_desc(), [0, 1, 2, 3, 4]), bar)
+      help: X.tma_desc((1, 8))
+    """,
+)
+def rows_that_are_gathered_as_boxes():
+    @trace(Tile(8, 8, f32, tma_box=(8, 8)), Tile(8, 8, f32), arch="sm_100a")
+    def body(X, Y):
+        tile, bar = smem.alloc(f32, (32, 8), align=128), smem.mbarrier()
+        tensor = ptx.inst.cp.async_.bulk.tensor._2d.shared__cta.global_
+        gather = tensor.tile__gather4.mbarrier__complete_tx__bytes
+        gather(tile.address(), ptx.addr(X.tma_desc(), [0, 1, 2, 3, 4]), bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the box has 256 bytes, and the tile of shape (8, 7) 224
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0, 0])
+      help: smem.alloc(f32, (8, 8), align=128)
+    """,
+)
+def a_tile_that_is_too_small():
+    @trace(Tile(8, 8, f32), Tile(8, 8, f32))
+    def body(X, Y):
+        tile = smem.alloc(f32, (8, 7), align=128)
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc((8, 8)), src=tile, coord=[0, 0])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the box has 512 bytes, and the tile of shape (8, 8) 256
+        ptx.cp.async_.bulk.tensor_2d(dst=tiles[stage], src=X.tma_desc(), coord=[0, 0], mbar=bar)
+      help: smem.alloc(f32, (16, 8), align=128)
+    """,
+)
+def a_stage_that_is_too_small():
+    @trace(Tile(16, 8, f32, tma_box=(16, 8)), Tile(8, 8, f32))
+    def body(X, Y):
+        tiles, bar = smem.alloc(f32, (3, 8, 8), align=128), smem.mbarrier()
+        stage = reg.scalar(u32, init=1)
+        ptx.cp.async_.bulk.tensor_2d(dst=tiles[stage], src=X.tma_desc(), coord=[0, 0], mbar=bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the box has 256 bytes, and the shared memory from here on 128
+        load(tile.address(4, 0), ptx.addr(X.tma_desc(), [0, 0]), bar)
+      help: smem.alloc(f32, (8, 8), align=128)
+    """,
+)
+def a_box_past_the_end_of_a_tile():
+    @trace(Tile(8, 8, f32, tma_box=(8, 8)), Tile(8, 8, f32))
+    def body(X, Y):
+        tile, bar = smem.alloc(f32, (8, 8), align=128), smem.mbarrier()
+        tensor = ptx.inst.cp.async_.bulk.tensor._2d.shared__cluster.global_
+        load = tensor.tile.mbarrier__complete_tx__bytes
+        load(tile.address(4, 0), ptx.addr(X.tma_desc(), [0, 0]), bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the tile lies in panels of 128 bytes (Swizzle.B128), and the box has rows of 64 bytes in Layout.TMA_64B
+        ptx.cp.async_.bulk.tensor_2d.store(dst=box, src=tile, coord=[0, 0])
+      help: layout=Layout.TMA_128B, and a box with 32 elements along the last axis
+    """,
+)
+def a_tile_in_another_swizzle():
+    @trace(Tile(8, 32, f32), Tile(8, 32, f32, Layout.TMA_64B, tma_box=(8, 16)))
+    def body(X, Y):
+        tile, box = smem.alloc(f32, (8, 32), swizzle="128B"), Y.tma_desc()
+        ptx.cp.async_.bulk.tensor_2d.store(dst=box, src=tile, coord=[0, 0])
+
+
+# ---- bytes that mbarriers expect -----------------------------------------------------------------
+
+A, B = Tile(8, 64, f32, tma_box=(8, 32)), Tile(8, 64, f32, tma_box=(8, 8))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the mbarrier expects 1024 bytes, and the 2 copies bring 1280
+        bar.arrive_expect_tx(a.bytes)
+      help: expect 1280 bytes; X.tma_desc().bytes are those of one box
+      brought: 1024 bytes at here
+      brought: 256 bytes at here
+    """,
+)
+def too_few_bytes_expected():
+    @trace(A, B, Tile(8, 64, f32))
+    def body(X, Y, Z):
+        tiles, bar = smem.alloc(f32, (2, 8, 32), align=128), smem.mbarrier()
+        a, b = X.tma_desc(), Y.tma_desc()
+        bar.arrive_expect_tx(a.bytes)
+        ptx.cp.async_.bulk.tensor_2d(dst=tiles[0], src=a, coord=[0, 0], mbar=bar)
+        ptx.cp.async_.bulk.tensor_2d(dst=tiles[1], src=b, coord=[0, 0], mbar=bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the mbarrier expects 2048 bytes, and the copy brings 1024
+        full.arrive_expect_tx(2 * a.bytes)
+      help: expect 1024 bytes; X.tma_desc().bytes are those of one box
+      brought: 1024 bytes at here
+    """,
+)
+def too_many_bytes_expected_in_a_pipeline():
+    @trace(A, B, Tile(8, 64, f32))
+    def body(X, Y, Z):
+        tiles, a = smem.alloc(f32, (3, 8, 32), align=128), X.tma_desc()
+        ring = ptx.ring(3)
+        state = ring.producer()
+        for step in ptx.range_(0, 8, dtype=u32):
+            full = ring.acquire(state)
+            full.arrive_expect_tx(2 * a.bytes)
+            at = [0, step << 3]
+            ptx.cp.async_.bulk.tensor_2d(dst=tiles[state.stage], src=a, coord=at, mbar=full)
+            state.advance()
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the mbarrier expects 1024 bytes here, and no copy brings them
+        bar.arrive_expect_tx(a.bytes)
+      help: expect only what copies bring
+    """,
+)
+def bytes_that_no_copy_brings():
+    @trace(A, B, Tile(8, 64, f32))
+    def body(X, Y, Z):
+        tile, bar, a = smem.alloc(f32, (8, 32), align=128), smem.mbarrier(), X.tma_desc()
+        bar.arrive_expect_tx(a.bytes)
+        bar.wait(0)
+        bar.arrive_expect_tx(a.bytes)
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=a, coord=[0, 0], mbar=bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the copy brings 1024 bytes to an mbarrier that does not expect them here
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=a, coord=[0, 0], mbar=bar)
+      help: expect 1024 bytes; X.tma_desc().bytes are those of one box
+    """,
+)
+def a_copy_that_is_not_expected():
+    @trace(A, B, Tile(8, 64, f32))
+    def body(X, Y, Z):
+        tile, bar, a = smem.alloc(f32, (8, 32), align=128), smem.mbarrier(), X.tma_desc()
+        bar.arrive_expect_tx(a.bytes)
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=a, coord=[0, 0], mbar=bar)
+        bar.wait(0)
+        ptx.cp.async_.bulk.tensor_2d(dst=tile, src=a, coord=[0, 0], mbar=bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the mbarrier expects 1024 bytes, and the copy brings 2048
+        bar.arrive_expect_tx(a.bytes)
+      help: expect 2048 bytes; X.tma_desc().bytes are those of one box
+      brought: 2048 bytes at here
+    """,
+)
+def a_multicast_brings_its_bytes_to_each_cta():
+    @trace(A, B, Tile(8, 64, f32), cluster=(2, 1, 1))
+    def body(X, Y, Z):
+        tile, bar, a = smem.alloc(f32, (8, 32), align=128), smem.mbarrier(), X.tma_desc()
+        bar.arrive_expect_tx(a.bytes)
+        copy = ptx.cp.async_.bulk.tensor_2d
+        copy(dst=tile, src=a, coord=[0, 0], mbar=bar, multicast_mask=3)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the mbarrier expects 512 bytes, and the copy brings 256
+        bar.arrive_expect_tx(512, pred=one)
+      help: expect 256 bytes; X.tma_desc().bytes are those of one box
+      brought: 256 bytes at here
+    """,
+)
+def a_bulk_copy_of_fewer_bytes():
+    @trace(A, B, Tile(8, 64, f32))
+    def body(X, Y, Z):
+        tile, bar = smem.alloc(f32, (2, 64), align=128), smem.mbarrier()
+        (x,) = ptx.global_ptrs(X)
+        one = reg.from_(ptx.special.tid.x(), u32) == 0
+        bar.arrive_expect_tx(512, pred=one)
+        ptx.cp.async_.bulk.load(tile, ptx.addr(x), 256, bar, pred=one)
 
 
 # ---- calls ---------------------------------------------------------------------------------------

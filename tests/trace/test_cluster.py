@@ -342,7 +342,7 @@ def helpers():
             if inspect.isfunction(f) and f.__module__ == module.__name__ and name[0] != "_"
             if f not in (mbarrier.at, mbarrier.array)
         )
-    for of in (mbarrier.Mbarrier, mbarrier.Mbarriers):
+    for of in (mbarrier.Mbarrier, mbarrier.Mbarriers, mbarrier.MbarrierArray):
         yield from (f for name, f in vars(of).items() if inspect.isfunction(f) and name[0] != "_")
     yield ptx.elect
 

@@ -17,6 +17,7 @@ from pyptx.trace.batch import Batch
 from pyptx.trace.context import Trace, tracing
 from pyptx.trace.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx.trace.tensor_map import check_copies
+from pyptx.trace.transactions import check_transactions
 from pyptx.trace.values import Reg
 from pyptx.types import DType, b8, u64
 
@@ -70,6 +71,7 @@ def build(
         trace.implicit = signature.location
         kernel = trace.finish(signature.name)
         check_copies(trace)
+        check_transactions(trace)
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
     functions = trace.module.traced(target, version)
     module = Module(

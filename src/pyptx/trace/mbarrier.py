@@ -135,58 +135,6 @@ class Mbarrier:
 
 
 @dataclass(frozen=True, slots=True)
-class Mbarriers:
-    """`count` mbarrier objects: `bars[i]` is one of them. As an operand it is their address."""
-
-    trace: Trace
-    variable: Variable
-    count: int
-
-    def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
-        return Mbarrier(self.trace, self.variable).__ptx_operand__(trace)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __iter__(self) -> Iterator[Mbarrier]:
-        return (self[index] for index in range(self.count))
-
-    def __getitem__(self, index: SupportsIndex | Value) -> Mbarrier:
-        """One object. No instruction for an int; `mov` and `mad.lo` for a 32-bit register."""
-        if isinstance(index, Value):
-            return self._at(index)
-        position = integer(index)
-        if position is None or not 0 <= position < self.count:
-            raise LanguageError(
-                f"index {index!r} is outside {self.count} mbarriers", location=caller()
-            )
-        return Mbarrier(self.trace, self.variable, position * _BYTES)
-
-    def _at(self, index: Value) -> Mbarrier:
-        trace = current("an mbarrier")
-        base = trace.register(u32)
-        trace.write("mov.u32", base, raw(trace, self))
-        return Mbarrier(trace, add_index(trace, base, index, _BYTES, "mbarriers"))
-
-    def init(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
-        """`init` of every object. One `mbarrier.init` each."""
-        for barrier in self:
-            barrier.init(count, pred=pred)
-
-    def __getattr__(self, name: str) -> Any:
-        """What a single object has; of several, one is to be named."""
-        if name.startswith("_") or not hasattr(Mbarrier, name):
-            raise AttributeError(name)
-        if self.count != 1:
-            raise LanguageError(
-                f"there are {self.count} mbarriers here: .{name} is that of one",
-                location=caller(),
-                notes=(("help", f"bars[0].{name}(...)"),),
-            )
-        return getattr(self[0], name)
-
-
-@dataclass(frozen=True, slots=True)
 class MbarrierArray:
     """`count` mbarrier objects from an address on: `bars[i]` is one of them."""
 
@@ -227,9 +175,40 @@ class MbarrierArray:
             barrier.init(count, pred=pred)
 
     def arrive_remote_all(self, rank: int | Reg, count: int | Reg | None = None) -> None:
-        """`arrive_remote` at every object. Two or three instructions each."""
+        """`arrive_remote` at every object. Two instructions each, as there or three."""
         for barrier in self:
             barrier.arrive_remote(rank, count)
+
+
+class Mbarriers(MbarrierArray):
+    """The objects of one `smem.mbarrier`. As an operand they are their address."""
+
+    __slots__ = ()
+
+    @property
+    def variable(self) -> Variable:
+        """The shared memory that they are."""
+        assert isinstance(self.first.base, Variable)
+        return self.first.base
+
+    def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
+        return self.first.__ptx_operand__(trace)
+
+    def init(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
+        """`init` of every object. One `mbarrier.init` each."""
+        self.init_all(count, pred=pred)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a single object has; of several, one is to be named."""
+        if name.startswith("_") or not hasattr(Mbarrier, name):
+            raise AttributeError(name)
+        if self.count != 1:
+            raise LanguageError(
+                f"there are {self.count} mbarriers here: .{name} is that of one",
+                location=caller(),
+                notes=(("help", f"bars[0].{name}(...)"),),
+            )
+        return getattr(self[0], name)
 
 
 def array(base: object, byte_offset: int, count: int) -> MbarrierArray:

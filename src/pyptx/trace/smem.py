@@ -14,7 +14,7 @@ from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.trace.indexing import add_index, add_swizzled, index_register, xor_lines
 from pyptx.trace.layout import checked_major, checked_swizzle, layout_errors
-from pyptx.trace.mbarrier import Mbarriers
+from pyptx.trace.mbarrier import Mbarrier, Mbarriers
 from pyptx.trace.memory import extern
 from pyptx.trace.values import Reg, Value, checked_dtype, integer, move, own, raw
 from pyptx.types import DType, b64, u32
@@ -342,7 +342,7 @@ def mbarrier(count: int = 1, *, name: str = "") -> Mbarriers:
     single object has them itself. No instruction is appended.
     """
     memory = alloc(b64, (count,), align=8, name=name)
-    return Mbarriers(memory.trace, memory.variable, memory.shape[0])
+    return Mbarriers(Mbarrier(memory.trace, memory.variable), memory.shape[0])
 
 
 def load(dtype: DType, address: object) -> Reg:

@@ -12,6 +12,8 @@ from pyptx.errors import LanguageError
 from pyptx.isa.check import TensorPosition
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
+from pyptx.trace.smem import SharedTile
+from pyptx.trace.tensor_map import TensorMapReg, check_tile
 from pyptx.trace.values import Not, Reg, guard, raw, tensor_position
 
 _COMPLETE: Final = "mbarrier::complete_tx::bytes"
@@ -55,6 +57,7 @@ class TensorCopy:
         (sm_100). One `cp.async.bulk.tensor`.
         """
         trace = current(self._name)
+        _check_tile(src, dst)
         masks = () if multicast_mask is None else (raw(trace, multicast_mask),)
         multicast = ".multicast::cluster" if masks else ""
         group = f".cta_group::{cta_group}" if cta_group != 1 else ""
@@ -99,6 +102,7 @@ class TensorCopy:
         self, op: str, dst: Reg, src: object, coord: Coordinates, pred: Reg | Not | None
     ) -> None:
         trace = current(f"{self._name}.{'reduce' if op else 'store'}")
+        _check_tile(dst, src)
         reduction = f".{op}" if op else ""
         trace.write(
             f"{self._spelling(op)}.global.shared::cta{reduction}.tile.bulk_group",
@@ -118,3 +122,8 @@ class TensorCopy:
                 notes=(("help", "coord=[...] begins with the last axis of the tensor"),),
             )
         return tensor_position(trace, tensor_map, coord)
+
+
+def _check_tile(tensor_map: object, tile: object) -> None:
+    if isinstance(tensor_map, TensorMapReg) and isinstance(tile, SharedTile):
+        check_tile(tensor_map.map, tile)

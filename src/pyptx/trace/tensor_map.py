@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction
-from pyptx.layouts import MapError, TensorMap
+from pyptx.layouts import Layout, MapError, TensorMap
 from pyptx.layouts.swizzle import CHUNK_BYTES
 from pyptx.layouts.tensor_map import MAP_ALIGN, MAP_BYTES, Interleave, row_major_strides
 from pyptx.operands import Address, Immediate, Parameter, Register, Symbol, TensorAddress, Variable
+from pyptx.source import caller
 from pyptx.spec import advice
 from pyptx.trace.values import Reg
 from pyptx.types import b8, u64
@@ -20,12 +21,16 @@ from pyptx.types import b8, u64
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyptx.layouts.matrix import MatrixLayout
     from pyptx.source import SourceLocation
     from pyptx.trace.context import Trace
+    from pyptx.trace.smem import SharedTile
 
 _SUFFIX: Final = "_map"
 _SIGN: Final = 1 << 31
 _RANKS: Final = ("1d", "2d", "3d", "4d", "5d")
+_OF_ROWS: Final = frozenset(("tile::gather4", "tile::scatter4"))
+_ROWS: Final = 4
 
 
 class TensorMapReg(Reg):
@@ -125,6 +130,13 @@ def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress)
             location=instruction.location,
             notes=(("help", f"write .{tensor_map.rank}d, with as many coordinates"),),
         )
+    gathers = bool(_OF_ROWS & {*instruction.modifiers})
+    if gathers and tensor_map.shape[0] != 1:
+        raise LanguageError(
+            f"rows are gathered and scattered with boxes of one row, not {tensor_map.box!r}",
+            location=instruction.location,
+            notes=(("help", f"X.tma_desc((1, {tensor_map.box[1]}))"),),
+        )
     # Loads name their destination first, stores and reductions their source behind the position.
     first, *others = instruction.operands
     store = first is position and "prefetch" not in instruction.modifiers
@@ -132,6 +144,7 @@ def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress)
     place = others[0] if first is position and others else first
     if isinstance(place, Address) and isinstance(place.base, Variable):
         _check_place(instruction, tensor_map, place.base)
+        _check_room(instruction, tensor_map, place.base, place.offset)
 
 
 def _check_start(
@@ -187,3 +200,56 @@ def _check_place(instruction: Instruction, tensor_map: TensorMap, variable: Vari
         location=instruction.location,
         notes=(("help", f"smem.alloc(..., align={align})"),),
     )
+
+
+def _check_room(
+    instruction: Instruction, tensor_map: TensorMap, variable: Variable, offset: int
+) -> None:
+    """That the shared memory from here on is as large as what the copy moves."""
+    rows = _ROWS if _OF_ROWS & {*instruction.modifiers} else 1
+    left = variable.size - offset
+    if variable.linkage != "extern" and left < rows * tensor_map.bytes:
+        raise LanguageError(
+            f"the box has {rows * tensor_map.bytes} bytes, and the shared memory from here on "
+            f"{left}",
+            location=instruction.location,
+            notes=(("help", _allocation(tensor_map)),),
+        )
+
+
+def check_tile(tensor_map: TensorMap, tile: SharedTile) -> None:
+    """That a tile can hold what one copy moves, and has the layout in which it does.
+
+    A tile without a layout of its own is bytes, in which a box may lie as it likes. Raises
+    LanguageError.
+    """
+    if tile.bytes < tensor_map.bytes:
+        raise LanguageError(
+            f"the box has {tensor_map.bytes} bytes, and the tile of shape {tile.shape} "
+            f"{tile.bytes}",
+            location=caller(),
+            notes=(("help", _allocation(tensor_map)),),
+        )
+    layout = tile.layout
+    if layout is None:
+        return
+    row = tensor_map.shape[-1] * tensor_map.dtype.bytes
+    if tensor_map.layout.swizzle is layout.swizzle and row == layout.swizzle.span:
+        return
+    raise LanguageError(
+        f"the tile lies in panels of {layout.swizzle.span} bytes ({layout.swizzle}), and the box "
+        f"has rows of {row} bytes in {tensor_map.layout!r}",
+        location=caller(),
+        notes=(("help", _same_layout(layout, tensor_map)),),
+    )
+
+
+def _same_layout(layout: MatrixLayout, tensor_map: TensorMap) -> str:
+    named = next(each for each in Layout if each.swizzle is layout.swizzle)
+    columns = layout.swizzle.span // tensor_map.dtype.bytes
+    return f"layout={named!r}, and a box with {columns} elements along the last axis"
+
+
+def _allocation(tensor_map: TensorMap) -> str:
+    shape, align = tensor_map.shape, tensor_map.align
+    return f"smem.alloc({tensor_map.dtype}, {shape}, align={align})"
