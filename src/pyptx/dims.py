@@ -49,8 +49,9 @@ def apply(name: str, a: int, b: int) -> int:
 class Dim:
     """A size that is known when the kernel is launched, or an expression over such sizes.
 
-    `+ - * //`, `cdiv`, `minimum` and `maximum` build larger expressions. It has no value while the
-    kernel is built, so `bool()`, `int()`, `range()` and comparisons raise SpecError.
+    `+ - * //`, `cdiv`, `minimum` and `maximum` build larger expressions, and `< <= > >=` give a
+    Comparison. It has no value while the kernel is built, so `bool()`, `int()`, `range()` and `==`
+    raise SpecError, and so does the truth of a Comparison.
     """
 
     __slots__ = ()
@@ -101,17 +102,17 @@ class Dim:
     def __ne__(self, other: object) -> NoReturn:
         raise _no_value(self, "!=", _COMPUTE)
 
-    def __lt__(self, other: object) -> NoReturn:
-        raise _no_value(self, "<", _COMPUTE)
+    def __lt__(self, other: Extent) -> Comparison:
+        return Comparison(self, "<", combine("-", other, self))
 
-    def __le__(self, other: object) -> NoReturn:
-        raise _no_value(self, "<=", _COMPUTE)
+    def __le__(self, other: Extent) -> Comparison:
+        return Comparison(self, "<=", combine("-", combine("+", other, 1), self))
 
-    def __gt__(self, other: object) -> NoReturn:
-        raise _no_value(self, ">", _COMPUTE)
+    def __gt__(self, other: Extent) -> Comparison:
+        return Comparison(self, ">", combine("-", self, other))
 
-    def __ge__(self, other: object) -> NoReturn:
-        raise _no_value(self, ">=", _COMPUTE)
+    def __ge__(self, other: Extent) -> Comparison:
+        return Comparison(self, ">=", combine("-", combine("+", self, 1), other))
 
 
 _COMPUTE: Final = "compute with it (+ - * // ptx.cdiv min max); it has no value before the launch"
@@ -119,6 +120,18 @@ _COMPUTE: Final = "compute with it (+ - * // ptx.cdiv min max); it has no value 
 
 def _no_value(dim: Dim, use: str, advice: str) -> SpecError:
     return SpecError(f"{use} of the run-time dimension {dim}", notes=(("help", advice),))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """How a dimension compares with a size: it holds where `positive` is more than 0."""
+
+    dim: Dim
+    operator: str
+    positive: Extent
+
+    def __bool__(self) -> NoReturn:
+        raise _no_value(self.dim, self.operator, _COMPUTE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, SupportsIndex, TypeAlias, cast
 
-from pyptx.dims import Dim, Extent, as_extent, known_names, maximum, minimum
+from pyptx.dims import Comparison, Dim, Extent, as_extent, known_names, maximum, minimum
 from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.layouts import L2Promotion, Layout, MapError, OobFill, TensorMap
 from pyptx.source import SourceLocation, caller
@@ -689,6 +689,17 @@ def extent_of(
 ) -> Extent:
     """A size as a function of named dimensions, as `grid=` has them. Raises SpecError."""
     return as_extent(_call_grid(function, dims, f"the function {what}".rstrip()))
+
+
+def condition_of(function: Callable[..., object], dims: Mapping[str, Extent]) -> Comparison | bool:
+    """A comparison as a function of named dimensions, as `grid=` has them. Raises SpecError."""
+    found = _call_grid(function, dims, "the condition")
+    if isinstance(found, (Comparison, bool)):
+        return found
+    raise SpecError(
+        f"the condition gives {found!r}, which is no comparison",
+        notes=(("help", "lambda B: B <= 16"),),
+    )
 
 
 def _call_grid(

@@ -92,6 +92,18 @@ def test_a_plan_is_a_short_text():
     assert hash(plan) == hash(Plan(*shapes, (ROWS, FINISH)))
 
 
+def test_a_step_with_a_condition():
+    step = Step("few", ("a0.0", "1", "1"), (32, 1, 1), (OutputAddress(0),), when="3 a0.0 -")
+    plan = Plan(((None,),), ((None,),), (step,))
+    assert str(step).endswith(";params=r0;when=3 a0.0 -")
+    for size, launch in ((0, "grid=0,1,1"), (2, "grid=2,1,1"), (3, "skipped=1"), (9, "skipped=1")):
+        shapes = [(size,)], [(size,)]
+        assert python(plan, *shapes) == native(str(plan), *shapes)
+        assert python(plan, *shapes).startswith(f"kernel=few;{launch}")
+    (launch,) = plan.evaluate([(3,)], [(3,)])
+    assert (launch.empty, launch.zeros) == (True, ())
+
+
 def test_a_kernel_without_inputs():
     plan = Plan((), ((256,),), (Step("iota", ("2", "1", "1"), (128, 1, 1), (OutputAddress(0),)),))
     assert python(plan, [], [(256,)]) == native(str(plan), [], [(256,)])
@@ -113,6 +125,10 @@ def test_a_kernel_without_inputs():
         (
             "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;params=e1",
             "its plan names a buffer that does not exist",
+        ),
+        (
+            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;when=a0.0",
+            "its plan names a dimension that no buffer has",
         ),
         (
             "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;programmatic_stream_serialization=yes",

@@ -4,7 +4,7 @@ from pyptx.kernel.arguments import In, Out
 from pyptx.kernel.entry import Kernel, kernel
 from pyptx.kernel.foreign import ForeignKernel, from_ptx
 from pyptx.kernel.operation import Operation
-from pyptx.kernel.sequence import KernelSequence, sequence
+from pyptx.kernel.sequence import KernelSequence, cond, sequence
 
 __all__ = [
     "ForeignKernel",
@@ -13,6 +13,7 @@ __all__ = [
     "KernelSequence",
     "Operation",
     "Out",
+    "cond",
     "from_ptx",
     "kernel",
     "sequence",

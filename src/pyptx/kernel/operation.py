@@ -110,6 +110,15 @@ class Operation:
             raise _located(error, where) from None
         return results[0] if len(results) == 1 else results
 
+    def record(self, record: Recording, arrays: Sequence[object], where: SourceLocation) -> object:
+        """Apply it in a sequence that is being traced. Raises CallError."""
+        return self._record(record, arrays, {}, where)
+
+    def check_callable(self, arrays: Sequence[object], where: SourceLocation) -> None:
+        """Raises SpecError or CallError where it cannot be called on so many arrays."""
+        self._needs_specs("called", where)
+        self._arrays(arrays, where)
+
     def _record(
         self,
         record: Recording,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
-from pyptx.dims import Extent, Symbol
+from pyptx.dims import Comparison, Extent, Symbol, combine, minimum
 from pyptx.errors import CallError, SpecError
 from pyptx.launch.layout import Application, Tensor, product
 from pyptx.launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
@@ -31,6 +31,8 @@ class Name(str):
 
 
 Dim: TypeAlias = "int | Name"
+Branch: TypeAlias = "Callable[[], object]"
+"""Records one of two operations."""
 Bound: TypeAlias = "Mapping[str, Dim | tuple[Dim, ...]]"
 """What the dimensions of an operation are in a sequence; a starred one is several."""
 
@@ -75,6 +77,10 @@ class Recording:
     steps: list[Application] = field(default_factory=list[Application])
     results: list[SymbolicArray] = field(default_factory=list[SymbolicArray])
     arch: str | None = None
+    _when: Extent | None = None
+    """What has to be more than 0 for the steps that are recorded now; None for all cases."""
+    _made: int = 0
+    """Results so far, those of `cond` that stand for others included."""
 
     def apply(
         self,
@@ -98,9 +104,57 @@ class Recording:
             tuple(arguments),
             tuple(OutputAddress(result.reference.index) for result in results),
             {name: _extent(value) for name, value in bound.items()},
+            self._when,
         )
         self.steps.append(step)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def cond(
+        self,
+        holds: Callable[[Mapping[str, Extent]], Comparison | bool],
+        branches: tuple[Branch, Branch],
+        first: Operation,
+        arrays: Sequence[object],
+        where: SourceLocation,
+    ) -> object:
+        """Record both branches, of which a call runs one; `holds` takes the dimensions of `first`.
+
+        The results of the second are those of the first under other names. Raises CallError.
+        """
+        _, bound = self.bind(first, arrays, where)
+        found = holds({name: _extent(value) for name, value in bound.items()})
+        yes, no = branches
+        if isinstance(found, bool):
+            return yes() if found else no()
+        kept = self._branch(found.positive, yes, where)
+        begin = len(self.steps)
+        other = self._branch(combine("-", 1, found.positive), no, where)
+        _check_alike(kept, other, where)
+        same = {
+            drop.reference.index: keep.reference.index
+            for keep, drop in zip(kept, other, strict=True)
+        }
+        self.steps[begin:] = [renumbered(step, same) for step in self.steps[begin:]]
+        self.results = [array for array in self.results if array not in other]
+        return kept[0] if len(kept) == 1 else tuple(kept)
+
+    def _branch(self, when: Extent, run: Branch, where: SourceLocation) -> list[SymbolicArray]:
+        """The results of steps that are skipped unless `when` is more than 0. Raises CallError."""
+        outer, begin = self._when, self._made
+        self._when = when if outer is None else minimum(outer, when)
+        try:
+            found = run()
+        finally:
+            self._when = outer
+        results = cast("tuple[SymbolicArray, ...]", found if isinstance(found, tuple) else (found,))
+        for array in results:
+            if isinstance(array.reference, InputAddress) or array.reference.index < begin:
+                raise CallError(
+                    f"an operation of cond returns {array.name}, which it was given",
+                    location=where,
+                    notes=(("help", "write a new array; the other operation does too"),),
+                )
+        return list(results)
 
     def bind(
         self, operation: Operation, arrays: Sequence[object], where: SourceLocation
@@ -217,7 +271,8 @@ class Recording:
             if source is not None:  # in place
                 made.append(given[source])
                 continue
-            reference = EarlierResult(len(self.results))
+            reference = EarlierResult(self._made)
+            self._made += 1
             sums = carried | _names(bound[dim] for dim in spec.sum_over)
             made.append(
                 SymbolicArray(name, shape, spec.dtype, reference, self, sums, spec.accumulate)
@@ -266,6 +321,41 @@ class Recording:
         """The buffer of an array; `accumulated` are those whose type is another in parts."""
         accumulate = array.accumulate if array in accumulated else None
         return Tensor(array.name, array.dtype, tuple(map(_dim, array.shape)), sums, accumulate)
+
+
+def renumbered(step: Application, order: Mapping[int, int]) -> Application:
+    """The step with other numbers for the results that `order` has."""
+
+    def argument(old: Argument) -> Argument:
+        if isinstance(old, EarlierResult | OutputAddress):  # the latter is updated in place
+            return type(old)(order.get(old.index, old.index))
+        return old
+
+    outputs = tuple(OutputAddress(order.get(old.index, old.index)) for old in step.outputs)
+    return replace(step, inputs=tuple(map(argument, step.inputs)), outputs=outputs)
+
+
+def _check_alike(
+    kept: Sequence[SymbolicArray], other: Sequence[SymbolicArray], where: SourceLocation
+) -> None:
+    """Raises CallError unless both branches give arrays of the same kinds."""
+    first, second = (
+        [(a.shape, a.dtype, sorted(a.sums), a.accumulate) for a in arrays]
+        for arrays in (kept, other)
+    )
+    if first != second:
+        names = [", ".join(map(_described, arrays)) for arrays in (kept, other)]
+        raise CallError(
+            f"the operations of cond give different results: {names[0]}, and {names[1]}",
+            location=where,
+            notes=(("legal", "equal shapes, types, sum_over= and accumulate="),),
+        )
+
+
+def _described(array: SymbolicArray) -> str:
+    sums = "".join(f', sum_over="{dim}"' for dim in sorted(array.sums))
+    accumulate = f", accumulate={array.accumulate!r}" if array.accumulate else ""
+    return f"{array.name} {array.shape} of {array.dtype!r}{sums}{accumulate}"
 
 
 def shape_of(spec: Spec, bound: Bound) -> tuple[Dim, ...]:

@@ -1,12 +1,13 @@
-"""`@sequence`: kernels that run one after the other as one operation."""
+"""`@sequence`: kernels that run one after the other as one operation, and `cond` between them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
-from pyptx.errors import PtxError, SpecError
+from pyptx.dims import Comparison, Extent
+from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.kernel.operation import Operation
 from pyptx.kernel.options import dimension_names
 from pyptx.kernel.recording import (
@@ -15,14 +16,16 @@ from pyptx.kernel.recording import (
     Name,
     Recording,
     SymbolicArray,
+    current,
     recording,
+    renumbered,
     shape_of,
 )
 from pyptx.kernel.signature import Body, check_constants, parameters_of, specs
-from pyptx.launch.layout import Application, Description
-from pyptx.launch.plan import Argument, EarlierResult, InputAddress, OutputAddress
+from pyptx.launch.layout import Description
+from pyptx.launch.plan import EarlierResult, InputAddress
 from pyptx.source import SourceLocation, caller, raised_by_user
-from pyptx.spec import Spec, Tile, check_outputs, check_parallel
+from pyptx.spec import Spec, Tile, check_outputs, check_parallel, condition_of
 
 
 class KernelSequence(Operation):
@@ -102,7 +105,7 @@ class KernelSequence(Operation):
                 record.tensor(array, spec.sum_over, accumulated)
                 for array, spec in zip(outputs, self.out_specs, strict=True)
             ),
-            steps=tuple(_renumbered(step, order) for step in record.steps),
+            steps=tuple(renumbered(step, order) for step in record.steps),
             scratch=tuple(record.tensor(array, (), accumulated) for array in scratch),
             stars=stars,
         )
@@ -187,18 +190,6 @@ def _several(returned: object) -> tuple[object, ...]:
     return (returned,)
 
 
-def _renumbered(step: Application, order: Mapping[int, int]) -> Application:
-    """The step with its results where they stand in the call: outputs first, then scratch."""
-
-    def argument(old: Argument) -> Argument:
-        if isinstance(old, EarlierResult | OutputAddress):  # the latter is updated in place
-            return type(old)(order[old.index])
-        return old
-
-    outputs = tuple(OutputAddress(order[old.index]) for old in step.outputs)
-    return replace(step, inputs=tuple(map(argument, step.inputs)), outputs=outputs)
-
-
 def sequence(
     *,
     in_specs: Sequence[Spec],
@@ -233,3 +224,48 @@ def sequence(
         return KernelSequence(body, inputs, outputs, names, where)
 
     return decorate
+
+
+def cond(
+    pred: Callable[..., object],
+    true_operation: Operation,
+    false_operation: Operation,
+    *arrays: object,
+) -> Any:
+    """In a sequence: one operation or the other, by the sizes of the call.
+
+        @sequence(in_specs=..., out_specs=..., parallel=("B",))
+        def norm(x, w):
+            return pyptx.cond(lambda B: B <= 16, few_rows, many_rows, x, w)
+
+    pred              a comparison (`< <= > >=`) of sizes, as a function of dimensions of
+                      `true_operation` by their names; its `min` and `max` take dimensions
+    true_operation    the kernel or sequence for calls where it holds
+    false_operation   the one for all others, whose results have the same shapes and types
+
+    Both are compiled; which one runs is decided at each launch, where the sizes of parallel
+    dimensions are known: those of a device's part of arrays that are split over devices, and those
+    of one element under `jax.vmap`. Returns the results. Raises CallError and SpecError.
+    """
+    where = caller()
+    record = current()
+    if record is None:
+        raise CallError(
+            "cond chooses between operations in the body of a sequence, and none is being traced",
+            location=where,
+            notes=(("help", "@sequence(...)\ndef f(x): return cond(pred, one, other, x)"),),
+        )
+
+    def holds(dims: Mapping[str, Extent]) -> Comparison | bool:
+        try:
+            return condition_of(pred, dims)
+        except PtxError as error:
+            raise error.at(where) from None
+
+    for operation in (true_operation, false_operation):
+        operation.check_callable(arrays, where)
+    yes, no = (
+        partial(operation.record, record, arrays, where)
+        for operation in (true_operation, false_operation)
+    )
+    return record.cond(holds, (yes, no), true_operation, arrays, where)

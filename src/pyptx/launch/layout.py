@@ -104,12 +104,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A kernel applied to tensors of the call; `dims` says what its dimensions are there."""
+    """A kernel applied to tensors of the call; `dims` says what its dimensions are there.
+
+    With `when` it is applied only where that is more than 0, in each element of a batch alike.
+    """
 
     entry: Entry
     inputs: tuple[Argument, ...]
     outputs: tuple[OutputAddress, ...]
     dims: Mapping[str, Extent]
+    when: Extent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +296,7 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         zeros=_zeros(application, base),
         cooperative=entry.cooperative,
         programmatic_stream_serialization=entry.programmatic_stream_serialization,
+        when=None if application.when is None else buffers.size(application.when),
     )
     return step, made.code
 

@@ -170,7 +170,8 @@ PlanShape: TypeAlias = tuple[int | None, ...]
 class Launch:
     """An evaluated step: what goes to the driver or the emulator.
 
-    `zeros` are the positions of results to fill with zeros instead, where the grid is empty.
+    `zeros` are the positions of results to fill with zeros instead, where the grid is empty; of a
+    step that is `skipped`, nothing is left to do.
     """
 
     kernel: str
@@ -180,6 +181,7 @@ class Launch:
     shared: int
     arguments: tuple[Argument, ...]
     zeros: tuple[int, ...] = ()
+    skipped: bool = False
 
     @property
     def empty(self) -> bool:
@@ -187,6 +189,8 @@ class Launch:
         return 0 in self.grid
 
     def __str__(self) -> str:
+        if self.skipped:
+            return f"kernel={self.kernel};skipped=1"
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
             f"cluster={_commas(self.cluster)};shared={self.shared};"
@@ -201,7 +205,7 @@ class Step:
     `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. `zeros` are
     the positions of the results that an empty grid leaves as zeros: sums over nothing.
     `cooperative` and `programmatic_stream_serialization` are CUDA's launch attributes of those
-    names.
+    names. With `when`, an expression, the step is skipped unless that is more than 0.
     """
 
     kernel: str
@@ -213,6 +217,7 @@ class Step:
     zeros: tuple[int, ...] = ()
     cooperative: bool = False
     programmatic_stream_serialization: bool = False
+    when: str | None = None
 
     def __str__(self) -> str:
         attributes = ("cooperative", "programmatic_stream_serialization")
@@ -221,10 +226,13 @@ class Step:
             f"cluster={_commas(self.cluster)};shared={self.shared};"
             f"params={_commas(self.arguments)}{_zeros_text(self.zeros)}"
             + "".join(f";{name}=1" for name in attributes if getattr(self, name))
+            + (f";when={self.when}" if self.when is not None else "")
         )
 
     def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Launch:
         """The launch for buffers of these shapes. Raises SpecError where something does not fit."""
+        if self.when is not None and evaluate(self.when, inputs, outputs) <= 0:
+            return Launch(self.kernel, (0, 0, 0), self.block, self.cluster, 0, (), skipped=True)
         x, y, z = (evaluate(text, inputs, outputs) for text in self.grid)
         check_grid((x, y, z), self.cluster)
         shared = evaluate(self.shared, inputs, outputs)

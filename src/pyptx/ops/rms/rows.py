@@ -1,7 +1,8 @@
 """Forward, one CTA a row: the row comes by one bulk copy while the weights go to registers.
 
 What a CTA waits for is on its way before anything is waited for, so with a few CTAs on each
-multiprocessor the memory never idles; between the copy and the stores there is one barrier.
+multiprocessor the memory never idles; between the copy and the stores there is one barrier. With
+few rows there is no memory to keep busy, and loads to registers are sooner there.
 """
 
 from __future__ import annotations
@@ -17,17 +18,25 @@ from pyptx.types import u8, u32
 
 
 def forward(
-    rows: Rows, eps: float, *, threads: int, held: bool, invvar: bool, maxnreg: int | None = None
+    rows: Rows,
+    eps: float,
+    *,
+    threads: int,
+    held: bool,
+    invvar: bool,
+    maxnreg: int | None = None,
+    direct: bool = False,
 ) -> Kernel:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`. The row must fit in shared memory.
 
     `held` keeps the row in registers between the sum and the result; otherwise it is read from
-    shared memory twice, and more CTAs fit.
+    shared memory twice, and more CTAs fit. `direct` loads the row to registers, without a copy.
     """
+    assert held or not direct
     out_specs = (rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ()))
 
     def body(x: Tensor, w: Tensor, *outputs: Tensor) -> None:
-        _row(rows, eps, threads, held, x, w, outputs)
+        _row(rows, eps, threads, held, direct, x, w, outputs)
 
     def rms_norm_row(X: Tensor, W: Tensor, Y: Tensor) -> None:
         body(X, W, Y)
@@ -52,6 +61,7 @@ def _row(
     eps: float,
     threads: int,
     held: bool,
+    direct: bool,
     X: Tensor,
     W: Tensor,
     outputs: Sequence[Tensor],
@@ -62,16 +72,7 @@ def _row(
     lane = reg.from_(ptx.special.tid.x(), u32)
     row = reg.from_(ptx.special.ctaid.x(), u32)
     part = Part(rows, row, lane, threads)
-    buffer = smem.alloc(u8, part.most * xs.bytes, align=128)
-    arrived = smem.mbarrier()
-
-    with ptx.if_(lane == 0):
-        arrived.init(1)
-        ptx.fence.mbarrier_init()
-        size = part.bytes_of(xs)
-        arrived.arrive_expect_tx(size)
-        source = x + part.start * rows.x.bytes
-        bulk_load(buffer.address(), ptx.addr(source), size, arrived)
+    copy = None if direct else _Copy(part, x)
     active = [part.active(k) for k in range(part.each)]
     weights = load_weights(part, w, active)
     ends = None if rows.aligned else Ends(part)
@@ -81,12 +82,13 @@ def _row(
         end_w = load_one(
             rows.weight, a.dtype, w + wide(ends.column) * rows.weight.bytes, pred=ends.active
         )
-    ptx.bar.sync(0)  # the mbarrier is there
-    here = ptx.inst.mad.lo.u32(lane, xs.bytes, address(buffer))
-    arrived.wait(0)
+    if copy is None:
+        space, here = "global", x + part.offset * rows.x.bytes
+    else:
+        space, here = "shared", copy.wait()
 
     def load(k: int) -> list[Reg]:
-        return xs.load("shared", here, part.step(k, xs), pred=active[k])
+        return xs.load(space, here, part.step(k, xs), pred=active[k])
 
     words = [load(k) for k in range(part.each)]
     values = [value for group in words for value in xs.unpack(group)]
@@ -110,3 +112,28 @@ def _row(
         (base,) = ptx.global_ptrs(outputs[0])
         place = base + ends.position * rows.weight.bytes
         store_one(rows.weight, place, forward_.result(end_x, end_w, r), pred=ends.active)
+
+
+class _Copy:
+    """The row on its way to shared memory."""
+
+    def __init__(self, part: Part, x: Reg) -> None:
+        xs = part.rows.xs
+        self._part = part
+        self._buffer = smem.alloc(u8, part.most * xs.bytes, align=128)
+        self._arrived = smem.mbarrier()
+        with ptx.if_(part.lane == 0):
+            self._arrived.init(1)
+            ptx.fence.mbarrier_init()
+            size = part.bytes_of(xs)
+            self._arrived.arrive_expect_tx(size)
+            source = x + part.start * part.rows.x.bytes
+            bulk_load(self._buffer.address(), ptx.addr(source), size, self._arrived)
+
+    def wait(self) -> Reg:
+        """The address of the thread's first group, when the row is there."""
+        ptx.bar.sync(0)  # the mbarrier is there
+        part = self._part
+        here = ptx.inst.mad.lo.u32(part.lane, part.rows.xs.bytes, address(self._buffer))
+        self._arrived.wait(0)
+        return here

@@ -204,6 +204,7 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
                        std::vector<bool>* written) {
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
+  if (launch.skipped) return ffi::Error::Success();
   if (launch.empty()) {
     WriteZeros(step, buffers);
     return ffi::Error::Success();

@@ -252,6 +252,7 @@ ffi::Error ExecuteStep(const Step& step, StepCode& code, CallBuffers& buffers, S
                        int32_t ordinal) {
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
+  if (launch.skipped) return ffi::Error::Success();
   if (launch.empty()) return WriteZeros(step, buffers, stream);
   Function function = nullptr;
   ffi::Error error = ResolveFunction(step, code, ordinal, &function);

@@ -65,6 +65,7 @@ std::string ParametersText(const Step& step, const Launch& launch) {
 }
 
 std::string LaunchText(const Step& step, const Launch& launch) {
+  if (launch.skipped) return "kernel=" + step.kernel + ";skipped=1";
   std::string text = "kernel=" + step.kernel + ";grid=" + Join(launch.grid) + ";block=" + Join(step.block) +
                      ";cluster=" + Join(step.cluster) + ";shared=" + std::to_string(launch.shared) +
                      ";params=" + ParametersText(step, launch);

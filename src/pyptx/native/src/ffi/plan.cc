@@ -282,6 +282,7 @@ Problem ParseStepField(std::string_view name, std::string_view value, Step* step
   if (name == "programmatic_stream_serialization") {
     return ParseFlag(value, &step->programmatic_stream_serialization);
   }
+  if (name == "when") return ParseExpression(value, &step->when);
   return "unknown field " + Quoted(name) + " in its plan";
 }
 
@@ -341,6 +342,7 @@ Problem CheckIndices(const Plan& plan, const Step& step) {
     if (Problem problem = CheckExpression(plan, expression)) return problem;
   }
   if (Problem problem = CheckExpression(plan, step.shared)) return problem;
+  if (Problem problem = CheckExpression(plan, step.when)) return problem;
   for (const Parameter& parameter : step.parameters) {
     if (Problem problem = CheckParameter(plan, parameter)) return problem;
   }
@@ -504,6 +506,13 @@ std::optional<std::string> CheckShapes(const Plan& plan, const Buffers& buffers)
 }
 
 std::optional<std::string> EvaluateLaunch(const Step& step, const Buffers& buffers, Launch* launch) {
+  launch->skipped = false;
+  if (!step.when.empty()) {
+    int64_t when = 0;
+    if (Problem problem = Evaluate(step.when, buffers, "the condition", &when)) return problem;
+    launch->skipped = when <= 0;
+    if (launch->skipped) return {};
+  }
   for (size_t i = 0; i < 3; ++i) {
     if (Problem problem = Evaluate(step.grid[i], buffers, "the grid", &launch->grid[i])) return problem;
   }

@@ -85,6 +85,7 @@ struct Step {
   std::vector<int> zeros;  // outputs that an empty grid leaves as zeros
   bool cooperative = false;  // all CTAs of the grid are resident at once
   bool programmatic_stream_serialization = false;
+  Expression when;  // the step is skipped unless this is more than 0; empty for none
 };
 
 struct Plan {
@@ -102,6 +103,7 @@ struct Launch {
   int64_t shared;
   std::vector<int64_t> integers;  // one per parameter, set where the parameter is kInteger
   std::vector<TensorMap> maps;    // the tensor maps, in the order of the parameters
+  bool skipped = false;           // nothing to launch and nothing to write; the rest is not set
 
   bool empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
 };
