@@ -6,7 +6,6 @@ parts are empty, and that sums of the weight's gradient are written more than on
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, replace
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 from pyptx.emulator import Emulation
-from pyptx.ops.rms import choice, chunks, lanes, rows, strips, teams
+from pyptx.ops.rms import choice, chunks, few, lanes, rows, strips, teams
 from pyptx.ops.rms.columns import column_sums
 from pyptx.ops.rms.geometry import Rows
 from pyptx.types import BY_NUMPY, f32
@@ -125,6 +124,36 @@ def test_rows(n, held, types, policy):
     given = problem((9,), (n,), types)
     kernel = rows.forward(rows_of(given), EPS, threads=64, held=held, invvar=True)
     forward(kernel, given, **policy)
+
+
+@types
+@pytest.mark.parametrize("n", [128, 131, 520, 1003])
+def test_rows_without_a_copy(n, types):
+    given = problem((9,), (n,), types)
+    what = rows_of(given)
+    forward(rows.forward(what, EPS, threads=64, held=True, direct=True, invvar=True), given)
+
+
+# ---- a few rows ----------------------------------------------------------------------------------
+
+
+@types
+@pytest.mark.parametrize("count", [0, 1, 4, 5, 13])
+@pytest.mark.parametrize(("parts", "n"), [(2, 512), (4, 1000), (2, 90)])
+def test_a_few_rows_backward(parts, n, count, types):
+    given = problem((count,), (n,), types)
+    what = rows_of(given).divided()
+    kernel = few.backward(what, few.Shape(parts, 96, 4), what.compute)
+    r = invvar(given)
+    dx, dw = clean(kernel.emulate(given.g, r, given.x, given.weight))
+    check_backward(given, r, dx, dw.astype(given.weight.dtype))
+
+
+def test_a_few_rows_in_more_warps_than_one_reads():
+    given = problem((9,), (1280,), (F32, F32))
+    kernel = few.backward(rows_of(given), few.Shape(16, 96, 8), f32)
+    r = invvar(given)
+    check_backward(given, r, *clean(kernel.emulate(given.g, r, given.x, given.weight)))
 
 
 SHAPES = [(4, 1), (2, 4), (1, 8)]
@@ -287,7 +316,7 @@ def test_column_sums(widest, partials, n, count, each):
 # ---- what the operation chooses ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("count", [1, 9])  # few, and many for a gradient
 @pytest.mark.parametrize("n", [1, 3, 100, 129, 1000, 1025, 4097, 8200])
 @pytest.mark.parametrize("pair", [(F32, F32), (BF16, BF16)], ids=str)
 def test_sequences_are_clean(pair, n, count):
@@ -300,18 +329,33 @@ def test_sequences_are_clean(pair, n, count):
     check_backward(given, r, *clean(gradient.emulate(given.g, r, given.x, given.weight)))
 
 
+def kernels_of(operation):
+    """The names of the kernels that an operation may launch."""
+    description = operation._describe({}, {"B": 1}, {}, by_reference=True)
+    return {step.entry.name for step in description.steps}
+
+
 def test_all_kernels_are_chosen_somewhere():
     """Lengths that lead to every family, so that the tests of values meet them all."""
     found = set()
-    for n, (x, w) in itertools.product((100, 4096, 65536, 2**20, 2**23), [(F32, F32)]):
-        what = Rows((n,), BY_NUMPY[str(x)], BY_NUMPY[str(w)])
-        found |= {choice.forward(what, EPS, invvar=False).name, choice.backward(what, f32).name}
-    assert {
+    for n in (100, 4096, 65536, 2**20, 2**23):
+        what = Rows((n,), f32, f32)
+        found |= kernels_of(choice.forward(what, EPS, invvar=False))
+        found |= kernels_of(choice.backward(what, f32))
+    assert found == {
         "rms_norm_lanes",
         "rms_norm_row",
         "rms_norm_strips",
-        "rms_norm_over_grid",
-        "rms_norm_by_chunks",
-        "rms_norm_backward",
-        "rms_norm_by_chunks_backward",
-    } <= found
+        "rms_norm_grid",
+        "rms_norm_clear",
+        "rms_norm_chunk_squares",
+        "rms_norm_chunks",
+        "rms_norm_few_backward",
+        "rms_norm_lanes_backward",
+        "rms_norm_teams_backward",
+        "rms_norm_strips_backward",
+        "rms_norm_grid_backward",
+        "rms_norm_chunk_products",
+        "rms_norm_chunks_backward",
+        "rms_norm_column_sums",
+    }

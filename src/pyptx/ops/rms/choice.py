@@ -1,18 +1,20 @@
-"""Which kernels a norm is made of: by the length of its rows, and never by their number.
+"""Which kernels a norm is made of: by the length of its rows when it is compiled.
 
-So a new number of rows needs no new kernel. The sizes are what was fastest on an H200
+A new number of rows needs no new kernel: where a few rows want other kernels than many, a norm
+has both, and each launch chooses. The sizes are what was fastest on an H200
 (benchmarks/results/norm_*): short rows share a warp, a row that fits a CTA several times over is
 loaded at once, and longer rows are split over as many CTAs as keep two or three of them on chip.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from pyptx import Kernel, KernelSequence, Tile, sequence
-from pyptx.ops.rms import chunks, lanes, rows, strips, teams
+from pyptx import Kernel, KernelSequence, Tile, cond, sequence
+from pyptx.ops.rms import chunks, few, lanes, rows, strips, teams
 from pyptx.ops.rms.columns import column_sums
 from pyptx.ops.rms.elements import WARP, power_of_two, rounded_up
 from pyptx.ops.rms.geometry import Rows
@@ -38,16 +40,14 @@ _GRID: Final = 128
 @cache
 def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
-    # A thread with two groups or more of 16-bit elements is better off as one of a CTA for the row.
-    if _short(what) and (what.x.bytes > 2 or what.divided().groups <= 2 * WARP):
-        few = 32 if _plain(what) and what.divided().groups <= WARP // 2 else None
+    # With more than two groups for each thread, a row is better off with a CTA of its own.
+    if _short(what) and what.divided().groups <= 2 * WARP:
+        most = 32 if _plain(what) and what.divided().groups <= WARP // 2 else None
         team = _teams(what, accesses=4)
-        return lanes.forward(what, eps, team, invvar=invvar, maxnreg=few)
+        return lanes.forward(what, eps, team, invvar=invvar, maxnreg=most)
     size = what.columns * what.x.bytes
     if size <= 100 * KIB:
-        threads, held, most = _row(what)
-        what = _in_lines(what, threads)
-        return rows.forward(what, eps, threads=threads, held=held, invvar=invvar, maxnreg=most)
+        return _forward_by_rows(what, eps, invvar=invvar)
     shape = _strips(what, backward=False, stages=6, least=36 * KIB)
     if shape is None:
         return _chunked_forward(what, eps, invvar=invvar)
@@ -58,6 +58,21 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
 @cache
 def backward(what: Rows, result: DType) -> KernelSequence:
     """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and dw[N] of type `result`."""
+    many = _backward_of_many(what, result)
+    shape = _few(what.divided())
+    if shape is None:
+        return many
+    one = few.backward(what.divided(), shape, result)
+
+    @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
+    def rms_norm_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
+        return cond(_at_most(shape.together), one, many, g, r, x, w)
+
+    return rms_norm_backward
+
+
+def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
+    """The kernels that keep a whole device busy."""
     if _short(what):
         team = _teams(what, accesses=3)
         most = 128 if _plain(what) and what.divided().groups <= WARP else None
@@ -106,6 +121,21 @@ def _row(what: Rows) -> tuple[int, bool, int | None]:
     if groups > 512:
         return 128, False, None
     return max(WARP, power_of_two(groups) // 2), True, None
+
+
+def _at_most(rows: int) -> Callable[[Any], Any]:
+    """Whether there are so few rows; a lambda by itself has no types."""
+    return lambda B: rows >= B
+
+
+def _few(what: Rows) -> few.Shape | None:
+    """A cluster in which each thread has one group of eight rows, or of four longer ones."""
+    groups = what.groups
+    parts = min(16, max(2, power_of_two(-(-groups // 128))))
+    threads = rounded_up(-(-groups // parts), WARP)
+    if threads > 256:
+        return None
+    return few.Shape(parts, threads, 8 if what.xs.words + what.ws.words <= 8 else 4)
 
 
 def _in_lines(what: Rows, threads: int) -> Rows:
@@ -178,6 +208,22 @@ def _aligned(count: int, what: Rows) -> int:
 
 
 # ---- sequences -----------------------------------------------------------------------------------
+
+
+def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
+    """One CTA a row: where each has a multiprocessor of its own, a copy would come too late."""
+    threads, held, most = _row(what)
+    cut = _in_lines(what, threads)
+    many = rows.forward(cut, eps, threads=threads, held=held, invvar=invvar, maxnreg=most)
+    threads = min(1024, max(WARP, power_of_two(what.groups) // 4))
+    cut = _in_lines(what, threads)
+    direct = rows.forward(cut, eps, threads=threads, held=True, direct=True, invvar=invvar)
+
+    @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
+    def rms_norm_forward(x: Any, w: Any) -> Any:
+        return cond(_at_most(_CTAS), direct, many, x, w)
+
+    return rms_norm_forward
 
 
 def _forward_specs(what: Rows) -> tuple[Tile, ...]:
