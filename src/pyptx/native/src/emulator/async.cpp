@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "product.h"
 #include "semantics/access.h"
 #include "warp.h"
 
@@ -113,29 +114,32 @@ void wake_copiers(Warp& w) {
 }
 
 void finish(Cluster& c, Operation& op) {
-  write_destinations(op);
+  if (op.product != nullptr) perform_product(*op.product, op);
+  else write_destinations(op);
   op.stage = Stage::Done;
   for (const Signal& s : op.signals) signal(op, s);
   op.data.clear();
   op.data.shrink_to_fit();
   ++c.version;
-  wake_copiers(*op.warp);
+  if (op.product != nullptr) wake_products(*op.product);
+  else wake_copiers(*op.warp);
 }
 
-bool before_arrival(const Operation& arrival, const Operation& op) {
-  return op.grouping == Grouping::Copies && op.warp == arrival.warp && (op.mask & arrival.mask) != 0;
+// Whether an operation that was issued earlier has to be performed first.
+bool comes_first(const Operation& op, const Operation& later) {
+  if (later.arrives) return op.grouping == Grouping::Copies && op.warp == later.warp && (op.mask & later.mask) != 0;
+  return later.product != nullptr && op.product != nullptr && op.product->cta == later.product->cta &&
+         op.product->warpgroup == later.product->warpgroup;
 }
 
 // One step of the operation at an index of the queue. A copy from shared memory that has a group first reads
 // its source, later writes.
 void step(Cluster& c, size_t index) {
   const OperationPointer op = c.operations[index];
-  if (op->arrives) {
-    for (size_t i = 0; i < index; ++i) {
-      if (before_arrival(*op, *c.operations[i])) {
-        step(c, i);
-        return;
-      }
+  for (size_t i = 0; (op->arrives || op->product != nullptr) && i < index; ++i) {
+    if (comes_first(*c.operations[i], *op)) {
+      step(c, i);
+      return;
     }
   }
   if (op->grouping == Grouping::Bulk && op->stage == Stage::Issued) {

@@ -22,6 +22,7 @@ namespace pyptx::emulator {
 struct Cluster;
 struct Cta;
 struct Instruction;
+struct Product;
 struct Warp;
 
 // Counts of an mbarrier, and by how much a transaction count may differ from zero.
@@ -97,6 +98,7 @@ struct Operation {
   std::shared_ptr<const History> history;  // st.async, red.async
   bool source_waited = false;  // its thread knows that its sources have been read
   uint32_t waited = 0;         // lanes that have waited for it
+  std::shared_ptr<Product> product;  // what a warpgroup multiplies
 };
 
 // Who issued the operation that has an agent's latest clock.

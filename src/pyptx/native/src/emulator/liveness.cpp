@@ -58,8 +58,10 @@ class Liveness {
     live_.assign((starts_.size() + 1) * words_, 0);
     for (size_t b = 0; b < starts_.size(); ++b) {
       for (size_t i = starts_[b]; i < end_of(b); ++i) {
-        for (const uint32_t r : uses_[i].sources) {
-          if (!bit(writes_, b, r)) set(reads_, b, r);
+        for (const auto* read : {&uses_[i].sources, &uses_[i].conditional}) {
+          for (const uint32_t r : *read) {
+            if (!bit(writes_, b, r)) set(reads_, b, r);
+          }
         }
         if (flow_[i].guarded) continue;
         for (const uint32_t r : uses_[i].destinations) set(writes_, b, r);

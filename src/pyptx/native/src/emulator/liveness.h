@@ -10,6 +10,7 @@ namespace pyptx::emulator {
 // What an instruction reads and writes, as register numbers.
 struct Uses {
   std::vector<uint32_t> sources, destinations;
+  std::vector<uint32_t> conditional;  // also read, where the predicate holds that is the first bound operand
 };
 
 // Where an instruction may go.

@@ -156,6 +156,11 @@ struct OperandView {
 
 class Program;
 
+// Registers of a multiplication of a warpgroup.
+struct Held {
+  std::vector<uint32_t> accumulators, inputs;
+};
+
 // One instruction while it is resolved. Each bind call appends to Instruction::operand in call order, checks
 // the operand's kind and width, and returns false if it does not fit.
 class Decoding {
@@ -209,6 +214,13 @@ class Decoding {
 
   void* keep_array(size_t bytes) { return keep_bytes(bytes); }
 
+  // Registers that stay with an asynchronous multiplication: the operand's elements, read and written as accumulators
+  // (read where the predicate holds that is bound first), or only read.
+  bool accumulators(unsigned operand);
+  bool inputs(unsigned operand);
+  const Held& held() const { return held_; }
+  const std::vector<uint32_t>& conditional_sources() const { return held_.accumulators; }
+
   // Tells the sanitizer's shadow how small this instruction's accesses are, in bytes.
   void access(bool shared, bool global, unsigned bytes);
 
@@ -230,6 +242,7 @@ class Decoding {
   std::vector<uint32_t> slots_;
   std::vector<uint8_t> widths_;
   std::vector<uint32_t> sources_, destinations_;  // register numbers, for definedness
+  Held held_;
 };
 
 // One per chapter of the manual, in semantics/<chapter>.cpp.
@@ -246,6 +259,7 @@ Handler resolve_mbarrier(Decoding& d);
 Handler resolve_copy(Decoding& d);  // cp.async, cp.async.bulk, st.async, red.async
 Handler resolve_memory(Decoding& d);
 Handler resolve_sync(Decoding& d);
+Handler resolve_warpgroup(Decoding& d);  // wgmma
 Handler resolve_warp(Decoding& d);
 Handler resolve_call(Decoding& d);  // call, and ret in a function
 Handler resolve_control(Decoding& d);

@@ -97,7 +97,7 @@ using Resolve = Handler (*)(Decoding&);
 constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_extended, resolve_float,
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_move,
                                  resolve_mbarrier, resolve_copy,
-                                 resolve_memory,  resolve_sync,    resolve_warp,     resolve_call,
+                                 resolve_memory,  resolve_sync,    resolve_warpgroup, resolve_warp,     resolve_call,
                                  resolve_control};
 
 }  // namespace
@@ -188,6 +188,24 @@ unsigned Decoding::elements(unsigned operand) const {
   return static_cast<unsigned>(v->elements.size());
 }
 
+bool Decoding::accumulators(unsigned operand) {
+  for (unsigned e = 0; e < elements(operand); ++e) {
+    const OperandView* v = element(operand, e);
+    if (v->kind != OperandView::Kind::Register || !bind_destination(v, 32, 32)) return false;
+    held_.accumulators.push_back(v->reg);
+  }
+  return true;
+}
+
+bool Decoding::inputs(unsigned operand) {
+  for (unsigned e = 0; e < elements(operand); ++e) {
+    const OperandView* v = element(operand, e);
+    if (v->kind != OperandView::Kind::Register || !bind_source(v, 32, 32)) return false;
+    held_.inputs.push_back(v->reg);
+  }
+  return true;
+}
+
 void* Decoding::keep_bytes(size_t size) { return program_.keep_bytes(size); }
 
 void Decoding::access(bool shared, bool global, unsigned bytes) { program_.access(shared, global, bytes); }
@@ -197,6 +215,7 @@ void Decoding::reset() {
   widths_.clear();
   sources_.clear();
   destinations_.clear();
+  held_ = Held();
   out->handler = out->sanitized = nullptr;
   out->immediate = 0;
   out->invert = out->detail = out->target = 0;
@@ -277,7 +296,34 @@ void Program::find_tracked(const std::vector<Flow>& flow) {
   };
   for (Uses& u : uses) {
     drop(u.sources);
+    drop(u.conditional);
     drop(u.destinations);
+  }
+}
+
+void Program::find_held() {
+  if (products.empty()) return;
+  std::unordered_map<uint32_t, uint32_t> numbers;
+  const auto number_all = [&](std::vector<uint32_t>& list) {
+    for (uint32_t& r : list) {
+      const auto [found, added] = numbers.emplace(r, static_cast<uint32_t>(held.size()));
+      if (added) held.push_back(r);
+      r = found->second;
+    }
+  };
+  for (auto& [instruction, product] : products) {
+    number_all(product->accumulators);
+    number_all(product->inputs);
+  }
+  touches.resize(code.size());
+  for (uint32_t i = 0; i < uses.size(); ++i) {
+    if (products.count(i) != 0) continue;
+    for (const auto* list : {&uses[i].sources, &uses[i].destinations}) {
+      for (const uint32_t r : *list) {
+        const auto found = numbers.find(r);
+        if (found != numbers.end()) touches[i].push_back(found->second);
+      }
+    }
   }
 }
 
@@ -722,7 +768,8 @@ class ImageReader {
     p_.branches[i] = d.opcode == "bra";
     const bool reads = d.opcode == "ld" || d.opcode == "ldu" || d.opcode == "atom";
     p_.polls[i] = reads && !d.has("shared") && !d.has("shared::cta") && !d.has("param") && !d.has("const");
-    p_.asynchronous |= d.opcode == "mbarrier" || d.has("async");
+    p_.asynchronous |= d.opcode == "mbarrier" || d.opcode == "wgmma" || d.has("async");
+    if (!d.held().accumulators.empty()) p_.products.emplace(i, std::make_unique<Held>(d.held()));
     if (d.has("tensor") || d.opcode == "tensormap") note_tensors();
   }
 
@@ -739,6 +786,7 @@ class ImageReader {
       if (r < p_.image_registers) p_.uses[i].sources.push_back(r);
     }
     p_.uses[i].destinations = d.bound_destinations();
+    p_.uses[i].conditional = d.conditional_sources();
   }
 
   // A call continues in the function that it names, or in any; the function's registers begin there.
@@ -774,6 +822,7 @@ class ImageReader {
   }
 
   void finish() {
+    p_.find_held();
     p_.find_tracked(flow_);
     const size_t size = p_.pool_bytes_.size();
     auto* place = static_cast<uint8_t*>(p_.keep_bytes(size + 64));

@@ -102,6 +102,11 @@ class Program {
   std::vector<uint8_t> branches, polls;
   bool asynchronous = false;  // it has mbarriers or asynchronous operations
   std::vector<uint32_t> tracked;  // registers that may be read before they are written
+  // Multiplications of a warpgroup, by instruction, and the registers that they use: these have numbers of their own,
+  // in `held` is which they are, and in `touches` which of them each other instruction uses.
+  std::unordered_map<uint32_t, std::unique_ptr<Held>> products;
+  std::vector<uint32_t> held;
+  std::vector<std::vector<uint32_t>> touches;
   uint32_t image_registers = 0;
   uint32_t file_bytes = 0;  // a warp's registers, with preloads, sinks and the true predicate
   uint32_t true_predicate = 0;
@@ -126,6 +131,7 @@ class Program {
   friend class ImageReader;
   void lay_out_registers();
   void find_tracked(const std::vector<Flow>& flow);
+  void find_held();
 
   std::vector<std::unique_ptr<uint8_t[]>> kept_;
   std::vector<uint8_t> pool_bytes_;

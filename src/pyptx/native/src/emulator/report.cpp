@@ -25,6 +25,7 @@ constexpr KindRow kKinds[] = {
     {Kind::BadBarrier, "bad-barrier", "wrong use of a barrier"},
     {Kind::BadMbarrier, "bad-mbarrier", "wrong use of an mbarrier"},
     {Kind::BadCopy, "bad-copy", "wrong asynchronous copy"},
+    {Kind::BadMatrix, "bad-matrix", "wrong multiplication of matrices"},
     {Kind::BadBranch, "bad-branch", "branch index out of range"},
     {Kind::BadCall, "bad-call", "call of what is no such function"},
     {Kind::StackOverflow, "stack-overflow", "calls deeper than the stack"},
@@ -42,6 +43,7 @@ constexpr KindRow kKinds[] = {
     {Kind::MbarrierAccess, "mbarrier-access", "ordinary access to an mbarrier"},
     {Kind::PhaseOverrun, "phase-overrun", "mbarrier has run ahead of who waits for it"},
     {Kind::UnfinishedCopy, "unfinished-copy", "exit before an asynchronous copy ends"},
+    {Kind::RegisterRace, "register-race", "register of an asynchronous multiplication"},
 };
 
 const KindRow& row_of(Kind kind) {

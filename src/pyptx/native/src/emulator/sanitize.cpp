@@ -762,22 +762,25 @@ void check_registers(Warp& w, const Instruction& in, uint32_t active) {
   const Program& program = program_of(w);
   if (in.index >= program.uses.size()) return;
   const Uses& uses = program.uses[in.index];
-  if (uses.sources.empty() && uses.destinations.empty()) return;
   uint32_t guard;
   std::memcpy(&guard, w.base[0] + in.guard, sizeof guard);
   const uint32_t mask = active & (guard ^ in.guard_invert);
-  for (const uint32_t r : uses.sources) {
+  if (!w.held.empty() && mask != 0 && !program.touches[in.index].empty()) check_held_registers(w, in);
+  if (w.defined == nullptr) return;
+  const auto check = [&](uint32_t r, uint32_t lanes) {
     const RegisterSlot& slot = program.registers[r];
-    const uint32_t need = slot.width == 1 && slot.offset == in.guard ? active : mask;
+    const uint32_t need = slot.width == 1 && slot.offset == in.guard ? active : lanes;
     const uint32_t missing = need & ~w.defined[r];
-    if (__builtin_expect(missing == 0, 1)) continue;
+    if (__builtin_expect(missing == 0, 1)) return;
     Finding f{};
     f.kind = slot.width == 1 ? Kind::UnassignedPredicate : Kind::UninitialisedRegister;
     f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(missing)));
     f.note = (slot.width == 1 ? "%p" : "%r") + std::to_string(r);
     report(w, f);
     w.defined[r] |= missing;
-  }
+  };
+  for (const uint32_t r : uses.sources) check(r, mask);
+  for (const uint32_t r : uses.conditional) check(r, mask & predicate(w, in, 0));
   for (const uint32_t r : uses.destinations) w.defined[r] |= mask;
 }
 

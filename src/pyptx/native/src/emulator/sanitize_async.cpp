@@ -162,7 +162,8 @@ class CopyCheck {
  public:
   CopyCheck(Warp& w, const Instruction& in, Cta& owner, unsigned lane, bool store, bool async_proxy,
             const Operation& op, uint32_t bytes)
-      : w_(w), in_(in), owner_(owner), s_(owner.shadow), lane_(lane), bytes_(bytes), store_(store), proxy_(async_proxy) {
+      : w_(w), in_(in), owner_(owner), s_(owner.shadow), lane_(lane), bytes_(bytes), store_(store), proxy_(async_proxy),
+        multiplies_(op.product != nullptr) {
     const ClusterClocks& clocks = clocks_of(w);
     issuer_ = {clocks.of(w.agent), clocks.agents(), w.agent, clocks.own(w.agent), 0, op.reduces};
     self_ = {issuer_.clocks, issuer_.agents, op.agent, op.clock,
@@ -204,7 +205,8 @@ class CopyCheck {
       Finding f = finding_at(w_, in_, lane_, Kind::ProxyRace, owner_, index << s_.shift, bytes_);
       f.site.store = store_;
       f.other = party();
-      f.note = "no fence.proxy.async lies between the store and the copy";
+      f.note = multiplies_ ? "no fence.proxy.async lies between the store and the multiplication"
+                           : "no fence.proxy.async lies between the store and the copy";
       report(w_, f);
       return;
     }
@@ -238,7 +240,7 @@ class CopyCheck {
   SharedShadow& s_;
   unsigned lane_;
   uint32_t bytes_;
-  bool store_, proxy_;
+  bool store_, proxy_, multiplies_;
   Party issuer_, self_;
   uint64_t good_store_ = 0, good_load_ = 0;
 };
@@ -349,6 +351,8 @@ void forget_operations(Cluster& c) {
   for (Cta& cta : c.ctas) {
     for (Warp& w : cta.warps) {
       for (const OperationPointer& op : w.copies) forget(*op);
+      for (const Pending& p : w.products) forget(*p.operation);
+      w.product_place = {0, 0};
     }
     for (auto& [offset, b] : cta.mbarriers) {
       b.clocks.clear();

@@ -167,7 +167,8 @@ RunWarp loop_for(const Launch& launch) {
       run_warp<false, true, true>,   run_warp<true, false, false>, run_warp<true, false, true>,
       run_warp<true, true, false>,   run_warp<true, true, true>};
   const bool sanitized = launch.config.sanitize != 0;
-  const bool tracked = launch.initialisation && !launch.program->tracked.empty();
+  const bool tracked = (launch.initialisation && !launch.program->tracked.empty()) ||
+                       (launch.races && !launch.program->products.empty());
   return kLoops[(sanitized ? 4 : 0) + (launch.config.statistics ? 2 : 0) + (tracked ? 1 : 0)];
 }
 
@@ -200,6 +201,11 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
   w.copies.clear();
   w.hurried.clear();
   w.register_requests.clear();
+  w.product_groups = w.products_issued = 0;
+  w.products.clear();
+  w.product_place = {0, 0};
+  w.product_fenced = false;
+  w.held.assign(launch.races ? program.held.size() : 0, HeldRegister());
   w.calls.clear();
   if (!program.functions.empty()) {
     w.calls.resize(kLanes);
@@ -243,6 +249,7 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   cta.live_warps = launch.warps_per_cta;
   for (Barrier& b : cta.barriers) b = Barrier();
   cta.mbarriers.clear();
+  cta.warpgroups.assign((launch.warps_per_cta + kWarpgroupWarps - 1) / kWarpgroupWarps, Warpgroup());
   const uint32_t granule = launch.program->shared_granule;
   cta.shadow.reset(launch.shared_bytes, granule, launch.initialisation, launch.races);
   cta.local_shadow.reset(launch.program->space_bytes[1], launch.warps_per_cta * kLanes, granule,
@@ -406,6 +413,7 @@ bool waits_for_mbarrier(const Split& s) { return s.wait.kind == Wait::Kind::Mbar
 // When nothing else can run: lanes that wait for the rest of their warp at an .aligned instruction go on
 // without it, unless the rest waits for an mbarrier, which is what is wrong then.
 bool force_diverged(Cluster& c) {
+  if (force_products(c)) return true;
   for (Cta& cta : c.ctas) {
     for (Warp& w : cta.warps) {
       if (spins_at_mbarrier(w) || std::any_of(w.others.begin(), w.others.end(), waits_for_mbarrier)) continue;
@@ -455,6 +463,7 @@ Outcome run_cluster(Cluster& c) {
       if (--w->cta->live_warps == 0 && launch.config.sanitize != 0) {
         check_cta_exit(*w->cta);
         check_register_requests(*w->cta);
+        check_products(*w->cta);
       }
     } else if (w->executed > most) {
       report_runaway(*w);

@@ -15,6 +15,7 @@
 #include "async.h"
 #include "machine.h"
 #include "memory.h"
+#include "product.h"
 #include "program.h"
 #include "pyptx_emulator.h"
 #include "report.h"
@@ -38,6 +39,7 @@ struct Wait {
     Cluster,      // until phase `object` of the cluster barrier completes
     Mbarrier,     // until phase `phase` of the CTA's mbarrier at offset `object` completes, or for a while
     Copies,       // until all but the last `object` groups of copies are complete
+    Products,     // until all but the last `object` groups of multiplications are complete
   };
   Kind kind = Kind::None;
   uint32_t object = 0;
@@ -105,6 +107,13 @@ struct Warp : WarpRegisters {
   // Groups of copies that each lane has committed, and the copies whose end has not been waited for.
   uint32_t copy_groups[kLanes], bulk_groups[kLanes];
   std::vector<OperationPointer> copies;
+  // Multiplications: groups committed, how many were issued, those that have not been waited for, the place in the
+  // order of accesses of those since the last group, and the state of the registers that they use.
+  uint32_t product_groups, products_issued;
+  std::vector<Pending> products;
+  std::pair<uint32_t, uint32_t> product_place;
+  bool product_fenced;
+  std::vector<HeldRegister> held;
   std::vector<uint32_t> register_requests;  // the setmaxnregs that it executed, while the sanitizer looks
   // try_waits that have returned false without need, so that loops are seen to be there.
   std::vector<uint32_t> hurried;
@@ -137,6 +146,7 @@ struct Cta {
   std::vector<Warp> warps;
   Barrier barriers[16];
   std::map<uint32_t, Mbarrier> mbarriers;  // the live ones, by offset
+  std::vector<Warpgroup> warpgroups;
   SharedShadow shadow;
   LocalShadow local_shadow;
   GlobalAgent global;  // its part in the races of global memory

@@ -1,30 +1,64 @@
 // Matrices that the lanes of a warp hold together: ldmatrix, stmatrix, movmatrix, mma.sync.
 //
-// Which element a lane holds is the manual's ("Matrix Fragments for mma", "ldmatrix"): blocks of 8 lines, of which
-// lane l has line l / 4, and in it as many neighbours as a register holds, from l % 4 times as many on.
-//
 // The manual leaves the order in which mma adds open. Here products, which are exact, and C are added in double
 // precision, in the order of k and C last, and the sum is rounded once, to nearest even. Integers are exact.
-#include <cmath>
+#include "matrix.h"
+
 #include <cstdio>
 
 #include "access.h"
-#include "floating.h"
 #include "modifiers.h"
 #include "spelling.h"
 
 namespace pyptx::emulator {
+
 namespace {
 
-constexpr uint8_t kSharedVariable = 0;  // OperandView::space
-constexpr unsigned kRows = 8, kRowBytes = 16, kGroup = 4;  // of a matrix of 16-bit values; lanes to a line
+constexpr Multiplied kMultiplied[] = {
+    {"f16", 16, [](uint32_t b) { return small_float(b, 5, 10, true); }},
+    {"bf16", 16, [](uint32_t b) { return static_cast<double>(bits_as<float>(b << 16)); }},
+    {"tf32", 32, [](uint32_t b) { return static_cast<double>(bits_as<float>(b & 0xffffe000u)); }},
+    {"e4m3", 8, [](uint32_t b) { return small_float(b, 4, 3, false); }},
+    {"e5m2", 8, [](uint32_t b) { return small_float(b, 5, 2, true); }},
+    {"s8", 8, [](uint32_t b) { return static_cast<double>(static_cast<int8_t>(b)); }},
+    {"u8", 8, [](uint32_t b) { return static_cast<double>(b); }},
+};
 
-uint32_t slot(const Instruction& in, unsigned k) { return k < kInlineOperands ? in.operand[k] : in.more[k]; }
+}  // namespace
 
-template <class T>
-T* held(Warp& w, const Instruction& in, unsigned k) {
-  const uint32_t at = slot(in, k);
-  return reinterpret_cast<T*>(registers(w).base[at >> 31] + (at & ~kPoolBit));
+const Multiplied* multiplied(std::string_view name) {
+  for (const Multiplied& type : kMultiplied) {
+    if (type.name == name) return &type;
+  }
+  return nullptr;
+}
+
+bool read_sum(std::string_view name, Sum* sum) {
+  *sum = name == "f16" ? Sum::F16 : name == "f32" ? Sum::F32 : Sum::S32;
+  return *sum != Sum::S32 || name == "s32";
+}
+
+uint16_t to_half(double x) {
+  const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  if (x != x) return 0x7fff;
+  const double size = std::fabs(x);
+  if (size >= 65520.0) return sign | 0x7c00;
+  const int exponent = size < 0x1p-14 ? -14 : std::ilogb(size);
+  const auto digits = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, 10 - exponent)));
+  // A carry out of the digits raises the exponent by itself; subnormals have exponent field 0.
+  return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent + 14) << 10) + digits));
+}
+
+uint32_t rounded(Sum type, bool satfinite, double sum) {
+  if (type == Sum::F16) return to_half(sum);
+  if (type == Sum::F32) return bits_as<uint32_t>(canonical(static_cast<float>(sum)));
+  if (satfinite) sum = std::fmin(std::fmax(sum, -2147483648.0), 2147483647.0);
+  return static_cast<uint32_t>(static_cast<int64_t>(sum));
+}
+
+double addend(Sum type, uint32_t bits) {
+  if (type == Sum::F16) return small_float(bits & 0xffffu, 5, 10, true);
+  return type == Sum::F32 ? static_cast<double>(bits_as<float>(bits)) : static_cast<double>(static_cast<int32_t>(bits));
 }
 
 // Whether the whole warp is here; lanes that never come are reported, and the others go on without them.
@@ -43,6 +77,11 @@ bool together(Warp& w, const Instruction& in, uint32_t mask) {
   }
   return true;
 }
+
+namespace {
+
+constexpr uint8_t kSharedVariable = 0;  // OperandView::space
+constexpr unsigned kRows = kBlockLines, kRowBytes = 16, kGroup = kLineLanes;  // of a matrix of 16-bit values
 
 // ---- ldmatrix, stmatrix, movmatrix -----------------------------------------------------------------------
 
@@ -138,85 +177,13 @@ void movmatrix(Warp& w, const Instruction& in, uint32_t mask) {
 
 constexpr unsigned kMostRows = 16, kColumns = 8, kMostK = 32;
 
-double small_float(uint32_t bits, unsigned exponent_bits, unsigned mantissa_bits, bool infinities) {
-  const uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
-  const uint32_t most = (1u << exponent_bits) - 1;
-  const uint32_t exponent = bits >> mantissa_bits & most;
-  const double sign = bits >> (exponent_bits + mantissa_bits) & 1u ? -1.0 : 1.0;
-  const bool top = exponent == most;
-  if (top && (infinities ? mantissa != 0 : mantissa == (1u << mantissa_bits) - 1)) return std::nan("");
-  if (top && infinities) return sign * HUGE_VAL;
-  const int bias = static_cast<int>(most >> 1);
-  const int place = static_cast<int>(exponent == 0 ? 1 : exponent) - bias - static_cast<int>(mantissa_bits);
-  const uint32_t whole = exponent == 0 ? mantissa : mantissa | 1u << mantissa_bits;
-  return sign * std::ldexp(whole, place);
-}
-
-struct Operand {
-  std::string_view name;
-  unsigned bits;
-  double (*value)(uint32_t);
-};
-
-constexpr Operand kOperands[] = {
-    {"f16", 16, [](uint32_t b) { return small_float(b, 5, 10, true); }},
-    {"bf16", 16, [](uint32_t b) { return static_cast<double>(bits_as<float>(b << 16)); }},
-    {"tf32", 32, [](uint32_t b) { return static_cast<double>(bits_as<float>(b & 0xffffe000u)); }},
-    {"e4m3", 8, [](uint32_t b) { return small_float(b, 4, 3, false); }},
-    {"e5m2", 8, [](uint32_t b) { return small_float(b, 5, 2, true); }},
-    {"s8", 8, [](uint32_t b) { return static_cast<double>(static_cast<int8_t>(b)); }},
-    {"u8", 8, [](uint32_t b) { return static_cast<double>(b); }},
-};
-
-const Operand* operand_of(std::string_view name) {
-  for (const Operand& o : kOperands)
-    if (o.name == name) return &o;
-  return nullptr;
-}
-
-enum class Sum : uint8_t { F16, F32, S32 };
-
 struct MmaPlan {
   unsigned m, k;
-  const Operand *a, *b;
+  const Multiplied *a, *b;
   Sum sum;
   bool satfinite;
   unsigned a_slot, b_slot, c_slot;
 };
-
-// The bits of one element: of line `line`, place `along`, where registers count blocks of lines first.
-uint32_t element(Warp& w, const Instruction& in, unsigned first, unsigned lines, unsigned bits, unsigned line,
-                 unsigned along) {
-  const unsigned per = 32 / bits, wide = kGroup * per;
-  const unsigned reg = along / wide * (lines / kRows) + line / kRows;
-  const unsigned lane = line % kRows * kGroup + along % wide / per;
-  const uint32_t word = held<uint32_t>(w, in, first + reg)[lane];
-  return bits == 32 ? word : word >> (along % per * bits) & ((1u << bits) - 1);
-}
-
-uint16_t to_half(double x) {
-  const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
-  if (x != x) return 0x7fff;
-  const double size = std::fabs(x);
-  if (size >= 65520.0) return sign | 0x7c00;
-  const int exponent = size < 0x1p-14 ? -14 : std::ilogb(size);
-  const auto digits = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, 10 - exponent)));
-  // A carry out of the digits raises the exponent by itself; subnormals have exponent field 0.
-  return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent + 14) << 10) + digits));
-}
-
-uint32_t rounded(const MmaPlan& plan, double sum) {
-  if (plan.sum == Sum::F16) return to_half(sum);
-  if (plan.sum == Sum::F32) return bits_as<uint32_t>(canonical(static_cast<float>(sum)));
-  if (plan.satfinite) sum = std::fmin(std::fmax(sum, -2147483648.0), 2147483647.0);
-  return static_cast<uint32_t>(static_cast<int64_t>(sum));
-}
-
-double addend(const MmaPlan& plan, uint32_t bits) {
-  if (plan.sum == Sum::F16) return small_float(bits & 0xffffu, 5, 10, true);
-  return plan.sum == Sum::F32 ? static_cast<double>(bits_as<float>(bits))
-                              : static_cast<double>(static_cast<int32_t>(bits));
-}
 
 void multiply(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
@@ -241,7 +208,7 @@ void multiply(Warp& w, const Instruction& in, uint32_t mask) {
         for (unsigned k = 0; k < plan.k; ++k) sum += a[row][k] * b[column][k];
         const bool half = plan.sum == Sum::F16;
         const uint32_t c = held<uint32_t>(w, in, plan.c_slot + (half ? p : 2 * p + j))[l];
-        sums[j] = rounded(plan, sum + addend(plan, half ? c >> 16 * j : c));
+        sums[j] = rounded(plan.sum, plan.satfinite, sum + addend(plan.sum, half ? c >> 16 * j : c));
       }
       if (plan.sum == Sum::F16) {
         held<uint32_t>(w, in, p)[l] = sums[0] | sums[1] << 16;
@@ -284,11 +251,10 @@ Handler resolve_mma(Decoding& d) {
   if (!m.take("row") || !m.take("col")) return nullptr;
   plan.satfinite = m.take("satfinite");
   const std::string_view sum = m.next();
-  plan.a = operand_of(m.next());
-  plan.b = operand_of(m.next());
+  plan.a = multiplied(m.next());
+  plan.b = multiplied(m.next());
   if (plan.a == nullptr || plan.b == nullptr || m.next() != sum || !m.done()) return nullptr;
-  if (sum != "f16" && sum != "f32" && sum != "s32") return nullptr;
-  plan.sum = sum == "f16" ? Sum::F16 : sum == "f32" ? Sum::F32 : Sum::S32;
+  if (!read_sum(sum, &plan.sum)) return nullptr;
   if (d.operands.size() != 4 || plan.a->bits != plan.b->bits) return nullptr;
   const unsigned sums = plan.m / kRows * (plan.sum == Sum::F16 ? 1 : 2), block = kGroup * 32 / plan.a->bits;
   if (plan.k % block != 0) return nullptr;

@@ -441,6 +441,8 @@ std::string describe_wait(const Warp& w, const Split& split) {
       return describe_mbarrier(cta, split.wait.object, split.wait.phase);
     case Wait::Kind::Copies:
       return "copies to complete";
+    case Wait::Kind::Products:
+      return describe_products(w, split.wait.object);
   }
   return "";
 }

@@ -1,0 +1,438 @@
+// wgmma: multiplications of a warpgroup, their descriptors, fences and groups (PTX ISA, "Asynchronous Warpgroup Level
+// Matrix Instructions").
+//
+// The manual leaves the order and the precision of the additions open. Here they are those of mma (matrix.cpp): exact
+// products are added in double precision, in the order of k and D last, and the sum is rounded once, to nearest even.
+#include <algorithm>
+#include <cstring>
+
+#include "access.h"
+#include "matrix.h"
+#include "modifiers.h"
+#include "spelling.h"
+
+namespace pyptx::emulator {
+namespace {
+
+constexpr unsigned kWarpRows = 16, kChunk = 16, kKBytes = 32, kWordsOfK = kKBytes / 4;
+
+struct ProductPlan {
+  unsigned n = 0, k = 0;
+  const Multiplied *a = nullptr, *b = nullptr;  // nullptr: single bits
+  Sum sum = Sum::F32;
+  bool satfinite = false, in_registers = false;
+  bool a_columns = false, b_columns = false;  // MN-major: along M or N values are next to each other
+  double a_sign = 1, b_sign = 1;
+  unsigned a_slot = 0, d_slot = 0, registers = 0;
+};
+
+const ProductPlan& plan_of(const Instruction& in) { return *static_cast<const ProductPlan*>(in.plan); }
+
+void wrong_matrix(Warp& w, const Instruction& in, unsigned lane, const std::string& note) {
+  Finding f{};
+  f.kind = Kind::BadMatrix;
+  f.site = site_of(w, in, lane);
+  f.note = note;
+  report(w, f);
+}
+
+// ---- Matrices in shared memory ---------------------------------------------------------------------------
+
+// "Matrix Descriptor Format". A swizzle flips so many bits of the number of a chunk of 16 bytes.
+struct Descriptor {
+  uint32_t start, leading, stride, base, swizzle;
+};
+
+constexpr uint64_t kReserved = 0x3ff1c000c000c000ull;
+
+Descriptor read_descriptor(uint64_t bits) {
+  constexpr uint32_t kSwizzles[] = {0, 3, 2, 1};
+  const auto field = [&](unsigned first) { return static_cast<uint32_t>(bits >> first & 0x3fffu) << 4; };
+  return {field(0), field(16), field(32), static_cast<uint32_t>(bits >> 49 & 7u), kSwizzles[bits >> 62]};
+}
+
+// The address of a chunk, in the 18 bits that descriptors have ("Strides", "Canonical Layouts"). Lines are the rows of
+// what is next to each other: of M or N where K is, of K where M or N is.
+uint32_t chunk_address(const Descriptor& d, bool columns, uint32_t line, uint32_t chunk) {
+  const uint32_t wide = 1u << d.swizzle, block = line / kBlockLines;
+  uint32_t at = d.start + line % kBlockLines * wide * kChunk;
+  if (d.swizzle != 0) at += chunk % wide * kChunk + chunk / wide * d.leading + block * d.stride;
+  else at += columns ? chunk * d.stride + block * d.leading : chunk * d.leading + block * d.stride;
+  return at ^ (((at >> 7) - d.base) & (wide - 1)) << 4;
+}
+
+// Where the chunks of `lines` lines from one on lie, as offsets in the CTA's shared memory; false if some do not.
+bool find_chunks(Warp& w, const Instruction& in, uint64_t bits, bool columns, uint32_t first_chunk, uint32_t chunks,
+                 uint32_t first_line, uint32_t lines, std::vector<uint32_t>* out) {
+  const Descriptor d = read_descriptor(bits);
+  const uint32_t window = w.cta->shared_base & 0x3ffffu;
+  out->reserve(lines * chunks);
+  for (uint32_t line = first_line; line < first_line + lines; ++line) {
+    for (uint32_t chunk = first_chunk; chunk < first_chunk + chunks; ++chunk) {
+      const uint64_t address = uint64_t{w.cta->shared_base} - window + chunk_address(d, columns, line, chunk);
+      Cta* owner;
+      uint32_t offset;
+      if (!find_shared(w, in, Space::Shared, address, kChunk, kChunk, 0, false, &owner, &offset)) return false;
+      out->push_back(offset);
+    }
+  }
+  return true;
+}
+
+// ---- Multiplying -----------------------------------------------------------------------------------------
+
+// A multiplicand's values, K by K: those of `count` rows of A, or columns of B.
+struct Values {
+  unsigned count;
+  std::vector<double> at;
+};
+
+uint32_t bits_at(const uint8_t* place, unsigned bytes) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, place, bytes);
+  return bits;
+}
+
+Values load_values(const Cta& cta, const std::vector<uint32_t>& places, const Multiplied& type, bool columns,
+                   unsigned count, double sign) {
+  const unsigned bytes = type.bits / 8, each = kChunk / bytes, k = kKBytes / bytes;
+  const size_t chunks = columns ? count / each : kKBytes / kChunk;
+  Values v{count, std::vector<double>(size_t{k} * count)};
+  for (size_t i = 0; i < places.size(); ++i) {
+    const size_t line = i / chunks, first = i % chunks * each;
+    for (unsigned e = 0; e < each; ++e) {
+      const size_t step = columns ? line : first + e, place = columns ? first + e : line;
+      v.at[step * count + place] = sign * type.value(bits_at(cta.shared + places[i] + e * bytes, bytes));
+    }
+  }
+  return v;
+}
+
+Values held_values(Warp& w, const Instruction& in, const ProductPlan& plan) {
+  Values v{kWarpRows, std::vector<double>(size_t{plan.k} * kWarpRows)};
+  for (unsigned k = 0; k < plan.k; ++k) {
+    for (unsigned row = 0; row < kWarpRows; ++row) {
+      const uint32_t bits = element(w, in, plan.a_slot, kWarpRows, plan.a->bits, row, k);
+      v.at[k * kWarpRows + row] = plan.a_sign * plan.a->value(bits);
+    }
+  }
+  return v;
+}
+
+// Row by row the sums of a warp's rows of A with the columns of B.
+std::vector<double> multiply(const Values& a, const Values& b) {
+  std::vector<double> sums(size_t{a.count} * b.count, 0.0);
+  for (size_t k = 0; k * a.count < a.at.size(); ++k) {
+    const double* column = &b.at[k * b.count];
+    for (size_t row = 0; row < a.count; ++row) {
+      const double value = a.at[k * a.count + row];
+      double* sum = &sums[row * b.count];
+      for (size_t n = 0; n < b.count; ++n) sum[n] += value * column[n];
+    }
+  }
+  return sums;
+}
+
+// The same of single bits: how many of A and B are both one.
+std::vector<double> count_bits(const Part& part, const ProductPlan& plan) {
+  const uint8_t* shared = part.warp->cta->shared;
+  const auto word = [&](const std::vector<uint32_t>& places, unsigned line, unsigned k) {
+    return bits_at(shared + places[line * 2 + k / 4] + k % 4 * 4, 4);
+  };
+  std::vector<double> sums(size_t{kWarpRows} * plan.n, 0.0);
+  for (unsigned row = 0; row < kWarpRows; ++row) {
+    for (unsigned k = 0; k < kWordsOfK; ++k) {
+      const uint32_t a = plan.in_registers ? element(*part.warp, *part.at, plan.a_slot, kWarpRows, 32, row, k)
+                                           : word(part.a_places, row, k);
+      for (unsigned n = 0; n < plan.n; ++n) sums[row * plan.n + n] += __builtin_popcount(a & word(part.b_places, n, k));
+    }
+  }
+  return sums;
+}
+
+bool same_accumulators(const Instruction& a, const Instruction& b) {
+  const ProductPlan &p = plan_of(a), &q = plan_of(b);
+  if (p.registers != q.registers) return false;
+  for (unsigned i = 0; i < p.registers; ++i) {
+    if (slot(a, p.d_slot + i) != slot(b, q.d_slot + i)) return false;
+  }
+  return true;
+}
+
+// The part of a multiplication under way that has the accumulators of `part` and is the next after it, or, without
+// one, before all that are later.
+Part* next_part(Warp& w, const Operation* after, const Instruction& in) {
+  bool behind = after == nullptr;
+  for (const Pending& p : w.products) {
+    Part* other = p.operation->product->part_of(w);
+    if (behind && p.operation->stage != Stage::Done && same_accumulators(*other->at, in)) return other;
+    behind |= p.operation.get() == after;
+  }
+  return nullptr;
+}
+
+void save_sums(Part& part) {
+  const ProductPlan& plan = plan_of(*part.at);
+  part.sums.resize(size_t{plan.registers} * kLanes);
+  for (unsigned i = 0; i < plan.registers; ++i) {
+    std::memcpy(&part.sums[size_t{i} * kLanes], held<uint32_t>(*part.warp, *part.at, plan.d_slot + i), kLanes * 4);
+  }
+}
+
+// To the registers, or where the next multiplication has them.
+void deliver_sums(const Operation& op, Part& part) {
+  const ProductPlan& plan = plan_of(*part.at);
+  Part* next = part.hidden ? next_part(*part.warp, &op, *part.at) : nullptr;
+  if (next != nullptr) {
+    next->sums = std::move(part.sums);
+    return;
+  }
+  for (unsigned i = 0; i < plan.registers; ++i) {
+    std::memcpy(held<uint32_t>(*part.warp, *part.at, plan.d_slot + i), &part.sums[size_t{i} * kLanes], kLanes * 4);
+  }
+  part.sums.clear();
+}
+
+// Adds sums to the accumulators that the lanes hold, or puts them there.
+void accumulate(Part& part, const std::vector<double>& sums) {
+  const ProductPlan& plan = plan_of(*part.at);
+  const unsigned per = plan.sum == Sum::F16 ? 2 : 1;
+  for (unsigned row = 0; row < kWarpRows; ++row) {
+    for (unsigned n = 0; n < plan.n; ++n) {
+      const unsigned pair = n / kBlockLines * 2 + row / kBlockLines, half = n % 2;
+      const unsigned lane = row % kBlockLines * kLineLanes + n % kBlockLines / 2;
+      if (!(part.mask >> lane & 1u)) continue;
+      uint32_t& word = part.sums[size_t{per == 2 ? pair : 2 * pair + half} * kLanes + lane];
+      const unsigned shift = per == 2 ? 16 * half : 0;
+      const double before = part.accumulates ? addend(plan.sum, word >> shift) : 0.0;
+      const double sum = sums[size_t{row} * plan.n + n];
+      const uint32_t bits = rounded(plan.sum, plan.satfinite, part.accumulates ? sum + before : sum);
+      word = per == 2 ? (word & ~(0xffffu << shift)) | bits << shift : bits;
+    }
+  }
+}
+
+// ---- Issuing ---------------------------------------------------------------------------------------------
+
+// A 64-bit operand that all lanes must have alike.
+bool read_uniform(Warp& w, const Instruction& in, uint32_t mask, unsigned k, const char* what, uint64_t* value) {
+  const uint64_t* lanes = source<uint64_t>(w, in, k);
+  const auto first = static_cast<unsigned>(__builtin_ctz(mask));
+  *value = lanes[first];
+  for (unsigned l = first; l < kLanes; ++l) {
+    if (!(mask >> l & 1u) || lanes[l] == *value) continue;
+    wrong_matrix(w, in, l, std::string("its descriptor of ") + what + " is not that of lane " + std::to_string(first));
+    return false;
+  }
+  if ((*value & kReserved) == 0) return true;
+  char text[96];
+  std::snprintf(text, sizeof text, "the descriptor of %s, 0x%016llx, has bits in places that no field has", what,
+                static_cast<unsigned long long>(*value));
+  wrong_matrix(w, in, first, text);
+  return false;
+}
+
+bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
+  const ProductPlan& plan = plan_of(in);
+  const uint32_t accumulates = predicate(w, in, 0) & mask;
+  if (accumulates != 0 && accumulates != mask) {
+    wrong_matrix(w, in, 0, "scale-d holds in some lanes and not in others");
+    return false;
+  }
+  *part = Part();
+  part->warp = &w;
+  part->at = &in;
+  part->mask = mask;
+  part->accumulates = accumulates != 0;
+  const auto find = [&](unsigned k, const char* what, bool columns, uint32_t first, uint32_t count, uint64_t* bits,
+                        std::vector<uint32_t>* places) {
+    if (!read_uniform(w, in, mask, k, what, bits)) return false;
+    if (!columns) return find_chunks(w, in, *bits, false, 0, kKBytes / kChunk, first, count, places);
+    return find_chunks(w, in, *bits, true, first / kBlockLines, count / kBlockLines, 0, plan.k, places);
+  };
+  if (!find(1, "B", plan.b_columns, 0, plan.n, &part->b, &part->b_places)) return false;
+  return plan.in_registers || find(plan.a_slot, "A", plan.a_columns, w.index % kWarpgroupWarps * kWarpRows, kWarpRows,
+                                   &part->a, &part->a_places);
+}
+
+// The accumulators' registers make no sense until the multiplication ends.
+void hide_sums(Warp& w, Part& part) {
+  const ProductPlan& plan = plan_of(*part.at);
+  part.hidden = true;
+  if (next_part(w, nullptr, *part.at) != nullptr) return;  // an earlier one hands its values on
+  save_sums(part);
+  for (unsigned i = 0; i < plan.registers; ++i) {
+    std::memset(held<uint32_t>(w, *part.at, plan.d_slot + i), 0xff, kLanes * 4);
+  }
+}
+
+void check_reads(Warp& w, const Instruction& in, const std::vector<uint32_t>& places, const Operation& op) {
+  for (const uint32_t place : places) check_copy_shared(w, in, *w.cta, place, kChunk, 0, false, true, op);
+}
+
+template <bool kSanitized>
+void issue_part(Warp& w, const Instruction& in, uint32_t mask) {
+  if (!together(w, in, mask)) return;
+  const uint32_t warpgroup = w.index / kWarpgroupWarps;
+  if ((warpgroup + 1) * kWarpgroupWarps > w.cta->warps.size()) {
+    wrong_matrix(w, in, 0, "a warpgroup has four warps, and the last of this CTA has " +
+                               std::to_string(w.cta->warps.size() % kWarpgroupWarps));
+    return;
+  }
+  Part part;
+  if (!read_part(w, in, mask, &part)) return;
+  if (kSanitized) {
+    check_product_registers(w, in);
+    if (w.worker->launch->completion != Completion::Eager) hide_sums(w, part);
+  }
+  const OperationPointer op = join_product(w, in, std::move(part));
+  if (kSanitized) {
+    order_product(w, *op);
+    const Part& mine = *op->product->part_of(w);
+    check_reads(w, in, mine.a_places, *op);
+    check_reads(w, in, mine.b_places, *op);
+  }
+  issue_products(*w.cta, warpgroup);
+}
+
+// ---- Fences and groups -----------------------------------------------------------------------------------
+
+template <bool kSanitized>
+void fence(Warp& w, const Instruction& in, uint32_t mask) {
+  if (together(w, in, mask) && kSanitized) order_registers(w);
+}
+
+void commit_group(Warp& w, const Instruction& in, uint32_t mask) {
+  if (!together(w, in, mask)) return;
+  ++w.product_groups;
+  w.product_place = {0, 0};
+}
+
+void wait_group(Warp& w, const Instruction& in, uint32_t mask) {
+  if (!together(w, in, mask)) return;
+  const auto but = static_cast<uint32_t>(in.immediate);
+  if (!finish_products(w, but)) block(w, mask, in.index + 1, {Wait::Kind::Products, but, &in});
+}
+
+// ---- Decoding --------------------------------------------------------------------------------------------
+
+// The number behind a letter, taken off the text; 0 where there is none.
+unsigned take_number(std::string_view& text, char letter) {
+  if (text.empty() || text[0] != letter) return 0;
+  text.remove_prefix(1);
+  unsigned value = 0;
+  while (!text.empty() && text[0] >= '0' && text[0] <= '9' && value < 1000) {
+    value = value * 10 + static_cast<unsigned>(text[0] - '0');
+    text.remove_prefix(1);
+  }
+  return value;
+}
+
+// m64nNkK
+bool read_shape(std::string_view name, ProductPlan* plan) {
+  const unsigned m = take_number(name, 'm');
+  plan->n = take_number(name, 'n');
+  plan->k = take_number(name, 'k');
+  return name.empty() && m == 64 && plan->n % kBlockLines == 0 && plan->n >= 8 && plan->n <= 256;
+}
+
+// {.satfinite}.dtype.atype.btype{.and.popc}
+bool read_types(Modifiers& m, ProductPlan* plan) {
+  plan->satfinite = m.take("satfinite");
+  if (!read_sum(m.next(), &plan->sum)) return false;
+  unsigned bits = 1;
+  if (m.take("b1")) {
+    if (!m.take("b1") || !m.take("and") || !m.take("popc") || plan->sum != Sum::S32) return false;
+  } else {
+    plan->a = multiplied(m.next());
+    plan->b = multiplied(m.next());
+    if (plan->a == nullptr || plan->b == nullptr || plan->a->bits != plan->b->bits) return false;
+    bits = plan->a->bits;
+  }
+  return m.done() && plan->k == kKBytes * 8 / bits;
+}
+
+bool read_number(const OperandView* v, uint64_t least, uint64_t most, uint64_t* value) {
+  if (v == nullptr || v->kind != OperandView::Kind::Immediate) return false;
+  *value = v->bits & 0xffffffffu;
+  return *value == least || *value == most;
+}
+
+// imm-scale-a, imm-scale-b {, imm-trans-a} {, imm-trans-b}: the operands from k on.
+bool read_numbers(const Decoding& d, unsigned k, ProductPlan* plan) {
+  const unsigned transposes = plan->a != nullptr && plan->a->bits == 16 ? (plan->in_registers ? 1 : 2) : 0;
+  if (plan->sum == Sum::S32) return d.operands.size() == k;
+  if (d.operands.size() != k + 2 + transposes) return false;
+  uint64_t scale_a, scale_b, a_columns = 0, b_columns = 0;
+  if (!read_number(d.view(k), 1, 0xffffffffu, &scale_a) || !read_number(d.view(k + 1), 1, 0xffffffffu, &scale_b)) return false;
+  if (transposes == 2 && !read_number(d.view(k + 2), 0, 1, &a_columns)) return false;
+  if (transposes != 0 && !read_number(d.view(k + 1 + transposes), 0, 1, &b_columns)) return false;
+  plan->a_sign = scale_a == 1 ? 1 : -1;
+  plan->b_sign = scale_b == 1 ? 1 : -1;
+  plan->a_columns = a_columns != 0;
+  plan->b_columns = b_columns != 0;
+  return true;
+}
+
+// scale-d is bound first, then B, A and the accumulators, of which there may be many.
+Handler resolve_product(Decoding& d, Modifiers& m) {
+  ProductPlan plan;
+  if (!m.take("sync") || !m.take("aligned") || !read_shape(m.next(), &plan) || !read_types(m, &plan)) return nullptr;
+  plan.registers = plan.n / (plan.sum == Sum::F16 ? 4 : 2);
+  plan.in_registers = d.elements(1) == 4;
+  if (d.operands.size() < 4 || d.elements(0) != plan.registers || !read_numbers(d, 4, &plan)) return nullptr;
+  if (!d.source(3, 1) || !d.source(2, 64)) return nullptr;
+  plan.a_slot = d.bound();
+  if (!(plan.in_registers ? d.inputs(1) : d.source(1, 64))) return nullptr;
+  plan.d_slot = d.bound();
+  if (!d.accumulators(0)) return nullptr;
+  d.access(true, false, kChunk);
+  d.out->detail = plan.n << 16 | plan.k;
+  d.out->plan = d.keep(plan);
+  d.out->sanitized = issue_part<true>;
+  return issue_part<false>;
+}
+
+}  // namespace
+
+void perform_product(Product& product, Operation& op) {
+  const Part* shared = nullptr;  // the part whose B is loaded
+  Values b{};
+  for (Part& part : product.parts) {
+    const ProductPlan& plan = plan_of(*part.at);
+    if (!part.hidden) save_sums(part);
+    if (plan.a == nullptr) {
+      accumulate(part, count_bits(part, plan));
+    } else {
+      if (shared == nullptr || shared->at != part.at || shared->b_places != part.b_places) {
+        b = load_values(*product.cta, part.b_places, *plan.b, plan.b_columns, plan.n, plan.b_sign);
+        shared = &part;
+      }
+      const Values a = plan.in_registers ? held_values(*part.warp, *part.at, plan)
+                                         : load_values(*product.cta, part.a_places, *plan.a, plan.a_columns, kWarpRows,
+                                                       plan.a_sign);
+      accumulate(part, multiply(a, b));
+    }
+    deliver_sums(op, part);
+  }
+}
+
+Handler resolve_warpgroup(Decoding& d) {
+  if (d.opcode != "wgmma") return nullptr;
+  Modifiers m(d);
+  if (m.take("mma_async")) return resolve_product(d, m);
+  if (d.spelling == "wgmma.fence.sync.aligned" && d.operands.empty()) {
+    d.out->sanitized = fence<true>;
+    return fence<false>;
+  }
+  if (d.spelling == "wgmma.commit_group.sync.aligned" && d.operands.empty()) return commit_group;
+  const OperandView* but = d.view(0);
+  if (d.spelling != "wgmma.wait_group.sync.aligned" || d.operands.size() != 1 ||
+      but->kind != OperandView::Kind::Immediate) {
+    return nullptr;
+  }
+  d.out->immediate = static_cast<int64_t>(std::min<uint64_t>(but->bits, 0x7fffffff));
+  return wait_group;
+}
+
+}  // namespace pyptx::emulator
