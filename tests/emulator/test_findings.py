@@ -18,6 +18,7 @@ from pyptx.emulator import KINDS, Report
 from .asynchronous import ASYNCHRONOUS
 from .findings import PROLOGUE, Case
 from .harness import FILE, device, output, run
+from .warpgroup import WARPGROUP
 
 CASES = {
     "a store past the end": Case(
@@ -292,6 +293,7 @@ CASES = {
         at="bar.warp.sync", block=32,
     ),
     **ASYNCHRONOUS,
+    **WARPGROUP,
 }  # fmt: skip
 
 
@@ -360,7 +362,7 @@ def test_clean_twins_are_silent_in_every_order(name: str, seed: int):
     assert launch(seeded, case.clean, sanitize=True).message == ""
 
 
-RACES = [n for n, c in CASES.items() if c.kind in {"shared-race", "global-race"}]
+RACES = [n for n, c in CASES.items() if c.kind in {"shared-race", "global-race", "register-race"}]
 
 
 @pytest.mark.parametrize("seed", range(4))

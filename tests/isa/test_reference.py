@@ -143,5 +143,5 @@ def test_rules_in_words():
 
 def test_coverage_in_words():
     assert str(coverage(form_of("fma.rnd.f64  d, a, b, c"))) == "yes"
-    assert str(coverage(form_of("wgmma.fence.sync.aligned"))) == "no"
-    assert not runs(form_of("wgmma.fence.sync.aligned"), ("fence", "sync", "aligned"))
+    assert str(coverage(form_of("tcgen05.fence_operation"))) == "no"
+    assert not runs(form_of("tcgen05.fence_operation"), ("fence::before_thread_sync",))

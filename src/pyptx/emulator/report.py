@@ -65,6 +65,7 @@ KINDS: Final = {
     "bad-barrier": "a barrier that does not exist or is in use otherwise",
     "bad-mbarrier": "an mbarrier that is not there, or counts beyond its range",
     "bad-copy": "an asynchronous copy that the manual leaves undefined",
+    "bad-matrix": "a multiplication by a warpgroup with operands that the manual leaves undefined",
     "bad-branch": "an index beyond the targets of `brx.idx`",
     "bad-call": "a call through an address that is no function, or one that takes something else",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",
@@ -82,6 +83,7 @@ KINDS: Final = {
     "mbarrier-access": "a load, store or copy where an mbarrier is",
     "phase-overrun": "a wait for a phase whose parity means a later one by now",
     "unfinished-copy": "an exit while an asynchronous operation still needs shared memory",
+    "register-race": "a register of a `wgmma` used without the fence or the wait that it needs",
 }
 """The kinds of findings and what they mean; those up to "residency" are always checked."""
 

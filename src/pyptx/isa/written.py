@@ -279,7 +279,13 @@ pending = ptx.inst.mbarrier.pending_count.b64(state)
         _WGMMA,
         """
 # wgmma-mma
-a, b = reg.scalar(u64, init=0), reg.scalar(u64, init=0)  # descriptors of tiles in shared memory
+tile = smem.wgmma_tile(bf16, (64, 64))  # A, and here B too
+mine = reg.from_(tile, u32) + (ptx.special.tid.x() << 6)  # 64 bytes of it for each thread
+for i in range(16):
+    ptx.inst.st.shared.u32(ptx.addr(mine, 4 * i), 0x3F803F80)  # twice 1.0
+ptx.inst.fence.proxy.async_.shared__cta()
+ptx.bar.sync()
+a = b = ptx.wgmma.descriptor(tile)
 d = [reg.scalar(f32, init=0) for _ in range(32)]
 add = reg.scalar(u32, init=0) == 1  # whether to add to d
 ptx.inst.wgmma.fence.sync.aligned()
