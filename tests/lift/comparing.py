@@ -15,8 +15,13 @@ from pyptx.text.names import operands_of
 
 def kernels(module: Module, file: str = "") -> dict[str, Kernel]:
     """The kernels of the program that is lifted from a module, by their names."""
+    return kernels_of(lift(module, file), file)
+
+
+def kernels_of(program: str, file: str = "") -> dict[str, Kernel]:
+    """The kernels of a program, by their names."""
     names = {"__name__": "lifted"}
-    exec(compile(lift(module, file), f"<lifted from {file}>", "exec"), names)
+    exec(compile(program, f"<lifted from {file}>", "exec"), names)
     return {k.name: k for k in names.values() if isinstance(k, Kernel)}
 
 
@@ -93,8 +98,9 @@ def instructions(section: str) -> list[str]:
 def one_label_for_each_place(module: Module) -> Module:
     """The module with no label that nothing branches to, and one where several stand together."""
     module = normal_form(module)
-    kernels = tuple(_one_label(k) for k in module.kernels)
-    return normal_form(dataclasses.replace(module, kernels=kernels))
+    kernels = tuple(map(_one_label, module.kernels))
+    functions = tuple(map(_one_label, module.functions))
+    return normal_form(dataclasses.replace(module, kernels=kernels, functions=functions))
 
 
 def _one_label(function: Function):
@@ -106,7 +112,7 @@ def _one_label(function: Function):
             named.update(operand.labels)
     same: dict[Label, Label] = {}
     body = []
-    for statement in function.body:
+    for statement in function.body or ():
         if not isinstance(statement, Place):
             body.append(statement)
         elif statement.label in named:
@@ -116,7 +122,7 @@ def _one_label(function: Function):
                 same[statement.label] = statement.label
                 body.append(statement)
     moved = [_moved(s, same) if isinstance(s, Instruction) else s for s in body]
-    return dataclasses.replace(function, body=tuple(moved))
+    return dataclasses.replace(function, body=None if function.body is None else tuple(moved))
 
 
 def _moved(instruction: Instruction, same: dict[Label, Label]) -> Instruction:

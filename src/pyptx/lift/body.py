@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from pyptx import verify
 from pyptx.ir import Comment, Function, Instruction, Kernel, Place
 from pyptx.lift.flow import Do, Flow, If, Jump, Leave, Loop, Node, While
 from pyptx.lift.layout import Call, call, comment, flat, statement, string
 from pyptx.lift.naming import Names, parts
 from pyptx.lift.spelling import Spelled, Speller, Symbols, mentioned
-from pyptx.operands import Address, Label, Parameter, Register, Targets, Vector
+from pyptx.operands import Address, Label, Parameter, Register, Vector
 from pyptx.target import Target
 from pyptx.text import Names as PtxNames
 from pyptx.types import DType, u64
@@ -94,12 +95,18 @@ class BodyWriter:
         return found
 
     def _label_names(self) -> dict[Label, str]:
+        """The names of labels; those that stand together have the name of the first."""
         written, scope = self._function.written.labels, Names()
-        places = [s.label for s in self._function.body or () if isinstance(s, Place)]
-        return {
-            label: scope.new(written[position] if written else f"L{position}", "L")
-            for position, label in enumerate(places)
-        }
+        found: dict[Label, str] = {}
+        first = ""
+        for each in self._function.body or ():
+            if isinstance(each, Place):
+                number = len(found)
+                first = first or scope.new(written[number] if written else f"L{number}", "L")
+                found[each.label] = first
+            else:
+                first = ""
+        return found
 
     def _ranges(self) -> dict[Register, tuple[str, int]]:
         """The range and number of each register that is of one."""
@@ -195,24 +202,13 @@ class BodyWriter:
 
     def _by_hand(self, flow: Flow) -> dict[int, str]:
         """The names of the labels that jumps by hand go to, by their positions."""
-        jumps = set(_jumps(flow.nodes))
         blocks = _branches(flow.nodes)
-        wanted: set[Label] = set()
-        for index, instruction in enumerate(self._instructions):
-            plain = index in jumps or index not in blocks
-            for operand in instruction.operands if plain else ():
-                if isinstance(operand, Label):
-                    wanted.add(operand)
-                elif isinstance(operand, Targets):
-                    wanted.update(operand.labels)
-        found: dict[int, str] = {}
-        for label in sorted(wanted, key=lambda label: label.index):
-            position = flow.positions[label]
-            name = found.setdefault(position, self._labels[label])
-            self._labels[label] = name
-        if found:
-            self._spelled, _ = self._pass(self._bits)
-        return found
+        return {
+            flow.positions[label]: self._labels[label]
+            for index, instruction in enumerate(self._instructions)
+            if index not in blocks
+            for label in verify.branch_labels(instruction)
+        }
 
     def _at(self, position: int, indent: int) -> None:
         """The label that stands before an instruction, if a jump by hand goes there."""
@@ -233,7 +229,8 @@ class BodyWriter:
         self._block(nodes[:-1] if implied else nodes, indent)
         self._at(last if implied else last + 1, indent)
 
-    def _block(self, nodes: Sequence[Node], indent: int) -> None:
+    def _block(self, nodes: Sequence[Node], indent: int, end: int | None = None) -> None:
+        """A block, with the label and the comments before the instruction that ends it."""
         before = len(self._lines)
         for node in nodes:
             match node:
@@ -251,6 +248,9 @@ class BodyWriter:
                     self._loop(node, indent)
                 case While():
                     self._while(node, indent)
+        if end is not None:
+            self._at(end, indent)
+            self._note(end, indent)
         if len(self._lines) == before or all(
             line.lstrip().startswith("#") for line in self._lines[before:]
         ):
@@ -259,20 +259,14 @@ class BodyWriter:
     def _if(self, node: If, indent: int) -> None:
         self._at(node.index, indent)
         self._note(node.index, indent)
+        if node.into:
+            self._note(node.index + 1, indent)
         condition = self._guard(node.index, opposite=not node.into)
         self._line(indent, f"with ptx.if_({condition}{', into=True' if node.into else ''}):")
-        self._inside(node.body, node.end if node.otherwise is not None else None, indent + 4)
+        self._block(node.body, indent + 4, None if node.otherwise is None else node.end)
         if node.otherwise is not None:
             self._line(indent, "with ptx.else_():")
-            self._inside(node.otherwise, None, indent + 4)
-
-    def _inside(self, nodes: Sequence[Node], end: int | None, indent: int) -> None:
-        """A block, and the label before the branch that ends it."""
-        labelled = end is not None and end in self._jumps
-        if nodes or not labelled:
-            self._block(nodes, indent)
-        if end is not None:
-            self._at(end, indent)
+            self._block(node.otherwise, indent + 4)
 
     def _loop(self, node: Loop, indent: int) -> None:
         self._at(node.start, indent)
@@ -286,7 +280,8 @@ class BodyWriter:
             condition = f"pred={guard}" if known else f"pred=lambda: {guard}"
         self._line(indent, f"with ptx.loop({condition}):")
         end = node.back if node.compare is None else node.compare
-        self._inside(node.body, end, indent + 4)
+        self._block(node.body, indent + 4, end)
+        self._note(node.back, indent + 4)
 
     def _known_before(self, start: int, back: int) -> bool:
         """Whether Python knows the predicate of a loop where the loop begins."""
@@ -297,9 +292,10 @@ class BodyWriter:
 
     def _while(self, node: While, indent: int) -> None:
         self._at(node.compare, indent)
+        self._note(node.compare + 1, indent)
         test = self._comparison(node.compare, node.compare + 1, opposite=True)
         self._line(indent, f"with ptx.while_(lambda: {test}):")
-        self._inside(node.body, node.back, indent + 4)
+        self._block(node.body, indent + 4, node.back)
 
     def _comparison(self, compare: int, branch: int, *, opposite: bool) -> str:
         spelled, guard = self._spelled[compare], self._instructions[branch].guard
@@ -458,19 +454,6 @@ def _runs(members: list[tuple[int, Register]]) -> list[list[tuple[int, Register]
         else:
             runs.append([member])
     return runs
-
-
-def _jumps(nodes: Iterable[Node]) -> Iterable[int]:
-    for node in nodes:
-        match node:
-            case Jump(index):
-                yield index
-            case If(_, body, _, otherwise, _):
-                yield from _jumps((*body, *(otherwise or ())))
-            case Loop(_, body, _, _) | While(_, body, _):
-                yield from _jumps(body)
-            case _:
-                pass
 
 
 def _branches(nodes: Iterable[Node]) -> set[int]:

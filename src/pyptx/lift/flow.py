@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from pyptx import verify
 from pyptx.ir import Function, Instruction, Kernel, Place
-from pyptx.operands import Label, Register, Targets
+from pyptx.operands import Label, Register
 
 _DEEPEST: Final = 12  # Python has at most 20 blocks in one another, readers fewer
 
@@ -105,13 +105,10 @@ class Flow:
         self._targets: dict[int, int] = {}
         self._ways: list[tuple[int, int]] = []
         for index, instruction in enumerate(self.instructions):
-            for operand in instruction.operands:
-                if isinstance(operand, Label):
-                    self._ways.append((index, self.positions[operand]))
-                    if is_branch(instruction):
-                        self._targets[index] = self.positions[operand]
-                elif isinstance(operand, Targets):
-                    self._ways += [(index, self.positions[label]) for label in operand.labels]
+            targets = [self.positions[label] for label in verify.branch_labels(instruction)]
+            self._ways += [(index, target) for target in targets]
+            if _is_branch(instruction):
+                self._targets[index] = targets[0]
         self._reached = {position for _, position in self._ways}
         self._loops = self._found_loops()
         self._open: set[int] = set()
@@ -148,7 +145,7 @@ class Flow:
         index = start
         while index < end:
             back = self._loops.get(index)
-            if back is not None and index not in self._open and back < end and depth < _DEEPEST:
+            if back is not None and index not in self._open and depth < _DEEPEST:
                 self._open.add(index)
                 nodes.append(self._loop(index, back, depth))
                 index = back + 1
@@ -221,7 +218,7 @@ class Flow:
         self, index: int, start: int, target: int, end: int, inside: _Round | None, depth: int
     ) -> tuple[If, int] | None:
         """The body from `start` to `target`, or to a branch before it over what is otherwise."""
-        if self._crosses(start, target) or self._entered(start, target, index, start):
+        if self._entered(start, target, index, start):
             return None
         last = target - 1
         over = self._targets.get(last)
@@ -231,7 +228,6 @@ class Flow:
             and self.instructions[last].guard is None
             and target < over <= end
             and not (inside is not None and over in (inside.after, inside.again))
-            and not self._crosses(target, over)
             and not self._entered(target, over, index, start)
         ):
             body = self._block(start, last, inside, depth + 1)
@@ -247,12 +243,8 @@ class Flow:
             for branch, target in self._ways
         )
 
-    def _crosses(self, start: int, end: int) -> bool:
-        """Whether a loop begins in the interval and ends outside of it."""
-        return any(start <= head < end <= back for head, back in self._loops.items())
 
-
-def is_branch(instruction: Instruction) -> bool:
+def _is_branch(instruction: Instruction) -> bool:
     """A branch that the language appends: `bra`, without a guard also `bra.uni`."""
     if instruction.pragmas:
         return False
