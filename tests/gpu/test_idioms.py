@@ -31,15 +31,27 @@ def run(program, *arrays):
 @pytest.mark.parametrize("product", idioms.products(), ids=lambda p: p.name)
 def test_wgmma(product):
     a, b = product.inputs()
-    found = product.outcome(run(product.kernel(), a, b))
-    np.testing.assert_array_equal(found, product.expected(a, b))
+    kernel = product.kernel()
+    found = run(kernel, a, b)
+    np.testing.assert_array_equal(product.outcome(found), product.expected(a, b))
+    np.testing.assert_array_equal(found, kernel.emulate(a, b).outputs[0])
+
+
+def test_a_product_of_tiles():
+    a = idioms.bits(idioms.whole(1, (256, 320), "bf16"), "bf16")
+    b = idioms.bits(idioms.whole(2, (128, 320), "bf16"), "bf16")
+    kernel = idioms.tiled_product()
+    np.testing.assert_array_equal(run(kernel, a, b), kernel.emulate(a, b).outputs[0])
 
 
 def test_wgmma_with_a_in_registers():
     a = idioms.bits(idioms.whole(5, (64, 16), "bf16"), "bf16")
     b = idioms.bits(idioms.whole(6, (64, 16), "bf16"), "bf16")
-    found = idioms.values(run(idioms.registers_times_shared(), a, b), "f32")
-    np.testing.assert_array_equal(found, idioms.values(a, "bf16") @ idioms.values(b, "bf16").T)
+    kernel = idioms.registers_times_shared()
+    found = run(kernel, a, b)
+    wanted = idioms.values(a, "bf16") @ idioms.values(b, "bf16").T
+    np.testing.assert_array_equal(idioms.values(found, "f32"), wanted)
+    np.testing.assert_array_equal(found, kernel.emulate(a, b).outputs[0])
 
 
 @pytest.mark.parametrize("product", idioms.warp_products(), ids=lambda p: p.name)

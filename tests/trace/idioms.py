@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from pyptx import Tile, kernel, ptx, reg, smem
+from pyptx import Layout, Tile, kernel, ptx, reg, smem
 from pyptx.types import DTYPES, bf16, f16, f32, u8, u16, u32
 
 THREADS = 128
@@ -215,6 +215,86 @@ def registers_times_shared():
     return product
 
 
+STAGES, BLOCK, DEPTH = 3, 128, 64
+
+
+def tiled_product(wrong=""):
+    """D = A @ B.T of bf16: a warp copies tiles by tensor maps, two warpgroups multiply them.
+
+    M and N are multiples of 128, K of 64. A stage is released behind the multiplications of the
+    stage after it, but where `wrong` says "released early".
+    """
+    tiles = {"tma_box": (BLOCK, DEPTH), "layout": Layout.TMA_128B}
+
+    @kernel(
+        in_specs=(Tile("M", "K", u16, **tiles), Tile("N", "K", u16, **tiles)),
+        out_specs=(Tile("M", "N", f32),),
+        grid=lambda M, N, K: (N // BLOCK, M // BLOCK, 1),
+        block=2 * THREADS + 32,
+        arch="sm_90a",
+    )
+    def product(A, B, D):
+        a, b = A.tma_desc(), B.tma_desc()
+        (d,) = ptx.global_ptrs(D)
+        stages = [smem.wgmma_tile(bf16, (STAGES, BLOCK, DEPTH), name=n) for n in ("a", "b")]
+        ring = ptx.ring(STAGES, consumers=2)
+        tid = reg.from_(ptx.special.tid.x(), u32)
+        row, column = (
+            reg.from_(r, u32) << 7 for r in (ptx.special.ctaid.y(), ptx.special.ctaid.x())
+        )
+        steps = A.shape[1] // DEPTH
+        with ptx.if_(tid == 0):
+            ring.init()
+        ptx.bar.sync()
+        with ptx.if_(tid == 2 * THREADS):
+            state = ring.producer()
+            load = ptx.cp.async_.bulk.tensor_2d
+            for step in ptx.range_(0, steps, dtype=u32):
+                full = ring.acquire(state)
+                full.arrive_expect_tx(a.bytes + b.bytes)
+                k = step << 6
+                load(dst=stages[0][state.stage], src=a, coord=[k, row], mbar=full)
+                load(dst=stages[1][state.stage], src=b, coord=[k, column], mbar=full)
+                state.advance()
+        with ptx.if_(tid < 2 * THREADS):
+            half = (tid >> 7) << 6
+            first = (tid & (THREADS - 1)) == 0
+            sums = reg.wgmma_frag(n=BLOCK, dtype=f32)
+            state, read = ring.consumer(), ring.consumer()
+            always = reg.scalar(u32, init=0) == 0
+            for step in ptx.range_(0, steps, dtype=u32):
+                ring.wait(state)
+                held_a, held_b = (tiles[state.stage] for tiles in stages)
+                begun = step > 0
+                ptx.wgmma.fence()
+                for k in range(0, DEPTH, 16):
+                    ptx.wgmma.mma_async(
+                        shape=(64, BLOCK, 16), dtype_d=f32, dtype_a=bf16, dtype_b=bf16, d=sums,
+                        a=ptx.wgmma.descriptor(held_a, mn=half, k=k),
+                        b=ptx.wgmma.descriptor(held_b, k=k),
+                        scale_d=always if k else begun,
+                    )  # fmt: skip
+                ptx.wgmma.commit_group()
+                if wrong == "released early":
+                    ring.release(state, pred=first)
+                else:
+                    ptx.wgmma.wait_group(1)
+                    with ptx.if_(begun):
+                        ring.release(read, pred=first)
+                        read.advance()
+                state.advance()
+            ptx.wgmma.wait_group(0)
+            down, right = sums.origin(tid & (THREADS - 1))
+            at = (row + half + down) * D.shape[1] + (column + right)
+            start = d + at * 4
+            for i, register in enumerate(sums):
+                down, right = sums.step(i)
+                place = ptx.addr(start, (down * D.shape[1] + right) * 4)
+                ptx.inst.st.global_.f32(place, register)
+
+    return product
+
+
 @dataclass(frozen=True)
 class WarpProduct:
     """D = A * B by `mma.sync`, 16 by 16, over all of k, from tiles that ldmatrix reads."""
@@ -322,6 +402,7 @@ __all__ = [
     "fill",
     "products",
     "registers_times_shared",
+    "tiled_product",
     "transpose_by_stmatrix",
     "values",
     "warp_products",

@@ -1,4 +1,4 @@
-"""The products that only a GPU runs are assembled, without spills, at each type and major."""
+"""The products are assembled, without spills, at each type and major."""
 
 import importlib.util
 from pathlib import Path
@@ -18,6 +18,10 @@ def test_wgmma_is_assembled(product):
     program = product.kernel()
     assert program.ptx().count("wgmma.mma_async") == product.k // product.step
     assert program.cubin().spill_stores == 0
+
+
+def test_a_product_of_tiles_is_assembled():
+    assert idioms.tiled_product().cubin(M=256, N=128, K=320).spill_stores == 0
 
 
 def test_wgmma_with_a_in_registers_is_assembled():

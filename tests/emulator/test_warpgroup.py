@@ -1,0 +1,450 @@
+"""Multiplications of a warpgroup in the emulator: values, descriptors, groups, a whole product.
+
+The kernels of `idioms` are those that run on GPUs in tests/gpu/test_idioms.py. What wgmma has beyond
+them is run here with matrices that NumPy lays out, by the canonical layouts of the manual.
+"""
+
+# ruff: noqa: E501  # a line of PTX is a line
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyptx.layouts import Swizzle, fragments
+
+from .harness import device, kinds, output, run
+
+_path = Path(__file__).parents[1] / "trace/idioms.py"
+_spec = importlib.util.spec_from_file_location("trace_idioms", _path)
+idioms = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(idioms)
+
+POLICIES = [
+    {},
+    {"sanitize": True},
+    {"sanitize": True, "completion": "eager"},
+    {"sanitize": True, "completion": "reversed"},
+    {"sanitize": True, "completion": "random", "seed": 1},
+    {"sanitize": True, "seed": 2},
+]
+
+# ---- kernels of the language ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("product", idioms.products(), ids=lambda p: p.name)
+def test_products_of_whole_numbers(product):
+    a, b = product.inputs()
+    kernel, wanted = product.kernel(), product.expected(a, b)
+    for policy in POLICIES:
+        done = kernel.emulate(a, b, **policy)
+        assert not done.report.findings, policy
+        np.testing.assert_array_equal(product.outcome(done.outputs[0]), wanted)
+
+
+def test_a_in_registers():
+    a = idioms.bits(idioms.whole(5, (64, 16), "bf16"), "bf16")
+    b = idioms.bits(idioms.whole(6, (64, 16), "bf16"), "bf16")
+    wanted = idioms.values(a, "bf16") @ idioms.values(b, "bf16").T
+    for policy in POLICIES:
+        done = idioms.registers_times_shared().emulate(a, b, **policy)
+        assert not done.report.findings
+        np.testing.assert_array_equal(idioms.values(done.outputs[0], "f32"), wanted)
+
+
+def tiled_inputs():
+    return tuple(
+        idioms.bits(idioms.whole(seed, (rows, 320), "bf16"), "bf16")
+        for seed, rows in ((1, 256), (2, 128))
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_a_product_of_tiles_with_copies_a_ring_and_two_warpgroups(policy):
+    a, b = tiled_inputs()
+    done = idioms.tiled_product().emulate(a, b, **policy)
+    assert not done.report.findings
+    wanted = idioms.values(a, "bf16") @ idioms.values(b, "bf16").T
+    np.testing.assert_array_equal(done.outputs[0], wanted)
+
+
+@pytest.mark.parametrize("policy", POLICIES[1:], ids=str)
+def test_a_stage_that_is_released_before_it_has_been_multiplied(policy):
+    report = idioms.tiled_product("released early").emulate(*tiled_inputs(), **policy).report
+    assert {f.kind for f in report.findings} == {"shared-race"}
+    lines = {f.site.location.text.strip().split(",")[0] for f in report.findings}
+    assert lines == {"load(dst=stages[0][state.stage]", "load(dst=stages[1][state.stage]"}
+
+
+# ---- matrices that NumPy lays out ----------------------------------------------------------------
+
+BITS = {
+    "f16": 16,
+    "bf16": 16,
+    "tf32": 32,
+    "e4m3": 8,
+    "e5m2": 8,
+    "s8": 8,
+    "u8": 8,
+    "b1": 1,
+    "u32": 32,
+}
+MODES = {Swizzle.NONE: 0, Swizzle.B128: 1, Swizzle.B64: 2, Swizzle.B32: 3}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """`mn` by `k` values in shared memory, from byte `start` on, which begins a swizzle's pattern."""
+
+    mn: int
+    k: int
+    dtype: str
+    start: int
+    swizzle: Swizzle = Swizzle.NONE
+    columns: bool = False
+    leading: int = 0
+    stride: int = 0
+
+    @property
+    def descriptor(self) -> int:
+        """Without the address of the variable, which is added to it."""
+        base = self.start >> 7 & ((self.swizzle.atom_bytes >> 7) - 1)
+        fields = (self.start >> 4, 0), (self.leading >> 4, 16), (self.stride >> 4, 32)
+        return sum(v << at for v, at in fields) | base << 49 | MODES[self.swizzle] << 62
+
+    def place(self, mn, k):
+        """The byte at which a value lies: the tables of canonical layouts, in bytes."""
+        size, span = BITS[self.dtype] // 8, self.swizzle.span
+        if self.columns and self.swizzle is Swizzle.NONE:
+            at = mn % 8 * size + mn // 8 * self.stride + k % 8 * 16 + k // 8 * self.leading
+        elif self.columns:
+            byte = mn * size
+            at = byte % span + byte // span * self.leading + k % 8 * span + k // 8 * self.stride
+        elif self.swizzle is Swizzle.NONE:
+            byte = k * size
+            at = byte % 16 + byte // 16 * self.leading + mn % 8 * 16 + mn // 8 * self.stride
+        else:
+            at = k * size + mn % 8 * span + mn // 8 * self.stride
+        return self.start + self.swizzle.apply(at)
+
+    def lay_out(self, memory, bits):
+        mn, k = np.indices(bits.shape)
+        places = self.place(mn, k)
+        for byte in range(bits.itemsize):
+            memory[places + byte] = bits >> (8 * byte) & 0xFF
+
+
+def words(values, dtype):
+    """Rows of bit patterns as rows of 32-bit words."""
+    return np.ascontiguousarray(idioms.bits(values, dtype)).view(np.uint32)
+
+
+def program(spelling, registers, a, b, tail, *, a_held):
+    """Loads shared memory, the accumulators and A's registers, multiplies, stores the accumulators."""
+    sums = [f"%r{100 + i}" for i in range(registers)]
+    held = [f"%r{90 + i}" for i in range(4)]
+    lines = [f"ld.global.u32 {r}, [%rd13+{512 * i}]" for i, r in enumerate(sums)]
+    lines += [f"ld.global.u32 {r}, [%rd12+{512 * i}]" for i, r in enumerate(held)]
+    stores = [f"st.global.u32 [%rd14+{512 * i}], {r}" for i, r in enumerate(sums)]
+    left = f"{{{', '.join(held)}}}" if a_held else "%rd20"
+    new_line = "\n"
+    return f"""
+.param u64 M
+.param u64 A
+.param u64 C
+.param u64 D
+.shared mats 49152 1024
+ld.param.u64 %rd1, [M]
+ld.param.u64 %rd2, [A]
+ld.param.u64 %rd3, [C]
+ld.param.u64 %rd4, [D]
+mov.u32 %r1, %tid.x
+mul.wide.u32 %rd5, %r1, 4
+add.u64 %rd12, %rd2, %rd5
+add.u64 %rd13, %rd3, %rd5
+add.u64 %rd14, %rd4, %rd5
+shl.b32 %r2, %r1, 4
+mul.wide.u32 %rd6, %r1, 16
+add.u64 %rd6, %rd6, %rd1
+mov.u32 %r3, mats
+add.u32 %r4, %r2, %r3
+mov.u32 %r5, 0
+copy:
+ld.global.v4.u32 {{%r6, %r7, %r8, %r9}}, [%rd6]
+st.shared.v4.u32 [%r4], {{%r6, %r7, %r8, %r9}}
+add.u64 %rd6, %rd6, 2048
+add.u32 %r4, %r4, 2048
+add.u32 %r5, %r5, 1
+setp.lt.u32 %p1, %r5, 24
+@%p1 bra copy
+{new_line.join(lines)}
+fence.proxy.async.shared::cta
+bar.sync 0
+shr.u32 %r10, %r3, 4
+cvt.u64.u32 %rd19, %r10
+mov.u64 %rd20, {a}
+add.u64 %rd20, %rd20, %rd19
+mov.u64 %rd21, {b}
+add.u64 %rd21, %rd21, %rd19
+wgmma.fence.sync.aligned
+{spelling} {{{", ".join(sums)}}}, {left}, %rd21, {tail}
+wgmma.commit_group.sync.aligned
+wgmma.wait_group.sync.aligned 0
+{new_line.join(stores)}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One instruction, its operands, and what beside the types it says."""
+
+    a: str
+    b: str
+    d: str = "f32"
+    n: int = 16
+    held: bool = False
+    swizzle_a: Swizzle = Swizzle.NONE
+    swizzle_b: Swizzle = Swizzle.NONE
+    columns_a: bool = False
+    columns_b: bool = False
+    base: int = 0
+    signs: tuple[int, int] = (1, 1)
+    accumulates: bool = True
+    satfinite: bool = False
+
+    @property
+    def k(self):
+        return 256 // BITS[self.a]
+
+    def matrix(self, mn, dtype, swizzle, columns, start):
+        """Distances that are no multiples of each other, so that none stands for another."""
+        gap = 0 if swizzle is Swizzle.NONE else swizzle.atom_bytes
+        block = 8 * swizzle.span
+        if swizzle is Swizzle.NONE:
+            leading, stride = (160, 336) if columns else (mn // 8 * 144 + 16, 144)
+        elif columns:
+            stride, leading = block, 2 * block + gap
+        else:
+            leading, stride = 16, block + gap
+        dtype = "u32" if dtype == "b1" else dtype
+        return Matrix(mn, 256 // BITS[dtype], dtype, start, swizzle, columns, leading, stride)
+
+    def matrices(self):
+        a = self.matrix(64, self.a, self.swizzle_a, self.columns_a, 128 * self.base)
+        b = self.matrix(self.n, self.b, self.swizzle_b, self.columns_b, 17408 + 128 * self.base)
+        return a, b
+
+    def run(self, a, b, c, **options):
+        """D as the registers of the warpgroup have it; `c` is D's bits there.
+
+        `a` and `b` are (mn, k); single bits 32 in a word.
+        """
+        left, right = self.matrices()
+        memory = np.zeros(49152, np.uint8)
+        single = self.a == "b1"
+        left.lay_out(memory, a if single else idioms.bits(a, self.a))
+        right.lay_out(memory, b if single else idioms.bits(b, self.b))
+        spread = np.zeros((4, 128), np.uint32)
+        packed = a if single else words(a, self.a)
+        for (row, column), (thread, register, _) in fragments.wgmma_a(bits=32).holders().items():
+            spread[register, thread] = packed[row, column]
+        floats = self.d != "s32"
+        tail = ["%p2"] + [str(s) for s in self.signs if floats]
+        if BITS[self.a] == 16:
+            tail += [str(int(self.columns_a))] * (not self.held) + [str(int(self.columns_b))]
+        compare = "eq" if self.accumulates else "ne"
+        counted = ".and.popc" if self.a == "b1" else ""
+        shape = f"m64n{self.n}k{self.k}{'.satfinite' if self.satfinite else ''}"
+        spelling = f"wgmma.mma_async.sync.aligned.{shape}.{self.d}.{self.a}.{self.b}{counted}"
+        found = output(c.shape, np.uint32)
+        text = program(
+            f"setp.{compare}.u32 %p2, %r3, %r3\n{spelling}", len(c), left.descriptor, right.descriptor,
+            ", ".join(tail), a_held=self.held,
+        )  # fmt: skip
+        report = run(
+            text,
+            [device(memory.view(np.uint32)), device(spread), device(c)],
+            [found],
+            block=128,
+            **options,
+        )
+        assert kinds(report) == [], report.message
+        return np.array(found)
+
+
+def spread_sums(case, values):
+    """A 64 by n matrix as the registers of a warpgroup have it."""
+    fragment = fragments.wgmma_d(case.n, bits=16 if case.d == "f16" else 32)
+    bits = idioms.bits(values, case.d).astype(np.uint32)
+    registers = np.zeros((fragment.registers, 128), np.uint32)
+    for where, (thread, register, place) in fragment.holders().items():
+        registers[register, thread] |= bits[where] << np.uint32(16 * place)
+    return registers
+
+
+def collected_sums(case, registers):
+    fragment = fragments.wgmma_d(case.n, bits=16 if case.d == "f16" else 32)
+    found = np.zeros((64, case.n), np.uint16 if case.d == "f16" else np.uint32)
+    for where, (thread, register, place) in fragment.holders().items():
+        found[where] = registers[register, thread] >> (16 * place) & (
+            0xFFFF if case.d == "f16" else 0xFFFFFFFF
+        )
+    return idioms.values(found, case.d)
+
+
+def numbers(seed, shape, dtype):
+    generator = np.random.default_rng(seed)
+    if dtype in ("s8", "u8"):
+        least, most = (-128, 128) if dtype == "s8" else (0, 256)
+        return generator.integers(least, most, shape)
+    values = generator.normal(size=shape) * (4 if dtype in ("e4m3", "e5m2") else 1)
+    return idioms.values(idioms.bits(values, dtype), dtype)
+
+
+def cut(values, dtype):
+    """What of a value is multiplied: of tf32 not the lower 13 bits."""
+    if dtype != "tf32":
+        return values
+    return (values.astype(np.float32).view(np.uint32) & 0xFFFFE000).view(np.float32).astype(float)
+
+
+FLOATS = [("f16", "f16"), ("bf16", "bf16"), ("tf32", "tf32")]
+SMALL = [(a, b) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
+INTEGERS = [(a, b) for a in ("s8", "u8") for b in ("s8", "u8")]
+HALVES = [("f16", "f16"), *SMALL]
+CASES = [
+    *(Case(a, b, held=held, n=n) for a, b in FLOATS + SMALL for held, n in ((False, 8), (True, 40))),
+    *(Case(a, b, "f16", held=held, n=24) for a, b in HALVES for held in (False, True)),
+    *(Case(a, b, "s32", held=held, n=n) for a, b in INTEGERS for held, n in ((False, 24), (True, 8))),
+    *(Case("f16", "f16", signs=signs, held=held) for signs in ((-1, 1), (1, -1), (-1, -1)) for held in (False, True)),
+    Case("tf32", "tf32", signs=(-1, 1)),
+    Case("e4m3", "e5m2", signs=(1, -1)),
+    *(Case("bf16", "bf16", accumulates=False, held=held) for held in (False, True)),
+    Case("s8", "u8", "s32", accumulates=False),
+    Case("bf16", "bf16", n=256),
+    *(
+        Case("f16", "f16", swizzle_a=a, swizzle_b=b, columns_a=x, columns_b=y, base=base, n=64)
+        for a, b in zip(Swizzle, reversed(Swizzle), strict=True)
+        for x in (False, True)
+        for y in (False, True)
+        for base in (0, 3)
+    ),
+    *(Case("s8", "s8", "s32", swizzle_a=s, swizzle_b=s, base=5) for s in Swizzle),
+    *(Case("f16", "f16", held=True, columns_b=True, swizzle_b=s, n=128 if s is Swizzle.B128 else 32) for s in Swizzle),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_values(case):
+    """Integers exactly. Floats: exact products are added in float64, once rounded at the end."""
+    a, b = numbers(1, (64, case.k), case.a), numbers(2, (case.n, case.k), case.b)
+    c = (
+        numbers(3, (64, case.n), case.d)
+        if case.d != "s32"
+        else np.arange(64 * case.n).reshape(64, -1)
+    )
+    registers = spread_sums(case, c)
+    found = collected_sums(case, case.run(a, b, registers, sanitize=True))
+    left, right = case.signs[0] * cut(a, case.a), case.signs[1] * cut(b, case.b)
+    exact = left @ right.T + c * case.accumulates
+    if case.d == "s32":
+        np.testing.assert_array_equal(found, exact)
+        return
+    digits, least = (11, 2.0**-24) if case.d == "f16" else (24, 2.0**-149)
+    size = np.abs(left) @ np.abs(right).T + np.abs(c)
+    bound = 2.0**-digits * np.abs(exact) + case.k * 2.0**-52 * size + least
+    assert (np.abs(found - exact) <= bound).all()
+    plain = case.run(a, b, registers)
+    np.testing.assert_array_equal(collected_sums(case, plain), found)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_single_bits_are_counted(held):
+    case = Case("b1", "b1", "s32", held=held)
+    generator = np.random.default_rng(4)
+    a, b = (generator.integers(0, 2**32, (rows, 8), dtype=np.uint32) for rows in (64, case.n))
+    c = np.arange(64 * case.n).reshape(64, -1) - 300
+    found = collected_sums(case, case.run(a, b, spread_sums(case, c), sanitize=True))
+    left, right = (np.unpackbits(m.view(np.uint8), axis=1).astype(int) for m in (a, b))
+    np.testing.assert_array_equal(found, left @ right.T + c)
+
+
+@pytest.mark.parametrize(("satfinite", "expected"), [(False, -(2**31) + 126), (True, 2**31 - 1)])
+def test_integers_wrap_or_saturate(satfinite, expected):
+    case = Case("s8", "s8", "s32", satfinite=satfinite)
+    a, b = np.zeros((64, 32), int), np.zeros((case.n, 32), int)
+    a[17, 0], b[3, 0] = 127, 1
+    c = np.full((64, case.n), 2**31 - 1)
+    found = collected_sums(case, case.run(a, b, spread_sums(case, c)))
+    assert found[17, 3] == expected
+    assert found[16, 3] == 2**31 - 1
+
+
+def test_special_values():
+    case = Case("f16", "f16")
+    a, b = np.zeros((64, 16)), np.zeros((16, 16))
+    a[0, 0], b[:, 0] = np.inf, 1.0
+    a[1, 0] = np.nan
+    a[2, 0], a[2, 1], b[5, 1] = np.inf, np.inf, -1.0
+    found = collected_sums(case, case.run(a, b, spread_sums(case, np.zeros((64, 16)))))
+    assert (found[0, :1] == np.inf).all()
+    assert np.isnan(found[1]).all()
+    assert np.isnan(found[2, 5])
+    assert (found[3:] == 0).all()
+
+
+# ---- who takes part ------------------------------------------------------------------------------
+
+
+def test_a_warpgroup_of_fewer_warps_is_found():
+    text = """
+    mov.u64 %rd10, 0
+    mov.f32 %f1, 0.0
+    mov.f32 %f2, 0.0
+    mov.f32 %f3, 0.0
+    mov.f32 %f4, 0.0
+    setp.eq.u64 %p1, %rd10, 0
+    wgmma.fence.sync.aligned
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd10, %rd10, %p1, 1, 1, 0, 0
+    """
+    for sanitize in (False, True):
+        report = run(text, block=96, sanitize=sanitize)
+        assert kinds(report) == ["bad-matrix"]
+        assert "a warpgroup has four warps, and the last of this CTA has 3" in report.message
+
+
+def test_a_deadlock_says_which_warp_is_missing():
+    text = """
+    .shared bar 8 8
+    .shared mats 4096 128
+    mov.u32 %r1, %tid.x
+    setp.eq.u32 %p1, %r1, 0
+    setp.eq.u32 %p4, %r1, %r1
+    @%p1 mbarrier.init.shared::cta.b64 [bar], 1
+    bar.sync 0
+    mov.u32 %r10, mats
+    shr.u32 %r11, %r10, 4
+    cvt.u64.u32 %rd10, %r11
+    mov.f32 %f1, 0.0
+    mov.f32 %f2, 0.0
+    mov.f32 %f3, 0.0
+    mov.f32 %f4, 0.0
+    setp.ge.u32 %p2, %r1, 96
+    @!%p2 bra go
+    wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0
+    @!%p3 bra wait
+    go:
+    wgmma.fence.sync.aligned
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd10, %rd10, %p4, 1, 1, 0, 0
+    wgmma.commit_group.sync.aligned
+    wgmma.wait_group.sync.aligned 0
+    """
+    report = run(text, block=128)
+    assert kinds(report) == ["deadlock"]
+    waits = [row.waits for row in report.waits]
+    missing = "a multiplication that warp 3 of the warpgroup has not executed"
+    assert waits[:3] == [missing] * 3
+    assert "the end of phase 0 of the mbarrier" in waits[3]
