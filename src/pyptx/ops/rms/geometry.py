@@ -183,12 +183,14 @@ class Part:
         return k * self.threads * group.bytes
 
 
-def load_weights(part: Part, w: Reg, active: Sequence[Reg | None]) -> list[list[Reg]]:
+def load_weights(
+    part: Part, w: Reg, active: Sequence[Reg | None], space: str = "global"
+) -> list[list[Reg]]:
     """The weights of a thread's groups, as loaded; w is the address of the first column's."""
     ws = part.rows.ws
     first = w + wide(part.column) * part.rows.weight.bytes
     if part.rows.aligned:
-        return [ws.load("global", first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
+        return [ws.load(space, first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
     return [ws.gather(first, part.step(k, ws), pred=ok) for k, ok in enumerate(active)]
 
 

@@ -8,13 +8,16 @@ few rows there is no memory to keep busy, and loads to registers are sooner ther
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, kernel, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import Arithmetic, Forward, address, team_sum
 from pyptx.ops.rms.elements import bulk_load, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.types import u8, u32
+
+_AT_ONCE: Final = "relaxed.cta.global"
+"""Loads that stay where they are; the assembler moves weak ones of w behind the wait for x."""
 
 
 def forward(
@@ -74,7 +77,7 @@ def _row(
     part = Part(rows, row, lane, threads)
     copy = None if direct else _Copy(part, x)
     active = [part.active(k) for k in range(part.each)]
-    weights = load_weights(part, w, active)
+    weights = load_weights(part, w, active, _AT_ONCE if direct else "global")
     ends = None if rows.aligned else Ends(part)
     end_x = end_w = None
     if ends is not None:
@@ -83,7 +86,7 @@ def _row(
             rows.weight, a.dtype, w + wide(ends.column) * rows.weight.bytes, pred=ends.active
         )
     if copy is None:
-        space, here = "global", x + part.offset * rows.x.bytes
+        space, here = _AT_ONCE, x + part.offset * rows.x.bytes
     else:
         space, here = "shared", copy.wait()
 
