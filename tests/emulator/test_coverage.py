@@ -121,7 +121,6 @@ WITHOUT = {
     r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\..*im2col.*": "images have no model yet",
     r"multimem\..*": "the emulator has one GPU, and so no multimem addresses",
     r"clusterlaunchcontrol\..*": "an instruction of sm_100, which the emulator's clusters lack",
-    r"wmma\..*": "the manual does not say which lane holds which element",
     r"(ld|st)matrix\..*\b(m16n16|m8n16|m16n8)\b.*": "matrices of bytes are those of sm_100",
     r"mma\..*\b(sp|sp::ordered_metadata)\b.*": "sparse matrices of a warp have no model yet",
     r"mma\..*\b(f64|[su]4|b1|m8n8k4|kind::\w+)\b.*": "nor have these types and shapes",

@@ -260,6 +260,7 @@ Handler resolve_copy(Decoding& d);  // cp.async, cp.async.bulk, st.async, red.as
 Handler resolve_memory(Decoding& d);
 Handler resolve_sync(Decoding& d);
 Handler resolve_warpgroup(Decoding& d);  // wgmma
+Handler resolve_wmma(Decoding& d);
 Handler resolve_warp(Decoding& d);
 Handler resolve_call(Decoding& d);  // call, and ret in a function
 Handler resolve_control(Decoding& d);
