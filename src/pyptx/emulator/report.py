@@ -65,7 +65,7 @@ KINDS: Final = {
     "bad-barrier": "a barrier that does not exist or is in use otherwise",
     "bad-mbarrier": "an mbarrier that is not there, or counts beyond its range",
     "bad-copy": "an asynchronous copy that the manual leaves undefined",
-    "bad-matrix": "a multiplication by a warpgroup with operands that the manual leaves undefined",
+    "bad-matrix": "a matrix instruction with operands that the manual leaves undefined",
     "bad-branch": "an index beyond the targets of `brx.idx`",
     "bad-call": "a call through an address that is no function, or one that takes something else",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",

@@ -389,6 +389,9 @@ a = [reg.scalar(b32, init=0) for _ in range(4)]  # 16 x 16 of bf16
 b = [reg.scalar(b32, init=0) for _ in range(2)]  # 16 x 8
 c = [reg.scalar(f32, init=0) for _ in range(4)]  # 16 x 8
 d = ptx.inst.mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32(a, b, c)
+# wmma-ld
+load = ptx.inst.wmma.load.a.sync.aligned.row.m16n16k16.global_.f16
+a = load(ptx.addr(x), 16)  # rows of 16 values, 16 values apart
 # ldmatrix
 tile = smem.alloc(b16, (32, 8), align=16)
 lane = reg.from_(ptx.special.laneid(), u32)

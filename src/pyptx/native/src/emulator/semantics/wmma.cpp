@@ -112,6 +112,7 @@ void move_fragment(Warp& w, const Instruction& in, uint32_t mask) {
     addresses_of(plan, start, stride, i, &a);
     Places places;
     const uint32_t good = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
+    if (w.worker->launch->stop.load(std::memory_order_relaxed)) return;
     for (unsigned l = 0; l < kLanes; ++l) {
       if (!(good >> l & 1u)) continue;
       for (unsigned e = 0; e < step; ++e) {
