@@ -458,7 +458,7 @@ def test_a_store_past_a_variable_of_the_module_names_it():
 
 def test_functions_without_a_body():
     functions = (
-        ".extern .func (.param .b32 status) vprintf (.param .b64 format, .param .b64 values);\n"
+        ".extern .func (.param .b32 status) malloc (.param .b64 format, .param .b64 values);\n"
     )
     body = """
     {
@@ -467,13 +467,13 @@ def test_functions_without_a_body():
         .param .b32 status;
         st.param.b64 [format], 0;
         st.param.b64 [values], 0;
-        call.uni (status), vprintf, (format, values);
+        call.uni (status), malloc, (format, values);
     }
     mov.u32 r, 1;
 """
     with pytest.raises(EmulationError) as caught:
         run(functions, body)
     assert str(caught.value) == (
-        "kernel calls vprintf, and the file has no body of it; the emulator has no library of "
-        "device functions"
+        "kernel calls malloc, and the file has no body of it; of the functions of the "
+        "system, the emulator has vprintf alone"
     )

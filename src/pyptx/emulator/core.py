@@ -80,6 +80,13 @@ class Result:
         """Warp-instructions that were executed."""
         return self._api.result_instructions(self._handle)
 
+    @property
+    def printed(self) -> str:
+        """What the kernel printed; bytes that are no UTF-8 are replaced."""
+        count = ctypes.c_uint64()
+        start = self._api.result_printed(self._handle, ctypes.byref(count))
+        return ctypes.string_at(start, count.value).decode(errors="replace")
+
     def statistics(self) -> list[tuple[int, ...]]:
         """The counters of each instruction; empty unless the launch asked for them."""
         count = ctypes.c_uint64()

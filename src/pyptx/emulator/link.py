@@ -63,7 +63,7 @@ class Linked:
     def instructions(self, body: Body) -> tuple[Instruction, ...]:
         """Those of a body; a function whose end can be reached ends with `ret`."""
         found = tuple(s for s in body.body or () if isinstance(s, Instruction))
-        if isinstance(body, Kernel) or not _runs_on(body):
+        if isinstance(body, Kernel) or body.body is None or not _runs_on(body):
             return found
         location = found[-1].location if found else UNKNOWN
         return (*found, Instruction(_ret(), (), (), location=location))
@@ -77,7 +77,8 @@ class Linked:
 def link(kernel: Kernel, module: Module | None = None) -> Linked:
     """The kernel with all functions of the module that it may call.
 
-    Raises EmulationError for a function that the module only declares.
+    Raises EmulationError for a function that the module only declares, but for vprintf: that has
+    no instructions in the program.
     """
     known = _Functions(kernel, module)
     order = known.order()
@@ -129,10 +130,10 @@ class _Functions:
                 f"{self._kernel.name} takes the address of the kernel {name}; kernels that launch "
                 "kernels are not emulated"
             )
-        if found.body is None:
+        if found.body is None and not _is_vprintf(found):
             raise EmulationError(
-                f"{self._kernel.name} calls {name}, and the file has no body of it; the emulator "
-                "has no library of device functions"
+                f"{self._kernel.name} calls {name}, and the file has no body of it; of the "
+                "functions of the system, the emulator has vprintf alone"
             )
         return found
 
@@ -266,6 +267,13 @@ def _frame(body: Body) -> Frame:
         offsets[each] = -(-end // align) * align
         end = offsets[each] + each.size
     return Frame(offsets, -(-end // ALIGNMENT) * ALIGNMENT)
+
+
+def _is_vprintf(function: Function) -> bool:
+    """The system's printf as CUDA declares it, which takes a format and a buffer of values."""
+    formals = (*function.returns, *function.parameters)
+    sizes = [p.size if isinstance(p, Parameter) else 0 for p in formals]
+    return function.name == "vprintf" and len(function.returns) == 1 and sizes == [4, 8, 8]
 
 
 def _runs_on(function: Function) -> bool:

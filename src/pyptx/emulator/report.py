@@ -67,7 +67,7 @@ KINDS: Final = {
     "bad-copy": "an asynchronous copy that the manual leaves undefined",
     "bad-matrix": "a matrix instruction with operands that the manual leaves undefined",
     "bad-branch": "an index beyond the targets of `brx.idx`",
-    "bad-call": "a call through an address that is no function, or one that takes something else",
+    "bad-call": "a call of no function or of one that takes something else, or a wrong format",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",
     "residency": "more CTAs wait for each other than the device holds at once",
     "uninitialised-memory": "a load of memory that nothing has stored to",
@@ -137,7 +137,8 @@ class Report:
     `status` is "ok", "findings" (it ran to its end) or "stopped". `message` is the whole report for
     a person. `instructions` counts warp-instructions, `seconds` is how long they took to run.
     `statistics` has a row per instruction, empty unless the launch asked for them; `lines` adds
-    them up per Python line.
+    them up per Python line. `printed` is what the kernel printed with printf: of each CTA, in the
+    order of their numbers, what its threads printed one after the other.
     """
 
     kernel: str
@@ -149,6 +150,7 @@ class Report:
     seconds: float = field(default=0.0, compare=False)
     statistics: tuple[InstructionStatistics, ...] = ()
     locations: tuple[SourceLocation, ...] = field(default=(), repr=False)
+    printed: str = ""
 
     def check(self) -> None:
         """Raise EmulationError with the whole message if there are findings."""
@@ -189,6 +191,7 @@ def joined(reports: Sequence[Report]) -> Report:
         seconds=sum(report.seconds for report in reports),
         statistics=tuple(row for report in reports for row in report.statistics),
         locations=tuple(place for report in reports for place in report.locations),
+        printed="".join(report.printed for report in reports),
     )
 
 
@@ -224,6 +227,7 @@ def report_from(
     text: str,
     instructions: int,
     seconds: float,
+    printed: str,
     statistics: Iterable[tuple[int, ...]],
     locations: tuple[SourceLocation, ...],
 ) -> Report:
@@ -239,6 +243,7 @@ def report_from(
         seconds=seconds,
         statistics=tuple(InstructionStatistics(*row) for row in statistics),
         locations=locations,
+        printed=printed,
     )
 
 

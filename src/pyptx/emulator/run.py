@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,6 +149,7 @@ def run(
     instructions (2**28). `seed` runs warps in a random order of that seed. `completion` says when
     asynchronous operations move their data: by default "late" with the sanitizer, else "eager".
 
+    What the kernel prints with printf is written to standard output when it has ended.
     Findings do not raise: see `Report.check`. Raises EmulationError for an image that cannot run
     (its message names every spelling that is not emulated) and for a launch that is wrong itself.
     """
@@ -187,12 +189,14 @@ def _launch(prepared: Program, launch: loader.Launch) -> Report:
         seconds = time.perf_counter() - begin
         if result.status == _INVALID:
             raise EmulationError(result.message)
+        sys.stdout.write(result.printed)
         return report_from(
             result.status,
             message=result.message,
             text=result.json,
             instructions=result.instructions,
             seconds=seconds,
+            printed=result.printed,
             statistics=result.statistics(),
             locations=registered_locations(prepared.image),
         )

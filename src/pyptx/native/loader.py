@@ -17,7 +17,7 @@ from typing import Final
 from pyptx.errors import DeviceError
 
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
-_ABI: Final = 1
+_ABI: Final = 2
 _HELP: Final = (
     ("help", "pip install pyptx builds them; they need CMake and a C++17 compiler"),
     (
@@ -138,6 +138,10 @@ class EmulatorApi(ctypes.Structure):
             ctypes.CFUNCTYPE(ctypes.POINTER(Statistics), _POINTER, ctypes.POINTER(ctypes.c_uint64)),
         ),
         ("result_instructions", ctypes.CFUNCTYPE(ctypes.c_uint64, _POINTER)),
+        (
+            "result_printed",
+            ctypes.CFUNCTYPE(_POINTER, _POINTER, ctypes.POINTER(ctypes.c_uint64)),
+        ),
         ("result_destroy", ctypes.CFUNCTYPE(None, _POINTER)),
     )
 

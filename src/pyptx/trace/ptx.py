@@ -43,6 +43,7 @@ from pyptx.trace.matrix import ldmatrix, movmatrix, stmatrix
 from pyptx.trace.memory import address_of, argument, const, global_, local, param
 from pyptx.trace.namespace import inst
 from pyptx.trace.pipeline import pipeline, ring
+from pyptx.trace.printf import printf
 from pyptx.trace.raw import raw
 from pyptx.trace.special import special
 from pyptx.trace.tensor import global_pointer
@@ -115,6 +116,7 @@ __all__ = [
     "pipeline",
     "place",
     "pragma",
+    "printf",
     "prototype",
     "range_",
     "raw",

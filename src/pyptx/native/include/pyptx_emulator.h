@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a structure or a signature below does. */
-#define PYPTX_EMULATOR_ABI 1u
+#define PYPTX_EMULATOR_ABI 2u
 
 #if defined(_WIN32)
 #define PYPTX_EXPORT __declspec(dllexport)
@@ -143,6 +143,8 @@ typedef struct PyptxEmulatorApi {
   /* NULL and *count 0 unless statistics were asked for. */
   const PyptxInstructionStatistics* (*result_statistics)(const PyptxResult* result, uint64_t* count);
   uint64_t (*result_instructions)(const PyptxResult* result); /* warp-instructions executed */
+  /* What the launch printed with printf, of each CTA in the order of their ids: bytes, which may hold zeros. */
+  const char* (*result_printed)(const PyptxResult* result, uint64_t* bytes);
   void (*result_destroy)(PyptxResult* result);
 } PyptxEmulatorApi;
 

@@ -16,7 +16,7 @@ struct PyptxProgram {
 
 struct PyptxResult {
   int32_t status = PYPTX_OK;
-  std::string message, json;
+  std::string message, json, printed;
   std::vector<PyptxInstructionStatistics> statistics;
   uint64_t instructions = 0;
 };
@@ -184,6 +184,7 @@ void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& co
   result.status = launch->findings.stopped() ? PYPTX_STOPPED : launch->findings.empty() ? PYPTX_OK : PYPTX_FINDINGS;
   result.message = launch->findings.message(*launch);
   result.json = launch->findings.json(*launch);
+  result.printed = launch->printed.text();
 }
 
 PyptxResult* launch_program(const PyptxProgram* program, const PyptxLaunch* config) {
@@ -206,13 +207,17 @@ const PyptxInstructionStatistics* result_statistics(const PyptxResult* r, uint64
   *count = r->statistics.size();
   return r->statistics.empty() ? nullptr : r->statistics.data();
 }
+const char* result_printed(const PyptxResult* r, uint64_t* bytes) {
+  *bytes = r->printed.size();
+  return r->printed.data();
+}
 uint64_t result_instructions(const PyptxResult* r) { return r->instructions; }
 void result_destroy(PyptxResult* r) { delete r; }
 
 constexpr PyptxEmulatorApi kApi = {
     PYPTX_EMULATOR_ABI, sizeof(PyptxEmulatorApi), program_create, program_destroy, program_instructions,
     program_param_bytes, program_shared_bytes, program_alignment, register_source, launch_program, result_status, result_message,
-    result_json, result_statistics, result_instructions, result_destroy};
+    result_json, result_statistics, result_instructions, result_printed, result_destroy};
 
 }  // namespace
 

@@ -465,6 +465,12 @@ class ImageReader {
     return list;
   }
 
+  static bool is_vprintf(const Function& f) {
+    const auto fits = [](const Formal& formal, uint32_t size) { return !formal.in_register && formal.size == size; };
+    return f.name == "vprintf" && f.results.size() == 1 && fits(f.results[0], 4) && f.parameters.size() == 2 &&
+           fits(f.parameters[0], 8) && fits(f.parameters[1], 8);
+  }
+
   void read_functions() {
     constexpr uint32_t kLimit = 512u << 10;
     p_.functions.resize(in_.count(27, "functions"));
@@ -476,12 +482,13 @@ class ImageReader {
       f.first_register = in_.u32("a function");
       f.end_register = in_.u32("a function");
       f.recursive = in_.u8("a function") != 0;
-      if (f.first >= f.end || f.frame > kLimit || f.first_register > f.end_register ||
+      if (f.first > f.end || f.frame > kLimit || f.first_register > f.end_register ||
           f.end_register > p_.image_registers) {
         corrupt("a function's size");
       }
       f.results = formals(f);
       f.parameters = formals(f);
+      if (f.system() && !is_vprintf(f)) corrupt("a function without instructions");
     }
     p_.entry = in_.u32("the kernel's first instruction");
     p_.kernel_frame = in_.u32("the kernel's local memory");
@@ -793,7 +800,8 @@ class ImageReader {
   void reach_functions(const Raw& raw, uint32_t i) {
     const uint32_t named = raw.operands[1].function;
     for (uint32_t k = 0; k < p_.functions.size(); ++k) {
-      if (named == k || named == 0xffffffffu) flow_[i].targets.push_back(p_.functions[k].first);
+      const bool reached = named == k || named == 0xffffffffu;
+      if (reached && !p_.functions[k].system()) flow_[i].targets.push_back(p_.functions[k].first);
     }
     if (named == 0xffffffffu) return;
     for (const Formal& formal : p_.functions[named].parameters) {

@@ -70,6 +70,9 @@ struct Function {
   uint32_t first_register, end_register;  // its registers
   bool recursive;  // it may be called while it runs, so its registers are kept at each call
   std::vector<Formal> results, parameters;
+
+  // Whether it is the system's, which has no instructions.
+  bool system() const { return first == end; }
 };
 
 // The address of a function: in no window, so that nothing is loaded from it.

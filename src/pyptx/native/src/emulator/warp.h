@@ -18,6 +18,7 @@
 #include "product.h"
 #include "program.h"
 #include "pyptx_emulator.h"
+#include "printed.h"
 #include "report.h"
 #include "sanitize.h"
 
@@ -198,6 +199,7 @@ struct Launch {
   PyptxLaunch config;
   Memory memory;
   Findings findings;
+  Printed printed;
   GlobalClocks global_clocks;
   std::mutex wide_atomics;  // 128-bit read-modify-write
   std::atomic<bool> stop{false};

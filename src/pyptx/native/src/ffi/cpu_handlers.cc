@@ -181,6 +181,12 @@ ffi::Error Outcome(const std::string& kernel, const PyptxResult* result) {
     return KernelError(ffi::ErrorCode::kResourceExhausted, kernel, "no memory left for the emulator");
   }
   const PyptxEmulatorApi* emulator = g_emulator.load();
+  uint64_t bytes = 0;
+  const char* printed = emulator->result_printed(result, &bytes);
+  if (bytes > 0) {
+    std::fwrite(printed, 1, bytes, stdout);
+    std::fflush(stdout);
+  }
   int32_t status = emulator->result_status(result);
   if (status == PYPTX_OK) return ffi::Error::Success();
   auto code = status == PYPTX_INVALID ? ffi::ErrorCode::kInvalidArgument : ffi::ErrorCode::kInternal;

@@ -6,7 +6,7 @@
 // Functions lie before what calls them, so lanes that are still in a function run before those that have left.
 #include <algorithm>
 
-#include "../warp.h"
+#include "print.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -224,6 +224,17 @@ std::string stack_note(const Warp& w, const Function& f, unsigned lane) {
          std::to_string(local_bytes(w)) + " bytes of stack";
 }
 
+std::string passed_too_little(const Function& f) { return "what it passes to " + f.name + " is smaller than that takes"; }
+
+// Result k of a call, to where its caller wants it.
+void give_back(Warp& w, const Instruction& call, const Function& f, uint32_t k, const Carried& value, unsigned lane) {
+  const Passed& result = plan_of(call).results[k];
+  if (!give(w, result, f.results[k], value, lane)) {
+    report_call(w, call, Kind::BadCall, lane, "what it takes from " + f.name + " is smaller than that gives");
+  }
+  if (result.number != kNoRegister) set_defined(w, result.number, lane, true);
+}
+
 // One lane goes into a function. False if it cannot, which has been reported.
 bool enter_lane(Warp& w, const Instruction& in, const Function& f, unsigned lane) {
   const CallPlan& plan = plan_of(in);
@@ -235,7 +246,7 @@ bool enter_lane(Warp& w, const Instruction& in, const Function& f, unsigned lane
   std::vector<Carried> values(plan.parameter_count);
   for (uint32_t k = 0; k < plan.parameter_count; ++k) {
     if (!take(w, plan.parameters[k], f.parameters[k], lane, &values[k])) {
-      report_call(w, in, Kind::BadCall, lane, "what it passes to " + f.name + " is smaller than that takes");
+      report_call(w, in, Kind::BadCall, lane, passed_too_little(f));
       return false;
     }
   }
@@ -249,7 +260,33 @@ bool enter_lane(Warp& w, const Instruction& in, const Function& f, unsigned lane
   return true;
 }
 
+// One lane calls vprintf, and goes on behind the call. False if it cannot, which has been reported.
+bool print_lane(Warp& w, const Instruction& in, const Function& f, unsigned lane) {
+  const CallPlan& plan = plan_of(in);
+  uint64_t addresses[2];
+  for (unsigned k = 0; k < 2; ++k) {
+    Carried value;
+    if (!take(w, plan.parameters[k], f.parameters[k], lane, &value)) {
+      report_call(w, in, Kind::BadCall, lane, passed_too_little(f));
+      return false;
+    }
+    std::memcpy(&addresses[k], value.bytes.data(), sizeof addresses[k]);
+  }
+  const int32_t status = print(w, in, lane, addresses[0], addresses[1]);
+  Carried result;
+  result.bytes.assign(sizeof status, 0);
+  std::memcpy(result.bytes.data(), &status, sizeof status);
+  give_back(w, in, f, 0, result, lane);
+  return true;
+}
+
 void enter(Warp& w, const Instruction& in, uint32_t mask, const Function& f) {
+  if (f.system()) {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      if ((mask >> l & 1u) && !print_lane(w, in, f, l)) return;
+    }
+    return;
+  }
   forget_loop(w, f);
   for (unsigned l = 0; l < kLanes; ++l) {
     if ((mask >> l & 1u) && !enter_lane(w, in, f, l)) return;
@@ -308,13 +345,7 @@ void leave_lane(Warp& w, const Function& f, const Instruction& call, unsigned la
   w.calls[lane].pop_back();
   if (f.recursive) exchange_registers<false>(w, f, lane, called.kept);
   move_frame(w, lane, called.frame);
-  for (uint32_t k = 0; k < plan.result_count; ++k) {
-    const Passed& result = plan.results[k];
-    if (!give(w, result, f.results[k], values[k], lane)) {
-      report_call(w, call, Kind::BadCall, lane, "what it takes from " + f.name + " is smaller than that gives");
-    }
-    if (result.number != kNoRegister) set_defined(w, result.number, lane, true);
-  }
+  for (uint32_t k = 0; k < plan.result_count; ++k) give_back(w, call, f, k, values[k], lane);
 }
 
 void ret(Warp& w, const Instruction& in, uint32_t mask) {
@@ -391,6 +422,9 @@ Handler resolve_call(Decoding& d) {
   plan.results = bind_list(d, 0, true, &plan.result_count);
   plan.parameters = bind_list(d, 2, false, &plan.parameter_count);
   if (plan.results == nullptr || plan.parameters == nullptr || !bind_target(d, &plan)) return nullptr;
+  for (const Function& f : d.program().functions) {
+    if (f.system()) d.access(true, true, 1);  // it reads texts byte by byte
+  }
   plan.frame = inside != nullptr ? inside->frame : d.program().kernel_frame;
   if (plan.function != kNoFunction && !fits(plan, d.program().functions[plan.function])) return nullptr;
   d.out->plan = d.keep(plan);
