@@ -45,8 +45,7 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
         most = 32 if _plain(what) and what.divided().groups <= WARP // 2 else None
         team = _teams(what, accesses=4)
         return lanes.forward(what, eps, team, invvar=invvar, maxnreg=most)
-    size = what.columns * what.x.bytes
-    if size <= 100 * KIB:
+    if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
         return _forward_by_rows(what, eps, invvar=invvar)
     shape = _strips(what, backward=False, stages=6, least=36 * KIB)
     if shape is None:
@@ -114,9 +113,11 @@ def _teams(what: Rows, accesses: int) -> lanes.Teams:
 def _row(what: Rows) -> tuple[int, bool, int | None]:
     """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
     groups = what.groups
+    if groups > 4096:
+        return 1024, False, None
     if groups > 2048:
         return 256, False, 80 if _plain(what) else None
-    if groups > 1024:
+    if groups > (1024 if what.x.bytes == 2 else 512):
         return 512, True, None
     if groups > 512:
         return 128, False, None
@@ -215,6 +216,8 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     threads, held, most = _row(what)
     cut = _in_lines(what, threads)
     many = rows.forward(cut, eps, threads=threads, held=held, invvar=invvar, maxnreg=most)
+    if what.groups > (4096 if _plain(what) else 2048):
+        return many  # of which the registers of a CTA would not hold a row
     threads = min(1024, max(WARP, power_of_two(what.groups) // 4))
     cut = _in_lines(what, threads)
     direct = rows.forward(cut, eps, threads=threads, held=True, direct=True, invvar=invvar)
