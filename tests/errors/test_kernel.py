@@ -278,7 +278,7 @@ def a_cooperative_grid_that_no_device_holds():
     here: kernel() has no option blok
         kernel(**OF, blok=128)(_scale)
       nearest: block
-      options: in_specs out_specs grid block cluster smem arch version contract parallel input_output_aliases cooperative programmatic_stream_serialization
+      options: name in_specs out_specs grid block cluster smem arch version contract parallel input_output_aliases cooperative programmatic_stream_serialization
       directives: maxnreg maxntid reqntid minnctapersm minperctamemory reqnctapercluster explicitcluster maxclusterrank blocksareclusters
     """,
 )

@@ -8,6 +8,7 @@ import pytest
 
 import pyptx
 from pyptx import Scalar, Tile, kernel, ptx, reg, smem
+from pyptx.errors import SpecError
 from pyptx.ir import Instruction
 from pyptx.trace.values import Reg
 from pyptx.types import bf16, f16, f32, f64, pred, s64, u8, u32, u64
@@ -224,6 +225,23 @@ def test_directives(options, directives):
     found = text[text.index(")") + 2 : text.index("{")].splitlines()
     assert found == directives
     k.cubin()
+
+
+def test_a_name_in_ptx():
+    k = kernel(name="a$b")(lambda: None)
+    assert k.name == "a$b"
+    assert ".visible .entry a$b(" in k.ptx()
+    assert k.cubin().kernel == "a$b"
+
+
+@pytest.mark.parametrize("name", ["", "1st", "a b", "%r", "$L0", "WARP_SZ", 3])
+def test_a_name_that_ptx_cannot_have(name):
+    with pytest.raises(SpecError) as caught:
+        kernel(name=name)(lambda: None)
+    assert caught.value.problem == f"name={name!r} cannot be the name of a kernel in PTX"
+    assert caught.value.notes == (
+        ("legal", "letters, digits, _ and $, of which no digit begins it"),
+    )
 
 
 def elect():

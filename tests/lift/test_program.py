@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.lift.comparing import kernels, machine_code, one_label_for_each_place
+from tests.lift.comparing import alone, kernels, machine_code, one_label_for_each_place
 from tests.text.test_laws import CORPUS
 
 from pyptx.errors import LanguageError
@@ -173,6 +173,58 @@ def test_names_that_python_cannot_have_are_changed_and_those_it_can_are_kept():
     program = lift(parse(text))
     assert "lambda_ = reg.scalar(u32, init=1)" in program
     assert "ptx.inst.mad.lo.u32(r1, lambda_, f32_, value_1)" in program
+
+
+NAMED = """
+.version 8.0
+.target sm_90a
+.address_size 64
+.global .align 4 .u32 class;
+.global .align 4 .u32 total$;
+.func $f$()
+{
+    st.global.u32 [class], 1;
+    ret;
+}
+.visible .entry a$b(.param .u64 x$)
+{
+    .shared .align 4 .b8 lambda[8];
+    .reg .u64 r;
+    ld.param.u64 r, [x$];
+    st.global.u64 [r], r;
+    st.shared.u32 [lambda], 1;
+    st.global.u32 [total$], 2;
+    call $f$;
+    ret;
+}
+.visible .entry a_b()
+{
+    st.global.u32 [total$], 3;
+    ret;
+}
+.visible .entry import() { ret; }
+.visible .entry sum() { ret; }
+.visible .entry kernel() { ret; }
+.visible .entry $1() { ret; }
+"""
+
+
+def test_names_that_python_cannot_have_are_those_of_the_kernel_in_ptx():
+    module = parse(NAMED)
+    lifted = kernels(module)
+    assert list(lifted) == ["a$b", "a_b", "import", "sum", "kernel", "$1"]
+    for k, kernel in zip(lifted.values(), module.kernels, strict=True):
+        traced = k.module()
+        assert k.name == kernel.name
+        assert one_label_for_each_place(traced) == one_label_for_each_place(alone(module, traced))
+
+
+def test_what_several_kernels_name_is_written_once():
+    program = lift(parse(NAMED))
+    assert program.count('name="total$"') == 1
+    assert program.count("@ptx.func") == 1
+    assert '@kernel(name="a$b", arch="sm_90a", version="8.0")\ndef a_b() -> None:' in program
+    assert '@kernel(name="a_b", arch="sm_90a", version="8.0")\ndef a_b_2() -> None:' in program
 
 
 def test_registers_of_a_range_that_are_used_together_are_an_array():

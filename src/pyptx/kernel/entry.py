@@ -27,7 +27,15 @@ from pyptx.kernel.options import (
     triple,
 )
 from pyptx.kernel.recording import Recording
-from pyptx.kernel.signature import Body, check_constants, dimension_size, exact, signature, specs
+from pyptx.kernel.signature import (
+    Body,
+    check_constants,
+    dimension_size,
+    exact,
+    ptx_name,
+    signature,
+    specs,
+)
 from pyptx.kernel.specialisation import Key, Specialisation
 from pyptx.launch.call import AUTO, Code, digest
 from pyptx.launch.layout import Application, Description, Entry, Made, Number, Tensor
@@ -442,6 +450,7 @@ def kernel(function: Callable[_P, None], /) -> Kernel: ...
 @overload
 def kernel(
     *,
+    name: str | None = None,
     in_specs: Sequence[Spec] | None = None,
     out_specs: Sequence[Tile] | None = None,
     grid: Grid = (1, 1, 1),
@@ -461,6 +470,7 @@ def kernel(
     function: Body | None = None,
     /,
     *,
+    name: str | None = None,
     in_specs: Sequence[Spec] | None = None,
     out_specs: Sequence[Tile] | None = None,
     grid: Grid = (1, 1, 1),
@@ -478,6 +488,7 @@ def kernel(
 ) -> Kernel | Callable[[Body], Kernel]:
     """Make a kernel of a function that is written in the language of `reg`, `smem` and `ptx`.
 
+    name                     the kernel's name in PTX; by default the function's
     in_specs, out_specs      a Tile (or Scalar, inputs only) for each positional parameter, in order
     grid                     up to three sizes, or a function of the named dimensions
     block, cluster           threads of a CTA, CTAs of a cluster
@@ -516,12 +527,15 @@ def kernel(
         cooperative,
         programmatic_stream_serialization,
     )
+    called = None if name is None else ptx_name(name, where)
     known = [name for name in inspect.signature(kernel).parameters if name not in _NOT_OPTIONS]
     options = replace(options, directives=directives_of(options, directives, known, where))
     inputs, outputs = specs("in_specs", in_specs, where), specs("out_specs", out_specs, where)
 
     def decorate(body: Body) -> Kernel:
         made, constants = signature(body, options.parallel, inputs, outputs, where)
+        if called is not None:
+            made = replace(made, name=called)
         return Kernel(
             body,
             made,

@@ -54,6 +54,17 @@ def parameters_of(
     return name, positional, constants
 
 
+def ptx_name(name: object, where: SourceLocation) -> str:
+    """What a user says a kernel is called. Raises SpecError for what PTX cannot have as a name."""
+    if isinstance(name, str) and name and text.identifier(name, "") == name:
+        return name
+    raise SpecError(
+        f"name={name!r} cannot be the name of a kernel in PTX",
+        location=where,
+        notes=(("legal", "letters, digits, _ and $, of which no digit begins it"),),
+    )
+
+
 def signature(
     function: Body,
     parallel: tuple[str, ...],

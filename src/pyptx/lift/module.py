@@ -50,9 +50,8 @@ class _Program:
         for variable in module.variables:
             self.symbols[variable] = self.names.new(variable.name, "variable")
         for function in (*module.functions, *module.kernels):
-            kernel = isinstance(function, Kernel)
-            name = self.names.new(function.name, "function", kernel=kernel)
-            self.symbols[function.name] = name
+            fallback = "entry" if isinstance(function, Kernel) else "function"
+            self.symbols[function.name] = self.names.new(function.name, fallback)
         parts = [self._variables(early)]
         parts += [self._function(function) for function in module.functions]
         parts.append(self._variables(late))
@@ -123,7 +122,11 @@ class _Program:
 
     def _kernel(self, kernel: Kernel) -> list[str]:
         module = self.module
-        named: list[Expression] = [
+        name = self.symbols[kernel.name]
+        named: list[Expression] = []
+        if name != kernel.name:
+            named.append(Keyword("name", string(kernel.name)))
+        named += [
             Keyword("arch", string(str(module.target))),
             Keyword("version", string(str(module.version))),
         ]
@@ -135,7 +138,6 @@ class _Program:
         if _contracts(kernel) or any(map(_contracts, module.functions)):
             named.append(Keyword("contract", "True"))
         lines = statement(0, "@", call("kernel", *named))
-        name = self.symbols[kernel.name]
         scope = Names(self.names.taken)
         pointers = bool(global_pointers(kernel))
         takes = ""

@@ -10,9 +10,9 @@ from typing import Final
 
 from pyptx.types import DTYPES
 
-_USED: Final = frozenset(("kernel", "ptx", "reg", "smem", "Tensor", *DTYPES))
+_USED: Final = ("kernel", "ptx", "reg", "smem", "Tensor", *DTYPES)
 _LONGEST: Final = 56  # names that say all of a type, as Numba's do, are nothing to read
-_TAKEN: Final = _USED | frozenset(dir(builtins)) | frozenset(keyword.softkwlist)
+_TAKEN: Final = frozenset((*_USED, *dir(builtins), *keyword.softkwlist))
 
 
 class Names:
@@ -21,18 +21,15 @@ class Names:
     def __init__(self, outer: Iterable[str] = ()) -> None:
         self._taken = set(outer)
 
-    def new(self, written: str, fallback: str = "x", *, kernel: bool = False) -> str:
-        """A name that is like the one of PTX, and that nothing else has.
-
-        That of a kernel, which is its name in PTX, may also be one that Python has built in.
-        """
+    def new(self, written: str, fallback: str = "x") -> str:
+        """A name that is like the one of PTX, and that nothing else has."""
         name = re.sub(r"\W", "_", written.lstrip("%$"), flags=re.ASCII)
-        if len(name) > _LONGEST and not kernel:
+        if len(name) > _LONGEST:
             last = re.search(r"param_\d+$", name)
             name = last[0] if last else fallback
         if not name or name[0].isdigit():
             name = f"{fallback}{name}"
-        if name in (_USED if kernel else _TAKEN) or keyword.iskeyword(name):
+        if name in _TAKEN or keyword.iskeyword(name):
             name += "_"
         unique, number = name, 2
         while unique in self._taken:
