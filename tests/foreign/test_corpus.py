@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import pyptx
 from pyptx import In, Out, Scalar, Tile, ptx
-from pyptx.types import f32, f64, s32, u8, u32, u64
+from pyptx.types import bf16, f16, f32, f64, s8, s32, u8, u32, u64
 
 CORPUS = Path(__file__).parents[1] / "text/corpus"
 
@@ -273,6 +274,56 @@ def test_a_jump_table_local_memory_and_a_structure_by_value(run):
         (out,) = run(kernel, np.zeros(6, np.uint32), choice, sanitize=False)
         assert out[0] == added
         assert out[2:5].view(np.float32).tolist() == [3.5, 0.0, 1.0]
+
+
+def whole(generator, shape, dtype):
+    return generator.integers(-4, 5, shape).astype(NUMPY[dtype])
+
+
+NUMPY = {f16: np.float16, bf16: ml_dtypes.bfloat16, s8: np.int8}
+
+
+@pytest.mark.parametrize(
+    ("entry", "dtype", "out"), [("halves", f16, f32), ("brains", bf16, f32), ("bytes", s8, s32)]
+)
+@of_files("nvcc/tensor_cores.*.ptx")
+def test_products_by_wmma(path, run, entry, dtype, out):
+    kernel = pyptx.from_ptx(
+        path,
+        entry=entry,
+        in_specs=(Tile(16, "K", dtype), Tile(16, "K", dtype)),
+        out_specs=(Tile(16, 16, out),),
+        params=(In(0), In(1), Out(0), "K"),
+        grid=1,
+        block=32,
+    )
+    generator = rng()
+    a, b = (whole(generator, (16, 64), dtype) for _ in range(2))
+    (c,) = run(kernel, a, b)
+    np.testing.assert_array_equal(c, a.astype(float) @ b.astype(float).T)
+
+
+@of_files("triton/product.sm_[!1]*.ptx")
+def test_products_by_mma_and_wgmma(path, run):
+    kernel = pyptx.from_ptx(
+        path,
+        in_specs=(Tile("M", 64, f16), Tile(64, 64, f16)),
+        out_specs=(Tile("M", 64, f16),),
+        params=(
+            In(0),
+            In(1),
+            Out(0),
+            64,
+            In(0),
+            In(0),
+        ),  # the last two are of scratch memory, unused
+        grid=lambda M: (M // 64, 1, 1),
+        smem=65536,
+    )
+    generator = rng()
+    a, b = (whole(generator, (rows, 64), f16) for rows in (128, 64))
+    (c,) = run(kernel, a, b)
+    np.testing.assert_array_equal(c, a.astype(float) @ b.astype(float).T)
 
 
 def test_code_in_the_style_of_triton(run):

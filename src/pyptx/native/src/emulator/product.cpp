@@ -1,7 +1,6 @@
 #include "product.h"
 
 #include <algorithm>
-#include <string>
 
 #include "warp.h"
 

@@ -96,8 +96,8 @@ std::vector<std::string_view> split_spelling(std::string_view spelling) {
 using Resolve = Handler (*)(Decoding&);
 constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_extended, resolve_float,
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_move,
-                                 resolve_mbarrier, resolve_copy,
-                                 resolve_memory,  resolve_sync,    resolve_warpgroup, resolve_wmma, resolve_warp,     resolve_call,
+                                 resolve_mbarrier, resolve_copy,   resolve_memory,   resolve_sync,
+                                 resolve_warpgroup, resolve_wmma,  resolve_warp,     resolve_call,
                                  resolve_control};
 
 }  // namespace

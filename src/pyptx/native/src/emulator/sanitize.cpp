@@ -762,6 +762,7 @@ void check_registers(Warp& w, const Instruction& in, uint32_t active) {
   const Program& program = program_of(w);
   if (in.index >= program.uses.size()) return;
   const Uses& uses = program.uses[in.index];
+  if (uses.sources.empty() && uses.destinations.empty() && w.held.empty()) return;
   uint32_t guard;
   std::memcpy(&guard, w.base[0] + in.guard, sizeof guard);
   const uint32_t mask = active & (guard ^ in.guard_invert);
