@@ -187,6 +187,44 @@ def test_comments_and_lines_are_found():
     assert line.inlined == "function_name $L__info_string1, inlined_at 1 9 30"
 
 
+COMPILED = [path for path in CORPUS if ".section" in path.read_text()]
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
+def test_debug_information_is_written_as_it_was_read(path):
+    module = read(path)
+    written = write(module, lines=True).ptx
+    again = parse(written)
+    assert again.debug.files == module.debug.files != ()
+    assert source_lines(again) == source_lines(module)
+    assert len(re.findall(r"\.loc\b", written)) == len(re.findall(r"\.loc\b", path.read_text()))
+    assert sections(again) == sections(module)
+    changed = parse(re.sub(r"(\.loc \d+ )\d+", r"\g<1>9999", written, count=1))
+    assert source_lines(changed) != source_lines(module)
+
+
+def source_lines(module):
+    """What `.loc` says of each instruction."""
+    bodies = [function.body or () for function in (*module.functions, *module.kernels)]
+    return [[s.debug for s in body if isinstance(s, Instruction)] for body in bodies]
+
+
+def sections(module):
+    """What sections hold; labels of the code as how many instructions stand before them."""
+    places = {}
+    for function in (*module.functions, *module.kernels):
+        count = 0
+        for statement in function.body or ():
+            if isinstance(statement, Place):
+                places[function.name, statement.label] = count
+            else:
+                count += 1
+    return [
+        (s.name, [w if isinstance(w, str) else places[w.function, w.label] for w in s.content])
+        for s in module.debug.sections
+    ]
+
+
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
 def test_the_checks_of_whole_kernels_accept_the_files(path):
     verify(read(path))

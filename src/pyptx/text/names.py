@@ -41,9 +41,12 @@ def identifier(name: str, fallback: str) -> str:
 
 
 class Names:
-    """The PTX names of one kernel's or function's registers, labels, variables and parameters."""
+    """The PTX names of one kernel's or function's registers, labels, variables and parameters.
 
-    def __init__(self, kernel: Kernel | Function) -> None:
+    `first_label` is the number of its first label.
+    """
+
+    def __init__(self, kernel: Kernel | Function, first_label: int = 0) -> None:
         formal = (*_returns(kernel), *kernel.parameters)
         self.registers: dict[Register, str] = {
             r: f"%formal{i}" for i, r in enumerate(formal) if isinstance(r, Register)
@@ -62,7 +65,9 @@ class Names:
             for prefix, dtype in sorted(classes.items())
         ]
         places = (s.label for s in kernel.body or () if isinstance(s, Place))
-        self.labels: dict[Label, str] = {label: f"$L{i}" for i, label in enumerate(places)}
+        self.labels: dict[Label, str] = {
+            label: f"$L{i}" for i, label in enumerate(places, first_label)
+        }
         lists = _lists(kernel)
         self.targets = _numbered("$T", lists, Targets)
         self.prototypes = _numbered("$P", lists, Prototype)

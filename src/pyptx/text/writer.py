@@ -63,6 +63,7 @@ class _Writer:
         self._files: dict[str, int] = {}
         self._declared: set[Operand] = set()
         self._names: dict[str, Names] = {}
+        self._first_label = 0
 
     def write(self) -> None:
         module = self._module
@@ -116,7 +117,9 @@ class _Writer:
                     self.out.append(f".file {self._files[file]} {_quoted(file)}")
 
     def _function(self, function: Kernel | Function) -> None:
-        names = self._names[function.name] = Names(function)
+        names = self._names[function.name] = Names(function, self._first_label)
+        if self._compiled:  # sections name labels of all bodies
+            self._first_label += len(names.labels)
         self._declared = set()
         self.out += _head(function, names)
         self.out += [f'.pragma "{text}";' for text in function.pragmas]
