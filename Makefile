@@ -69,7 +69,8 @@ test-sanitize: $(READY)
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
 	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
-	        tests/emulator tests/semantics $(ARGS)
+	        tests/emulator tests/semantics \
+	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
 
 gpu-test: $(READY)
 	$(PY) -m pytest -m gpu tests/gpu $(ARGS)
