@@ -18,6 +18,7 @@ from pyptx.kernel import cond as cond
 from pyptx.kernel import from_ptx as from_ptx
 from pyptx.kernel import kernel as kernel
 from pyptx.kernel import sequence as sequence
+from pyptx.layouts import Im2col as Im2col
 from pyptx.layouts import L2Promotion as L2Promotion
 from pyptx.layouts import Layout as Layout
 from pyptx.layouts import OobFill as OobFill

@@ -14,7 +14,7 @@ from typing import Any, SupportsIndex, TypeAlias, cast
 
 from pyptx.dims import Comparison, Dim, Extent, as_extent, known_names, maximum, minimum
 from pyptx.errors import CallError, PtxError, SpecError
-from pyptx.layouts import L2Promotion, Layout, MapError, OobFill, TensorMap
+from pyptx.layouts import Im2col, L2Promotion, Layout, MapError, OobFill, TensorMap
 from pyptx.source import SourceLocation, caller
 from pyptx.types import BY_NUMPY, DType
 
@@ -58,6 +58,7 @@ class Tile:
     tma_element_strides  every how many elements along each axis it takes one, 1 to 8
     tma_l2_promotion     what it fetches into L2 at least
     tma_oob_fill         what it puts where the box reaches beyond the tensor
+    tma_im2col           an `Im2col` instead of a box, for images of the axes N, (D, (H,)) W, C
 
     Raises SpecError for anything else.
     """
@@ -72,6 +73,7 @@ class Tile:
     tma_element_strides: tuple[int, ...] | None
     tma_l2_promotion: L2Promotion
     tma_oob_fill: OobFill
+    tma_im2col: Im2col | None
 
     def __init__(
         self,
@@ -83,6 +85,7 @@ class Tile:
         tma_element_strides: Sequence[int] | None = None,
         tma_l2_promotion: L2Promotion = L2Promotion.NONE,
         tma_oob_fill: OobFill = OobFill.ZEROS,
+        tma_im2col: Im2col | None = None,
     ) -> None:
         given, layout = _layout(dims_and_dtype, layout)
         try:
@@ -104,6 +107,7 @@ class Tile:
         object.__setattr__(self, "tma_element_strides", strides)
         object.__setattr__(self, "tma_l2_promotion", tma_l2_promotion)
         object.__setattr__(self, "tma_oob_fill", tma_oob_fill)
+        object.__setattr__(self, "tma_im2col", tma_im2col)
         try:
             self._check_map()
         except SpecError as error:
@@ -133,10 +137,16 @@ class Tile:
             yield f"tma_l2_promotion={self.tma_l2_promotion!r}"
         if self.tma_oob_fill is not OobFill.ZEROS:
             yield f"tma_oob_fill={self.tma_oob_fill!r}"
+        if self.tma_im2col is not None:
+            yield f"tma_im2col={self.tma_im2col!r}"
 
     def _check_map(self) -> None:
         """Check what is known of the tensor map before any dimension has a size."""
         box = self.tma_box
+        if self.tma_im2col is not None:
+            if box is not None:
+                raise SpecError("a Tile has tma_box= or tma_im2col=, not both")
+            self.tensor_map({})
         if box is None:
             return
         for size in box:
@@ -164,13 +174,21 @@ class Tile:
         element_strides: Sequence[int] | None = None,
         l2_promotion: L2Promotion | None = None,
         oob_fill: OobFill | None = None,
+        im2col: Im2col | None = None,
     ) -> TensorMap:
         """The tensor map of this tile where its dimensions have these sizes.
 
         What is given stands for what the Tile says. Raises SpecError for a rule that is broken.
         """
-        chosen = self.tma_box if box is None else box
-        if chosen is None:
+        if im2col is None and box is None:
+            im2col = self.tma_im2col
+        if im2col is not None:
+            spans: tuple[int, ...] = (im2col.pixels, im2col.channels)
+        elif box is not None:
+            spans = _box_sizes(box, len(self.dims), sizes, "box")
+        elif self.tma_box is not None:
+            spans = _box_sizes(self.tma_box, len(self.dims), sizes, "tma_box")
+        else:
             raise SpecError(
                 f"{self!r} says no box, which a tensor map needs",
                 notes=(("help", f"Tile(..., tma_box={(16,) * len(self.dims)!r})"),),
@@ -178,11 +196,12 @@ class Tile:
         strides = self.tma_element_strides if element_strides is None else element_strides
         found = TensorMap(
             self.dtype,
-            _box_sizes(chosen, len(self.dims), sizes, "tma_box" if box is None else "box"),
+            spans,
             (1,) * len(self.dims) if strides is None else tuple(strides),
             self.layout if layout is None else layout,
             self.tma_l2_promotion if l2_promotion is None else l2_promotion,
             self.tma_oob_fill if oob_fill is None else oob_fill,
+            im2col,
         )
         try:
             found.check()
@@ -245,6 +264,7 @@ class Tile:
             tma_element_strides=self.tma_element_strides,
             tma_l2_promotion=self.tma_l2_promotion,
             tma_oob_fill=self.tma_oob_fill,
+            tma_im2col=self.tma_im2col,
         )
 
     @property

@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from pyptx import LanguageError, Layout, OobFill, SpecError, Tile, kernel, ptx, reg, smem
-from pyptx.types import bf16, f32, u8, u32, u64
+from pyptx import IsaError, LanguageError, Layout, OobFill, SpecError, Tile, kernel, ptx, reg, smem
+from pyptx.types import b8, bf16, f32, u8, u32, u64
 
 from .cases import Collection
 
@@ -590,6 +590,97 @@ def a_bulk_copy_of_fewer_bytes():
         one = reg.from_(ptx.special.tid.x(), u32) == 0
         bar.arrive_expect_tx(512, pred=one)
         ptx.cp.async_.bulk.load(tile, ptx.addr(x), 256, bar, pred=one)
+
+
+# ---- maps that are changed -----------------------------------------------------------------------
+
+
+@wrong(
+    LanguageError,
+    """
+    here: ptx.tensormap.copy takes a tensor map in shared memory, not 3
+        ptx.tensormap.copy(3, X.tma_desc())
+      help: smem.alloc(u32, 32, align=128)
+    """,
+)
+def a_map_that_is_copied_nowhere():
+    @trace(A, Tile(8, 64, f32))
+    def body(X, Y):
+        ptx.tensormap.copy(3, X.tma_desc())
+
+
+@wrong(
+    LanguageError,
+    """
+    here: rank=6; tensor maps have rank 1 to 5
+        ptx.tensormap.replace(mine, rank=6)
+    """,
+)
+def a_map_of_six_axes():
+    @trace(A, Tile(8, 64, f32))
+    def body(X, Y):
+        mine = smem.alloc(u32, 32, align=128)
+        ptx.tensormap.replace(mine, rank=6)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: global_stride= has 5 values, and there are 1 to 4
+        ptx.tensormap.replace(mine, global_stride=(None, None, None, None, 16))
+      help: one for each axis, None for what stays as it is
+    """,
+)
+def too_many_strides():
+    @trace(A, Tile(8, 64, f32))
+    def body(X, Y):
+        mine = smem.alloc(u32, 32, align=128)
+        ptx.tensormap.replace(mine, global_stride=(None, None, None, None, 16))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: tensor maps have no elements of type b8
+        ptx.tensormap.replace(mine, elemtype=b8)
+      legal: u8 s8 e4m3 e5m2 u16 s16 u32 s32 u64 s64 f16 f32 f64 bf16
+    """,
+)
+def elements_of_no_type():
+    @trace(A, Tile(8, 64, f32))
+    def body(X, Y):
+        mine = smem.alloc(u32, 32, align=128)
+        ptx.tensormap.replace(mine, elemtype=b8)
+
+
+@wrong(
+    IsaError,
+    """
+    here: tensormap.replace.tile.rank.shared::cta.b1024.b32: addr needs 128-byte alignment, and the shared memory has 64
+        ptx.tensormap.replace(mine, rank=2)
+      help: smem.alloc(..., align=128)
+      form: tensormap.replace.tile.rank.shared::cta.b1024.b32  [addr], new_val
+    """,
+)
+def a_map_at_an_odd_place():
+    @trace(A, Tile(8, 64, f32))
+    def body(X, Y):
+        mine = smem.alloc(u32, 32, align=64)
+        ptx.tensormap.replace(mine, rank=2)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: 'warp' is no scope
+        ptx.fence.proxy_tensormap_release("warp")
+      legal: "cta" "cluster" "gpu" "sys"
+    """,
+)
+def a_release_of_no_scope():
+    @trace(A, Tile(8, 64, f32))
+    def body(X, Y):
+        ptx.fence.proxy_tensormap_release("warp")
 
 
 # ---- calls ---------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ GOOD = "map:a0:X:f32:6|8:32:4|8:1|1:0:1:0:0"
         (GOOD.replace("6|8", "a7.0|8"), "its plan names a dimension that no buffer has"),
         (GOOD.replace(":32:", ":32|4:"), "bad axes '32|4' in its plan"),
         (GOOD.replace("4|8", "4"), f"bad tensor map '{GOOD[4:].replace('4|8', '4')}' in its plan"),
-        (GOOD.replace("4|8", "4|80"), "the tensor map of X: its box has 320 bytes along the last axis, more than the swizzle's 32"),
+        (GOOD.replace("4|8", "4|80"), "the tensor map of X: its box has 320 bytes along the last axis, and the swizzle's span 32"),
         (GOOD.replace("4|8", "999|8"), "the tensor map of X: its box has 999 elements along an axis; the range is 1 to 256"),
         (GOOD.replace("1|1:", "1|2:"), "the tensor map of X: its element stride along the last axis must be 1"),
     ],

@@ -26,7 +26,7 @@ def encode_map(
     tensor_map.check_tensor(sizes, strides, address)
     layout = tensor_map.layout
     head = struct.pack(
-        "<8s6B2xQ",
+        "<8s8BQ",
         MAGIC,
         DATA_TYPES[tensor_map.dtype.name],
         tensor_map.rank,
@@ -34,13 +34,16 @@ def encode_map(
         layout.swizzle.value,
         tensor_map.l2_promotion.value,
         tensor_map.oob_fill.value,
+        int(tensor_map.im2col is not None),
+        layout.atomicity.value,
         address,
     )
     fields = (
         struct.pack("<5Q", *_from_last(sizes, MAX_RANK)),
         struct.pack("<4Q", *_from_last(strides, MAX_RANK - 1)),
         struct.pack("<5H", *_from_last(tensor_map.box, MAX_RANK)),
-        struct.pack("<5B", *_from_last(tensor_map.element_strides, MAX_RANK)),
+        struct.pack("<5Bx", *_from_last(tensor_map.element_strides, MAX_RANK)),
+        *(struct.pack("<3h", *_from_last(corner, MAX_RANK - 2)) for corner in tensor_map.corners),
     )
     return b"".join((head, *fields)).ljust(MAP_BYTES, b"\0")
 

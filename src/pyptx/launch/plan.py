@@ -129,9 +129,10 @@ class MapArgument:
             "|".join(map(str, described.box)),
             "|".join(map(str, described.element_strides)),
             described.layout.interleave.value,
-            described.layout.swizzle.value,
+            described.layout.driver_swizzle,
             described.l2_promotion.value,
             described.oob_fill.value,
+            *("|".join(map(str, corner)) for corner in described.corners),
         )
         return f"map:{':'.join(map(str, fields))}"
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from pyptx.errors import LanguageError
+from pyptx.isa.check import Number
+from pyptx.layouts.tensor_map import MAP_BYTES
+from pyptx.operands import Address
 from pyptx.source import caller
 from pyptx.trace.context import current
+from pyptx.trace.values import Reg, own
 
 _SPACES: Final = ("global", "shared::cta", "shared::cluster")
+_SCOPES: Final = ("cta", "cluster", "gpu", "sys")
 
 
 def proxy_async(space: str | None = None) -> None:
@@ -40,6 +45,41 @@ def proxy_async_generic_acquire_shared_cluster() -> None:
     current("ptx.fence.proxy_async_generic_acquire_shared_cluster").write(
         "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster"
     )
+
+
+def proxy_tensormap_release(scope: str = "gpu") -> None:
+    """Let copies use the tensor maps that this thread has changed in global memory.
+
+    Those who copy acquire each of them, behind a barrier or flag of the same scope: "cta",
+    "cluster", "gpu" or "sys". `ptx.tensormap.cp_fenceproxy` does so itself. One
+    `fence.proxy.tensormap::generic.release`.
+    """
+    trace = current("ptx.fence.proxy_tensormap_release")
+    trace.write(f"fence.proxy.tensormap::generic.release.{checked_scope(scope)}")
+
+
+def proxy_tensormap_acquire(tensor_map: Reg, scope: str = "gpu") -> None:
+    """Let the copies behind it see what was released of the tensor map at this 64-bit address.
+
+    One `fence.proxy.tensormap::generic.acquire`.
+    """
+    trace = current("ptx.fence.proxy_tensormap_acquire")
+    trace.write(
+        f"fence.proxy.tensormap::generic.acquire.{checked_scope(scope)}",
+        Address(own(trace, tensor_map)),
+        Number(MAP_BYTES),
+    )
+
+
+def checked_scope(scope: str) -> str:
+    """A scope as it is spelled. Raises LanguageError for another word."""
+    if scope not in _SCOPES:
+        raise LanguageError(
+            f"{scope!r} is no scope",
+            location=caller(),
+            notes=(("legal", " ".join(f'"{s}"' for s in _SCOPES)),),
+        )
+    return scope
 
 
 def mbarrier_init() -> None:

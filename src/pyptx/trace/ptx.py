@@ -14,7 +14,7 @@ from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, TensorPosition
 from pyptx.operands import Address, Label, Pair, Register, Sink
 from pyptx.source import caller
-from pyptx.trace import cluster, fence, mbarrier, mma, tcgen05, warp, wgmma
+from pyptx.trace import cluster, fence, mbarrier, mma, tcgen05, tensormap, warp, wgmma
 from pyptx.trace import copy as cp
 from pyptx.trace.barrier import named_barrier
 from pyptx.trace.context import Trace, current
@@ -139,6 +139,7 @@ __all__ = [
     "sub",
     "target_options",
     "tcgen05",
+    "tensormap",
     "warp",
     "wgmma",
     "while_",

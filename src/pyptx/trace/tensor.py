@@ -9,7 +9,7 @@ from typing import TypeAlias
 from pyptx.errors import LanguageError, SpecError
 from pyptx.isa.check import Raw
 from pyptx.isa.special import SPECIAL
-from pyptx.layouts import L2Promotion, Layout, OobFill
+from pyptx.layouts import Im2col, L2Promotion, Layout, OobFill
 from pyptx.operands import Address, Parameter, Register
 from pyptx.source import caller
 from pyptx.spec import Box, Tile, unstarred
@@ -43,13 +43,14 @@ class Tensor:
         element_strides: Sequence[int] | None = None,
         l2_promotion: L2Promotion | None = None,
         oob_fill: OobFill | None = None,
+        im2col: Im2col | None = None,
     ) -> TensorMapReg:
         """The generic address of a tensor map of this tensor, for `cp.async.bulk.tensor` and such.
 
         What is left out is what the tensor's Tile says, so `X.tma_desc()` has the Tile's box, and
-        `X.tma_desc((64, 32))` another one of the same tensor. Each description is one parameter of
-        the kernel, 128 bytes that are encoded at each launch. Two instructions, `mov.b64` and
-        `cvta.param.u64`, wherever it is called.
+        `X.tma_desc((64, 32))` another one of the same tensor; `im2col` stands for a box. Each
+        description is one parameter of the kernel, 128 bytes that are encoded at each launch. Two
+        instructions, `mov.b64` and `cvta.param.u64`, wherever it is called.
 
         Raises SpecError for a rule of CUDA's cuTensorMapEncodeTiled that the description breaks,
         and where `jax.vmap` runs the kernel with a batch of this tensor on an axis of the grid.
@@ -82,6 +83,7 @@ class Tensor:
                 element_strides=element_strides,
                 l2_promotion=l2_promotion,
                 oob_fill=oob_fill,
+                im2col=im2col,
             )
         except SpecError as error:
             raise error.at(where) from None

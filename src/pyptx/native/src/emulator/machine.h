@@ -257,6 +257,7 @@ Handler resolve_move(Decoding& d);  // mov (also pack and unpack), cvt, cvt.pack
 Handler resolve_special(Decoding& d);  // mov from a special register that changes (clocks)
 Handler resolve_mbarrier(Decoding& d);
 Handler resolve_copy(Decoding& d);  // cp.async, cp.async.bulk, st.async, red.async
+Handler resolve_tensor_map(Decoding& d);  // tensormap.replace, tensormap.cp_fenceproxy
 Handler resolve_memory(Decoding& d);
 Handler resolve_sync(Decoding& d);
 Handler resolve_warpgroup(Decoding& d);  // wgmma

@@ -96,9 +96,9 @@ std::vector<std::string_view> split_spelling(std::string_view spelling) {
 using Resolve = Handler (*)(Decoding&);
 constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_extended, resolve_float,
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_move,
-                                 resolve_mbarrier, resolve_copy,   resolve_memory,   resolve_sync,
-                                 resolve_warpgroup, resolve_wmma,  resolve_warp,     resolve_call,
-                                 resolve_control};
+                                 resolve_mbarrier, resolve_copy,   resolve_tensor_map, resolve_memory,
+                                 resolve_sync,    resolve_warpgroup, resolve_wmma, resolve_warp,
+                                 resolve_call,    resolve_control};
 
 }  // namespace
 

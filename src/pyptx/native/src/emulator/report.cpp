@@ -24,7 +24,7 @@ constexpr KindRow kKinds[] = {
     {Kind::Trap, "trap", "trap was executed"},
     {Kind::BadBarrier, "bad-barrier", "wrong use of a barrier"},
     {Kind::BadMbarrier, "bad-mbarrier", "wrong use of an mbarrier"},
-    {Kind::BadCopy, "bad-copy", "wrong asynchronous copy"},
+    {Kind::BadCopy, "bad-copy", "wrong asynchronous copy or tensor map"},
     {Kind::BadMatrix, "bad-matrix", "wrong multiplication of matrices"},
     {Kind::BadBranch, "bad-branch", "branch index out of range"},
     {Kind::BadCall, "bad-call", "call of what is no such function"},

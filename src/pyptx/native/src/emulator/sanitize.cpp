@@ -504,24 +504,24 @@ bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
   return known != agent.known.end() && known->second > count;
 }
 
-void GlobalClocks::fence_proxies(GlobalAgent& agent) {
+void GlobalClocks::fence_proxies(GlobalAgent& agent, uint64_t kind) {
   Known fenced;
   for (const auto& [cta, count] : agent.known) {
-    if ((cta & (kForkedAgent | kFencedAgent)) == 0) fenced[cta | kFencedAgent] = count;
+    if ((cta & (kForkedAgent | kFencedAgent | kReleasedAgent)) == 0) fenced[cta | kind] = count;
   }
-  fenced[agent.cta | kFencedAgent] = agent.count + 1;
+  fenced[agent.cta | kind] = agent.count + 1;
   emulator::join(agent.known, fenced);
   end_segment(agent);
 }
 
-bool GlobalClocks::fenced(const GlobalAgent& agent, uint32_t segment) {
+bool GlobalClocks::fenced(const GlobalAgent& agent, uint32_t segment, uint64_t kind) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (extra_.size() >= kMaxExtra) return true;  // an operation's stores may count as its CTA's
   }
   const auto [cta, count] = place_of(segment);
   if ((cta & kForkedAgent) != 0) return true;
-  const auto known = agent.known.find(cta | kFencedAgent);
+  const auto known = agent.known.find(cta | kind);
   return known != agent.known.end() && known->second > count;
 }
 
@@ -649,7 +649,7 @@ void check_global_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t ad
     const uint64_t cell = b.stores[cells.first + k];
     const uint32_t segment = segment_of(cell);
     if (segment == fine || !clocks.current(segment)) continue;
-    if (clocks.fenced(w.cta->global, segment)) {
+    if (clocks.fenced(w.cta->global, segment, kFencedAgent)) {
       fine = segment;
       continue;
     }
@@ -662,6 +662,52 @@ void check_global_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t ad
     f.address = address;
     f.bytes = bytes;
     f.note = "no fence.proxy.async lies between the store and the copy";
+    report(w, f);
+    return;
+  }
+}
+
+void order_map_release(Warp& w) {
+  if (w.worker->launch->races) w.worker->launch->global_clocks.fence_proxies(w.cta->global, kReleasedAgent);
+}
+
+void order_map_acquire(Warp& w, uint64_t address, uint32_t bytes) {
+  Launch& launch = *w.worker->launch;
+  uint32_t hint = 0;
+  Buffer* b = launch.races ? launch.memory.find(address, address + bytes, hint) : nullptr;
+  if (b == nullptr || b->loads == nullptr) return;
+  const Cells cells = cells_of(w, *b, address, bytes);
+  std::vector<uint64_t>& seen = w.cta->global.acquired_maps[address];
+  seen.assign(b->stores + cells.first, b->stores + cells.first + cells.count);
+  for (uint64_t& cell : seen) {
+    const uint32_t segment = segment_of(cell);
+    if (!launch.global_clocks.current(segment)) continue;
+    if (!launch.global_clocks.fenced(w.cta->global, segment, kReleasedAgent)) cell = 0;
+  }
+}
+
+void check_map_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t address, uint32_t bytes, unsigned lane) {
+  if (b.loads == nullptr) return;
+  GlobalClocks& clocks = w.worker->launch->global_clocks;
+  const Cells cells = cells_of(w, b, address, bytes);
+  const auto acquired = w.cta->global.acquired_maps.find(address);
+  for (size_t k = 0; k < cells.count; ++k) {
+    const uint64_t cell = b.stores[cells.first + k];
+    const uint32_t segment = segment_of(cell);
+    if (!clocks.current(segment)) continue;
+    if (acquired != w.cta->global.acquired_maps.end() && acquired->second[k] == cell) continue;
+    Finding f{};
+    f.kind = Kind::ProxyRace;
+    f.site = site_of(w, in, lane, false);
+    f.other = {static_cast<uint32_t>(cell >> 10 & 0x3fffffu), clocks.cta_of(segment),
+               static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), true};
+    f.has_address = true;
+    f.address = address;
+    f.bytes = bytes;
+    const bool released = clocks.fenced(w.cta->global, segment, kReleasedAgent);
+    f.note = released ? "the CTA has not acquired the tensor map since: fence.proxy.tensormap::generic.acquire"
+                      : "nobody has released the tensor map since: fence.proxy.tensormap::generic.release, or "
+                        "tensormap.cp_fenceproxy, and a barrier or flag that this CTA waits for";
     report(w, f);
     return;
   }

@@ -106,11 +106,16 @@ struct GlobalAgent {
   uint32_t forks = 0;  // asynchronous operations that have a segment of their own
   Known known, fenced, observed;
   bool has_fenced = false;
+  // By a tensor map's address: what its bytes were when it was last acquired, as cells of its buffer's shadow,
+  // zeros for those that nobody had released.
+  std::unordered_map<uint64_t, std::vector<uint64_t>> acquired_maps;
 };
 
 // What an asynchronous operation of a CTA does in global memory is an agent of its own, in `known` too. So is
 // what of a CTA's stores is behind a fence.proxy.async that is known.
 constexpr uint64_t kForkedAgent = 1ull << 63, kFencedAgent = 1ull << 62;
+// The same for a release of the tensormap proxy.
+constexpr uint64_t kReleasedAgent = 1ull << 61;
 
 // Segments and released knowledge of a launch; shared by its host threads.
 class GlobalClocks {
@@ -134,9 +139,10 @@ class GlobalClocks {
   static void learn(Known& known, uint64_t agent, uint32_t count);
   static void acquire(GlobalAgent& agent, const Known& from);
   void release(Known& into, GlobalAgent& agent);
-  // fence.proxy.async of global memory; whether what the segment did is behind one.
-  void fence_proxies(GlobalAgent& agent);
-  bool fenced(const GlobalAgent& agent, uint32_t segment);
+  // A fence of a proxy, of global memory; whether what the segment did is behind one. `kind` is kFencedAgent
+  // for fence.proxy.async, kReleasedAgent for a release of the tensormap proxy.
+  void fence_proxies(GlobalAgent& agent, uint64_t kind);
+  bool fenced(const GlobalAgent& agent, uint32_t segment, uint64_t kind);
   // Whether what the segment did happens before what the agent does now.
   bool ordered(const GlobalAgent& agent, uint32_t segment);
   uint64_t cta_of(uint32_t segment);
@@ -221,6 +227,11 @@ void order_global_proxies(Warp& w);
 void check_global_proxies(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
                           bool store);
 void order_inits(Warp& w);    // fence.mbarrier_init
+// fence.proxy.tensormap::generic: its release, and its acquire of the map at an address.
+void order_map_release(Warp& w);
+void order_map_acquire(Warp& w, uint64_t address, uint32_t bytes);
+// A copy that reads its tensor map in global memory: that both lie between it and what threads stored there.
+void check_map_proxies(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane);
 // The part of what is forgotten when clocks are used up that is the operations'.
 void forget_history(Cluster& c);
 void forget_operations(Cluster& c);

@@ -326,7 +326,7 @@ void order_proxies(Warp& w) {
 
 void order_global_proxies(Warp& w) {
   if (w.worker->launch->races && program_of(w).asynchronous) {
-    w.worker->launch->global_clocks.fence_proxies(w.cta->global);
+    w.worker->launch->global_clocks.fence_proxies(w.cta->global, kFencedAgent);
   }
 }
 

@@ -241,6 +241,8 @@ uint32_t gather(Warp& w, const Instruction& in, uint32_t mask, const uint32_t* m
 // For .aligned instructions: true if the whole warp is here, or never will be; otherwise the lanes of `mask`
 // wait for the others. *diverged says that lanes are missing.
 bool converge(Warp& w, const Instruction& in, uint32_t mask, bool* diverged);
+// The finding, of the sanitizer, where lanes are missing (sync.cpp).
+void report_diverged(Warp& w, const Instruction& in, uint32_t mask);
 // Barriers that count all threads, after lanes have exited (sync.cpp).
 void barriers_after_exit(Warp& w);
 // Warps of one warpgroup that execute setmaxnreg in different ways, when their CTA exits (sync.cpp).

@@ -107,20 +107,35 @@ ffi::Error Prepare(CudaState* state, int32_t ordinal) {
   return error;
 }
 
+// A map of .im2col; its corners are those of W, H and D, as its axes are counted.
+Result EncodeIm2col(const Driver& driver, const TensorMap& map, const uint32_t* element_strides, EncodedMap* encoded) {
+  int lower[kMaxSpatial], upper[kMaxSpatial];
+  for (int axis = 0; axis < map.spatial(); ++axis) {
+    lower[axis] = map.lower[axis];
+    upper[axis] = map.upper[axis];
+  }
+  return driver.TensorMapEncodeIm2col(encoded, map.type, map.rank, reinterpret_cast<void*>(map.address), map.sizes,
+                                      map.strides, lower, upper, map.box[0], map.box[1], element_strides,
+                                      map.interleave, map.driver_swizzle(), map.l2_promotion, map.oob_fill);
+}
+
 std::optional<std::string> EncodeMap(const TensorMap& map, EncodedMap* encoded) {
   const Driver& driver = GetDriver();
-  if (driver.TensorMapEncodeTiled == nullptr) {
-    return "the NVIDIA driver is too old: it lacks cuTensorMapEncodeTiled; a driver for CUDA 12 or newer has it";
+  const char* call = map.im2col() ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled";
+  if (map.im2col() ? driver.TensorMapEncodeIm2col == nullptr : driver.TensorMapEncodeTiled == nullptr) {
+    return std::string("the NVIDIA driver is too old: it lacks ") + call + "; a driver for CUDA 12 or newer has it";
   }
   uint32_t box[kMaxMapRank], element_strides[kMaxMapRank];
   for (int axis = 0; axis < map.rank; ++axis) {
     box[axis] = map.box[axis];
     element_strides[axis] = map.element_strides[axis];
   }
-  Result r = driver.TensorMapEncodeTiled(encoded, map.type, map.rank, reinterpret_cast<void*>(map.address), map.sizes,
-                                         map.strides, box, element_strides, map.interleave, map.swizzle,
-                                         map.l2_promotion, map.oob_fill);
-  if (r != kSuccess) return Describe("cuTensorMapEncodeTiled", r);
+  const Result r =
+      map.im2col() ? EncodeIm2col(driver, map, element_strides, encoded)
+                   : driver.TensorMapEncodeTiled(encoded, map.type, map.rank, reinterpret_cast<void*>(map.address),
+                                                 map.sizes, map.strides, box, element_strides, map.interleave,
+                                                 map.driver_swizzle(), map.l2_promotion, map.oob_fill);
+  if (r != kSuccess) return Describe(call, r);
   return {};
 }
 

@@ -43,6 +43,8 @@ Driver OpenDriver() {
   bind(&driver.MemsetD8Async, "cuMemsetD8Async");
   driver.TensorMapEncodeTiled = reinterpret_cast<decltype(driver.TensorMapEncodeTiled)>(
       dlsym(library, "cuTensorMapEncodeTiled"));
+  driver.TensorMapEncodeIm2col = reinterpret_cast<decltype(driver.TensorMapEncodeIm2col)>(
+      dlsym(library, "cuTensorMapEncodeIm2col"));
   if (!missing.empty()) {
     driver.problem = std::string("the NVIDIA driver is too old: ") + kLibrary + " lacks" + missing +
                      "; a driver for CUDA 12 or newer has them";
@@ -61,6 +63,7 @@ constexpr Meaning kMeanings[] = {
     {1, "the device does not take this grid, block, cluster or amount of shared memory",
      "cuLaunchKernelEx"},
     {1, "the device does not take this box, layout or tensor", "cuTensorMapEncodeTiled"},
+    {1, "the device does not take this bounding box, layout or tensor", "cuTensorMapEncodeIm2col"},
     {2, "the device has no memory left for the kernel's code or local memory"},
     {100, "no GPU is visible to this process"},
     {200, "the device cannot load this cubin"},

@@ -86,6 +86,8 @@ struct Driver {
   // nullptr where the driver has no tensor maps.
   Result (*TensorMapEncodeTiled)(EncodedMap*, int, uint32_t, void*, const uint64_t*, const uint64_t*,
                                  const uint32_t*, const uint32_t*, int, int, int, int);
+  Result (*TensorMapEncodeIm2col)(EncodedMap*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const int*,
+                                  const int*, uint32_t, uint32_t, const uint32_t*, int, int, int, int);
   std::string problem;  // why the driver cannot be used, empty when it can
 };
 

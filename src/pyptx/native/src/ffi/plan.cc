@@ -134,11 +134,13 @@ bool ParseMapType(std::string_view text, uint8_t* type) {
 }
 
 // `a0:X:bf16:a0.0|64:128:8|64:1|1:0:3:0:0`: the buffer, the tensor's name and type, sizes, strides in bytes, box,
-// element strides, and the driver's numbers for interleave, swizzle, L2 promotion and fill.
+// element strides, and the driver's numbers for interleave, swizzle, L2 promotion and fill. A map of .im2col has pixels
+// and channels for a box, and behind it all the corners of its bounding box: `-1|-1:-1|-1`.
 Problem ParseMap(std::string_view text, Parameter* parameter) {
   const auto bad = [&] { return "bad tensor map " + Quoted(text) + " in its plan"; };
   auto fields = Split(text, ':');
-  if (fields.size() != 11 || fields[0].empty()) return bad();
+  const bool im2col = fields.size() == 13;
+  if ((fields.size() != 11 && !im2col) || fields[0].empty()) return bad();
   auto plan = std::make_shared<MapPlan>();
   TensorMap& map = plan->map;
   std::memcpy(map.magic, kMapMagic, sizeof map.magic);
@@ -155,12 +157,22 @@ Problem ParseMap(std::string_view text, Parameter* parameter) {
   map.rank = uint8_t(rank);
   if (Problem problem = ParseAxes(fields[3], map.rank, plan->sizes)) return problem;
   if (Problem problem = ParseAxes(fields[4], map.rank - 1, plan->strides)) return problem;
-  if (!ParseMapType(fields[2], &map.type) || !ParseNumbers(fields[5], map.rank, map.box) ||
+  if (!ParseMapType(fields[2], &map.type) || !ParseNumbers(fields[5], im2col ? 2 : map.rank, map.box) ||
       !ParseNumbers(fields[6], map.rank, map.element_strides) || !ParseInteger(fields[7], &map.interleave) ||
       !ParseInteger(fields[8], &map.swizzle) || !ParseInteger(fields[9], &map.l2_promotion) ||
       !ParseInteger(fields[10], &map.oob_fill)) {
     return bad();
   }
+  if (im2col) {
+    map.mode = MapMode::kIm2col;
+    if (rank < 3 || !ParseNumbers(fields[11], map.spatial(), map.lower) ||
+        !ParseNumbers(fields[12], map.spatial(), map.upper)) {
+      return bad();
+    }
+  }
+  // The driver counts the atomicities of 128-byte spans on from theirs.
+  map.atomicity = map.swizzle > 3 && map.swizzle < 7 ? uint8_t(map.swizzle - 3) : uint8_t(0);
+  map.swizzle = uint8_t(map.swizzle - map.atomicity);
   if (auto problem = CheckMapDescription(map)) return "the tensor map of " + plan->name + ": " + *problem;
   parameter->map = std::move(plan);
   return {};

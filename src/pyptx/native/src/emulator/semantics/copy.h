@@ -53,6 +53,9 @@ bool bind_pointer_view(Decoding& d, const OperandView* v, Space space, Pointer* 
 
 constexpr std::string_view kMechanism = "mbarrier::complete_tx::bytes";
 
+// fence.proxy.tensormap::generic (tensor_map.cpp).
+Handler resolve_map_fence(Decoding& d);
+
 // cp.async.bulk.tensor and what else takes a tensor map (tensor_copy.cpp); `modifiers` begin behind "bulk".
 Handler resolve_tensor_copy(Decoding& d, std::vector<std::string_view> modifiers, bool reduces);
 

@@ -65,16 +65,7 @@ double addend(Sum type, uint32_t bits) {
 bool together(Warp& w, const Instruction& in, uint32_t mask) {
   bool diverged = false;
   if (!converge(w, in, mask, &diverged)) return false;
-  if ((diverged || mask != kFullMask) && w.worker->launch->config.sanitize != 0) {
-    Finding f{};
-    f.kind = Kind::DivergentBarrier;
-    f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask)));
-    char text[96];
-    std::snprintf(text, sizeof text, "only lanes 0x%08x of the warp reach it; all must execute an .aligned instruction",
-                  mask);
-    f.note = text;
-    report(w, f);
-  }
+  if (diverged || mask != kFullMask) report_diverged(w, in, mask);
   return true;
 }
 

@@ -4,9 +4,22 @@
 
 #include "../warp.h"
 #include "access.h"
+#include "copy.h"
 #include "modifiers.h"
 
 namespace pyptx::emulator {
+
+void report_diverged(Warp& w, const Instruction& in, uint32_t mask) {
+  if (w.worker->launch->config.sanitize == 0) return;
+  Finding f{};
+  f.kind = Kind::DivergentBarrier;
+  f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask)));
+  char text[96];
+  std::snprintf(text, sizeof text, "only lanes 0x%08x of the warp reach it; all must execute an .aligned instruction", mask);
+  f.note = text;
+  report(w, f);
+}
+
 namespace {
 
 enum class Reduction : uint8_t { None, Population, And, Or };
@@ -103,17 +116,6 @@ bool read_operands(Warp& w, const Instruction& in, uint32_t mask, uint32_t* id, 
     return bad_barrier(w, in, mask, "the barrier is in use with another thread count");
   }
   return true;
-}
-
-void report_diverged(Warp& w, const Instruction& in, uint32_t mask) {
-  if (!sanitizes(w)) return;
-  Finding f{};
-  f.kind = Kind::DivergentBarrier;
-  f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask)));
-  char text[96];
-  std::snprintf(text, sizeof text, "only lanes 0x%08x of the warp reach it; all must execute an .aligned instruction", mask);
-  f.note = text;
-  report(w, f);
 }
 
 void reduce(Warp& w, const Instruction& in, uint32_t mask, Barrier& b) {
@@ -355,6 +357,7 @@ Handler resolve_fence(Decoding& d) {
                        (proxy && read_modifier(d.modifiers[i], kProxies, std::size(kProxies), &ignored));
     if (!known) return nullptr;
   }
+  if (proxy && d.has("tensormap::generic")) return resolve_map_fence(d);
   if (proxy && (d.has("async") || d.has("async::generic"))) {
     const bool shared = d.has("shared::cta") || d.has("shared::cluster") || d.has("async::generic");
     d.out->detail = (d.has("global") ? 0 : kSharedProxies) | (shared ? 0 : kGlobalProxies) |
@@ -362,10 +365,7 @@ Handler resolve_fence(Decoding& d) {
     d.out->sanitized = fence_proxies;
   }
   if (d.operands.empty()) return proxy ? nothing : fence;
-  // fence.proxy.tensormap::generic.acquire names the tensor map.
-  AccessPlan plan;
-  const bool tensormap = proxy && d.has("tensormap::generic") && d.has("acquire");
-  return tensormap && d.operands.size() == 2 && bind_address(d, 0, &plan) && d.source(1, 32) ? nothing : nullptr;
+  return nullptr;
 }
 
 }  // namespace

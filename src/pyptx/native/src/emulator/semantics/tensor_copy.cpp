@@ -3,7 +3,7 @@
 // A tensor map says where the tensor is and what a box is; the instruction says where the box begins. A box is
 // walked row by row, a row being what lies along the first axis; what a row has inside of the tensor is one piece
 // of global memory. In shared memory rows follow each other, and a swizzle moves chunks of 16 bytes by the bits of
-// their address there.
+// their address there. In im2col mode rows are the channels of pixels that are walked through the images.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -14,19 +14,23 @@
 namespace pyptx::emulator {
 namespace {
 
-enum class Mode : uint8_t { Tile, Gather4, Scatter4 };
+enum class Mode : uint8_t { Tile, Gather4, Scatter4, Im2col };
 
 constexpr uint32_t kChunk = 16;
 constexpr uint32_t kBoxAlignment = 128;
 constexpr int kRows = 4;  // of a gather or a scatter
+constexpr uint8_t kFlips = 2;  // the atomicity that has the halves of 16 bytes change places in every second line
 
 struct TensorPlan : CopyPlan {
   Pointer map;
   Mode mode = Mode::Tile;
   uint8_t rank = 0;
   uint8_t coordinates = 0;  // slot of the first
+  uint8_t offsets = 0;      // of .im2col: slot of the first, of `rank` - 2
+  bool offset = false;
   bool pair = false;        // cta_group::2: the mbarrier may be the peer's
   const char* operation = nullptr;  // of a reduction
+  bool gathers() const { return mode == Mode::Gather4 || mode == Mode::Scatter4; }
 };
 
 const TensorPlan& plan_of(const Instruction& in) { return *static_cast<const TensorPlan*>(in.plan); }
@@ -44,8 +48,12 @@ const uint8_t* map_bytes(Warp& w, const Instruction& in, uint64_t address, unsig
     case Space::Param: return inside(launch.config.params, launch.config.param_bytes);
     case Space::Const: return inside(launch.program->constants.data(), launch.program->constants.size());
     case Space::Global:
-      if (find_global(w, in, address, kMapBytes, kLeastMapAlign, lane, false) == nullptr) return nullptr;
+    {
+      Buffer* buffer = find_global(w, in, address, kMapBytes, kLeastMapAlign, lane, false);
+      if (buffer == nullptr) return nullptr;
+      if (launch.races && buffer->stores != nullptr) check_map_proxies(w, in, *buffer, address, kMapBytes, lane);
       return reinterpret_cast<const uint8_t*>(address);
+    }
     default: return nullptr;
   }
 }
@@ -59,13 +67,18 @@ bool read_map(Warp& w, const Instruction& in, unsigned lane, TensorMap* map) {
     return false;
   }
   std::memcpy(map, bytes, sizeof *map);
-  std::optional<std::string> problem = CheckMapDescription(*map);
-  if (!problem) problem = CheckMapTensor(*map);
-  if (!problem && map->rank != plan.rank) {
+  std::optional<std::string> problem;
+  if (std::memcmp(map->magic, kMapMagic, sizeof kMapMagic) == 0 && map->rank != plan.rank) {
     problem = "its rank is " + std::to_string(map->rank) + ", and the copy's is " + std::to_string(plan.rank);
   }
+  if (!problem) problem = CheckMapDescription(*map);
+  if (!problem) problem = CheckMapTensor(*map);
+  if (!problem && map->im2col() != (plan.mode == Mode::Im2col)) {
+    problem = map->im2col() ? "it is made for .im2col, and the copy is of a .tile"
+                            : "it is made for boxes, and the copy is .im2col";
+  }
   if (!problem && map->interleave != 0) problem = "its tensor is interleaved, which has no model";
-  if (!problem && plan.mode != Mode::Tile && map->extent(1) != 1) {
+  if (!problem && plan.gathers() && map->extent(1) != 1) {
     problem = "its box has " + std::to_string(map->box[1]) + " rows, and one that is gathered or scattered has 1";
   }
   if (problem) wrong_copy(w, in, lane, "the tensor map: " + *problem);
@@ -84,27 +97,53 @@ struct Row {
 struct Box {
   TensorMap map;
   int64_t at[kMaxMapRank];      // where it begins; the last four are rows of a gather or a scatter
+  int64_t offsets[kMaxSpatial];  // of .im2col: what is added to each pixel's place, W first
   uint32_t row_bytes, rows;
   bool gathers;
 
   uint32_t bytes() const { return row_bytes * rows; }
-  // Whether chunks that change places stay inside of what the box covers.
-  bool dense() const { return map.swizzle == 0 || row_bytes == kChunk << map.swizzle; }
+  // The ends of the bounding box of .im2col along axis 1 and on.
+  int64_t least(int axis) const { return map.lower[axis - 1]; }
+  int64_t most(int axis) const { return static_cast<int64_t>(map.sizes[axis]) - 1 + map.upper[axis - 1]; }
 };
 
 Box box_at(Warp& w, const Instruction& in, unsigned lane, const TensorMap& map) {
   const TensorPlan& plan = plan_of(in);
-  Box box{map, {}, map.extent(0) * map.element_bytes(), 1, plan.mode != Mode::Tile};
+  Box box{map, {}, {}, map.row_bytes(), map.rows(), plan.gathers()};
   const int count = box.gathers ? 1 + kRows : plan.rank;
   for (int i = 0; i < count; ++i) {
     box.at[i] = source<int32_t>(w, in, static_cast<unsigned>(plan.coordinates + i))[lane];
   }
-  for (int axis = 1; axis < map.rank; ++axis) box.rows *= map.extent(axis);
+  for (int i = 0; plan.offset && i < map.spatial(); ++i) {
+    const uint32_t at = in.more[plan.offsets + i];
+    box.offsets[i] = reinterpret_cast<const uint16_t*>(registers(w).base[at >> 31] + (at & ~kPoolBit))[lane];
+  }
   if (box.gathers) box.rows = kRows;
   return box;
 }
 
 constexpr const char* kElements[] = {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"};
+
+// Of .im2col: that the filter's base lies in the bounding box, that offsets are as small as their fields, and that a
+// store's bounding box lies in the image (PTX ISA, "im2col mode" and "Restriction on Tensor Copy instructions").
+bool check_filter(Warp& w, const Instruction& in, unsigned lane, const Box& box, bool store) {
+  const TensorMap& map = box.map;
+  std::string problem;
+  for (int axis = 1; axis <= map.spatial() && problem.empty(); ++axis) {
+    const int64_t at = box.at[axis], offset = box.offsets[axis - 1];
+    if (at < box.least(axis) || at > box.most(axis)) {
+      problem = "coordinate " + std::to_string(axis) + " is " + std::to_string(at) + ", outside of the bounding box, " +
+                std::to_string(box.least(axis)) + " to " + std::to_string(box.most(axis));
+    } else if (offset > kMostOffset[map.spatial()]) {
+      problem = "offset " + std::to_string(axis - 1) + " is " + std::to_string(offset) + "; the range is 0 to " +
+                std::to_string(kMostOffset[map.spatial()]);
+    } else if (store && (map.lower[axis - 1] < 0 || map.upper[axis - 1] > 0)) {
+      problem = "the bounding box reaches beyond the image, where no store may";
+    }
+  }
+  if (!problem.empty()) wrong_copy(w, in, lane, problem);
+  return problem.empty();
+}
 
 // Whether a box may begin where it does. That stores have no negative coordinates is in the CUDA C++ Programming Guide,
 // "Tensor Memory Access", under "Negative indices and out of bounds". The manuals do not say that rows begin at
@@ -122,6 +161,7 @@ bool check_position(Warp& w, const Instruction& in, unsigned lane, const Box& bo
     report(w, f);
     return false;
   }
+  if (box.map.im2col() && !check_filter(w, in, lane, box, store)) return false;
   const int count = box.gathers ? 1 + kRows : box.map.rank;
   const int64_t* negative = std::find_if(box.at, box.at + count, [](int64_t at) { return at < 0; });
   if (!store || negative == box.at + count) return true;
@@ -131,17 +171,49 @@ bool check_position(Warp& w, const Instruction& in, unsigned lane, const Box& bo
   return false;
 }
 
+// Of .im2col: where pixel `number` stands in the images. Positions of the filter go through the bounding box with the
+// strides of the map, W fastest, and on to the next image.
+void walk(const Box& box, uint32_t number, int64_t* at) {
+  const TensorMap& map = box.map;
+  std::copy(box.at, box.at + map.rank, at);
+  uint64_t carry = number;
+  for (int axis = 1; axis <= map.spatial(); ++axis) {
+    const auto stride = int64_t{map.element_strides[axis]};
+    const auto left = static_cast<uint64_t>((box.most(axis) - at[axis]) / stride);  // steps to the end of this line
+    const auto line = static_cast<uint64_t>((box.most(axis) - box.least(axis)) / stride) + 1;
+    if (carry <= left) {
+      at[axis] += static_cast<int64_t>(carry) * stride;
+      carry = 0;
+    } else {
+      carry -= left + 1;
+      at[axis] = box.least(axis) + static_cast<int64_t>(carry % line) * stride;
+      carry = carry / line + 1;
+    }
+  }
+  at[map.rank - 1] += static_cast<int64_t>(carry);
+  for (int axis = 1; axis <= map.spatial(); ++axis) at[axis] += box.offsets[axis - 1];
+}
+
 Row row_of(const Box& box, uint32_t number) {
   const TensorMap& map = box.map;
-  const int64_t begin = box.at[0], size = static_cast<int64_t>(map.sizes[0]), length = map.extent(0);
+  const int64_t begin = box.at[0], size = static_cast<int64_t>(map.sizes[0]);
+  const int64_t length = box.row_bytes / map.element_bytes();
+  int64_t pixel[kMaxMapRank];
+  if (map.im2col()) walk(box, number, pixel);
   Row row{number, static_cast<uint32_t>(std::clamp<int64_t>(-begin, 0, length)),
           static_cast<uint32_t>(std::clamp<int64_t>(size - begin, 0, length)), map.address};
   uint32_t rest = number;
   bool inside = row.first < row.last;
   for (int axis = 1; axis < map.rank; ++axis) {
-    const uint32_t index = box.gathers ? 0 : rest % map.extent(axis);
-    const int64_t at = box.gathers ? box.at[1 + number] : box.at[axis] + int64_t{index} * map.element_strides[axis];
-    rest /= map.extent(axis);
+    int64_t at = 0;
+    if (map.im2col()) {
+      at = pixel[axis];
+    } else if (box.gathers) {
+      at = box.at[1 + number];
+    } else {
+      at = box.at[axis] + int64_t{rest % map.extent(axis)} * map.element_strides[axis];
+      rest /= map.extent(axis);
+    }
     inside = inside && at >= 0 && at < static_cast<int64_t>(map.sizes[axis]);
     row.address += static_cast<uint64_t>(at) * map.strides[axis - 1];
   }
@@ -150,11 +222,14 @@ Row row_of(const Box& box, uint32_t number) {
   return row;
 }
 
-// Where a byte of a box that begins at `offset` of a CTA's shared memory lies there.
+// Where a byte of a box that begins at `offset` of a CTA's shared memory lies there: chunks of 16 bytes, or what the
+// atomicity says, are moved by the number of their line.
 uint32_t place_of(const TensorMap& map, const SharedPlace& box, uint32_t byte) {
-  const uint32_t at = box.offset + byte, address = box.owner->shared_base + at;
-  const uint32_t mask = (1u << map.swizzle) - 1;
-  return at ^ ((address >> 7 & mask) << 4);
+  const uint32_t at = box.offset + byte, line = (box.owner->shared_base + at) >> 7;
+  const uint32_t wider = (map.atomicity + 1u) / 2;  // log2 of chunks that stay together
+  const uint32_t mask = (1u << map.swizzle >> wider) - 1;
+  const uint32_t flip = map.atomicity == kFlips ? (line & 1u) << 3 : 0;
+  return at ^ (line & mask) << (4 + wider) ^ flip;
 }
 
 // Calls f(byte of the box, bytes) for the parts of a range of a row that stay together.
@@ -165,8 +240,9 @@ void each_part(const Box& box, uint32_t begin, uint32_t end, F f) {
     f(begin, end - begin);
     return;
   }
+  const uint32_t chunk = box.map.atomicity == kFlips ? kChunk / 2 : kChunk;
   while (begin < end) {
-    const uint32_t next = std::min(end, (begin / kChunk + 1) * kChunk);
+    const uint32_t next = std::min(end, (begin / chunk + 1) * chunk);
     f(begin, next - begin);
     begin = next;
   }
@@ -212,28 +288,6 @@ void load_row(const Box& box, const Row& row, const SharedPlace& to, Operation& 
   fill(box, to, last, start + box.row_bytes, op);
 }
 
-bool outside(Warp& w, const Instruction& in, unsigned lane, const Box& box, const SharedPlace& at) {
-  if (box.dense()) return false;
-  for (uint32_t byte = 0; byte < box.bytes(); byte += kChunk) {
-    if (place_of(box.map, at, byte) + kChunk <= w.worker->launch->shared_bytes) continue;
-    wrong_copy(w, in, lane, "the swizzle moves a part of the box past the end of shared memory");
-    return true;
-  }
-  return false;
-}
-
-// Checks and records what the copy does to the shared memory that its box covers.
-void check_box(Warp& w, const Instruction& in, unsigned lane, const Box& box, const SharedPlace& at, bool store,
-               const Operation& op) {
-  if (box.dense()) {
-    check_copy_shared(w, in, *at.owner, at.offset, box.bytes(), lane, store, true, op);
-    return;
-  }
-  for (uint32_t byte = 0; byte < box.bytes(); byte += kChunk) {
-    check_copy_shared(w, in, *at.owner, place_of(box.map, at, byte), kChunk, lane, store, true, op);
-  }
-}
-
 bool find_signals(Warp& w, const Instruction& in, unsigned lane, const std::vector<SharedPlace>& to, uint32_t bytes,
                   bool sanitized, Operation& op) {
   const TensorPlan& plan = plan_of(in);
@@ -263,7 +317,7 @@ void load(Warp& w, const Instruction& in, unsigned lane) {
   const Box box = box_at(w, in, lane, map);
   if (!check_position(w, in, lane, box, false)) return;
   std::vector<SharedPlace> to;
-  if (!find_destinations(w, in, lane, box.bytes(), kBoxAlignment, &to) || outside(w, in, lane, box, to[0])) return;
+  if (!find_destinations(w, in, lane, box.bytes(), kBoxAlignment, &to)) return;
   const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::None);
   if (!find_signals(w, in, lane, to, box.bytes(), kSanitized, *op)) return;
   if (kSanitized) order_issue(w, lane, *op);
@@ -279,7 +333,7 @@ void load(Warp& w, const Instruction& in, unsigned lane) {
     for (const SharedPlace& t : to) load_row(box, row, t, *op);
   }
   if (kSanitized) {
-    for (const SharedPlace& t : to) check_box(w, in, lane, box, t, true, *op);
+    for (const SharedPlace& t : to) check_copy_shared(w, in, *t.owner, t.offset, box.bytes(), lane, true, true, *op);
   }
   issue(w, op);
 }
@@ -318,8 +372,9 @@ void store(Warp& w, const Instruction& in, unsigned lane) {
   const Box box = box_at(w, in, lane, map);
   if (!check_position(w, in, lane, box, true)) return;
   SharedPlace from;
-  if (!find_one(w, in, plan_of(in).from, lane, box.bytes(), kBoxAlignment, false, &from) ||
-      outside(w, in, lane, box, from)) {
+  if (!find_one(w, in, plan_of(in).from, lane, box.bytes(), kBoxAlignment, false, &from)) return;
+  if (map.atomicity == kFlips) {
+    wrong_copy(w, in, lane, "a swizzle that flips 8 bytes is one of loads alone");
     return;
   }
   const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::Bulk);
@@ -379,7 +434,7 @@ class Reader {
 // [map, {coordinates}]
 bool bind_position(Decoding& d, unsigned k, TensorPlan* plan) {
   const OperandView* coordinates = d.element(k, 1);
-  const size_t count = plan->mode == Mode::Tile ? plan->rank : 1 + kRows;
+  const size_t count = plan->gathers() ? 1 + kRows : plan->rank;
   if (d.elements(k) != 2 || coordinates->elements.size() != count) return false;
   if (!bind_pointer_view(d, d.element(k, 0), Space::Generic, &plan->map)) return false;
   plan->coordinates = static_cast<uint8_t>(d.bound());
@@ -389,9 +444,21 @@ bool bind_position(Decoding& d, unsigned k, TensorPlan* plan) {
   return true;
 }
 
+// {offsets}, of .im2col; they may be beyond the operands that are inline.
+bool bind_offsets(Decoding& d, unsigned k, TensorPlan* plan) {
+  const auto count = static_cast<unsigned>(plan->rank - 2);
+  plan->offsets = static_cast<uint8_t>(d.bound());
+  plan->offset = true;
+  if (d.elements(k) != count) return false;
+  for (unsigned e = 0; e < count; ++e) {
+    if (!d.bind_source(d.element(k, e), 16, 16)) return false;
+  }
+  return true;
+}
+
 bool finish(Decoding& d, unsigned k, bool hint) {
   if (hint && !bind_policy(d, k++)) return false;
-  return k == d.operands.size() && d.bound() <= kInlineOperands;
+  return k == d.operands.size();
 }
 
 Handler keep(Decoding& d, const TensorPlan& plan, Handler plain, Handler sanitized) {
@@ -401,11 +468,17 @@ Handler keep(Decoding& d, const TensorPlan& plan, Handler plain, Handler sanitiz
   return plain;
 }
 
-// .dst.global{.tile | .tile::gather4}.mechanism{.multicast::cluster}{.cta_group}{.L2::cache_hint}
+// What follows ".global" of loads and prefetches.
+void take_mode(Reader& m, TensorPlan* plan) {
+  if (m.take("tile::gather4")) plan->mode = Mode::Gather4;
+  else if (m.take("im2col")) plan->mode = Mode::Im2col;
+  else m.take("tile");
+}
+
+// .dst.global{.tile | .tile::gather4 | .im2col}.mechanism{.multicast::cluster}{.cta_group}{.L2::cache_hint}
 Handler resolve_load(Decoding& d, Reader& m, TensorPlan plan, bool own) {
   plan.to.space = own ? Space::Shared : Space::SharedCluster;
-  if (m.take("tile::gather4")) plan.mode = Mode::Gather4;
-  else m.take("tile");
+  take_mode(m, &plan);
   if (!m.take(kMechanism)) return nullptr;
   plan.multicast = m.take("multicast::cluster");
   plan.pair = m.take("cta_group::2");
@@ -417,14 +490,18 @@ Handler resolve_load(Decoding& d, Reader& m, TensorPlan plan, bool own) {
       !bind_pointer_view(d, d.view(k++), plan.to.space, &plan.barrier)) {
     return nullptr;
   }
+  const bool im2col = plan.mode == Mode::Im2col;
+  const unsigned offsets = k;
+  k += im2col;
   plan.ctas = static_cast<uint8_t>(d.bound());
-  if ((plan.multicast && !d.source(k++, 16)) || !finish(d, k, hint)) return nullptr;
+  if (plan.multicast && !d.source(k++, 16)) return nullptr;
+  if ((im2col && !bind_offsets(d, offsets, &plan)) || !finish(d, k, hint)) return nullptr;
   return keep(d, plan, each<load<false>>, each<load<true>>);
 }
 
 constexpr const char* kOperations[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
 
-// .global.shared::cta{.op}{.tile | .tile::scatter4}.bulk_group{.L2::cache_hint}
+// .global.shared::cta{.op}{.tile | .tile::scatter4 | .im2col_no_offs}.bulk_group{.L2::cache_hint}
 Handler resolve_store(Decoding& d, Reader& m, TensorPlan plan, bool reduces) {
   if (!m.take("shared::cta")) return nullptr;
   for (const char* operation : kOperations) {
@@ -432,6 +509,7 @@ Handler resolve_store(Decoding& d, Reader& m, TensorPlan plan, bool reduces) {
   }
   if (reduces && plan.operation == nullptr) return nullptr;
   if (!reduces && m.take("tile::scatter4")) plan.mode = Mode::Scatter4;
+  else if (m.take("im2col_no_offs")) plan.mode = Mode::Im2col;
   else m.take("tile");
   if (!m.take("bulk_group")) return nullptr;
   const bool hint = m.take("L2::cache_hint");
@@ -443,13 +521,13 @@ Handler resolve_store(Decoding& d, Reader& m, TensorPlan plan, bool reduces) {
   return keep(d, plan, each<store<false>>, each<store<true>>);
 }
 
-// prefetch.tensor.dim.L2.global{.tile | .tile::gather4}{.L2::cache_hint}
+// prefetch.tensor.dim.L2.global{.tile | .tile::gather4 | .im2col}{.L2::cache_hint}
 Handler resolve_prefetch(Decoding& d, Reader& m, TensorPlan plan) {
   if (!m.take("L2") || !m.take("global")) return nullptr;
-  if (m.take("tile::gather4")) plan.mode = Mode::Gather4;
-  else m.take("tile");
-  const bool hint = m.take("L2::cache_hint");
-  if (!m.done() || !bind_position(d, 0, &plan) || !finish(d, 1, hint)) return nullptr;
+  take_mode(m, &plan);
+  const bool hint = m.take("L2::cache_hint"), im2col = plan.mode == Mode::Im2col;
+  if (!m.done() || !bind_position(d, 0, &plan) || (im2col && !bind_offsets(d, 1, &plan))) return nullptr;
+  if (!finish(d, im2col ? 2 : 1, hint)) return nullptr;
   return keep(d, plan, each<prefetch>, each<prefetch>);
 }
 
