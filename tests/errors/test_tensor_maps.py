@@ -4,7 +4,19 @@
 
 import numpy as np
 
-from pyptx import IsaError, LanguageError, Layout, OobFill, SpecError, Tile, kernel, ptx, reg, smem
+from pyptx import (
+    Im2col,
+    IsaError,
+    LanguageError,
+    Layout,
+    OobFill,
+    SpecError,
+    Tile,
+    kernel,
+    ptx,
+    reg,
+    smem,
+)
 from pyptx.types import b8, bf16, f32, u8, u32, u64
 
 from .cases import Collection
@@ -681,6 +693,159 @@ def a_release_of_no_scope():
     @trace(A, Tile(8, 64, f32))
     def body(X, Y):
         ptx.fence.proxy_tensormap_release("warp")
+
+
+# ---- layouts of sm_100, and images ---------------------------------------------------------------
+
+FLIPPED = Tile(8, 32, f32, Layout.TMA_128B_ATOM_32B_FLIP_8B, tma_box=(8, 32))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: sm_90a has no Layout.TMA_128B_ATOM_32B_FLIP_8B: its swizzles move 16 bytes
+        ptx.cp.async_.bulk.tensor_2d.prefetch(src=X.tma_desc(), coord=[0, 0])
+      first in: sm_100
+    """,
+)
+def wider_atoms_on_hopper():
+    @trace(FLIPPED, Tile(8, 32, f32))
+    def body(X, Y):
+        ptx.cp.async_.bulk.tensor_2d.prefetch(src=X.tma_desc(), coord=[0, 0])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: Layout.TMA_128B_ATOM_32B_FLIP_8B is for loads alone
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc(), src=tile, coord=[0, 0])
+      help: layout=Layout.TMA_128B_ATOM_32B
+    """,
+)
+def a_store_that_flips():
+    @trace(Tile(8, 32, f32), FLIPPED, arch="sm_100a")
+    def body(X, Y):
+        tile = smem.alloc(f32, (8, 32), align=1024)
+        ptx.cp.async_.bulk.tensor_2d.store(dst=Y.tma_desc(), src=tile, coord=[0, 0])
+
+
+@wrong(
+    SpecError,
+    """
+    here: lower=(-129, 0) has an offset of -129; the range for rank 4 is -128 to 127
+        Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((-129, 0), (0, 0), 32, 64))
+    """,
+)
+def a_corner_that_is_too_far_away():
+    Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((-129, 0), (0, 0), 32, 64))
+
+
+@wrong(
+    SpecError,
+    """
+    here: upper=(0,) has 1 offsets, and there are 2 axes between images and channels
+        Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((0, 0), (0,), 32, 64))
+    """,
+)
+def a_corner_of_too_few_axes():
+    Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((0, 0), (0,), 32, 64))
+
+
+@wrong(
+    SpecError,
+    """
+    here: the tensor has rank 2; im2col is for rank 3 to 5
+        Tile(8, 32, f32, tma_im2col=Im2col((), (), 32, 64))
+    """,
+)
+def images_without_an_axis():
+    Tile(8, 32, f32, tma_im2col=Im2col((), (), 32, 64))
+
+
+@wrong(
+    SpecError,
+    """
+    here: pixels=1025; the range is 1 to 1024
+        Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((0, 0), (0, 0), 32, 1025))
+    """,
+)
+def too_many_pixels():
+    Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((0, 0), (0, 0), 32, 1025))
+
+
+@wrong(
+    SpecError,
+    """
+    here: a Tile has tma_box= or tma_im2col=, not both
+        Tile(2, 8, 32, f32, tma_box=(1, 8, 32), tma_im2col=Im2col((0,), (0,), 32, 64))
+    """,
+)
+def a_box_of_pixels():
+    Tile(2, 8, 32, f32, tma_box=(1, 8, 32), tma_im2col=Im2col((0,), (0,), 32, 64))
+
+
+@wrong(
+    SpecError,
+    """
+    here: X cannot have a tensor map: the bounding box is empty along axis 1: it goes from 3 to 2
+        X.tma_desc(im2col=Im2col((3,), (-1,), 32, 64))
+    """,
+)
+def an_empty_bounding_box():
+    @trace(Tile(2, 4, 32, f32), Tile(8, 32, f32))
+    def body(X, Y):
+        X.tma_desc(im2col=Im2col((3,), (-1,), 32, 64))
+
+
+IMAGES = Tile(2, 8, 8, 32, f32, tma_im2col=Im2col((-1, 0), (-1, 0), 32, 8))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the copy is of boxes, and its tensor map of im2col
+        load(dst=tile, src=X.tma_desc(), coord=[0, 0, 0, 0], mbar=bar)
+      help: offsets=[...] for loads of a map of im2col, and for no other
+    """,
+)
+def pixels_without_offsets():
+    @trace(IMAGES, Tile(8, 32, f32))
+    def body(X, Y):
+        tile, bar = smem.alloc(f32, (8, 32), align=128), smem.mbarrier()
+        load = ptx.cp.async_.bulk.tensor_4d
+        load(dst=tile, src=X.tma_desc(), coord=[0, 0, 0, 0], mbar=bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: ptx.cp.async_.bulk.tensor_4d takes 2 offsets, not [1]
+        load(dst=tile, src=X.tma_desc(), coord=[0, 0, 0, 0], offsets=[1], mbar=bar)
+      help: offsets=[...] are those of W, H and D, of rank 3 to 5
+    """,
+)
+def pixels_with_too_few_offsets():
+    @trace(IMAGES, Tile(8, 32, f32))
+    def body(X, Y):
+        tile, bar = smem.alloc(f32, (8, 32), align=128), smem.mbarrier()
+        load = ptx.cp.async_.bulk.tensor_4d
+        load(dst=tile, src=X.tma_desc(), coord=[0, 0, 0, 0], offsets=[1], mbar=bar)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: the bounding box of a store lies in the image, and lower=(-1, 0), upper=(-1, 0) reach beyond it
+        store(dst=Y.tma_desc(), src=tile, coord=[0, 0, 0, 0])
+      legal: lower of 0 or more, upper of 0 or less
+    """,
+)
+def a_store_to_padding():
+    @trace(Tile(8, 32, f32), IMAGES)
+    def body(X, Y):
+        tile = smem.alloc(f32, (8, 32), align=128)
+        store = ptx.cp.async_.bulk.tensor_4d.store
+        store(dst=Y.tma_desc(), src=tile, coord=[0, 0, 0, 0])
 
 
 # ---- calls ---------------------------------------------------------------------------------------

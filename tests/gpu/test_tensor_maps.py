@@ -11,7 +11,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "tensor_maps"))
 
 import boxes
-from boxes import CASES, NANS, REDUCTIONS, Box
+import changed
+import images
+from boxes import ATOMS, CASES, NANS, REDUCTIONS, Box
 
 from pyptx import Layout, Tile, kernel, ptx, reg, smem
 from pyptx.types import f32, u32
@@ -44,7 +46,7 @@ def emulated(program, *arrays):
     return program.emulate(*arrays, statistics=False, sanitize=False).outputs[0]
 
 
-def same(case: Box, program, *arrays) -> None:
+def same(case: Box | images.Images, program, *arrays) -> None:
     found, wanted = on_gpu(program, *arrays), emulated(program, *arrays)
     assert found.dtype == wanted.dtype
     assert np.array_equal(np.atleast_1d(found).view(np.uint8), np.atleast_1d(wanted).view(np.uint8))
@@ -62,6 +64,60 @@ def test_stores(name):
     case = boxes.for_stores(CASES[name])
     y = boxes.typed(case, boxes.tensor(case))
     same(case, boxes.store_kernel(case), boxes.memories(case), y)
+
+
+@pytest.fixture
+def blackwell():
+    """Swizzles that move more than 16 bytes as a whole need compute capability 10.0 or more."""
+    capability = jax.devices("gpu")[0].compute_capability
+    if float(capability) < 10.0:
+        pytest.skip(f"a device of compute capability {capability} swizzles 16 bytes alone")
+
+
+@pytest.mark.parametrize("name", ATOMS)
+@pytest.mark.usefixtures("blackwell")
+def test_loads_in_wider_atoms(name):
+    case = ATOMS[name]
+    x = boxes.typed(case, boxes.tensor(case))
+    same(case, boxes.load_kernel(case), x, boxes.coordinates(case))
+
+
+@pytest.mark.parametrize("name", [name for name in ATOMS if "FLIP" not in name])
+@pytest.mark.usefixtures("blackwell")
+def test_stores_in_wider_atoms(name):
+    case = boxes.for_stores(ATOMS[name])
+    y = boxes.typed(case, boxes.tensor(case))
+    same(case, boxes.store_kernel(case), boxes.memories(case), y)
+
+
+@pytest.mark.parametrize("name", images.CASES)
+def test_loads_of_images(name):
+    case = images.CASES[name]
+    x = boxes.typed(case, images.tensor(case))
+    same(case, images.load_kernel(case), x, images.coordinates(case), images.offsets(case))
+
+
+@pytest.mark.parametrize("name", images.STORES)
+def test_stores_of_images(name):
+    case = images.STORES[name]
+    y = boxes.typed(case, images.tensor(case))
+    same(case, images.store_kernel(case), boxes.memories(case), y)
+
+
+@pytest.mark.parametrize("how", ["shared", "global"])
+def test_maps_that_are_changed(how):
+    """Compared with what is wanted: the kernel gives the map too, whose bytes are the driver's."""
+    x, starts = changed.groups()
+    program = changed.grouped_kernel(len(starts) - 1, 2, how)
+    found = on_gpu(lambda *arrays: program(*arrays)[0], x, starts)
+    assert np.array_equal(found, changed.grouped(x, starts, 2))
+
+
+def test_every_field_of_a_map_is_changed():
+    program = changed.fields_kernel()
+    x, w = np.zeros((4, 64), np.uint32), np.random.default_rng(1).random((20, 24), np.float32)
+    found = on_gpu(lambda *arrays: program(*arrays)[0], x, w)
+    assert np.array_equal(found, program.emulate(x, w).outputs[0])
 
 
 @pytest.mark.parametrize("name", NANS)

@@ -2,6 +2,7 @@
 # ruff: noqa: E501 -- whole messages stand on their lines
 
 import ctypes
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from pyptx.errors import SpecError
 from pyptx.launch.plan import EarlierResult, InputAddress, MapArgument, OutputAddress, Plan, Step
-from pyptx.layouts import L2Promotion, Layout, MapError, OobFill, TensorMap
+from pyptx.layouts import Im2col, L2Promotion, Layout, MapError, OobFill, TensorMap
 from pyptx.layouts.tensor_map import DATA_TYPES
 from pyptx.native import loader
 from pyptx.types import DTYPES, f32
@@ -59,6 +60,10 @@ def any_map(draw) -> MapArgument:
         draw(st.sampled_from(L2Promotion)),
         draw(st.sampled_from(OobFill)),
     )
+    if rank > 2 and draw(st.booleans()):
+        corners = st.lists(st.integers(-4, 4), min_size=rank - 2, max_size=rank - 2).map(tuple)
+        images = Im2col(draw(corners), draw(corners), 8, draw(st.integers(1, 1024)))
+        described = replace(described, box=(images.pixels, 8), im2col=images)
     try:
         described.check()
     except MapError:
@@ -74,6 +79,22 @@ def any_map(draw) -> MapArgument:
 def test_both_evaluate_alike(maps, grid):
     plan = plan_of(*maps, grid=grid)
     assert python(plan) == native(str(plan))
+
+
+def test_a_map_of_images_ends_with_its_corners():
+    images = Im2col((-1, 0), (2, -3), 4, 100)
+    layout = Layout.ROW
+    described = TensorMap(f32, (100, 4), (1, 2, 3, 1), layout, im2col=images)
+    argument = MapArgument(
+        InputAddress(1), "X", described, ("5", "16", "8", "4"), ("512", "32", "16")
+    )
+    plan = plan_of(argument)
+    assert str(argument) == "map:a1:X:f32:5|16|8|4:512|32|16:100|4:1|2|3|1:0:0:0:0:-1|0:2|-3"
+    assert python(plan) == native(str(plan))
+    empty = replace(argument, sizes=("5", "16", "2", "4"))
+    problem = "the tensor map of X: the bounding box is empty along axis 2: it goes from 0 to -2"
+    assert problem in native(str(plan_of(empty)))
+    assert python(plan_of(empty)) == problem
 
 
 def test_a_map_is_a_short_text():

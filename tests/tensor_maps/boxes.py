@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyptx import Kernel, Layout, OobFill, Tile, kernel, ptx, reg, smem
+from pyptx.layouts import Atomicity
 from pyptx.types import (
     DType,
     bf16,
@@ -46,6 +47,9 @@ PATTERNS = {
         "01234567", "10325476", "23016745", "32107654",
         "45670123", "54761032", "67452301", "76543210",
     ],
+    Layout.TMA_128B_ATOM_32B: ["01234567", "23016745", "45670123", "67452301"],
+    Layout.TMA_128B_ATOM_32B_FLIP_8B: ["01234567", "23016745", "45670123", "67452301"],
+    Layout.TMA_128B_ATOM_64B: ["01234567", "45670123"],
 }  # fmt: skip
 
 
@@ -88,6 +92,10 @@ class Box:
         """Words of shared memory that tests look at: the box, in whole patterns."""
         return -(-self.bytes // 1024) * 256
 
+    @property
+    def arch(self) -> str:
+        return "auto" if self.layout.atomicity is Atomicity.B16 else "sm_100a"
+
     def tile(self) -> Tile:
         return Tile(
             *self.shape, self.dtype, self.layout,
@@ -104,6 +112,8 @@ def places(case: Box) -> Array:
     offsets = np.arange(case.bytes)
     line, chunk, byte = offsets // 128, offsets // 16 % 8, offsets % 16
     found = [pattern[row].index(str(c)) for row, c in zip(line % len(pattern), chunk, strict=True)]
+    if case.layout is Layout.TMA_128B_ATOM_32B_FLIP_8B:  # halves, in every second line
+        byte = byte ^ line % 2 * 8
     return line * 128 + np.array(found) * 16 + byte
 
 
@@ -172,7 +182,7 @@ def load_kernel(case: Box) -> Kernel:
     @kernel(
         in_specs=(case.tile(), Tile(count, case.rank, s32)),
         out_specs=(Tile(count, case.words, u32),),
-        grid=(count, 1, 1), block=(THREADS, 1, 1),
+        grid=(count, 1, 1), block=(THREADS, 1, 1), arch=case.arch,
     )  # fmt: skip
     def load_box(X, C, S):
         memory = smem.alloc(u32, (case.words,), align=1024)
@@ -211,7 +221,7 @@ def store_kernel(case: Box, op: str = "") -> Kernel:
         in_specs=(Tile(count, case.words, u32), tile),
         out_specs=(tile,),
         input_output_aliases={1: 0},
-        grid=(1, 1, 1), block=(THREADS, 1, 1),
+        grid=(1, 1, 1), block=(THREADS, 1, 1), arch=case.arch,
     )  # fmt: skip
     def store_box(M, Y0, Y):
         memory = smem.alloc(u32, (case.words,), align=1024)
@@ -370,6 +380,16 @@ CASES = {
     "a box of the whole tensor": case(f32, (6, 8), (6, 8)),
     "a box larger than the tensor": case(f16, (3, 16), (5, 24)),
     "the largest box": case(u8, (3, 272), (2, 256)),
+}  # fmt: skip
+
+# Swizzles that move more than 16 bytes as a whole, of sm_100.
+ATOMS = {
+    f"{layout.name} of {dtype}": case(
+        dtype, (21, 272 // dtype.bytes), (18, 128 // dtype.bytes), layout
+    )
+    for layout in PATTERNS
+    if layout.atomicity is not Atomicity.B16
+    for dtype in (bf16, f32)
 }  # fmt: skip
 
 NANS = {

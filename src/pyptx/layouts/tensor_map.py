@@ -218,14 +218,6 @@ class TensorMap:
         for axis, size in enumerate(sizes):
             if size is not None and not 1 <= size <= DIM_LIMIT:
                 raise MapError(f"axis {axis} has size {size}; the range is 1 to 2**32")
-        for axis, size in enumerate(sizes[1:-1]) if self.im2col is not None else ():
-            assert self.im2col is not None
-            lower, upper = self.im2col.lower[axis], self.im2col.upper[axis]
-            if size is not None and lower > size - 1 + upper:
-                raise MapError(
-                    f"the bounding box is empty along axis {axis + 1}: it goes from {lower} to "
-                    f"{size - 1 + upper}"
-                )
         unit = 32 if self.layout.interleave is Interleave.B32 else CHUNK_BYTES
         for axis, stride in enumerate(strides):
             if stride is not None and (stride % unit or not 0 <= stride < STRIDE_LIMIT):
@@ -234,8 +226,22 @@ class TensorMap:
                     "below 2**40",
                     "pad the rows of the array",
                 )
+        if self.im2col is not None:
+            self._check_bounding_box(self.im2col, sizes[1:-1])
         if address % unit:
             raise MapError(f"the address {address:#x} of the tensor is no multiple of {unit}")
+
+    def _check_bounding_box(self, im2col: Im2col, sizes: Sequence[int | None]) -> None:
+        """Raise MapError where no place of the filter is inside of the box."""
+        for axis, size in enumerate(sizes):
+            if size is None:
+                continue
+            first, last = im2col.lower[axis], size - 1 + im2col.upper[axis]
+            if first > last:
+                raise MapError(
+                    f"the bounding box is empty along axis {axis + 1}: it goes from {first} to "
+                    f"{last}"
+                )
 
 
 def _element_errors(tensor_map: TensorMap) -> Iterator[MapError]:

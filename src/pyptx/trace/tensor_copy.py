@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyptx.errors import LanguageError
-from pyptx.isa.check import TensorPosition
+from pyptx.isa.check import Raw, TensorPosition
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.trace.smem import SharedTile
@@ -33,6 +33,10 @@ class TensorCopy:
 
     In shared memory a box takes `X.tma_desc().bytes`, at a multiple of 128 bytes, or of
     `X.tma_desc().align` where it is swizzled.
+
+    With a map of `Im2col`, of rank 3 to 5, `coord` are the first channel, the base of the filter
+    along W, H and D, and the image; `offsets` are what a load or a prefetch adds to the base, from
+    W on: ints or 16-bit registers. The base lies in the bounding box.
     """
 
     def __init__(self, rank: int) -> None:
@@ -46,11 +50,14 @@ class TensorCopy:
         src: Reg,
         coord: Coordinates,
         mbar: object,
+        offsets: Coordinates | None = None,
         multicast_mask: int | Reg | None = None,
         cta_group: int = 1,
         pred: Reg | Not | None = None,
     ) -> None:
         """Copy a box to shared memory; `mbar` counts its bytes as they arrive.
+
+        With `offsets`, the pixels of an `.im2col`.
 
         With a `multicast_mask`, to the same place in every CTA of the cluster whose bit is set, and
         to its mbarrier. `cta_group=2` lets the mbarrier be that of the other CTA of a pair
@@ -62,10 +69,12 @@ class TensorCopy:
         multicast = ".multicast::cluster" if masks else ""
         group = f".cta_group::{cta_group}" if cta_group != 1 else ""
         trace.write(
-            f"{self._spelling()}.shared::cluster.global.tile.{_COMPLETE}{multicast}{group}",
+            f"{self._spelling()}.shared::cluster.global.{_mode(offsets)}.{_COMPLETE}"
+            f"{multicast}{group}",
             raw(trace, dst),
             self._position(trace, src, coord),
             raw(trace, mbar),
+            *self._offsets(trace, offsets),
             *masks,
             guard=guard(trace, pred),
         )
@@ -89,12 +98,20 @@ class TensorCopy:
         """
         self._out(op, dst, src, coord, pred)
 
-    def prefetch(self, *, src: Reg, coord: Coordinates, pred: Reg | Not | None = None) -> None:
+    def prefetch(
+        self,
+        *,
+        src: Reg,
+        coord: Coordinates,
+        offsets: Coordinates | None = None,
+        pred: Reg | Not | None = None,
+    ) -> None:
         """Bring a box into the L2 cache. One `cp.async.bulk.prefetch.tensor`."""
         trace = current(f"{self._name}.prefetch")
         trace.write(
-            f"cp.async.bulk.prefetch.tensor.{self._rank}d.L2.global.tile",
+            f"cp.async.bulk.prefetch.tensor.{self._rank}d.L2.global.{_mode(offsets)}",
             self._position(trace, src, coord),
+            *self._offsets(trace, offsets),
             guard=guard(trace, pred),
         )
 
@@ -104,8 +121,10 @@ class TensorCopy:
         trace = current(f"{self._name}.{'reduce' if op else 'store'}")
         _check_tile(dst, src)
         reduction = f".{op}" if op else ""
+        images = isinstance(dst, TensorMapReg) and dst.map.im2col is not None
+        mode = "im2col_no_offs" if images else "tile"
         trace.write(
-            f"{self._spelling(op)}.global.shared::cta{reduction}.tile.bulk_group",
+            f"{self._spelling(op)}.global.shared::cta{reduction}.{mode}.bulk_group",
             self._position(trace, dst, coord),
             raw(trace, src),
             guard=guard(trace, pred),
@@ -113,6 +132,18 @@ class TensorCopy:
 
     def _spelling(self, op: str = "") -> str:
         return f"cp{'.reduce' if op else ''}.async.bulk.tensor.{self._rank}d"
+
+    def _offsets(self, trace: Trace, offsets: Coordinates | None) -> tuple[Raw, ...]:
+        if offsets is None:
+            return ()
+        count = self._rank - 2
+        if not isinstance(offsets, (tuple, list)) or len(offsets) != count or count < 1:
+            raise LanguageError(
+                f"{self._name} takes {max(count, 0)} offsets, not {offsets!r}",
+                location=caller(),
+                notes=(("help", "offsets=[...] are those of W, H and D, of rank 3 to 5"),),
+            )
+        return (raw(trace, list(offsets)),)
 
     def _position(self, trace: Trace, tensor_map: object, coord: Coordinates) -> TensorPosition:
         if not isinstance(coord, (tuple, list)) or len(coord) != self._rank:
@@ -122,6 +153,10 @@ class TensorCopy:
                 notes=(("help", "coord=[...] begins with the last axis of the tensor"),),
             )
         return tensor_position(trace, tensor_map, coord)
+
+
+def _mode(offsets: object) -> str:
+    return "tile" if offsets is None else "im2col"
 
 
 def _check_tile(tensor_map: object, tile: object) -> None:

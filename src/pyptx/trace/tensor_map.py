@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction
-from pyptx.layouts import Layout, MapError, TensorMap
+from pyptx.layouts import Atomicity, Im2col, Layout, MapError, TensorMap
 from pyptx.layouts.swizzle import CHUNK_BYTES
 from pyptx.layouts.tensor_map import MAP_ALIGN, MAP_BYTES, Interleave, row_major_strides
 from pyptx.operands import Address, Immediate, Parameter, Register, Symbol, TensorAddress, Variable
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 _SUFFIX: Final = "_map"
 _SIGN: Final = 1 << 31
+_ATOMICITY_SM: Final = 100
 _RANKS: Final = ("1d", "2d", "3d", "4d", "5d")
 _OF_ROWS: Final = frozenset(("tile::gather4", "tile::scatter4"))
 _ROWS: Final = 4
+_IMAGES: Final = frozenset(("im2col", "im2col_no_offs"))
 
 
 class TensorMapReg(Reg):
@@ -130,6 +132,15 @@ def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress)
             location=instruction.location,
             notes=(("help", f"write .{tensor_map.rank}d, with as many coordinates"),),
         )
+    images = bool(_IMAGES & {*instruction.modifiers})
+    if images != (tensor_map.im2col is not None):
+        raise LanguageError(
+            "the copy is of boxes, and its tensor map of im2col"
+            if not images
+            else "the copy is .im2col, and its tensor map of boxes",
+            location=instruction.location,
+            notes=(("help", "offsets=[...] for loads of a map of im2col, and for no other"),),
+        )
     gathers = bool(_OF_ROWS & {*instruction.modifiers})
     if gathers and tensor_map.shape[0] != 1:
         raise LanguageError(
@@ -141,6 +152,9 @@ def _check_copy(trace: Trace, instruction: Instruction, position: TensorAddress)
     first, *others = instruction.operands
     store = first is position and "prefetch" not in instruction.modifiers
     _check_start(instruction, tensor_map, position, store=store)
+    _check_layout(trace, instruction, tensor_map, store=store)
+    if tensor_map.im2col is not None and store:
+        _check_corners(instruction, tensor_map.im2col)
     place = others[0] if first is position and others else first
     if isinstance(place, Address) and isinstance(place.base, Variable):
         _check_place(instruction, tensor_map, place.base)
@@ -178,6 +192,36 @@ def _check_start(
             f"a multiple of {unit} elements, {CHUNK_BYTES} bytes",
             location=instruction.location,
             notes=(("help", help_),),
+        )
+
+
+def _check_layout(
+    trace: Trace, instruction: Instruction, tensor_map: TensorMap, *, store: bool
+) -> None:
+    """That the target has the layout, and the direction (PTX ISA, "Swizzling Modes")."""
+    layout = tensor_map.layout
+    if layout.atomicity is not Atomicity.B16 and trace.target.sm < _ATOMICITY_SM:
+        raise LanguageError(
+            f"{trace.target} has no {layout!r}: its swizzles move 16 bytes",
+            location=instruction.location,
+            notes=(("first in", f"sm_{_ATOMICITY_SM}"),),
+        )
+    if layout.atomicity is Atomicity.B32_FLIP_8B and store:
+        raise LanguageError(
+            f"{layout!r} is for loads alone",
+            location=instruction.location,
+            notes=(("help", f"layout={Layout.TMA_128B_ATOM_32B!r}"),),
+        )
+
+
+def _check_corners(instruction: Instruction, im2col: Im2col) -> None:
+    """PTX ISA, "Restriction on Tensor Copy instructions": a store's images are not padded."""
+    if min(im2col.lower) < 0 or max(im2col.upper) > 0:
+        raise LanguageError(
+            f"the bounding box of a store lies in the image, and lower={im2col.lower!r}, "
+            f"upper={im2col.upper!r} reach beyond it",
+            location=instruction.location,
+            notes=(("legal", "lower of 0 or more, upper of 0 or less"),),
         )
 
 
@@ -234,7 +278,8 @@ def check_tile(tensor_map: TensorMap, tile: SharedTile) -> None:
     if layout is None:
         return
     row = tensor_map.shape[-1] * tensor_map.dtype.bytes
-    if tensor_map.layout.swizzle is layout.swizzle and row == layout.swizzle.span:
+    whole = tensor_map.layout.atomicity is Atomicity.B16
+    if whole and tensor_map.layout.swizzle is layout.swizzle and row == layout.swizzle.span:
         return
     raise LanguageError(
         f"the tile lies in panels of {layout.swizzle.span} bytes ({layout.swizzle}), and the box "

@@ -38,6 +38,7 @@ static_assert(int(CU_TENSOR_MAP_DATA_TYPE_FLOAT64) == int(pyptx::MapType::kF64))
 static_assert(int(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16) == int(pyptx::MapType::kBF16));
 static_assert(int(CU_TENSOR_MAP_INTERLEAVE_16B) == 1 && int(CU_TENSOR_MAP_INTERLEAVE_32B) == 2);
 static_assert(int(CU_TENSOR_MAP_SWIZZLE_32B) == 1 && int(CU_TENSOR_MAP_SWIZZLE_128B) == 3);
+static_assert(int(CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B) == 4 && int(CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B) == 6);
 static_assert(int(CU_TENSOR_MAP_L2_PROMOTION_L2_64B) == 1 && int(CU_TENSOR_MAP_L2_PROMOTION_L2_256B) == 3);
 static_assert(int(CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA) == 1);
 static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t));

@@ -156,6 +156,28 @@ int cuTensorMapEncodeTiled(uint64_t* map, int type, uint32_t rank, void* address
   return 0;
 }
 
+// The same for a map of im2col.
+int cuTensorMapEncodeIm2col(uint64_t* map, int type, uint32_t rank, void* address, const uint64_t* sizes,
+                            const uint64_t* strides, const int* lower, const int* upper, uint32_t channels,
+                            uint32_t pixels, const uint32_t* steps, int interleave, int swizzle, int promotion,
+                            int fill) {
+  int result = Called("cuTensorMapEncodeIm2col");
+  if (result != 0) return result;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  auto list = [](const auto* values, uint32_t count) {
+    std::string text;
+    for (uint32_t i = 0; i < count; ++i) text += (i > 0 ? "," : "") + std::to_string(values[i]);
+    return text;
+  };
+  g_log += "im2col type=" + std::to_string(type) + " address=" + std::to_string(reinterpret_cast<uintptr_t>(address)) +
+           " sizes=" + list(sizes, rank) + " strides=" + list(strides, rank - 1) + " lower=" + list(lower, rank - 2) +
+           " upper=" + list(upper, rank - 2) + " channels=" + std::to_string(channels) + " pixels=" +
+           std::to_string(pixels) + " steps=" + list(steps, rank) + " modes=" + std::to_string(interleave) + "," +
+           std::to_string(swizzle) + "," + std::to_string(promotion) + "," + std::to_string(fill) + "\n";
+  for (int i = 0; i < 16; ++i) map[i] = uint64_t(g_calls["cuTensorMapEncodeIm2col"]);
+  return 0;
+}
+
 int cuMemsetD8Async(unsigned long long address, unsigned char value, size_t bytes, void* stream) {
   int result = Called("cuMemsetD8Async");
   if (result != 0) return result;

@@ -35,6 +35,13 @@ MAPS = (
     "params=a0,map:a0:X:f32:a0.0|8:32:64|8:1|1:0:1:2:0,i64:a0.0,"
     "map:a0:X:f32:a0.0|8:32:16|4:2|1:0:0:0:1,map:r0:Y:bf16:r0.0|16:32:8|8:1|1:0:0:0:0"
 )
+# Images of the input, and a box whose swizzle moves 64 bytes as a whole.
+IMAGES = (
+    "inputs=[? 8];outputs=[? 8]\n"
+    "kernel=k;grid=a0.0,1,1;block=128,1,1;cluster=1,1,1;shared=0;"
+    "params=map:a0:X:f32:a0.0|5|7|16:2240|448|64:40|8:1|2|3|1:0:1:0:0:-1|-2:0|1,"
+    "map:a0:X:f32:a0.0|5|7|16:2240|448|64:1|1|4|32:1|1|1|1:0:6:0:0"
+)
 CODE = {"sm_90a": b"\x7fELF-90a"}
 
 folder = Path(sys.argv[1])
@@ -372,6 +379,30 @@ def tensor_maps() -> None:
         )
 
 
+def maps_of_images() -> None:
+    """Corners go to the driver as its axes count, and swizzles by its numbers."""
+    setting("parameters", 2)
+    site = Site(IMAGES).ready()
+    x = site.addresses[0]
+    with Current():
+        assert site.run(EXECUTE) == ""
+    found = [line for line in log() if line.startswith(("map", "im2col"))]
+    tensor = f"type=7 address={x} sizes=16,7,5,6 strides=64,448,2240"
+    assert found == [
+        f"im2col {tensor} lower=-2,-1 upper=1,0 channels=8 pixels=40 steps=1,3,2,1 modes=0,1,0,0",
+        f"map aligned=1 {tensor} box=32,4,1,1 steps=1,1,1,1 modes=0,6,0,0",
+    ], log()
+    setting("fail cuTensorMapEncodeIm2col", 1)
+    with Current():
+        assert site.run(EXECUTE) == (
+            "pyptx: kernel k: the tensor map of X: cuTensorMapEncodeIm2col failed with CUDA_ERROR_INVALID_VALUE (1), invalid argument: the device does not take this bounding box, layout or tensor"
+        )
+    far = Site(IMAGES.replace("-1|-2", "-1|-200")).run(INSTANTIATE)
+    assert far.endswith(
+        "the tensor map of X: a corner of its bounding box is -200, too far away"
+    ), far
+
+
 def tensors_without_maps() -> None:
     """What breaks a rule is said before the driver is asked; an empty grid encodes nothing."""
     wide = MAPS.replace("bf16:r0.0|16:32", "bf16:r0.0|16:36")
@@ -462,6 +493,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         cooperative,
         errors,
         tensor_maps,
+        maps_of_images,
         tensors_without_maps,
         old_driver,
         no_driver,

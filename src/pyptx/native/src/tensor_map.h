@@ -87,9 +87,11 @@ inline std::optional<std::string> CheckMapTensor(const TensorMap& map) {
     }
   }
   // Whether any position of the filter is inside of the bounding box.
-  for (int axis = 0; map.im2col() && axis < map.spatial(); ++axis) {
-    if (map.lower[axis] <= static_cast<int64_t>(map.sizes[axis + 1]) - 1 + map.upper[axis]) continue;
-    return "the bounding box is empty along " + name(axis + 1);
+  for (int axis = map.im2col() ? map.spatial() - 1 : -1; axis >= 0; --axis) {
+    const int64_t first = map.lower[axis], last = static_cast<int64_t>(map.sizes[axis + 1]) - 1 + map.upper[axis];
+    if (first <= last) continue;
+    return "the bounding box is empty along " + name(axis + 1) + ": it goes from " + std::to_string(first) + " to " +
+           std::to_string(last);
   }
   if (map.address % unit != 0) {
     char text[32];

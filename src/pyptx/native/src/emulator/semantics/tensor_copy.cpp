@@ -10,6 +10,7 @@
 
 #include "../../tensor_map.h"
 #include "copy.h"
+#include "matrix.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -115,8 +116,7 @@ Box box_at(Warp& w, const Instruction& in, unsigned lane, const TensorMap& map) 
     box.at[i] = source<int32_t>(w, in, static_cast<unsigned>(plan.coordinates + i))[lane];
   }
   for (int i = 0; plan.offset && i < map.spatial(); ++i) {
-    const uint32_t at = in.more[plan.offsets + i];
-    box.offsets[i] = reinterpret_cast<const uint16_t*>(registers(w).base[at >> 31] + (at & ~kPoolBit))[lane];
+    box.offsets[i] = held<uint16_t>(w, in, static_cast<unsigned>(plan.offsets + i))[lane];
   }
   if (box.gathers) box.rows = kRows;
   return box;
