@@ -299,7 +299,7 @@ def test_chunks_backward(n, widest, count, types):
 
 @pytest.mark.parametrize("each", [1, 3])
 @pytest.mark.parametrize("count", [1, 2, 7, 100])
-@pytest.mark.parametrize(("partials", "n"), [(1, 5), (7, 33), (64, 40), (264, 3)])
+@pytest.mark.parametrize(("partials", "n"), [(1, 5), (7, 33), (64, 40), (264, 3), (5, 70000)])
 @pytest.mark.parametrize("widest", [1, 4])
 def test_column_sums(widest, partials, n, count, each):
     """Partial sums that no row belongs to are not read: they may be anything."""

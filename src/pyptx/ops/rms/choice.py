@@ -78,7 +78,10 @@ def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
         gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
         return _backward(what.divided(), gradient, 2 * _CTAS, team.rows, result)
     size = what.columns * (what.x.bytes + what.weight.bytes)
-    if size <= 66 * KIB and what.columns * what.compute.bytes <= 512 * FEW:
+    # Without ends, clusters of two are quicker than CTAs that hold but three rows.
+    if size <= (60 if what.aligned else 66) * KIB and (
+        what.columns * what.compute.bytes <= 512 * FEW
+    ):
         what = _in_lines(what, _team_threads(what))
         shape = _resident(what, size)
         gradient = teams.backward(what, shape)

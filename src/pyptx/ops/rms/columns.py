@@ -13,6 +13,8 @@ from pyptx.types import DType, u32
 THREADS: Final = 256
 MOST: Final = 8
 """Partial sums that a CTA reads at the same time, at most."""
+RESIDENT: Final = 132 * 2048
+"""Threads of an H200; where columns alone are as many, each adds up one by itself."""
 
 
 def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType) -> Kernel:
@@ -22,6 +24,8 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
     then the first `width` threads of a CTA add up what the threads of their column have.
     """
     depth = min(MOST, power_of_two(partials))
+    while depth > 1 and depth * rows.columns > RESIDENT:
+        depth //= 2
     width = THREADS // depth
     columns, compute = rows.columns, rows.compute
     a = Arithmetic(compute)
