@@ -16,12 +16,15 @@ from pyptx.assemble.ptxas import PTXAS, find
 from pyptx.isa.sample import VARIABLES
 from pyptx.operands import (
     Address,
+    FabricHandle,
     Immediate,
     Label,
+    Minus,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Part,
     Register,
     Sink,
     SpecialRegister,
@@ -30,6 +33,7 @@ from pyptx.operands import (
     TensorAddress,
     Variable,
     Vector,
+    registers_of,
 )
 from pyptx.target import PTX_FOR_TARGET, PtxVersion, Target
 
@@ -68,9 +72,7 @@ def _empty_kernel(target: Target, version: PtxVersion) -> str:
 
 def line(spelling: str, operands: Sequence[Operand]) -> str:
     """A stub kernel with one instruction, on one line."""
-    registers: dict[Register, None] = {}
-    for operand in operands:
-        registers |= dict.fromkeys(_registers(operand))
+    registers = dict.fromkeys(r for operand in operands for r in registers_of(operand))
     declared = " ".join(f".reg .{r.dtype.storage} {_name(r)};" for r in registers)
     text = ", ".join(_text(o) for o in operands)
     local = ".local .align 128 .b8 local_bytes[1024];"
@@ -81,24 +83,6 @@ def line(spelling: str, operands: Sequence[Operand]) -> str:
 def stub(statements: str) -> str:
     """A kernel around statements; `parameter` is its parameter and `label0` its last label."""
     return f".entry kernel(.param .align 16 .b8 parameter[256]) {{ {statements} label0: ret; }}"
-
-
-def _registers(operand: object) -> list[Register]:
-    match operand:
-        case Register():
-            return [operand]
-        case Address(base=base):
-            return _registers(base)
-        case Negated(register=register):
-            return [register]
-        case Pair(first=first, second=second):
-            return _registers(first) + _registers(second)
-        case TensorAddress(map=tensor_map, coordinates=coordinates):
-            return _registers(tensor_map) + _registers(coordinates)
-        case Vector(elements=elements):
-            return [r for element in elements for r in _registers(element)]
-        case _:
-            return []
 
 
 def _name(register: Register) -> str:
@@ -117,8 +101,15 @@ def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901, PLR091
             return f"%{name}"
         case Address(base=base, offset=offset):
             return f"[{_text(base)}{f'+{offset}' if offset else ''}]"
-        case TensorAddress(map=tensor_map, coordinates=coordinates):
-            return f"{_text(tensor_map)[:-1]}, {_text(coordinates)}]"
+        case TensorAddress(map=tensor_map, coordinates=coordinates, between=between):
+            inside = ", ".join(_text(each) for each in (*between, coordinates))
+            return f"{_text(tensor_map)[:-1]}, {inside}]"
+        case FabricHandle(endpoint=endpoint, offsets=offsets):
+            return f"[{', '.join(_name(each) for each in (endpoint, *offsets))}]"
+        case Part(register=register, lanes=lanes):
+            return f"{_name(register)}.{lanes}"
+        case Minus(of=of):
+            return f"-{_text(of)}"
         case Symbol(of=of):
             return _text(of)
         case Variable() | Parameter():

@@ -96,8 +96,17 @@ def digest(of: Iterable[Form]) -> str:
 
 
 def _known(operand: OperandSpec) -> list[object]:
-    values = (getattr(operand, each.name) for each in fields(operand))
-    return [sorted(cast("frozenset[str]", v)) if isinstance(v, frozenset) else v for v in values]
+    """What sets an operand apart: all that is not as it is in most."""
+    found: list[object] = []
+    for each in fields(operand):
+        value = getattr(operand, each.name)
+        if isinstance(value, frozenset):
+            value = sorted(cast("frozenset[str]", value))
+        if each.name == "inner":
+            value = list(map(_known, operand.inner))
+        if value not in (each.default, []):
+            found.append((each.name, value))
+    return found
 
 
 # ---- where instructions are tried ---------------------------------------------------------------

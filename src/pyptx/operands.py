@@ -6,8 +6,9 @@ names come from the writer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 from pyptx.layouts import TensorMap
 from pyptx.types import DType, b8
@@ -144,11 +145,21 @@ class Address:
 class TensorAddress:
     """A position `[map, {x, y}]` in the tensor that a tensor map describes, in elements.
 
-    The coordinates begin with the dimension whose elements lie next to each other.
+    The coordinates begin with the dimension whose elements lie next to each other. `between` is
+    what stands in front of them: a sampler, or what is used in place of fields of the map.
     """
 
     map: Address
     coordinates: Vector
+    between: tuple[Scalar | Vector, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FabricHandle:
+    """`[leId, dataOff]`: a logical endpoint of the fabric, and byte offsets in it."""
+
+    endpoint: Register
+    offsets: tuple[Register, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +210,24 @@ class Negated:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """`r.h1`: bytes (b) or halves (h) of a 32-bit register, as video instructions select them.
+
+    `lanes` is written as after the dot: the part's number, or several, the highest lane first.
+    """
+
+    register: Register
+    lanes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    """`-r` as a source operand: the instruction negates it."""
+
+    of: Register | Part
+
+
+@dataclass(frozen=True, slots=True)
 class Sink:
     """`_`: a destination that is thrown away."""
 
@@ -208,9 +237,9 @@ Scalar: TypeAlias = Register | Immediate | SpecialRegister | Sink
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`d|p`: two destinations written as one operand."""
+    """`d|p`: two destinations written as one operand; the first may be a vector."""
 
-    first: Register | Sink
+    first: Register | Sink | Vector
     second: Register | Sink
 
 
@@ -228,6 +257,9 @@ Operand: TypeAlias = (
     | Symbol
     | Address
     | TensorAddress
+    | FabricHandle
+    | Part
+    | Minus
     | Label
     | Targets
     | FunctionName
@@ -239,3 +271,50 @@ Operand: TypeAlias = (
     | Pair
     | Vector
 )
+
+_OperandT = TypeVar("_OperandT", bound=Operand)
+
+
+def replaced(operand: _OperandT, other: Callable[[Register], Register]) -> _OperandT:
+    """The operand with every register of it replaced by what `other` gives for it."""
+    return cast("_OperandT", _replaced(operand, other))
+
+
+def _replaced(operand: Operand, other: Callable[[Register], Register]) -> Operand:
+    match operand:
+        case Register():
+            return other(operand)
+        case Negated(register):
+            return Negated(other(register))
+        case Part(register, lanes):
+            return Part(other(register), lanes)
+        case Minus(of):
+            return Minus(replaced(of, other))
+        case Pair(first, second):
+            return Pair(replaced(first, other), replaced(second, other))
+        case Vector(elements):
+            return Vector(tuple(replaced(e, other) for e in elements))
+        case Address(Register() as base, offset):
+            return Address(other(base), offset)
+        case TensorAddress(tensor_map, coordinates, between):
+            inside = tuple(replaced(each, other) for each in between)
+            return TensorAddress(replaced(tensor_map, other), replaced(coordinates, other), inside)
+        case FabricHandle(endpoint, offsets):
+            return FabricHandle(other(endpoint), tuple(map(other, offsets)))
+        case Arguments(elements):
+            named = (replaced(e, other) if isinstance(e, Register) else e for e in elements)
+            return Arguments(tuple(named))
+        case _:
+            return operand
+
+
+def registers_of(operand: Operand) -> list[Register]:
+    """The registers that an operand names, in order."""
+    found: list[Register] = []
+
+    def keep(register: Register) -> Register:
+        found.append(register)
+        return register
+
+    replaced(operand, keep)
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -10,18 +9,7 @@ from typing import Final
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa.model import Form
-from pyptx.operands import (
-    Address,
-    Arguments,
-    Label,
-    Negated,
-    Operand,
-    Pair,
-    Register,
-    Targets,
-    TensorAddress,
-    Vector,
-)
+from pyptx.operands import Label, Register, Targets, registers_of
 from pyptx.target import Target
 
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -101,26 +89,12 @@ def reads_and_writes(instruction: Instruction) -> tuple[list[Register], list[Reg
     writes: list[Register] = []
     accesses = _accesses(instruction.form, instruction.modifiers)
     for access, operand in zip(accesses, instruction.operands, strict=False):
-        registers = (operand,) if type(operand) is Register else _registers(operand)
+        registers = (operand,) if type(operand) is Register else registers_of(operand)
         if access != "out":
             reads += registers
         if access != "in":
             writes += registers
     return reads, writes
-
-
-def _registers(operand: Operand) -> Sequence[Register]:
-    if isinstance(operand, Address):
-        return (operand.base,) if isinstance(operand.base, Register) else ()
-    if isinstance(operand, TensorAddress):
-        return [*_registers(operand.map), *_registers(operand.coordinates)]
-    if isinstance(operand, Vector):
-        return [e for e in operand.elements if isinstance(e, Register)]
-    if isinstance(operand, Arguments):
-        return [e for e in operand.elements if isinstance(e, Register)]
-    if isinstance(operand, Pair):
-        return [e for e in (operand.first, operand.second) if isinstance(e, Register)]
-    return (operand.register,) if isinstance(operand, Negated) else ()
 
 
 @dataclass(slots=True)

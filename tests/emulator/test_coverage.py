@@ -16,7 +16,7 @@ from pyptx.ir import Instruction, Kernel, Place
 from pyptx.isa.model import Form
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx.isa.table import forms
-from pyptx.operands import Address, Negated, Operand, Pair, Register, TensorAddress, Vector
+from pyptx.operands import Operand, Register, replaced
 from pyptx.target import Target
 
 PER_FORM = 40
@@ -33,28 +33,14 @@ class Renumber:
 
     def all(self, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
         self.list += 1
-        return tuple(self.one(o) for o in operands)
+        return tuple(replaced(o, self.one) for o in operands)
 
-    def one(self, operand: Operand) -> Operand:
-        match operand:
-            case Register():
-                key = (self.list, operand)
-                if key not in self.seen:
-                    self.seen[key] = replace(operand, index=len(self.registers))
-                    self.registers.append(self.seen[key])
-                return self.seen[key]
-            case Negated(register):
-                return Negated(self.one(register))
-            case Pair(first, second):
-                return Pair(self.one(first), self.one(second))
-            case Vector(elements):
-                return Vector(tuple(self.one(e) for e in elements))
-            case Address(Register() as base, offset):
-                return Address(self.one(base), offset)
-            case TensorAddress(tensor_map, coordinates):
-                return TensorAddress(self.one(tensor_map), self.one(coordinates))
-            case _:
-                return operand
+    def one(self, register: Register) -> Register:
+        key = (self.list, register)
+        if key not in self.seen:
+            self.seen[key] = replace(register, index=len(self.registers))
+            self.registers.append(self.seen[key])
+        return self.seen[key]
 
 
 def kernel(form: Form, lists: list[tuple[tuple[str, ...], tuple[Operand, ...]]]) -> Kernel:
@@ -126,7 +112,6 @@ WITHOUT = {
     r"wgmma\.mma_async\.sp\..*": "sparse matrices of a warpgroup have no model yet",
     r"tcgen05\..*": "instructions of sm_100: there is no Tensor Memory",
     r"(tex|tld4|txq|istypep|suld|sust|sured|suq)\..*": "there are no textures and surfaces",
-    r"v(add|sub|avrg|absdiff|min|max|shl|shr|mad|set)[24]?\..*": "video instructions",
     r"(alloca|stacksave|stackrestore)\..*": "local memory is laid out before the kernel runs",
     r"fabric\..*": "the emulator has one GPU, and so no fabric",
     r"st\.bulk.*": "an instruction of sm_100 beside asynchronous stores",

@@ -7,7 +7,7 @@ that the same cases run on a GPU.
 Operands are written as types: `f32` a source, `=f32` a destination, `u8@32` a type in a wider
 register, `u32:shift` a source whose values are chosen for a purpose, `#33` a constant, `=pred|pred`
 a pair of destinations, `!pred` a negated predicate, `{b16 b16}` a vector, `cc` and `=cc` the carry
-flag going in and coming out.
+flag going in and coming out, `-u32.h1` a part of a register that is negated.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Case:
 
 def elements(operand: str) -> list[str]:
     """The types in one operand: several for a pair or a vector."""
-    return operand.strip("{}!").replace("|", " ").split()
+    return [t.partition(".")[0] for t in operand.strip("{}!-").replace("|", " ").split()]
 
 
 def expand(pattern: str) -> Iterator[str]:

@@ -53,6 +53,14 @@ def register_operand(index: int, *, negated: bool = False) -> bytes:
     return struct.pack("<BI", 6 if negated else 0, index)
 
 
+def part_operand(index: int, text: str) -> bytes:
+    """`-u32.h1`: a negation, and the selected bytes or halves, each number in 4 bits."""
+    lanes = text.partition(".")[2]
+    code = sum(int(digit) << 4 * k for k, digit in enumerate(reversed(lanes[1:])))
+    code += (len(lanes) - 1 << 16) + (lanes.startswith("h") << 24) if lanes else 0
+    return struct.pack("<BIBI", 11, index, text.startswith("-"), code)
+
+
 def immediate(value: int, bits: int = 32) -> bytes:
     return struct.pack("<BQB", 1, value & (1 << 64) - 1, bits)
 
@@ -101,6 +109,8 @@ class Straightline:
             return immediate(int(text[1:]))
         make = self.destination if text.startswith("=") else self.source
         body = text.lstrip("=")
+        if "." in body or body.startswith("-"):
+            return part_operand(make(elements(body)[0]), body)
         negated = body.startswith("!")
         parts = [register_operand(make(t), negated=negated) for t in elements(body)]
         if "|" in body:

@@ -11,7 +11,7 @@ from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa import check
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, least, render
 from pyptx.isa.table import forms, opcodes
-from pyptx.operands import Address, Negated, Pair, Register, TensorAddress, Vector
+from pyptx.operands import Register, replaced
 from pyptx.target import PtxVersion, Target
 from pyptx.text import write
 from pyptx.types import DTYPES
@@ -42,21 +42,7 @@ class Registers:
         return self.all[-1]
 
     def renewed(self, operand):
-        match operand:
-            case Register():
-                return self.new(operand.dtype)
-            case Address(base=Register() as base, offset=offset):
-                return Address(self.new(base.dtype), offset)
-            case TensorAddress(map=handle, coordinates=coordinates):
-                return TensorAddress(self.renewed(handle), self.renewed(coordinates))
-            case Vector(elements=elements):
-                return Vector(tuple(map(self.renewed, elements)))
-            case Pair(first=first, second=second):
-                return Pair(self.renewed(first), self.renewed(second))
-            case Negated(register=register):
-                return Negated(self.new(register.dtype))
-            case _:
-                return operand
+        return replaced(operand, lambda register: self.new(register.dtype))
 
 
 def variations(target: Target, registers: Registers):

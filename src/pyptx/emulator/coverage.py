@@ -12,7 +12,7 @@ from pyptx.emulator.run import unsupported
 from pyptx.ir import Instruction, Kernel, Place
 from pyptx.isa.model import Form
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
-from pyptx.operands import Address, Negated, Operand, Pair, Register, TensorAddress, Vector
+from pyptx.operands import Operand, Register, replaced
 from pyptx.target import Target
 
 _SAMPLES = 12
@@ -76,24 +76,10 @@ def _renumbered(operands: Iterable[Operand], registers: list[Register]) -> list[
     """The operands with registers of their own, which are added to those of the kernel."""
     seen: dict[Register, Register] = {}
 
-    def one(operand: Operand) -> Operand:
-        match operand:
-            case Register():
-                if operand not in seen:
-                    seen[operand] = replace(operand, index=len(registers))
-                    registers.append(seen[operand])
-                return seen[operand]
-            case Negated(register):
-                return replace(operand, register=one(register))
-            case Pair(first, second):
-                return replace(operand, first=one(first), second=one(second))
-            case Vector(elements):
-                return replace(operand, elements=tuple(map(one, elements)))
-            case Address(Register() as base):
-                return replace(operand, base=one(base))
-            case TensorAddress(tensor_map, coordinates):
-                return replace(operand, map=one(tensor_map), coordinates=one(coordinates))
-            case _:
-                return operand
+    def renumbered(register: Register) -> Register:
+        if register not in seen:
+            seen[register] = replace(register, index=len(registers))
+            registers.append(seen[register])
+        return seen[register]
 
-    return [one(operand) for operand in operands]
+    return [replaced(operand, renumbered) for operand in operands]

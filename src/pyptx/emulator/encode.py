@@ -12,14 +12,17 @@ from pyptx.operands import (
     Address,
     Arguments,
     CallTargets,
+    FabricHandle,
     FunctionName,
     Immediate,
     Initial,
     Label,
+    Minus,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Part,
     Prototype,
     Register,
     Sink,
@@ -272,9 +275,8 @@ class _Body:
         match operand:
             case Pair(first, second):
                 return b"\x08" + self._encode_operand(first) + self._encode_operand(second)
-            case TensorAddress(tensor_map, coordinates):
-                inside = self._encode_operand(tensor_map) + self._encode_operand(coordinates)
-                return b"\x08" + inside
+            case TensorAddress() | FabricHandle():
+                return self._encode_position(operand)
             case Vector(elements):
                 return self._vector([self._encode_operand(e) for e in elements])
             case Address():
@@ -294,7 +296,7 @@ class _Body:
                 return self._encode_scalar(operand)
 
     def _encode_scalar(
-        self, operand: Register | Immediate | SpecialRegister | Negated | Sink
+        self, operand: Register | Immediate | SpecialRegister | Negated | Part | Minus | Sink
     ) -> bytes:
         match operand:
             case Register():
@@ -305,8 +307,27 @@ class _Body:
                 return struct.pack("<BI", 2, self._image.string(operand.name))
             case Negated():
                 return struct.pack("<BI", 6, self._registers[operand.register.index])
+            case Part(register, lanes):
+                return self._encode_part(register, lanes, negated=False)
+            case Minus(of):
+                register, lanes = (of.register, of.lanes) if isinstance(of, Part) else (of, "")
+                return self._encode_part(register, lanes, negated=True)
             case Sink():
                 return b"\x07"
+
+    def _encode_part(self, register: Register, lanes: str, *, negated: bool) -> bytes:
+        """What is selected: digits in 4 bits each, their number in bits 16 to 23, halves in 24."""
+        selected = int(lanes[1:], 16) | len(lanes[1:]) << 16 if lanes else 0
+        halves = lanes.startswith("h") << 24
+        return struct.pack("<BIBI", 11, self._registers[register.index], negated, selected | halves)
+
+    def _encode_position(self, operand: TensorAddress | FabricHandle) -> bytes:
+        if isinstance(operand, FabricHandle):
+            inside = [self._encode_operand(r) for r in (operand.endpoint, *operand.offsets)]
+            return self._vector(inside)
+        inside = list(map(self._encode_operand, (*operand.between, operand.coordinates)))
+        position = self._vector(inside) if operand.between else inside[0]
+        return b"\x08" + self._encode_operand(operand.map) + position
 
     def _base(self, base: Register | Variable | Parameter | Immediate) -> tuple[int, int]:
         match base:

@@ -17,19 +17,31 @@ from typing import Final, TypeAlias, cast
 from pyptx.errors import IsaError
 from pyptx.isa.automaton import State
 from pyptx.isa.constants import BadConstantError, constant
-from pyptx.isa.model import WIDE, Availability, Form, OperandSpec, Option, length_in, slot_of
+from pyptx.isa.model import (
+    PARTS,
+    WIDE,
+    Availability,
+    Form,
+    OperandSpec,
+    Option,
+    length_in,
+    slot_of,
+)
 from pyptx.isa.syntax import NAMED, takes_constant
 from pyptx.operands import (
     Address,
     Arguments,
     CallTargets,
+    FabricHandle,
     FunctionName,
     Immediate,
     Label,
+    Minus,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Part,
     Prototype,
     Register,
     Sink,
@@ -61,13 +73,22 @@ RawScalar: TypeAlias = Register | SpecialRegister | Symbol | Sink | Number | Imm
 
 @dataclass(frozen=True, slots=True)
 class TensorPosition:
-    """A tensor map and coordinates as the user wrote them."""
+    """A tensor map, what stands behind it, and coordinates, as the user wrote them."""
 
     map: Address
     coordinates: tuple[RawScalar, ...]
+    between: tuple[RawScalar | tuple[RawScalar, ...], ...] = ()
 
 
-Raw: TypeAlias = Operand | Number | TensorPosition | tuple[RawScalar, ...]
+@dataclass(frozen=True, slots=True)
+class RawPair:
+    """Destinations `first|second` of which the first is a vector, as the user wrote them."""
+
+    first: tuple[RawScalar, ...]
+    second: Register | Sink
+
+
+Raw: TypeAlias = Operand | Number | TensorPosition | RawPair | tuple[RawScalar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +318,7 @@ class Typed:
     access: int
     align: int
     exact: DType | None
+    inner: tuple[Typed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,7 +353,7 @@ def patterns(state: State) -> tuple[Pattern, ...]:
         typed = tuple(_typed(spec, chosen) for spec in specs)
         least = sum(not spec.optional for spec in specs)
         full.append(Pattern(form, None, typed, least))
-        if specs and specs[0].access == "out":
+        if specs and specs[0].access == "out" and not specs[0].partial:
             made = thrown if specs[0].kind == "sink" else short
             made.append(Pattern(form, typed[0], typed[1:], least - 1))
     return (*full, *short, *thrown)
@@ -341,10 +363,12 @@ def _typed(spec: OperandSpec, chosen: dict[str, Option]) -> Typed:
     dtype = b64 if spec.kind in (*NAMED, "sink") else type_of(spec, chosen)
     length = length_of(spec, chosen)
     scalar = length == 1 and not spec.braces and spec.second != "required"
-    exact = dtype if scalar and spec.kind == "value" else None
+    plain = scalar and not spec.partial and spec.minus != "required"
+    exact = dtype if plain and spec.kind == "value" else None
     access = _access(chosen) if spec.kind == "address" and not spec.align else 0
     align = spec.align or access
-    return Typed(spec, dtype, length, _spaces(spec, chosen), access, align, exact)
+    inner = tuple(_typed(each, chosen) for each in spec.inner)
+    return Typed(spec, dtype, length, _spaces(spec, chosen), access, align, exact, inner)
 
 
 def _access(chosen: dict[str, Option]) -> int:
@@ -466,12 +490,14 @@ def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
     spec = typed.spec
     if spec.kind not in ("value", "immediate"):
         return _OTHERS[spec.kind](typed, raw, depth)
+    if isinstance(raw, Pair | RawPair):
+        return _pair(typed, raw, depth)
     if typed.length > 1 or spec.braces:
         return _vector(spec, typed.dtype, typed.length, raw, depth)
     if isinstance(raw, tuple) and len(raw) == 1:
         raw = raw[0]
-    if isinstance(raw, Pair):
-        return _pair(spec, typed.dtype, raw, depth)
+    if isinstance(raw, Part | Minus) or spec.partial or spec.minus == "required":
+        return _decorated(spec, typed.dtype, raw, depth)
     if spec.second == "required":
         raise _MismatchError(depth, f"{spec.name} must be a pair d|p, not {describe(raw)}")
     if isinstance(raw, Symbol) and typed.spaces and _space(raw.of) not in typed.spaces:
@@ -577,16 +603,63 @@ def _element(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Scalar
     raise _MismatchError(depth, f"{spec.name} cannot hold {describe(raw)}")
 
 
-def _pair(spec: OperandSpec, dtype: DType, raw: Pair, depth: int) -> Pair:
+def _pair(typed: Typed, raw: Pair | RawPair, depth: int) -> Pair:
+    spec, first = typed.spec, raw.first
     if spec.second is None:
         raise _MismatchError(depth, f"{spec.name} takes no second destination")
-    if isinstance(raw.first, Sink) and isinstance(raw.second, Sink):
+    if isinstance(first, Sink) and isinstance(raw.second, Sink):
         raise _MismatchError(depth, f"{spec.name} is _|_; one of the two must be a register")
-    if isinstance(raw.first, Register) and not agrees(dtype, raw.first.dtype, wider=False):
-        raise _wrong_type(spec, dtype, raw.first, depth)
     if isinstance(raw.second, Register) and raw.second.dtype.kind is not Kind.PREDICATE:
         raise _MismatchError(depth, f"the second destination of {spec.name} must be a predicate")
+    if typed.length > 1 or spec.braces or isinstance(first, tuple | Vector):
+        return Pair(_vector(spec, typed.dtype, typed.length, first, depth), raw.second)
+    if isinstance(first, Register) and not agrees(typed.dtype, first.dtype, wider=False):
+        raise _wrong_type(spec, typed.dtype, first, depth)
+    return Pair(first, raw.second)
+
+
+def _decorated(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Part | Minus:
+    """A source with a minus, or parts of a register, or both."""
+    if isinstance(raw, Minus):
+        if spec.minus is None:
+            helps = ("help", "negate it first: ptx.inst.neg.s32(r)")
+            raise _MismatchError(depth, f"{spec.name} cannot be negated here", helps)
+        of = raw.of
+        inside = _part(spec, dtype, of, depth) if isinstance(of, Part) else of
+        if isinstance(inside, Register) and not agrees(dtype, inside.dtype, wider=False):
+            raise _wrong_type(spec, dtype, inside, depth)
+        return Minus(inside)
+    if spec.minus == "required":
+        raise _MismatchError(depth, f"{spec.name} must be negated, ptx.minus({spec.name})")
+    if isinstance(raw, Part):
+        return _part(spec, dtype, raw, depth)
+    raise _MismatchError(
+        depth,
+        f"{spec.name} must be a part of a register, not {describe(raw)}",
+        ("help", f'ptx.part({spec.name}, "{PARTS[spec.parts][0]}")'),
+    )
+
+
+def _part(spec: OperandSpec, dtype: DType, raw: Part, depth: int) -> Part:
+    if not spec.parts:
+        raise _MismatchError(depth, f"{spec.name} must be a whole register, not {describe(raw)}")
+    if raw.lanes not in PARTS[spec.parts]:
+        raise _MismatchError(
+            depth, f"{spec.name} has no part .{raw.lanes}", ("legal", _PARTS[spec.parts])
+        )
+    if not agrees(dtype, raw.register.dtype, wider=False):
+        raise _wrong_type(spec, dtype, raw.register, depth)
     return raw
+
+
+_PARTS: Final = {
+    "sel": ".b0 to .b3, .h0, .h1",
+    "sel2": ".hxy, where x and y are 0 to 3: 0 and 1 are halves of a, 2 and 3 of b",
+    "sel4": ".bxyzw, where each is 0 to 7: 0 to 3 are bytes of a, 4 to 7 of b",
+    "mask2": ".h0 .h1 .h10",
+    "mask4": ".b and one to four of the digits 3210, the greater first",
+}
+"""The parts of each kind, in words."""
 
 
 def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand:
@@ -771,7 +844,39 @@ def _tensor(typed: Typed, raw: Raw, depth: int) -> TensorAddress:
         raw.coordinates,
         depth,
     )
-    return TensorAddress(_address(typed, raw.map, depth), coordinates)
+    return TensorAddress(_address(typed, raw.map, depth), coordinates, _between(typed, raw, depth))
+
+
+def _between(
+    typed: Typed, raw: TensorAddress | TensorPosition, depth: int
+) -> tuple[ScalarOperand | Vector, ...]:
+    """What stands between a tensor map or handle and the coordinates."""
+    inner = typed.inner
+    if not sum(not each.spec.optional for each in inner) <= len(raw.between) <= len(inner):
+        raise _MismatchError(
+            depth,
+            f"{typed.spec.name} must be {typed.spec.written}, not with {len(raw.between)} operands "
+            "in front of the coordinates",
+        )
+    bound = (_operand(each, given, depth) for each, given in zip(inner, raw.between, strict=False))
+    return tuple(cast("ScalarOperand | Vector", each) for each in bound)
+
+
+def _fabric(typed: Typed, raw: Raw, depth: int) -> FabricHandle:
+    spec, inner = typed.spec, typed.inner
+    if not isinstance(raw, FabricHandle):
+        names = ", ".join((spec.name, *(each.spec.name for each in inner)))
+        raise _MismatchError(
+            depth,
+            f"{spec.written} must be a handle of the fabric, not {describe(raw)}",
+            ("help", f"ptx.fabric_handle({names})"),
+        )
+    if len(raw.offsets) != len(inner):
+        problem = f"{spec.written} has {len(inner)} offsets, not {len(raw.offsets)}"
+        raise _MismatchError(depth, problem)
+    endpoint = _scalar(replace(spec, kind="value"), typed.dtype, raw.endpoint, depth)
+    offsets = (_scalar(t.spec, t.dtype, r, depth) for t, r in zip(inner, raw.offsets, strict=True))
+    return FabricHandle(cast("Register", endpoint), cast("tuple[Register, ...]", tuple(offsets)))
 
 
 def _address(typed: Typed, raw: Raw, depth: int) -> Address:
@@ -814,6 +919,7 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
 _OTHERS: Final[dict[str, Callable[[Typed, Raw, int], Operand]]] = {
     "address": _address,
     "tensor": _tensor,
+    "fabric": _fabric,
     "label": _label,
     "labels": _targets,
     "function": _function,
@@ -835,7 +941,7 @@ def _spaces(spec: OperandSpec, chosen: dict[str, Option]) -> tuple[str, ...]:
     for space in spec.spaces:
         option = chosen.get(space)
         names.append((option.name if option else space).split("::")[0])
-    known = ("const", "global", "local", "param", "shared", "tmem", "handle")
+    known = ("const", "global", "local", "param", "shared", "tmem", "handle", "fabric")
     return tuple(name if name in known else "generic" for name in names)
 
 
@@ -918,7 +1024,10 @@ _DESCRIPTIONS: dict[type, str] = {
     Label: "a label",
     Targets: "a list of labels",
     Negated: "a negated predicate",
+    Minus: "a negated register",
     Pair: "a pair",
+    RawPair: "a pair",
+    FabricHandle: "a handle of the fabric",
     Sink: "the sink _",
     Symbol: "the address of a variable",
     Address: "an address",
@@ -937,6 +1046,8 @@ def describe(raw: object) -> str:
         return f"a .{raw.dtype} register"
     if isinstance(raw, Number):
         return f"the constant {raw.value!r}"
+    if isinstance(raw, Part):
+        return f"part .{raw.lanes} of a .{raw.register.dtype} register"
     if isinstance(raw, SpecialRegister):
         return f"%{raw.name}"
     if isinstance(raw, tuple):

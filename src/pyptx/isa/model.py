@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations, product
 from typing import Final
 
 from pyptx.target import PtxVersion, Target, targets_of
@@ -15,10 +16,19 @@ from pyptx.types import DTYPES
 
 ANY_VERSION: Final = PtxVersion(1, 0)
 SPACES: Final = frozenset(
-    ("const", "global", "local", "param", "shared", "generic", "tmem", "handle")
+    ("const", "global", "local", "param", "shared", "generic", "tmem", "handle", "fabric")
 )
 WIDE: Final = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 """The result type of a widening multiply, by operand type."""
+PARTS: Final = {
+    "sel": ("b0", "b1", "b2", "b3", "h0", "h1"),
+    "sel2": tuple(f"h{x}{y}" for x, y in product("0123", repeat=2)),
+    "sel4": tuple(f"b{''.join(lanes)}" for lanes in product("01234567", repeat=4)),
+    "mask2": ("h0", "h1", "h10"),
+    "mask4": tuple(f"b{''.join(s)}" for n in range(1, 5) for s in combinations("3210", n)),
+}
+"""What an operand of a video instruction may select of a register: a byte or a half; lanes out of
+the bytes or halves of two registers; lanes of the destination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,8 @@ class OperandSpec:
     """One operand of a form.
 
     kind      "value" (register or constant), "immediate", "address", "tensor" (a tensor map and
-              coordinates, which have `type` and `length`), "sink", "label" or "labels"
+              coordinates, which have `type` and `length`), "fabric" (an endpoint and offsets),
+              "sink", "label" or "labels"
     type      a dtype, the name of the slot that spells it, or `wide(T)`
     access    "in", "out" or "inout"
     length    1, a number of vector elements, or the slot that gives it (`vec`, `dim-2`, `num*4`,
@@ -103,6 +114,10 @@ class OperandSpec:
     accepts   what it takes besides a register: "immediate", "special", "symbol", "sink"; an
               address "variable"
     second    for `d|p`: None, "optional" or "required"; the second is a predicate
+    parts     which parts of the register may be selected, a key of PARTS, "" for none; `partial`
+              where they have to be
+    minus     for `-a`, which the instruction negates: None, "optional" or "required"
+    inner     what stands between a tensor map and the coordinates, or the offsets of an endpoint
     legal     the values an immediate may have, None for every value of its type
     """
 
@@ -122,6 +137,10 @@ class OperandSpec:
     accepts: frozenset[str] = frozenset()
     second: str | None = None
     negatable: bool = False
+    parts: str = ""
+    partial: bool = False
+    minus: str | None = None
+    inner: tuple[OperandSpec, ...] = ()
     legal: frozenset[int] | range | None = None
     written: str = field(default="", compare=False)
 
@@ -170,13 +189,17 @@ class Form:
 
     def _check_operand(self, operand: OperandSpec, slots: set[str]) -> None:
         where = f"{self.syntax}: operand {operand.name}"
-        inner = operand.type.removeprefix("wide(").removesuffix(")")
-        if operand.kind in ("value", "immediate", "tensor") and inner not in slots | DTYPES.keys():
+        for inner in operand.inner:
+            self._check_operand(inner, slots)
+        type_ = operand.type.removeprefix("wide(").removesuffix(")")
+        if operand.kind in ("value", "immediate", "tensor") and type_ not in slots | DTYPES.keys():
             raise ValueError(f"{where} has unknown type {operand.type}")
         if isinstance(operand.length, str) and slot_of(operand.length) not in slots:
             raise ValueError(f"{where} has unknown length {operand.length}")
         if operand.when is not None and operand.when not in slots:
             raise ValueError(f"{where} is tied to unknown slot {operand.when}")
+        if operand.parts and operand.parts not in PARTS:
+            raise ValueError(f"{where} has unknown parts {operand.parts}")
         if unknown := {s for s in operand.spaces if s.partition("::")[0] not in slots | SPACES}:
             raise ValueError(f"{where} has unknown space {unknown}")
 

@@ -9,21 +9,24 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import count, product
-from typing import Final
+from typing import Final, cast
 
 from pyptx.isa.check import length_of, type_of
 from pyptx.isa.constants import constant
-from pyptx.isa.model import Form, OperandSpec, Option
+from pyptx.isa.model import PARTS, Form, OperandSpec, Option
 from pyptx.isa.special import SPECIAL
 from pyptx.isa.syntax import takes_constant
 from pyptx.operands import (
     Address,
+    FabricHandle,
     Immediate,
     Label,
+    Minus,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Part,
     Register,
     Sink,
     Symbol,
@@ -142,6 +145,7 @@ def operand_lists(form: Form, chosen: dict[str, Option]) -> list[tuple[Operand, 
 _VARIATIONS: Final = (
     "plain",
     "full",
+    "parts",
     "immediate",
     "special",
     "symbol",
@@ -177,18 +181,32 @@ class _Operands:
         if spec.kind == "labels":
             return Targets((LABEL,))
         dtype = type_of(spec, self._chosen)
-        length = length_of(spec, self._chosen)
         if spec.kind == "tensor":
-            tensor_map = Address(self._register(DTYPES["u64"]))
-            return TensorAddress(tensor_map, self._vector(spec, dtype, length))
+            return self._tensor(spec, dtype)
+        if spec.kind == "fabric":
+            endpoint = self._register(dtype)
+            offsets = (self._register(type_of(each, self._chosen)) for each in spec.inner)
+            return FabricHandle(endpoint, tuple(offsets))
         if spec.kind == "immediate":
             return _immediate(spec, dtype)
+        if spec.second and (spec.second == "required" or self._variation == "full"):
+            first = Sink() if self._is("sink", spec) else self._first(spec, dtype)
+            return Pair(first, self._register(DTYPES["pred"]))
+        return self._first(spec, dtype)
+
+    def _first(self, spec: OperandSpec, dtype: DType) -> Register | Vector:
+        """An operand without a second destination."""
+        length = length_of(spec, self._chosen)
         if length > 1 or spec.braces:
             return self._vector(spec, dtype, length)
-        if spec.second and (spec.second == "required" or self._variation == "full"):
-            first = Sink() if self._is("sink", spec) else self._register(dtype)
-            return Pair(first, self._register(DTYPES["pred"]))
-        return self._scalar(spec, dtype)
+        return cast("Register", self._scalar(spec, dtype))
+
+    def _tensor(self, spec: OperandSpec, dtype: DType) -> TensorAddress:
+        tensor_map = Address(self._register(DTYPES["u64"]))
+        inside = [s for s in spec.inner if not s.optional or self._variation == "full"]
+        between = tuple(self._first(each, type_of(each, self._chosen)) for each in inside)
+        length = length_of(spec, self._chosen)
+        return TensorAddress(tensor_map, self._vector(spec, dtype, length), between)
 
     def _is(self, kind: str, spec: OperandSpec) -> bool:
         return self._variation == kind and kind in spec.accepts
@@ -213,7 +231,18 @@ class _Operands:
         if self._variation == "wider" and spec.wider and dtype.bits < 64 and not dtype.is_float:
             return self._register(DTYPES["b32" if dtype.bits < 32 else "b64"])
         register = self._register(dtype)
+        if spec.parts or spec.minus:
+            return self._decorated(spec, register)
         return Negated(register) if spec.negatable and self._variation == "full" else register
+
+    def _decorated(self, spec: OperandSpec, register: Register) -> Operand:
+        """Parts of a register, the last and the first of those there are, and a minus."""
+        selects = spec.partial or (spec.parts and self._variation in ("parts", "full"))
+        legal = PARTS[spec.parts] if spec.parts else ()
+        which = legal[-1 if self._variation == "full" else 0] if selects else ""
+        operand = Part(register, which) if selects else register
+        negated = spec.minus == "required" or (spec.minus and self._variation == "full")
+        return Minus(operand) if negated else operand
 
     def _of_space(self) -> Variable | Parameter:
         space = self._chosen["space"].name if "space" in self._chosen else "global"

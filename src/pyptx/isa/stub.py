@@ -36,13 +36,16 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from pyptx.isa.check import TensorPosition
+from pyptx.isa.check import RawPair, TensorPosition
 from pyptx.operands import (
     Address,
+    FabricHandle,
     FunctionName,
     Label,
+    Minus,
     Pair,
     Parameter,
+    Part,
     Sink,
     Symbol,
     Targets,
@@ -80,6 +83,7 @@ _Guard: TypeAlias = Reg | Not | None
 
 _Vector = TypeVar("_Vector", bound=_Registers)
 _Two = TypeVar("_Two", bound=Reg | Pair)
+_Selected = TypeVar("_Selected", bound=Reg | Part)
 
 class Spelling:
     """An opcode and modifiers so far. Call it with the operands, destination first or left out."""
@@ -254,7 +258,7 @@ def _add(groups: tuple[list[Call], ...], form: Form, chosen: dict[str, Option]) 
     if form.outputs and "sink" in specs[0].accepts and given[0][1] in _THROWN:
         thrown_away = _THROWN[given[0][1]]
         full.append(Call(((given[0][0], thrown_away), *given[1:]), least, thrown_away))
-    if specs and specs[0].access == "out":
+    if specs and specs[0].access == "out" and not specs[0].partial:
         made = _made(specs[0], chosen)
         (thrown if made == "None" else short).append(Call(given[1:], least - 1, made))
 
@@ -294,6 +298,7 @@ _ATOMS: Final = {
     "_Integers": "[Reg] [Not] [int]",
     "_Floats": "[Reg] [Not] [int] [float]",
     "_Two": "Reg Pair",
+    "_Selected": "Reg Part",
 }
 """The parts of the stub's types, to compare them; a type that is not here has one."""
 
@@ -323,6 +328,7 @@ def _is_vector(spec: OperandSpec, chosen: dict[str, Option]) -> bool:
 _KINDS: Final = {
     "address": "_Address",
     "tensor": "_Position",
+    "fabric": "FabricHandle",
     "sink": "Sink",
     "label": "Label | str",
     "labels": "_Targets",
@@ -339,6 +345,8 @@ def _type(spec: OperandSpec, chosen: dict[str, Option]) -> str:
     if spec.access != "in":
         return _destination(spec, chosen)
     takes = f"_{numbers}" if "immediate" in spec.accepts else "_Source"
+    if spec.parts or spec.minus:
+        return _decorated(spec, takes)
     if _is_vector(spec, chosen):
         return f"{takes}s"
     special = " | Special" if "special" in spec.accepts else ""
@@ -346,9 +354,18 @@ def _type(spec: OperandSpec, chosen: dict[str, Option]) -> str:
     return f"{takes}{special}{symbol}"
 
 
+def _decorated(spec: OperandSpec, takes: str) -> str:
+    """A source that may be a part of a register, or negated."""
+    if spec.minus == "required":
+        return "Minus"
+    return f"{takes}{' | Part' if spec.parts else ''}{' | Minus' if spec.minus else ''}"
+
+
 def _destination(spec: OperandSpec, chosen: dict[str, Option]) -> str:
+    if spec.parts:
+        return "Part" if spec.partial else "_Selected"
     if _is_vector(spec, chosen):
-        return "_Vector"
+        return "RawPair" if spec.second == "required" else "_Vector"
     if spec.second is not None:
         return "Pair" if spec.second == "required" else "_Two"
     return "Reg"

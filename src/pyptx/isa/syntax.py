@@ -13,6 +13,9 @@ Operands, separated by commas after two spaces:
     out d:T       a destination; `inout d:T` is read too
     out d{|p}:T   with an optional second destination, a predicate; `d|p:T` where it is required
     {!}c:pred     a predicate that may be negated
+    {-}a:T        a source that the instruction negates where it is written so; `-a:T` always
+    a{.sel}:T     parts of the register may be selected, of this kind in `model.PARTS`; in
+                  `d.sel:T` they have to be
     d*vec:T       a vector as long as slot vec says (v2 v4 v8; a scalar where it is left out)
     d*4:T         a vector of four;  {d}*1:T  of one, in braces all the same
     d*dim-2:T     two less than slot dim says (1d to 5d); `d*num*4:T` four times what slot num says
@@ -30,6 +33,8 @@ Operands, separated by commas after two spaces:
                   `[tex:handle!]` the handle of a texture or surface, which has no offset
     [map:generic, {c}*dim:s32]  a position in a tensor: the address of its tensor map, coordinates
     [tex:generic, c*4:u32+f32]  the same in a texture; the first of the four, a layer, is .u32
+    [tex:generic, s:u64!?, c*2:f32]  with another operand in front of them, which may be left out
+    [leId:fabric, off:u64!]  an endpoint of the fabric, in a 32-bit register, and offsets
     _             the sink, where there is no other destination
     target:label  a label; `targets:labels` a list of them; `f:function` a function, `p:arguments`
                   what is passed to it, `l:prototype` what a call through an address may reach
@@ -49,14 +54,14 @@ from pyptx.types import DTYPES
 
 _MODIFIER: Final = re.compile(r"\{\.([\w:]+)\}|\.([\w:]+)")
 _OPERAND: Final = re.compile(
-    r"(?P<access>out |inout )?(?P<neg>\{!\})?(?P<imm>#)?(?P<open>\{)?(?P<name>\w+)(?(open)\})"
-    r"(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+(?:[-*/]\d+)*))?"
+    r"(?P<access>out |inout )?(?P<neg>\{!\})?(?P<minus>\{-\}|-)?(?P<imm>#)?"
+    r"(?P<open>\{)?(?P<name>\w+)(?(open)\})(?P<part>\{\.\w+\}|\.\w+)?(?P<second>\{\|\w+\}|\|\w+)?(?:\*(?P<length>\w+(?:[-*/]\d+)*))?"
     r":(?:(?P<first>\w+)\+)?(?P<type>wide\(\w+\)|\w+)(?P<legal>\([^)]*\))?(?P<only>!)?(?P<wider>>)?"
     r"(?P<accepts>(?:\|\w+)*)(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _ADDRESS: Final = re.compile(
     r"\[(?P<name>\w+):(?P<spaces>[\w|:]+)(?:%(?P<align>\d+))?"
-    r"(?:, (?P<coordinates>[^]]+))?(?P<only>!)?\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
+    r"(?:, (?P<inner>[^]]+))?(?P<only>!)?\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _COMMA: Final = re.compile(r",(?![^\[]*\])")
 NAMED: Final = ("label", "labels", "function", "arguments", "prototype")
@@ -178,7 +183,6 @@ def _value(text: str, *, constant: bool) -> OperandSpec:
         accepts = accepts - {"_"} | {"sink"}
     if access == "in" and constant and not match["only"] and not match["neg"]:
         accepts.add("immediate")
-    second = match["second"]
     return OperandSpec(
         name=match["name"],
         kind="immediate" if match["imm"] else "value",
@@ -192,11 +196,19 @@ def _value(text: str, *, constant: bool) -> OperandSpec:
         when=match["when"],
         wider=bool(match["wider"]),
         accepts=frozenset(accepts),
-        second=None if not second else "optional" if second.startswith("{") else "required",
+        second=_presence(match["second"]),
         negatable=bool(match["neg"]),
+        parts=(match["part"] or "").strip("{.}"),
+        partial=_presence(match["part"]) == "required",
+        minus=_presence(match["minus"]),
         legal=_legal(match["legal"]),
         written=_written(match),
     )
+
+
+def _presence(written: str | None) -> str | None:
+    """Whether something that a row has is written in braces there."""
+    return None if not written else "optional" if written.startswith("{") else "required"
 
 
 def _address(match: re.Match[str], slots: dict[str, Slot]) -> OperandSpec:
@@ -211,18 +223,24 @@ def _address(match: re.Match[str], slots: dict[str, Slot]) -> OperandSpec:
         when=match["when"],
         written=f"[{match['name']}]",
     )
-    if match["coordinates"] is None:
+    if match["inner"] is None:
         return address
-    inner = _operand(match["coordinates"], slots)
+    inner = tuple(_operand(text, slots) for text in match["inner"].split(", "))
+    names = (f"{{, {each.name}}}" if each.optional else f", {each.name}" for each in inner)
+    written = f"[{match['name']}{''.join(names)}]"
+    if address.spaces == ("fabric",):
+        return replace(address, kind="fabric", type="u32", inner=inner, written=written)
+    *between, coordinates = inner
     return replace(
         address,
         kind="tensor",
-        type=inner.type,
-        length=inner.length,
-        braces=inner.braces,
-        first=inner.first,
-        accepts=inner.accepts,
-        written=f"[{match['name']}, {inner.name}]",
+        type=coordinates.type,
+        length=coordinates.length,
+        braces=coordinates.braces,
+        first=coordinates.first,
+        accepts=coordinates.accepts,
+        inner=tuple(between),
+        written=written,
     )
 
 
@@ -256,7 +274,9 @@ def _legal(text: str | None) -> frozenset[int] | range | None:
 
 
 def _written(match: re.Match[str]) -> str:
-    name = f"{match['neg'] or ''}{match['name']}{match['second'] or ''}"
+    name = match["name"]
     if match["length"] and match["length"].isdigit():
-        name = "{" + ", ".join(f"{match['name']}{i}" for i in range(int(match["length"]))) + "}"
+        name = "{" + ", ".join(f"{name}{i}" for i in range(int(match["length"]))) + "}"
+    before, after = (match["neg"], match["minus"]), (match["part"], match["second"])
+    name = "".join((*(each or "" for each in before), name, *(each or "" for each in after)))
     return f"{{{name}}}" if match["optional"] else name

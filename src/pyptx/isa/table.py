@@ -20,6 +20,7 @@ CHAPTERS: Final = (
     "asynchronous",
     "tensor",
     "multimem",
+    "fabric",
     "conversion",
     "texture",
     "video",

@@ -20,20 +20,23 @@ from pyptx.errors import IsaError, PtxError
 from pyptx.ir import Function, Instruction, Kernel
 from pyptx.isa import check
 from pyptx.isa.automaton import State
-from pyptx.isa.check import Number, Raw, RawScalar, TensorPosition
+from pyptx.isa.check import Number, Raw, RawPair, RawScalar, TensorPosition
 from pyptx.isa.table import spellings
 from pyptx.lift.layout import Call, Expression, Keyword, call, string
 from pyptx.operands import (
     Address,
     Arguments,
     CallTargets,
+    FabricHandle,
     FunctionName,
     Immediate,
     Label,
+    Minus,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Part,
     Prototype,
     Register,
     Sink,
@@ -43,6 +46,8 @@ from pyptx.operands import (
     TensorAddress,
     Variable,
     Vector,
+    registers_of,
+    replaced,
 )
 from pyptx.target import Target
 from pyptx.text import Names as PtxNames
@@ -417,22 +422,7 @@ class Speller:
 
     def _retyped(self, operand: Operand) -> Operand:
         """An operand with the types that its registers have in Python."""
-        match operand:
-            case Register():
-                return self._retyped_register(operand)
-            case Negated(register):
-                return Negated(self._retyped_register(register))
-            case Pair(first, second):
-                return Pair(*(cast("Register", self._retyped(each)) for each in (first, second)))
-            case Vector(elements):
-                return Vector(tuple(cast("Register", self._retyped(e)) for e in elements))
-            case Address(Register() as base, offset):
-                return Address(self._retyped_register(base), offset)
-            case TensorAddress(tensor_map, coordinates):
-                position = cast("Address", self._retyped(tensor_map))
-                return TensorAddress(position, cast("Vector", self._retyped(coordinates)))
-            case _:
-                return operand
+        return replaced(operand, self._retyped_register)
 
     def _text(self, operand: Operand) -> str:
         found = self._expression(operand)
@@ -451,9 +441,10 @@ class Speller:
                 return f"ptx.special.{name}()"
             case Address(base, offset):
                 return self._address(base, offset)
-            case TensorAddress(tensor_map, coordinates):
+            case TensorAddress(tensor_map, coordinates, between):
                 where = cast("Register", tensor_map.base)
-                return call("ptx.addr", self._names[where], self._expression(coordinates))
+                inside = map(self._expression, (*between, coordinates))
+                return call("ptx.addr", self._names[where], *inside)
             case Vector(elements):
                 return self._vector(elements)
             case Pair(first, second):
@@ -474,6 +465,12 @@ class Speller:
                 return self._symbols[name]
             case Sink():
                 return "ptx.sink"
+            case Part(register, lanes):
+                return call("ptx.part", self._names[register], string(lanes))
+            case Minus(of):
+                return call("ptx.minus", self._expression(of))
+            case FabricHandle(endpoint, offsets):
+                return call("ptx.fabric_handle", *(self._names[r] for r in (endpoint, *offsets)))
             case _:
                 raise AssertionError(operand)
 
@@ -522,7 +519,11 @@ def _raw(operand: Operand) -> Raw:
     if isinstance(operand, Vector):
         return tuple(cast("RawScalar", _raw(element)) for element in operand.elements)
     if isinstance(operand, TensorAddress):
-        return TensorPosition(operand.map, cast("tuple[RawScalar, ...]", _raw(operand.coordinates)))
+        *between, coordinates = (_raw(each) for each in (*operand.between, operand.coordinates))
+        inside = cast("tuple[RawScalar, ...]", tuple(between))
+        return TensorPosition(operand.map, cast("tuple[RawScalar, ...]", coordinates), inside)
+    if isinstance(operand, Pair) and isinstance(operand.first, Vector):
+        return RawPair(cast("tuple[RawScalar, ...]", _raw(operand.first)), operand.second)
     return operand
 
 
@@ -530,26 +531,8 @@ def mentioned(instruction: Instruction) -> list[Register]:
     """The registers of an instruction and its guard."""
     found = [] if instruction.guard is None else [instruction.guard.register]
     for operand in instruction.operands:
-        found += _registers(operand)
+        found += registers_of(operand)
     return found
-
-
-def _registers(operand: object) -> list[Register]:
-    match operand:
-        case Register():
-            return [operand]
-        case Negated(register):
-            return [register]
-        case Address(base, _):
-            return _registers(base)
-        case TensorAddress(tensor_map, coordinates):
-            return [*_registers(tensor_map), *_registers(coordinates)]
-        case Vector(elements) | Arguments(elements):
-            return [register for element in elements for register in _registers(element)]
-        case Pair(first, second):
-            return [*_registers(first), *_registers(second)]
-        case _:
-            return []
 
 
 def number(immediate: Immediate) -> int | float:

@@ -10,13 +10,16 @@ from pyptx.operands import (
     Address,
     Arguments,
     CallTargets,
+    FabricHandle,
     FunctionName,
     Immediate,
     Label,
+    Minus,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Part,
     Prototype,
     Register,
     Sink,
@@ -53,9 +56,11 @@ def operand_text(operand: Operand, names: Names) -> str:
             return immediate_text(operand)
         case Address():
             return _address(operand, names)
-        case TensorAddress():
-            coordinates = operand_text(operand.coordinates, names)
-            return f"{_address(operand.map, names)[:-1]}, {coordinates}]"
+        case TensorAddress(tensor_map, coordinates, between):
+            inside = (operand_text(each, names) for each in (*between, coordinates))
+            return f"{_address(tensor_map, names)[:-1]}, {', '.join(inside)}]"
+        case FabricHandle(endpoint, offsets):
+            return f"[{', '.join(names.registers[each] for each in (endpoint, *offsets))}]"
         case Vector():
             return "{" + ", ".join(operand_text(e, names) for e in operand.elements) + "}"
         case Symbol():
@@ -90,9 +95,13 @@ def _argument(argument: Register | Immediate | Variable | Parameter, names: Name
     return operand_text(argument, names)
 
 
-def _decorated(operand: Negated | Pair | Sink, names: Names) -> str:
+def _decorated(operand: Negated | Part | Minus | Pair | Sink, names: Names) -> str:
     if isinstance(operand, Negated):
         return f"!{names.registers[operand.register]}"
+    if isinstance(operand, Part):
+        return f"{names.registers[operand.register]}.{operand.lanes}"
+    if isinstance(operand, Minus):
+        return f"-{operand_text(operand.of, names)}"
     if isinstance(operand, Pair):
         return f"{operand_text(operand.first, names)}|{operand_text(operand.second, names)}"
     return "_"

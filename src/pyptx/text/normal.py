@@ -12,12 +12,15 @@ from pyptx.ir import Function, Guard, Kernel, Module, Place, SharedLayout, State
 from pyptx.operands import (
     Address,
     Arguments,
+    FabricHandle,
     Immediate,
     Label,
+    Minus,
     Negated,
     Operand,
     Pair,
     Parameter,
+    Part,
     Prototype,
     Register,
     Symbol,
@@ -25,6 +28,7 @@ from pyptx.operands import (
     TensorAddress,
     Variable,
     Vector,
+    replaced,
 )
 from pyptx.text.instructions import HEX_FLOATS
 from pyptx.text.module import in_order
@@ -140,8 +144,6 @@ class _Body:
         match operand:
             case Register():
                 return self.register(operand)
-            case Negated(register):
-                return Negated(self.register(register))
             case Pair(first, second):
                 first, second = (self.operand(each) for each in (first, second))
                 return Pair(first, second)  # pyright: ignore[reportArgumentType]
@@ -149,9 +151,12 @@ class _Body:
                 return Vector(tuple(map(self.operand, elements)))  # pyright: ignore[reportArgumentType]
             case Address(base, offset):
                 return self.address(base, offset)
-            case TensorAddress(tensor_map, coordinates):
+            case TensorAddress(tensor_map, coordinates, between):
                 found = self.address(tensor_map.base, tensor_map.offset)
-                return TensorAddress(found, self.operand(coordinates))  # pyright: ignore[reportArgumentType]
+                *inside, last = map(self.operand, (*between, coordinates))
+                return TensorAddress(found, last, tuple(inside))  # pyright: ignore[reportArgumentType]
+            case Negated() | Part() | Minus() | FabricHandle():
+                return replaced(operand, self.register)
             case Symbol(of, offset):
                 of, start = self.place(of)
                 return Symbol(of, start + offset)

@@ -8,17 +8,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Final, TypeAlias
 
-from pyptx.isa.check import Number, Raw, RawScalar, TensorPosition
+from pyptx.isa.check import Number, Raw, RawPair, RawScalar, TensorPosition
 from pyptx.isa.special import SPECIAL
 from pyptx.operands import (
     Address,
     Arguments,
     CallTargets,
+    FabricHandle,
     FunctionName,
     Immediate,
     Label,
+    Minus,
     Negated,
     Pair,
+    Part,
     Prototype,
     Register,
     Sink,
@@ -36,6 +39,11 @@ Resolved: TypeAlias = RawScalar | Label | FunctionName | Targets | Prototype | C
 _WHOLE: Final = (Targets, Prototype, CallTargets, FunctionName)
 _CONSTANT_MARKS: Final = frozenset(("-", "+", "~", "!", "("))
 _ADDITIVE: Final = MULTIPLICATIVE - 1
+
+
+def _names_register(token: Token) -> bool:
+    """Whether a name behind a minus is a register's, and no constant."""
+    return token.kind == "name" and token.text != "WARP_SZ"
 
 
 class OperandReader(ABC):
@@ -61,19 +69,32 @@ class OperandReader(ABC):
         cursor = self.cursor
         if cursor.take("["):
             return self._address()
-        if cursor.take("{"):
-            return self._vector()
         if cursor.peek().text == "!" and cursor.peek(1).kind == "name":
             cursor.next()
             return Negated(self.register(cursor.name("a predicate")))
+        if cursor.peek().text == "-" and _names_register(cursor.peek(1)):
+            cursor.next()
+            return Minus(self._selected(self.register(cursor.name("a register"))))
         token = cursor.peek()
-        value = self._any()
-        if not cursor.take("|"):
-            return value
+        value = self._vector() if cursor.take("{") else self._any()
+        if isinstance(value, Register):
+            value = self._selected(value)
+        return self._pair(token, value) if cursor.take("|") else value
+
+    def _selected(self, register: Register) -> Register | Part:
+        """A register, or the parts of it that are selected behind a dot."""
+        if self.cursor.peek().kind != "dotted":
+            return register
+        return Part(register, self.cursor.next().text[1:])
+
+    def _pair(self, token: Token, first: Raw) -> Pair | RawPair:
         second = self._any()
-        if isinstance(value, Register | Sink) and isinstance(second, Register | Sink):
-            return Pair(value, second)
-        raise cursor.error(token, "both sides of | are destinations")
+        if isinstance(second, Register | Sink):
+            if isinstance(first, Register | Sink):
+                return Pair(first, second)
+            if isinstance(first, tuple):
+                return RawPair(first, second)
+        raise self.cursor.error(token, "both sides of | are destinations")
 
     def register(self, token: Token) -> Register:
         """The register of a name."""
@@ -118,16 +139,26 @@ class OperandReader(ABC):
         self.cursor.expect("}")
         return tuple(elements)
 
-    def _address(self) -> Address | TensorPosition:
+    def _address(self) -> Address | TensorPosition | FabricHandle:
         cursor = self.cursor
+        token = cursor.peek()
         address = self._base()
-        if not cursor.take(","):
-            cursor.expect("]")
-            return address
-        cursor.expect("{")
-        coordinates = self._vector()
+        more: list[RawScalar | tuple[RawScalar, ...]] = []
+        while cursor.take(","):
+            more.append(self._vector() if cursor.take("{") else self._scalar())
         cursor.expect("]")
-        return TensorPosition(address, coordinates)
+        if not more:
+            return address
+        if isinstance(more[-1], tuple):
+            return TensorPosition(address, more[-1], tuple(more[:-1]))
+        offsets = tuple(each for each in more if isinstance(each, Register))
+        if not isinstance(address.base, Register) or address.offset or len(offsets) < len(more):
+            raise cursor.error(
+                token,
+                "this is no address",
+                "[map, {coordinates}], or [endpoint, offset] in registers",
+            )
+        return FabricHandle(address.base, offsets)
 
     def _base(self) -> Address:
         token = self.cursor.peek()

@@ -11,8 +11,8 @@ from typing import Final, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx.dims import cdiv
 from pyptx.errors import LanguageError
-from pyptx.isa.check import Number, TensorPosition
-from pyptx.operands import Address, Label, Pair, Register, Sink
+from pyptx.isa.check import Number, RawPair, TensorPosition
+from pyptx.operands import Address, FabricHandle, Label, Minus, Pair, Part, Register, Sink
 from pyptx.source import caller
 from pyptx.trace import cluster, fence, mbarrier, mma, tcgen05, tensormap, warp, wgmma
 from pyptx.trace import copy as cp
@@ -89,6 +89,7 @@ __all__ = [
     "elect_one",
     "elect_sync",
     "else_",
+    "fabric_handle",
     "fence",
     "formal",
     "func",
@@ -103,6 +104,7 @@ __all__ = [
     "loop",
     "mad",
     "mbarrier",
+    "minus",
     "mma",
     "mov",
     "movmatrix",
@@ -113,6 +115,7 @@ __all__ = [
     "pair",
     "param",
     "param_register",
+    "part",
     "pipeline",
     "place",
     "pragma",
@@ -161,16 +164,57 @@ def global_ptrs(*tensors: object) -> tuple[Reg, ...]:
 def addr(base: object, offset: SupportsIndex = 0) -> Address: ...
 @overload
 def addr(base: object, offset: Coordinates) -> TensorPosition: ...
-def addr(base: object, offset: object = 0) -> Address | TensorPosition:
+@overload
+def addr(
+    base: object, offset: Reg | Coordinates, *more: Reg | SupportsIndex | Coordinates
+) -> TensorPosition: ...
+def addr(base: object, offset: object = 0, *more: object) -> Address | TensorPosition:
     """The address operand `[base + offset]`, the offset an int in bytes. No instruction.
 
     With a list of coordinates, `[tensor_map, {x, y}]`: a position in the tensor of a tensor map,
     whose generic address is in a 64-bit register. Coordinates count elements, innermost first.
+    What PTX has in front of them is written there: `ptx.addr(texture, sampler, [x, y])`.
     """
     trace = current("ptx.addr")
-    if isinstance(offset, (list, tuple, RegArray)):
-        return tensor_position(trace, base, cast("object", offset))
+    *between, last = (offset, *more)
+    if more or isinstance(last, (list, tuple, RegArray)):
+        return tensor_position(trace, base, cast("object", last), between)
     return address(trace, base, offset)
+
+
+def fabric_handle(endpoint: Reg, *offsets: Reg) -> FabricHandle:
+    """`[leId, dataOff]`: a logical endpoint of the fabric and an offset in bytes. No instruction.
+
+    The endpoint is in a 32-bit register, offsets in 64-bit ones: of the data, and of the counter
+    for `.counted::bytes`. Source: PTX ISA, "Fabric Instructions".
+    """
+    trace = current("ptx.fabric_handle")
+    registers = [_register(trace, "ptx.fabric_handle", each) for each in (endpoint, *offsets)]
+    return FabricHandle(registers[0], tuple(registers[1:]))
+
+
+def part(register: Reg, lanes: str) -> Part:
+    """`r.h1`: parts of a 32-bit register, as an operand of a video instruction. No instruction.
+
+    `lanes` is what PTX has behind the dot: `"b0"` to `"b3"` for a byte, `"h0"`, `"h1"` for a half;
+    `"h32"` or `"b7654"` for the lanes of SIMD instructions, highest first, where the second source
+    is counted on from the first; `"h10"` or `"b3210"` for the lanes of a destination that are
+    written. Source: PTX ISA, "Video Instructions".
+    """
+    return Part(_register(current("ptx.part"), "ptx.part", register), lanes)
+
+
+def minus(source: Reg | Part) -> Minus:
+    """`-r`: a source that `vmad` negates, a register or a part of one. No instruction."""
+    if isinstance(source, Part):
+        return Minus(source)
+    return Minus(_register(current("ptx.minus"), "ptx.minus", source))
+
+
+def _register(trace: Trace, what: str, value: object) -> Register:
+    if isinstance(value, Reg):
+        return own(trace, value)
+    raise LanguageError(f"{what} takes registers, not {value!r}", location=caller())
 
 
 def elect(membermask: int | Reg = 0xFFFFFFFF) -> Reg:
@@ -196,10 +240,21 @@ def elect_sync(dst: Reg | Sink, pred_out: Reg, mask: int | Reg = 0xFFFFFFFF) -> 
     return pred_out
 
 
-def pair(first: Reg | Sink, second: Reg | Sink) -> Pair:
-    """`first|second`: two destinations in one operand, as `setp` and `shfl.sync` take them."""
+@overload
+def pair(first: Reg | Sink, second: Reg | Sink) -> Pair: ...
+@overload
+def pair(first: Sequence[Reg | Sink] | RegArray, second: Reg | Sink) -> RawPair: ...
+def pair(first: Reg | Sink | Sequence[Reg | Sink] | RegArray, second: Reg | Sink) -> Pair | RawPair:
+    """`first|second`: two destinations in one operand, as `setp` and `shfl.sync` take them.
+
+    The first may be a list, as for `tex` and `tld4`, whose predicate says that the texels are
+    resident.
+    """
     trace = current("ptx.pair")
-    return Pair(_destination(trace, first), _destination(trace, second))
+    predicate = _destination(trace, second)
+    if isinstance(first, Reg | Sink):
+        return Pair(_destination(trace, first), predicate)
+    return RawPair(tuple(_destination(trace, each) for each in first), predicate)
 
 
 def _destination(trace: Trace, value: object) -> Register | Sink:

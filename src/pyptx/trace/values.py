@@ -23,17 +23,20 @@ from typing import (
 
 from pyptx.errors import LanguageError
 from pyptx.ir import Guard
-from pyptx.isa.check import Number, Raw, RawScalar, TensorPosition, conversion
+from pyptx.isa.check import Number, Raw, RawPair, RawScalar, TensorPosition, conversion
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import WIDE
 from pyptx.isa.syntax import takes_constant
 from pyptx.operands import (
     Address,
+    FabricHandle,
     Immediate,
     Label,
+    Minus,
     Negated,
     Pair,
     Parameter,
+    Part,
     Register,
     Sink,
     SpecialRegister,
@@ -354,8 +357,12 @@ class RegArray:
 _MOST_COORDINATES: Final = 5
 _OPERANDS: Final = (
     Address,
+    FabricHandle,
     Label,
+    Minus,
     Pair,
+    Part,
+    RawPair,
     Symbol,
     Sink,
     Targets,
@@ -786,7 +793,9 @@ def address(trace: Trace, base: object, offset: object = 0) -> Address:
     raise LanguageError(f"{_kind(base)} cannot be the base of an address", location=caller())
 
 
-def tensor_position(trace: Trace, tensor_map: object, coordinates: object) -> TensorPosition:
+def tensor_position(
+    trace: Trace, tensor_map: object, coordinates: object, between: Sequence[object] = ()
+) -> TensorPosition:
     """`[tensor_map, {x, y}]`; the coordinates are 32-bit registers and numbers."""
     given = raw(trace, coordinates)
     if not isinstance(given, tuple) or not 1 <= len(given) <= _MOST_COORDINATES:
@@ -795,4 +804,9 @@ def tensor_position(trace: Trace, tensor_map: object, coordinates: object) -> Te
             location=caller(),
             notes=(("help", "ptx.addr(tensor_map, [x, y])"),),
         )
-    return TensorPosition(address(trace, tensor_map), given)
+    inside = (raw(trace, each) for each in between)
+    return TensorPosition(
+        address(trace, tensor_map),
+        given,
+        cast("tuple[RawScalar | tuple[RawScalar, ...], ...]", tuple(inside)),
+    )

@@ -10,16 +10,6 @@ FORMS = chapter(
         row("brkpt"),
     ),
     instruction(
-        "fabric", "data-movement-and-conversion-instructions-fabric-submit",
-        "Hand this thread's fabric operations so far to the fabric.",
-        row("fabric.submit{.op_restrict::fetching}", sm="sm_100", ptx="9.3"),
-    ),
-    instruction(
-        "fabric", "data-movement-and-conversion-instructions-fabric-wait",
-        "Wait until what this thread's submitted fabric operations read has been read.",
-        row("fabric.wait.sync_restrict::reads", sm="sm_100", ptx="9.3"),
-    ),
-    instruction(
         "nanosleep", "miscellaneous-instructions-nanosleep", "Sleep for about so many nanoseconds.",
         row("nanosleep.u32  t:u32"),
     ),

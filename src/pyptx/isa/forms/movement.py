@@ -235,6 +235,10 @@ FORMS = chapter(
             "  out policy:i64, [a:global|generic], primary_size:u32, total_size:u32",
             primary=EVICT, secondary="L2::evict_first L2::evict_unchanged",
             sm="sm_80", ptx="7.4"),
+        row("createpolicy.range.fabric.primary{.secondary}.b64"
+            "  out policy:i64, [leId:fabric, dataOff:u64!], primary_size:u32, total_size:u32",
+            primary=EVICT, secondary="L2::evict_first L2::evict_unchanged",
+            sm="sm_100", ptx="9.4"),
         row("createpolicy.fractional.primary{.secondary}.b64  out policy:i64, fraction:f32?",
             primary=EVICT, secondary="L2::evict_first L2::evict_unchanged",
             sm="sm_80", ptx="7.4"),

@@ -6,8 +6,12 @@ from pyptx.isa.syntax import chapter, instruction, row
 TX = "mbarrier::complete_tx::bytes"
 HINT = "{.L2::cache_hint}"
 POLICY = "policy:i64@L2::cache_hint"
-MAP = "[tensorMap:generic, {tensorCoords}*dim:s32]"
-GATHER = "[tensorMap:generic, {tensorCoords}*5:s32]"
+# A position in a tensor, with what is used in place of the map's address, and of sizes and strides.
+COORDS, FIVE = "{tensorCoords}*dim:s32", "{tensorCoords}*5:s32"
+AT = "gAddrToOverride:i64!, "
+SIZE = "{tensorSizeToOverride}*dim:u16, "
+STRIDE = "{tensorLowerStrideToOverride}*dim-1:u32, tensorUpperStrideToOverride:u16!, "
+MAP, GATHER = f"[tensorMap:generic, {COORDS}]", f"[tensorMap:generic, {FIVE}]"
 DST = "[dst:shared%128]"
 SRC = "[src:shared%128]"
 MBAR = "[mbar:shared%8]"
@@ -32,9 +36,21 @@ REPORT = {"report": " ".join(f"mbarrier::report::{each}@sm_107f,9.4" for each in
     "disabled", "validity::per_16bytes::80000000", "validity::per_16bytes::8000",
     "validity::per_16bytes::80", "validity::per_16bytes::8", "validity::per_element::ff"))}
 NO_OFFSETS = "im2col_no_offs im2col_no_offs::w@sm_107f,9.4"
-NARROW, WIDE = (MULTICAST, MASK), (MULTICAST32, MASK32, RUBIN)
-EITHER_MASK = ((*NARROW, CTAS | BULK), WIDE)
-EITHER_NEW = ((*NARROW, CTAS | NEW), WIDE)
+NARROW, WIDE, ALONE = (MULTICAST, MASK), (MULTICAST32, MASK32), (f"{{.cta_group}}{HINT}", "")
+EITHER_MASK = ((*NARROW, CTAS | BULK), (*WIDE, RUBIN))
+EITHER_NEW = ((*NARROW, CTAS | NEW), (*WIDE, RUBIN))
+# What replaces fields of the map, the position with it, and where that exists.
+ADDRESS = ".override::global_address"
+PLAIN = (("", MAP, {}), (ADDRESS, f"[tensorMap:generic, {AT}{COORDS}]", RUBIN))
+GATHERED = (("", GATHER, {}), (ADDRESS, f"[tensorMap:generic, {AT}{FIVE}]", RUBIN))
+SHAPED = (
+    (f"{ADDRESS}.override::global_dim",
+     f"[tensorMap:generic, {AT}{SIZE}{COORDS}]", RUBIN | {"dim": "1d"}),
+    (f"{ADDRESS}.override::global_dim_stride",
+     f"[tensorMap:generic, {AT}{SIZE}{STRIDE}{COORDS}]", RUBIN | {"dim": "2d 3d 4d 5d"}))
+TILES = (*PLAIN, *SHAPED)
+# How what is prefetched is kept, and where that exists for boxes and for newer modes.
+KEPT = ((HINT, f", {POLICY}", BULK, NEW), (".L2::evict_last", "", RUBIN, RUBIN))
 REDUCE = {"op": "add min max inc dec and or xor"}
 
 FORMS = chapter(
@@ -42,80 +58,95 @@ FORMS = chapter(
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk-tensor",
         "Copy a box of a tensor without waiting.",
-        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global{{.tile}}.{TX}{{.report}}{to}"
-              f"  {DST}, {MAP}, {MBAR}, {mask}, {POLICY}", dim=DIM, cta_group=GROUP,
-              **REPORT, **where)
-          for to, mask, where in EITHER_MASK),
-        *(row(f"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.{TX}{{.report}}{to}"
-              f"  {DST}, {GATHER}, {MBAR}, {mask}, {POLICY}", cta_group=GROUP,
-              **REPORT, **where)
-          for to, mask, where in EITHER_NEW),
-        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.im2col.{TX}{{.report}}{to}"
-              f"  {DST}, {MAP}, {MBAR}, {OFFSETS}, {mask}, {POLICY}", dim=DIM3, cta_group=GROUP,
-              **REPORT, **where)
-          for to, mask, where in EITHER_MASK),
-        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.mode.{TX}{{.report}}{to}"
-              f"  {DST}, {MAP}, {MBAR}, {HALO}, {mask}, {POLICY}", dim=DIM3, mode=WIDTH,
-              cta_group=GROUP, **REPORT, **where)
-          for to, mask, where in EITHER_NEW),
-        row(f"cp.async.bulk.tensor.dim.shared::cta.global{{.tile}}.{TX}{{.report}}{{.cta_group}}"
-            f"{HINT}  {DST}, {MAP}, {MBAR}, {POLICY}", dim=DIM, cta_group=GROUP, **REPORT, **CTA),
-        row(f"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.{TX}{{.report}}"
-            f"{{.cta_group}}{HINT}  {DST}, {GATHER}, {MBAR}, {POLICY}", cta_group=GROUP,
-            **REPORT, sm="sm_100", ptx="8.6"),
-        row(f"cp.async.bulk.tensor.dim.shared::cta.global.im2col.{TX}{{.report}}{{.cta_group}}"
-            f"{HINT}  {DST}, {MAP}, {MBAR}, {OFFSETS}, {POLICY}", dim=DIM3, cta_group=GROUP,
-            **REPORT, **CTA),
-        row(f"cp.async.bulk.tensor.dim.shared::cta.global.mode.{TX}{{.report}}{{.cta_group}}"
-            f"{HINT}  {DST}, {MAP}, {MBAR}, {HALO}, {POLICY}", dim=DIM3, cta_group=GROUP,
-            **REPORT, mode="im2col::w im2col::w::128@sm_100f+sm_110f", sm="sm_100", ptx="8.6"),
-        row(f"cp.async.bulk.tensor.dim.global.shared::cta{{.tile}}.bulk_group{HINT}"
-            f"  {MAP}, {SRC}, {POLICY}", dim=DIM, **BULK),
-        row(f"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group{HINT}"
-            f"  {GATHER}, {SRC}, {POLICY}", **NEW),
-        row(f"cp.async.bulk.tensor.dim.global.shared::cta.mode.bulk_group{HINT}"
-            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, mode=NO_OFFSETS, **BULK),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global{{.tile}}.{TX}{{.report}}{to}{over}"
+              f"  {DST}, {position}, {MBAR}, {mask}, {POLICY}",
+              **{"dim": DIM, "cta_group": GROUP} | REPORT | where | more)
+          for over, position, more in PLAIN for to, mask, where in EITHER_MASK),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global{{.tile}}.{TX}{{.report}}{to}{over}"
+              f"  {DST}, {position}, {MBAR}, {mask}, {POLICY}", cta_group=GROUP, **REPORT | more)
+          for over, position, more in SHAPED for to, mask in (ALONE, WIDE)),
+        *(row("cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4"
+              f".{TX}{{.report}}{to}{over}  {DST}, {position}, {MBAR}, {mask}, {POLICY}",
+              **{"cta_group": GROUP} | REPORT | where | more)
+          for over, position, more in GATHERED for to, mask, where in EITHER_NEW),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.im2col.{TX}{{.report}}{to}{over}"
+              f"  {DST}, {position}, {MBAR}, {OFFSETS}, {mask}, {POLICY}",
+              **{"dim": DIM3, "cta_group": GROUP} | REPORT | where | more)
+          for over, position, more in PLAIN for to, mask, where in EITHER_MASK),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cluster.global.mode.{TX}{{.report}}{to}{over}"
+              f"  {DST}, {position}, {MBAR}, {HALO}, {mask}, {POLICY}",
+              **{"dim": DIM3, "mode": WIDTH, "cta_group": GROUP} | REPORT | where | more)
+          for over, position, more in PLAIN for to, mask, where in EITHER_NEW),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cta.global{{.tile}}.{TX}{{.report}}{{.cta_group}}"
+              f"{HINT}{over}  {DST}, {position}, {MBAR}, {POLICY}",
+              **{"dim": DIM, "cta_group": GROUP} | REPORT | CTA | more)
+          for over, position, more in TILES),
+        *(row(f"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.{TX}{{.report}}"
+              f"{{.cta_group}}{HINT}{over}  {DST}, {position}, {MBAR}, {POLICY}",
+              **{"cta_group": GROUP, "sm": "sm_100", "ptx": "8.6"} | REPORT | more)
+          for over, position, more in GATHERED),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cta.global.im2col.{TX}{{.report}}{{.cta_group}}"
+              f"{HINT}{over}  {DST}, {position}, {MBAR}, {OFFSETS}, {POLICY}",
+              **{"dim": DIM3, "cta_group": GROUP} | REPORT | CTA | more)
+          for over, position, more in PLAIN),
+        *(row(f"cp.async.bulk.tensor.dim.shared::cta.global.mode.{TX}{{.report}}{{.cta_group}}"
+              f"{HINT}{over}  {DST}, {position}, {MBAR}, {HALO}, {POLICY}",
+              **{"dim": DIM3, "cta_group": GROUP, "mode": "im2col::w im2col::w::128@sm_100f+sm_110f",
+                 "sm": "sm_100", "ptx": "8.6"} | REPORT | more)
+          for over, position, more in PLAIN),
+        *(row(f"cp.async.bulk.tensor.dim.global.shared::cta{{.tile}}.bulk_group{HINT}{over}"
+              f"  {position}, {SRC}, {POLICY}", **{"dim": DIM} | BULK | more)
+          for over, position, more in TILES),
+        *(row(f"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group{HINT}{over}"
+              f"  {position}, {SRC}, {POLICY}", **NEW | more)
+          for over, position, more in GATHERED),
+        *(row(f"cp.async.bulk.tensor.dim.global.shared::cta.mode.bulk_group{HINT}{over}"
+              f"  {position}, {SRC}, {POLICY}", **{"dim": DIM3, "mode": NO_OFFSETS} | BULK | more)
+          for over, position, more in PLAIN),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-reduce-async-bulk-tensor",
         "Combine a box of a tensor with shared memory without waiting.",
-        row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{{.tile}}.bulk_group{HINT}"
-            f"  {MAP}, {SRC}, {POLICY}", dim=DIM, **REDUCE, **BULK),
-        row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op.mode.bulk_group{HINT}"
-            f"  {MAP}, {SRC}, {POLICY}", dim=DIM3, mode=NO_OFFSETS, **REDUCE, **BULK),
+        *(row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{{.tile}}.bulk_group{HINT}"
+              f"{over}  {position}, {SRC}, {POLICY}", **{"dim": DIM} | REDUCE | BULK | more)
+          for over, position, more in TILES),
+        *(row(f"cp.reduce.async.bulk.tensor.dim.global.shared::cta.op.mode.bulk_group{HINT}{over}"
+              f"  {position}, {SRC}, {POLICY}",
+              **{"dim": DIM3, "mode": NO_OFFSETS} | REDUCE | BULK | more)
+          for over, position, more in PLAIN),
     ),
     instruction(
         "cp", "data-movement-and-conversion-instructions-cp-async-bulk-prefetch-tensor",
         "Bring a box of a tensor into the L2 cache.",
-        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global{{.tile}}{HINT}  {MAP}, {POLICY}",
-            dim=DIM, **BULK),
-        row(f"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{HINT}"
-            f"  {GATHER}, {POLICY}", **NEW),
-        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.im2col{HINT}"
-            f"  {MAP}, {OFFSETS}, {POLICY}", dim=DIM3, **BULK),
-        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.mode{HINT}"
-            f"  {MAP}, {HALO}, {POLICY}", dim=DIM3, mode=WIDTH, **NEW),
-        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global{{.tile}}.L2::evict_last  {MAP}",
-            dim=DIM, **RUBIN),
-        row(f"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4.L2::evict_last  {GATHER}",
-            **RUBIN),
-        row("cp.async.bulk.prefetch.tensor.dim.L2.global.im2col.L2::evict_last"
-            f"  {MAP}, {OFFSETS}", dim=DIM3, **RUBIN),
-        row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.mode.L2::evict_last  {MAP}, {HALO}",
-            dim=DIM3, mode=WIDTH, **RUBIN),
+        *(row(f"cp.async.bulk.prefetch.tensor.dim.L2.global{{.tile}}{hint}{over}"
+              f"  {position}{policy}", **{"dim": DIM} | where | more)
+          for hint, policy, where, _ in KEPT for over, position, more in TILES),
+        *(row(f"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{hint}{over}"
+              f"  {position}{policy}", **where | more)
+          for hint, policy, _, where in KEPT for over, position, more in GATHERED),
+        *(row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.im2col{hint}{over}"
+              f"  {position}, {OFFSETS}{policy}", **{"dim": DIM3} | where | more)
+          for hint, policy, where, _ in KEPT for over, position, more in PLAIN),
+        *(row(f"cp.async.bulk.prefetch.tensor.dim.L2.global.mode{hint}{over}"
+              f"  {position}, {HALO}{policy}", **{"dim": DIM3, "mode": WIDTH} | where | more)
+          for hint, policy, _, where in KEPT for over, position, more in PLAIN),
     ),
     instruction(
         "applypriority",
         "data-movement-and-conversion-instructions-applypriority-async-bulk-tensor",
         "Change the eviction priority of a box of a tensor without waiting.",
-        row(f"applypriority.async.bulk.tensor.dim{{.global}}.bulk_group{{.tile}}.L2::evict_normal"
-            f"  {MAP}", dim=DIM, **RUBIN),
-        row("applypriority.async.bulk.tensor.2d{.global}.bulk_group.tile::gather4"
-            f".L2::evict_normal  {GATHER}", **RUBIN),
-        row("applypriority.async.bulk.tensor.dim{.global}.bulk_group.im2col.L2::evict_normal"
-            f"  {MAP}, {OFFSETS}", dim=DIM3, **RUBIN),
-        row("applypriority.async.bulk.tensor.dim{.global}.bulk_group.mode.L2::evict_normal"
-            f"  {MAP}, {HALO}", dim=DIM3, mode=WIDTH, **RUBIN),
+        *(row("applypriority.async.bulk.tensor.dim{.global}.bulk_group{.tile}.L2::evict_normal"
+              f"{over}  {position}", **{"dim": DIM} | RUBIN | more)
+          for over, position, more in TILES),
+        *(row("applypriority.async.bulk.tensor.2d{.global}.bulk_group.tile::gather4"
+              f".L2::evict_normal{over}  {position}", **RUBIN | more)
+          for over, position, more in GATHERED),
+        *(row("applypriority.async.bulk.tensor.dim{.global}.bulk_group.im2col.L2::evict_normal"
+              f"{over}  {position}, {OFFSETS}", **{"dim": DIM3} | RUBIN | more)
+          for over, position, more in PLAIN),
+        *(row("applypriority.async.bulk.tensor.dim{.global}.bulk_group.mode.L2::evict_normal"
+              f"{over}  {position}, {HALO}", **{"dim": DIM3, "mode": WIDTH} | RUBIN | more)
+          for over, position, more in PLAIN),
     ),
     instruction(
         "tensormap", "data-movement-and-conversion-instructions-tensormap-replace",

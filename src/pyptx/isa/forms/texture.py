@@ -4,25 +4,27 @@
 from pyptx.isa.syntax import chapter, instruction, row
 
 # The coordinates of each geometry, and how many derivatives and offsets it has. In an array the
-# first coordinate is the layer; what has three coordinates is written with four.
+# first coordinate is the layer; what has three coordinates is written with four. A sampler of its
+# own stands in front of them.
+SAMPLER = "sampler:u64!?, "
 GEOMETRY = {
-    "1d": ("{c}*1:ctype", 1),
-    "2d": ("{c}*2:ctype", 2),
-    "3d": ("{c}*4:ctype", 4),
+    "1d": (f"{SAMPLER}{{c}}*1:ctype", 1),
+    "2d": (f"{SAMPLER}{{c}}*2:ctype", 2),
+    "3d": (f"{SAMPLER}{{c}}*4:ctype", 4),
     "a1d": ("{c}*2:u32+ctype", 1),
     "a2d": ("{c}*4:u32+ctype", 2),
 }
 CUBES = {"cube": ("{c}*4:f32", 4), "acube": ("{c}*4:u32+f32", 4)}
 COMPARED = {g: (c.replace("ctype", "f32"), n) for g, (c, n) in GEOMETRY.items() if g != "3d"}
 # How the level of detail is chosen: by the hardware or none, by the instruction, by derivatives
-
 DETAIL = (("{.base}", ""), (".level", ", lod:ctype"), (".grad", ", {{dPdx}}*{n}:f32, {{dPdy}}*{n}:f32"))
 DETAIL32 = tuple((mode, more.replace("ctype", "f32")) for mode, more in DETAIL)
 
 BY_SIZE = "vec=v2: T=f16x2; T=f16x2: vec=v2"
 RESULT = {"vec": "v4 v2", "T": "u32 s32 f32 f16 f16x2", "rules": BY_SIZE}
 CTYPE = {"ctype": "s32 f32"}
-D = "out d*vec:T"
+# The predicate says whether the texels are resident.
+RESIDENT = (("out d*vec:T", {}), ("out d|p*vec:T", {"ptx": "7.1"}))
 GATHER = {"comp": "r g b a", "T": "u32 s32 f32"}
 
 ELEMENTS = {"vec": "v2 v4", "T": "b8 b16 b32 b64", "rules": "vec=v4: T=b8|b16|b32"}
@@ -37,30 +39,35 @@ FORMS = chapter(
     instruction(
         "tex", "texture-instructions-tex", "Look up a texture at coordinates.",
         *(row(f"tex{mode}.{geometry}.vec.T.ctype"
-              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32?", **CTYPE, **RESULT)
-          for geometry, (c, n) in GEOMETRY.items() for mode, more in DETAIL),
-        *(row(f"tex{mode}.{geometry}.vec.T.f32  {D}, [tex:generic, {c}]{more.format(n=n)}",
-              **RESULT)
-          for geometry, (c, n) in CUBES.items() for mode, more in DETAIL32),
+              f"  {d}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32?",
+              **CTYPE, **RESULT, **where)
+          for d, where in RESIDENT for geometry, (c, n) in GEOMETRY.items() for mode, more in DETAIL),
+        *(row(f"tex{mode}.{geometry}.vec.T.f32  {d}, [tex:generic, {c}]{more.format(n=n)}",
+              **RESULT, **where)
+          for d, where in RESIDENT for geometry, (c, n) in CUBES.items() for mode, more in DETAIL32),
         # compared with a depth
         *(row(f"tex{mode}.{geometry}.vec.T.f32"
-              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32, f:f32", **RESULT)
-          for geometry, (c, n) in COMPARED.items() for mode, more in DETAIL32),
+              f"  {d}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32, f:f32",
+              **RESULT, **where)
+          for d, where in RESIDENT for geometry, (c, n) in COMPARED.items()
+          for mode, more in DETAIL32),
         *(row(f"tex{mode}.{geometry}.vec.T.f32"
-              f"  {D}, [tex:generic, {c}]{more.format(n=n)}, f:f32", **RESULT)
-          for geometry, (c, n) in (COMPARED | CUBES).items() for mode, more in DETAIL32),
+              f"  {d}, [tex:generic, {c}]{more.format(n=n)}, f:f32", **RESULT, **where)
+          for d, where in RESIDENT for geometry, (c, n) in (COMPARED | CUBES).items()
+          for mode, more in DETAIL32),
         # several samples: the first coordinate, or the second in an array, is the sample
-        row(f"tex{{.base}}.2dms.vec.T.s32  {D}, [tex:generic, {{c}}*4:s32], {{e}}*2:s32?",
-            **RESULT),
-        row(f"tex{{.base}}.a2dms.vec.T.s32  {D}, [tex:generic, {{c}}*4:s32], {{e}}*2:s32?",
-            **RESULT),
+        *(row(f"tex{{.base}}.{geometry}.vec.T.s32  {d}, [tex:generic, {{c}}*4:s32], {{e}}*2:s32?",
+              **RESULT, **where)
+          for d, where in RESIDENT for geometry in ("2dms", "a2dms")),
     ),
     instruction(
         "tld4", "texture-instructions-tld4",
         "Read one component of the four texels that bilinear interpolation would use.",
-        *(row(f"tld4.comp.{geometry}.v4.T.f32  out d*4:T, [tex:generic, {c}]{e}", **GATHER)
+        *(row(f"tld4.comp.{geometry}.v4.T.f32  {d.replace('vec', '4')}, [tex:generic, {c}]{e}",
+              **GATHER, **where)
+          for d, where in RESIDENT
           for geometry, c, offsets in (
-              ("2d", "c*2:f32", ("e*2:s32", "e*2:s32, f:f32")),
+              ("2d", f"{SAMPLER}c*2:f32", ("e*2:s32", "e*2:s32, f:f32")),
               ("a2d", "c*4:u32+f32", ("e*2:s32", "e*2:s32, f:f32")),
               ("cube", "c*4:f32", ()),
               ("acube", "c*4:u32+f32", ()))

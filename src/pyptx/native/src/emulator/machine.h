@@ -139,12 +139,12 @@ inline __attribute__((always_inline)) uint32_t lane_mask(F f) {
 // One operand as the image has it. Registers, immediates and sinks can be bound; constant special registers
 // and symbols already are registers here (the core fills them when a warp starts).
 struct OperandView {
-  enum class Kind : uint8_t { Register, Immediate, Special, Address, Label, Negated, Sink, Pair, Vector };
+  enum class Kind : uint8_t { Register, Immediate, Special, Address, Label, Negated, Sink, Pair, Vector, Part };
   Kind kind = Kind::Sink;
   unsigned width = 0;      // bits of the register (1: predicate) or of the immediate as written
-  uint32_t reg = 0;        // Register, Negated: register number. Address: base register
-  uint64_t bits = 0;       // Immediate: bit pattern, integers sign-extended to 64 bits
-  int64_t offset = 0;      // Address: byte offset
+  uint32_t reg = 0;        // Register, Negated, Part: register number. Address: base register
+  uint64_t bits = 0;       // Immediate: bit pattern, integers sign-extended to 64 bits. Part: what is selected
+  int64_t offset = 0;      // Address: byte offset. Part: 1 if it is negated
   uint32_t target = 0;     // Label
   bool has_base = true;    // Address: false for an absolute one (`offset` is the address)
   uint8_t space = 0xff;    // Address: space of the variable that is its base (as in the image), 0xff none
@@ -252,6 +252,7 @@ Handler resolve_float(Decoding& d);
 Handler resolve_half(Decoding& d);
 Handler resolve_compare(Decoding& d);
 Handler resolve_logic(Decoding& d);
+Handler resolve_video(Decoding& d);
 Handler resolve_move(Decoding& d);  // mov (also pack and unpack), cvt, cvt.pack, prmt
 // These set Instruction::sanitized themselves where it differs.
 Handler resolve_special(Decoding& d);  // mov from a special register that changes (clocks)

@@ -95,10 +95,10 @@ std::vector<std::string_view> split_spelling(std::string_view spelling) {
 
 using Resolve = Handler (*)(Decoding&);
 constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_extended, resolve_float,
-                                 resolve_half,    resolve_compare, resolve_logic,    resolve_move,
-                                 resolve_mbarrier, resolve_copy,   resolve_tensor_map, resolve_memory,
-                                 resolve_sync,    resolve_warpgroup, resolve_wmma, resolve_warp,
-                                 resolve_call,    resolve_control};
+                                 resolve_half,    resolve_compare, resolve_logic,    resolve_video,
+                                 resolve_move,    resolve_mbarrier, resolve_copy,    resolve_tensor_map,
+                                 resolve_memory,  resolve_sync,    resolve_warpgroup, resolve_wmma,
+                                 resolve_warp,    resolve_call,    resolve_control};
 
 }  // namespace
 
@@ -581,13 +581,13 @@ class ImageReader {
         v.kind = Kind::Sink;
         break;
       case 8:
-        if (depth > 1) corrupt("operands nested too deep");
+        if (depth > 2) corrupt("operands nested too deep");
         v.kind = Kind::Pair;
         v.elements.push_back(operand(depth + 1));
         v.elements.push_back(operand(depth + 1));
         break;
       case 9: {
-        if (depth > 1) corrupt("operands nested too deep");
+        if (depth > 2) corrupt("operands nested too deep");
         v.kind = Kind::Vector;
         const unsigned count = in_.u8("a vector");
         for (unsigned i = 0; i < count; ++i) v.elements.push_back(operand(depth + 1));
@@ -599,6 +599,13 @@ class ImageReader {
         if (v.function >= p_.functions.size()) corrupt("a function's number");
         v.bits = function_address(v.function);
         v.width = 64;
+        break;
+      case 11:
+        v.kind = Kind::Part;
+        v.reg = register_number();
+        v.width = p_.registers[v.reg].width;
+        v.offset = in_.u8("a part of a register");
+        v.bits = in_.u32("a part of a register");
         break;
       default:
         corrupt("an operand's tag");
@@ -883,12 +890,23 @@ class ImageReader {
       case Kind::Pair:
         if (v.elements[0].kind == Kind::Address) return render_position(v);
         return render(v.elements[0]) + "|" + render(v.elements[1]);
+      case Kind::Part:
+        return render_part(v);
       case Kind::Vector:
         break;
     }
     std::string list;
     for (const OperandView& e : v.elements) list += (list.empty() ? "" : ", ") + render(e);
     return "{" + list + "}";
+  }
+
+  // r.h1, -r.b0
+  std::string render_part(const OperandView& v) const {
+    std::string text = (v.offset ? "-" : "") + register_name(v.reg);
+    const unsigned count = v.bits >> 16 & 0xff;
+    if (count != 0) text += v.bits >> 24 & 1 ? ".h" : ".b";
+    for (unsigned k = count; k-- > 0;) text += static_cast<char>('0' + (v.bits >> (4 * k) & 0xf));
+    return text;
   }
 
   // [map, {coordinates}]
