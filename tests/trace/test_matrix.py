@@ -196,3 +196,117 @@ def test_the_same_as_text(traced):
         "tex.2d.v4.f32.f32",
     ]
     found.assemble("sm_100a")
+
+
+def test_parts_of_registers(traced):
+    def body():
+        a, b, c = (reg.scalar(s32, init=k) for k in (1, 2, 3))
+        u = reg.scalar(u32, init=0)
+        d = ptx.inst.vadd.s32.s32.s32.sat(ptx.part(a, "b0"), ptx.part(b, "h1"))
+        ptx.inst.vadd.s32.s32.s32(ptx.part(d, "b2"), a, ptx.part(b, "b3"), c)
+        ptx.inst.vmad.s32.s32.s32.shr7(d, ptx.minus(ptx.part(a, "h0")), b, c)
+        ptx.inst.vmad.s32.s32.s32(d, a, ptx.part(b, "h0"), ptx.minus(c))
+        ptx.inst.vset.s32.s32.lt.add(u, a, 7, u)
+        ptx.inst.vsub2.s32.s32.s32(ptx.part(d, "h1"), ptx.part(a, "h30"), b, c)
+        ptx.inst.vavrg4.s32.s32.s32(d, ptx.part(a, "b7654"), ptx.part(b, "b0123"), c)
+
+    found = traced(body)
+    assert found.instructions[-7:] == [
+        "vadd.s32.s32.s32.sat %s3, %s0.b0, %s1.h1",
+        "vadd.s32.s32.s32 %s3.b2, %s0, %s1.b3, %s2",
+        "vmad.s32.s32.s32.shr7 %s3, -%s0.h0, %s1, %s2",
+        "vmad.s32.s32.s32 %s3, %s0, %s1.h0, -%s2",
+        "vset.s32.s32.lt.add %u0, %s0, 7, %u0",
+        "vsub2.s32.s32.s32 %s3.h1, %s0.h30, %s1, %s2",
+        "vavrg4.s32.s32.s32 %s3, %s0.b7654, %s1.b0123, %s2",
+    ]
+    found.assemble()
+
+
+def test_a_texture_with_a_sampler_and_a_predicate(traced):
+    def body():
+        handle, sampler = reg.scalar(u64, init=0), reg.scalar(u64, init=0)
+        x, p, texel = reg.scalar(f32, init=0.5), reg.scalar(pred), reg.array(f32, 4)
+        ptx.inst.tex._2d.v4.f32.f32(ptx.pair(texel, p), ptx.addr(handle, sampler, [x, x]))
+        ptx.inst.tld4.r._2d.v4.f32.f32(texel, ptx.addr(handle, sampler, [x, x]))
+
+    found = traced(body)
+    assert found.instructions[-2:] == [
+        "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}|%p0, [%ud0, %ud1, {%f0, %f0}]",
+        "tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%ud0, %ud1, {%f0, %f0}]",
+    ]
+    found.assemble()
+
+
+def test_handles_of_the_fabric_and_fields_in_place_of_a_tensor_map(traced):
+    def body():
+        endpoint, offset = reg.scalar(u32, init=0), reg.scalar(u64, init=0)
+        tile, bar = smem.alloc(f32, 64, align=128), smem.mbarrier(1)
+        handle = ptx.fabric_handle(endpoint, offset)
+        put = ptx.inst.fabric.try_put.async_.shared__cta.mbarrier__complete_tx__16B
+        put.mbarrier__report__fabric.relaxed.sys.b128(handle, tile, 64, bar)
+        counted = ptx.fabric_handle(endpoint, offset, offset)
+        put.mbarrier__report__fabric.counted__bytes.relaxed.sys.b128(counted, tile, 64, bar)
+        size, upper, stride = (reg.scalar(t, init=8) for t in (u16, u16, u32))
+        prefetch = ptx.inst.cp.async_.bulk.prefetch.tensor._2d.L2.global_
+        prefetch.override__global_address.override__global_dim_stride(
+            ptx.addr(offset, offset, [size, 8], [stride], upper, [0, 0])
+        )
+
+    found = traced(body, "sm_107f")
+    assert [line.split(" ", 1)[1] for line in found.instructions if line[:2] in ("fa", "cp")] == [
+        "[%u0, %ud0], [shared_0], 64, [shared_1]",
+        "[%u0, %ud0, %ud0], [shared_0], 64, [shared_1]",
+        "[%ud0, %ud0, {%us0, 8}, {%u1}, %us1, {0, 0}]",
+    ]
+    found.assemble("sm_107f")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("vadd.u32.u32.u32 a.b1, a.h0, b, b", "vadd.u32.u32.u32 %u0.b1, %u0.h0, %u1, %u1"),
+        ("vmad.s32.u32.u32 a, -a.h0, b, b", "vmad.s32.u32.u32 %u0, -%u0.h0, %u1, %u1"),
+        ("vmad.u32.u32.u32 a, a, b.b3, -b", "vmad.u32.u32.u32 %u0, %u0, %u1.b3, -%u1"),
+        ("vset4.u32.u32.ne.add a.b310, a.b7654, b, b",
+         "vset4.u32.u32.ne.add %u0.b310, %u0.b7654, %u1, %u1"),
+    ],
+)  # fmt: skip
+def test_parts_of_registers_in_text(traced, text, written):
+    def body():
+        a, b = reg.scalar(u32, init=1), reg.scalar(u32, init=2)
+        ptx.raw(f"{text};", a=a, b=b)
+
+    found = traced(body)
+    assert written in found.instructions
+    found.assemble()
+
+
+def test_what_is_selected_is_checked(traced):
+    def message(call):
+        def body():
+            a, b = reg.scalar(u32, init=1), reg.scalar(u32, init=2)
+            with pytest.raises(IsaError) as caught:
+                call(a, b)
+            return caught.value.problem, caught.value.notes
+
+        return traced(body).result
+
+    vadd = ptx.inst.vadd.u32.u32.u32
+    problem, notes = message(lambda a, b: vadd(a, ptx.part(b, "h2"), b))
+    assert problem == "vadd.u32.u32.u32: a has no part .h2"
+    assert notes[0] == ("legal", ".b0 to .b3, .h0, .h1")
+    problem, _ = message(lambda a, b: vadd(a, b, ptx.minus(b)))
+    assert problem == "vadd.u32.u32.u32: b cannot be negated here"
+    problem, notes = message(lambda a, b: vadd(a, b, b, b))
+    assert problem == "vadd.u32.u32.u32: d must be a part of a register, not a .u32 register"
+    assert notes[0] == ("help", 'ptx.part(d, "b0")')
+    problem, _ = message(lambda a, b: ptx.inst.add.u32(a, ptx.part(b, "b0"), b))
+    assert problem == ("add.u32: a must be a whole register, not part .b0 of a .u32 register")
+    problem, _ = message(lambda a, b: ptx.inst.vmad.u32.u32.u32(a, ptx.minus(a), b, ptx.minus(b)))
+    assert problem == "vmad.u32.u32.u32: c cannot be negated here"
+    problem, notes = message(
+        lambda a, b: ptx.inst.createpolicy.range.fabric.L2__evict_last.b64(ptx.addr(a), 1, 2)
+    )
+    assert problem.endswith("[leId, dataOff] must be a handle of the fabric, not an address")
+    assert notes[0] == ("help", "ptx.fabric_handle(leId, dataOff)")

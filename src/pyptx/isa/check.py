@@ -18,6 +18,7 @@ from pyptx.errors import IsaError
 from pyptx.isa.automaton import State
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import (
+    PART_NAMES,
     PARTS,
     WIDE,
     Availability,
@@ -645,21 +646,11 @@ def _part(spec: OperandSpec, dtype: DType, raw: Part, depth: int) -> Part:
         raise _MismatchError(depth, f"{spec.name} must be a whole register, not {describe(raw)}")
     if raw.lanes not in PARTS[spec.parts]:
         raise _MismatchError(
-            depth, f"{spec.name} has no part .{raw.lanes}", ("legal", _PARTS[spec.parts])
+            depth, f"{spec.name} has no part .{raw.lanes}", ("legal", PART_NAMES[spec.parts])
         )
     if not agrees(dtype, raw.register.dtype, wider=False):
         raise _wrong_type(spec, dtype, raw.register, depth)
     return raw
-
-
-_PARTS: Final = {
-    "sel": ".b0 to .b3, .h0, .h1",
-    "sel2": ".hxy, where x and y are 0 to 3: 0 and 1 are halves of a, 2 and 3 of b",
-    "sel4": ".bxyzw, where each is 0 to 7: 0 to 3 are bytes of a, 4 to 7 of b",
-    "mask2": ".h0 .h1 .h10",
-    "mask4": ".b and one to four of the digits 3210, the greater first",
-}
-"""The parts of each kind, in words."""
 
 
 def _scalar(spec: OperandSpec, dtype: DType, raw: object, depth: int) -> Operand:

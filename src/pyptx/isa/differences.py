@@ -261,6 +261,12 @@ ABSENT: Final = (
         "sm_75",
         "a third source without a second operation; the manual has it with a part of %r0 only",
     ),
+    Absence(
+        "tex.level.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, %d1, {%f4, %f5}], %f6",
+        "sm_75",
+        "a sampler beside a level of detail: the assembler takes it in some types only, and beside "
+        "arrays and cubes in none",
+    ),
 )
 """What is left out of the table, each with an instruction that the assembler takes."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyptx.isa.check import length_of, python_spelling, type_of
-from pyptx.isa.model import Form, OperandSpec, Option
+from pyptx.isa.model import PARTS, Form, OperandSpec, Option
 from pyptx.isa.sample import least
 from pyptx.isa.written import CLUSTERS, THREADS, WRITTEN
 from pyptx.target import TARGETS, Target
@@ -147,7 +147,7 @@ def _generated(form: Form, modifiers: tuple[str, ...]) -> tuple[str, ...]:
     for position, spec in enumerate(s for s in specs if not s.optional):
         if position == 0 and spec.access == "out":
             result = "" if spec.kind == "sink" else f"{name_of(spec)} = "
-            if spec.second != "required":
+            if spec.second != "required" and not spec.partial:
                 continue
             result = ""
         given.append(_prepared(form, spec, chosen, lines))
@@ -169,18 +169,32 @@ def _prepared(form: Form, spec: OperandSpec, chosen: dict[str, Option], lines: l
         return str(_least_legal(spec))
     if spec.kind == "address":
         return _address(form, spec, chosen, lines)
+    if spec.kind == "fabric":
+        lines.append(f"{name} = {_set(DTYPES['u32'])}")
+        offsets = [_prepared(form, each, chosen, lines) for each in spec.inner]
+        return f"ptx.fabric_handle({', '.join((name, *offsets))})"
+    if spec.partial or spec.minus == "required":
+        lines.append(f"{name} = {_set(type_of(spec, chosen))}")
+        part = f'ptx.part({name}, "{PARTS[spec.parts][0]}")' if spec.partial else name
+        return f"ptx.minus({part})" if spec.minus == "required" else part
     if spec.kind == "tensor":
+        inside = (_prepared(form, each, chosen, lines) for each in spec.inner if not each.optional)
+        between = "".join(f"{each}, " for each in inside)
         coordinates = ["0"] * length_of(spec, chosen)
         lines.append(f"{name} = reg.scalar(u64, init=0)")
         zero = "0" if type_of(spec, chosen).is_integer else "zero"
         if zero == "zero":
             lines.append("zero = reg.scalar(f32, init=0)")
-        return f"ptx.addr({name}, [{', '.join(zero if c == '0' else c for c in coordinates)}])"
+        position = ", ".join(zero if c == "0" else c for c in coordinates)
+        return f"ptx.addr({name}, {between}[{position}])"
     if spec.kind in ("label", "labels"):
         lines.append(f"{name} = ptx.label()")
         return name if spec.kind == "label" else f"[{name}]"
     if spec.second == "required":
-        lines.append(f"{name} = ptx.pair({_new(type_of(spec, chosen))}, reg.scalar(pred))")
+        length = length_of(spec, chosen)
+        first = _new(type_of(spec, chosen))
+        first = f"[{first} for _ in range({length})]" if length > 1 or spec.braces else first
+        lines.append(f"{name} = ptx.pair({first}, reg.scalar(pred))")
         return name
     dtype = type_of(spec, chosen)
     if spec.braces or length_of(spec, chosen) > 1:

@@ -29,6 +29,14 @@ PARTS: Final = {
 }
 """What an operand of a video instruction may select of a register: a byte or a half; lanes out of
 the bytes or halves of two registers; lanes of the destination."""
+PART_NAMES: Final = {
+    "sel": ".b0 to .b3, .h0, .h1",
+    "sel2": ".hxy, where x and y are 0 to 3: 0 and 1 are halves of a, 2 and 3 of b",
+    "sel4": ".bxyzw, where each is 0 to 7: 0 to 3 are bytes of a, 4 to 7 of b",
+    "mask2": ".h0 .h1 .h10",
+    "mask4": ".b and one to four of the digits 3210, the greater first",
+}
+"""The same in words."""
 
 
 @dataclass(frozen=True, slots=True)

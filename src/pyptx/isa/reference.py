@@ -15,7 +15,16 @@ from typing import Final
 from pyptx.isa.check import python_spelling
 from pyptx.isa.differences import LAXER
 from pyptx.isa.example import Example, example, name_of
-from pyptx.isa.model import EVERYWHERE, Availability, Form, OperandSpec, Option, Slot
+from pyptx.isa.model import (
+    EVERYWHERE,
+    PART_NAMES,
+    PARTS,
+    Availability,
+    Form,
+    OperandSpec,
+    Option,
+    Slot,
+)
 from pyptx.isa.table import forms
 from pyptx.isa.written import NOTES
 
@@ -132,6 +141,10 @@ def _value(form: Form, spec: OperandSpec) -> str:
         more = []
     if spec.negatable:
         more.append("its negation, ~p")
+    if spec.parts and not spec.partial:
+        more.append(f"a part of a register, {_part(spec)}")
+    if spec.minus == "optional":
+        more.append(f"either negated, ptx.minus({name_of(spec)})")
     if spec.kind == "immediate":
         described, more = f"a {_type(form, spec)} constant", []
     if spec.second is not None:
@@ -144,6 +157,10 @@ def _value(form: Form, spec: OperandSpec) -> str:
 
 def _registers(form: Form, spec: OperandSpec) -> str:
     type_ = _type(form, spec)
+    if spec.partial:
+        return f"a part of a {type_} register, {_part(spec)}"
+    if spec.minus == "required":
+        return f"a {type_} register that is negated, ptx.minus({name_of(spec)})"
     if spec.first:
         return f"a list of {spec.length} registers, the first .{spec.first}, the others {type_}"
     if isinstance(spec.length, str):
@@ -151,6 +168,10 @@ def _registers(form: Form, spec: OperandSpec) -> str:
     if spec.length > 1 or spec.braces:
         return f"a list of {spec.length} {type_} register{'s' if spec.length > 1 else ''}"
     return f"a {type_} register"
+
+
+def _part(spec: OperandSpec) -> str:
+    return f'ptx.part({name_of(spec)}, "{PARTS[spec.parts][-1]}"): {PART_NAMES[spec.parts]}'
 
 
 _ACCEPTS: Final = {
@@ -215,12 +236,23 @@ def _tensor(form: Form, spec: OperandSpec) -> str:
     if isinstance(spec.length, str):
         coordinates = f"{_type(form, spec)} coordinates, as many as .{spec.length} says"
     what = "the address of a tensor map" if spec.name == "tensorMap" else "a handle"
-    return f"{what} and {coordinates}, ptx.addr(a, [x, y])"
+    names = "".join(f", {name_of(each)}" for each in spec.inner)
+    between = "".join(f"{each.name}: {operand(form, each)}; " for each in spec.inner)
+    found = f"{what} and {coordinates}, ptx.addr(a{names}, [x, y])"
+    return f"{found}; between them {between.removesuffix('; ')}" if between else found
+
+
+def _fabric(_form: Form, spec: OperandSpec) -> str:
+    offsets = "".join(f", {name_of(each)}" for each in spec.inner)
+    registers = "one of 32 bits and " + ("one" if len(spec.inner) == 1 else "two") + " of 64"
+    called = f"ptx.fabric_handle({name_of(spec)}{offsets})"
+    return f"a handle of the fabric, {called}, in registers, {registers}"
 
 
 _KINDS: Final[dict[str, Callable[[Form, OperandSpec], str]]] = {
     "address": _address,
     "tensor": _tensor,
+    "fabric": _fabric,
     "sink": lambda _form, _spec: "ptx.sink, or left out",
     "label": lambda _form, _spec: "a label: ptx.label(), or the name of one",
     "labels": lambda _form, _spec: "a list of labels",
@@ -235,7 +267,8 @@ def in_python(form: Form, modifiers: tuple[str, ...]) -> list[str]:
     specs = [o for o in form.operands if o.when is None or o.when in chosen]
     names = [_argument(spec) for spec in specs]
     calls = [f"{spelled}({', '.join(names)})"]
-    if specs and specs[0].access == "out" and specs[0].second != "required":
+    made_here = specs and specs[0].second != "required" and not specs[0].partial
+    if made_here and specs[0].access == "out":
         made = "" if specs[0].kind == "sink" else f"{name_of(specs[0])} = "
         calls.insert(0, f"{made}{spelled}({', '.join(names[1:])})")
     return calls
@@ -245,7 +278,14 @@ def _argument(spec: OperandSpec) -> str:
     if spec.kind == "address":
         return f"ptx.addr({name_of(spec)})"
     if spec.kind == "tensor":
-        return f"ptx.addr({name_of(spec)}, [...])"
+        between = "".join(f", {name_of(each)}" for each in spec.inner)
+        return f"ptx.addr({name_of(spec)}{between}, [...])"
+    if spec.kind == "fabric":
+        return f"ptx.fabric_handle({', '.join(map(name_of, (spec, *spec.inner)))})"
+    if spec.minus == "required":
+        return f"ptx.minus({name_of(spec)})"
+    if spec.partial:
+        return f'ptx.part({name_of(spec)}, "{PARTS[spec.parts][0]}")'
     return "ptx.sink" if spec.kind == "sink" else name_of(spec)
 
 

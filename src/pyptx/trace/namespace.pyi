@@ -5,13 +5,16 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from pyptx.isa.check import TensorPosition
+from pyptx.isa.check import RawPair, TensorPosition
 from pyptx.operands import (
     Address,
+    FabricHandle,
     FunctionName,
     Label,
+    Minus,
     Pair,
     Parameter,
+    Part,
     Sink,
     Symbol,
     Targets,
@@ -49,6 +52,7 @@ _Guard: TypeAlias = Reg | Not | None
 
 _Vector = TypeVar("_Vector", bound=_Registers)
 _Two = TypeVar("_Two", bound=Reg | Pair)
+_Selected = TypeVar("_Selected", bound=Reg | Part)
 
 class Spelling:
     """An opcode and modifiers so far. Call it with the operands, destination first or left out."""
@@ -388,36 +392,60 @@ class _applypriority_13(Spelling):
     bulk_group: _applypriority_12
 
 class _applypriority_14(Spelling):
-    L2__evict_normal: _applypriority_18
-    tile: _applypriority_19
-    tile__gather4: _applypriority_19
+    L2__evict_normal: _applypriority_20
+    tile: _applypriority_21
+    tile__gather4: _applypriority_22
 
 class _applypriority_15(Spelling):
     bulk_group: _applypriority_14
 
 class _applypriority_16(Spelling):
-    L2__evict_normal: _applypriority_18
-    im2col: _applypriority_20
-    im2col__w: _applypriority_21
-    im2col__w__128: _applypriority_21
-    tile: _applypriority_19
+    L2__evict_normal: _applypriority_20
+    im2col: _applypriority_23
+    im2col__w: _applypriority_24
+    im2col__w__128: _applypriority_24
+    tile: _applypriority_21
 
 class _applypriority_17(Spelling):
     bulk_group: _applypriority_16
 
 class _applypriority_18(Spelling):
+    override__global_address: _applypriority_25
     def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _applypriority_19(Spelling):
     L2__evict_normal: _applypriority_18
 
 class _applypriority_20(Spelling):
-    L2__evict_normal: _applypriority_22
+    override__global_address: _applypriority_26
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _applypriority_21(Spelling):
-    L2__evict_normal: _applypriority_23
+    L2__evict_normal: _applypriority_20
 
 class _applypriority_22(Spelling):
+    L2__evict_normal: _applypriority_27
+
+class _applypriority_23(Spelling):
+    L2__evict_normal: _applypriority_28
+
+class _applypriority_24(Spelling):
+    L2__evict_normal: _applypriority_29
+
+class _applypriority_25(Spelling):
+    override__global_dim: _applypriority_30
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _applypriority_26(Spelling):
+    override__global_dim_stride: _applypriority_30
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _applypriority_27(Spelling):
+    override__global_address: _applypriority_30
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _applypriority_28(Spelling):
+    override__global_address: _applypriority_31
     def __call__(
         self,
         tensorMap: _Position,
@@ -427,7 +455,31 @@ class _applypriority_22(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _applypriority_23(Spelling):
+class _applypriority_29(Spelling):
+    override__global_address: _applypriority_32
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _applypriority_30(Spelling):
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _applypriority_31(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _applypriority_32(Spelling):
     def __call__(
         self,
         tensorMap: _Position,
@@ -1590,14 +1642,14 @@ class _cp_37(Spelling):
 
 class _cp_38(Spelling):
     _1d: _cp_66
-    _2d: _cp_66
-    _3d: _cp_67
-    _4d: _cp_67
-    _5d: _cp_67
+    _2d: _cp_67
+    _3d: _cp_68
+    _4d: _cp_68
+    _5d: _cp_68
 
 class _cp_39(Spelling):
-    L2__cache_hint: _cp_68
-    cp_mask: _cp_69
+    L2__cache_hint: _cp_69
+    cp_mask: _cp_70
     def __call__(
         self,
         dst: _Address,
@@ -1609,43 +1661,43 @@ class _cp_39(Spelling):
     ) -> None: ...
 
 class _cp_40(Spelling):
-    L2__cache_hint: _cp_70
-    L2__evict_last: _cp_71
+    L2__cache_hint: _cp_71
+    L2__evict_last: _cp_72
     def __call__(self, src: _Address, size: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_41(Spelling):
-    L2: _cp_72
-
-class _cp_42(Spelling):
     L2: _cp_73
 
-class _cp_43(Spelling):
+class _cp_42(Spelling):
     L2: _cp_74
 
+class _cp_43(Spelling):
+    L2: _cp_75
+
 class _cp_44(Spelling):
-    shared__cta: _cp_75
+    shared__cta: _cp_76
 
 class _cp_45(Spelling):
-    global_: _cp_76
-    shared__cta: _cp_77
+    global_: _cp_77
+    shared__cta: _cp_78
 
 class _cp_46(Spelling):
-    global_: _cp_78
+    global_: _cp_79
 
 class _cp_47(Spelling):
-    global_: _cp_76
+    global_: _cp_77
 
 class _cp_48(Spelling):
-    L2__cache_hint: _cp_79
-    mbarrier__report__disabled: _cp_80
-    mbarrier__report__validity__per_16bytes__8: _cp_80
-    mbarrier__report__validity__per_16bytes__80: _cp_80
-    mbarrier__report__validity__per_16bytes__8000: _cp_80
-    mbarrier__report__validity__per_16bytes__80000000: _cp_80
-    mbarrier__report__validity__per_element__ff: _cp_80
-    multicast__cluster: _cp_81
-    multicast__cluster__16b: _cp_81
-    multicast__cluster__32b: _cp_81
+    L2__cache_hint: _cp_80
+    mbarrier__report__disabled: _cp_81
+    mbarrier__report__validity__per_16bytes__8: _cp_81
+    mbarrier__report__validity__per_16bytes__80: _cp_81
+    mbarrier__report__validity__per_16bytes__8000: _cp_81
+    mbarrier__report__validity__per_16bytes__80000000: _cp_81
+    mbarrier__report__validity__per_element__ff: _cp_81
+    multicast__cluster: _cp_82
+    multicast__cluster__16b: _cp_82
+    multicast__cluster__32b: _cp_82
     def __call__(
         self,
         dst: _Address,
@@ -1670,14 +1722,14 @@ class _cp_49(Spelling):
     ) -> None: ...
 
 class _cp_50(Spelling):
-    L2__cache_hint: _cp_82
-    ignore_oob: _cp_83
-    mbarrier__report__disabled: _cp_84
-    mbarrier__report__validity__per_16bytes__8: _cp_85
-    mbarrier__report__validity__per_16bytes__80: _cp_85
-    mbarrier__report__validity__per_16bytes__8000: _cp_85
-    mbarrier__report__validity__per_16bytes__80000000: _cp_85
-    mbarrier__report__validity__per_element__ff: _cp_85
+    L2__cache_hint: _cp_83
+    ignore_oob: _cp_84
+    mbarrier__report__disabled: _cp_85
+    mbarrier__report__validity__per_16bytes__8: _cp_86
+    mbarrier__report__validity__per_16bytes__80: _cp_86
+    mbarrier__report__validity__per_16bytes__8000: _cp_86
+    mbarrier__report__validity__per_16bytes__80000000: _cp_86
+    mbarrier__report__validity__per_element__ff: _cp_86
     def __call__(
         self,
         dst: _Address,
@@ -1690,31 +1742,31 @@ class _cp_50(Spelling):
     ) -> None: ...
 
 class _cp_51(Spelling):
-    shared__cta: _cp_86
+    shared__cta: _cp_87
 
 class _cp_52(Spelling):
-    global_: _cp_87
-
-class _cp_53(Spelling):
     global_: _cp_88
 
+class _cp_53(Spelling):
+    global_: _cp_89
+
 class _cp_54(Spelling):
-    shared__cta: _cp_89
+    shared__cta: _cp_90
 
 class _cp_55(Spelling):
-    global_: _cp_90
-
-class _cp_56(Spelling):
     global_: _cp_91
 
+class _cp_56(Spelling):
+    global_: _cp_92
+
 class _cp_57(Spelling):
-    shared__cta: _cp_92
+    shared__cta: _cp_93
 
 class _cp_58(Spelling):
-    global_: _cp_93
+    global_: _cp_94
 
 class _cp_59(Spelling):
-    global_: _cp_94
+    global_: _cp_95
 
 class _cp_60(Spelling):
     @overload
@@ -1740,9 +1792,9 @@ class _cp_60(Spelling):
     ) -> None: ...
 
 class _cp_61(Spelling):
-    L2__128B: _cp_95
-    L2__256B: _cp_95
-    L2__64B: _cp_95
+    L2__128B: _cp_96
+    L2__256B: _cp_96
+    L2__64B: _cp_96
     @overload
     def __call__(
         self,
@@ -1768,7 +1820,7 @@ class _cp_61(Spelling):
     ) -> None: ...
 
 class _cp_62(Spelling):
-    bulk_group: _cp_96
+    bulk_group: _cp_97
 
 class _cp_63(Spelling):
     global_: _cp_35
@@ -1778,16 +1830,19 @@ class _cp_64(Spelling):
     global_: _cp_35
 
 class _cp_65(Spelling):
-    mbarrier__complete_tx__bytes: _cp_97
+    mbarrier__complete_tx__bytes: _cp_98
 
 class _cp_66(Spelling):
-    global_: _cp_98
-
-class _cp_67(Spelling):
     global_: _cp_99
 
+class _cp_67(Spelling):
+    global_: _cp_100
+
 class _cp_68(Spelling):
-    cp_mask: _cp_100
+    global_: _cp_101
+
+class _cp_69(Spelling):
+    cp_mask: _cp_102
     def __call__(
         self,
         dst: _Address,
@@ -1799,7 +1854,7 @@ class _cp_68(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_69(Spelling):
+class _cp_70(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1811,7 +1866,7 @@ class _cp_69(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_70(Spelling):
+class _cp_71(Spelling):
     def __call__(
         self,
         src: _Address,
@@ -1821,32 +1876,32 @@ class _cp_70(Spelling):
         *,
         pred: _Guard = None,
     ) -> None: ...
-
-class _cp_71(Spelling):
-    def __call__(self, src: _Address, size: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_72(Spelling):
-    global_: _cp_101
+    def __call__(self, src: _Address, size: _Integer, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_73(Spelling):
-    global_: _cp_102
-
-class _cp_74(Spelling):
     global_: _cp_103
 
+class _cp_74(Spelling):
+    global_: _cp_104
+
 class _cp_75(Spelling):
-    bulk_group: _cp_104
+    global_: _cp_105
 
 class _cp_76(Spelling):
-    mbarrier__complete_tx__bytes: _cp_105
+    bulk_group: _cp_106
 
 class _cp_77(Spelling):
-    mbarrier__complete_tx__bytes: _cp_106
-
-class _cp_78(Spelling):
     mbarrier__complete_tx__bytes: _cp_107
 
+class _cp_78(Spelling):
+    mbarrier__complete_tx__bytes: _cp_108
+
 class _cp_79(Spelling):
+    mbarrier__complete_tx__bytes: _cp_109
+
+class _cp_80(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1854,29 +1909,29 @@ class _cp_79(Spelling):
         size: _Integer,
         mbar: _Address,
         policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_80(Spelling):
-    L2__cache_hint: _cp_79
-    multicast__cluster: _cp_81
-    multicast__cluster__16b: _cp_81
-    multicast__cluster__32b: _cp_81
-    def __call__(
-        self,
-        dst: _Address,
-        src: _Address,
-        size: _Integer,
-        mbar: _Address,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_81(Spelling):
-    L2__cache_hint: _cp_108
+    L2__cache_hint: _cp_80
+    multicast__cluster: _cp_82
+    multicast__cluster__16b: _cp_82
+    multicast__cluster__32b: _cp_82
+    def __call__(
+        self,
+        dst: _Address,
+        src: _Address,
+        size: _Integer,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_82(Spelling):
+    L2__cache_hint: _cp_110
     def __call__(
         self,
         dst: _Address,
@@ -1889,8 +1944,8 @@ class _cp_81(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_82(Spelling):
-    ignore_oob: _cp_109
+class _cp_83(Spelling):
+    ignore_oob: _cp_111
     def __call__(
         self,
         dst: _Address,
@@ -1903,7 +1958,7 @@ class _cp_82(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_83(Spelling):
+class _cp_84(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -1917,22 +1972,9 @@ class _cp_83(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_84(Spelling):
-    L2__cache_hint: _cp_82
-    ignore_oob: _cp_83
-    def __call__(
-        self,
-        dst: _Address,
-        src: _Address,
-        size: _Integer,
-        mbar: _Address,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
 class _cp_85(Spelling):
-    L2__cache_hint: _cp_79
+    L2__cache_hint: _cp_83
+    ignore_oob: _cp_84
     def __call__(
         self,
         dst: _Address,
@@ -1945,11 +1987,20 @@ class _cp_85(Spelling):
     ) -> None: ...
 
 class _cp_86(Spelling):
-    bulk_group: _cp_110
-    tile: _cp_111
+    L2__cache_hint: _cp_80
+    def __call__(
+        self,
+        dst: _Address,
+        src: _Address,
+        size: _Integer,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_87(Spelling):
-    mbarrier__complete_tx__bytes: _cp_112
+    bulk_group: _cp_112
     tile: _cp_113
 
 class _cp_88(Spelling):
@@ -1957,41 +2008,45 @@ class _cp_88(Spelling):
     tile: _cp_115
 
 class _cp_89(Spelling):
-    bulk_group: _cp_110
-    tile: _cp_111
-    tile__scatter4: _cp_111
+    mbarrier__complete_tx__bytes: _cp_116
+    tile: _cp_117
 
 class _cp_90(Spelling):
-    mbarrier__complete_tx__bytes: _cp_112
-    tile: _cp_113
-    tile__gather4: _cp_113
+    bulk_group: _cp_118
+    tile: _cp_119
+    tile__scatter4: _cp_120
 
 class _cp_91(Spelling):
-    mbarrier__complete_tx__bytes: _cp_114
-    tile: _cp_115
-    tile__gather4: _cp_115
+    mbarrier__complete_tx__bytes: _cp_121
+    tile: _cp_122
+    tile__gather4: _cp_123
 
 class _cp_92(Spelling):
-    bulk_group: _cp_110
-    im2col_no_offs: _cp_111
-    im2col_no_offs__w: _cp_111
-    tile: _cp_111
+    mbarrier__complete_tx__bytes: _cp_124
+    tile: _cp_125
+    tile__gather4: _cp_126
 
 class _cp_93(Spelling):
-    im2col: _cp_116
-    im2col__w: _cp_117
-    im2col__w__128: _cp_117
-    mbarrier__complete_tx__bytes: _cp_112
-    tile: _cp_113
+    bulk_group: _cp_118
+    im2col_no_offs: _cp_120
+    im2col_no_offs__w: _cp_120
+    tile: _cp_119
 
 class _cp_94(Spelling):
-    im2col: _cp_118
-    im2col__w: _cp_119
-    im2col__w__128: _cp_119
-    mbarrier__complete_tx__bytes: _cp_114
-    tile: _cp_115
+    im2col: _cp_127
+    im2col__w: _cp_128
+    im2col__w__128: _cp_128
+    mbarrier__complete_tx__bytes: _cp_121
+    tile: _cp_122
 
 class _cp_95(Spelling):
+    im2col: _cp_129
+    im2col__w: _cp_130
+    im2col__w__128: _cp_130
+    mbarrier__complete_tx__bytes: _cp_124
+    tile: _cp_125
+
+class _cp_96(Spelling):
     @overload
     def __call__(
         self,
@@ -2016,34 +2071,37 @@ class _cp_95(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_96(Spelling):
-    L2__cache_hint: _cp_120
-    add: _cp_121
-    and_: _cp_122
-    dec: _cp_123
-    inc: _cp_123
-    max: _cp_124
-    min: _cp_124
-    or_: _cp_122
-    xor: _cp_122
-
 class _cp_97(Spelling):
-    add: _cp_125
-    and_: _cp_126
-    dec: _cp_127
-    inc: _cp_127
-    max: _cp_128
-    min: _cp_128
-    or_: _cp_126
-    xor: _cp_126
+    L2__cache_hint: _cp_131
+    add: _cp_132
+    and_: _cp_133
+    dec: _cp_134
+    inc: _cp_134
+    max: _cp_135
+    min: _cp_135
+    or_: _cp_133
+    xor: _cp_133
 
 class _cp_98(Spelling):
-    shared__cta: _cp_129
+    add: _cp_136
+    and_: _cp_137
+    dec: _cp_138
+    inc: _cp_138
+    max: _cp_139
+    min: _cp_139
+    or_: _cp_137
+    xor: _cp_137
 
 class _cp_99(Spelling):
-    shared__cta: _cp_130
+    shared__cta: _cp_140
 
 class _cp_100(Spelling):
+    shared__cta: _cp_141
+
+class _cp_101(Spelling):
+    shared__cta: _cp_142
+
+class _cp_102(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -2056,61 +2114,64 @@ class _cp_100(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_101(Spelling):
-    L2__cache_hint: _cp_131
-    L2__evict_last: _cp_132
-    tile: _cp_133
-    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
-
-class _cp_102(Spelling):
-    L2__cache_hint: _cp_131
-    L2__evict_last: _cp_132
-    tile: _cp_133
-    tile__gather4: _cp_133
-    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
-
 class _cp_103(Spelling):
-    L2__cache_hint: _cp_131
-    L2__evict_last: _cp_132
-    im2col: _cp_134
-    im2col__w: _cp_135
-    im2col__w__128: _cp_135
-    tile: _cp_133
+    L2__cache_hint: _cp_143
+    L2__evict_last: _cp_144
+    override__global_address: _cp_145
+    tile: _cp_146
     def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_104(Spelling):
-    L2__cache_hint: _cp_136
-    b128: _cp_137
-    cp_mask: _cp_138
+    L2__cache_hint: _cp_147
+    L2__evict_last: _cp_148
+    override__global_address: _cp_149
+    tile: _cp_150
+    tile__gather4: _cp_151
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_105(Spelling):
-    L2__cache_hint: _cp_139
-    b128: _cp_49
-    mbarrier__report__disabled: _cp_140
-    mbarrier__report__validity__per_16bytes__8: _cp_140
-    mbarrier__report__validity__per_16bytes__80: _cp_140
-    mbarrier__report__validity__per_16bytes__8000: _cp_140
-    mbarrier__report__validity__per_16bytes__80000000: _cp_140
-    mbarrier__report__validity__per_element__ff: _cp_140
-    multicast__cluster: _cp_141
-    multicast__cluster__16b: _cp_141
-    multicast__cluster__32b: _cp_141
+    L2__cache_hint: _cp_147
+    L2__evict_last: _cp_148
+    im2col: _cp_152
+    im2col__w: _cp_153
+    im2col__w__128: _cp_153
+    override__global_address: _cp_149
+    tile: _cp_150
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_106(Spelling):
-    b128: _cp_49
+    L2__cache_hint: _cp_154
+    b128: _cp_155
+    cp_mask: _cp_156
 
 class _cp_107(Spelling):
-    L2__cache_hint: _cp_142
+    L2__cache_hint: _cp_157
     b128: _cp_49
-    ignore_oob: _cp_143
-    mbarrier__report__disabled: _cp_144
-    mbarrier__report__validity__per_16bytes__8: _cp_145
-    mbarrier__report__validity__per_16bytes__80: _cp_145
-    mbarrier__report__validity__per_16bytes__8000: _cp_145
-    mbarrier__report__validity__per_16bytes__80000000: _cp_145
-    mbarrier__report__validity__per_element__ff: _cp_145
+    mbarrier__report__disabled: _cp_158
+    mbarrier__report__validity__per_16bytes__8: _cp_158
+    mbarrier__report__validity__per_16bytes__80: _cp_158
+    mbarrier__report__validity__per_16bytes__8000: _cp_158
+    mbarrier__report__validity__per_16bytes__80000000: _cp_158
+    mbarrier__report__validity__per_element__ff: _cp_158
+    multicast__cluster: _cp_159
+    multicast__cluster__16b: _cp_159
+    multicast__cluster__32b: _cp_159
 
 class _cp_108(Spelling):
+    b128: _cp_49
+
+class _cp_109(Spelling):
+    L2__cache_hint: _cp_160
+    b128: _cp_49
+    ignore_oob: _cp_161
+    mbarrier__report__disabled: _cp_162
+    mbarrier__report__validity__per_16bytes__8: _cp_163
+    mbarrier__report__validity__per_16bytes__80: _cp_163
+    mbarrier__report__validity__per_16bytes__8000: _cp_163
+    mbarrier__report__validity__per_16bytes__80000000: _cp_163
+    mbarrier__report__validity__per_element__ff: _cp_163
+
+class _cp_110(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -2124,7 +2185,7 @@ class _cp_108(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_109(Spelling):
+class _cp_111(Spelling):
     def __call__(
         self,
         dst: _Address,
@@ -2139,49 +2200,28 @@ class _cp_109(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_110(Spelling):
-    L2__cache_hint: _cp_146
+class _cp_112(Spelling):
+    L2__cache_hint: _cp_164
+    override__global_address: _cp_165
     def __call__(self, tensorMap: _Position, src: _Address, /, *, pred: _Guard = None) -> None: ...
 
-class _cp_111(Spelling):
-    bulk_group: _cp_110
-
-class _cp_112(Spelling):
-    L2__cache_hint: _cp_147
-    cta_group__1: _cp_148
-    cta_group__2: _cp_148
-    mbarrier__report__disabled: _cp_149
-    mbarrier__report__validity__per_16bytes__8: _cp_149
-    mbarrier__report__validity__per_16bytes__80: _cp_149
-    mbarrier__report__validity__per_16bytes__8000: _cp_149
-    mbarrier__report__validity__per_16bytes__80000000: _cp_149
-    mbarrier__report__validity__per_element__ff: _cp_149
-    multicast__cluster: _cp_150
-    multicast__cluster__16b: _cp_150
-    multicast__cluster__32b: _cp_150
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
 class _cp_113(Spelling):
-    mbarrier__complete_tx__bytes: _cp_112
+    bulk_group: _cp_112
 
 class _cp_114(Spelling):
-    L2__cache_hint: _cp_147
-    cta_group__1: _cp_148
-    cta_group__2: _cp_148
-    mbarrier__report__disabled: _cp_151
-    mbarrier__report__validity__per_16bytes__8: _cp_151
-    mbarrier__report__validity__per_16bytes__80: _cp_151
-    mbarrier__report__validity__per_16bytes__8000: _cp_151
-    mbarrier__report__validity__per_16bytes__80000000: _cp_151
-    mbarrier__report__validity__per_element__ff: _cp_151
+    L2__cache_hint: _cp_166
+    cta_group__1: _cp_167
+    cta_group__2: _cp_167
+    mbarrier__report__disabled: _cp_168
+    mbarrier__report__validity__per_16bytes__8: _cp_168
+    mbarrier__report__validity__per_16bytes__80: _cp_168
+    mbarrier__report__validity__per_16bytes__8000: _cp_168
+    mbarrier__report__validity__per_16bytes__80000000: _cp_168
+    mbarrier__report__validity__per_element__ff: _cp_168
+    multicast__cluster: _cp_169
+    multicast__cluster__16b: _cp_169
+    multicast__cluster__32b: _cp_170
+    override__global_address: _cp_171
     def __call__(
         self,
         dst: _Address,
@@ -2196,281 +2236,41 @@ class _cp_115(Spelling):
     mbarrier__complete_tx__bytes: _cp_114
 
 class _cp_116(Spelling):
-    mbarrier__complete_tx__bytes: _cp_152
+    L2__cache_hint: _cp_166
+    cta_group__1: _cp_167
+    cta_group__2: _cp_167
+    mbarrier__report__disabled: _cp_172
+    mbarrier__report__validity__per_16bytes__8: _cp_172
+    mbarrier__report__validity__per_16bytes__80: _cp_172
+    mbarrier__report__validity__per_16bytes__8000: _cp_172
+    mbarrier__report__validity__per_16bytes__80000000: _cp_172
+    mbarrier__report__validity__per_element__ff: _cp_172
+    override__global_address: _cp_171
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _cp_117(Spelling):
-    mbarrier__complete_tx__bytes: _cp_153
+    mbarrier__complete_tx__bytes: _cp_116
 
 class _cp_118(Spelling):
-    mbarrier__complete_tx__bytes: _cp_154
+    L2__cache_hint: _cp_173
+    override__global_address: _cp_174
+    def __call__(self, tensorMap: _Position, src: _Address, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_119(Spelling):
-    mbarrier__complete_tx__bytes: _cp_155
+    bulk_group: _cp_118
 
 class _cp_120(Spelling):
-    add: _cp_156
-    and_: _cp_157
-    dec: _cp_158
-    inc: _cp_158
-    max: _cp_159
-    min: _cp_159
-    or_: _cp_157
-    xor: _cp_157
+    bulk_group: _cp_175
 
 class _cp_121(Spelling):
-    f32: _cp_137
-    f64: _cp_137
-    noftz: _cp_160
-    s32: _cp_137
-    u32: _cp_137
-    u64: _cp_137
-
-class _cp_122(Spelling):
-    b32: _cp_137
-    b64: _cp_137
-
-class _cp_123(Spelling):
-    u32: _cp_137
-
-class _cp_124(Spelling):
-    bf16: _cp_137
-    f16: _cp_137
-    s32: _cp_137
-    s64: _cp_137
-    u32: _cp_137
-    u64: _cp_137
-
-class _cp_125(Spelling):
-    s32: _cp_49
-    u32: _cp_49
-    u64: _cp_49
-
-class _cp_126(Spelling):
-    b32: _cp_49
-
-class _cp_127(Spelling):
-    u32: _cp_49
-
-class _cp_128(Spelling):
-    s32: _cp_49
-    u32: _cp_49
-
-class _cp_129(Spelling):
-    add: _cp_86
-    and_: _cp_86
-    dec: _cp_86
-    inc: _cp_86
-    max: _cp_86
-    min: _cp_86
-    or_: _cp_86
-    xor: _cp_86
-
-class _cp_130(Spelling):
-    add: _cp_92
-    and_: _cp_92
-    dec: _cp_92
-    inc: _cp_92
-    max: _cp_92
-    min: _cp_92
-    or_: _cp_92
-    xor: _cp_92
-
-class _cp_131(Spelling):
-    def __call__(
-        self,
-        tensorMap: _Position,
-        policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_132(Spelling):
-    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
-
-class _cp_133(Spelling):
-    L2__cache_hint: _cp_131
-    L2__evict_last: _cp_132
-    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
-
-class _cp_134(Spelling):
-    L2__cache_hint: _cp_161
-    L2__evict_last: _cp_162
-    def __call__(
-        self,
-        tensorMap: _Position,
-        im2colOffsets: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_135(Spelling):
-    L2__cache_hint: _cp_163
-    L2__evict_last: _cp_164
-    def __call__(
-        self,
-        tensorMap: _Position,
-        im2colInfo: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_136(Spelling):
-    b128: _cp_165
-    cp_mask: _cp_166
-
-class _cp_137(Spelling):
-    def __call__(
-        self,
-        dst: _Address,
-        src: _Address,
-        size: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_138(Spelling):
-    b128: _cp_69
-
-class _cp_139(Spelling):
-    b128: _cp_79
-
-class _cp_140(Spelling):
-    L2__cache_hint: _cp_139
-    b128: _cp_49
-    multicast__cluster: _cp_141
-    multicast__cluster__16b: _cp_141
-    multicast__cluster__32b: _cp_141
-
-class _cp_141(Spelling):
-    L2__cache_hint: _cp_167
-    b128: _cp_168
-
-class _cp_142(Spelling):
-    b128: _cp_79
-    ignore_oob: _cp_169
-
-class _cp_143(Spelling):
-    b128: _cp_83
-
-class _cp_144(Spelling):
-    L2__cache_hint: _cp_142
-    b128: _cp_49
-    ignore_oob: _cp_143
-
-class _cp_145(Spelling):
-    L2__cache_hint: _cp_139
-    b128: _cp_49
-
-class _cp_146(Spelling):
-    def __call__(
-        self,
-        tensorMap: _Position,
-        src: _Address,
-        policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_147(Spelling):
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_148(Spelling):
-    L2__cache_hint: _cp_147
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_149(Spelling):
-    L2__cache_hint: _cp_147
-    cta_group__1: _cp_148
-    cta_group__2: _cp_148
-    multicast__cluster: _cp_150
-    multicast__cluster__16b: _cp_150
-    multicast__cluster__32b: _cp_150
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_150(Spelling):
-    L2__cache_hint: _cp_170
-    cta_group__1: _cp_171
-    cta_group__2: _cp_171
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        ctaMask: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_151(Spelling):
-    L2__cache_hint: _cp_147
-    cta_group__1: _cp_148
-    cta_group__2: _cp_148
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_152(Spelling):
-    L2__cache_hint: _cp_172
-    cta_group__1: _cp_173
-    cta_group__2: _cp_173
-    mbarrier__report__disabled: _cp_174
-    mbarrier__report__validity__per_16bytes__8: _cp_174
-    mbarrier__report__validity__per_16bytes__80: _cp_174
-    mbarrier__report__validity__per_16bytes__8000: _cp_174
-    mbarrier__report__validity__per_16bytes__80000000: _cp_174
-    mbarrier__report__validity__per_element__ff: _cp_174
-    multicast__cluster: _cp_175
-    multicast__cluster__16b: _cp_175
-    multicast__cluster__32b: _cp_175
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
-
-class _cp_153(Spelling):
     L2__cache_hint: _cp_176
     cta_group__1: _cp_177
     cta_group__2: _cp_177
@@ -2480,14 +2280,219 @@ class _cp_153(Spelling):
     mbarrier__report__validity__per_16bytes__8000: _cp_178
     mbarrier__report__validity__per_16bytes__80000000: _cp_178
     mbarrier__report__validity__per_element__ff: _cp_178
-    multicast__cluster: _cp_179
-    multicast__cluster__16b: _cp_179
+    multicast__cluster: _cp_169
+    multicast__cluster__16b: _cp_169
     multicast__cluster__32b: _cp_179
+    override__global_address: _cp_180
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_122(Spelling):
+    mbarrier__complete_tx__bytes: _cp_121
+
+class _cp_123(Spelling):
+    mbarrier__complete_tx__bytes: _cp_181
+
+class _cp_124(Spelling):
+    L2__cache_hint: _cp_176
+    cta_group__1: _cp_177
+    cta_group__2: _cp_177
+    mbarrier__report__disabled: _cp_182
+    mbarrier__report__validity__per_16bytes__8: _cp_182
+    mbarrier__report__validity__per_16bytes__80: _cp_182
+    mbarrier__report__validity__per_16bytes__8000: _cp_182
+    mbarrier__report__validity__per_16bytes__80000000: _cp_182
+    mbarrier__report__validity__per_element__ff: _cp_182
+    override__global_address: _cp_180
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_125(Spelling):
+    mbarrier__complete_tx__bytes: _cp_124
+
+class _cp_126(Spelling):
+    mbarrier__complete_tx__bytes: _cp_183
+
+class _cp_127(Spelling):
+    mbarrier__complete_tx__bytes: _cp_184
+
+class _cp_128(Spelling):
+    mbarrier__complete_tx__bytes: _cp_185
+
+class _cp_129(Spelling):
+    mbarrier__complete_tx__bytes: _cp_186
+
+class _cp_130(Spelling):
+    mbarrier__complete_tx__bytes: _cp_187
+
+class _cp_131(Spelling):
+    add: _cp_188
+    and_: _cp_189
+    dec: _cp_190
+    inc: _cp_190
+    max: _cp_191
+    min: _cp_191
+    or_: _cp_189
+    xor: _cp_189
+
+class _cp_132(Spelling):
+    f32: _cp_155
+    f64: _cp_155
+    noftz: _cp_192
+    s32: _cp_155
+    u32: _cp_155
+    u64: _cp_155
+
+class _cp_133(Spelling):
+    b32: _cp_155
+    b64: _cp_155
+
+class _cp_134(Spelling):
+    u32: _cp_155
+
+class _cp_135(Spelling):
+    bf16: _cp_155
+    f16: _cp_155
+    s32: _cp_155
+    s64: _cp_155
+    u32: _cp_155
+    u64: _cp_155
+
+class _cp_136(Spelling):
+    s32: _cp_49
+    u32: _cp_49
+    u64: _cp_49
+
+class _cp_137(Spelling):
+    b32: _cp_49
+
+class _cp_138(Spelling):
+    u32: _cp_49
+
+class _cp_139(Spelling):
+    s32: _cp_49
+    u32: _cp_49
+
+class _cp_140(Spelling):
+    add: _cp_87
+    and_: _cp_87
+    dec: _cp_87
+    inc: _cp_87
+    max: _cp_87
+    min: _cp_87
+    or_: _cp_87
+    xor: _cp_87
+
+class _cp_141(Spelling):
+    add: _cp_193
+    and_: _cp_193
+    dec: _cp_193
+    inc: _cp_193
+    max: _cp_193
+    min: _cp_193
+    or_: _cp_193
+    xor: _cp_193
+
+class _cp_142(Spelling):
+    add: _cp_93
+    and_: _cp_93
+    dec: _cp_93
+    inc: _cp_93
+    max: _cp_93
+    min: _cp_93
+    or_: _cp_93
+    xor: _cp_93
+
+class _cp_143(Spelling):
+    override__global_address: _cp_194
+    def __call__(
+        self,
+        tensorMap: _Position,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_144(Spelling):
+    override__global_address: _cp_145
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_145(Spelling):
+    override__global_dim: _cp_195
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_146(Spelling):
+    L2__cache_hint: _cp_143
+    L2__evict_last: _cp_144
+    override__global_address: _cp_145
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_147(Spelling):
+    override__global_address: _cp_196
+    def __call__(
+        self,
+        tensorMap: _Position,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_148(Spelling):
+    override__global_address: _cp_149
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_149(Spelling):
+    override__global_dim_stride: _cp_195
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_150(Spelling):
+    L2__cache_hint: _cp_147
+    L2__evict_last: _cp_148
+    override__global_address: _cp_149
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_151(Spelling):
+    L2__cache_hint: _cp_197
+    L2__evict_last: _cp_198
+    override__global_address: _cp_195
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_152(Spelling):
+    L2__cache_hint: _cp_199
+    L2__evict_last: _cp_200
+    override__global_address: _cp_201
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_153(Spelling):
+    L2__cache_hint: _cp_202
+    L2__evict_last: _cp_203
+    override__global_address: _cp_204
+    def __call__(
+        self,
+        tensorMap: _Position,
         im2colInfo: _Integers,
         /,
         *,
@@ -2495,244 +2500,200 @@ class _cp_153(Spelling):
     ) -> None: ...
 
 class _cp_154(Spelling):
-    L2__cache_hint: _cp_172
-    cta_group__1: _cp_173
-    cta_group__2: _cp_173
-    mbarrier__report__disabled: _cp_180
-    mbarrier__report__validity__per_16bytes__8: _cp_180
-    mbarrier__report__validity__per_16bytes__80: _cp_180
-    mbarrier__report__validity__per_16bytes__8000: _cp_180
-    mbarrier__report__validity__per_16bytes__80000000: _cp_180
-    mbarrier__report__validity__per_element__ff: _cp_180
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    b128: _cp_205
+    cp_mask: _cp_206
 
 class _cp_155(Spelling):
-    L2__cache_hint: _cp_176
-    cta_group__1: _cp_177
-    cta_group__2: _cp_177
-    mbarrier__report__disabled: _cp_181
-    mbarrier__report__validity__per_16bytes__8: _cp_181
-    mbarrier__report__validity__per_16bytes__80: _cp_181
-    mbarrier__report__validity__per_16bytes__8000: _cp_181
-    mbarrier__report__validity__per_16bytes__80000000: _cp_181
-    mbarrier__report__validity__per_element__ff: _cp_181
     def __call__(
         self,
         dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colInfo: _Integers,
+        src: _Address,
+        size: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_156(Spelling):
-    f32: _cp_165
-    f64: _cp_165
-    noftz: _cp_182
-    s32: _cp_165
-    u32: _cp_165
-    u64: _cp_165
+    b128: _cp_70
 
 class _cp_157(Spelling):
-    b32: _cp_165
-    b64: _cp_165
+    b128: _cp_80
 
 class _cp_158(Spelling):
-    u32: _cp_165
+    L2__cache_hint: _cp_157
+    b128: _cp_49
+    multicast__cluster: _cp_159
+    multicast__cluster__16b: _cp_159
+    multicast__cluster__32b: _cp_159
 
 class _cp_159(Spelling):
-    bf16: _cp_165
-    f16: _cp_165
-    s32: _cp_165
-    s64: _cp_165
-    u32: _cp_165
-    u64: _cp_165
+    L2__cache_hint: _cp_207
+    b128: _cp_208
 
 class _cp_160(Spelling):
-    bf16: _cp_137
-    f16: _cp_137
-    f32: _cp_137
+    b128: _cp_80
+    ignore_oob: _cp_209
 
 class _cp_161(Spelling):
-    def __call__(
-        self,
-        tensorMap: _Position,
-        im2colOffsets: _Integers,
-        policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    b128: _cp_84
 
 class _cp_162(Spelling):
-    def __call__(
-        self,
-        tensorMap: _Position,
-        im2colOffsets: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    L2__cache_hint: _cp_160
+    b128: _cp_49
+    ignore_oob: _cp_161
 
 class _cp_163(Spelling):
-    def __call__(
-        self,
-        tensorMap: _Position,
-        im2colInfo: _Integers,
-        policy: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    L2__cache_hint: _cp_157
+    b128: _cp_49
 
 class _cp_164(Spelling):
+    override__global_address: _cp_210
     def __call__(
         self,
         tensorMap: _Position,
-        im2colInfo: _Integers,
+        src: _Address,
+        policy: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_165(Spelling):
+    override__global_dim: _cp_211
+    def __call__(self, tensorMap: _Position, src: _Address, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_166(Spelling):
+    override__global_address: _cp_212
     def __call__(
         self,
         dst: _Address,
-        src: _Address,
-        size: _Integer,
+        tensorMap: _Position,
+        mbar: _Address,
         policy: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_166(Spelling):
-    b128: _cp_100
-
 class _cp_167(Spelling):
-    b128: _cp_108
-
-class _cp_168(Spelling):
+    L2__cache_hint: _cp_166
+    override__global_address: _cp_171
     def __call__(
         self,
         dst: _Address,
-        src: _Address,
-        size: _Integer,
+        tensorMap: _Position,
         mbar: _Address,
-        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_168(Spelling):
+    L2__cache_hint: _cp_166
+    cta_group__1: _cp_167
+    cta_group__2: _cp_167
+    multicast__cluster: _cp_169
+    multicast__cluster__16b: _cp_169
+    multicast__cluster__32b: _cp_170
+    override__global_address: _cp_171
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_169(Spelling):
-    b128: _cp_109
-
-class _cp_170(Spelling):
+    L2__cache_hint: _cp_213
+    cta_group__1: _cp_214
+    cta_group__2: _cp_214
+    override__global_address: _cp_215
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
         ctaMask: _Integer,
-        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_170(Spelling):
+    L2__cache_hint: _cp_216
+    cta_group__1: _cp_217
+    cta_group__2: _cp_217
+    override__global_address: _cp_218
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_171(Spelling):
-    L2__cache_hint: _cp_170
+    override__global_dim: _cp_219
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        ctaMask: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_172(Spelling):
+    L2__cache_hint: _cp_166
+    cta_group__1: _cp_167
+    cta_group__2: _cp_167
+    override__global_address: _cp_171
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colOffsets: _Integers,
-        policy: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_173(Spelling):
-    L2__cache_hint: _cp_172
+    override__global_address: _cp_220
     def __call__(
         self,
-        dst: _Address,
         tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
+        src: _Address,
+        policy: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_174(Spelling):
-    L2__cache_hint: _cp_172
-    cta_group__1: _cp_173
-    cta_group__2: _cp_173
-    multicast__cluster: _cp_175
-    multicast__cluster__16b: _cp_175
-    multicast__cluster__32b: _cp_175
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    override__global_dim_stride: _cp_211
+    def __call__(self, tensorMap: _Position, src: _Address, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_175(Spelling):
-    L2__cache_hint: _cp_183
-    cta_group__1: _cp_184
-    cta_group__2: _cp_184
-    def __call__(
-        self,
-        dst: _Address,
-        tensorMap: _Position,
-        mbar: _Address,
-        im2colOffsets: _Integers,
-        ctaMask: _Integer,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> None: ...
+    L2__cache_hint: _cp_221
+    override__global_address: _cp_211
+    def __call__(self, tensorMap: _Position, src: _Address, /, *, pred: _Guard = None) -> None: ...
 
 class _cp_176(Spelling):
+    override__global_address: _cp_222
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colInfo: _Integers,
         policy: _Integer,
         /,
         *,
@@ -2741,12 +2702,12 @@ class _cp_176(Spelling):
 
 class _cp_177(Spelling):
     L2__cache_hint: _cp_176
+    override__global_address: _cp_180
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colInfo: _Integers,
         /,
         *,
         pred: _Guard = None,
@@ -2756,30 +2717,30 @@ class _cp_178(Spelling):
     L2__cache_hint: _cp_176
     cta_group__1: _cp_177
     cta_group__2: _cp_177
-    multicast__cluster: _cp_179
-    multicast__cluster__16b: _cp_179
+    multicast__cluster: _cp_169
+    multicast__cluster__16b: _cp_169
     multicast__cluster__32b: _cp_179
+    override__global_address: _cp_180
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colInfo: _Integers,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_179(Spelling):
-    L2__cache_hint: _cp_185
-    cta_group__1: _cp_186
-    cta_group__2: _cp_186
+    L2__cache_hint: _cp_223
+    cta_group__1: _cp_224
+    cta_group__2: _cp_224
+    override__global_address: _cp_225
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colInfo: _Integers,
         ctaMask: _Integer,
         /,
         *,
@@ -2787,56 +2748,652 @@ class _cp_179(Spelling):
     ) -> None: ...
 
 class _cp_180(Spelling):
-    L2__cache_hint: _cp_172
-    cta_group__1: _cp_173
-    cta_group__2: _cp_173
+    override__global_dim_stride: _cp_219
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colOffsets: _Integers,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_181(Spelling):
-    L2__cache_hint: _cp_176
-    cta_group__1: _cp_177
-    cta_group__2: _cp_177
+    L2__cache_hint: _cp_226
+    cta_group__1: _cp_227
+    cta_group__2: _cp_227
+    mbarrier__report__disabled: _cp_228
+    mbarrier__report__validity__per_16bytes__8: _cp_228
+    mbarrier__report__validity__per_16bytes__80: _cp_228
+    mbarrier__report__validity__per_16bytes__8000: _cp_228
+    mbarrier__report__validity__per_16bytes__80000000: _cp_228
+    mbarrier__report__validity__per_element__ff: _cp_228
+    multicast__cluster: _cp_169
+    multicast__cluster__16b: _cp_169
+    multicast__cluster__32b: _cp_169
+    override__global_address: _cp_219
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colInfo: _Integers,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_182(Spelling):
-    bf16: _cp_165
-    f16: _cp_165
-    f32: _cp_165
-
-class _cp_183(Spelling):
+    L2__cache_hint: _cp_176
+    cta_group__1: _cp_177
+    cta_group__2: _cp_177
+    override__global_address: _cp_180
     def __call__(
         self,
         dst: _Address,
         tensorMap: _Position,
         mbar: _Address,
-        im2colOffsets: _Integers,
-        ctaMask: _Integer,
-        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_183(Spelling):
+    L2__cache_hint: _cp_226
+    cta_group__1: _cp_227
+    cta_group__2: _cp_227
+    mbarrier__report__disabled: _cp_229
+    mbarrier__report__validity__per_16bytes__8: _cp_229
+    mbarrier__report__validity__per_16bytes__80: _cp_229
+    mbarrier__report__validity__per_16bytes__8000: _cp_229
+    mbarrier__report__validity__per_16bytes__80000000: _cp_229
+    mbarrier__report__validity__per_element__ff: _cp_229
+    override__global_address: _cp_219
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
         /,
         *,
         pred: _Guard = None,
     ) -> None: ...
 
 class _cp_184(Spelling):
-    L2__cache_hint: _cp_183
+    L2__cache_hint: _cp_230
+    cta_group__1: _cp_231
+    cta_group__2: _cp_231
+    mbarrier__report__disabled: _cp_232
+    mbarrier__report__validity__per_16bytes__8: _cp_232
+    mbarrier__report__validity__per_16bytes__80: _cp_232
+    mbarrier__report__validity__per_16bytes__8000: _cp_232
+    mbarrier__report__validity__per_16bytes__80000000: _cp_232
+    mbarrier__report__validity__per_element__ff: _cp_232
+    multicast__cluster: _cp_233
+    multicast__cluster__16b: _cp_233
+    multicast__cluster__32b: _cp_233
+    override__global_address: _cp_234
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_185(Spelling):
+    L2__cache_hint: _cp_235
+    cta_group__1: _cp_236
+    cta_group__2: _cp_236
+    mbarrier__report__disabled: _cp_237
+    mbarrier__report__validity__per_16bytes__8: _cp_237
+    mbarrier__report__validity__per_16bytes__80: _cp_237
+    mbarrier__report__validity__per_16bytes__8000: _cp_237
+    mbarrier__report__validity__per_16bytes__80000000: _cp_237
+    mbarrier__report__validity__per_element__ff: _cp_237
+    multicast__cluster: _cp_238
+    multicast__cluster__16b: _cp_238
+    multicast__cluster__32b: _cp_238
+    override__global_address: _cp_239
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_186(Spelling):
+    L2__cache_hint: _cp_230
+    cta_group__1: _cp_231
+    cta_group__2: _cp_231
+    mbarrier__report__disabled: _cp_240
+    mbarrier__report__validity__per_16bytes__8: _cp_240
+    mbarrier__report__validity__per_16bytes__80: _cp_240
+    mbarrier__report__validity__per_16bytes__8000: _cp_240
+    mbarrier__report__validity__per_16bytes__80000000: _cp_240
+    mbarrier__report__validity__per_element__ff: _cp_240
+    override__global_address: _cp_234
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_187(Spelling):
+    L2__cache_hint: _cp_235
+    cta_group__1: _cp_236
+    cta_group__2: _cp_236
+    mbarrier__report__disabled: _cp_241
+    mbarrier__report__validity__per_16bytes__8: _cp_241
+    mbarrier__report__validity__per_16bytes__80: _cp_241
+    mbarrier__report__validity__per_16bytes__8000: _cp_241
+    mbarrier__report__validity__per_16bytes__80000000: _cp_241
+    mbarrier__report__validity__per_element__ff: _cp_241
+    override__global_address: _cp_239
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_188(Spelling):
+    f32: _cp_205
+    f64: _cp_205
+    noftz: _cp_242
+    s32: _cp_205
+    u32: _cp_205
+    u64: _cp_205
+
+class _cp_189(Spelling):
+    b32: _cp_205
+    b64: _cp_205
+
+class _cp_190(Spelling):
+    u32: _cp_205
+
+class _cp_191(Spelling):
+    bf16: _cp_205
+    f16: _cp_205
+    s32: _cp_205
+    s64: _cp_205
+    u32: _cp_205
+    u64: _cp_205
+
+class _cp_192(Spelling):
+    bf16: _cp_155
+    f16: _cp_155
+    f32: _cp_155
+
+class _cp_193(Spelling):
+    bulk_group: _cp_118
+    tile: _cp_119
+
+class _cp_194(Spelling):
+    override__global_dim: _cp_243
+    def __call__(
+        self,
+        tensorMap: _Position,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_195(Spelling):
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_196(Spelling):
+    override__global_dim_stride: _cp_243
+    def __call__(
+        self,
+        tensorMap: _Position,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_197(Spelling):
+    override__global_address: _cp_243
+    def __call__(
+        self,
+        tensorMap: _Position,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_198(Spelling):
+    override__global_address: _cp_195
+    def __call__(self, tensorMap: _Position, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_199(Spelling):
+    override__global_address: _cp_244
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colOffsets: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_200(Spelling):
+    override__global_address: _cp_201
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_201(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_202(Spelling):
+    override__global_address: _cp_245
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colInfo: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_203(Spelling):
+    override__global_address: _cp_204
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_204(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_205(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        src: _Address,
+        size: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_206(Spelling):
+    b128: _cp_102
+
+class _cp_207(Spelling):
+    b128: _cp_110
+
+class _cp_208(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        src: _Address,
+        size: _Integer,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_209(Spelling):
+    b128: _cp_111
+
+class _cp_210(Spelling):
+    override__global_dim: _cp_246
+    def __call__(
+        self,
+        tensorMap: _Position,
+        src: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_211(Spelling):
+    def __call__(self, tensorMap: _Position, src: _Address, /, *, pred: _Guard = None) -> None: ...
+
+class _cp_212(Spelling):
+    override__global_dim: _cp_247
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_213(Spelling):
+    override__global_address: _cp_248
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_214(Spelling):
+    L2__cache_hint: _cp_213
+    override__global_address: _cp_215
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_215(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_216(Spelling):
+    override__global_address: _cp_249
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_217(Spelling):
+    L2__cache_hint: _cp_216
+    override__global_address: _cp_218
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_218(Spelling):
+    override__global_dim: _cp_215
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_219(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_220(Spelling):
+    override__global_dim_stride: _cp_246
+    def __call__(
+        self,
+        tensorMap: _Position,
+        src: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_221(Spelling):
+    override__global_address: _cp_246
+    def __call__(
+        self,
+        tensorMap: _Position,
+        src: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_222(Spelling):
+    override__global_dim_stride: _cp_247
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_223(Spelling):
+    override__global_address: _cp_250
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_224(Spelling):
+    L2__cache_hint: _cp_223
+    override__global_address: _cp_225
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_225(Spelling):
+    override__global_dim_stride: _cp_215
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_226(Spelling):
+    override__global_address: _cp_247
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_227(Spelling):
+    L2__cache_hint: _cp_226
+    override__global_address: _cp_219
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_228(Spelling):
+    L2__cache_hint: _cp_226
+    cta_group__1: _cp_227
+    cta_group__2: _cp_227
+    multicast__cluster: _cp_169
+    multicast__cluster__16b: _cp_169
+    multicast__cluster__32b: _cp_169
+    override__global_address: _cp_219
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_229(Spelling):
+    L2__cache_hint: _cp_226
+    cta_group__1: _cp_227
+    cta_group__2: _cp_227
+    override__global_address: _cp_219
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_230(Spelling):
+    override__global_address: _cp_251
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_231(Spelling):
+    L2__cache_hint: _cp_230
+    override__global_address: _cp_234
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_232(Spelling):
+    L2__cache_hint: _cp_230
+    cta_group__1: _cp_231
+    cta_group__2: _cp_231
+    multicast__cluster: _cp_233
+    multicast__cluster__16b: _cp_233
+    multicast__cluster__32b: _cp_233
+    override__global_address: _cp_234
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_233(Spelling):
+    L2__cache_hint: _cp_252
+    cta_group__1: _cp_253
+    cta_group__2: _cp_253
+    override__global_address: _cp_254
     def __call__(
         self,
         dst: _Address,
@@ -2849,7 +3406,298 @@ class _cp_184(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_185(Spelling):
+class _cp_234(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_235(Spelling):
+    override__global_address: _cp_255
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_236(Spelling):
+    L2__cache_hint: _cp_235
+    override__global_address: _cp_239
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_237(Spelling):
+    L2__cache_hint: _cp_235
+    cta_group__1: _cp_236
+    cta_group__2: _cp_236
+    multicast__cluster: _cp_238
+    multicast__cluster__16b: _cp_238
+    multicast__cluster__32b: _cp_238
+    override__global_address: _cp_239
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_238(Spelling):
+    L2__cache_hint: _cp_256
+    cta_group__1: _cp_257
+    cta_group__2: _cp_257
+    override__global_address: _cp_258
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_239(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_240(Spelling):
+    L2__cache_hint: _cp_230
+    cta_group__1: _cp_231
+    cta_group__2: _cp_231
+    override__global_address: _cp_234
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_241(Spelling):
+    L2__cache_hint: _cp_235
+    cta_group__1: _cp_236
+    cta_group__2: _cp_236
+    override__global_address: _cp_239
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_242(Spelling):
+    bf16: _cp_205
+    f16: _cp_205
+    f32: _cp_205
+
+class _cp_243(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_244(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colOffsets: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_245(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        im2colInfo: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_246(Spelling):
+    def __call__(
+        self,
+        tensorMap: _Position,
+        src: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_247(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_248(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_249(Spelling):
+    override__global_dim: _cp_248
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_250(Spelling):
+    override__global_dim_stride: _cp_248
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_251(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_252(Spelling):
+    override__global_address: _cp_259
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_253(Spelling):
+    L2__cache_hint: _cp_252
+    override__global_address: _cp_254
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_254(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_255(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_256(Spelling):
+    override__global_address: _cp_260
     def __call__(
         self,
         dst: _Address,
@@ -2863,8 +3711,9 @@ class _cp_185(Spelling):
         pred: _Guard = None,
     ) -> None: ...
 
-class _cp_186(Spelling):
-    L2__cache_hint: _cp_185
+class _cp_257(Spelling):
+    L2__cache_hint: _cp_256
+    override__global_address: _cp_258
     def __call__(
         self,
         dst: _Address,
@@ -2872,6 +3721,47 @@ class _cp_186(Spelling):
         mbar: _Address,
         im2colInfo: _Integers,
         ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_258(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        ctaMask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_259(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colOffsets: _Integers,
+        ctaMask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _cp_260(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        tensorMap: _Position,
+        mbar: _Address,
+        im2colInfo: _Integers,
+        ctaMask: _Integer,
+        policy: _Integer,
         /,
         *,
         pred: _Guard = None,
@@ -2896,46 +3786,53 @@ class _createpolicy_3(Spelling):
     L2__evict_last: _createpolicy_6
     L2__evict_normal: _createpolicy_6
     L2__evict_unchanged: _createpolicy_6
-    global_: _createpolicy_7
+    fabric: _createpolicy_7
+    global_: _createpolicy_8
 
 class _createpolicy_4(Spelling):
-    b64: _createpolicy_8
+    b64: _createpolicy_9
 
 class _createpolicy_5(Spelling):
-    L2__evict_first: _createpolicy_9
-    L2__evict_unchanged: _createpolicy_9
-    b64: _createpolicy_10
+    L2__evict_first: _createpolicy_10
+    L2__evict_unchanged: _createpolicy_10
+    b64: _createpolicy_11
 
 class _createpolicy_6(Spelling):
-    L2__evict_first: _createpolicy_11
-    L2__evict_unchanged: _createpolicy_11
-    b64: _createpolicy_12
+    L2__evict_first: _createpolicy_12
+    L2__evict_unchanged: _createpolicy_12
+    b64: _createpolicy_13
 
 class _createpolicy_7(Spelling):
+    L2__evict_first: _createpolicy_14
+    L2__evict_last: _createpolicy_14
+    L2__evict_normal: _createpolicy_14
+    L2__evict_unchanged: _createpolicy_14
+
+class _createpolicy_8(Spelling):
     L2__evict_first: _createpolicy_6
     L2__evict_last: _createpolicy_6
     L2__evict_normal: _createpolicy_6
     L2__evict_unchanged: _createpolicy_6
 
-class _createpolicy_8(Spelling):
+class _createpolicy_9(Spelling):
     @overload
     def __call__(self, policy: Reg, property: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, property: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _createpolicy_9(Spelling):
-    b64: _createpolicy_10
-
 class _createpolicy_10(Spelling):
+    b64: _createpolicy_11
+
+class _createpolicy_11(Spelling):
     @overload
     def __call__(self, policy: Reg, fraction: _Float = ..., /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, fraction: _Float = ..., /, *, pred: _Guard = None) -> Reg: ...
 
-class _createpolicy_11(Spelling):
-    b64: _createpolicy_12
-
 class _createpolicy_12(Spelling):
+    b64: _createpolicy_13
+
+class _createpolicy_13(Spelling):
     @overload
     def __call__(
         self,
@@ -2951,6 +3848,37 @@ class _createpolicy_12(Spelling):
     def __call__(
         self,
         a: _Address,
+        primary_size: _Integer,
+        total_size: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+
+class _createpolicy_14(Spelling):
+    L2__evict_first: _createpolicy_15
+    L2__evict_unchanged: _createpolicy_15
+    b64: _createpolicy_16
+
+class _createpolicy_15(Spelling):
+    b64: _createpolicy_16
+
+class _createpolicy_16(Spelling):
+    @overload
+    def __call__(
+        self,
+        policy: Reg,
+        leId: FabricHandle,
+        primary_size: _Integer,
+        total_size: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        leId: FabricHandle,
         primary_size: _Integer,
         total_size: _Integer,
         /,
@@ -3857,17 +4785,444 @@ class _exit(Spelling):
 
 class _fabric(Spelling):
     submit: _fabric_1
-    wait: _fabric_2
+    try_atom: _fabric_2
+    try_get: _fabric_3
+    try_pullred: _fabric_4
+    try_put: _fabric_5
+    try_red: _fabric_6
+    wait: _fabric_7
 
 class _fabric_1(Spelling):
-    op_restrict__fetching: _fabric_3
+    op_restrict__fetching: _fabric_8
     def __call__(self, *, pred: _Guard = None) -> None: ...
 
 class _fabric_2(Spelling):
-    sync_restrict__reads: _fabric_3
+    async_: _fabric_9
 
 class _fabric_3(Spelling):
+    async_: _fabric_10
+
+class _fabric_4(Spelling):
+    async_: _fabric_11
+
+class _fabric_5(Spelling):
+    async_: _fabric_12
+
+class _fabric_6(Spelling):
+    async_: _fabric_13
+
+class _fabric_7(Spelling):
+    sync_restrict__reads: _fabric_8
+
+class _fabric_8(Spelling):
     def __call__(self, *, pred: _Guard = None) -> None: ...
+
+class _fabric_9(Spelling):
+    shared__cta: _fabric_14
+
+class _fabric_10(Spelling):
+    shared__cta: _fabric_15
+
+class _fabric_11(Spelling):
+    multimem: _fabric_16
+
+class _fabric_12(Spelling):
+    multimem: _fabric_17
+    shared__cta: _fabric_18
+
+class _fabric_13(Spelling):
+    multimem: _fabric_19
+    shared__cta: _fabric_20
+
+class _fabric_14(Spelling):
+    mbarrier__complete_tx__16B: _fabric_21
+
+class _fabric_15(Spelling):
+    mbarrier__complete_tx__bytes: _fabric_22
+
+class _fabric_16(Spelling):
+    shared__cta: _fabric_23
+
+class _fabric_17(Spelling):
+    shared__cta: _fabric_18
+
+class _fabric_18(Spelling):
+    mbarrier__complete_tx__16B: _fabric_24
+
+class _fabric_19(Spelling):
+    shared__cta: _fabric_20
+
+class _fabric_20(Spelling):
+    mbarrier__complete_tx__16B: _fabric_25
+
+class _fabric_21(Spelling):
+    mbarrier__report__fabric: _fabric_26
+
+class _fabric_22(Spelling):
+    mbarrier__report__fabric: _fabric_27
+
+class _fabric_23(Spelling):
+    mbarrier__complete_tx__bytes: _fabric_28
+
+class _fabric_24(Spelling):
+    mbarrier__report__fabric: _fabric_29
+
+class _fabric_25(Spelling):
+    mbarrier__report__fabric: _fabric_30
+
+class _fabric_26(Spelling):
+    relaxed: _fabric_31
+
+class _fabric_27(Spelling):
+    relaxed: _fabric_32
+
+class _fabric_28(Spelling):
+    mbarrier__report__fabric: _fabric_33
+
+class _fabric_29(Spelling):
+    counted__bytes: _fabric_34
+    cp_mask: _fabric_35
+    relaxed: _fabric_36
+
+class _fabric_30(Spelling):
+    counted__bytes: _fabric_37
+    relaxed: _fabric_38
+
+class _fabric_31(Spelling):
+    sys: _fabric_39
+
+class _fabric_32(Spelling):
+    sys: _fabric_40
+
+class _fabric_33(Spelling):
+    relaxed: _fabric_41
+
+class _fabric_34(Spelling):
+    relaxed: _fabric_36
+
+class _fabric_35(Spelling):
+    relaxed: _fabric_42
+
+class _fabric_36(Spelling):
+    sys: _fabric_43
+
+class _fabric_37(Spelling):
+    relaxed: _fabric_38
+
+class _fabric_38(Spelling):
+    sys: _fabric_44
+
+class _fabric_39(Spelling):
+    L2__cache_hint: _fabric_45
+    add: _fabric_46
+    and_: _fabric_47
+    cas: _fabric_48
+    exch: _fabric_48
+    max: _fabric_49
+    min: _fabric_49
+    or_: _fabric_47
+    xor: _fabric_47
+
+class _fabric_40(Spelling):
+    L2__cache_hint: _fabric_50
+    b128: _fabric_51
+
+class _fabric_41(Spelling):
+    sys: _fabric_52
+
+class _fabric_42(Spelling):
+    sys: _fabric_53
+
+class _fabric_43(Spelling):
+    L2__cache_hint: _fabric_54
+    b128: _fabric_55
+
+class _fabric_44(Spelling):
+    L2__cache_hint: _fabric_56
+    add: _fabric_57
+    and_: _fabric_58
+    max: _fabric_59
+    min: _fabric_59
+    or_: _fabric_58
+    xor: _fabric_58
+
+class _fabric_45(Spelling):
+    add: _fabric_60
+    and_: _fabric_61
+    cas: _fabric_62
+    exch: _fabric_62
+    max: _fabric_63
+    min: _fabric_63
+    or_: _fabric_61
+    xor: _fabric_61
+
+class _fabric_46(Spelling):
+    bf16x2: _fabric_64
+    f16x2: _fabric_64
+    f32: _fabric_64
+    f64: _fabric_64
+    u32: _fabric_64
+    u64: _fabric_64
+
+class _fabric_47(Spelling):
+    b32: _fabric_64
+    b64: _fabric_64
+
+class _fabric_48(Spelling):
+    b128: _fabric_64
+    b32: _fabric_64
+    b64: _fabric_64
+
+class _fabric_49(Spelling):
+    bf16x2: _fabric_64
+    f16x2: _fabric_64
+    s32: _fabric_64
+    s64: _fabric_64
+    u32: _fabric_64
+    u64: _fabric_64
+
+class _fabric_50(Spelling):
+    b128: _fabric_65
+
+class _fabric_51(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        srcLeId: FabricHandle,
+        size: _Integer,
+        bar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_52(Spelling):
+    add: _fabric_66
+    and_: _fabric_67
+    max: _fabric_68
+    min: _fabric_68
+    or_: _fabric_67
+    xor: _fabric_67
+
+class _fabric_53(Spelling):
+    L2__cache_hint: _fabric_69
+    b128: _fabric_70
+
+class _fabric_54(Spelling):
+    b128: _fabric_71
+
+class _fabric_55(Spelling):
+    def __call__(
+        self,
+        dstLeId: FabricHandle,
+        src: _Address,
+        size: _Integer,
+        bar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_56(Spelling):
+    add: _fabric_72
+    and_: _fabric_73
+    max: _fabric_74
+    min: _fabric_74
+    or_: _fabric_73
+    xor: _fabric_73
+
+class _fabric_57(Spelling):
+    bf16: _fabric_55
+    f16: _fabric_55
+    f32: _fabric_55
+    f64: _fabric_55
+    u32: _fabric_55
+    u64: _fabric_55
+
+class _fabric_58(Spelling):
+    b32: _fabric_55
+    b64: _fabric_55
+
+class _fabric_59(Spelling):
+    bf16: _fabric_55
+    f16: _fabric_55
+    s32: _fabric_55
+    s64: _fabric_55
+    u32: _fabric_55
+    u64: _fabric_55
+
+class _fabric_60(Spelling):
+    bf16x2: _fabric_75
+    f16x2: _fabric_75
+    f32: _fabric_75
+    f64: _fabric_75
+    u32: _fabric_75
+    u64: _fabric_75
+
+class _fabric_61(Spelling):
+    b32: _fabric_75
+    b64: _fabric_75
+
+class _fabric_62(Spelling):
+    b128: _fabric_75
+    b32: _fabric_75
+    b64: _fabric_75
+
+class _fabric_63(Spelling):
+    bf16x2: _fabric_75
+    f16x2: _fabric_75
+    s32: _fabric_75
+    s64: _fabric_75
+    u32: _fabric_75
+    u64: _fabric_75
+
+class _fabric_64(Spelling):
+    def __call__(
+        self,
+        dstLeId: FabricHandle,
+        dst: _Address,
+        src: _Address,
+        bar: _Address,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_65(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        srcLeId: FabricHandle,
+        size: _Integer,
+        bar: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_66(Spelling):
+    acc__f16: _fabric_76
+    acc__f32: _fabric_77
+    bf16: _fabric_78
+    f16: _fabric_78
+    f32: _fabric_78
+    u32: _fabric_78
+    u64: _fabric_78
+
+class _fabric_67(Spelling):
+    b32: _fabric_78
+    b64: _fabric_78
+
+class _fabric_68(Spelling):
+    bf16: _fabric_78
+    e4m3: _fabric_78
+    e5m2: _fabric_78
+    f16: _fabric_78
+    s32: _fabric_78
+    s64: _fabric_78
+    u32: _fabric_78
+    u64: _fabric_78
+
+class _fabric_69(Spelling):
+    b128: _fabric_79
+
+class _fabric_70(Spelling):
+    def __call__(
+        self,
+        dstLeId: FabricHandle,
+        src: _Address,
+        size: _Integer,
+        bar: _Address,
+        bytemask: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_71(Spelling):
+    def __call__(
+        self,
+        dstLeId: FabricHandle,
+        src: _Address,
+        size: _Integer,
+        bar: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_72(Spelling):
+    bf16: _fabric_71
+    f16: _fabric_71
+    f32: _fabric_71
+    f64: _fabric_71
+    u32: _fabric_71
+    u64: _fabric_71
+
+class _fabric_73(Spelling):
+    b32: _fabric_71
+    b64: _fabric_71
+
+class _fabric_74(Spelling):
+    bf16: _fabric_71
+    f16: _fabric_71
+    s32: _fabric_71
+    s64: _fabric_71
+    u32: _fabric_71
+    u64: _fabric_71
+
+class _fabric_75(Spelling):
+    def __call__(
+        self,
+        dstLeId: FabricHandle,
+        dst: _Address,
+        src: _Address,
+        bar: _Address,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_76(Spelling):
+    e4m3: _fabric_78
+    e5m2: _fabric_78
+
+class _fabric_77(Spelling):
+    bf16: _fabric_78
+    f16: _fabric_78
+
+class _fabric_78(Spelling):
+    sync: _fabric_80
+
+class _fabric_79(Spelling):
+    def __call__(
+        self,
+        dstLeId: FabricHandle,
+        src: _Address,
+        size: _Integer,
+        bar: _Address,
+        bytemask: _Integer,
+        policy: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
+
+class _fabric_80(Spelling):
+    def __call__(
+        self,
+        dst: _Address,
+        srcLeId: FabricHandle,
+        size: _Integer,
+        bar: _Address,
+        membermask: _Whole,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> None: ...
 
 class _fence(Spelling):
     acq_rel: _fence_1
@@ -14583,6 +15938,16 @@ class _tex_38(Spelling):
     @overload
     def __call__(
         self,
+        d: RawPair,
+        tex: _Position,
+        e: _Integers = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
         d: _Vector,
         tex: _Position,
         f: _Float,
@@ -14601,6 +15966,27 @@ class _tex_38(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        e: _Integers,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(
         self,
@@ -14637,6 +16023,16 @@ class _tex_39(Spelling):
     @overload
     def __call__(
         self,
+        d: RawPair,
+        tex: _Position,
+        e: _Integers = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
         tex: _Position,
         e: _Integers = ...,
         /,
@@ -14657,6 +16053,18 @@ class _tex_40(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(self, d: RawPair, tex: _Position, /, *, pred: _Guard = None) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(self, tex: _Position, /, *, pred: _Guard = None) -> list[Reg]: ...
     @overload
@@ -14700,6 +16108,18 @@ class _tex_47(Spelling):
     @overload
     def __call__(
         self,
+        d: RawPair,
+        tex: _Position,
+        dPdx: _Floats,
+        dPdy: _Floats,
+        e: _Integers = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
         d: _Vector,
         tex: _Position,
         dPdx: _Floats,
@@ -14722,6 +16142,31 @@ class _tex_47(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        dPdx: _Floats,
+        dPdy: _Floats,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        dPdx: _Floats,
+        dPdy: _Floats,
+        e: _Integers,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(
         self,
@@ -14773,6 +16218,18 @@ class _tex_48(Spelling):
     @overload
     def __call__(
         self,
+        d: RawPair,
+        tex: _Position,
+        dPdx: _Floats,
+        dPdy: _Floats,
+        e: _Integers = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
         tex: _Position,
         dPdx: _Floats,
         dPdy: _Floats,
@@ -14806,6 +16263,29 @@ class _tex_49(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        dPdx: _Floats,
+        dPdy: _Floats,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        dPdx: _Floats,
+        dPdy: _Floats,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(
         self,
@@ -14843,6 +16323,17 @@ class _tex_50(Spelling):
     @overload
     def __call__(
         self,
+        d: RawPair,
+        tex: _Position,
+        lod: _Float,
+        e: _Integers = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
         d: _Vector,
         tex: _Position,
         lod: _Float,
@@ -14863,6 +16354,29 @@ class _tex_50(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        lod: _Float,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        lod: _Float,
+        e: _Integers,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(
         self,
@@ -14910,6 +16424,17 @@ class _tex_51(Spelling):
     @overload
     def __call__(
         self,
+        d: RawPair,
+        tex: _Position,
+        lod: _Integer,
+        e: _Integers = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
         tex: _Position,
         lod: _Integer,
         e: _Integers = ...,
@@ -14930,6 +16455,17 @@ class _tex_52(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        lod: _Float,
+        e: _Integers = ...,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(
         self,
@@ -14963,6 +16499,27 @@ class _tex_53(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        lod: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        lod: _Float,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(self, tex: _Position, lod: _Float, /, *, pred: _Guard = None) -> list[Reg]: ...
     @overload
@@ -15045,6 +16602,39 @@ class _tld4_8(Spelling):
         pred: _Guard = None,
     ) -> _Vector: ...
     @overload
+    def __call__(self, d: RawPair, tex: _Position, /, *, pred: _Guard = None) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        e: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        e: _Integers,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
+    @overload
     def __call__(self, tex: _Position, /, *, pred: _Guard = None) -> list[Reg]: ...
     @overload
     def __call__(self, tex: _Position, f: _Float, /, *, pred: _Guard = None) -> list[Reg]: ...
@@ -15074,6 +16664,18 @@ class _tld4_9(Spelling):
         *,
         pred: _Guard = None,
     ) -> _Vector: ...
+    @overload
+    def __call__(self, d: RawPair, tex: _Position, /, *, pred: _Guard = None) -> RawPair: ...
+    @overload
+    def __call__(
+        self,
+        d: RawPair,
+        tex: _Position,
+        f: _Float,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> RawPair: ...
     @overload
     def __call__(self, tex: _Position, /, *, pred: _Guard = None) -> list[Reg]: ...
     @overload
@@ -15140,33 +16742,93 @@ class _vabsdiff_3(Spelling):
     min: _vabsdiff_4
     sat: _vabsdiff_5
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vabsdiff_4(Spelling):
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vabsdiff_5(Spelling):
     add: _vabsdiff_4
     max: _vabsdiff_4
     min: _vabsdiff_4
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vabsdiff2(Spelling):
     s32: _vabsdiff2_1
@@ -15186,31 +16848,47 @@ class _vabsdiff2_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vabsdiff2_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vabsdiff4(Spelling):
     s32: _vabsdiff4_1
@@ -15230,31 +16908,47 @@ class _vabsdiff4_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vabsdiff4_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vadd(Spelling):
     s32: _vadd_1
@@ -15274,33 +16968,93 @@ class _vadd_3(Spelling):
     min: _vadd_4
     sat: _vadd_5
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vadd_4(Spelling):
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vadd_5(Spelling):
     add: _vadd_4
     max: _vadd_4
     min: _vadd_4
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vadd2(Spelling):
     s32: _vadd2_1
@@ -15320,31 +17074,47 @@ class _vadd2_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vadd2_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vadd4(Spelling):
     s32: _vadd4_1
@@ -15364,31 +17134,47 @@ class _vadd4_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vadd4_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vavrg2(Spelling):
     s32: _vavrg2_1
@@ -15408,31 +17194,47 @@ class _vavrg2_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vavrg2_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vavrg4(Spelling):
     s32: _vavrg4_1
@@ -15452,31 +17254,47 @@ class _vavrg4_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vavrg4_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmad(Spelling):
     s32: _vmad_1
@@ -15499,33 +17317,70 @@ class _vmad_3(Spelling):
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: Minus,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
-
-class _vmad_4(Spelling):
-    sat: _vmad_5
-    shr15: _vmad_6
-    shr7: _vmad_6
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part | Minus,
+        b: _Integer | Part | Minus,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: Minus,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part | Minus,
+        b: _Integer | Part | Minus,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+
+class _vmad_4(Spelling):
+    sat: _vmad_7
+    shr15: _vmad_8
+    shr7: _vmad_8
+    @overload
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmad_5(Spelling):
     shr15: _vmad_6
@@ -15534,30 +17389,136 @@ class _vmad_5(Spelling):
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: Minus,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part | Minus,
+        b: _Integer | Part | Minus,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: Minus,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part | Minus,
+        b: _Integer | Part | Minus,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmad_6(Spelling):
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: Minus,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part | Minus,
+        b: _Integer | Part | Minus,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: Minus,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part | Minus,
+        b: _Integer | Part | Minus,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+
+class _vmad_7(Spelling):
+    shr15: _vmad_8
+    shr7: _vmad_8
+    @overload
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+
+class _vmad_8(Spelling):
+    @overload
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmax(Spelling):
     s32: _vmax_1
@@ -15577,33 +17538,93 @@ class _vmax_3(Spelling):
     min: _vmax_4
     sat: _vmax_5
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmax_4(Spelling):
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmax_5(Spelling):
     add: _vmax_4
     max: _vmax_4
     min: _vmax_4
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmax2(Spelling):
     s32: _vmax2_1
@@ -15623,31 +17644,47 @@ class _vmax2_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmax2_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmax4(Spelling):
     s32: _vmax4_1
@@ -15667,31 +17704,47 @@ class _vmax4_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmax4_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmin(Spelling):
     s32: _vmin_1
@@ -15711,33 +17764,93 @@ class _vmin_3(Spelling):
     min: _vmin_4
     sat: _vmin_5
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmin_4(Spelling):
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmin_5(Spelling):
     add: _vmin_4
     max: _vmin_4
     min: _vmin_4
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vmin2(Spelling):
     s32: _vmin2_1
@@ -15757,31 +17870,47 @@ class _vmin2_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmin2_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmin4(Spelling):
     s32: _vmin4_1
@@ -15801,31 +17930,47 @@ class _vmin4_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vmin4_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vote(Spelling):
     sync: _vote_1
@@ -15877,24 +18022,58 @@ class _vset_3(Spelling):
     max: _vset_4
     min: _vset_4
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vset_4(Spelling):
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vset2(Spelling):
     s32: _vset2_1
@@ -15917,31 +18096,47 @@ class _vset2_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vset2_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vset4(Spelling):
     s32: _vset4_1
@@ -15964,31 +18159,47 @@ class _vset4_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vset4_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vshl(Spelling):
     s32: _vshl_1
@@ -16011,9 +18222,35 @@ class _vshl_4(Spelling):
     max: _vshl_6
     min: _vshl_6
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vshl_5(Spelling):
     clamp: _vshl_4
@@ -16024,15 +18261,23 @@ class _vshl_6(Spelling):
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vshr(Spelling):
     s32: _vshr_1
@@ -16055,9 +18300,35 @@ class _vshr_4(Spelling):
     max: _vshr_6
     min: _vshr_6
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vshr_5(Spelling):
     clamp: _vshr_4
@@ -16068,15 +18339,23 @@ class _vshr_6(Spelling):
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vsub(Spelling):
     s32: _vsub_1
@@ -16096,33 +18375,93 @@ class _vsub_3(Spelling):
     min: _vsub_4
     sat: _vsub_5
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vsub_4(Spelling):
     @overload
     def __call__(
         self,
         d: Reg,
-        a: _Source,
-        b: _Source,
-        c: _Source,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vsub_5(Spelling):
     add: _vsub_4
     max: _vsub_4
     min: _vsub_4
     @overload
-    def __call__(self, d: Reg, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Reg,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
     @overload
-    def __call__(self, a: _Source, b: _Source, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(
+        self,
+        d: Part,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        c: _Integer,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Part: ...
+    @overload
+    def __call__(
+        self,
+        a: _Integer | Part,
+        b: _Integer | Part,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> Reg: ...
 
 class _vsub2(Spelling):
     s32: _vsub2_1
@@ -16142,31 +18481,47 @@ class _vsub2_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vsub2_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vsub4(Spelling):
     s32: _vsub4_1
@@ -16186,31 +18541,47 @@ class _vsub4_3(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _vsub4_4(Spelling):
     @overload
     def __call__(
         self,
-        d: Reg,
-        a: _Source,
-        b: _Source,
+        d: _Selected,
+        a: _Source | Part,
+        b: _Source | Part,
+        c: _Source,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Selected: ...
+    @overload
+    def __call__(
+        self,
+        a: _Source | Part,
+        b: _Source | Part,
         c: _Source,
         /,
         *,
         pred: _Guard = None,
     ) -> Reg: ...
-    @overload
-    def __call__(self, a: _Source, b: _Source, c: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
 class _wgmma(Spelling):
     commit_group: _wgmma_1
@@ -17423,8 +19794,13 @@ class Instructions:
     exit: _exit
     """End the thread."""
     fabric: _fabric
-    """Hand this thread's fabric operations so far to the fabric.
+    """Copy from an endpoint to shared memory.
 
+    Copy from shared memory to an endpoint.
+    Combine memory behind an endpoint with shared memory.
+    Combine what several endpoints hold into shared memory.
+    Change 16 bytes behind an endpoint as one step, and copy what was there.
+    Hand this thread's fabric operations so far to the fabric.
     Wait until what this thread's submitted fabric operations read has been read.
     """
     fence: _fence

@@ -41,8 +41,8 @@ EITHER_MASK = ((*NARROW, CTAS | BULK), (*WIDE, RUBIN))
 EITHER_NEW = ((*NARROW, CTAS | NEW), (*WIDE, RUBIN))
 # What replaces fields of the map, the position with it, and where that exists.
 ADDRESS = ".override::global_address"
-PLAIN = (("", MAP, {}), (ADDRESS, f"[tensorMap:generic, {AT}{COORDS}]", RUBIN))
-GATHERED = (("", GATHER, {}), (ADDRESS, f"[tensorMap:generic, {AT}{FIVE}]", RUBIN))
+PLAIN = (("", MAP, dict[str, str]()), (ADDRESS, f"[tensorMap:generic, {AT}{COORDS}]", RUBIN))
+GATHERED = (("", GATHER, dict[str, str]()), (ADDRESS, f"[tensorMap:generic, {AT}{FIVE}]", RUBIN))
 SHAPED = (
     (f"{ADDRESS}.override::global_dim",
      f"[tensorMap:generic, {AT}{SIZE}{COORDS}]", RUBIN | {"dim": "1d"}),

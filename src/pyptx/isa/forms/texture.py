@@ -24,7 +24,7 @@ BY_SIZE = "vec=v2: T=f16x2; T=f16x2: vec=v2"
 RESULT = {"vec": "v4 v2", "T": "u32 s32 f32 f16 f16x2", "rules": BY_SIZE}
 CTYPE = {"ctype": "s32 f32"}
 # The predicate says whether the texels are resident.
-RESIDENT = (("out d*vec:T", {}), ("out d|p*vec:T", {"ptx": "7.1"}))
+RESIDENT = (("out d*vec:T", dict[str, str]()), ("out d|p*vec:T", {"ptx": "7.1"}))
 GATHER = {"comp": "r g b a", "T": "u32 s32 f32"}
 
 ELEMENTS = {"vec": "v2 v4", "T": "b8 b16 b32 b64", "rules": "vec=v4: T=b8|b16|b32"}
@@ -38,9 +38,10 @@ FORMS = chapter(
     "Texture Instructions and Surface Instructions",
     instruction(
         "tex", "texture-instructions-tex", "Look up a texture at coordinates.",
+        # a sampler of its own beside a level is not what assemblers take in every type
         *(row(f"tex{mode}.{geometry}.vec.T.ctype"
-              f"  {d}, [tex:generic, {c}]{more.format(n=n)}, {{e}}*{n}:s32?",
-              **CTYPE, **RESULT, **where)
+              f"  {d}, [tex:generic, {c.removeprefix(SAMPLER) if mode == '.level' else c}]"
+              f"{more.format(n=n)}, {{e}}*{n}:s32?", **CTYPE, **RESULT, **where)
           for d, where in RESIDENT for geometry, (c, n) in GEOMETRY.items() for mode, more in DETAIL),
         *(row(f"tex{mode}.{geometry}.vec.T.f32  {d}, [tex:generic, {c}]{more.format(n=n)}",
               **RESULT, **where)

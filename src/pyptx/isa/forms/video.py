@@ -41,7 +41,7 @@ FORMS = chapter(
         # the product may be negated or c
         row("vmad.dtype.atype.btype{.sat}{.scale}"
             "  out d:dtype, {-}a{.sel}:atype, {-}b{.sel}:btype, c:dtype", **SCALE, **TYPES),
-        row(f"vmad.dtype.atype.btype{{.sat}}{{.scale}}  out d:dtype, {AB}, -c:dtype",
+        row(f"vmad.dtype.atype.btype{{.sat}}{{.scale}}  out d:dtype, {AB}, -c:dtype!",
             **SCALE, **TYPES),
         row(f"vmad.dtype.atype.btype.po{{.sat}}{{.scale}}  out d:dtype, {AB}, c:dtype",
             **SCALE, **TYPES),
