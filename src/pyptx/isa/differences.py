@@ -66,6 +66,10 @@ LAXER: Final = (
     ),
     Difference(r"setmaxnreg\..*\.s32", "the manual has .u32 only"),
     Difference(
+        r"fabric\.try_(?!.*\brelaxed\.sys\b).*",
+        "the memory order or the scope may be left out; the manual requires .relaxed.sys",
+    ),
+    Difference(
         r"(multimem\.)?cp\.(reduce\.)?async\.bulk\..*\.(weak|relaxed|cta|cluster|gpu|sys)\b.*",
         "a memory order or scope is taken on bulk copies and ignored",
     ),
