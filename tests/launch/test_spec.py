@@ -206,7 +206,7 @@ def test_expressions():
         (lambda d: d != 4, "!="),
         (lambda d: bool(d < 4), "<"),
         (lambda d: bool(d > 4), ">"),
-        (lambda d: max(4, d), "<="),
+        (lambda d: bool(d <= 4), "<="),
         (lambda d: d >= 4 or d, ">="),
         (lambda d: min(d, 4), ">"),
         (lambda d: d in (4, 5), "=="),

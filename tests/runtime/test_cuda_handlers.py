@@ -35,7 +35,7 @@ def libraries(tmp_path_factory):
 
 
 def test_every_scenario_is_run():
-    assert len(SCENARIOS) == 16
+    assert len(SCENARIOS) == 17
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -4,13 +4,12 @@ import itertools
 import random
 
 import pytest
-from tests.text.test_round_trip import registers_of
 
 from pyptx.ir import Guard, Instruction, Kernel, Module, Place
 from pyptx.isa.check import availability
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx.isa.table import forms
-from pyptx.operands import Register
+from pyptx.operands import Register, registers_of
 from pyptx.target import TARGETS
 from pyptx.text import normal_form, parse, write
 from pyptx.types import pred
@@ -28,7 +27,7 @@ def test_a_form_survives_a_file(form):
         body = [Place(LABEL)]
         for operands, guard in zip(render(form, modifiers), guards, strict=False):
             body.append(Instruction(form, modifiers, operands, guard))
-        used = [r for s in body[1:] for r in registers_of(s.operands)]
+        used = [r for s in body[1:] for o in s.operands for r in registers_of(o)]
         registers = tuple(dict.fromkeys((*used, p)))
         variables = tuple(VARIABLES.values())
         kernel = Kernel("k", (PARAMETER,), variables, (), registers, tuple(body))

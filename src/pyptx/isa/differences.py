@@ -101,6 +101,7 @@ LAXER: Final = (
         "carry-in of 16-bit integers; the manual has 32 and 64 bits",
     ),
     Difference(r"(addc|subc)(?=.*\.sat\b).*\.s32.*", "saturation with a carry-in"),
+    Difference(r"madc\.hi\.sat\.s32", "saturation with a carry-in"),
     Difference(r"mov\.v[24]\..*", "copies of vectors, and of %tid whole, as PTX 1 had them"),
     Difference(
         r"cvt\.(bf16\.f16|f16\.bf16)",

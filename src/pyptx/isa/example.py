@@ -234,7 +234,7 @@ def _set(dtype: DType, value: int = 1, *, wider: bool = False) -> str:
     return f"reg.scalar({dtype}, init={value}{'.5' if floats else ''})"
 
 
-_READS: Final = frozenset(("ld", "ldu", "prefetch", "prefetchu", "tensormap", "isspacep"))
+_READS: Final = frozenset(("ld", "ldu", "prefetch", "prefetchu", "isspacep"))
 
 
 def _address(form: Form, spec: OperandSpec, chosen: dict[str, Option], lines: list[str]) -> str:

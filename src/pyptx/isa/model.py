@@ -20,7 +20,7 @@ SPACES: Final = frozenset(
 )
 WIDE: Final = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 """The result type of a widening multiply, by operand type."""
-PARTS: Final = {
+PARTS: Final[dict[str, tuple[str, ...]]] = {
     "sel": ("b0", "b1", "b2", "b3", "h0", "h1"),
     "sel2": tuple(f"h{x}{y}" for x, y in product("0123", repeat=2)),
     "sel4": tuple(f"b{''.join(lanes)}" for lanes in product("01234567", repeat=4)),

@@ -16,6 +16,7 @@ THREADS: Final = {
     "vote": 32,
     "match": 32,
     "redux": 32,
+    "tensormap": 32,
     "elect": 32,
     "bar": 32,
     "mma": 32,
@@ -142,6 +143,11 @@ add = ptx.inst.cp.reduce.async_.bulk.tensor._2d.global_.shared__cta.add.bulk_gro
 add(ptx.addr(tensor_map, [0, 0]), tile)
 ptx.inst.cp.async_.bulk.commit_group()
 ptx.inst.cp.async_.bulk.wait_group(0)
+# tensormap-replace
+copied = smem.alloc(u32, (1, 32), align=128)
+ptx.tensormap.copy(copied[0], X.tma_desc((8, 32)))  # all threads of a warp
+first = reg.from_(ptx.special.tid.x(), u32) == 0  # one thread of it
+ptx.inst.tensormap.replace.tile.global_address.shared__cta.b1024.b64(copied[0], y, pred=first)
 # cp-async-bulk-prefetch-tensor
 tensor_map = X.tma_desc((8, 32))
 ptx.inst.cp.async_.bulk.prefetch.tensor._2d.L2.global_(ptx.addr(tensor_map, [0, 8]))
@@ -262,6 +268,12 @@ bar = smem.mbarrier()
 bar.init(2)
 ptx.inst.mbarrier.arrive_drop.shared.b64(ptx.sink, bar)  # later phases wait for one
 ptx.inst.mbarrier.arrive.shared.b64(ptx.sink, bar)
+# tensormap-cp-fenceproxy
+copied = smem.alloc(u32, (1, 32), align=128)
+ptx.tensormap.copy(copied[0], X.tma_desc((8, 32)))
+ptx.inst.tensormap.cp_fenceproxy.global_.shared__cta.tensormap__generic.release.gpu.sync.aligned(
+    ptx.addr(y), copied[0], 128
+)
 # mbarrier-test-wait-try-wait
 bar = smem.mbarrier()
 bar.init(1)

@@ -251,10 +251,10 @@ def pair(first: Reg | Sink | Sequence[Reg | Sink] | RegArray, second: Reg | Sink
     resident.
     """
     trace = current("ptx.pair")
-    predicate = _destination(trace, second)
-    if isinstance(first, Reg | Sink):
-        return Pair(_destination(trace, first), predicate)
-    return RawPair(tuple(_destination(trace, each) for each in first), predicate)
+    if isinstance(first, (list, tuple, RegArray)):
+        several = tuple(_destination(trace, each) for each in cast("Sequence[object]", first))
+        return RawPair(several, _destination(trace, second))
+    return Pair(_destination(trace, first), _destination(trace, second))
 
 
 def _destination(trace: Trace, value: object) -> Register | Sink:
