@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyptx import Reg, SharedTile, ptx, reg, smem
-from pyptx.ops.rms.elements import WARP, instruction
+from pyptx.ops.rms.elements import WARP, instruction, power_of_two
 from pyptx.types import DType, f32, u32
 
 
@@ -100,7 +100,7 @@ def store_warp_sum(a: Arithmetic, value: Reg, lane: Reg, slots: Reg) -> None:
 
 def load_warp_sums(a: Arithmetic, lane: Reg, slots: Reg, warps: int) -> Reg:
     """The sum of what `warps` warps have put at `slots`, in every lane of the calling warp."""
-    width = 1 << (warps - 1).bit_length()
+    width = power_of_two(warps)
     index = lane & (width - 1)
     place = ptx.addr(ptx.inst.mad.lo.u32(index, a.dtype.bytes, slots))
     value = a.zero()

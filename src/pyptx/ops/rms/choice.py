@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from pyptx import Kernel, KernelSequence, Tile, cond, sequence
+from pyptx import Kernel, KernelSequence, cond, sequence
 from pyptx.ops.rms import chunks, few, lanes, rows, strips, teams
 from pyptx.ops.rms.columns import column_sums
 from pyptx.ops.rms.elements import WARP, power_of_two, rounded_up
@@ -232,14 +232,6 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     return rms_norm_forward
 
 
-def _forward_specs(what: Rows) -> tuple[Tile, ...]:
-    return what.tensor(what.x), what.row(what.weight)
-
-
-def _backward_specs(what: Rows) -> tuple[Tile, ...]:
-    return what.tensor(what.weight), what.scalars(), what.tensor(what.x), what.row(what.weight)
-
-
 def _backward(
     what: Rows, gradient: Operation, partials: int, rows_each: int, result: DType
 ) -> KernelSequence:
@@ -247,7 +239,7 @@ def _backward(
     finish = column_sums(what, partials, rows_each, result)
 
     @sequence(
-        in_specs=_backward_specs(what),
+        in_specs=what.backward_inputs,
         out_specs=(what.tensor(what.x), finish.out_specs[0]),
         parallel=("B",),
     )
@@ -262,7 +254,7 @@ def _grid_forward(what: Rows, shape: strips.Shape, norm: Kernel) -> KernelSequen
     """The norm after its mail has been cleared."""
     clear = strips.clear(what, shape)
 
-    @sequence(in_specs=_forward_specs(what), out_specs=norm.out_specs[1:], parallel=("B",))
+    @sequence(in_specs=what.forward_inputs, out_specs=norm.out_specs[1:], parallel=("B",))
     def rms_norm_over_grid(x: Any, w: Any) -> tuple[Any, ...]:
         return norm(clear(x), x, w)[1:]
 
@@ -273,7 +265,7 @@ def _grid_backward(what: Rows, shape: strips.Shape, gradient: Kernel) -> KernelS
     """The gradients after their mail has been cleared."""
     clear = strips.clear(what, shape)
 
-    @sequence(in_specs=_backward_specs(what), out_specs=gradient.out_specs[1:], parallel=("B",))
+    @sequence(in_specs=what.backward_inputs, out_specs=gradient.out_specs[1:], parallel=("B",))
     def rms_norm_over_grid_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
         return gradient(clear(x), g, r, x, w)[1:]
 
@@ -284,7 +276,7 @@ def _chunked_forward(what: Rows, eps: float, *, invvar: bool) -> KernelSequence:
     squares = chunks.sums(what, gradient=False)
     norm = chunks.forward(what, eps, invvar=invvar)
 
-    @sequence(in_specs=_forward_specs(what), out_specs=norm.out_specs, parallel=("B",))
+    @sequence(in_specs=what.forward_inputs, out_specs=norm.out_specs, parallel=("B",))
     def rms_norm_by_chunks(x: Any, w: Any) -> Any:
         return norm(x, w, squares(x))
 
@@ -298,7 +290,7 @@ def _chunked_backward(what: Rows, result: DType) -> KernelSequence:
     finish = column_sums(what, count, 1, result)
 
     @sequence(
-        in_specs=_backward_specs(what),
+        in_specs=what.backward_inputs,
         out_specs=(what.tensor(what.x), finish.out_specs[0]),
         parallel=("B",),
     )

@@ -146,8 +146,8 @@ def forward(rows: Rows, eps: float, *, invvar: bool) -> Kernel:
         body(X, W, S, (Y, R))
 
     return kernel(
-        in_specs=(rows.tensor(rows.x), rows.row(rows.weight), Tile("*B", count, compute)),
-        out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
+        in_specs=(*rows.forward_inputs, Tile("*B", count, compute)),
+        out_specs=rows.forward_outputs(invvar=invvar),
         grid=grid(lambda B: (B * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",
@@ -198,10 +198,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
 
     return kernel(
         in_specs=(
-            rows.tensor(rows.weight),
-            rows.scalars(),
-            rows.tensor(rows.x),
-            rows.row(rows.weight),
+            *rows.backward_inputs,
             Tile("*B", count, compute),
         ),
         out_specs=(rows.tensor(rows.x), Tile(teams, rows.padded, compute, sum_over="B")),

@@ -43,12 +43,7 @@ def backward(rows: Rows, shape: Shape, result: DType) -> Kernel:
         _Strip(rows, shape, X.shape[0]).run(G, R, X, W, DX, DW)
 
     return kernel(
-        in_specs=(
-            rows.tensor(rows.weight),
-            rows.scalars(),
-            rows.tensor(rows.x),
-            rows.row(rows.weight),
-        ),
+        in_specs=rows.backward_inputs,
         out_specs=(
             rows.tensor(rows.x),
             Tile(*rows.shape, result, sum_over="B", accumulate=rows.compute),

@@ -49,6 +49,20 @@ class Rows:
         return Tile("*B", self.compute)
 
     @property
+    def forward_inputs(self) -> tuple[Tile, Tile]:
+        """x and w."""
+        return self.tensor(self.x), self.row(self.weight)
+
+    def forward_outputs(self, *, invvar: bool) -> tuple[Tile, ...]:
+        """y, and r with `invvar`."""
+        return self.tensor(self.weight), *((self.scalars(),) if invvar else ())
+
+    @property
+    def backward_inputs(self) -> tuple[Tile, Tile, Tile, Tile]:
+        """g, r, x and w."""
+        return self.tensor(self.weight), self.scalars(), *self.forward_inputs
+
+    @property
     def compute(self) -> DType:
         return f64 if self.x is f64 else f32
 

@@ -110,8 +110,8 @@ def forward(
 
     options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
-        in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
-        out_specs=(rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ())),
+        in_specs=rows.forward_inputs,
+        out_specs=rows.forward_outputs(invvar=invvar),
         grid=grid(lambda B: (ptx.cdiv(B, teams.rows), 1, 1)),
         block=(teams.threads, 1, 1),
         arch="auto",
@@ -214,12 +214,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
 
     options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
-        in_specs=(
-            rows.tensor(rows.weight),
-            rows.scalars(),
-            rows.tensor(rows.x),
-            rows.row(rows.weight),
-        ),
+        in_specs=rows.backward_inputs,
         out_specs=(rows.tensor(rows.x), Tile(ctas, n, compute, sum_over="B")),
         grid=grid(lambda B: (min(ptx.cdiv(B, teams.rows), ctas), 1, 1)),
         block=(teams.threads, 1, 1),

@@ -36,7 +36,7 @@ def forward(
     shared memory twice, and more CTAs fit. `direct` loads the row to registers, without a copy.
     """
     assert held or not direct
-    out_specs = (rows.tensor(rows.weight), *((rows.scalars(),) if invvar else ()))
+    out_specs = rows.forward_outputs(invvar=invvar)
 
     def body(x: Tensor, w: Tensor, *outputs: Tensor) -> None:
         _row(rows, eps, threads, held, direct, x, w, outputs)
@@ -49,7 +49,7 @@ def forward(
 
     options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
-        in_specs=(rows.tensor(rows.x), rows.row(rows.weight)),
+        in_specs=rows.forward_inputs,
         out_specs=out_specs,
         grid=grid(lambda B: (B, 1, 1)),
         block=(threads, 1, 1),

@@ -115,12 +115,8 @@ def forward(rows: Rows, eps: float, shape: Shape, *, invvar: bool) -> Kernel:
         (True, True): rms_norm_grid_invvar,
     }
     return kernel(
-        in_specs=(*_mail(rows, shape), rows.tensor(rows.x), rows.row(rows.weight)),
-        out_specs=(
-            *_mail(rows, shape),
-            rows.tensor(rows.weight),
-            *((rows.scalars(),) if invvar else ()),
-        ),
+        in_specs=(*_mail(rows, shape), *rows.forward_inputs),
+        out_specs=(*_mail(rows, shape), *rows.forward_outputs(invvar=invvar)),
         **_launch(shape),
     )(bodies[shape.grid, invvar])
 
@@ -165,10 +161,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
     return kernel(
         in_specs=(
             *_mail(rows, shape),
-            rows.tensor(rows.weight),
-            rows.scalars(),
-            rows.tensor(rows.x),
-            rows.row(rows.weight),
+            *rows.backward_inputs,
         ),
         out_specs=(
             *_mail(rows, shape),

@@ -58,12 +58,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         work.run(G, R, X, W, DX, DW)
 
     return kernel(
-        in_specs=(
-            rows.tensor(rows.weight),
-            rows.scalars(),
-            rows.tensor(rows.x),
-            rows.row(rows.weight),
-        ),
+        in_specs=rows.backward_inputs,
         out_specs=(rows.tensor(rows.x), Tile(count, rows.padded, rows.compute, sum_over="B")),
         grid=grid(lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1)),
         block=(shape.threads * shape.teams, 1, 1),
