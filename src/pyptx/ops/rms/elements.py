@@ -27,8 +27,8 @@ def instruction(spelling: str) -> Any:
 def kept() -> Reg:
     """A cache policy for what is read: its lines leave the L2 cache after all others.
 
-    On an H200 a norm is 2 to 4 % faster so, and what reads its result afterwards is not slower:
-    lines that were written leave the cache early and in order (benchmarks/results/norm_*).
+    Lines that were written leave the cache early then, and in order; docs/rms_norm.md says what
+    that does on an H200.
     """
     return instruction("createpolicy.fractional.L2::evict_last.b64")(1.0)
 
