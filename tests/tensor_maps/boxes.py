@@ -6,6 +6,7 @@ axis, as the instructions' do; all else is in the order of arrays.
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -53,8 +54,37 @@ PATTERNS = {
 }  # fmt: skip
 
 
+class Copied(abc.ABC):
+    """What copies of either kind, boxes and pixels of images, say of what they bring."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    @abc.abstractmethod
+    def extents(self) -> tuple[int, ...]:
+        """The elements in shared memory along each axis."""
+
+    @property
+    def bytes(self) -> int:
+        return int(np.prod(self.extents)) * self.dtype.bytes
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return np.dtype(f"u{self.dtype.bytes}")
+
+    @property
+    def words(self) -> int:
+        """Words of shared memory that tests look at: the box, in whole patterns."""
+        return -(-self.bytes // 1024) * 256
+
+
 @dataclass(frozen=True)
-class Box:
+class Box(Copied):
     """A tensor and the boxes that are copied: one for each of `coords`."""
 
     dtype: DType
@@ -66,31 +96,14 @@ class Box:
     fill: OobFill = OobFill.ZEROS
 
     @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
     def extents(self) -> tuple[int, ...]:
         steps = self.strides or (1,) * self.rank
         return tuple(-(-size // step) for size, step in zip(self.box, steps, strict=True))
 
     @property
-    def bytes(self) -> int:
-        return int(np.prod(self.extents)) * self.dtype.bytes
-
-    @property
     def unit(self) -> int:
         """Elements that the first coordinate is a multiple of: those of 16 bytes."""
         return 16 // self.dtype.bytes
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return np.dtype(f"u{self.dtype.bytes}")
-
-    @property
-    def words(self) -> int:
-        """Words of shared memory that tests look at: the box, in whole patterns."""
-        return -(-self.bytes // 1024) * 256
 
     @property
     def arch(self) -> str:

@@ -13,14 +13,14 @@ from itertools import islice, product
 from typing import Any
 
 import numpy as np
-from boxes import THREADS, UNTOUCHED, Array, copies, each_word, places
+from boxes import THREADS, UNTOUCHED, Array, Copied, copies, each_word, places
 
 from pyptx import Im2col, Kernel, Layout, OobFill, Tile, kernel, ptx, reg, smem
 from pyptx.types import DType, bf16, e4m3, f16, f32, s32, u16, u32
 
 
 @dataclass(frozen=True)
-class Images:
+class Images(Copied):
     """A batch of images and the copies of its pixels: coordinates and offsets, from C and W on."""
 
     dtype: DType
@@ -33,24 +33,8 @@ class Images:
     fill: OobFill = OobFill.ZEROS
 
     @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
     def extents(self) -> tuple[int, ...]:
         return self.im2col.pixels, self.im2col.channels
-
-    @property
-    def bytes(self) -> int:
-        return int(np.prod(self.extents)) * self.dtype.bytes
-
-    @property
-    def words(self) -> int:
-        return -(-self.bytes // 1024) * 256
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return np.dtype(f"u{self.dtype.bytes}")
 
     def tile(self) -> Tile:
         return Tile(
