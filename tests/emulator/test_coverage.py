@@ -107,8 +107,6 @@ WITHOUT = {
     r"multimem\..*": "the emulator has one GPU, and so no multimem addresses",
     r"clusterlaunchcontrol\..*": "an instruction of sm_100, which the emulator's clusters lack",
     r"(ld|st)matrix\..*\b(m16n16|m8n16|m16n8)\b.*": "matrices of bytes are those of sm_100",
-    r"mma\..*\b(sp|sp::ordered_metadata)\b.*": "sparse matrices of a warp have no model yet",
-    r"mma\..*\b(f64|[su]4|b1|m8n8k4|kind::\w+)\b.*": "nor have these types and shapes",
     r"wgmma\.mma_async\.sp\..*": "sparse matrices of a warpgroup have no model yet",
     r"tcgen05\..*": "instructions of sm_100: there is no Tensor Memory",
     r"(tex|tld4|txq|istypep|suld|sust|sured|suq)\..*": "there are no textures and surfaces",

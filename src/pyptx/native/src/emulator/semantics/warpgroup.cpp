@@ -1,7 +1,7 @@
 // wgmma: multiplications of a warpgroup, their descriptors, fences and groups (PTX ISA, "Asynchronous Warpgroup Level
 // Matrix Instructions").
 //
-// The manual leaves the order and the precision of the additions open. Here they are those of mma (matrix.cpp): exact
+// The manual leaves the order and the precision of the additions open. Here they are those of mma (mma.cpp): exact
 // products are added in double precision, in the order of k and D last, and the sum is rounded once, to nearest even.
 #include <algorithm>
 #include <cstring>
@@ -27,14 +27,6 @@ struct ProductPlan {
 };
 
 const ProductPlan& plan_of(const Instruction& in) { return *static_cast<const ProductPlan*>(in.plan); }
-
-void wrong_matrix(Warp& w, const Instruction& in, unsigned lane, const std::string& note) {
-  Finding f{};
-  f.kind = Kind::BadMatrix;
-  f.site = site_of(w, in, lane);
-  f.note = note;
-  report(w, f);
-}
 
 // ---- Matrices in shared memory ---------------------------------------------------------------------------
 
@@ -349,7 +341,7 @@ bool read_types(Modifiers& m, ProductPlan* plan) {
     if (plan->a == nullptr || plan->b == nullptr || plan->a->bits != plan->b->bits) return false;
     bits = plan->a->bits;
   }
-  return m.done() && plan->k == kKBytes * 8 / bits;
+  return m.done() && bits != 4 && plan->k == kKBytes * 8 / bits;
 }
 
 bool read_number(const OperandView* v, uint64_t least, uint64_t most, uint64_t* value) {

@@ -5,7 +5,7 @@
 // rows of A and C, or the columns of B, one after the other; its registers are filled from the first on, and those that
 // are left over hold zeros. So accumulators have the same places in f16 and in f32.
 //
-// Sums are those of mma (matrix.cpp); those of f64 are fma after fma, in the order of k, from C on.
+// Sums are those of mma (mma.cpp); those of f64 are fma after fma, in the order of k, from C on.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -50,14 +50,6 @@ void set(Warp& w, const Instruction& in, const Fragment& f, unsigned lane, unsig
   uint32_t& word = held<uint32_t>(w, in, f.first + i / per)[lane];
   const uint32_t mask = (f.bits == 32 ? ~0u : (1u << f.bits) - 1) << shift;
   word = (word & ~mask) | (static_cast<uint32_t>(bits) << shift & mask);
-}
-
-void wrong_matrix(Warp& w, const Instruction& in, unsigned lane, const std::string& note) {
-  Finding f{};
-  f.kind = Kind::BadMatrix;
-  f.site = site_of(w, in, lane);
-  f.note = note;
-  report(w, f);
 }
 
 // ---- load and store --------------------------------------------------------------------------------------
@@ -237,16 +229,8 @@ bool read_shape(std::string_view name, Shape* shape) {
   return false;
 }
 
-constexpr Multiplied kNibbles[] = {
-    {"s4", 4, [](uint32_t b) { return static_cast<double>(static_cast<int32_t>(b << 28) >> 28); }},
-    {"u4", 4, [](uint32_t b) { return static_cast<double>(b); }},
-};
-
 const Multiplied* type_named(std::string_view name) {
-  for (const Multiplied& type : kNibbles) {
-    if (type.name == name) return &type;
-  }
-  return name == "e4m3" || name == "e5m2" ? nullptr : multiplied(name);
+  return name == "e4m3" || name == "e5m2" || name == "e2m1" ? nullptr : multiplied(name);
 }
 
 // The shape that elements of so many bits are multiplied in.
