@@ -22,7 +22,7 @@ sys.modules[_spec.name] = exact  # where dataclasses look for it
 _spec.loader.exec_module(exact)
 
 BF16, F16, F32, F64 = exact.DTYPES
-# Rows of a part of a warp, of a CTA, of a cluster, of the whole grid, and of chunks.
+# Rows of a part of a warp, of a CTA, of a cluster, of the whole grid, and of chunks; a few rows.
 SIZES = [
     (4000, 100),
     (3000, 129),
@@ -31,6 +31,9 @@ SIZES = [
     (64, 65537),
     (4, 2**20),
     (3, 2**20 + 1),
+    (8, 4096),
+    (5, 2**17),
+    (1, 2**20 + 1),
 ]
 TWICE = [(4096, 64), (2048, 4096), (300, 8191), (40, 131072), (4, 2**20)]
 

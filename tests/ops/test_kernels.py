@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pyptx.emulator import Emulation
-from pyptx.ops.rms import choice, chunks, few, lanes, rows, strips, teams
+from pyptx.ops.rms import choice, chunks, few, lanes, rows, strips, teams, twice
 from pyptx.ops.rms.columns import column_sums
 from pyptx.ops.rms.geometry import Rows
 from pyptx.types import BY_NUMPY, f32
@@ -161,13 +161,26 @@ SHAPES = [(4, 1), (2, 4), (1, 8)]
 
 @policies
 @pytest.mark.parametrize(("ctas", "count"), SHAPES)
-@pytest.mark.parametrize(("n", "types"), [(256, TYPES[0]), (263, TYPES[0]), (521, TYPES[1])])
+@pytest.mark.parametrize(
+    ("n", "types"), [(256, TYPES[0]), (512, TYPES[1]), (263, TYPES[0]), (521, TYPES[1])]
+)
 def test_teams(n, types, ctas, count, policy):
     what = rows_like(types, n, 2**10)
-    ctas = math.lcm(ctas * count, what.alignments) // count  # all rows of a team are cut alike
-    given = problem((ctas * count * 3 + 1,), (n,), types)
+    ctas = math.lcm(ctas, what.alignments)  # all rows of a CTA are cut alike
+    given = problem((ctas * count * 2 + 1,), (n,), types)
     kernel = teams.backward(what, teams.Shape(ctas, count, 64, 2))
-    backward(kernel, given, what, ctas * count, **policy)
+    backward(kernel, given, what, ctas, **policy)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 8, 9, 11])
+@pytest.mark.parametrize("n", [256, 258])
+def test_teams_without_rows(n, rows):
+    """A CTA adds up the sums of all its teams, also of those that had no row."""
+    given = problem((rows,), (n,), (F32, F32))
+    shape = teams.Shape(4, 4, 64, 2)
+    what = rows_of(given)
+    written = min(4, -(-rows // shape.beside(what)))
+    backward(teams.backward(what, shape), given, what, written)
 
 
 @policies
@@ -182,12 +195,11 @@ def test_rows_cut_at_lines(n, types, policy):
         forward(kernel, given, **policy)
 
 
-@pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("rows_each", [31, 32, 33, 64, 65])
-@pytest.mark.parametrize("n", [67, 603])  # second sums in registers, in memory
-def test_teams_write_sums_of_blocks(n, rows_each, count):
+@pytest.mark.parametrize(("n", "count"), [(67, 1), (67, 2), (603, 1)])  # second sums in memory
+def test_teams_write_sums_of_blocks(n, count, rows_each):
     given = problem((rows_each * 4,), (n,), (F32, F32))
-    kernel = teams.backward(rows_of(given), teams.Shape(4 // count, count, 32, 3))
+    kernel = teams.backward(rows_of(given), teams.Shape(4, count, 32, 3))
     backward(kernel, given, rows_of(given), 4)
 
 
@@ -268,6 +280,21 @@ def test_strips_write_sums_of_blocks(n, pieces, rows_each, grid):
     kernel = strips.backward(rows_of(given), shape)
     *_, dx, partial = clean(kernel.emulate(*mail, given.g, r, given.x, given.weight))
     check_backward(given, r, dx, summed(given, rows_of(given), partial))
+
+
+# ---- a few long rows ---------------------------------------------------------------------------
+
+
+@types
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 16])
+@pytest.mark.parametrize(("threads", "n"), [(32, 1024), (64, 1000)])
+def test_a_few_rows_read_twice(threads, n, count, types):
+    given = problem((count,), (n,), types)
+    what = rows_of(given)
+    kernels = twice.backward(what, twice.Shape(threads, 4), what.compute)
+    r = invvar(given)
+    dx, dw = clean(kernels.emulate(given.g, r, given.x, given.weight))
+    check_backward(given, r, dx, dw.astype(given.weight.dtype))
 
 
 # ---- a row in chunks -----------------------------------------------------------------------------
@@ -357,5 +384,6 @@ def test_all_kernels_are_chosen_somewhere():
         "rms_norm_grid_backward",
         "rms_norm_chunk_products",
         "rms_norm_chunks_backward",
+        "rms_norm_twice",
         "rms_norm_column_sums",
     }

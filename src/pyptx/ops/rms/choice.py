@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from pyptx import Kernel, KernelSequence, cond, sequence
-from pyptx.ops.rms import chunks, few, lanes, rows, strips, teams
+from pyptx.ops.rms import chunks, few, lanes, rows, strips, teams, twice
 from pyptx.ops.rms.columns import column_sums
 from pyptx.ops.rms.elements import WARP, power_of_two, rounded_up
 from pyptx.ops.rms.geometry import Rows
@@ -33,6 +33,12 @@ _CTAS: Final = 132
 _CLUSTERS: Final = {2: 64, 4: 28, 8: 14, 16: 6}
 """Clusters of each size that run at once, whichever of its multiprocessors a chip has."""
 
+_TWICE: Final = 4096 * KIB
+"""Bytes of x that are quicker read twice, forward; twice as many backward.
+
+The second time they are in the L2 cache.
+"""
+
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
 
@@ -40,10 +46,27 @@ _GRID: Final = 128
 @cache
 def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
+    many = _forward_of_many(what, eps, invvar=invvar)
+    few = _TWICE // (what.columns * what.x.bytes)
+    if few == 0 or what.groups <= 4096:
+        return many
+    # Of a few long rows there are more chunks than CTAs that could share a row.
+    twice = _chunked_forward(what, eps, invvar=invvar, each=2)
+
+    @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
+    def rms_norm_forward(x: Any, w: Any) -> Any:
+        return cond(_at_most(few), twice, many, x, w)
+
+    return rms_norm_forward
+
+
+def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
+    """The kernels that keep a whole device busy."""
     # With more than two groups for each thread, a row is better off with a CTA of its own.
     if _short(what) and what.divided().groups <= 2 * WARP:
-        most = 32 if _plain(what) and what.divided().groups <= WARP // 2 else None
-        team = _teams(what, accesses=4)
+        one = what.divided().groups <= WARP
+        most = 32 if _plain(what) and one else None
+        team = _teams(what, accesses=4) if one else lanes.Teams(WARP, 1, 128)
         return lanes.forward(what, eps, team, invvar=invvar, maxnreg=most)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
         return _forward_by_rows(what, eps, invvar=invvar)
@@ -58,21 +81,32 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
 def backward(what: Rows, result: DType) -> KernelSequence:
     """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and dw[N] of type `result`."""
     many = _backward_of_many(what, result)
-    shape = _few(what.divided())
-    if shape is None:
+    rows, one = _backward_of_few(what, result)
+    if one is None:
         return many
-    one = few.backward(what.divided(), shape, result)
 
     @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
     def rms_norm_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
-        return cond(_at_most(shape.together), one, many, g, r, x, w)
+        return cond(_at_most(rows), one, many, g, r, x, w)
 
     return rms_norm_backward
 
 
+def _backward_of_few(what: Rows, result: DType) -> tuple[int, Operation | None]:
+    """What needs no partial sums of dw, and for how many rows it is quicker; None for none."""
+    shape = _few(what.divided())
+    if shape is not None:
+        return shape.together, few.backward(what.divided(), shape, result)
+    size = what.columns * what.x.bytes
+    most = min(twice.MOST if what.x.bytes == 2 else twice.MOST // 2, 2 * _TWICE // size)
+    if most == 0 or not what.aligned:
+        return 0, None
+    return most, twice.backward(what, twice.Shape(128, 4 if most >= 4 else 2), result)
+
+
 def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
     """The kernels that keep a whole device busy."""
-    if _short(what):
+    if _short(what) and what.divided().groups <= (2 if what.x.bytes == 2 else 4) * WARP:
         team = _teams(what, accesses=3)
         most = 128 if _plain(what) and what.divided().groups <= WARP else None
         gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
@@ -85,7 +119,7 @@ def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
         what = _in_lines(what, _team_threads(what))
         shape = _resident(what, size)
         gradient = teams.backward(what, shape)
-        return _backward(what, gradient, shape.ctas * shape.teams, 1, result)
+        return _backward(what, gradient, shape.ctas, shape.beside(what), result)
     strip = _strips(what, backward=True, stages=6, least=33 * KIB)
     if strip is None:
         return _chunked_backward(what, result)
@@ -149,18 +183,25 @@ def _in_lines(what: Rows, threads: int) -> Rows:
 
 
 def _team_threads(what: Rows) -> int:
-    """Threads of a team; where rows have ends, two of them have registers for 512."""
+    """Threads of a team; where rows have ends, two of them have registers for 512.
+
+    Otherwise a thread has two groups, if it holds the sums of both in registers twice.
+    """
+    threads = power_of_two(what.groups)
+    if _plain(what) and what.aligned:
+        threads //= 2
     most = 256 if what.groups <= 512 and not what.aligned else 512
-    return min(most, max(WARP, power_of_two(what.groups)))
+    return min(most, max(WARP, threads))
 
 
 def _resident(what: Rows, size: int) -> teams.Shape:
+    """Teams that fit a CTA, and three rows for each: more of them would only delay the first."""
     threads = _team_threads(what)
-    together = 1024 if _plain(what) and what.aligned else 512
-    count = 1 if what.groups > 512 else min(8, together // threads)
-    stages = min(4, SHARED // (count * (size + 256)))
-    ctas = _aligned(_CTAS, what)
-    return teams.Shape(ctas, count, threads, stages)
+    sums = -(-what.groups // threads) * what.group * what.compute.bytes
+    count = 1 if what.groups > 512 or sums > FEW else min(8, 512 // threads)
+    room = SHARED - (count - 1) * threads * (sums + what.compute.bytes)
+    stages = min(3, room // (count * (size + 256)))
+    return teams.Shape(_aligned(_CTAS, what), count, threads, stages)
 
 
 def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Shape | None:
@@ -224,10 +265,12 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     threads = min(1024, max(WARP, power_of_two(what.groups) // 4))
     cut = _in_lines(what, threads)
     direct = rows.forward(cut, eps, threads=threads, held=True, direct=True, invvar=invvar)
+    # CTAs of short rows are so many that others start while one of them waits.
+    few = 32 * KIB * KIB // (what.columns * what.x.bytes) if what.groups <= 512 else _CTAS
 
     @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
     def rms_norm_forward(x: Any, w: Any) -> Any:
-        return cond(_at_most(_CTAS), direct, many, x, w)
+        return cond(_at_most(few), direct, many, x, w)
 
     return rms_norm_forward
 
@@ -272,9 +315,11 @@ def _grid_backward(what: Rows, shape: strips.Shape, gradient: Kernel) -> KernelS
     return rms_norm_over_grid_backward
 
 
-def _chunked_forward(what: Rows, eps: float, *, invvar: bool) -> KernelSequence:
-    squares = chunks.sums(what, gradient=False)
-    norm = chunks.forward(what, eps, invvar=invvar)
+def _chunked_forward(
+    what: Rows, eps: float, *, invvar: bool, each: int = chunks.EACH
+) -> KernelSequence:
+    squares = chunks.sums(what, gradient=False, each=each)
+    norm = chunks.forward(what, eps, invvar=invvar, each=each)
 
     @sequence(in_specs=what.forward_inputs, out_specs=norm.out_specs, parallel=("B",))
     def rms_norm_by_chunks(x: Any, w: Any) -> Any:

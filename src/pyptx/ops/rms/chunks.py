@@ -17,20 +17,21 @@ from pyptx.ops.rms.gradient import WeightGradient
 from pyptx.types import u32
 
 THREADS: Final = 256
-_EACH: Final = 4
+EACH: Final = 4
+"""Groups of a thread, where rows are so many that chunks need not be small."""
 
 
-def parts(rows: Rows) -> int:
-    """Chunks of a row."""
-    return -(-rows.groups // (THREADS * _EACH))
+def parts(rows: Rows, each: int = EACH) -> int:
+    """Chunks of a row; a thread has at most `each` groups."""
+    return -(-rows.groups // (THREADS * each))
 
 
 class _Chunk:
     """A CTA: its chunk of a row, and one of the row's ends for the first threads of chunk 0."""
 
-    def __init__(self, rows: Rows, row: Reg, rank: Reg) -> None:
+    def __init__(self, rows: Rows, row: Reg, rank: Reg, count: int) -> None:
         self.lane = reg.from_(ptx.special.tid.x(), u32)
-        self.part = Part(rows, row, self.lane, THREADS, parts(rows), rank)
+        self.part = Part(rows, row, self.lane, THREADS, count, rank)
         self.ends = None if rows.aligned else Ends(self.part, rank)
         self.active = [self.part.active(k) for k in range(self.part.each)]
 
@@ -68,7 +69,12 @@ def _row_and_rank(count: int) -> tuple[Reg, Reg]:
     return cta // count, cta % count
 
 
-def _total(a: Arithmetic, sums: Reg, row: Reg, count: int, lane: Reg) -> Reg:
+def sums_of(rows: Rows, each: int = EACH) -> Tile:
+    """The sums of all chunks."""
+    return Tile("*B", parts(rows, each), rows.compute)
+
+
+def row_sum(a: Arithmetic, sums: Reg, row: Reg, count: int, lane: Reg) -> Reg:
     """The sum of a row's chunks, in the same order everywhere, in every lane of a warp."""
     total = a.zero()
     place = sums + (row * count + wide(lane & (WARP - 1))) * a.dtype.bytes
@@ -79,9 +85,9 @@ def _total(a: Arithmetic, sums: Reg, row: Reg, count: int, lane: Reg) -> Reg:
     return ptx.warp.reduce_sum(total)
 
 
-def sums(rows: Rows, *, gradient: bool) -> Kernel:
+def sums(rows: Rows, *, gradient: bool, each: int = EACH) -> Kernel:
     """The sums of all chunks[*B, parts]: of x x, or with `gradient` of g w x."""
-    count, compute = parts(rows), rows.compute
+    count, compute = parts(rows, each), rows.compute
     a = Arithmetic(compute)
 
     def body(sums_: Tensor, pairs: Sequence[tuple[Reg, Reg]], chunk: _Chunk) -> None:
@@ -91,12 +97,14 @@ def sums(rows: Rows, *, gradient: bool) -> Kernel:
         store_one(compute, base + cta * compute.bytes, total, pred=chunk.lane == 0)
 
     def rms_norm_chunk_squares(X: Tensor, S: Tensor) -> None:
-        chunk = _Chunk(rows, *_row_and_rank(count))
+        ptx.inst.griddepcontrol.launch_dependents()
+        chunk = _Chunk(rows, *_row_and_rank(count), count)
         (x,) = ptx.global_ptrs(X)
         body(S, [(v, v) for group in chunk.load(x, rows.xs) for v in group], chunk)
 
     def rms_norm_chunk_products(G: Tensor, X: Tensor, W: Tensor, S: Tensor) -> None:
-        chunk = _Chunk(rows, *_row_and_rank(count))
+        ptx.inst.griddepcontrol.launch_dependents()
+        chunk = _Chunk(rows, *_row_and_rank(count), count)
         g, x, w = ptx.global_ptrs(G, X, W)
         gs, xs, ws = chunk.load(g, rows.ws), chunk.load(x, rows.xs), chunk.weights(w)
         pairs = [
@@ -109,7 +117,7 @@ def sums(rows: Rows, *, gradient: bool) -> Kernel:
     x, w = rows.tensor(rows.x), rows.row(rows.weight)
     return kernel(
         in_specs=(rows.tensor(rows.weight), x, w) if gradient else (x,),
-        out_specs=(Tile("*B", count, compute),),
+        out_specs=(sums_of(rows, each),),
         grid=grid(lambda B: (B * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",
@@ -117,18 +125,22 @@ def sums(rows: Rows, *, gradient: bool) -> Kernel:
     )(rms_norm_chunk_products if gradient else rms_norm_chunk_squares)
 
 
-def forward(rows: Rows, eps: float, *, invvar: bool) -> Kernel:
-    """x[*B, N], w[N] and the sums of squares[*B, parts] to y[*B, N], and r[*B] with `invvar`."""
-    n, count, compute = rows.columns, parts(rows), rows.compute
+def forward(rows: Rows, eps: float, *, invvar: bool, each: int = EACH) -> Kernel:
+    """x[*B, N], w[N] and the sums of squares[*B, parts] to y[*B, N], and r[*B] with `invvar`.
+
+    Comes right after the kernel of the sums, and has its chunk by the time they are there.
+    """
+    n, count, compute = rows.columns, parts(rows, each), rows.compute
 
     def body(X: Tensor, W: Tensor, S: Tensor, outputs: Sequence[Tensor]) -> None:
         a = Arithmetic(compute)
         math = Forward(a, n, eps)
         row, rank = _row_and_rank(count)
-        chunk = _Chunk(rows, row, rank)
+        chunk = _Chunk(rows, row, rank, count)
         x, w, s, y = ptx.global_ptrs(X, W, S, outputs[0])
         xs, ws = chunk.load(x, rows.xs), chunk.weights(w)
-        r = math.invvar(_total(a, s, row, count, chunk.lane))
+        ptx.inst.griddepcontrol.wait()
+        r = math.invvar(row_sum(a, s, row, count, chunk.lane))
         result = [
             [math.result(v, u, r) for v, u in zip(*group, strict=True)]
             for group in zip(xs, ws, strict=True)
@@ -146,12 +158,13 @@ def forward(rows: Rows, eps: float, *, invvar: bool) -> Kernel:
         body(X, W, S, (Y, R))
 
     return kernel(
-        in_specs=(*rows.forward_inputs, Tile("*B", count, compute)),
+        in_specs=(*rows.forward_inputs, sums_of(rows, each)),
         out_specs=rows.forward_outputs(invvar=invvar),
         grid=grid(lambda B: (B * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),
+        programmatic_stream_serialization=True,
     )(rms_norm_chunks_invvar if invvar else rms_norm_chunks)
 
 
@@ -170,7 +183,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
         math = Backward(a, n)
         team, rank = _row_and_rank(count)
         total = ptx.inst.cvt.u32.u64(X.shape[0])
-        chunk = _Chunk(rows, team, rank)
+        chunk = _Chunk(rows, team, rank, count)
         g, r, x, w, s, dx = ptx.global_ptrs(G, R, X, W, S, DX)
         ws = chunk.weights(w)
         gradient = WeightGradient(a, chunk.part, chunk.ends, DW, lambda: team)
@@ -181,7 +194,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
         with ptx.while_(lambda: row < total):
             gs, xs = chunk.load(g, rows.ws), chunk.load(x, rows.xs)
             scale = load_one(compute, compute, r + row * compute.bytes, pred=None)
-            coefficient = math.coefficient(scale, _total(a, s, row, count, chunk.lane))
+            coefficient = math.coefficient(scale, row_sum(a, s, row, count, chunk.lane))
             result: list[list[Reg]] = []
             for ds, vs, us, cs in zip(gs, xs, ws, columns, strict=True):
                 result.append([])
@@ -197,10 +210,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
         gradient.write(chunk.active)
 
     return kernel(
-        in_specs=(
-            *rows.backward_inputs,
-            Tile("*B", count, compute),
-        ),
+        in_specs=(*rows.backward_inputs, sums_of(rows)),
         out_specs=(rows.tensor(rows.x), Tile(teams, rows.padded, compute, sum_over="B")),
         grid=grid(lambda B: (min(B, teams) * count, 1, 1)),
         block=(THREADS, 1, 1),

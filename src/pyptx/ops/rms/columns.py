@@ -10,8 +10,8 @@ from pyptx.ops.rms.elements import instruction, power_of_two, store_one, wide
 from pyptx.ops.rms.geometry import Rows
 from pyptx.types import DType, u32
 
-THREADS: Final = 256
-MOST: Final = 8
+THREADS: Final = 512
+MOST: Final = 16
 """Partial sums that a CTA reads at the same time, at most."""
 RESIDENT: Final = 132 * 2048
 """Threads of an H200; where columns alone are as many, each adds up one by itself."""

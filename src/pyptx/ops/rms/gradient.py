@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pyptx import Reg, Tensor, ptx, reg
+from pyptx import Reg, Tensor, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import Arithmetic, Backward
 from pyptx.ops.rms.elements import Group, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part
@@ -67,14 +67,35 @@ class WeightGradient:
             for value in self._near:
                 self._a.mov(value, 0.0)
 
-    def write(self, active: Sequence[Reg | None]) -> None:
-        """Write the partial sum, or what is left to add to it, when all rows are done."""
-        if self._far is not None:
-            self._join(self._near)
+    def write(self, active: Sequence[Reg | None], team: Reg | None = None, teams: int = 1) -> None:
+        """Write the partial sum, or what is left to add to it, when all rows are done.
+
+        A CTA of several teams whose rows are cut alike writes their sum; all threads call it.
+        """
+        if self._far is None:
+            assert team is None, "sums that are written every few rows"
+            with ptx.if_((self._rows & (BLOCK - 1)) != 0):
+                self._write(active, self._rows >= BLOCK)
+            return
+        self._join(self._near)
+        if team is None:
             self._write(active, None)
             return
-        with ptx.if_((self._rows & (BLOCK - 1)) != 0):
-            self._write(active, self._rows >= BLOCK)
+        self._gather(team, teams)
+        with ptx.if_(team == 0):
+            self._write(active, None)
+
+    def _gather(self, team: Reg, teams: int) -> None:
+        """Add the sums of all teams to those of the first."""
+        a, lane, threads = self._a, self._part.lane, self._part.threads
+        table = smem.alloc(a.dtype, (teams - 1, len(self._near), threads))
+        with ptx.if_(team > 0):
+            for i, value in enumerate(self._near):
+                table[team - 1, i, lane] = value
+        ptx.bar.sync(0)
+        with ptx.if_(team == 0):
+            for i, value in enumerate(self._near):
+                a.mov(value, a.total([value, *(table[t, i, lane] for t in range(teams - 1))]))
 
     def _join(self, totals: Sequence[Reg]) -> None:
         """Both sums into `totals`, which is one of them."""

@@ -1,8 +1,9 @@
 """Backward, rows that fit a CTA: teams of threads that stay, each with a ring of rows on their way.
 
 A team reads a row into registers, which frees its stage for the next copy, sums it up, and writes
-its gradient. The sums for the weight's gradient stay in registers for all rows of the team. All
-rows of a team are cut alike, so threads keep their columns.
+its gradient. The sums for the weight's gradient stay in registers for all rows of the team; the
+teams of a CTA add theirs up at the end. All their rows are cut alike, so threads keep their
+columns.
 """
 
 from __future__ import annotations
@@ -35,13 +36,21 @@ class Shape:
     threads: int
     stages: int
 
+    def beside(self, rows: Rows) -> int:
+        """Rows that a CTA takes at once, of those that lie side by side.
+
+        Where rows have ends, the teams of a CTA take rows that are cut alike instead, so that they
+        can add up their sums.
+        """
+        return self.teams if rows.aligned else 1
+
 
 def backward(rows: Rows, shape: Shape) -> Kernel:
     """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and partial sums of dw[N].
 
-    Team i writes partial sum i; with fewer rows than teams only the first B are written.
+    CTA i writes partial sum i; with few rows only the first cdiv(B, `shape.beside`) are written.
     """
-    count = shape.ctas * shape.teams
+    beside = shape.beside(rows)
 
     def rms_norm_teams_backward(
         G: Tensor, R: Tensor, X: Tensor, W: Tensor, DX: Tensor, DW: Tensor
@@ -52,15 +61,18 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
             lane, team, row = thread, None, cta
         else:
             lane, team = thread & (shape.threads - 1), thread >> (shape.threads.bit_length() - 1)
-            row = ptx.inst.mad.lo.u32(cta, shape.teams, team)
+            if beside > 1:
+                row = ptx.inst.mad.lo.u32(cta, shape.teams, team)
+            else:
+                row = ptx.inst.mad.lo.u32(team, shape.ctas, cta)
         part = Part(rows, row, lane, shape.threads)
         work = _Team(part, shape, row, team, X.shape[0])
         work.run(G, R, X, W, DX, DW)
 
     return kernel(
         in_specs=rows.backward_inputs,
-        out_specs=(rows.tensor(rows.x), Tile(count, rows.padded, rows.compute, sum_over="B")),
-        grid=grid(lambda B: (min(ptx.cdiv(B, shape.teams), shape.ctas), 1, 1)),
+        out_specs=(rows.tensor(rows.x), Tile(shape.ctas, rows.padded, rows.compute, sum_over="B")),
+        grid=grid(lambda B: (min(ptx.cdiv(B, beside), shape.ctas), 1, 1)),
         block=(shape.threads * shape.teams, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -108,7 +120,7 @@ class _Team:
         with ptx.if_(leader):
             ring.begin()
         weights = load_weights(part, w, self.active)
-        gradient = WeightGradient(a, part, ends, DW, self._index)
+        gradient = WeightGradient(a, part, ends, DW, lambda: reg.from_(ptx.special.ctaid.x(), u32))
         slots = self._slots()
         beside.load(self.row)
         ptx.bar.sync(0)  # the mbarriers are there
@@ -147,7 +159,7 @@ class _Team:
             ptx.inst.xor.b32(half, half, 1)
             stage.advance()
         ptx.inst.griddepcontrol.launch_dependents()
-        gradient.write(self.active)
+        gradient.write(self.active, self.team, shape.teams)
 
     def _beside(self, ends: Ends | None, g: Reg, r: Reg, x: Reg) -> Beside:
         """r of each row, then x and g of its ends."""
@@ -172,13 +184,6 @@ class _Team:
             team=self.team,
             held=shape.teams == 1,
         )
-
-    def _index(self) -> Reg:
-        """The team's number in the grid."""
-        cta = reg.from_(ptx.special.ctaid.x(), u32)
-        if self.team is None:
-            return cta
-        return ptx.inst.mad.lo.u32(cta, self.shape.teams, self.team)
 
     def _read(self, ring: Ring, stage: Counter, weights: Sequence[list[Reg]]) -> list[_Elements]:
         """The thread's elements of x and of g, and their weights."""
