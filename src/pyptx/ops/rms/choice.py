@@ -39,6 +39,12 @@ _TWICE: Final = 4096 * KIB
 The second time they are in the L2 cache.
 """
 
+_SOON: Final = 32 * KIB * KIB
+"""Bytes of x that are read so soon that beginning and end take a good part of the time."""
+
+_ROW: Final = 4096
+"""Groups of a row that leaves room for other CTAs beside its own."""
+
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
 
@@ -46,18 +52,13 @@ _GRID: Final = 128
 @cache
 def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
-    many = _forward_of_many(what, eps, invvar=invvar)
-    few = _TWICE // (what.columns * what.x.bytes)
-    if few == 0 or what.groups <= 4096:
-        return many
+    operation = _forward_of_many(what, eps, invvar=invvar)
+    size = what.columns * what.x.bytes
+    if what.groups <= _ROW or size > _TWICE:
+        return operation
     # Of a few long rows there are more chunks than CTAs that could share a row.
     twice = _chunked_forward(what, eps, invvar=invvar, each=2)
-
-    @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
-    def rms_norm_forward(x: Any, w: Any) -> Any:
-        return cond(_at_most(few), twice, many, x, w)
-
-    return rms_norm_forward
+    return _either(_TWICE // size, twice, operation)
 
 
 def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
@@ -150,14 +151,12 @@ def _teams(what: Rows, accesses: int) -> lanes.Teams:
 def _row(what: Rows) -> tuple[int, bool, int | None]:
     """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
     groups = what.groups
-    if groups > 4096:
+    if groups > _ROW:
         return 1024, False, None
     if groups > 2048:
         return 256, False, 80 if _plain(what) else None
-    if groups > (1024 if what.x.bytes == 2 else 512):
-        return 512, True, None
     if groups > 512:
-        return 128, False, None
+        return (128, False, None) if what.x.bytes == 2 else (512, True, None)
     return max(WARP, power_of_two(groups) // 2), True, None
 
 
@@ -256,21 +255,36 @@ def _aligned(count: int, what: Rows) -> int:
 
 
 def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
-    """One CTA a row: where each has a multiprocessor of its own, a copy would come too late."""
+    """One CTA a row, or a few where rows are so few and long that they would end one by one."""
+
+    def by_rows(threads: int, *, held: bool, **options: Any) -> Kernel:
+        cut = _in_lines(what, threads)
+        return rows.forward(cut, eps, threads=threads, held=held, invvar=invvar, **options)
+
     threads, held, most = _row(what)
-    cut = _in_lines(what, threads)
-    many = rows.forward(cut, eps, threads=threads, held=held, invvar=invvar, maxnreg=most)
+    many = by_rows(threads, held=held, maxnreg=most)
+    if what.groups > _ROW:
+        shape = _shape(what, 4, _CLUSTERS[4], backward=False, stages=6)
+        if shape is None or _CLUSTERS[4] < what.alignments:
+            return many
+        return _either(4 * _CTAS, strips.forward(what, eps, shape, invvar=invvar), many)
     if what.groups > (4096 if _plain(what) else 2048):
         return many  # of which the registers of a CTA would not hold a row
-    threads = min(1024, max(WARP, power_of_two(what.groups) // 4))
-    cut = _in_lines(what, threads)
-    direct = rows.forward(cut, eps, threads=threads, held=True, direct=True, invvar=invvar)
-    # CTAs of short rows are so many that others start while one of them waits.
-    few = 32 * KIB * KIB // (what.columns * what.x.bytes) if what.groups <= 512 else _CTAS
+    size = what.columns * what.x.bytes
+    if 1024 < what.groups <= 2048 and held:
+        many = _either(_SOON // size, by_rows(128, held=False), many)
+    # Where each CTA has a multiprocessor of its own, a copy would come too late. CTAs of short
+    # rows are so many that others start while one of them waits.
+    direct = by_rows(min(1024, max(WARP, power_of_two(what.groups) // 4)), held=True, direct=True)
+    return _either(_SOON // size if what.groups <= 512 else _CTAS, direct, many)
+
+
+def _either(most: int, few: Operation, many: Operation) -> KernelSequence:
+    """Forward, by `few` of up to `most` rows and by `many` of more."""
 
     @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
     def rms_norm_forward(x: Any, w: Any) -> Any:
-        return cond(_at_most(few), direct, many, x, w)
+        return cond(_at_most(most), few, many, x, w)
 
     return rms_norm_forward
 
