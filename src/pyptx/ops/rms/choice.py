@@ -67,7 +67,7 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
     if _short(what) and what.divided().groups <= 2 * WARP:
         one = what.divided().groups <= WARP
         most = 32 if _plain(what) and one else None
-        team = _teams(what, accesses=4) if one else lanes.Teams(WARP, 1, 128)
+        team = replace(_teams(what, accesses=4 if one else 1), threads=128)
         return lanes.forward(what, eps, team, invvar=invvar, maxnreg=most)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
         return _forward_by_rows(what, eps, invvar=invvar)
@@ -272,7 +272,7 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
         return many  # of which the registers of a CTA would not hold a row
     size = what.columns * what.x.bytes
     if 1024 < what.groups <= 2048 and held:
-        many = _either(_SOON // size, by_rows(128, held=False), many)
+        many = _either(2 * _SOON // size, by_rows(128, held=False), many)
     # Where each CTA has a multiprocessor of its own, a copy would come too late. CTAs of short
     # rows are so many that others start while one of them waits.
     direct = by_rows(min(1024, max(WARP, power_of_two(what.groups) // 4)), held=True, direct=True)
