@@ -10,7 +10,7 @@ from pyptx.ir import Instruction
 from pyptx.operands import Register
 from pyptx.source import SourceLocation
 from pyptx.text import ParseError, parse
-from pyptx.text.body import BodyParser
+from pyptx.text.lines import LineReader
 from pyptx.types import b32
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("**/*.ptx"))
@@ -53,8 +53,7 @@ def generated(size):
 
 def by_tokens(monkeypatch):
     """Let every statement take the way over tokens."""
-    monkeypatch.setattr(BodyParser, "_known_lines", lambda self: False)
-    monkeypatch.setattr(BodyParser, "_known_label", lambda self: False)
+    monkeypatch.setattr(LineReader, "read", lambda self: False)
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)

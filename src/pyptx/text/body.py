@@ -3,24 +3,21 @@
 Scopes disappear: registers become unique objects, numbered in the order in which the body first
 names them, variables get unique names, and labels are numbered in the order of their places.
 
-Almost all text is lines of one instruction whose spelling and operands have been seen before, so
-those are read by one regular expression and put together from what is known (`_known_lines`); all
-other statements, and all errors, take the way over tokens.
+Almost all text is usual lines of one instruction, which `lines` reads; all other statements, and
+all errors, take the way over tokens that is here.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Final, NoReturn, TypeAlias, cast
+from typing import Final, NoReturn
 
 from pyptx.errors import IsaError
-from pyptx.ir import CodeLabel, Guard, Instruction, Line, Place, Statement, Written
+from pyptx.ir import CodeLabel, Guard, Instruction, Line, Statement, Written
 from pyptx.isa import check
-from pyptx.isa.automaton import State
-from pyptx.isa.check import Raw, Typed
+from pyptx.isa.check import Raw
 from pyptx.isa.model import Form
 from pyptx.operands import (
     Address,
@@ -39,114 +36,16 @@ from pyptx.operands import (
 from pyptx.source import SourceLocation
 from pyptx.text import declarations
 from pyptx.text.lexer import Cursor, ParseError, Token
+from pyptx.text.lines import LineReader
 from pyptx.text.operands import OperandReader, Resolved
 from pyptx.text.parser import spelling, type_named
-from pyptx.text.quick import constructor
+from pyptx.text.scopes import Declared, FlatBody, Name, Scope, is_placed
 from pyptx.text.unit import Unit, notes_for_text
-from pyptx.types import DType, pred
-
-make_instruction: Final = constructor(Instruction)
-make_location: Final = constructor(SourceLocation)
-make_register: Final = constructor(Register)
+from pyptx.types import pred
 
 _DECLARED: Final = ".reg .b32 name; before it"
 _VECTORS: Final = {".v2": 2, ".v4": 4}
 _COMPONENTS: Final = {".x": 0, ".y": 1, ".z": 2, ".w": 3, ".r": 0, ".g": 1, ".b": 2, ".a": 3}
-_ENTRY: Final = frozenset(("call",))
-
-
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    """A register that is declared and not named yet; `count` of them are a vector."""
-
-    dtype: DType
-    count: int = 1
-
-
-_Name: TypeAlias = (
-    Register
-    | Variable
-    | Parameter
-    | Targets
-    | Prototype
-    | CallTargets
-    | _Declared
-    | tuple[Register, ...]
-)
-
-
-@dataclass(slots=True)
-class _Seen:
-    """A label that a scope has named, where it did so first, and whether it is placed there."""
-
-    label: Label
-    token: Token
-    placed: bool = False
-
-
-_Bound: TypeAlias = tuple[Form, tuple[tuple[int, Operand], ...]]
-"""The form that takes operands of some keys, and those of them that it takes for something else."""
-
-_Candidate: TypeAlias = tuple[Form, tuple[Typed, ...]]
-
-
-@dataclass(slots=True)
-class _Spelled:
-    """A spelling that has been read: its forms by number of operands, in the order to be tried,
-    and what they take, by the keys of all operands."""
-
-    modifiers: tuple[str, ...]
-    candidates: dict[int, tuple[_Candidate, ...]]
-    branches: bool
-    bound: dict[tuple[object, ...], _Bound | None] = field(
-        default_factory=dict[tuple[object, ...], "_Bound | None"]
-    )
-
-
-class _Operands(dict[str, Raw]):
-    """What operands are that have been read; `read` reads others, and raises KeyError where it
-    needs tokens for that."""
-
-    read: Callable[[str], Raw]
-
-    def __missing__(self, text: str) -> Raw:
-        found = self[text] = self.read(text)
-        return found
-
-
-@dataclass(slots=True)
-class _Scope:
-    names: dict[str, _Name] = field(default_factory=dict[str, "_Name"])
-    ranges: dict[str, tuple[DType, int]] = field(default_factory=dict[str, tuple[DType, int]])
-    labels: dict[str, _Seen] = field(default_factory=dict[str, _Seen])
-    spelled: dict[str, _Spelled] = field(default_factory=dict[str, _Spelled])
-    operands: _Operands = field(default_factory=_Operands)
-    keys: dict[str, object] = field(default_factory=dict[str, object])
-    guards: dict[tuple[str, str], Guard] = field(default_factory=dict[tuple[str, str], Guard])
-
-    def keep(self, text: str, raw: Raw) -> None:
-        """Remember what an operand is, with its key, for the next time that it is written."""
-        self.operands[text] = raw
-        self.keys[text] = _key(raw, text)
-
-    def forget(self) -> None:
-        """A declaration may give another meaning to what has been read."""
-        self.spelled.clear()
-        self.operands.clear()
-        self.keys.clear()
-        self.guards.clear()
-
-
-# A line that holds one whole instruction. What it does not match is read by tokens.
-_LINE: Final = re.compile(
-    r"\s*(?:@(!?)([%A-Za-z_$][\w$]*)\s+)?([a-z][\w.:]*)(?:[ \t]+([^;\n\"(/@]*))?;"
-)
-_LABEL: Final = re.compile(r"\s*([A-Za-z_$][\w$]*):[ \t]*\n")
-_NAME: Final = re.compile(r"\$[\w$]+")
-_DIGITS: Final = "0123456789"
-_BASED: Final = re.compile(r"\[(%[A-Za-z_$][\w$]*)(?:\+(-?[1-9]\d{0,8}))?\]")
-_SMALL: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})")
-_PARTS: Final = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[^,\s{}\[\]]+")
 
 
 class BodyParser(OperandReader):
@@ -158,22 +57,11 @@ class BodyParser(OperandReader):
         super().__init__(cursor)
         self.unit = unit
         self.name = name
-        self.registers: list[Register] = []
-        self._names: list[str] = []
+        self._flat = FlatBody()
+        self._lines = LineReader(cursor, unit, self._flat)
         self._own: list[Variable] = []
         self._used: set[Variable] = set()
-        self.body: list[Statement] = []
-        self._scopes: list[_Scope] = []
-        self._outer = self._open()
-        self._labels = 0
-        self._label_names: list[str] = []
-        self._same: dict[Label, Label] = {}
-        self._branches: list[int] = []
         self._taken: set[str] = set()
-        self._at = 0
-        self._pragmas: list[str] = []
-        self._line: Line | None = None
-        self._lines: list[Line] = []
         self._directives: dict[str, Callable[[], None]] = {
             ".reg": self._registers,
             ".pragma": self._pragma,
@@ -181,7 +69,7 @@ class BodyParser(OperandReader):
             **{f".{space}": partial(self._variables, space) for space in declarations.SPACES},
             **{f".{word}": partial(self._linked, word) for word in ("extern", "visible", "weak")},
         }
-        self._lists: dict[str, Callable[[], _Name]] = {
+        self._lists: dict[str, Callable[[], Name]] = {
             ".branchtargets": self._branch_targets,
             ".calltargets": self._call_targets,
             ".callprototype": self._prototype,
@@ -192,7 +80,7 @@ class BodyParser(OperandReader):
     def formal(self, token: Token, parameter: Parameter) -> None:
         """Make a parameter known to the body. Raises ParseError."""
         self._fresh_name(token)
-        self._outer.names[token.text] = parameter
+        self._flat.scope.names[token.text] = parameter
         self._taken.add(token.text)
 
     def formal_register(self) -> Register:
@@ -200,13 +88,23 @@ class BodyParser(OperandReader):
         dtype = type_named(self.cursor)
         token = self.cursor.name("a parameter name")
         self._fresh_name(token)
-        self._outer.names[token.text] = register = self._new(dtype, token.text)
+        self._flat.scope.names[token.text] = register = self._flat.register(dtype, token.text)
         return register
+
+    @property
+    def registers(self) -> tuple[Register, ...]:
+        """The registers, in the order in which the body names them."""
+        return tuple(self._flat.registers)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What has been read."""
+        return tuple(self._flat.statements)
 
     @property
     def written(self) -> Written:
         """The names of the registers and of the labels, in their order."""
-        return Written(tuple(self._names), tuple(self._label_names))
+        return Written(tuple(self._flat.register_names), tuple(self._flat.label_names))
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -217,9 +115,14 @@ class BodyParser(OperandReader):
 
     def parse(self) -> None:
         """Read the body. Raises ParseError."""
-        while self._known_lines() or self._known_label() or self._statement():
+        while self._lines.read() or self._statement():
             pass
-        self._settle_labels()
+        for seen in self._flat.nowhere():
+            name = seen.token.text
+            problem = f"the label {name} is nowhere"
+            raise self.cursor.error(seen.token, problem, f"{name}: before a statement")
+        for name, seen in self._flat.scope.labels.items():
+            self.unit.labels[name] = CodeLabel(self.name, seen.label)
 
     def _statement(self) -> bool:
         """One statement; False at the end of the body."""
@@ -245,73 +148,29 @@ class BodyParser(OperandReader):
     def _mark(self, token: Token) -> bool:
         cursor = self.cursor
         if cursor.take("{"):
-            self._open()
+            self._flat.scopes.append(Scope())
+            self._lines.open()
         elif cursor.take("}"):
-            if len(self._scopes) == 1:
+            if len(self._flat.scopes) == 1:
                 return False
-            self._close()
+            self._flat.close()
+            self._lines.close()
         elif token.text == "@":
             self._instruction()
         elif not cursor.take(";"):
             raise cursor.out_of_place(token, "an instruction, a label or a declaration")
         return True
 
-    def _open(self) -> _Scope:
-        scope = _Scope()
-        scope.operands.read = partial(self._quickly, scope)
-        self._scopes.append(scope)
-        return scope
-
-    def _close(self) -> None:
-        """Close a scope: labels that it names and does not place are of a scope around it."""
-        inner = self._scopes.pop()
-        outer = self._scopes[-1]
-        for name, seen in inner.labels.items():
-            if seen.placed:
-                continue
-            if name in outer.labels:
-                self._same[seen.label] = outer.labels[name].label
-            else:
-                outer.labels[name] = seen
-
-    def _settle_labels(self) -> None:
-        """Number the labels in the order of their places, now that all are known."""
-        for name, seen in self._outer.labels.items():
-            if not seen.placed:
-                problem = f"the label {name} is nowhere"
-                raise self.cursor.error(seen.token, problem, f"{name}: before a statement")
-        places = [s.label for s in self.body if isinstance(s, Place)]
-        numbered = {label: Label(index) for index, label in enumerate(places)}
-        for name, seen in self._outer.labels.items():
-            self.unit.labels[name] = CodeLabel(self.name, numbered[seen.label])
-        for index in self._branches:
-            statement = self.body[index]
-            if isinstance(statement, Place):
-                self.body[index] = Place(numbered[statement.label])
-            else:
-                operands = tuple(self._settled(o, numbered) for o in statement.operands)
-                self.body[index] = replace(statement, operands=operands)
-
-    def _settled(self, operand: Operand, numbered: dict[Label, Label]) -> Operand:
-        if isinstance(operand, Label):
-            while operand in self._same:
-                operand = self._same[operand]
-            return numbered[operand]
-        if isinstance(operand, Targets):
-            labels = (self._settled(label, numbered) for label in operand.labels)
-            return Targets(tuple(label for label in labels if isinstance(label, Label)))
-        return operand
-
     # ---- declarations ----------------------------------------------------------------------------
 
     def _fresh_name(self, token: Token) -> None:
-        scope = self._scopes[-1]
+        scope = self._flat.scope
         if token.text in scope.names or token.text in scope.ranges:
             raise self.cursor.error(token, f"{token.text} is declared already")
-        scope.forget()
+        self._lines.words.forget()
 
     def _registers(self) -> None:
-        cursor, scope = self.cursor, self._scopes[-1]
+        cursor, scope = self.cursor, self._flat.scope
         count = _VECTORS.get(cursor.peek().text, 1)
         if count > 1:
             cursor.next()
@@ -323,7 +182,7 @@ class BodyParser(OperandReader):
                 scope.ranges[token.text] = dtype, self.expressions.plain()
                 cursor.expect(">")
             else:
-                scope.names[token.text] = _Declared(dtype, count)
+                scope.names[token.text] = Declared(dtype, count)
             if not cursor.take(","):
                 break
         cursor.expect(";")
@@ -341,7 +200,7 @@ class BodyParser(OperandReader):
             else:
                 found = replace(variable, index=len(self._own), name=name)
                 self._own.append(found)
-            self._scopes[-1].names[token.text] = found
+            self._flat.scope.names[token.text] = found
 
     def _linked(self, linkage: str) -> None:
         token = self.cursor.next()
@@ -360,7 +219,7 @@ class BodyParser(OperandReader):
     # ---- other directives ------------------------------------------------------------------------
 
     def _pragma(self) -> None:
-        self._pragmas += strings(self.cursor)
+        self._flat.pending += strings(self.cursor)
         self.cursor.expect(";")
 
     def _loc(self) -> None:
@@ -378,7 +237,7 @@ class BodyParser(OperandReader):
                 inlined.append(f"function_name {label.text}{offset}")
             else:
                 raise self.cursor.out_of_place(word, "function_name or inlined_at")
-        self._lines.append(Line(file, line, column, ", ".join(inlined)))
+        self._flat.pending.append(Line(file, line, column, ", ".join(inlined)))
 
     def _label(self) -> None:
         cursor = self.cursor
@@ -388,26 +247,19 @@ class BodyParser(OperandReader):
         if read is not None:
             cursor.next()
             self._fresh_name(token)
-            self._scopes[-1].names[token.text] = read()
+            self._flat.scope.names[token.text] = read()
             cursor.expect(";")
             return
-        seen = self._seen(token)
+        seen = self._flat.seen(token)
         if seen.placed:
             raise cursor.error(token, f"the label {token.text} stands twice")
-        self._place(seen)
-
-    def _seen(self, token: Token) -> _Seen:
-        labels = self._scopes[-1].labels
-        if token.text not in labels:
-            labels[token.text] = _Seen(Label(self._labels), token)
-            self._labels += 1
-        return labels[token.text]
+        self._flat.place(seen)
 
     def _branch_targets(self) -> Targets:
         cursor = self.cursor
-        labels = [self._seen(cursor.name("a label")).label]
+        labels = [self._flat.seen(cursor.name("a label")).label]
         while cursor.take(","):
-            labels.append(self._seen(cursor.name("a label")).label)
+            labels.append(self._flat.seen(cursor.name("a label")).label)
         return Targets(tuple(labels))
 
     def _call_targets(self) -> CallTargets:
@@ -440,14 +292,13 @@ class BodyParser(OperandReader):
         opcode, modifiers = spelling(cursor)
         operands: list[Raw] = []
         tokens: list[Token] = []
-        scope = self._scopes[-1]
         while cursor.peek().text != ";" and (not operands or cursor.take(",")):
             token = cursor.peek()
             tokens.append(token)
             called = opcode.text == "call" and cursor.take("(")
             operands.append(self.arguments() if called else self.operand())
             text = cursor.source.text[token.offset : cursor.last]
-            scope.keep(text, operands[-1])
+            self._lines.words.keep(text, operands[-1])
         cursor.expect(";")
         self._bind(start, modifiers, operands, tokens, guard)
 
@@ -471,19 +322,13 @@ class BodyParser(OperandReader):
             ):
                 raise self.cursor.out_of_place(token, "an address in brackets")
         self._append(bound.form, state.modifiers, bound.operands, guard, start.offset)
-        spelled = ".".join((start.text, *modifiers))
-        if spelled not in self._scopes[-1].spelled:
-            self._remember(spelled, state)
 
     def _refuse(
         self, start: Token, raw: list[Raw], tokens: list[Token], error: IsaError
     ) -> NoReturn:
         """Say what the ISA says, or that a name is not declared where it became a label."""
-        placed = {
-            seen.label for scope in self._scopes for seen in scope.labels.values() if seen.placed
-        }
         for operand, token in zip(raw, tokens, strict=False):
-            if isinstance(operand, Label) and operand not in placed:
+            if isinstance(operand, Label) and not is_placed(operand):
                 raise self.undeclared(token) from None
         raise self.cursor.source.error(
             start.offset, error.problem, *notes_for_text(error)
@@ -499,11 +344,9 @@ class BodyParser(OperandReader):
     ) -> None:
         line, _ = self.cursor.source.place(offset)
         location = SourceLocation(self.unit.file, line)
-        pragmas = self._pending()
-        if any(isinstance(o, Label | Targets) for o in operands):
-            self._branches.append(len(self.body))
-        self.body.append(
-            Instruction(form, modifiers, operands, guard, location, pragmas, self._line)
+        pragmas = self._flat.take_pending()
+        self._flat.statements.append(
+            Instruction(form, modifiers, operands, guard, location, pragmas, self._flat.line)
         )
 
     def _guard(self) -> Guard:
@@ -515,170 +358,15 @@ class BodyParser(OperandReader):
             problem = f"the guard is a .{register.dtype} register, not a predicate"
             raise cursor.error(token, problem)
         guard = Guard(register, bool(mark))
-        return self._scopes[-1].guards.setdefault((mark, token.text), guard)
-
-    # ---- lines that have been seen before --------------------------------------------------------
-
-    def _remember(self, spelled: str, state: State) -> None:
-        """Keep the forms of a spelling for the lines that follow."""
-        candidates: dict[int, tuple[_Candidate, ...]] = {}
-        try:
-            for pattern in check.patterns(state):
-                if pattern.made is not None:
-                    continue
-                self.unit.require(pattern.form, state.modifiers)
-                for count in range(pattern.least, len(pattern.given) + 1):
-                    found = pattern.form, pattern.given[:count]
-                    candidates[count] = (*candidates.get(count, ()), found)
-        except IsaError:
-            return  # some form is not there for this target: the checks decide every time
-        if state.opcode not in _ENTRY:
-            kinds = {o.kind for pattern in check.patterns(state) for o in pattern.form.operands}
-            branches = not kinds.isdisjoint(("label", "labels"))
-            found = _Spelled(state.modifiers, candidates, branches)
-            self._scopes[-1].spelled[spelled] = found
-
-    def _known_label(self) -> bool:
-        """Read a line that holds one label, if that is the next one."""
-        cursor = self.cursor
-        found = _LABEL.match(cursor.source.text, cursor.offset)
-        if found is None:
-            return False
-        seen = self._seen(Token("name", found[1], found.start(1)))
-        if seen.placed:
-            return False
-        self._place(seen)
-        cursor.offset = found.end()
-        return True
-
-    def _place(self, seen: _Seen) -> None:
-        seen.placed = True
-        self._label_names.append(seen.token.text)
-        self._branches.append(len(self.body))
-        self.body.append(Place(seen.label))
-
-    def _known_lines(self) -> bool:
-        """Read lines as long as they are made of what is known; whether there was one.
-
-        This loop is most of the time of a parse, so it calls little and makes no text twice.
-        """
-        cursor, scope, file = self.cursor, self._scopes[-1], self.unit.file
-        text, position = cursor.source.text, cursor.offset
-        match, body = _LINE.match, self.body
-        known_operand, known_key = scope.operands.__getitem__, scope.keys.__getitem__
-        number, _ = cursor.source.place(position)
-        count = len(body)
-        while (found := match(text, position)) is not None:
-            mark, predicate, spelling, written = found.groups()
-            known = scope.spelled.get(spelling)
-            guard = None if predicate is None else scope.guards.get((mark, predicate))
-            if known is None or (predicate is not None and guard is None):
-                break
-            self._at = start = found.start(3)
-            parts = written.split(", ") if written else []
-            try:
-                raws = tuple(map(known_operand, parts))
-            except KeyError:
-                parts = _split(written)
-                try:
-                    raws = tuple(map(known_operand, parts))
-                except KeyError:
-                    break
-            key = tuple(map(known_key, parts))
-            bound = known.bound.get(key)
-            if bound is None:
-                bound = known.bound[key] = _choose(known.candidates.get(len(key), ()), raws)
-                if bound is None:
-                    break
-            form, exchanged = bound
-            operands = raws if not exchanged else _with(raws, exchanged)
-            if known.branches:
-                self._branches.append(len(body))
-            number += text.count("\n", position, start)
-            pragmas = self._pending() if self._pragmas or self._lines else ()
-            body.append(
-                make_instruction(
-                    form,
-                    known.modifiers,
-                    operands,
-                    guard,
-                    make_location(file, number),
-                    pragmas,
-                    self._line,
-                )
-            )
-            position = found.end()
-        cursor.offset = position
-        return len(body) > count
-
-    def _pending(self) -> tuple[str, ...]:
-        """The pragmas before the next instruction; lines before it become the one that it has."""
-        if self._lines:
-            *before, last = self._lines
-            self._line = replace(last, before=tuple(before))
-            self._lines.clear()
-        if not self._pragmas:
-            return ()
-        pragmas = tuple(self._pragmas)
-        self._pragmas.clear()
-        return pragmas
-
-    def _quickly(self, scope: _Scope, part: str) -> Raw:
-        """The usual operands that need no tokens. Raises KeyError for others, and for names that
-        are not known yet."""
-        raw: Raw | None = self._register_called(part, scope)
-        if raw is not None:
-            scope.keys[part] = raw.dtype
-            return raw
-        if part[:1] == "[":
-            found = _BASED.fullmatch(part)
-            base = found and self._register_called(found[1], scope)
-            raw = Address(base, int(found[2] or 0)) if found and base else None
-        elif part[:1] == "$" and _NAME.fullmatch(part) and not self._declares(part):
-            place = self.cursor.source.text.index(part, self._at)
-            raw = self._seen(Token("name", part, place)).label
-        elif _SMALL.fullmatch(part):
-            raw = check.Number(int(part), wraps=True)
-        if raw is None:
-            raise KeyError(part)
-        scope.keys[part] = _key(raw, part)
-        return raw
-
-    def _declares(self, name: str) -> bool:
-        """Whether a name that no range has stands for something else than a label."""
-        return name in self.unit or any(name in scope.names for scope in self._scopes)
-
-    def _register_called(self, name: str, scope: _Scope) -> Register | None:
-        """A register of a range of this scope, made where it is named for the first time."""
-        register = scope.names.get(name)
-        if register is not None:
-            return register if type(register) is Register else None
-        base = name.rstrip(_DIGITS)
-        ranged = scope.ranges.get(base)
-        if ranged is None:
-            return None
-        digits = name[len(base) :]
-        if not digits or (digits[0] == "0" and digits != "0") or len(digits) > 9:
-            return None
-        dtype, count = ranged
-        if int(digits) >= count:
-            return None
-        scope.names[name] = made = self._new(dtype, name)
-        return made
+        return self._lines.words.guards.setdefault(f"@{mark}{token.text}", guard)
 
     # ---- names -----------------------------------------------------------------------------------
 
-    def _new(self, dtype: DType, name: str) -> Register:
-        register = make_register(len(self.registers), dtype)
-        self.registers.append(register)
-        self._names.append(name)
-        return register
-
     def resolve(self, token: Token) -> Resolved:
         name = token.text
-        for scope in reversed(self._scopes):
+        for scope in reversed(self._flat.scopes):
             found = scope.names.get(name)
-            if isinstance(found, _Declared):
+            if isinstance(found, Declared):
                 found = scope.names[name] = self._declared(name, found)
             if found is None:
                 found = self._of_range(name, scope)
@@ -698,16 +386,16 @@ class BodyParser(OperandReader):
                 notes = notes_for_text(error)
                 raise self.cursor.source.error(token.offset, error.problem, *notes) from None
             return special
-        return self._seen(token).label
+        return self._flat.seen(token).label
 
-    def _declared(self, name: str, declared: _Declared) -> Register | tuple[Register, ...]:
+    def _declared(self, name: str, declared: Declared) -> Register | tuple[Register, ...]:
         """What a declaration without a range makes: a register, or those of a vector."""
         if declared.count == 1:
-            return self._new(declared.dtype, name)
+            return self._flat.register(declared.dtype, name)
         parts = list(_COMPONENTS)[: declared.count]
-        return tuple(self._new(declared.dtype, name + part) for part in parts)
+        return tuple(self._flat.register(declared.dtype, name + part) for part in parts)
 
-    def _of_range(self, name: str, scope: _Scope) -> Register | None:
+    def _of_range(self, name: str, scope: Scope) -> Register | None:
         """A register that a range of a scope declares: `%r12` of `%r<20>`."""
         start = len(name.rstrip("0123456789"))
         for split in range(start, len(name)):
@@ -716,11 +404,11 @@ class BodyParser(OperandReader):
             if ranged is None or (digits[0] == "0" and len(digits) > 1) or len(digits) > 9:
                 continue
             if int(digits) < ranged[1]:
-                scope.names[name] = register = self._new(ranged[0], name)
+                scope.names[name] = register = self._flat.register(ranged[0], name)
                 return register
         return None
 
-    def _resolved(self, found: _Name) -> Resolved:
+    def _resolved(self, found: Name) -> Resolved:
         if isinstance(found, Variable | Parameter):
             return Symbol(found)
         if isinstance(found, tuple):
@@ -729,7 +417,7 @@ class BodyParser(OperandReader):
             if index >= len(found):
                 raise self.cursor.out_of_place(component, "a component .x .y .z .w")
             return found[index]
-        assert not isinstance(found, _Declared)
+        assert not isinstance(found, Declared)
         return found
 
     def not_a_register(self, token: Token) -> ParseError:
@@ -737,57 +425,6 @@ class BodyParser(OperandReader):
 
     def undeclared(self, token: Token) -> ParseError:
         return self.cursor.error(token, f"{token.text} is not declared", _DECLARED)
-
-
-def _split(written: str) -> list[str]:
-    """The operands of a line, with braces and brackets whole; commas must stand between all."""
-    if "{" not in written:
-        return [part.strip() for part in written.split(",")]
-    parts: list[str] = _PARTS.findall(written)
-    between = _PARTS.sub("", written)
-    return parts if "".join(between.split()) == "," * (len(parts) - 1) else [""]
-
-
-def _key(raw: Raw, text: str) -> object:
-    """What decides where an operand fits and what it is there."""
-    if type(raw) is Register:
-        return raw.dtype
-    if type(raw) is Address and type(raw.base) is Register and abs(raw.offset) < 2**31:
-        return raw.base.dtype, raw.offset != 0
-    return Label if type(raw) is Label else text
-
-
-def _choose(candidates: tuple[_Candidate, ...], raws: Sequence[Raw]) -> _Bound | None:
-    """The first form that takes operands, and those that become something else there."""
-    for form, positions in candidates:
-        exchanged: list[tuple[int, Operand]] = []
-        for index, (raw, typed) in enumerate(zip(raws, positions, strict=True)):
-            fits = _fits(typed, raw)
-            if fits is False:
-                break
-            if fits is not True:
-                exchanged.append((index, fits))
-        else:
-            return form, tuple(exchanged)
-    return None
-
-
-def _with(raws: tuple[Raw, ...], exchanged: tuple[tuple[int, Operand], ...]) -> tuple[Operand, ...]:
-    """Operands of a form that takes some of them for something else, each at its index."""
-    found = list(raws)
-    for index, operand in exchanged:
-        found[index] = operand
-    return cast("tuple[Operand, ...]", tuple(found))
-
-
-def _fits(typed: Typed, raw: Raw) -> Operand | bool:
-    """What an operand becomes; True for a register as it is, False where it does not fit."""
-    if isinstance(raw, Register | Symbol) and typed.spec.kind in ("address", "tensor"):
-        return False
-    operand = check.operand(typed, raw)
-    if operand is None:
-        return False
-    return True if operand is raw else operand
 
 
 def strings(cursor: Cursor) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from pyptx.errors import PtxError
@@ -45,6 +46,9 @@ class ParseError(PtxError):
         return "\n".join([*lines, *(f"  {label}: {text}" for label, text in self.notes)])
 
 
+_OTHER_SPACES: Final = [c for c in map(chr, range(0x3001)) if c.isspace() and c not in " \t\r\n"]
+
+
 @dataclass(frozen=True)
 class Source:
     """A text and the name of its file; "" where it is no file but part of a program."""
@@ -53,18 +57,24 @@ class Source:
     name: str = ""
 
     @cached_property
-    def _starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+    def lines(self) -> list[str]:
+        """The lines of the text, without their ends."""
+        return self.text.split("\n")
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offset of each line, and that of one behind the last."""
+        return [0, *accumulate(len(line) + 1 for line in self.lines)]
+
+    @cached_property
+    def has_other_spaces(self) -> bool:
+        """Whether there are spaces in the text that PTX does not have as such."""
+        return any(space in self.text for space in _OTHER_SPACES)
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
-
-    def line(self, number: int) -> str:
-        """A line of the text, without its end."""
-        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
-        return self.text[self._starts[number - 1] : end]
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
 
     def error(self, offset: int, problem: str, *notes: tuple[str, str]) -> ParseError:
         """An error at an offset."""
@@ -73,7 +83,7 @@ class Source:
             return ParseError(f"line {line}, column {column}: {problem}", notes=notes)
         location = SourceLocation(self.name, line)
         return ParseError(
-            problem, location=location, notes=notes, column=column, source=self.line(line)
+            problem, location=location, notes=notes, column=column, source=self.lines[line - 1]
         )
 
 

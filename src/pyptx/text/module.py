@@ -195,8 +195,8 @@ class _ModuleParser:
             parameters,
             body.variables,
             given,
-            tuple(body.registers),
-            tuple(body.body),
+            body.registers,
+            body.statements,
             linkage,
             pragmas,
             body.written,
@@ -224,8 +224,8 @@ class _ModuleParser:
         unit.functions[token.text] = replace(
             function,
             variables=body.variables,
-            registers=tuple(body.registers),
-            body=tuple(body.body),
+            registers=body.registers,
+            body=body.statements,
             written=body.written,
         )
 

@@ -1,0 +1,164 @@
+"""Lines of a body that hold one whole instruction of the usual words, a label, or `.loc`.
+
+Almost all text is such lines, so they are read without tokens: a line is split into words, the
+words are looked up, and what they are together is looked up as a shape. Every other line, and so
+every error, takes the way over tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pyptx.ir import Comment, Instruction, Line
+from pyptx.source import SourceLocation
+from pyptx.text.lexer import Cursor, Token
+from pyptx.text.quick import constructor
+from pyptx.text.scopes import FlatBody
+from pyptx.text.shapes import known_spellings, settled
+from pyptx.text.unit import Unit
+from pyptx.text.words import Words
+
+_make_instruction: Final = constructor(Instruction)
+_make_location: Final = constructor(SourceLocation)
+
+# A word has its brackets and braces whole, and ends behind a comma or semicolon.
+_WORD: Final = re.compile(r"(?:[^\s,;{}\[\]]|\{[^{}]*\}|\[[^\[\]]*\])+[,;]?|\S")
+_NAME: Final = r"[A-Za-z][\w$]*|[_$][\w$]+"
+_LABEL: Final = re.compile(rf"\s*({_NAME})\s*:\s*", re.ASCII)
+_LISTS: Final = (".branchtargets", ".calltargets", ".callprototype")
+_NUMBER: Final = r"(0|[1-9]\d{0,8})"
+_PLACE: Final = rf"\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s*"
+_LOC: Final = re.compile(
+    rf"\s*\.loc{_PLACE}(?:,\s*function_name\s+({_NAME})\s*,\s*inlined_at{_PLACE})?", re.ASCII
+)
+
+
+class LineReader:
+    """Reads lines of a body at a cursor; who reads the others tells of scopes and declarations."""
+
+    def __init__(self, cursor: Cursor, unit: Unit, flat: FlatBody) -> None:
+        self._cursor = cursor
+        self._unit = unit
+        self._flat = flat
+        self._spellings = known_spellings(unit.target, unit.version)
+        self._words = [Words(flat, unit)]
+
+    @property
+    def words(self) -> Words:
+        """What words mean in the innermost scope."""
+        return self._words[-1]
+
+    def open(self) -> None:
+        """A scope begins."""
+        self._words.append(Words(self._flat, self._unit))
+
+    def close(self) -> None:
+        """A scope ends."""
+        self._words.pop()
+
+    def read(self) -> bool:
+        """Read lines as long as they are usual; whether there was one.
+
+        This loop is most of the time of a parse, so it calls little.
+        """
+        source, flat, words, file = self._cursor.source, self._flat, self.words, self._unit.file
+        if source.has_other_spaces:
+            return False
+        lines, starts, offset = source.lines, source.starts, self._cursor.offset
+        number, column = source.place(offset)
+        first, line = number, lines[number - 1][column - 1 :]
+        spellings, guards, pending = self._spellings, words.guards, flat.pending
+        operand_of, code_of = words.__getitem__, words.codes.__getitem__
+        append = flat.statements.append
+        while True:
+            try:
+                guard, parts = None, line.split()
+                head = parts.pop(0)
+                if head in guards:
+                    guard, head = guards[head], parts.pop(0)
+                shapes = spellings[head].shapes
+                operands = tuple(map(operand_of, parts))
+                form, modifiers, choices = shapes[tuple(map(code_of, parts))]
+                if choices:
+                    form, operands = settled(choices, operands)
+            except LookupError:
+                start = offset if number == first else starts[number - 1]
+                if not self._unusual(line, number, start):
+                    break
+            else:
+                place = _make_location(file, number)
+                pragmas = flat.take_pending() if pending else ()
+                append(
+                    _make_instruction(form, modifiers, operands, guard, place, pragmas, flat.line)
+                )
+            if number == len(lines):
+                self._cursor.offset = len(source.text)
+                return self._cursor.offset > offset
+            line = lines[number]
+            number += 1
+        if number > first:
+            self._cursor.offset = starts[number - 1]
+        return number > first
+
+    # ---- lines that the loop does not know -------------------------------------------------------
+
+    def _unusual(self, line: str, number: int, start: int) -> bool:
+        """Read a line, which begins at an offset; False where that takes the grammar."""
+        text, mark, comment = line.partition("//")
+        if text and not text.isspace():
+            labelled = self._label(text, number, start) or self._loc(text)
+            if not labelled and not self._instruction(text, number, start):
+                return False
+        if mark:
+            place = self._cursor.source.place(start + len(text))
+            self._cursor.comments.append(Comment(*place, mark + comment))
+        return True
+
+    def _label(self, text: str, number: int, start: int) -> bool:
+        found = _LABEL.fullmatch(text)
+        if found is None or self._is_list(number):
+            return False
+        seen = self._flat.seen(Token("name", found[1], start + found.start(1)))
+        if not seen.placed:
+            self._flat.place(seen)
+            return True
+        return False
+
+    def _is_list(self, number: int) -> bool:
+        """Whether the label of a line is the name of a list on the next line."""
+        lines = self._cursor.source.lines
+        return number < len(lines) and lines[number].lstrip().startswith(_LISTS)
+
+    def _loc(self, text: str) -> bool:
+        found = _LOC.fullmatch(text)
+        if found is None:
+            return False
+        file, line, column, function, *place = found.groups()
+        inlined = f"function_name {function}, inlined_at {' '.join(place)}" if function else ""
+        self._flat.pending.append(Line(int(file), int(line), int(column), inlined))
+        return True
+
+    def _instruction(self, text: str, number: int, start: int) -> bool:
+        """An instruction of words, or of a shape, that are new."""
+        words, guard = self.words, None
+        head, *parts = _WORD.findall(text)
+        try:
+            if head[0] == "@":
+                guard = words.guard(head)
+                head = parts.pop(0)
+            spelled = self._spellings.learn(head)
+            with words.located(text, start):
+                operands = tuple(words[part] for part in parts)
+            codes = tuple(words.codes[part] for part in parts)
+            form, modifiers, choices = spelled.shape(codes, operands)
+            if choices:
+                form, operands = settled(choices, operands)
+        except LookupError:
+            return False
+        place = _make_location(self._unit.file, number)
+        pragmas = self._flat.take_pending()
+        self._flat.statements.append(
+            _make_instruction(form, modifiers, operands, guard, place, pragmas, self._flat.line)
+        )
+        return True

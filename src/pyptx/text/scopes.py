@@ -1,0 +1,155 @@
+"""A body while it is read: its scopes, and the flat lists of registers, labels and statements.
+
+Scopes disappear: registers become unique objects, numbered in the order in which the body first
+names them, and labels are numbered in the order of their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from pyptx.ir import Line, Place, Statement
+from pyptx.operands import (
+    CallTargets,
+    Label,
+    Parameter,
+    Prototype,
+    Register,
+    Targets,
+    Variable,
+)
+from pyptx.text.lexer import Token
+from pyptx.text.quick import constructor
+from pyptx.types import DType
+
+_make_register: Final = constructor(Register)
+_NOWHERE: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A register that is declared and not named yet; `count` of them are a vector."""
+
+    dtype: DType
+    count: int = 1
+
+
+Name: TypeAlias = (
+    Register
+    | Variable
+    | Parameter
+    | Targets
+    | Prototype
+    | CallTargets
+    | Declared
+    | tuple[Register, ...]
+)
+"""What a name of a scope stands for."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """A label that a scope has named, and where it did so first.
+
+    `labels` stand for it in operands, one for each scope that named it: they get their number when
+    it is placed.
+    """
+
+    token: Token
+    labels: list[Label]
+
+    @property
+    def label(self) -> Label:
+        return self.labels[0]
+
+    @property
+    def placed(self) -> bool:
+        return is_placed(self.label)
+
+    def place(self, index: int) -> None:
+        """Number the label."""
+        for label in self.labels:
+            object.__setattr__(label, "index", index)  # the body is not there yet to be frozen
+
+
+def is_placed(label: Label) -> bool:
+    """Whether a label of a body that is being read has been placed already."""
+    return label.index != _NOWHERE
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names that are declared in a scope, and the labels that it names."""
+
+    names: dict[str, Name] = field(default_factory=dict[str, Name])
+    ranges: dict[str, tuple[DType, int]] = field(default_factory=dict[str, tuple[DType, int]])
+    labels: dict[str, Seen] = field(default_factory=dict[str, Seen])
+
+
+class FlatBody:
+    """What has been read of a body. Statements come in order, and so do registers and labels."""
+
+    def __init__(self) -> None:
+        self.scopes = [Scope()]
+        self.registers: list[Register] = []
+        self.register_names: list[str] = []
+        self.statements: list[Statement] = []
+        self.label_names: list[str] = []
+        self.pending: list[str | Line] = []
+        """The pragmas and `.loc` lines that stand before the next instruction."""
+        self.line: Line | None = None
+        """The `.loc` line that holds for the next instruction."""
+
+    @property
+    def scope(self) -> Scope:
+        """The innermost scope."""
+        return self.scopes[-1]
+
+    def close(self) -> None:
+        """Close a scope: labels that it names and does not place are of a scope around it."""
+        inner = self.scopes.pop().labels
+        outer = self.scope.labels
+        for name, seen in inner.items():
+            if seen.placed:
+                continue
+            same = outer.setdefault(name, seen)
+            if same.placed:
+                seen.place(same.label.index)
+            elif same is not seen:
+                same.labels += seen.labels
+
+    def register(self, dtype: DType, name: str) -> Register:
+        """A new register."""
+        made = _make_register(len(self.registers), dtype)
+        self.registers.append(made)
+        self.register_names.append(name)
+        return made
+
+    def seen(self, token: Token) -> Seen:
+        """A label that the innermost scope names."""
+        labels = self.scope.labels
+        found = labels.get(token.text)
+        if found is None:
+            found = labels[token.text] = Seen(token, [Label(_NOWHERE)])
+        return found
+
+    def place(self, seen: Seen) -> None:
+        """Place a label behind what has been read."""
+        seen.place(len(self.label_names))
+        self.label_names.append(seen.token.text)
+        self.statements.append(Place(seen.label))
+
+    def nowhere(self) -> Iterator[Seen]:
+        """The labels of the whole body that are named and never placed."""
+        return (seen for seen in self.scopes[0].labels.values() if not seen.placed)
+
+    def take_pending(self) -> tuple[str, ...]:
+        """The pragmas before the next instruction; lines before it become the one that it has."""
+        *before, last = [each for each in self.pending if isinstance(each, Line)] or [None]
+        if last is not None:
+            self.line = replace(last, before=tuple(before))
+        pragmas = tuple(each for each in self.pending if isinstance(each, str))
+        self.pending.clear()
+        return pragmas
