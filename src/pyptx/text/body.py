@@ -60,7 +60,6 @@ class BodyParser(OperandReader):
         self._flat = FlatBody()
         self._lines = LineReader(cursor, unit, self._flat)
         self._own: list[Variable] = []
-        self._used: set[Variable] = set()
         self._taken: set[str] = set()
         self._directives: dict[str, Callable[[], None]] = {
             ".reg": self._registers,
@@ -109,7 +108,7 @@ class BodyParser(OperandReader):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The body's own variables, then those of the module that it names."""
-        return (*self._own, *sorted(self._used, key=lambda variable: variable.index))
+        return (*self._own, *sorted(self._flat.used, key=lambda variable: variable.index))
 
     # ---- statements ------------------------------------------------------------------------------
 
@@ -196,7 +195,7 @@ class BodyParser(OperandReader):
             if space in ("global", "const") or linkage:
                 found = replace(variable, index=len(self.unit.variables), name=name)
                 self.unit.variables[name] = found
-                self._used.add(found)
+                self._flat.used.add(found)
             else:
                 found = replace(variable, index=len(self._own), name=name)
                 self._own.append(found)
@@ -374,7 +373,7 @@ class BodyParser(OperandReader):
                 return self._resolved(found)
         variable = self.unit.variables.get(name)
         if variable is not None:
-            self._used.add(variable)
+            self._flat.used.add(variable)
             return Symbol(variable)
         if name in self.unit.functions or name in self.unit.kernels:
             return FunctionName(name)

@@ -1,4 +1,4 @@
-"""Lines of a body that hold one whole instruction of the usual words, a label, or `.loc`.
+"""Lines of a body that hold one whole instruction of the usual words, a label, `.reg` or `.loc`.
 
 Almost all text is such lines, so they are read without tokens: a line is split into words, the
 words are looked up, and what they are together is looked up as a shape. Every other line, and so
@@ -14,17 +14,23 @@ from pyptx.ir import Comment, Instruction, Line
 from pyptx.source import SourceLocation
 from pyptx.text.lexer import Cursor, Token
 from pyptx.text.quick import constructor
-from pyptx.text.scopes import FlatBody
+from pyptx.text.scopes import Declared, FlatBody
 from pyptx.text.shapes import known_spellings, settled
 from pyptx.text.unit import Unit
 from pyptx.text.words import Words
+from pyptx.types import DTYPES
 
 _make_instruction: Final = constructor(Instruction)
 _make_location: Final = constructor(SourceLocation)
 
+# Lines are taken in portions: the last line of a body is not known before.
+_AT_ONCE: Final = 500
 # A word has its brackets and braces whole, and ends behind a comma or semicolon.
 _WORD: Final = re.compile(r"(?:[^\s,;{}\[\]]|\{[^{}]*\}|\[[^\[\]]*\])+[,;]?|\S")
 _NAME: Final = r"[A-Za-z][\w$]*|[_$][\w$]+"
+_REG: Final = re.compile(
+    rf"\s*\.reg\s+\.(\w+)\s+(%[\w$]+|{_NAME})(?:<([1-9]\d{{0,8}})>)?\s*;\s*", re.ASCII
+)
 _LABEL: Final = re.compile(rf"\s*({_NAME})\s*:\s*", re.ASCII)
 _LISTS: Final = (".branchtargets", ".calltargets", ".callprototype")
 _NUMBER: Final = r"(0|[1-9]\d{0,8})"
@@ -65,16 +71,19 @@ class LineReader:
         source, flat, words, file = self._cursor.source, self._flat, self.words, self._unit.file
         if source.has_other_spaces:
             return False
-        lines, starts, offset = source.lines, source.starts, self._cursor.offset
-        number, column = source.place(offset)
-        first, line = number, lines[number - 1][column - 1 :]
+        offset, starts = self._cursor.offset, source.starts
+        first, column = source.place(offset)
+        number = first
+        rest = [source.lines[first - 1][column - 1 :], *source.lines[first : first + _AT_ONCE]]
         spellings, guards, pending = self._spellings, words.guards, flat.pending
         operand_of, code_of = words.__getitem__, words.codes.__getitem__
         append = flat.statements.append
-        while True:
+        for number, line in enumerate(rest, first):
+            parts = line.split() if "{" not in line else _WORD.findall(line)
+            if not parts:
+                continue
             try:
-                guard, parts = None, line.split()
-                head = parts.pop(0)
+                guard, head = None, parts.pop(0)
                 if head in guards:
                     guard, head = guards[head], parts.pop(0)
                 shapes = spellings[head].shapes
@@ -92,14 +101,11 @@ class LineReader:
                 append(
                     _make_instruction(form, modifiers, operands, guard, place, pragmas, flat.line)
                 )
-            if number == len(lines):
-                self._cursor.offset = len(source.text)
-                return self._cursor.offset > offset
-            line = lines[number]
+        else:
             number += 1
         if number > first:
-            self._cursor.offset = starts[number - 1]
-        return number > first
+            self._cursor.offset = min(starts[number - 1], len(source.text))
+        return self._cursor.offset > offset
 
     # ---- lines that the loop does not know -------------------------------------------------------
 
@@ -107,8 +113,8 @@ class LineReader:
         """Read a line, which begins at an offset; False where that takes the grammar."""
         text, mark, comment = line.partition("//")
         if text and not text.isspace():
-            labelled = self._label(text, number, start) or self._loc(text)
-            if not labelled and not self._instruction(text, number, start):
+            known = self._label(text, number, start) or self._reg(text) or self._loc(text)
+            if not known and not self._instruction(text, number, start):
                 return False
         if mark:
             place = self._cursor.source.place(start + len(text))
@@ -130,6 +136,20 @@ class LineReader:
         lines = self._cursor.source.lines
         return number < len(lines) and lines[number].lstrip().startswith(_LISTS)
 
+    def _reg(self, text: str) -> bool:
+        found = _REG.fullmatch(text)
+        if found is None or found[1] not in DTYPES:
+            return False
+        scope, (kind, name, count) = self._flat.scope, found.groups()
+        if name in scope.names or name in scope.ranges:
+            return False
+        self.words.forget()
+        if count:
+            scope.ranges[name] = DTYPES[kind], int(count)
+        else:
+            scope.names[name] = Declared(DTYPES[kind])
+        return True
+
     def _loc(self, text: str) -> bool:
         found = _LOC.fullmatch(text)
         if found is None:
@@ -148,8 +168,7 @@ class LineReader:
                 guard = words.guard(head)
                 head = parts.pop(0)
             spelled = self._spellings.learn(head)
-            with words.located(text, start):
-                operands = tuple(words[part] for part in parts)
+            operands = words.located(parts, text, start)
             codes = tuple(words.codes[part] for part in parts)
             form, modifiers, choices = spelled.shape(codes, operands)
             if choices:

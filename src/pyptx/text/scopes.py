@@ -95,6 +95,8 @@ class FlatBody:
         self.scopes = [Scope()]
         self.registers: list[Register] = []
         self.register_names: list[str] = []
+        self.used: set[Variable] = set()
+        """The variables of the module that the body names."""
         self.statements: list[Statement] = []
         self.label_names: list[str] = []
         self.pending: list[str | Line] = []

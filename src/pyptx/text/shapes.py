@@ -10,10 +10,10 @@ Shapes hold nothing of a file. They are kept in the process, for each target and
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pyptx.errors import IsaError
 from pyptx.isa import check
@@ -44,33 +44,40 @@ ENDS: Final = (",", ";")
 """What stands behind an operand: the last one has the semicolon."""
 
 _MANY: Final = 4096
-_SPELLING: Final = re.compile(r"[a-z]\w*(?:\.[\w:]+)*", re.ASCII)
 _IN_PARENTHESES: Final = frozenset(("call",))
 
 
-class Constants(dict[int, Operand | None]):
-    """What integers become where an operand of an instruction is expected; None: they do not."""
+class Becomes(dict[Word, Operand | None]):
+    """What operands become where an instruction expects one of some type; None: they do not fit."""
 
     def __init__(self, typed: Typed) -> None:
         self._typed = typed
 
-    def __missing__(self, value: int) -> Operand | None:
+    def __missing__(self, word: Word) -> Operand | None:
+        if not isinstance(word, int):
+            return check.operand(self._typed, _opened(word))
         if len(self) >= _MANY:
             self.clear()
-        found = self[value] = check.operand(self._typed, Number(value, wraps=True))
+        found = self[word] = check.operand(self._typed, Number(word, wraps=True))
         return found
+
+
+def _opened(word: Operand) -> Raw:
+    """A vector of one, which may be braces around a scalar, as the checks tell them apart."""
+    return word.elements if isinstance(word, Vector) else word
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A form that takes operands of some codes where it takes the constants among them.
+    """A form that takes operands of some codes if it takes the values of those that change.
 
-    `constants` are their indices, with what they become; `available` says whether the target has it.
+    `changed` are the indices of these, with what they become; `available` says whether the target
+    has the form.
     """
 
     form: Form
     available: bool
-    constants: tuple[tuple[int, Constants], ...]
+    changed: tuple[tuple[int, Becomes], ...] = ()
 
 
 Shape: TypeAlias = tuple[Form, tuple[str, ...], tuple[Choice, ...]]
@@ -104,40 +111,49 @@ class Spelled:
             raise KeyError(codes)
         if len(self.shapes) >= _MANY:
             self.shapes.clear()
-        final = choices[0].available and not choices[0].constants
+        final = choices[0].available and not choices[0].changed
         self.shapes[codes] = choices[0].form, self.modifiers, () if final else choices
 
 
 def _taken(
     choice: Choice, positions: tuple[Typed, ...], operands: tuple[Word, ...]
 ) -> Choice | None:
-    """The choice with its constants where a form takes operands, but for the values of integers."""
-    constants: list[tuple[int, Constants]] = []
+    """The choice of a form if it takes operands, but for the values of constants."""
+    changed: list[tuple[int, Becomes]] = []
     for index, (operand, typed) in enumerate(zip(operands, positions, strict=True)):
-        if isinstance(operand, int):
-            constants.append((index, Constants(typed)))
-        elif (
-            typed.spec.kind in ("address", "tensor") and isinstance(operand, Register | Symbol)
-        ) or check.operand(typed, operand) != operand:
+        if isinstance(operand, int) or _is_single(operand):
+            changed.append((index, Becomes(typed)))
+        elif not _fits(typed, operand):
             return None
-    return Choice(choice.form, choice.available, tuple(constants))
+    return Choice(choice.form, choice.available, tuple(changed))
+
+
+def _is_single(operand: Operand) -> bool:
+    return isinstance(operand, Vector) and len(operand.elements) == 1
+
+
+def _fits(typed: Typed, operand: Operand) -> bool:
+    """Whether an operand is taken as it is; text has addresses in brackets only."""
+    if typed.spec.kind in ("address", "tensor") and isinstance(operand, Register | Symbol):
+        return False
+    return check.operand(typed, operand) == operand
 
 
 def settled(
     choices: tuple[Choice, ...], operands: tuple[Word, ...]
 ) -> tuple[Form, tuple[Operand, ...]]:
-    """The form that takes the constants among operands, and the operands as it has them.
+    """The form that takes operands of a shape, and the operands as it has them.
 
-    Raises KeyError where there is none, and where the target does not have it.
+    Raises KeyError where none takes their values, and where the target does not have the form.
     """
     for choice in choices:
-        found: list[Operand | int | None] = list(operands)
-        for index, constants in choice.constants:
-            found[index] = constants[operands[index]]  # pyright: ignore[reportArgumentType]
+        found: list[Word | None] = list(operands)
+        for index, becomes in choice.changed:
+            found[index] = becomes[operands[index]]
         if None not in found:
-            if not choice.available:
-                break
-            return choice.form, cast("tuple[Operand, ...]", tuple(found))
+            if choice.available:
+                return choice.form, cast("tuple[Operand, ...]", tuple(found))
+            break
     raise KeyError(operands)
 
 
@@ -152,11 +168,11 @@ class Spellings(dict[str, Spelled]):
         self._version = version
 
     def learn(self, word: str) -> Spelled:
-        """What a first word spells. KeyError where it is no instruction, or one of several lines."""
+        """What a first word spells. KeyError for no instruction, and for one of several lines."""
         if word not in self:
             name = word.removesuffix(";")
             opcode, *modifiers = name.split(".")
-            if not _SPELLING.fullmatch(name) or opcode in _IN_PARENTHESES:
+            if opcode not in spellings() or opcode in _IN_PARENTHESES:
                 raise KeyError(word)
             try:
                 self[word] = self._spelled(opcode, tuple(modifiers), closed=word != name)
@@ -172,7 +188,7 @@ class Spellings(dict[str, Spelled]):
             if pattern.made is not None:
                 continue
             available = self._has(pattern.form, state.modifiers)
-            choice = Choice(pattern.form, available, ())
+            choice = Choice(pattern.form, available)
             for count in range(pattern.least, len(pattern.given) + 1):
                 if closed == (count == 0):
                     candidates.setdefault(count, []).append((choice, pattern.given[:count]))
@@ -204,34 +220,15 @@ def word_of(raw: Raw) -> Word | None:
 
 def code(operand: Word) -> str | None:
     """What decides where an operand fits. None for one that is read again each time."""
-    match operand:
-        case int():
-            return "0"
-        case Register(_, dtype):
-            return f".{dtype}"
-        case Address(Register(_, dtype), offset) if abs(offset) < 1 << 31:
-            return f"[.{dtype}+]" if offset else f"[.{dtype}]"
-        case Address(Variable() | Parameter() as base, offset):
-            return f"[{_place(base)}+{offset}]"
-        case Symbol(of):
-            return _place(of)
-        case Label():
-            return ":"
-        case SpecialRegister(name):
-            return f"%{name}"
-        case Immediate(bits, dtype):
-            return f"0{dtype} {bits:x}"
-        case Negated(register):
-            return f"!.{register.dtype}"
-        case Sink():
-            return "_"
-        case Pair(Register() as first, Register() as second):
-            return f".{first.dtype}|.{second.dtype}"
-        case Vector(elements):
-            codes = [f".{e.dtype}" for e in elements if isinstance(e, Register)]
-            return f"{{{''.join(codes)}}}" if len(codes) == len(elements) else None
-        case _:
-            return None
+    written = _CODES.get(type(operand))
+    return written(operand) if written else None
+
+
+def _address(operand: Address) -> str | None:
+    base, offset = operand.base, operand.offset
+    if isinstance(base, Register) and abs(offset) < 1 << 31:
+        return f"[.{base.dtype}+]" if offset else f"[.{base.dtype}]"
+    return f"[{_place(base)}+{offset}]" if isinstance(base, Variable | Parameter) else None
 
 
 def _place(of: Variable | Parameter) -> str:
@@ -239,3 +236,24 @@ def _place(of: Variable | Parameter) -> str:
     if isinstance(of, Variable):
         return f"{of.space} {of.size} {of.align}"
     return f"parameter {of.size} {of.alignment}"
+
+
+def _registers(operands: Sequence[Operand], written: str) -> str | None:
+    dtypes = [f".{each.dtype}" for each in operands if isinstance(each, Register)]
+    return written.format("".join(dtypes)) if len(dtypes) == len(operands) else None
+
+
+_CODES: Final[dict[type, Callable[[Any], str | None]]] = {
+    int: lambda _: "0",
+    Register: lambda register: f".{register.dtype}",
+    Immediate: lambda constant: f"0{constant.dtype} {constant.bits:x}",
+    SpecialRegister: lambda special: f"%{special.name}",
+    Address: _address,
+    Symbol: lambda symbol: _place(symbol.of),
+    Label: lambda _: ":",
+    Negated: lambda negated: f"!.{negated.register.dtype}",
+    Sink: lambda _: "_",
+    Pair: lambda pair: _registers((pair.first, pair.second), "|{}"),
+    Vector: lambda vector: _registers(vector.elements, "{{{}}}"),
+}
+"""The code of an operand by its type."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Generator
-from contextlib import contextmanager
 from typing import Final
 
+from pyptx.errors import IsaError
 from pyptx.ir import Guard
 from pyptx.isa.check import Raw
+from pyptx.isa.special import SPECIAL
 from pyptx.operands import (
     Address,
     Immediate,
@@ -16,6 +16,8 @@ from pyptx.operands import (
     Pair,
     Parameter,
     Register,
+    SpecialRegister,
+    Symbol,
     Variable,
     Vector,
 )
@@ -23,15 +25,16 @@ from pyptx.text.lexer import Token
 from pyptx.text.quick import constructor
 from pyptx.text.scopes import Declared, FlatBody, Name
 from pyptx.text.shapes import ENDS, Word, code, word_of
-from pyptx.types import DTYPES, DType, f32, pred
+from pyptx.text.unit import Unit
+from pyptx.types import DTYPES, DType, f32, f64, pred
 
 _make_address: Final = constructor(Address)
 
 _DIGITS: Final = "0123456789"
 _ADDRESS: Final = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?(?:0|[1-9]\d{0,8})))?\s*\]", re.ASCII)
 _LABEL: Final = re.compile(r"\$[\w$]+", re.ASCII)
-_INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})", re.ASCII)
-_FLOAT: Final = re.compile(r"0[fF]([0-9a-fA-F]{8})")
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d{0,18}|0[xX][0-9a-fA-F]{1,15})", re.ASCII)
+_FLOAT: Final = re.compile(r"0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))")
 _REGISTER_CODES: Final[dict[DType, tuple[str, ...]]] = {
     dtype: tuple(f".{dtype}{end}" for end in ENDS) for dtype in DTYPES.values()
 }
@@ -39,9 +42,13 @@ _REGISTER_CODES: Final[dict[DType, tuple[str, ...]]] = {
 
 def _constant(text: str) -> int | Immediate | None:
     if _INTEGER.fullmatch(text):
-        return int(text)
+        value = int(text, 0)
+        return value if abs(value) < 1 << 63 else None
     found = _FLOAT.fullmatch(text)
-    return Immediate(int(found[1], 16), f32) if found else None
+    if found is None:
+        return None
+    single, double = found.groups()
+    return Immediate(int(single or double, 16), f32 if single else f64)
 
 
 class Words(dict[str, Word]):
@@ -51,12 +58,13 @@ class Words(dict[str, Word]):
     names what is not declared in this scope. A name that may be a label needs to be `located`.
     """
 
-    def __init__(self, flat: FlatBody, of_module: Container[str]) -> None:
+    def __init__(self, flat: FlatBody, unit: Unit) -> None:
         super().__init__()
         self._flat = flat
-        self._of_module = of_module
+        self._unit = unit
         self._names = flat.scope.names
         self._ranges = flat.scope.ranges
+        self._scopes_around = flat.scopes[-2::-1]
         self._start: int | None = None
         self._line = ""
         self.codes: dict[str, str] = {}
@@ -99,7 +107,7 @@ class Words(dict[str, Word]):
         base = name.rstrip(_DIGITS)
         ranged = self._ranges.get(base)
         if ranged is None:
-            return None
+            return self._around(name) if self._scopes_around else None
         digits = name[len(base) :]
         if not digits or (digits[0] == "0" and digits != "0") or len(digits) > 9:
             return None
@@ -108,6 +116,18 @@ class Words(dict[str, Word]):
             return None
         made = self._names[name] = self._flat.register(dtype, name)
         return made
+
+    def _around(self, name: str) -> Register | None:
+        """A register that a scope around this one has and that has been named before."""
+        if any(map(name.startswith, self._ranges)):
+            return None
+        for scope in self._scopes_around:
+            found = scope.names.get(name)
+            if found is not None:
+                return found if isinstance(found, Register) else None
+            if any(map(name.startswith, scope.ranges)):
+                return None
+        return None
 
     def _named_first(self, name: str, found: Name) -> Register | None:
         if type(found) is not Declared or found.count > 1:
@@ -126,12 +146,11 @@ class Words(dict[str, Word]):
             found = self.guards[word] = Guard(register, mark)
         return found
 
-    @contextmanager
-    def located(self, line: str, start: int) -> Generator[None]:
-        """While the words are those of a line that begins at an offset."""
+    def located(self, parts: list[str], line: str, start: int) -> tuple[Word, ...]:
+        """The operands that words are in a line that begins at an offset. Raises KeyError."""
         self._line, self._start = line, start
         try:
-            yield
+            return tuple(map(self.__getitem__, parts))
         finally:
             self._start = None
 
@@ -146,31 +165,58 @@ class Words(dict[str, Word]):
         return operand
 
     def _operand(self, text: str) -> Word | None:
-        match text[:1]:
+        match text[0]:
             case "[":
                 return self._address(text)
             case "{":
                 return self._vector(text)
             case "$":
-                return self._label(text)
+                return self._label(text) or self._symbol(text)
             case "%":
-                return self._pair(text)
-            case _:
+                return self._pair(text) if "|" in text else self._special(text)
+            case "-" | "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9":
                 return _constant(text)
+            case _:
+                return self._symbol(text)
 
     def _address(self, text: str) -> Address | None:
         found = _ADDRESS.fullmatch(text)
         if found is None:
             return None
         name, offset = found.groups()
-        base = self.register(name) or self._names.get(name)
-        if isinstance(base, Register | Parameter | Variable):
-            return _make_address(base, int(offset or 0))
-        return None
+        base = self.register(name) or self._memory(name)
+        return _make_address(base, int(offset or 0)) if base else None
+
+    def _symbol(self, name: str) -> Symbol | None:
+        of = self._memory(name)
+        return Symbol(of) if of else None
+
+    def _memory(self, name: str) -> Variable | Parameter | None:
+        """What is declared in memory by a name, in this scope, around it or in the module."""
+        for scope in reversed(self._flat.scopes):
+            found = scope.names.get(name)
+            if found is not None:
+                return found if isinstance(found, Variable | Parameter) else None
+            if any(map(name.startswith, scope.ranges)):
+                return None
+        variable = self._unit.variables.get(name)
+        if variable is not None:
+            self._flat.used.add(variable)
+        return variable
+
+    def _special(self, text: str) -> SpecialRegister | None:
+        name = text[1:]
+        if name not in SPECIAL or self._declares(text.partition(".")[0]):
+            return None
+        try:
+            self._unit.require_special(name)
+        except IsaError:
+            return None
+        return SpecialRegister(name, SPECIAL[name].dtype)
 
     def _vector(self, text: str) -> Vector | None:
         found = self._registers(text[1:-1].split(",")) if text[-1] == "}" else None
-        return Vector(found) if found and len(found) > 1 else None
+        return Vector(found) if found else None
 
     def _pair(self, text: str) -> Pair | None:
         found = self._registers(text.split("|"))
@@ -193,7 +239,7 @@ class Words(dict[str, Word]):
 
     def _declares(self, name: str) -> bool:
         """Whether a name may stand for something else than a label."""
-        return name in self._of_module or any(
+        return name in self._unit or any(
             name in scope.names or any(map(name.startswith, scope.ranges))
             for scope in self._flat.scopes
         )
