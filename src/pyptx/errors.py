@@ -68,3 +68,7 @@ class EmulationError(PtxError):
 
 class DeviceError(PtxError):
     """No usable GPU, driver or native library."""
+
+
+class SharedVariableWarning(UserWarning):
+    """A kernel of `from_ptx` has a copy of its own of a variable that it would share in CUDA."""

@@ -15,6 +15,7 @@ from pyptx.dims import Extent
 from pyptx.errors import PtxError, SpecError
 from pyptx.kernel.arguments import Given, Param, Taken, checked_params, match
 from pyptx.kernel.entry import Kernel
+from pyptx.kernel.module_variables import warn_of_shared
 from pyptx.kernel.options import (
     Options,
     Sizes,
@@ -495,8 +496,10 @@ def from_ptx(
     lines                    where findings point: "ptx" lines, or "source", which `.loc` names
 
     Under `jax.vmap`, and for Scalars in JAX programs, loads of parameters are changed in a copy of
-    the PTX. Module variables keep their values between launches on a device, and begin anew at each
-    launch in the emulator. Raises ParseError for text that is not PTX, SpecError for the rest.
+    the PTX. Each kernel is a module of its own: a global variable of the file is one variable for
+    each entry that it is read for, and where another entry uses it too and it is changed, there is
+    a SharedVariableWarning. It keeps its value between launches on a device, and begins anew at
+    each launch in the emulator. Raises ParseError for text that is not PTX, SpecError for the rest.
     """
     where = caller()
     file = File.read(source, where)
@@ -523,5 +526,6 @@ def from_ptx(
         programmatic_stream_serialization,
     )
     taken = match(given, checked_params(params, where))
+    warn_of_shared(file.module, found, file.name)
     shared = _smem(given, file.module, smem)
     return ForeignKernel(file, given, taken, options=options, shared=shared, lines=lines)
