@@ -21,6 +21,9 @@ class Register:
     index: int
     dtype: DType
 
+    def __hash__(self) -> int:  # registers are the keys of most tables of a kernel
+        return self.index
+
 
 @dataclass(frozen=True, slots=True)
 class Immediate:

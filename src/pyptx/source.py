@@ -7,14 +7,17 @@ import inspect
 import linecache
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import Final
+
+from pyptx.frozen import constructor
 
 _PACKAGE: Final = str(Path(__file__).parent) + "/"
 # `with` enters the package's generators through it.
 _CONTEXTLIB: Final = contextlib.__file__
-# Code objects of the package, so that the walk up the stack costs a dict lookup per frame.
-_inside: dict[CodeType, bool] = {}
+# Whether files are the package's, so that the walk up the stack costs a dict lookup per frame.
+_inside: dict[str, bool] = {}
+_GENERATED: Final = "<string>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class SourceLocation:
         return linecache.getline(self.file, self.line).strip()
 
 
+_make_location: Final = constructor(SourceLocation)
 UNKNOWN: Final = SourceLocation("<unknown>", 0)
 
 
@@ -43,12 +47,14 @@ def caller() -> SourceLocation:
     """
     frame = inspect.currentframe()
     while frame is not None:
-        code = frame.f_code
-        inside = _inside.get(code)
+        name = frame.f_code.co_filename
+        inside = _inside.get(name)
         if inside is None:
-            inside = _inside[code] = _is_inside(frame)
+            inside = _is_inside(frame)
+            if name != _GENERATED:
+                _inside[name] = inside
         if not inside:
-            return SourceLocation(code.co_filename, frame.f_lineno)
+            return _make_location(name, frame.f_lineno)
         frame = frame.f_back
     return UNKNOWN
 
@@ -66,7 +72,7 @@ def call_site() -> SourceLocation:
 
 def _is_inside(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
-    if name == "<string>":  # what dataclasses generate
+    if name == _GENERATED:  # what dataclasses generate
         return str(frame.f_globals.get("__name__")).startswith("pyptx.")
     ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
     return ours or name == _CONTEXTLIB or _is_jax(frame)

@@ -46,9 +46,16 @@ def _shared(kernel: Kernel, target: Target) -> None:
         )
 
 
+@cache
+def _branches(form: Form) -> bool:
+    return any(operand.kind in ("label", "labels") for operand in form.operands)
+
+
 def branch_labels(instruction: Instruction) -> list[Label]:
     """The labels that an instruction may branch to."""
     found: list[Label] = []
+    if not _branches(instruction.form):
+        return found
     for operand in instruction.operands:
         if type(operand) is Label:
             found.append(operand)

@@ -9,10 +9,10 @@ from pyptx.operands import Register
 from pyptx.source import SourceLocation
 from pyptx.types import b32, f32
 
-SMALL, LARGE = 5_000, 40_000
-# What the three objects of an instruction take is the measure of the machine: 3 seconds for 100,000
-# instructions are ten times that on an idle one; the limit leaves room for a busy one.
-TIMES_WHAT_IT_MAKES = 20
+SMALL, LARGE = 2_500, 20_000
+# What the three objects of an instruction take is the measure of the machine: 2 microseconds on an
+# idle one. A trace takes 4.5 times that, so 0.9 seconds for 100,000 instructions; 3 seconds are 15.
+TIMES_WHAT_IT_MAKES = 9
 
 
 def traced(size):

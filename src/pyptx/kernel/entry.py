@@ -12,6 +12,7 @@ from typing import Final, ParamSpec, overload
 from pyptx import assemble, text
 from pyptx.dims import Extent, Symbol
 from pyptx.errors import PtxError, SpecError
+from pyptx.frozen import uncollected
 from pyptx.ir import Instruction, Module
 from pyptx.kernel.operation import Operation, symbolic
 from pyptx.kernel.options import (
@@ -245,6 +246,10 @@ class Kernel(Operation):
         return found
 
     def _trace(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
+        with uncollected():
+            return self._traced_now(key, constants)
+
+    def _traced_now(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
         assert self._function is not None
         try:
             module = build(

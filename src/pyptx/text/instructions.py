@@ -30,7 +30,7 @@ from pyptx.operands import (
     Variable,
     Vector,
 )
-from pyptx.text.names import Names
+from pyptx.text.names import LISTING, Names
 
 HEX_FLOATS: Final = {"f32": ("0f", 8), "f64": ("0d", 16)}
 """How constants of the floating-point types begin, and their number of digits."""
@@ -38,7 +38,13 @@ HEX_FLOATS: Final = {"f32": ("0f", 8), "f64": ("0d", 16)}
 
 def instruction_text(instruction: Instruction, names: Names) -> str:
     """One instruction with its guard and semicolon."""
-    operands = ", ".join(operand_text(o, names) for o in instruction.operands)
+    registers = names.registers
+    operands = ", ".join(
+        [
+            registers[o] if type(o) is Register else operand_text(o, names)
+            for o in instruction.operands
+        ]
+    )
     guard = _guard(instruction.guard, names) if instruction.guard else ""
     return f"{guard}{instruction.spelling} {operands}".rstrip() + ";"
 
@@ -140,6 +146,8 @@ def targets_text(targets: Targets, names: Names) -> str:
 def declarations(instruction: Instruction, names: Names) -> list[tuple[Operand, str]]:
     """The lists and prototypes that an instruction names, with the statements that declare them."""
     found: list[tuple[Operand, str]] = []
+    if instruction.form.opcode not in LISTING:
+        return found
     for operand in instruction.operands:
         match operand:
             case Targets():

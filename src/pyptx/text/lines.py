@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from pyptx.frozen import constructor
 from pyptx.ir import Comment, Instruction, Line
 from pyptx.source import SourceLocation
 from pyptx.text.lexer import Cursor, Token
-from pyptx.text.quick import constructor
 from pyptx.text.scopes import Declared, FlatBody
 from pyptx.text.shapes import known_spellings, settled
 from pyptx.text.unit import Unit

@@ -8,15 +8,14 @@ file names. What text cannot say of a traced kernel is `normal_form`'s subject.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Final
 
 from pyptx.errors import IsaError
+from pyptx.frozen import uncollected
 from pyptx.ir import CodeLabel, Debug, Directive, Function, Kernel, Module, Section
 from pyptx.isa import directives
 from pyptx.operands import Parameter, Register
@@ -43,23 +42,8 @@ def parse(text: str, file: str = TEXT) -> Module:
     instructions, and locations of instructions are lines of the file. Raises ParseError for
     everything that PTX or the ISA table does not have, with line, column and what was expected.
     """
-    with _uncollected():
+    with uncollected():
         return _ModuleParser(Source(text, file or TEXT)).module()
-
-
-@contextmanager
-def _uncollected() -> Generator[None]:
-    """Without garbage collection: a parse keeps all that it makes, which collections look through.
-
-    They would take a quarter of the time of a large file.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def in_order(functions: Iterable[Function]) -> tuple[Function, ...]:

@@ -26,6 +26,9 @@ from pyptx.types import DType
 DYNAMIC_SHARED: Final = "dynamic_shared"
 """The name of the array that holds the shared variables when they are dynamic."""
 
+LISTING: Final = frozenset(("call", "brx"))
+"""The opcodes that name lists of labels or functions, or prototypes."""
+
 # PTX also has names that begin with %; those are the registers'.
 _IDENTIFIER: Final = re.compile(r"[A-Za-z$][A-Za-z0-9_$]*|_[A-Za-z0-9_$]+")
 _OURS: Final = re.compile(r"\$[LTPC]\d+")
@@ -122,7 +125,7 @@ def _lists(kernel: Kernel | Function) -> list[Operand]:
     return [
         operand
         for statement in kernel.body or ()
-        if type(statement) is Instruction
+        if type(statement) is Instruction and statement.form.opcode in LISTING
         for operand in statement.operands
         if type(operand) in kinds
     ]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from pyptx.frozen import constructor
 from pyptx.ir import Line, Place, Statement
 from pyptx.operands import (
     CallTargets,
@@ -21,7 +22,6 @@ from pyptx.operands import (
     Variable,
 )
 from pyptx.text.lexer import Token
-from pyptx.text.quick import constructor
 from pyptx.types import DType
 
 _make_register: Final = constructor(Register)

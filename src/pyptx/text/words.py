@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from pyptx.errors import IsaError
+from pyptx.frozen import constructor
 from pyptx.ir import Guard
 from pyptx.isa.check import Raw
 from pyptx.isa.special import SPECIAL
@@ -22,7 +23,6 @@ from pyptx.operands import (
     Vector,
 )
 from pyptx.text.lexer import Token
-from pyptx.text.quick import constructor
 from pyptx.text.scopes import Declared, FlatBody, Name
 from pyptx.text.shapes import ENDS, Word, code, word_of
 from pyptx.text.unit import Unit

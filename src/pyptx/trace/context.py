@@ -10,9 +10,10 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pyptx.errors import IsaError, LanguageError
+from pyptx.frozen import constructor
 from pyptx.ir import Guard, Instruction, Kernel, Place, Statement
 from pyptx.isa import check
 from pyptx.isa.automaton import State
@@ -35,6 +36,9 @@ from pyptx.target import PtxVersion, Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.scope import ModuleScope
 from pyptx.types import DType
+
+_make_instruction: Final = constructor(Instruction)
+_make_register: Final = constructor(Register)
 
 
 @dataclass
@@ -94,7 +98,7 @@ class Trace:
     # ---- making things ---------------------------------------------------------------------------
 
     def register(self, dtype: DType) -> Register:
-        register = Register(len(self.registers), dtype)
+        register = _make_register(len(self.registers), dtype)
         self.registers.append(register)
         return register
 
@@ -143,7 +147,9 @@ class Trace:
         pragmas = tuple(self.pragmas)
         self.pragmas.clear()
         self.body.append(
-            Instruction(bound.form, state.modifiers, bound.operands, guard, where, pragmas)
+            _make_instruction(
+                bound.form, state.modifiers, bound.operands, guard, where, pragmas, None
+            )
         )
         return bound
 

@@ -114,9 +114,9 @@ def check_copies(trace: Trace) -> None:
     registers, is left to the emulator. Raises LanguageError at the instruction.
     """
     for statement in trace.body:
-        if isinstance(statement, Instruction):
+        if type(statement) is Instruction:
             for operand in statement.operands:
-                if isinstance(operand, TensorAddress):
+                if type(operand) is TensorAddress:
                     _check_copy(trace, statement, operand)
 
 

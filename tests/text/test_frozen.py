@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
+from pyptx.frozen import constructor
 from pyptx.ir import Guard, Instruction
 from pyptx.operands import Register
 from pyptx.source import SourceLocation
-from pyptx.text.quick import constructor
 from pyptx.types import b32, pred
 
 REGISTER = (7, b32)
