@@ -18,6 +18,7 @@ from pyptx.emulator import KINDS, Report
 from .asynchronous import ASYNCHRONOUS
 from .findings import PROLOGUE, Case
 from .harness import FILE, device, output, run
+from .tensor_core import TENSOR_CORE
 from .warpgroup import WARPGROUP
 
 CASES = {
@@ -293,6 +294,7 @@ CASES = {
         at="bar.warp.sync", block=32,
     ),
     **ASYNCHRONOUS,
+    **TENSOR_CORE,
     **WARPGROUP,
 }  # fmt: skip
 
@@ -362,7 +364,8 @@ def test_clean_twins_are_silent_in_every_order(name: str, seed: int):
     assert launch(seeded, case.clean, sanitize=True).message == ""
 
 
-RACES = [n for n, c in CASES.items() if c.kind in {"shared-race", "global-race", "register-race"}]
+RACING = {"shared-race", "global-race", "register-race", "tensor-race", "tensor-fence"}
+RACES = [n for n, c in CASES.items() if c.kind in RACING]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -126,7 +126,8 @@ class Matrix:
             byte = k * size
             at = byte % 16 + byte // 16 * self.leading + mn % 8 * 16 + mn // 8 * self.stride
         else:
-            at = k * size + mn % 8 * span + mn // 8 * self.stride
+            byte = k * size
+            at = byte % span + byte // span * self.leading + mn % 8 * span + mn // 8 * self.stride
         return self.start + self.swizzle.apply(at)
 
     def lay_out(self, memory, bits):
@@ -144,11 +145,11 @@ def words(values, dtype):
 def program(spelling, registers, a, b, tail, *, a_held):
     """Loads shared memory, the accumulators and A's registers, multiplies, stores the accumulators."""
     sums = [f"%r{100 + i}" for i in range(registers)]
-    held = [f"%r{90 + i}" for i in range(4)]
+    held = [f"%r{90 + i}" for i in range(5)]  # A's, and the metadata
     lines = [f"ld.global.u32 {r}, [%rd13+{512 * i}]" for i, r in enumerate(sums)]
     lines += [f"ld.global.u32 {r}, [%rd12+{512 * i}]" for i, r in enumerate(held)]
     stores = [f"st.global.u32 [%rd14+{512 * i}], {r}" for i, r in enumerate(sums)]
-    left = f"{{{', '.join(held)}}}" if a_held else "%rd20"
+    left = f"{{{', '.join(held[:4])}}}" if a_held else "%rd20"
     new_line = "\n"
     return f"""
 .param u64 M
@@ -213,51 +214,67 @@ class Case:
     signs: tuple[int, int] = (1, 1)
     accumulates: bool = True
     satfinite: bool = False
+    selector: int | None = None  # of a sparse A
 
     @property
     def k(self):
+        """Values of a row of A in memory; a sparse A leaves as many out."""
         return 256 // BITS[self.a]
 
-    def matrix(self, mn, dtype, swizzle, columns, start):
+    @property
+    def depth(self):
+        return self.k if self.selector is None else 2 * self.k
+
+    def matrix(self, mn, dtype, swizzle, columns, start, wider=1):
         """Distances that are no multiples of each other, so that none stands for another."""
         gap = 0 if swizzle is Swizzle.NONE else swizzle.atom_bytes
         block = 8 * swizzle.span
         if swizzle is Swizzle.NONE:
-            leading, stride = (160, 336) if columns else (mn // 8 * 144 + 16, 144)
+            leading, stride = (160, 656) if columns else (mn // 8 * 144 + 16, 144)
         elif columns:
-            stride, leading = block, 2 * block + gap
+            stride, leading = block, 4 * block + gap
         else:
-            leading, stride = 16, block + gap
+            # leading counts where a swizzle's pattern is narrower than the rows
+            leading, stride = (16 if wider == 1 else mn // 8 * (block + gap)), block + gap
         dtype = "u32" if dtype == "b1" else dtype
-        return Matrix(mn, 256 // BITS[dtype], dtype, start, swizzle, columns, leading, stride)
+        return Matrix(
+            mn, wider * 256 // BITS[dtype], dtype, start, swizzle, columns, leading, stride
+        )
 
     def matrices(self):
         a = self.matrix(64, self.a, self.swizzle_a, self.columns_a, 128 * self.base)
-        b = self.matrix(self.n, self.b, self.swizzle_b, self.columns_b, 17408 + 128 * self.base)
+        b = self.matrix(
+            self.n, self.b, self.swizzle_b, self.columns_b, 17408 + 128 * self.base,
+            1 if self.selector is None else 2,
+        )  # fmt: skip
         return a, b
 
-    def run(self, a, b, c, **options):
+    def run(self, a, b, c, metadata=0, **options):
         """D as the registers of the warpgroup have it; `c` is D's bits there.
 
-        `a` and `b` are (mn, k); single bits 32 in a word.
+        `a` and `b` are (mn, k); single bits 32 in a word. `metadata` are a word for each thread.
         """
         left, right = self.matrices()
         memory = np.zeros(49152, np.uint8)
         single = self.a == "b1"
         left.lay_out(memory, a if single else idioms.bits(a, self.a))
         right.lay_out(memory, b if single else idioms.bits(b, self.b))
-        spread = np.zeros((4, 128), np.uint32)
+        spread = np.zeros((5, 128), np.uint32)
+        spread[4] = metadata
         packed = a if single else words(a, self.a)
         for (row, column), (thread, register, _) in fragments.wgmma_a(bits=32).holders().items():
             spread[register, thread] = packed[row, column]
         floats = self.d != "s32"
-        tail = ["%p2"] + [str(s) for s in self.signs if floats]
+        sparse = self.selector is not None
+        tail = ["%r94", str(self.selector)] * sparse + ["%p2"]
+        tail += [str(s) for s in self.signs if floats]
         if BITS[self.a] == 16:
             tail += [str(int(self.columns_a))] * (not self.held) + [str(int(self.columns_b))]
         compare = "eq" if self.accumulates else "ne"
         counted = ".and.popc" if self.a == "b1" else ""
-        shape = f"m64n{self.n}k{self.k}{'.satfinite' if self.satfinite else ''}"
-        spelling = f"wgmma.mma_async.sync.aligned.{shape}.{self.d}.{self.a}.{self.b}{counted}"
+        shape = f"m64n{self.n}k{self.depth}{'.satfinite' if self.satfinite else ''}"
+        name = "wgmma.mma_async.sp" if sparse else "wgmma.mma_async"
+        spelling = f"{name}.sync.aligned.{shape}.{self.d}.{self.a}.{self.b}{counted}"
         found = output(c.shape, np.uint32)
         text = program(
             f"setp.{compare}.u32 %p2, %r3, %r3\n{spelling}", len(c), left.descriptor, right.descriptor,
@@ -393,6 +410,71 @@ def test_special_values():
     assert np.isnan(found[1]).all()
     assert np.isnan(found[2, 5])
     assert (found[3:] == 0).all()
+
+
+# ---- half of A left out --------------------------------------------------------------------------
+
+SPARSE = [
+    *(Case(a, b, d, held=held, n=n, selector=s, signs=(s * 2 - 1, 1))
+      for a, b, d in (*((a, b, "f32") for a, b in FLOATS), ("f16", "f16", "f16"))
+      for held, n in ((False, 8), (True, 40)) for s in (0, 1)),
+    *(Case(a, b, d, held=held, n=16, selector=0)
+      for a, b in SMALL for d in ("f16", "f32") for held in (False, True)),
+    *(Case(a, b, "s32", held=held, n=24, selector=0) for a, b in INTEGERS for held in (False, True)),
+    *(
+        Case("bf16", "bf16", swizzle_a=a, swizzle_b=b, columns_a=x, columns_b=y, n=64, selector=1)
+        for a, b in zip(Swizzle, reversed(Swizzle), strict=True)
+        for x in (False, True)
+        for y in (False, True)
+    ),
+    *(Case("e4m3", "e4m3", swizzle_a=s, swizzle_b=s, selector=0, accumulates=False) for s in Swizzle),
+]  # fmt: skip
+
+
+def places_and_metadata(case, generator):
+    """Where along k A's values stand, (64, k), and the word of each thread, by the manual's figures."""
+    nibbles = generator.choice([0b0100, 0b1000, 0b1001, 0b1100, 0b1101, 0b1110], (64, case.k // 2))
+    if case.a == "tf32":
+        nibbles = generator.choice([0b0100, 0b1110], (64, case.k))
+        places = 2 * np.arange(case.k) + (nibbles == 0b1110)
+    else:
+        first = 4 * np.arange(case.k // 2)
+        places = np.stack([first + (nibbles & 3), first + (nibbles >> 2)], -1).reshape(64, case.k)
+    words = generator.integers(0, 1 << 32, 128)
+    for thread in range(128):
+        warp, lane = divmod(thread, 32)
+        row, inside = 16 * warp + lane // 4, lane % 4
+        if BITS[case.a] == 8:  # all lanes: 8 chunks of row i or of row i + 8
+            held = nibbles[row + 8 * (inside % 2), 8 * (inside // 2) :][:8]
+        elif inside // 2 == case.selector:  # 4 chunks of row i, then of row i + 8
+            chunks = slice(4 * (inside % 2), 4 * (inside % 2) + 4)
+            held = [*nibbles[row, chunks], *nibbles[row + 8, chunks]]
+        else:
+            continue
+        words[thread] = sum(int(n) << (4 * i) for i, n in enumerate(held))
+    return places, words.astype(np.uint32)
+
+
+@pytest.mark.parametrize("case", SPARSE, ids=str)
+def test_sparse_values(case):
+    generator = np.random.default_rng(9)
+    stored, b = numbers(1, (64, case.k), case.a), numbers(2, (case.n, case.depth), case.b)
+    c = numbers(3, (64, case.n), case.d) if case.d != "s32" else np.ones((64, case.n), int)
+    places, words = places_and_metadata(case, generator)
+    a = np.zeros((64, case.depth), stored.dtype)
+    a[np.arange(64)[:, None], places] = stored
+    registers = spread_sums(case, c)
+    found = collected_sums(case, case.run(stored, b, registers, words, sanitize=True))
+    left, right = case.signs[0] * cut(a, case.a), case.signs[1] * cut(b, case.b)
+    exact = left @ right.T + c * case.accumulates
+    if case.d == "s32":
+        np.testing.assert_array_equal(found, exact)
+        return
+    digits, least = (11, 2.0**-24) if case.d == "f16" else (24, 2.0**-149)
+    size = np.abs(left) @ np.abs(right).T + np.abs(c)
+    assert (
+        np.abs(found - exact) <= 2.0**-digits * np.abs(exact) + case.k * 2.0**-52 * size + least
+    ).all()
 
 
 # ---- who takes part ------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ KINDS: Final = {
     "bad-mbarrier": "an mbarrier that is not there, or counts beyond its range",
     "bad-copy": "an asynchronous copy, or a tensor map, that the manual leaves undefined",
     "bad-matrix": "a matrix instruction with operands that the manual leaves undefined",
+    "bad-tensor-memory": "Tensor Memory that is not there, not allocated, or not the warp's",
     "bad-branch": "an index beyond the targets of `brx.idx`",
     "bad-call": "a call of no function or of one that takes something else, or a wrong format",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",
@@ -83,7 +84,10 @@ KINDS: Final = {
     "mbarrier-access": "a load, store or copy where an mbarrier is",
     "phase-overrun": "a wait for a phase whose parity means a later one by now",
     "unfinished-copy": "an exit while an asynchronous operation still needs shared memory",
-    "register-race": "a register of a `wgmma` used without the fence or the wait that it needs",
+    "register-race": "a register of a `wgmma` or a `tcgen05.ld` used without its wait or fence",
+    "tensor-race": "accesses to Tensor Memory without what orders them, or without a wait",
+    "tensor-fence": "accesses to Tensor Memory that are ordered, without a tcgen05.fence",
+    "unfreed-tensor-memory": "an exit of a CTA with Tensor Memory that is not deallocated",
 }
 """The kinds of findings and what they mean; those up to "residency" are always checked."""
 

@@ -304,6 +304,22 @@ ptx.inst.wgmma.fence.sync.aligned()
 ptx.inst.wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16(d, a, b, add, 1, 1, 0, 0)
 ptx.inst.wgmma.commit_group.sync.aligned()
 ptx.inst.wgmma.wait_group.sync.aligned(0)
+# wgmma-mma-sp
+tile = smem.wgmma_tile(bf16, (64, 64))  # A without what is left out, and here B too
+mine = reg.from_(tile, u32) + (ptx.special.tid.x() << 6)  # 64 bytes of it for each thread
+for i in range(16):
+    ptx.inst.st.shared.u32(ptx.addr(mine, 4 * i), 0x3F803F80)  # twice 1.0
+ptx.inst.fence.proxy.async_.shared__cta()
+ptx.bar.sync()
+a = b = ptx.wgmma.descriptor(tile)
+d = [reg.scalar(f32, init=0) for _ in range(32)]
+where = reg.scalar(b32, init=0x44444444)  # of four values the first two
+add = reg.scalar(u32, init=0) == 1  # whether to add to d
+ptx.inst.wgmma.fence.sync.aligned()
+product = ptx.inst.wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.bf16.bf16
+product(d, a, b, where, 0, add, 1, 1, 0, 0)
+ptx.inst.wgmma.commit_group.sync.aligned()
+ptx.inst.wgmma.wait_group.sync.aligned(0)
 """,
     ),
     **_sections(
@@ -424,11 +440,88 @@ ptx.inst.stmatrix.sync.aligned.m8n8.x4.shared.b16(ptx.addr(row), fragments)
         "tcgen05-instructions-",
         """
 # tcgen05-alloc-dealloc-relinquish-alloc-permit
-slot = smem.alloc(u32, 1)
-ptx.inst.tcgen05.alloc.cta_group__1.sync.aligned.shared__cta.b32(slot, 128)  # columns
+slot, first = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32) < 32  # one warp
+ptx.inst.tcgen05.alloc.cta_group__1.sync.aligned.shared__cta.b32(slot, 128, pred=first)  # columns
 ptx.bar.sync()
 columns = ptx.inst.ld.shared.b32(slot)
-ptx.inst.tcgen05.dealloc.cta_group__1.sync.aligned.b32(columns, 128)
+ptx.inst.tcgen05.dealloc.cta_group__1.sync.aligned.b32(columns, 128, pred=first)
+# tcgen05-ld
+slot, tid = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32)
+with ptx.if_(tid < 32):
+    memory = ptx.tcgen05.alloc(slot, 128)
+ptx.bar.sync()
+columns = memory.address()
+lanes = ptx.tcgen05.at(columns, lane=tid & 96)  # each warp has 32 lanes
+ptx.tcgen05.st(lanes, [tid, tid], count=2)
+ptx.tcgen05.wait_st()
+values = ptx.inst.tcgen05.ld.sync.aligned._32x32b.x2.b32(ptx.addr(lanes))
+ptx.inst.tcgen05.wait__ld.sync.aligned()  # before values are used
+ptx.bar.sync()
+with ptx.if_(tid < 32):
+    ptx.tcgen05.dealloc(columns)
+# tcgen05-st
+slot, tid = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32)
+with ptx.if_(tid < 32):
+    memory = ptx.tcgen05.alloc(slot, 128)
+ptx.bar.sync()
+columns = memory.address()
+lanes = ptx.tcgen05.at(columns, lane=tid & 96)  # each warp has 32 lanes
+ptx.inst.tcgen05.st.sync.aligned._32x32b.x2.b32(ptx.addr(lanes), [tid, tid])
+ptx.inst.tcgen05.wait__st.sync.aligned()
+ptx.bar.sync()
+with ptx.if_(tid < 32):
+    ptx.tcgen05.dealloc(columns)
+# tcgen05-cp
+slot, tid = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32)
+with ptx.if_(tid < 32):
+    memory = ptx.tcgen05.alloc(slot, 128)
+one, bar = tid == 0, smem.mbarrier()
+with ptx.if_(one):
+    bar.init(1)
+tile = smem.wgmma_tile(bf16, (128, 16))  # 128 rows of 32 bytes
+mine = reg.from_(tile, u32) + (tid << 5)  # a row for each thread
+for i in range(8):
+    ptx.inst.st.shared.u32(ptx.addr(mine, 4 * i), 0x3F803F80)  # twice 1.0
+ptx.inst.fence.proxy.async_.shared__cta()
+ptx.bar.sync()
+columns, matrix = memory.address(), ptx.tcgen05.descriptor(tile)
+ptx.inst.tcgen05.cp.cta_group__1._128x256b(ptx.addr(columns), matrix, pred=one)
+ptx.tcgen05.commit(bar, pred=one)
+bar.wait(0)
+ptx.bar.sync()
+with ptx.if_(tid < 32):
+    ptx.tcgen05.dealloc(columns)
+# tcgen05-mma
+slot, tid = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32)
+with ptx.if_(tid < 32):
+    memory = ptx.tcgen05.alloc(slot, 128)
+one, bar = tid == 0, smem.mbarrier()
+with ptx.if_(one):
+    bar.init(1)
+tile = smem.wgmma_tile(bf16, (128, 16))  # 128 rows of 32 bytes
+mine = reg.from_(tile, u32) + (tid << 5)  # a row for each thread
+for i in range(8):
+    ptx.inst.st.shared.u32(ptx.addr(mine, 4 * i), 0x3F803F80)  # twice 1.0
+ptx.inst.fence.proxy.async_.shared__cta()
+ptx.bar.sync()
+columns, matrix = memory.address(), ptx.tcgen05.descriptor(tile)
+how = ptx.tcgen05.instruction_descriptor("f16", m=128, n=128, a=bf16, b=bf16)
+add = reg.scalar(u32, init=0) == 1  # whether to add to what is there
+ptx.inst.tcgen05.mma.cta_group__1.kind__f16(
+    ptx.addr(columns), matrix, matrix, how, add, pred=one
+)
+ptx.tcgen05.commit(bar, pred=one)
+bar.wait(0)
+ptx.bar.sync()
+with ptx.if_(tid < 32):
+    ptx.tcgen05.dealloc(columns)
+# tcgen05-commit
+one, bar = reg.from_(ptx.special.tid.x(), u32) == 0, smem.mbarrier()
+with ptx.if_(one):
+    bar.init(1)
+ptx.bar.sync()
+ptx.inst.tcgen05.commit.cta_group__1.mbarrier__arrive__one.shared__cluster.b64(bar, pred=one)
+bar.wait(0)
 """,
     ),
     **_sections(

@@ -5,6 +5,7 @@
 
 #include "product.h"
 #include "semantics/access.h"
+#include "tensor_memory.h"
 #include "warp.h"
 
 namespace pyptx::emulator {
@@ -115,6 +116,7 @@ void wake_copiers(Warp& w) {
 
 void finish(Cluster& c, Operation& op) {
   if (op.product != nullptr) perform_product(*op.product, op);
+  else if (op.tensor != nullptr) op.tensor->perform();
   else write_destinations(op);
   op.stage = Stage::Done;
   for (const Signal& s : op.signals) signal(op, s);
@@ -128,6 +130,7 @@ void finish(Cluster& c, Operation& op) {
 // Whether an operation that was issued earlier has to be performed first.
 bool comes_first(const Operation& op, const Operation& later) {
   if (later.arrives) return op.grouping == Grouping::Copies && op.warp == later.warp && (op.mask & later.mask) != 0;
+  if (later.tensor != nullptr) return op.tensor != nullptr && op.warp->cta == later.warp->cta;
   return later.product != nullptr && op.product != nullptr && op.product->cta == later.product->cta &&
          op.product->warpgroup == later.product->warpgroup;
 }
@@ -136,7 +139,8 @@ bool comes_first(const Operation& op, const Operation& later) {
 // its source, later writes.
 void step(Cluster& c, size_t index) {
   const OperationPointer op = c.operations[index];
-  for (size_t i = 0; (op->arrives || op->product != nullptr) && i < index; ++i) {
+  const bool in_order = op->arrives || op->product != nullptr || op->tensor != nullptr;
+  for (size_t i = 0; in_order && i < index; ++i) {
     if (comes_first(*c.operations[i], *op)) {
       step(c, i);
       return;

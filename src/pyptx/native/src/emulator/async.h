@@ -23,6 +23,7 @@ struct Cluster;
 struct Cta;
 struct Instruction;
 struct Product;
+struct TensorWork;
 struct Warp;
 
 // Counts of an mbarrier, and by how much a transaction count may differ from zero.
@@ -99,6 +100,7 @@ struct Operation {
   bool source_waited = false;  // its thread knows that its sources have been read
   uint32_t waited = 0;         // lanes that have waited for it
   std::shared_ptr<Product> product;  // what a warpgroup multiplies
+  std::shared_ptr<TensorWork> tensor;  // what a tensor core does in Tensor Memory
 };
 
 // Who issued the operation that has an agent's latest clock.

@@ -156,9 +156,10 @@ struct OperandView {
 
 class Program;
 
-// Registers of a multiplication of a warpgroup.
+// Registers of an asynchronous instruction: of a multiplication of a warpgroup, or those that a load from Tensor Memory
+// brings.
 struct Held {
-  std::vector<uint32_t> accumulators, inputs;
+  std::vector<uint32_t> accumulators, inputs, loads;
 };
 
 // One instruction while it is resolved. Each bind call appends to Instruction::operand in call order, checks
@@ -218,6 +219,8 @@ class Decoding {
   // (read where the predicate holds that is bound first), or only read.
   bool accumulators(unsigned operand);
   bool inputs(unsigned operand);
+  // Registers that are written once a load from Tensor Memory has been waited for.
+  bool loads(unsigned operand);
   const Held& held() const { return held_; }
   const std::vector<uint32_t>& conditional_sources() const { return held_.accumulators; }
 
@@ -263,6 +266,7 @@ Handler resolve_memory(Decoding& d);
 Handler resolve_sync(Decoding& d);
 Handler resolve_warpgroup(Decoding& d);  // wgmma
 Handler resolve_wmma(Decoding& d);
+Handler resolve_tensor_core(Decoding& d);  // tcgen05
 Handler resolve_warp(Decoding& d);
 Handler resolve_call(Decoding& d);  // call, and ret in a function
 Handler resolve_control(Decoding& d);

@@ -30,6 +30,7 @@ struct Part {
   uint32_t mask = 0;
   bool accumulates = false;          // scale-d
   uint64_t a = 0, b = 0;             // descriptors; 0 where A is in registers
+  std::vector<uint32_t> metadata;    // of a sparse A, a register of 32 lanes
   std::vector<uint32_t> a_places, b_places;  // offsets in shared memory of what it reads, 16 bytes each
   // The accumulators' values, where their registers hold no sense until the operation ends: 32 lanes of each.
   bool hidden = false;
@@ -61,7 +62,7 @@ struct Pending {
 
 // A register that multiplications use, as a warp has used it.
 struct HeldRegister {
-  enum class Use : uint8_t { None, Accumulator, Input };
+  enum class Use : uint8_t { None, Accumulator, Input, Loaded };  // Loaded: from Tensor Memory
   uint32_t product = 0;         // the latest multiplication's instruction,
   uint32_t group = 0;           // and its group
   Use under_way = Use::None;    // what it is to it, until that has been waited for
@@ -95,6 +96,9 @@ void perform_product(Product& product, Operation& operation);
 void check_held_registers(Warp& w, const Instruction& in);
 // A multiplication's registers: that a wgmma.fence lies behind what else has used them.
 void check_product_registers(Warp& w, const Instruction& in);
+// tcgen05.ld brings its registers by the next tcgen05.wait::ld.
+void hold_loaded_registers(Warp& w, const Instruction& in);
+void order_loaded_registers(Warp& w);
 void order_registers(Warp& w);                     // wgmma.fence
 void order_registers_waited(Warp& w, uint32_t but);  // wgmma.wait_group
 // Gives a multiplication its place in the order of accesses: all of a group have one.

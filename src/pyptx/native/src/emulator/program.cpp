@@ -97,7 +97,7 @@ using Resolve = Handler (*)(Decoding&);
 constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_extended, resolve_float,
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_video,
                                  resolve_move,    resolve_mbarrier, resolve_copy,    resolve_tensor_map,
-                                 resolve_memory,  resolve_sync,    resolve_warpgroup, resolve_wmma,
+                                 resolve_memory,  resolve_sync,    resolve_warpgroup, resolve_wmma,    resolve_tensor_core,
                                  resolve_warp,    resolve_call,    resolve_control};
 
 }  // namespace
@@ -202,6 +202,15 @@ bool Decoding::inputs(unsigned operand) {
     const OperandView* v = element(operand, e);
     if (v->kind != OperandView::Kind::Register || !bind_source(v, 32, 32)) return false;
     held_.inputs.push_back(v->reg);
+  }
+  return true;
+}
+
+bool Decoding::loads(unsigned operand) {
+  for (unsigned e = 0; e < elements(operand); ++e) {
+    const OperandView* v = element(operand, e);
+    if (!bind_destination(v, 32, 32)) return false;
+    if (v->kind == OperandView::Kind::Register) held_.loads.push_back(v->reg);
   }
   return true;
 }
@@ -314,6 +323,7 @@ void Program::find_held() {
   for (auto& [instruction, product] : products) {
     number_all(product->accumulators);
     number_all(product->inputs);
+    number_all(product->loads);
   }
   touches.resize(code.size());
   for (uint32_t i = 0; i < uses.size(); ++i) {
@@ -782,8 +792,8 @@ class ImageReader {
     p_.branches[i] = d.opcode == "bra";
     const bool reads = d.opcode == "ld" || d.opcode == "ldu" || d.opcode == "atom";
     p_.polls[i] = reads && !d.has("shared") && !d.has("shared::cta") && !d.has("param") && !d.has("const");
-    p_.asynchronous |= d.opcode == "mbarrier" || d.opcode == "wgmma" || d.has("async");
-    if (!d.held().accumulators.empty()) p_.products.emplace(i, std::make_unique<Held>(d.held()));
+    p_.asynchronous |= d.opcode == "mbarrier" || d.opcode == "wgmma" || d.opcode == "tcgen05" || d.has("async");
+    if (!d.held().accumulators.empty() || !d.held().loads.empty()) p_.products.emplace(i, std::make_unique<Held>(d.held()));
     if (d.has("tensor") || d.opcode == "tensormap") note_tensors();
   }
 

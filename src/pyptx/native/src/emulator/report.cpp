@@ -26,6 +26,7 @@ constexpr KindRow kKinds[] = {
     {Kind::BadMbarrier, "bad-mbarrier", "wrong use of an mbarrier"},
     {Kind::BadCopy, "bad-copy", "wrong asynchronous copy or tensor map"},
     {Kind::BadMatrix, "bad-matrix", "wrong multiplication of matrices"},
+    {Kind::BadTensorMemory, "bad-tensor-memory", "wrong use of Tensor Memory"},
     {Kind::BadBranch, "bad-branch", "branch index out of range"},
     {Kind::BadCall, "bad-call", "call of what is no such function"},
     {Kind::StackOverflow, "stack-overflow", "calls deeper than the stack"},
@@ -43,7 +44,10 @@ constexpr KindRow kKinds[] = {
     {Kind::MbarrierAccess, "mbarrier-access", "ordinary access to an mbarrier"},
     {Kind::PhaseOverrun, "phase-overrun", "mbarrier has run ahead of who waits for it"},
     {Kind::UnfinishedCopy, "unfinished-copy", "exit before an asynchronous copy ends"},
-    {Kind::RegisterRace, "register-race", "register of an asynchronous multiplication"},
+    {Kind::RegisterRace, "register-race", "register of an asynchronous multiplication or load"},
+    {Kind::TensorRace, "tensor-race", "race in Tensor Memory"},
+    {Kind::TensorFence, "tensor-fence", "tcgen05.fence is missing"},
+    {Kind::UnfreedTensorMemory, "unfreed-tensor-memory", "exit with Tensor Memory that is not freed"},
 };
 
 const KindRow& row_of(Kind kind) {

@@ -18,12 +18,12 @@ struct Instruction;
 
 enum class Kind : uint8_t {
   // Always checked; each stops the launch.
-  OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadMatrix, BadBranch,
-  BadCall, StackOverflow, Residency,
+  OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadMatrix,
+  BadTensorMemory, BadBranch, BadCall, StackOverflow, Residency,
   // The sanitizer's; the launch runs to its end.
   UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace,
   DivergentBarrier, AbsentLane, BadMembermask, ProxyRace, UnorderedInit, MbarrierAccess, PhaseOverrun,
-  UnfinishedCopy, RegisterRace,
+  UnfinishedCopy, RegisterRace, TensorRace, TensorFence, UnfreedTensorMemory,
 };
 
 constexpr uint32_t kNone = 0xffffffffu;

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "semantics/access.h"
+#include "sanitize_tensor.h"
 #include "shadow_cells.h"
 
 namespace pyptx::emulator {
@@ -354,6 +355,7 @@ void forget_operations(Cluster& c) {
       for (const Pending& p : w.products) forget(*p.operation);
       w.product_place = {0, 0};
     }
+    forget_tensor(cta);
     for (auto& [offset, b] : cta.mbarriers) {
       b.clocks.clear();
       b.released.clear();

@@ -41,7 +41,10 @@ void check_held_registers(Warp& w, const Instruction& in) {
   for (const uint32_t number : program_of(w).touches[in.index]) {
     HeldRegister& h = w.held[number];
     if (h.under_way != Use::None) {
-      report_register(w, in, number, h.product, "no wgmma.wait_group has waited for the multiplication that uses it");
+      report_register(w, in, number, h.product,
+                      h.under_way == Use::Loaded
+                          ? "no tcgen05.wait::ld has waited for the load that brings it"
+                          : "no wgmma.wait_group has waited for the multiplication that uses it");
       h.under_way = Use::None;
     }
     h.touched = true;
@@ -74,6 +77,25 @@ void check_product_registers(Warp& w, const Instruction& in) {
   };
   use_all(held.inputs, Use::Input);
   use_all(held.accumulators, Use::Accumulator);
+}
+
+void hold_loaded_registers(Warp& w, const Instruction& in) {
+  if (!w.worker->launch->races) return;
+  const auto found = program_of(w).products.find(in.index);
+  if (found == program_of(w).products.end()) return;
+  for (const uint32_t number : found->second->loads) {
+    HeldRegister& h = w.held[number];
+    if (h.under_way == Use::Loaded) {
+      report_register(w, in, number, h.product, "no tcgen05.wait::ld has waited for the load that brings it");
+    }
+    h = {in.index, 0, Use::Loaded, Use::None, false, 0};
+  }
+}
+
+void order_loaded_registers(Warp& w) {
+  for (HeldRegister& h : w.held) {
+    if (h.under_way == Use::Loaded) h.under_way = Use::None;
+  }
 }
 
 void order_registers(Warp& w) {

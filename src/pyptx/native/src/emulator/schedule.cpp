@@ -8,6 +8,7 @@
 
 #include "semantics/environment.h"
 #include "shadow_cells.h"
+#include "tensor_memory.h"
 #include "warp.h"
 
 namespace pyptx::emulator {
@@ -249,6 +250,7 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   cta.live_warps = launch.warps_per_cta;
   for (Barrier& b : cta.barriers) b = Barrier();
   cta.mbarriers.clear();
+  cta.tensor_memory.reset();
   cta.warpgroups.assign((launch.warps_per_cta + kWarpgroupWarps - 1) / kWarpgroupWarps, Warpgroup());
   const uint32_t granule = launch.program->shared_granule;
   cta.shadow.reset(launch.shared_bytes, granule, launch.initialisation, launch.races);
@@ -464,6 +466,7 @@ Outcome run_cluster(Cluster& c) {
         check_cta_exit(*w->cta);
         check_register_requests(*w->cta);
         check_products(*w->cta);
+        check_tensor_exit(*w->cta);
       }
     } else if (w->executed > most) {
       report_runaway(*w);

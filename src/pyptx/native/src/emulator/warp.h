@@ -28,6 +28,7 @@ struct Cta;
 struct Cluster;
 struct Worker;
 struct Launch;
+struct TensorMemory;
 
 // What a split waits for.
 struct Wait {
@@ -41,6 +42,7 @@ struct Wait {
     Mbarrier,     // until phase `phase` of the CTA's mbarrier at offset `object` completes, or for a while
     Copies,       // until all but the last `object` groups of copies are complete
     Products,     // until all but the last `object` groups of multiplications are complete
+    TensorMemory, // until columns of Tensor Memory are freed
   };
   Kind kind = Kind::None;
   uint32_t object = 0;
@@ -148,6 +150,7 @@ struct Cta {
   Barrier barriers[16];
   std::map<uint32_t, Mbarrier> mbarriers;  // the live ones, by offset
   std::vector<Warpgroup> warpgroups;
+  std::shared_ptr<TensorMemory> tensor_memory;  // made when it is first used
   SharedShadow shadow;
   LocalShadow local_shadow;
   GlobalAgent global;  // its part in the races of global memory

@@ -443,6 +443,8 @@ std::string describe_wait(const Warp& w, const Split& split) {
       return "copies to complete";
     case Wait::Kind::Products:
       return describe_products(w, split.wait.object);
+    case Wait::Kind::TensorMemory:
+      return std::to_string(split.wait.object) + " columns of Tensor Memory to be free beside each other";
   }
   return "";
 }

@@ -9,12 +9,15 @@
 #include "access.h"
 #include "matrix.h"
 #include "modifiers.h"
+#include "shared_matrix.h"
+#include "sparsity.h"
 #include "spelling.h"
 
 namespace pyptx::emulator {
 namespace {
 
-constexpr unsigned kWarpRows = 16, kChunk = 16, kKBytes = 32, kWordsOfK = kKBytes / 4;
+// kKBytes: of A's rows. Where half of A is left out, B's columns have twice as many.
+constexpr unsigned kWarpRows = 16, kKBytes = 32, kWordsOfK = kKBytes / 4;
 
 struct ProductPlan {
   unsigned n = 0, k = 0;
@@ -24,51 +27,21 @@ struct ProductPlan {
   bool a_columns = false, b_columns = false;  // MN-major: along M or N values are next to each other
   double a_sign = 1, b_sign = 1;
   unsigned a_slot = 0, d_slot = 0, registers = 0;
+  unsigned metadata_slot = 0;
+  Sparsity sparsity;
+
+  bool sparse() const { return sparsity.bits != 0; }
+  unsigned stored() const { return sparse() ? k / 2 : k; }  // elements of A's rows
 };
 
 const ProductPlan& plan_of(const Instruction& in) { return *static_cast<const ProductPlan*>(in.plan); }
 
-// ---- Matrices in shared memory ---------------------------------------------------------------------------
-
-// "Matrix Descriptor Format". A swizzle flips so many bits of the number of a chunk of 16 bytes.
-struct Descriptor {
-  uint32_t start, leading, stride, base, swizzle;
-};
-
 constexpr uint64_t kReserved = 0x3ff1c000c000c000ull;
 
-Descriptor read_descriptor(uint64_t bits) {
+// "Matrix Descriptor Format".
+SharedMatrix read_descriptor(uint64_t bits) {
   constexpr uint32_t kSwizzles[] = {0, 3, 2, 1};
-  const auto field = [&](unsigned first) { return static_cast<uint32_t>(bits >> first & 0x3fffu) << 4; };
-  return {field(0), field(16), field(32), static_cast<uint32_t>(bits >> 49 & 7u), kSwizzles[bits >> 62]};
-}
-
-// The address of a chunk, in the 18 bits that descriptors have ("Strides", "Canonical Layouts"). Lines are the rows of
-// what is next to each other: of M or N where K is, of K where M or N is.
-uint32_t chunk_address(const Descriptor& d, bool columns, uint32_t line, uint32_t chunk) {
-  const uint32_t wide = 1u << d.swizzle, block = line / kBlockLines;
-  uint32_t at = d.start + line % kBlockLines * wide * kChunk;
-  if (d.swizzle != 0) at += chunk % wide * kChunk + chunk / wide * d.leading + block * d.stride;
-  else at += columns ? chunk * d.stride + block * d.leading : chunk * d.leading + block * d.stride;
-  return at ^ (((at >> 7) - d.base) & (wide - 1)) << 4;
-}
-
-// Where the chunks of `lines` lines from one on lie, as offsets in the CTA's shared memory; false if some do not.
-bool find_chunks(Warp& w, const Instruction& in, uint64_t bits, bool columns, uint32_t first_chunk, uint32_t chunks,
-                 uint32_t first_line, uint32_t lines, std::vector<uint32_t>* out) {
-  const Descriptor d = read_descriptor(bits);
-  const uint32_t window = w.cta->shared_base & 0x3ffffu;
-  out->reserve(lines * chunks);
-  for (uint32_t line = first_line; line < first_line + lines; ++line) {
-    for (uint32_t chunk = first_chunk; chunk < first_chunk + chunks; ++chunk) {
-      const uint64_t address = uint64_t{w.cta->shared_base} - window + chunk_address(d, columns, line, chunk);
-      Cta* owner;
-      uint32_t offset;
-      if (!find_shared(w, in, Space::Shared, address, kChunk, kChunk, 0, false, &owner, &offset)) return false;
-      out->push_back(offset);
-    }
-  }
-  return true;
+  return read_matrix(bits, kSwizzles[bits >> 62]);
 }
 
 // ---- Multiplying -----------------------------------------------------------------------------------------
@@ -86,9 +59,9 @@ uint32_t bits_at(const uint8_t* place, unsigned bytes) {
 }
 
 Values load_values(const Cta& cta, const std::vector<uint32_t>& places, const Multiplied& type, bool columns,
-                   unsigned count, double sign) {
-  const unsigned bytes = type.bits / 8, each = kChunk / bytes, k = kKBytes / bytes;
-  const size_t chunks = columns ? count / each : kKBytes / kChunk;
+                   unsigned count, unsigned k, double sign) {
+  const unsigned bytes = type.bits / 8, each = kChunk / bytes;
+  const size_t chunks = (columns ? count : k) / each;
   Values v{count, std::vector<double>(size_t{k} * count)};
   for (size_t i = 0; i < places.size(); ++i) {
     const size_t line = i / chunks, first = i % chunks * each;
@@ -101,8 +74,8 @@ Values load_values(const Cta& cta, const std::vector<uint32_t>& places, const Mu
 }
 
 Values held_values(Warp& w, const Instruction& in, const ProductPlan& plan) {
-  Values v{kWarpRows, std::vector<double>(size_t{plan.k} * kWarpRows)};
-  for (unsigned k = 0; k < plan.k; ++k) {
+  Values v{kWarpRows, std::vector<double>(size_t{plan.stored()} * kWarpRows)};
+  for (unsigned k = 0; k < plan.stored(); ++k) {
     for (unsigned row = 0; row < kWarpRows; ++row) {
       const uint32_t bits = element(w, in, plan.a_slot, kWarpRows, plan.a->bits, row, k);
       v.at[k * kWarpRows + row] = plan.a_sign * plan.a->value(bits);
@@ -120,6 +93,22 @@ std::vector<double> multiply(const Values& a, const Values& b) {
       const double value = a.at[k * a.count + row];
       double* sum = &sums[row * b.count];
       for (size_t n = 0; n < b.count; ++n) sum[n] += value * column[n];
+    }
+  }
+  return sums;
+}
+
+// The same of an A of which half is left out.
+std::vector<double> multiply_sparse(const Part& part, const ProductPlan& plan, const Values& a, const Values& b) {
+  std::vector<double> sums(size_t{a.count} * b.count, 0.0);
+  for (unsigned row = 0; row < kWarpRows; ++row) {
+    uint8_t places[kMostK];
+    std::string note;
+    find_places(plan.sparsity, part.metadata.data(), row, places, &note);  // known to have a meaning
+    for (unsigned e = 0; e < plan.stored(); ++e) {
+      const double value = a.at[e * a.count + row];
+      const double* column = &b.at[size_t{places[e]} * b.count];
+      for (size_t n = 0; n < b.count; ++n) sums[row * b.count + n] += value * column[n];
     }
   }
   return sums;
@@ -224,6 +213,20 @@ bool read_uniform(Warp& w, const Instruction& in, uint32_t mask, unsigned k, con
   return false;
 }
 
+// The metadata as they are now: the manual lets their register be used again at once.
+bool read_metadata(Warp& w, const Instruction& in, const ProductPlan& plan, Part* part) {
+  const uint32_t* words = held<uint32_t>(w, in, plan.metadata_slot);
+  part->metadata.assign(words, words + kLanes);
+  for (unsigned row = 0; row < kWarpRows; ++row) {
+    uint8_t places[kMostK];
+    std::string note;
+    if (find_places(plan.sparsity, words, row, places, &note)) continue;
+    wrong_matrix(w, in, row % kBlockLines * kLineLanes + plan.sparsity.first, note);
+    return false;
+  }
+  return true;
+}
+
 bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
   const ProductPlan& plan = plan_of(in);
   const uint32_t accumulates = predicate(w, in, 0) & mask;
@@ -236,15 +239,18 @@ bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
   part->at = &in;
   part->mask = mask;
   part->accumulates = accumulates != 0;
-  const auto find = [&](unsigned k, const char* what, bool columns, uint32_t first, uint32_t count, uint64_t* bits,
-                        std::vector<uint32_t>* places) {
+  if (plan.sparse() && !read_metadata(w, in, plan, part)) return false;
+  const auto find = [&](unsigned k, const char* what, bool columns, uint32_t first, uint32_t count, uint32_t bytes,
+                        uint64_t* bits, std::vector<uint32_t>* places) {
     if (!read_uniform(w, in, mask, k, what, bits)) return false;
-    if (!columns) return find_chunks(w, in, *bits, false, 0, kKBytes / kChunk, first, count, places);
-    return find_chunks(w, in, *bits, true, first / kBlockLines, count / kBlockLines, 0, plan.k, places);
+    const ChunkRange range = columns ? ChunkRange{first / kBlockLines, count / kBlockLines, 0, bytes / 2}
+                                     : ChunkRange{0, bytes / kChunk, first, count};
+    return find_chunks(w, in, read_descriptor(*bits), columns, range, places);
   };
-  if (!find(1, "B", plan.b_columns, 0, plan.n, &part->b, &part->b_places)) return false;
+  const uint32_t b_bytes = plan.sparse() ? 2 * kKBytes : kKBytes;
+  if (!find(1, "B", plan.b_columns, 0, plan.n, b_bytes, &part->b, &part->b_places)) return false;
   return plan.in_registers || find(plan.a_slot, "A", plan.a_columns, w.index % kWarpgroupWarps * kWarpRows, kWarpRows,
-                                   &part->a, &part->a_places);
+                                   kKBytes, &part->a, &part->a_places);
 }
 
 // The accumulators' registers make no sense until the multiplication ends.
@@ -329,7 +335,7 @@ bool read_shape(std::string_view name, ProductPlan* plan) {
 }
 
 // {.satfinite}.dtype.atype.btype{.and.popc}
-bool read_types(Modifiers& m, ProductPlan* plan) {
+bool read_types(Modifiers& m, bool sparse, ProductPlan* plan) {
   plan->satfinite = m.take("satfinite");
   if (!read_sum(m.next(), &plan->sum)) return false;
   unsigned bits = 1;
@@ -340,8 +346,9 @@ bool read_types(Modifiers& m, ProductPlan* plan) {
     plan->b = multiplied(m.next());
     if (plan->a == nullptr || plan->b == nullptr || plan->a->bits != plan->b->bits) return false;
     bits = plan->a->bits;
+    if (sparse) plan->sparsity.bits = bits;
   }
-  return m.done() && bits != 4 && plan->k == kKBytes * 8 / bits;
+  return m.done() && bits != 4 && plan->stored() == kKBytes * 8 / bits;
 }
 
 bool read_number(const OperandView* v, uint64_t least, uint64_t most, uint64_t* value) {
@@ -366,14 +373,27 @@ bool read_numbers(const Decoding& d, unsigned k, ProductPlan* plan) {
   return true;
 }
 
-// scale-d is bound first, then B, A and the accumulators, of which there may be many.
+// sp-meta, sp-sel
+bool bind_metadata(Decoding& d, unsigned k, ProductPlan* plan) {
+  const OperandView* selector = d.view(k + 1);
+  plan->sparsity.stored = plan->stored();
+  plan->metadata_slot = d.bound();
+  return d.source(k, 32) && selector != nullptr && selector->kind == OperandView::Kind::Immediate &&
+         select_lanes(&plan->sparsity, selector->bits);
+}
+
+// scale-d is bound first, then B, the metadata, A and the accumulators, of which there may be many.
 Handler resolve_product(Decoding& d, Modifiers& m) {
   ProductPlan plan;
-  if (!m.take("sync") || !m.take("aligned") || !read_shape(m.next(), &plan) || !read_types(m, &plan)) return nullptr;
+  const bool sparse = m.take("sp");
+  if (!m.take("sync") || !m.take("aligned") || !read_shape(m.next(), &plan)) return nullptr;
+  if (!read_types(m, sparse, &plan) || sparse != plan.sparse()) return nullptr;
   plan.registers = plan.n / (plan.sum == Sum::F16 ? 4 : 2);
   plan.in_registers = d.elements(1) == 4;
-  if (d.operands.size() < 4 || d.elements(0) != plan.registers || !read_numbers(d, 4, &plan)) return nullptr;
-  if (!d.source(3, 1) || !d.source(2, 64)) return nullptr;
+  const unsigned scale = sparse ? 5 : 3;  // the operand scale-d
+  if (d.operands.size() <= scale || d.elements(0) != plan.registers) return nullptr;
+  if (!read_numbers(d, scale + 1, &plan)) return nullptr;
+  if (!d.source(scale, 1) || !d.source(2, 64) || (sparse && !bind_metadata(d, 3, &plan))) return nullptr;
   plan.a_slot = d.bound();
   if (!(plan.in_registers ? d.inputs(1) : d.source(1, 64))) return nullptr;
   plan.d_slot = d.bound();
@@ -397,13 +417,13 @@ void perform_product(Product& product, Operation& op) {
       accumulate(part, count_bits(part, plan));
     } else {
       if (shared == nullptr || shared->at != part.at || shared->b_places != part.b_places) {
-        b = load_values(*product.cta, part.b_places, *plan.b, plan.b_columns, plan.n, plan.b_sign);
+        b = load_values(*product.cta, part.b_places, *plan.b, plan.b_columns, plan.n, plan.k, plan.b_sign);
         shared = &part;
       }
       const Values a = plan.in_registers ? held_values(*part.warp, *part.at, plan)
                                          : load_values(*product.cta, part.a_places, *plan.a, plan.a_columns, kWarpRows,
-                                                       plan.a_sign);
-      accumulate(part, multiply(a, b));
+                                                       plan.stored(), plan.a_sign);
+      accumulate(part, plan.sparse() ? multiply_sparse(part, plan, a, b) : multiply(a, b));
     }
     deliver_sums(op, part);
   }

@@ -1,0 +1,37 @@
+#include "shared_matrix.h"
+
+#include "access.h"
+#include "matrix.h"
+
+namespace pyptx::emulator {
+
+SharedMatrix read_matrix(uint64_t descriptor, uint32_t swizzle) {
+  const auto field = [&](unsigned first) { return static_cast<uint32_t>(descriptor >> first & 0x3fffu) << 4; };
+  return {field(0), field(16), field(32), static_cast<uint32_t>(descriptor >> 49 & 7u), swizzle};
+}
+
+uint32_t chunk_address(const SharedMatrix& d, bool columns, uint32_t line, uint32_t chunk) {
+  const uint32_t wide = 1u << d.swizzle, block = line / kBlockLines;
+  uint32_t at = d.start + line % kBlockLines * wide * kChunk;
+  if (d.swizzle != 0) at += chunk % wide * kChunk + chunk / wide * d.leading + block * d.stride;
+  else at += columns ? chunk * d.stride + block * d.leading : chunk * d.leading + block * d.stride;
+  return at ^ (((at >> 7) - d.base) & (wide - 1)) << 4;
+}
+
+bool find_chunks(Warp& w, const Instruction& in, const SharedMatrix& matrix, bool columns, const ChunkRange& range,
+                 std::vector<uint32_t>* out) {
+  const uint32_t window = w.cta->shared_base & 0x3ffffu;
+  out->reserve(range.lines * range.chunks);
+  for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
+    for (uint32_t chunk = range.first_chunk; chunk < range.first_chunk + range.chunks; ++chunk) {
+      const uint64_t address = uint64_t{w.cta->shared_base} - window + chunk_address(matrix, columns, line, chunk);
+      Cta* owner;
+      uint32_t offset;
+      if (!find_shared(w, in, Space::Shared, address, kChunk, kChunk, 0, false, &owner, &offset)) return false;
+      out->push_back(offset);
+    }
+  }
+  return true;
+}
+
+}  // namespace pyptx::emulator

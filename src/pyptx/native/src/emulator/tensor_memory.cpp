@@ -1,0 +1,62 @@
+#include "tensor_memory.h"
+
+namespace pyptx::emulator {
+
+TensorMemory::TensorMemory(size_t warps)
+    : cells(size_t{kTensorLanes} * kTensorColumns, 0xffffffffu),
+      written(size_t{kTensorLanes} * kTensorColumns, 0),
+      moves(warps),
+      shadow(warps) {}
+
+bool TensorMemory::is_allocated(uint32_t column) const {
+  const auto behind = allocations.upper_bound(column);
+  if (behind == allocations.begin()) return false;
+  const auto& [first, allocation] = *std::prev(behind);
+  return column < first + allocation.columns;
+}
+
+TensorMemory& tensor_memory(Cta& cta) {
+  if (cta.tensor_memory == nullptr) cta.tensor_memory = std::make_shared<TensorMemory>(cta.warps.size());
+  return *cta.tensor_memory;
+}
+
+void wrong_tensor_memory(Warp& w, const Instruction& in, unsigned lane, const std::string& note) {
+  Finding f{};
+  f.kind = Kind::BadTensorMemory;
+  f.site = site_of(w, in, lane);
+  f.note = note;
+  report(w, f);
+}
+
+bool check_tensor_place(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place) {
+  const auto range = [](uint32_t first, uint32_t count) {
+    return std::to_string(first) + (count > 1 ? " to " + std::to_string(first + count - 1) : "");
+  };
+  if (place.first_lane + place.lanes > kTensorLanes || place.first_column + place.columns > kTensorColumns) {
+    wrong_tensor_memory(w, in, lane, "it needs lanes " + range(place.first_lane, place.lanes) + ", columns " +
+                                         range(place.first_column, place.columns) +
+                                         "; there are 128 lanes and 512 columns");
+    return false;
+  }
+  for (uint32_t column = place.first_column; column < place.first_column + place.columns; ++column) {
+    if (tensor_memory(*w.cta).is_allocated(column)) continue;
+    wrong_tensor_memory(w, in, lane, "it needs columns " + range(place.first_column, place.columns) + ", and column " +
+                                         std::to_string(column) + " is not allocated");
+    return false;
+  }
+  return true;
+}
+
+void check_tensor_exit(Cta& cta) {
+  if (cta.tensor_memory == nullptr || !cta.cluster->worker->launch->synchronisation) return;
+  for (const auto& [first, allocation] : cta.tensor_memory->allocations) {
+    Finding f{};
+    f.kind = Kind::UnfreedTensorMemory;
+    f.site = allocation.site;
+    f.note = "the CTA exits, and no tcgen05.dealloc has freed the " + std::to_string(allocation.columns) +
+             " columns from column " + std::to_string(first) + " on";
+    report(cta.warps[0], f);
+  }
+}
+
+}  // namespace pyptx::emulator
