@@ -8,7 +8,6 @@ import pytest
 
 import pyptx
 from pyptx import Scalar, SpecError, Tile, kernel, ptx, reg, sequence
-from pyptx.launch.call import Factors
 from pyptx.runtime import numpy as emulated
 from pyptx.source import UNKNOWN
 from pyptx.types import f32, u32
@@ -62,11 +61,12 @@ def test_it_is_one_call_with_scratch():
     assert call.output_shapes(shapes) == ((2, 3, 40), (40,))
     assert call.scratch_shapes(shapes) == ((3, 40),)
     assert len(call.code) == 2
-    assert call.factors() == Factors(
-        (("B.0", "B.1", None), ("B.0", "B.1"), ("B.0", "B.1", None), (None,)),
-        (("B.0", "B.1", None), (None,)),
-        ((), ("B.0", "B.1")),
-    )
+    rows = ("B.0", "B.1", 40)
+    assert [tensor.axes for tensor in call.inputs] == [rows, rows[:2], rows, (40,)]
+    assert [(tensor.axes, tensor.sums) for tensor in call.outputs] == [
+        (rows, ()),
+        ((40,), ("B.0", "B.1")),
+    ]
     assert str(call.plan) == (
         "inputs=[? ? 40],[? ?],[? ? 40],[40];outputs=[? ? 40],[40],[3 40]\n"
         "kernel=rows;grid=3,1,1;block=32,1,1;cluster=1,1,1;shared=0;"

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from pyptx import SpecError, Tile, kernel
-from pyptx.launch.call import Factors
 from pyptx.runtime import numpy as emulated
 from pyptx.source import UNKNOWN
 from pyptx.trace.batch import Batch
@@ -159,17 +158,15 @@ def gradient_inputs(*lead, columns=40):
     return array(*rows, columns), array(*rows), array(*rows, columns), array(columns)
 
 
-def test_factors():
+def test_axes_that_may_be_split():
     call = prepared(kernels.scale, array(2, 3, 40), array(40)).batched(BOTH).batched(X_ONLY)
-    assert call.factors() == Factors(
-        (("vmap.0", "vmap.1", "B.0", "B.1", None), ("vmap.1", None)),
-        (("vmap.0", "vmap.1", "B.0", "B.1", None),),
-        ((),),
-    )
-    assert prepared(kernels.rows, *gradient_inputs(2, 3)).factors().sums == ((), ("B.0", "B.1"))
-    assert prepared(kernels.total, array(2, 40)).factors() == Factors(
-        (("B", None),), ((None,),), (("B",),)
-    )
+    rows = ("vmap.0", "vmap.1", "B.0", "B.1", 40)
+    assert [tensor.axes for tensor in call.inputs] == [rows, ("vmap.1", 40)]
+    assert [(tensor.axes, tensor.sums) for tensor in call.outputs] == [(rows, ())]
+    gradient = prepared(kernels.rows, *gradient_inputs(2, 3))
+    assert [tensor.sums for tensor in gradient.outputs] == [(), ("B.0", "B.1")]
+    total = prepared(kernels.total, array(2, 40))
+    assert [(tensor.axes, tensor.sums) for tensor in total.outputs] == [((40,), ("B",))]
 
 
 def test_what_can_be_batched():

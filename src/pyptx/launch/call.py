@@ -46,18 +46,6 @@ class TensorSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Factors:
-    """For each tensor and axis its factor, None for an axis that must stay whole.
-
-    `sums` holds, for each output, the factors that it is a sum over.
-    """
-
-    inputs: tuple[tuple[str | None, ...], ...]
-    outputs: tuple[tuple[str | None, ...], ...]
-    sums: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Code:
     """The code of one step, made when it is asked for.
 
@@ -148,14 +136,6 @@ class Call:
             if isinstance(axis, str)
         }
 
-    def factors(self) -> Factors:
-        """Which axes may be split over devices, and what is then added up."""
-        return Factors(
-            tuple(map(_factors, self.inputs)),
-            tuple(map(_factors, self.outputs)),
-            tuple(output.sums for output in self.outputs),
-        )
-
     def batched(self, mapped: Sequence[bool]) -> Call:
         """The call with one more level outside of the others.
 
@@ -186,10 +166,6 @@ class Call:
         except SpecError:
             return False
         return True
-
-
-def _factors(tensor: TensorSpec) -> tuple[str | None, ...]:
-    return tuple(axis if isinstance(axis, str) else None for axis in tensor.axes)
 
 
 def digest(*parts: str | bytes) -> str:
