@@ -34,13 +34,14 @@ GPU_PARTS: Final = {
     "rms_norm": ("jax", "torch", "triton"),
     "norm_table": ("jax", "torch"),
     "norm_sweep": ("jax", "torch"),
+    "norm_reasons": ("jax", "torch"),
     "norm_host": ("jax",),
     "norm_scale": ("jax", "torch"),
     "launch": ("jax", "torch"),
 }
 """Parts that need a GPU, and the packages that they compare with."""
 PARTS: Final = (*GPU_PARTS, "emulator")
-SELECTIVE: Final = ("norm_table", "norm_sweep")
+SELECTIVE: Final = ("norm_table", "norm_sweep", "norm_reasons")
 """Parts that take shapes, directions, variants and a budget."""
 
 
@@ -92,7 +93,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--only", action="append", choices=PARTS, help="may be repeated")
     add("--out", type=Path, help="where results are written: benchmarks/results without --op")
     add("--check", action="store_true", help="exit with 1 if a bar does not hold")
-    group = parser.add_argument_group("of norm_table and norm_sweep")
+    group = parser.add_argument_group("of norm_table, norm_sweep and norm_reasons")
     add = group.add_argument
     add("--shapes", type=_list_of(parse_shape), default=(), metavar="2048x8192:f32,...",
         help="these instead of the part's own")  # fmt: skip
@@ -136,7 +137,7 @@ def selected(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Opti
     )  # fmt: skip
     defaults = Options(out=options.out)
     if options != defaults and not set(given.only or ()) & set(SELECTIVE):
-        parser.error(f"these options select from {' and '.join(SELECTIVE)}: say --only one of them")
+        parser.error(f"these options select from {', '.join(SELECTIVE)}: say --only one of them")
     for text in options.ops:
         try:
             parse_operation(text)

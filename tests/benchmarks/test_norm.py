@@ -6,7 +6,10 @@ import math
 import sys
 from pathlib import Path
 
+import jax
 import pytest
+
+from pyptx.source import UNKNOWN
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
@@ -280,7 +283,7 @@ def test_the_command_line_selects_a_quick_run_of_a_variant(run, cases):
         (["--only", "norm_table", "--dtype", "f8"], "'f8' is none of f32, bf16"),
         (["--only", "norm_table", "--direction", "up"], "'up' is none of forward, backward"),
         (["--only", "norm_table", "--op", "x"], "'x' names no operation"),
-        (["--shapes", "2x2:f32"], "these options select from norm_table and norm_sweep"),
+        (["--shapes", "2x2:f32"], "these options select from norm_table, norm_sweep, norm_reasons"),
         (["--only", "emulator", "--no-peers"], "these options select from norm_table"),
     ],
 )
@@ -288,6 +291,41 @@ def test_what_cannot_be_selected_ends_the_program(run, arguments, said, capsys):
     with pytest.raises(SystemExit):
         options(run, *arguments)
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+# ---- the reasons ---------------------------------------------------------------------------------
+
+
+def ways():
+    """The module, which names the tests: before there is a fixture."""
+    sys.path.insert(0, str(FOLDER))
+    try:
+        return module("norm_ways")
+    finally:
+        sys.path.remove(str(FOLDER))
+
+
+def identity(reason, way):
+    """All that a way launches."""
+    rows, columns, dtype = (
+        reason.shape.rows,
+        reason.shape.columns,
+        ways().DTYPES[reason.shape.dtype],
+    )
+    x, w = (jax.ShapeDtypeStruct(shape, dtype) for shape in ((rows, columns), (columns,)))
+    r = jax.ShapeDtypeStruct((rows,), "float32")
+    arrays = (x, w) if reason.direction == "forward" else (x, r, x, w)
+    with way.changed():
+        operation = way.make(reason.rows)
+        return operation._prepare(arrays, {}, by_reference=True, location=UNKNOWN).identity
+
+
+@pytest.mark.parametrize("reason", ways().REASONS, ids=lambda r: f"{r.what} {r.shape.title}")
+def test_the_ways_of_a_reason_differ(reason):
+    """A change that no kernel is traced under would compare the product with itself."""
+    found = [identity(reason, way) for way in reason.ways]
+    assert len(set(found)) == len(found) > 1
+    assert identity(reason, reason.ways[0]) == found[0], "a change is left behind"
 
 
 def test_earlier_results_are_found_for_merging(run, cases, tmp_path):

@@ -1,0 +1,219 @@
+"""What the kernels of `pyptx.ops.rms_norm` do, and how else it could be done.
+
+Each reason is a part of docs/rms_norm.md: at one shape the product, and ways that differ from it in
+one thing. Needs neither a GPU nor PyTorch.
+"""
+
+# The ways take the product's kernels apart, below its public functions.
+# ruff: noqa: SLF001
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from unittest import mock
+
+from norm_cases import BACKWARD, FORWARD, Shape
+
+from pyptx import Reg
+from pyptx.ops.rms import choice, elements, gradient, lanes, rows, strips, teams
+from pyptx.ops.rms.elements import Group, instruction
+from pyptx.ops.rms.geometry import Rows
+from pyptx.types import BY_NUMPY
+
+EPS: Final = 1e-5
+DTYPES: Final = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+CTAS: Final = 132
+
+Make = Callable[[Rows], Any]
+"""Rows to a kernel or a sequence: of x and w forward, of g, r, x and w backward."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to do it: what makes the operation, and under which change of the kernels' code."""
+
+    name: str
+    make: Make
+    changed: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What is compared at a shape; the first way is the product's."""
+
+    what: str
+    shape: Shape
+    direction: str
+    ways: tuple[Way, ...]
+
+    @property
+    def rows(self) -> Rows:
+        dtype = BY_NUMPY[DTYPES[self.shape.dtype]]
+        return Rows((self.shape.columns,), dtype, dtype)
+
+
+# ---- the product ---------------------------------------------------------------------------------
+
+# The functions without their caches: what is traced under a change must not be found later.
+
+
+def _forward(what: Rows) -> Any:
+    return choice.forward.__wrapped__(what, EPS, invvar=False)
+
+
+def _backward(what: Rows) -> Any:
+    return choice.backward.__wrapped__(what, what.weight)
+
+
+PRODUCT: Final = {FORWARD: _forward, BACKWARD: _backward}
+
+
+def _many(what: Rows) -> Any:
+    return choice._forward_of_many(what, EPS, invvar=False)
+
+
+def _many_backward(what: Rows) -> Any:
+    return choice._backward_of_many(what, what.weight)
+
+
+# ---- changes -------------------------------------------------------------------------------------
+
+
+def _policy(priority: str) -> Callable[[], AbstractContextManager[Any]]:
+    """Reads with another cache policy."""
+
+    def kept() -> Reg:
+        return instruction(f"createpolicy.fractional.L2::{priority}.b64")(1.0)
+
+    return lambda: mock.patch.object(elements, "kept", kept)
+
+
+def _stores(operator: str) -> Callable[[], AbstractContextManager[Any]]:
+    """Results written with another cache operator."""
+    store = Group.store
+
+    def changed(
+        self: Group, space: str, base: object, offset: int, words: Sequence[Reg], **options: Any
+    ) -> None:
+        spelled = f"global.{operator}" if space == "global" else space
+        store(self, spelled, base, offset, words, **options)
+
+    return lambda: mock.patch.object(Group, "store", changed)
+
+
+def _constant(module: Any, name: str, value: object) -> Callable[[], AbstractContextManager[Any]]:
+    return lambda: mock.patch.object(module, name, value)
+
+
+# ---- kernels with other sizes --------------------------------------------------------------------
+
+
+def _rows(threads: int, *, lines: bool = False, **options: Any) -> Make:
+    def make(what: Rows) -> Any:
+        what = replace(what, lines=lines)
+        return rows.forward(what, EPS, threads=threads, invvar=False, **options)
+
+    return make
+
+
+def _lanes(lanes_: int, rows_each: int, threads: int, maxnreg: int | None) -> Make:
+    team = lanes.Teams(lanes_, rows_each, threads)
+    return lambda what: lanes.forward(what, EPS, team, invvar=False, maxnreg=maxnreg)
+
+
+def _teams(count: int, threads: int, stages: int, *, ctas: int = CTAS, lines: bool = False) -> Make:
+    shape = teams.Shape(ctas, count, threads, stages)
+
+    def make(what: Rows) -> Any:
+        what = replace(what, lines=lines)
+        kernel = teams.backward(what, shape)
+        return choice._backward(what, kernel, ctas, shape.beside(what), what.weight)
+
+    return make
+
+
+def _strips(**changes: Any) -> Make:
+    """Clusters as the product has them, but for some fields of their shape."""
+
+    def make(what: Rows) -> Any:
+        shape = choice._strips(what, backward=False, stages=6, least=36 * choice.KIB)
+        assert shape is not None
+        return strips.forward(what, EPS, replace(shape, **changes), invvar=False)
+
+    return make
+
+
+# ---- the reasons ---------------------------------------------------------------------------------
+
+
+def _reason(what: str, shape: Shape, direction: str, *ways: Way) -> Reason:
+    product = Way("as it is", PRODUCT[direction])
+    return Reason(what, shape, direction, (product, *ways))
+
+
+def _policies(shape: Shape, direction: str) -> Reason:
+    ways = {"none": "evict_normal", "evict_first": "evict_first"}
+    product = PRODUCT[direction]
+    return _reason(
+        "reads evict_last", shape, direction,
+        *(Way(name, product, _policy(priority)) for name, priority in ways.items()),
+    )  # fmt: skip
+
+
+_SHORT: Final = Shape(65536, 128, "bf16")
+_FEW: Final = Shape(8, 8192, "bf16")
+_LONG: Final = Shape(2048, 262144, "bf16")
+_ODD: Final = Shape(8192, 8191, "bf16")
+_TALL: Final = Shape(16384, 4096, "bf16")
+
+REASONS: Final = (
+    _policies(Shape(16384, 8192, "f32"), FORWARD),
+    _policies(Shape(32768, 4096, "bf16"), FORWARD),
+    _policies(_TALL, BACKWARD),
+    _reason(
+        "plain stores", Shape(16384, 8192, "f32"), FORWARD,
+        *(Way(f"st.{each}", _forward, _stores(each)) for each in ("cs", "cg", "wt")),
+    ),
+    _reason(
+        "a copy of the row", Shape(32768, 4096, "bf16"), FORWARD,
+        Way("loads", _rows(256, held=True, direct=True)),
+    ),
+    _reason("loads of the row", _FEW, FORWARD, Way("a copy", _rows(512, held=True))),
+    _reason(
+        "relaxed loads", _FEW, FORWARD, Way("weak", _forward, _constant(rows, "_AT_ONCE", "global"))
+    ),
+    _reason(
+        "four rows at once", _SHORT, FORWARD,
+        *(Way(f"{n}", _lanes(16, n, 128, 32)) for n in (1, 2)),
+    ),
+    _reason(
+        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 128, None))
+    ),
+    _reason("cut at lines", _ODD, FORWARD, Way("cut at 16 bytes", _rows(128, held=False))),
+    _reason(
+        "cut at lines", _ODD, BACKWARD, Way("cut at 16 bytes", _teams(1, 512, 3, ctas=128))
+    ),
+    _reason("three stages", _TALL, BACKWARD, Way("two", _teams(2, 256, 2)),
+            Way("four", _teams(2, 256, 4))),
+    _reason("two groups for each of 512 threads", _TALL, BACKWARD,
+            Way("one for each of 1024", _teams(2, 512, 3))),
+    _reason(
+        "second sums in registers", Shape(8192, 8192, "bf16"), BACKWARD,
+        Way("in memory", _backward, _constant(gradient, "FEW", 0)),
+    ),
+    _reason("one cluster for few rows", _FEW, BACKWARD, Way("as many rows", _many_backward)),
+    _reason(
+        "few long rows read twice", Shape(4, 262144, "bf16"), BACKWARD,
+        Way("as many rows", _many_backward),
+    ),
+    _reason("few long rows read twice", Shape(16, 65536, "bf16"), FORWARD,
+            Way("as many rows", _many)),
+    _reason("a lag of one row", _LONG, FORWARD, Way("none", _strips(lag=0))),
+    _reason("six clusters of 16", _LONG, FORWARD, Way("five", _strips(teams=5)),
+            Way("eight", _strips(teams=8))),
+)  # fmt: skip
+"""What docs/rms_norm.md says is worth something."""
