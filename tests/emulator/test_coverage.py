@@ -113,7 +113,7 @@ WITHOUT = {
     r"tcgen05\.cp\..*\b(b8x16|4x256b)\b.*": "only figures show where these elements and rows go",
     r"tcgen05\.shift\..*": "the manual leaves open how many rows it moves",
     r"tcgen05\.mma\.(ws|sp)\b.*": "have no model yet",
-    r"tcgen05\.mma\..*\b(block_scale|ashift|decompress::lut::b)\b.*": "have no model yet",
+    r"tcgen05\.mma\..*\b(ashift|decompress::lut::b)\b.*": "have no model yet",
     r"tcgen05\.mma\..*\b(kind::ti16|collector::b::\w+)\b.*": "of sm_107",
     r"tcgen05\.commit\..*\b(sync_restrict::[\w:]+|multicast::cluster::16b)\b.*": "of PTX 9.4",
     r"(tex|tld4|txq|istypep|suld|sust|sured|suq)\..*": "there are no textures and surfaces",

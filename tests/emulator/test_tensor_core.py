@@ -19,7 +19,7 @@ from pyptx.layouts import Swizzle
 from pyptx.types import bf16, f32, u16, u32
 
 from .harness import device, kinds, output, run
-from .test_mma import CODES, TYPES, draw, numbers
+from .test_mma import CODES, TYPES, draw, factors, numbers
 
 NEW_LINE = "\n"
 POLICIES = [
@@ -175,6 +175,10 @@ class Product:
         ]  # fmt: skip
         return sum(value << at for value, at in fields)
 
+    def stored(self, codes, dtype):
+        """Elements as shared and Tensor Memory have them, and the type that they are of there."""
+        return codes, dtype
+
     def lanes(self):
         """The lane of each row: all in order, or half of each quarter."""
         rows = np.arange(self.m)
@@ -250,26 +254,31 @@ def spelled(p, rest=""):
     scale = "" if p.scale is None else f", {p.scale}"
     collector = f".{p.collector}" if p.collector else ""
     a = "[%r36+256]" if p.in_memory else "%rd20"
+    if isinstance(p, Scaled):
+        extra = "[%r36+288], [%r36+292], "
+        collector = ".block_scale" + (f".{p.vector}" if p.vector else "")
     return f"@%p2 tcgen05.mma.cta_group::1.kind::{p.kind}{collector} [%r36], {a}, %rd21, %r31, {extra}%p5{scale}{rest}"
 
 
-def multiplied(p, a, b, c, **options):
+def multiplied(p, a, b, c, factors=None, **options):
     """The words of Tensor Memory, [column, lane], behind one product; `c` are those before it."""
-    left = Matrix(p.m, p.k, size_of(p.a), A_AT, p.swizzle_a, p.columns_a)
-    right = Matrix(p.n, p.k, size_of(p.b), B_AT, p.swizzle_b, p.columns_b)
+    (a, a_type), (b, b_type) = p.stored(a, p.a), p.stored(b, p.b)
+    left = Matrix(p.m, a.shape[1], size_of(a_type), A_AT, p.swizzle_a, p.columns_a)
+    right = Matrix(p.n, b.shape[1], size_of(b_type), B_AT, p.swizzle_b, p.columns_b)
     memory = np.zeros(TOTAL, np.uint8)
-    left.lay_out(memory, a, p.a)
-    right.lay_out(memory, b, p.b)
+    left.lay_out(memory, a, a_type)
+    right.lay_out(memory, b, b_type)
     held = np.zeros((8, 128), np.uint32)
-    held[:, p.lanes()] = words_of(a, p.a).T
+    held[:, p.lanes()] = words_of(a, a_type).T
     lanes = [sum(1 << (lane % 32) for lane in p.disabled if lane // 32 == q) for q in range(4)]
     found = output((p.n, 128), np.uint32)
     text = f"""
-{pointers("M", "A", "C", "D")}
+{pointers("M", "A", "C", "F", "D")}
 {SETUP}
 {to_shared("%rd1", TOTAL)}
 {READY}
 {to_tensor("%rd3", p.n, 0)}
+{to_tensor("%rd4", 16, 288)}
 {to_tensor("%rd2", 8, 256)}
 {SYNC}
 mov.u32 %r31, {p.described}
@@ -282,12 +291,17 @@ add.u32 %r36, %r30, {p.lane << 16}
 setp.{"eq" if p.accumulates else "ne"}.u32 %p5, %r1, %r1
 {spelled(p)}
 {ENDED}
-{from_tensor("%rd4", p.n)}
+{from_tensor("%rd5", p.n)}
 {FREE}
 """
     report = run(
         text,
-        [device(memory.view(np.uint32)), device(held), device(c)],
+        [
+            device(memory.view(np.uint32)),
+            device(held),
+            device(c),
+            device(np.zeros((16, 128), np.uint32) if factors is None else factors),
+        ],
         [found],
         block=128,
         target="sm_100a",
@@ -297,9 +311,9 @@ setp.{"eq" if p.accumulates else "ne"}.u32 %p5, %r1, %r1
     return np.array(found)
 
 
-def expected(p, a, b, c):
+def expected(p, a, b, c, of_a=1.0, of_b=1.0):
     """Sums in float64 in the order of k, D last, rounded once; of D its words."""
-    x, y = p.signs[0] * numbers(a, p.a), p.signs[1] * numbers(b, p.b)
+    x, y = p.signs[0] * numbers(a, p.a) * of_a, p.signs[1] * numbers(b, p.b) * of_b
     sums = np.zeros((p.m, p.n))
     for k in range(p.k):
         sums += np.outer(x[:, k], y[:, k])
@@ -367,6 +381,81 @@ def test_products(p):
     c = start(random, p)
     for policy in POLICY:
         np.testing.assert_array_equal(multiplied(p, a, b, c, **policy), expected(p, a, b, c))
+
+
+# ---- factors of blocks ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scaled(Product):
+    """A product whose rows of A, and columns of B, have a factor for each of their blocks."""
+
+    vector: str = ""
+    blocks: int = 1
+    factor: str = "ue8m0"
+    ids: tuple[int, int] = (0, 0)
+
+    @property
+    def k(self):
+        return 32 if self.kind == "mxf8f6f4" else 64
+
+    @property
+    def described(self):
+        types = KINDS["f8f6f4"] if self.kind == "mxf8f6f4" else {"e2m1": 1}
+        fields = [
+            (self.ids[1], 4), (types[self.a], 7), (types[self.b], 10), (int(self.signs[0] < 0), 13),
+            (int(self.signs[1] < 0), 14), (int(self.columns_a), 15), (int(self.columns_b), 16),
+            (self.n >> 3, 17), (int(self.factor == "ue8m0"), 23), (self.m >> 7, 27), (self.ids[0], 29),
+        ]  # fmt: skip
+        return sum(value << at for value, at in fields)
+
+    def stored(self, codes, dtype):
+        if self.kind == "mxf8f6f4":
+            return codes, dtype
+        return codes[:, ::2] | codes[:, 1::2] << np.uint64(4), "u8"
+
+
+def factors_of(p, random):
+    """Words of Tensor Memory with factors, [column, lane], A's from column 0, B's from column 4.
+
+    Row i of A has its own in lane i % 32 of column i / 32, in all quarters; so has column i of B.
+    """
+    held = random.integers(0, 256, (16, 128, 4), np.uint8)
+    along = []
+    for lines, first, byte in ((p.m, 0, p.ids[0]), (p.n, 4, p.ids[1])):
+        codes, values = factors(random, (lines, p.blocks), p.factor)
+        for line, block in np.ndindex(codes.shape):
+            held[first + line // 32, line % 32 :: 32, byte + block] = codes[line, block]
+        along.append(np.repeat(values, p.k // p.blocks, axis=1))
+    return held.view(np.uint32)[..., 0], *along
+
+
+FOUR = [
+    ("mxf4", "", 2, "ue8m0"), ("mxf4", "scale_vec::2X", 2, "ue8m0"), ("mxf4", "block32", 2, "ue8m0"),
+    ("mxf4nvf4", "scale_vec::2X", 2, "ue8m0"), ("mxf4nvf4", "block32", 2, "ue8m0"),
+    ("mxf4nvf4", "scale_vec::4X", 4, "ue4m3"), ("mxf4nvf4", "block16", 4, "ue8m0"),
+]  # fmt: skip
+SCALED = [
+    *(Scaled("mxf8f6f4", a, b, n=8 * (i + 1), vector=("", "scale_vec::1X", "block32")[i % 3], ids=(i % 4, i // 4 % 4))
+      for i, (a, b) in enumerate(NARROW)),
+    *(Scaled(kind, "e2m1", "e2m1", n=n, vector=vector, blocks=blocks, factor=factor, ids=((2, 0) if blocks == 2 else (0, 0)))
+      for kind, vector, blocks, factor in FOUR for n in (40, 256)),
+    *(Scaled("mxf8f6f4", "e4m3", "e5m2", swizzle_a=s, swizzle_b=s, columns_a=True, columns_b=True, n=128) for s in Swizzle),
+    *(Scaled("mxf4", "e2m1", "e2m1", swizzle_a=s, swizzle_b=s, blocks=2) for s in Swizzle),
+    *(Scaled("mxf8f6f4", t, t, in_memory=True, signs=(-1, 1)) for t in KINDS["f8f6f4"]),
+    Scaled("mxf4nvf4", "e2m1", "e2m1", vector="block16", blocks=4, factor="ue4m3", in_memory=True, accumulates=False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("p", SCALED, ids=str)
+def test_blocks_are_scaled(p):
+    random = np.random.default_rng(sum(map(ord, str(p))))
+    a, b = draw(random, (p.m, p.k), p.a), draw(random, (p.n, p.k), p.b)
+    c = start(random, p)
+    words, of_a, of_b = factors_of(p, random)
+    for policy in POLICY:
+        found = multiplied(p, a, b, c, words, **policy)
+        np.testing.assert_array_equal(found, expected(p, a, b, c, of_a, of_b))
 
 
 @pytest.mark.parametrize("saturates", [False, True])
@@ -680,6 +769,10 @@ def test_a_deadlock_says_how_many_columns_are_missing():
     (replace(Product("f8f6f4", "e2m1", "e4m3"), columns_a=True), "A transposed, which elements of fewer than 8 bits are not"),
     (replace(Product("i8", "s8", "s8", "s32"), signs=(-1, 1)), "negation, which integers do not have"),
     (replace(Product("f16", "bf16", "bf16", "f16")), "a sum of bf16 in f16"),
+    (Scaled("mxf8f6f4", "e4m3", "e4m3", factor="ue4m3"), "factors of ue4m3, which kind::mxf8f6f4 with so many does not have"),
+    (Scaled("mxf4", "e2m1", "e2m1", ids=(1, 0)), "a scale factor ID that is no multiple of 2, the factors of a row"),
+    (Scaled("mxf4", "e2m1", "e2m1", columns_b=True), "B transposed, which elements of fewer than 8 bits are not"),
+    (Scaled("mxf4", "e2m1", "e2m1", m=256), "M=256; a CTA has 128"),
 ], ids=lambda w: w[1])  # fmt: skip
 def test_instruction_descriptors_that_are_wrong(wrong):
     p, note = wrong

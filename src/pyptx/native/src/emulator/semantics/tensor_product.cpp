@@ -1,5 +1,7 @@
-// tcgen05.mma of .kind::f16, tf32, f8f6f4 and i8 by one CTA (PTX ISA, "tcgen05.mma", "Instruction descriptor", "Data
-// Path Layout Organization").
+// tcgen05.mma by one CTA (PTX ISA, "tcgen05.mma", "Data Path Layout Organization", "Block Scaling").
+//
+// Factors of blocks are read from the quarter of the lanes that a row of D is in: there row i of A, or column i of B,
+// has its own in lane i % 32 of column i / 32, so copies of them are in all quarters.
 //
 // The manual leaves the order and the precision of the additions open. Here they are those of mma (mma.cpp): exact
 // products are added in double precision, in the order of k and D last, and the sum is rounded once, to nearest even.
@@ -7,120 +9,20 @@
 #include <cstring>
 
 #include "tensor_core.h"
+#include "tensor_descriptor.h"
 
 namespace pyptx::emulator {
 namespace {
 
-constexpr unsigned kKBytes = 32;  // of a row of A, or a column of B, with elements of fewer than 8 bits in bytes
 constexpr unsigned kHalfLanes = 16;
-
-// ---- What is multiplied ----------------------------------------------------------------------------------
-
-struct TypeRow {
-  uint32_t code;
-  std::string_view name;
-  unsigned packed;  // bits, where elements in shared memory are closer together than in a byte each
-};
-struct KindRow {
-  std::string_view name;
-  std::vector<TypeRow> types;
-  std::vector<std::pair<uint32_t, Sum>> sums;
-  bool integers;
-};
-
-const KindRow kKinds[] = {
-    {"kind::f16", {{0, "f16", 0}, {1, "bf16", 0}}, {{0, Sum::F16}, {1, Sum::F32}}, false},
-    {"kind::tf32", {{2, "tf32", 0}}, {{1, Sum::F32}}, false},
-    {"kind::f8f6f4",
-     {{0, "e4m3", 0}, {1, "e5m2", 0}, {3, "e2m3", 6}, {4, "e3m2", 6}, {5, "e2m1", 4}},
-     {{0, Sum::F16}, {1, Sum::F32}},
-     false},
-    {"kind::i8", {{0, "u8", 0}, {1, "s8", 0}}, {{2, Sum::S32}}, true},
-};
-
-struct Multiplicand {
-  const Multiplied* type = nullptr;
-  unsigned packed = 0;
-  bool columns = false;  // MN-major
-  double sign = 1;
-
-  unsigned bytes() const { return type->bits / 8; }
-  unsigned k() const { return kKBytes / bytes(); }
-};
-
-// What an instruction descriptor says.
-struct Described {
-  unsigned m = 0, n = 0;
-  Sum sum = Sum::F32;
-  bool saturate = false;
-  Multiplicand a, b;
-};
-
-bool find_type(const KindRow& kind, uint32_t code, Multiplicand* out) {
-  for (const TypeRow& row : kind.types) {
-    if (row.code != code) continue;
-    out->type = kind.name == "kind::f8f6f4" ? multiplied_in_bytes(row.name) : multiplied(row.name);
-    out->packed = row.packed;
-    return true;
-  }
-  return false;
-}
-
-// "" for a shape that there is.
-std::string wrong_shape(const KindRow& kind, const Described& d) {
-  if (d.m != 64 && d.m != 128) return "M=" + std::to_string(d.m) + "; a CTA has 64 and 128";
-  const bool integer_step = d.n % 16 == 0 || d.n == 8 || d.n == 24;
-  const unsigned step = d.m == 128 ? 16 : 8;
-  if (d.n >= step && d.n <= 256 && d.n % step == 0 && (!kind.integers || integer_step)) return "";
-  return "N=" + std::to_string(d.n) + " with M=" + std::to_string(d.m) + "; there are multiples of " +
-         std::to_string(step) + " up to 256" + (kind.integers && step == 8 ? ", above 24 of 16" : "");
-}
-
-std::string wrong_major(const Multiplicand& x, const char* what) {
-  if (!x.columns) return "";
-  if (x.packed != 0) return std::string(what) + " transposed, which elements of fewer than 8 bits are not";
-  if (x.type->bits == 32) return std::string(what) + " transposed, which of tf32 the emulator does not run";
-  return "";
-}
-
-// The fields of an instruction descriptor; what is wrong with it, "" if nothing is.
-std::string describe(const KindRow& kind, uint32_t bits, Described* out) {
-  constexpr uint32_t kReserved = 1u << 6 | 1u << 23 | 1u << 29, kElsewhere = 7u | 3u << 30;  // of .sp and .ws
-  if ((bits & kReserved) != 0) return "bits in places that no field has";
-  if ((bits & kElsewhere) != 0) return "fields of .sp or .ws";
-  const auto sum = std::find_if(kind.sums.begin(), kind.sums.end(),
-                                [&](const auto& s) { return s.first == (bits >> 4 & 3u); });
-  if (sum == kind.sums.end()) return "a type of D that the kind does not have";
-  if (!find_type(kind, bits >> 7 & 7u, &out->a)) return "a type of A that the kind does not have";
-  if (!find_type(kind, bits >> 10 & 7u, &out->b)) return "a type of B that the kind does not have";
-  if (kind.name == "kind::f16" && out->a.type != out->b.type) return "A and B of two types";
-  if (sum->second == Sum::F16 && out->a.type->name == "bf16") return "a sum of bf16 in f16";
-  out->sum = sum->second;
-  out->saturate = (bits >> 3 & 1u) != 0;
-  if (out->saturate && !kind.integers) return "saturation, which integers alone have";
-  if ((bits >> 13 & 3u) != 0 && kind.integers) return "negation, which integers do not have";
-  out->a.sign = (bits >> 13 & 1u) != 0 ? -1 : 1;
-  out->b.sign = (bits >> 14 & 1u) != 0 ? -1 : 1;
-  out->a.columns = (bits >> 15 & 1u) != 0;
-  out->b.columns = (bits >> 16 & 1u) != 0;
-  out->n = (bits >> 17 & 0x3fu) << 3;
-  out->m = (bits >> 24 & 0x1fu) << 4;
-  const std::string shape = wrong_shape(kind, *out);
-  if (!shape.empty()) return shape;
-  const std::string a = wrong_major(out->a, "A");
-  if (!a.empty()) return a;
-  if (out->b.columns && out->b.type->bits == 8 && out->n % 16 != 0) {
-    return "B of bytes transposed with N no multiple of 16";
-  }
-  return wrong_major(out->b, "B");
-}
 
 // ---- Multiplying -----------------------------------------------------------------------------------------
 
 struct Product : TensorWork {
   Cta* cta = nullptr;
-  Described what;
-  TensorAddress d{}, a{};
+  TensorShape what;
+  TensorAddress d{}, a{}, a_factors{}, b_factors{};
+  unsigned blocks = 0;       // factors of a row
   bool a_in_memory = false;  // in Tensor Memory
   std::vector<uint32_t> a_places, b_places;  // in shared memory
   bool accumulates = false;
@@ -139,20 +41,26 @@ uint32_t bits_at(const uint8_t* place, unsigned bytes) {
   return bits;
 }
 
-// Element e of a chunk of 16 bytes. Closer elements stand in its first bytes.
-double value_at(const uint8_t* chunk, unsigned e, const Multiplicand& x) {
-  if (x.packed == 0) return x.sign * x.type->value(bits_at(chunk + e * x.bytes(), x.bytes()));
-  const unsigned first = e * x.packed;
-  const uint32_t bits = bits_at(chunk + first / 8, 2) >> first % 8 & ((1u << x.packed) - 1);
-  return x.sign * x.type->value(x.packed == 4 ? bits << 2 : bits);  // where a byte alone has it
+using Values = std::vector<double>;  // K by K
+
+// An element of so many bits of memory, from a bit on that leaves it in one or two bytes, or begins one.
+uint32_t element_at(const uint8_t* place, unsigned first, unsigned bits) {
+  if (bits >= 8) return bits_at(place + first / 8, bits / 8);
+  return bits_at(place + first / 8, first % 8 + bits > 8 ? 2 : 1) >> first % 8 & ((1u << bits) - 1);
 }
 
-// A multiplicand's values, K by K: those of `count` rows of A, or columns of B.
-std::vector<double> shared_values(const Cta& cta, const std::vector<uint32_t>& places, const Multiplicand& x,
-                                  unsigned count) {
-  const unsigned each = kChunk / x.bytes();
+// Element e of a chunk of 16 bytes. Packed ones stand in its first bytes; e2m1 is then where a byte of its own has it.
+double value_at(const uint8_t* chunk, unsigned e, const TensorMultiplicand& x) {
+  const unsigned bits = x.packed != 0 ? x.packed : x.bits();
+  const uint32_t value = element_at(chunk, e * bits, bits);
+  return x.sign * x.type->value(x.packed == 4 ? value << 2 : value);
+}
+
+// A multiplicand's values: those of `count` rows of A, or columns of B.
+Values shared_values(const Cta& cta, const std::vector<uint32_t>& places, const TensorMultiplicand& x, unsigned count) {
+  const unsigned each = kChunk * 8 / x.bits();
   const size_t chunks = (x.columns ? count : x.k()) / each;
-  std::vector<double> values(size_t{x.k()} * count);
+  Values values(size_t{x.k()} * count);
   for (size_t i = 0; i < places.size(); ++i) {
     const size_t line = i / chunks, first = i % chunks * each;
     for (unsigned e = 0; e < each; ++e) {
@@ -164,39 +72,59 @@ std::vector<double> shared_values(const Cta& cta, const std::vector<uint32_t>& p
 }
 
 // A in Tensor Memory: row by row in the lanes, elements beside each other in the columns.
-std::vector<double> memory_values(TensorMemory& memory, const Product& p) {
-  const Multiplicand& x = p.what.a;
-  const unsigned per = 4 / x.bytes();
-  std::vector<double> values(size_t{x.k()} * p.what.m);
+Values memory_values(TensorMemory& memory, const Product& p) {
+  const TensorMultiplicand& x = p.what.a;
+  Values values(size_t{x.k()} * p.what.m);
   for (unsigned row = 0; row < p.what.m; ++row) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&memory.at(p.lane_of(row), p.a.column));
     for (unsigned k = 0; k < x.k(); ++k) {
-      const uint8_t* cell = reinterpret_cast<const uint8_t*>(&memory.at(p.lane_of(row), p.a.column + k / per));
-      values[size_t{k} * p.what.m + row] = x.sign * x.type->value(bits_at(cell + k % per * x.bytes(), x.bytes()));
+      values[size_t{k} * p.what.m + row] = x.sign * x.type->value(element_at(bytes, k * x.bits(), x.bits()));
     }
   }
   return values;
 }
 
+// Lines `first` to `end` of `count`, with the factors that a quarter of the lanes has of them.
+void scale(TensorMemory& memory, const Product& p, const TensorMultiplicand& x, TensorAddress factors, unsigned quarter,
+           unsigned first, unsigned end, size_t count, Values* values) {
+  for (unsigned line = first; line < end; ++line) {
+    const uint32_t word =
+        memory.at(quarter * kQuarterLanes + line % kQuarterLanes, factors.column + line / kQuarterLanes);
+    for (unsigned k = 0; k < x.k(); ++k) {
+      const unsigned byte = x.factor_byte + k * p.blocks / x.k();
+      (*values)[k * count + line] *= p.what.factor(word >> 8 * byte & 0xffu);
+    }
+  }
+}
+
+// The sums of a row of A with the columns of B.
+void add_row(const TensorShape& what, const Values& left, const Values& right, unsigned row, Values* sums) {
+  sums->assign(what.n, 0.0);
+  for (size_t k = 0; k < what.a.k(); ++k) {
+    const double value = left[k * what.m + row];
+    const double* column = &right[k * what.n];
+    for (size_t n = 0; n < what.n; ++n) (*sums)[n] += value * column[n];
+  }
+}
+
 void Product::perform() {
   TensorMemory& memory = tensor_memory(*cta);
-  const size_t m = what.m, n = what.n;
-  const std::vector<double> left =
-      a_in_memory ? memory_values(memory, *this) : shared_values(*cta, a_places, what.a, what.m);
-  const std::vector<double> right = shared_values(*cta, b_places, what.b, what.n);
-  std::vector<double> sums(n);
+  Values left = a_in_memory ? memory_values(memory, *this) : shared_values(*cta, a_places, what.a, what.m);
+  const Values plain = shared_values(*cta, b_places, what.b, what.n);
+  Values right = plain, sums;
   for (unsigned row = 0; row < what.m; ++row) {
-    const unsigned lane = lane_of(row);
-    if (disabled[lane / 32] >> lane % 32 & 1u) continue;
-    std::fill(sums.begin(), sums.end(), 0.0);
-    for (size_t k = 0; k < what.a.k(); ++k) {
-      const double value = left[k * m + row];
-      const double* column = &right[k * n];
-      for (size_t i = 0; i < n; ++i) sums[i] += value * column[i];
+    const unsigned lane = lane_of(row), quarter = lane / kQuarterLanes;
+    if (blocks != 0 && lane % kQuarterLanes == 0) {
+      scale(memory, *this, what.a, a_factors, quarter, row, row + kQuarterLanes, what.m, &left);
+      right = plain;
+      scale(memory, *this, what.b, b_factors, quarter, 0, what.n, what.n, &right);
     }
-    for (unsigned i = 0; i < what.n; ++i) {
-      uint32_t& cell = memory.at(lane, d.column + i);
+    if (disabled[quarter] >> lane % kQuarterLanes & 1u) continue;
+    add_row(what, left, right, row, &sums);
+    for (unsigned n = 0; n < what.n; ++n) {
+      uint32_t& cell = memory.at(lane, d.column + n);
       const double before = accumulates ? std::ldexp(addend(what.sum, cell), -shift) : 0.0;
-      cell = rounded(what.sum, what.saturate, accumulates ? sums[i] + before : sums[i]);
+      cell = rounded(what.sum, what.saturate, accumulates ? sums[n] + before : sums[n]);
     }
   }
 }
@@ -204,8 +132,9 @@ void Product::perform() {
 // ---- Issuing ---------------------------------------------------------------------------------------------
 
 struct ProductPlan {
-  const KindRow* kind = nullptr;
-  TensorPointer d, a;
+  const TensorKind* kind = nullptr;
+  unsigned blocks = 0;
+  TensorPointer d, a, a_factors, b_factors;
   bool a_in_memory = false, masked = false;
   uint8_t a_slot = 0, b_slot = 0, idesc = 0, enable = 0, mask = 0;  // slots
   int shift = 0;
@@ -222,12 +151,12 @@ std::vector<TensorPlace> places_of(const Product& p, uint32_t column, uint32_t c
 }
 
 bool find_multiplicand(Warp& w, const Instruction& in, unsigned lane, uint64_t descriptor, const char* name,
-                       const Multiplicand& x, unsigned count, std::vector<uint32_t>* places) {
+                       const TensorMultiplicand& x, unsigned count, std::vector<uint32_t>* places) {
   SharedMatrix matrix;
   if (!read_tensor_matrix(w, in, lane, descriptor, name, &matrix)) return false;
-  const uint32_t each = kChunk / x.bytes();
+  const uint32_t each = kChunk * 8 / x.bits();
   const ChunkRange range =
-      x.columns ? ChunkRange{0, count / each, 0, x.k()} : ChunkRange{0, kKBytes / kChunk, 0, count};
+      x.columns ? ChunkRange{0, count / each, 0, x.k()} : ChunkRange{0, kTensorKBytes / kChunk, 0, count};
   return find_chunks(w, in, matrix, x.columns, range, places);
 }
 
@@ -236,6 +165,10 @@ bool check_alignment(Warp& w, const Instruction& in, unsigned lane, const Produc
   if (p.d.lane != 0 && !(half && p.d.lane == kHalfLanes)) {
     wrong_tensor_memory(w, in, lane, "D begins in lane " + std::to_string(p.d.lane) + "; with M=" +
                                          std::to_string(p.what.m) + (half ? " lanes 0 and 16 do" : " lane 0 does"));
+    return false;
+  }
+  if (p.blocks != 0 && (p.a_factors.lane != 0 || p.b_factors.lane != 0)) {
+    wrong_tensor_memory(w, in, lane, "factors do not begin in lane 0");
     return false;
   }
   if (!p.a_in_memory || p.a.lane == p.d.lane) return true;
@@ -247,7 +180,7 @@ bool check_alignment(Warp& w, const Instruction& in, unsigned lane, const Produc
 bool read_product(Warp& w, const Instruction& in, unsigned lane, Product* p) {
   const auto& plan = *static_cast<const ProductPlan*>(in.plan);
   const uint32_t bits = held<uint32_t>(w, in, plan.idesc)[lane];
-  const std::string wrong = describe(*plan.kind, bits, &p->what);
+  const std::string wrong = read_tensor_shape(*plan.kind, plan.blocks, bits, &p->what);
   if (!wrong.empty()) {
     wrong_matrix(w, in, lane, "its instruction descriptor has " + wrong);
     return false;
@@ -256,6 +189,11 @@ bool read_product(Warp& w, const Instruction& in, unsigned lane, Product* p) {
   p->a_in_memory = plan.a_in_memory;
   p->d = address_of(w, in, plan.d, lane);
   if (plan.a_in_memory) p->a = address_of(w, in, plan.a, lane);
+  p->blocks = plan.blocks;
+  if (plan.blocks != 0) {
+    p->a_factors = address_of(w, in, plan.a_factors, lane);
+    p->b_factors = address_of(w, in, plan.b_factors, lane);
+  }
   p->accumulates = predicate(w, in, plan.enable) >> lane & 1u;
   p->shift = plan.shift;
   for (unsigned i = 0; plan.masked && i < 4; ++i) p->disabled[i] = held<uint32_t>(w, in, plan.mask + i)[lane];
@@ -281,18 +219,30 @@ void note_result(Warp& w, const Instruction& in, unsigned lane, const Product& p
   }
 }
 
+// What is read of Tensor Memory, but D: A, and the factors.
+std::vector<TensorPlace> sources_of(const Product& p) {
+  std::vector<TensorPlace> places;
+  if (p.a_in_memory) places = places_of(p, p.a.column, kTensorKBytes / 4);
+  if (p.blocks == 0) return places;
+  for (uint32_t q = 0; q < kWarpgroupWarps; ++q) {
+    places.push_back({q * kQuarterLanes, kQuarterLanes, p.a_factors.column + q, 1});
+  }
+  const uint32_t columns = (p.what.n + kQuarterLanes - 1) / kQuarterLanes;
+  places.push_back({0, kTensorLanes, p.b_factors.column, columns});
+  return places;
+}
+
 template <bool kSanitized>
 void issue_product(Warp& w, const Instruction& in, uint32_t mask) {
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
     auto product = std::make_shared<Product>();
     if (!read_product(w, in, lane, product.get())) return;
-    const std::vector<TensorPlace> of_a =
-        product->a_in_memory ? places_of(*product, product->a.column, kKBytes / 4) : std::vector<TensorPlace>();
+    const std::vector<TensorPlace> sources = sources_of(*product);
     for (const TensorPlace& place : places_of(*product, product->d.column, product->what.n)) {
       if (!check_tensor_place(w, in, lane, place)) return;
     }
-    for (const TensorPlace& place : of_a) {
+    for (const TensorPlace& place : sources) {
       if (!check_tensor_place(w, in, lane, place)) return;
     }
     const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::None);
@@ -301,7 +251,7 @@ void issue_product(Warp& w, const Instruction& in, uint32_t mask) {
       for (const auto* places : {&product->a_places, &product->b_places}) {
         for (const uint32_t at : *places) check_copy_shared(w, in, *w.cta, at, kChunk, lane, false, true, *op);
       }
-      for (const TensorPlace& place : of_a) {
+      for (const TensorPlace& place : sources) {
         check_tensor_written(w, in, lane, place);
         check_tensor(w, in, lane, place, TensorUse::Work, false, op.get());
       }
@@ -335,24 +285,53 @@ bool bind_slot(Decoding& d, unsigned operand, unsigned width, uint8_t* slot) {
   return d.source(operand, width);
 }
 
+// {.block_scale{.scale_vectorsize}}: how many factors of a row.
+struct VectorRow {
+  std::string_view kind, name;
+  unsigned blocks;
+};
+constexpr VectorRow kVectors[] = {
+    {"kind::mxf8f6f4", "scale_vec::1X", 1}, {"kind::mxf8f6f4", "block32", 1},       {"kind::mxf4", "scale_vec::2X", 2},
+    {"kind::mxf4", "block32", 2},           {"kind::mxf4nvf4", "scale_vec::2X", 2}, {"kind::mxf4nvf4", "block32", 2},
+    {"kind::mxf4nvf4", "scale_vec::4X", 4}, {"kind::mxf4nvf4", "block16", 4},
+};
+
+bool read_blocks(Modifiers& m, ProductPlan* plan) {
+  const bool scaled = plan->kind->blocks != 0;
+  if (m.take("block_scale") != scaled) return false;
+  if (!scaled) return true;
+  for (const VectorRow& row : kVectors) {
+    if (row.kind == plan->kind->name && m.take(row.name)) plan->blocks = row.blocks;
+  }
+  if (plan->blocks == 0 && plan->kind->name != "kind::mxf4nvf4") plan->blocks = plan->kind->blocks;
+  return plan->blocks != 0;
+}
+
+// disable-output-lane, or the factors, where they stand.
+bool bind_between(Decoding& d, unsigned* next, ProductPlan* plan) {
+  if (plan->blocks != 0) {
+    return bind_tensor_pointer(d, (*next)++, &plan->a_factors) && bind_tensor_pointer(d, (*next)++, &plan->b_factors);
+  }
+  return d.elements(*next) != 4 || bind_lanes(d, (*next)++, plan);
+}
+
 }  // namespace
 
-// mma.cta_group.kind{.collector} [d], a-desc or [a], b-desc, idesc {, disable-output-lane}, enable-input-d {, scale}
+// mma.cta_group.kind{.block_scale{.vector}}{.collector} [d], a-desc or [a], b-desc, idesc, then {disable-output-lane},
+// enable-input-d {, scale-input-d}, or [scale-A], [scale-B], enable-input-d
 Handler resolve_tensor_product(Decoding& d, Modifiers& m) {
   ProductPlan plan;
   if (!m.take("cta_group::1")) return nullptr;
-  for (const KindRow& kind : kKinds) {
-    if (m.take(kind.name)) plan.kind = &kind;
-  }
+  plan.kind = tensor_kind(m.next());
+  if (plan.kind == nullptr || !read_blocks(m, &plan)) return nullptr;
   skip_collector(m);
-  if (plan.kind == nullptr || !m.done() || d.operands.size() < 5) return nullptr;
+  if (!m.done() || d.operands.size() < 5) return nullptr;
   plan.a_in_memory = d.view(1)->kind == OperandView::Kind::Address;
   if (!bind_tensor_pointer(d, 0, &plan.d)) return nullptr;
   if (!(plan.a_in_memory ? bind_tensor_pointer(d, 1, &plan.a) : bind_slot(d, 1, 64, &plan.a_slot))) return nullptr;
   if (!bind_slot(d, 2, 64, &plan.b_slot) || !bind_slot(d, 3, 32, &plan.idesc)) return nullptr;
   unsigned next = 4;
-  if (d.elements(next) == 4 && !bind_lanes(d, next++, &plan)) return nullptr;
-  if (!bind_slot(d, next++, 1, &plan.enable)) return nullptr;
+  if (!bind_between(d, &next, &plan) || !bind_slot(d, next++, 1, &plan.enable)) return nullptr;
   if (next < d.operands.size()) {
     const OperandView* scale = d.view(next++);
     if (scale->kind != OperandView::Kind::Immediate || scale->bits > 15) return nullptr;

@@ -1,0 +1,57 @@
+// Instruction descriptors of tcgen05.mma, and the kinds that give their fields a meaning (PTX ISA, "Instruction
+// descriptor").
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "elements.h"
+
+namespace pyptx::emulator {
+
+constexpr unsigned kTensorKBytes = 32;  // of a row of A, or of a column of B
+
+struct TensorType {
+  uint32_t code;
+  std::string_view name;
+  unsigned packed;  // bits, where elements in shared memory are closer together than in a byte each
+};
+
+struct TensorKind {
+  std::string_view name;
+  std::vector<TensorType> types;
+  std::vector<std::pair<uint32_t, Sum>> sums;  // none where D is always f32
+  bool integers = false;
+  bool in_bytes = false;  // smaller elements take a byte
+  unsigned blocks = 0;    // factors of a row without .scale_vec, of kinds that have them
+};
+
+// nullptr for what is no kind that runs.
+const TensorKind* tensor_kind(std::string_view name);
+
+struct TensorMultiplicand {
+  const Multiplied* type = nullptr;
+  unsigned packed = 0;
+  bool columns = false;  // MN-major
+  double sign = 1;
+  unsigned factor_byte = 0;  // scale factor ID: the first byte of its factors
+
+  unsigned bits() const { return type->bits; }
+  unsigned k() const { return kTensorKBytes * 8 / bits(); }
+};
+
+// What an instruction descriptor says.
+struct TensorShape {
+  unsigned m = 0, n = 0;
+  Sum sum = Sum::F32;
+  bool saturate = false;
+  Factor factor = nullptr;
+  TensorMultiplicand a, b;
+};
+
+// Reads one, of a product with `blocks` factors of a row; what is wrong with it, "" if nothing is.
+std::string read_tensor_shape(const TensorKind& kind, unsigned blocks, uint32_t bits, TensorShape* out);
+
+}  // namespace pyptx::emulator
