@@ -182,6 +182,12 @@ void order_tensor_commit(Warp& w, unsigned lane, Operation& operation) {
   order_tensor_work(w, lane, operation);
   TensorKnowledge& warp = tensor_memory(*w.cta).shadow.warps[w.index];
   warp.operations[lane] = {0, 0};
+  auto& commits = warp.commits[lane];
+  operation.copies = commits;
+  const auto same = std::find_if(commits.begin(), commits.end(),
+                                 [&](const auto& before) { return before.first == operation.agent; });
+  if (same != commits.end()) same->second = operation.clock;
+  else commits.emplace_back(operation.agent, operation.clock);
 }
 
 void order_tensor_wait(Warp& w, bool stores) {

@@ -46,8 +46,10 @@ struct TensorKnowledge {
   uint32_t sequence = 0;
   std::vector<TensorMark> marks;
   std::vector<uint32_t> seen;  // its clocks at the last tcgen05.fence::after_thread_sync
-  // By lane: the place in the order of accesses of the operations since its last commit.
+  // By lane: the place in the order of accesses of the operations since its last commit, and those of its commits, of
+  // each agent the last one.
   std::array<std::pair<uint32_t, uint32_t>, 32> operations{};
+  std::array<std::vector<std::pair<uint32_t, uint32_t>>, 32> commits;
 };
 
 // A cell is a column of half a quarter of the lanes, which every shape touches as a whole.
@@ -69,7 +71,8 @@ void check_tensor(Warp& w, const Instruction& in, unsigned lane, const TensorPla
                   const Operation* operation);
 // Whether what is loaded has been stored; the first that has not is reported.
 void check_tensor_written(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place);
-// Gives an operation its place in the order of accesses: all of a thread's up to a commit have one.
+// Gives an operation its place in the order of accesses: all of a thread's up to a commit have one. A commit says that
+// these have ended, and so have those before the commits before it.
 void order_tensor_work(Warp& w, unsigned lane, Operation& operation);
 void order_tensor_commit(Warp& w, unsigned lane, Operation& operation);
 void order_tensor_wait(Warp& w, bool stores);
