@@ -21,6 +21,8 @@ PRODUCT = f"@%p2 {MMA} [%r30], %rd10, %rd11, %r31, %p3"
 COMMIT = "@%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done]"
 LOAD = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r34}, [%r33]"
 STORE = "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r33], {%r1}"
+FACTORS = f"tcgen05.st.sync.aligned.32x32b.x8.b32 [%r33+16], {{{', '.join(['%r1'] * 8)}}}"
+SCALED = "@%p2 tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r30], %rd10, %rd11, %r31, [%r30+16], [%r30+20], %p3"
 STORE_ALL = f"tcgen05.st.sync.aligned.32x32b.x16.b32 [%r33], {{{', '.join(['%r1'] * 16)}}}"
 LOADED, STORED = "tcgen05.wait::ld.sync.aligned", "tcgen05.wait::st.sync.aligned"
 WAIT = """
@@ -188,6 +190,11 @@ ORDER = {
     ),
     "a sum with what was never stored": case(
         "uninitialised-memory", READY + f"BUG\n{MULTIPLIED}{END}", "setp.eq.u32 %p3, %r1, %r1", "setp.ne.u32 %p3, %r1, %r1", at=MMA,
+    ),
+    "factors that are not in all quarters of the lanes": case(
+        "uninitialised-memory",
+        READY + f"BUG\n{STORED}\n{SYNC}mov.u32 %r31, 0x8840000\n{SCALED}\n{COMMIT}\n{WAIT}{AFTER}\n{END}",
+        f"@%p1 {FACTORS}", FACTORS, at="kind::mxf8f6f4",
     ),
     "a matrix that is stored without a proxy fence": case(
         "proxy-race", f"{VARIABLES}{ALLOC}\n{INIT}{FILL}{PROXY}\nst.shared.u32 [%r11], %r12\nBUG\n{DESCRIBE}{SYNC}{ADDRESS}{MULTIPLIED}{END}", NOTHING, PROXY, at=MMA, other="st.shared.u32 [%r11]",
