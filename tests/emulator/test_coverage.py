@@ -19,7 +19,7 @@ from pyptx.isa.table import forms
 from pyptx.operands import Operand, Register, replaced
 from pyptx.target import Target
 
-PER_FORM = 40
+PER_FORM = 10
 BATCH = 2000
 
 

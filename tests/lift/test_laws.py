@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.lift.comparing import alone, kernels, machine_code, one_label_for_each_place
-from tests.text.test_laws import CORPUS, traced
+from tests.text.test_laws import CORPUS, for_every_day, traced
 
 from pyptx.text import parse, write
 
@@ -20,21 +20,7 @@ def test_a_traced_kernel_is_traced_again_from_what_is_lifted(module):
     assert one_label_for_each_place(again) == one_label_for_each_place(read)
 
 
-# The assembler runs twice for each kernel: one target of each file is enough for every day.
-EVERY_DAY = ("sm_90a", "sm_90")
-FILES = [
-    pytest.param(
-        path,
-        id=path.name,
-        marks=()
-        if path.suffixes[:-1] in ([], *([f".{t}"] for t in EVERY_DAY))
-        else pytest.mark.sweep,
-    )
-    for path in (*CORPUS, *DOCUMENTED)
-]
-
-
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", [*for_every_day((*CORPUS, *DOCUMENTED))])
 def test_the_machine_code_of_a_file_is_that_of_what_is_lifted(path: Path, tmp_path):
     module = parse(path.read_text(), path.name)
     lifted = kernels(module, path.name)

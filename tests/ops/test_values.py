@@ -17,14 +17,16 @@ LENGTHS = [
     *(4096, 4097, 8191, 8192, 32768, 65536, 65537),
 ]
 EVERYDAY = [(F32, F32), (BF16, F32), (F16, F16), (F64, BF16)]
-EVERY_PAIR = (3, 129, 1000, 1025)
+SOME_PAIRS = (1, 32, 128, 257, 1024, 4097)
+EVERY_PAIR = (3, 1025)
 
 
 def cases():
     """Some pairs at every length and every pair at some; the others are for the sweep."""
     for n in LENGTHS:
         for pair, name in zip(PAIRS, NAMES, strict=True):
-            often = n in EVERY_PAIR or (pair in EVERYDAY and n <= 8192) or pair == (F32, F32)
+            some = pair in EVERYDAY and n in SOME_PAIRS
+            often = n in EVERY_PAIR or some or pair == (F32, F32)
             marks = () if often else pytest.mark.sweep
             yield pytest.param(n, pair, id=f"{n}-{name}", marks=marks)
 

@@ -15,13 +15,24 @@ from pyptx.text import normal_form, parse, write
 from pyptx.types import pred
 
 SPELLINGS = 4
+"""Spellings of a form in the sweep; every day as many as use every option."""
 
 
 @pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
 def test_a_form_survives_a_file(form):
+    survives(form, 1)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
+def test_spellings_of_a_form_survive_files(form):
+    survives(form, SPELLINGS)
+
+
+def survives(form, spellings):
     p = Register(1000, pred)
     guards = itertools.cycle((None, Guard(p), Guard(p, negated=True)))
-    for modifiers in sample(form, SPELLINGS, random.Random(form.syntax)):
+    for modifiers in sample(form, spellings, random.Random(form.syntax)):
         targets, version = availability(form, modifiers)
         target = next(t for t in TARGETS if t in targets)
         body = [Place(LABEL)]
@@ -32,6 +43,6 @@ def test_a_form_survives_a_file(form):
         variables = tuple(VARIABLES.values())
         kernel = Kernel("k", (PARAMETER,), variables, (), registers, tuple(body))
         module = Module(max(version, target.version), target, (kernel,))
-        text = write(module).ptx
-        assert parse(text) == normal_form(module)
-        assert write(parse(text)).ptx == write(normal_form(module)).ptx
+        normal, found = normal_form(module), parse(write(module).ptx)
+        assert found == normal
+        assert write(found).ptx == write(normal).ptx

@@ -17,7 +17,7 @@ from pyptx.text.parser import ParsedInstruction
 from pyptx.types import pred
 
 SPELLINGS = 12
-"""Spellings of a form; between them they use every option."""
+"""Spellings of a form in the sweep; every day as many as use every option."""
 
 
 @dataclass
@@ -55,7 +55,17 @@ def _no_register(dtype):
 
 @pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
 def test_a_form_survives_text(form):
-    spellings = sample(form, SPELLINGS, random.Random(form.syntax))
+    survives(form, 1)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("form", forms(), ids=lambda form: form.syntax)
+def test_spellings_of_a_form_survive_text(form):
+    survives(form, SPELLINGS)
+
+
+def survives(form, size):
+    spellings = sample(form, size, random.Random(form.syntax))
     assert spellings
     p = Register(1000, pred)
     guards = itertools.cycle((None, Guard(p), Guard(p, negated=True)))

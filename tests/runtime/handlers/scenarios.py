@@ -1,19 +1,29 @@
 # ruff: noqa: E501 -- whole messages stand on their lines
 """Programs that drive the CUDA handlers through a hand-made XLA and a driver that only remembers.
 
-Each runs in a process of its own, because a process opens one driver: `scenarios.py FOLDER NAME`, where
-FOLDER holds the two libraries. The last line it prints is "ok".
+`scenarios.py FOLDER NAME...`, where FOLDER holds the two libraries, runs each in a process of its own,
+because a process opens one driver: a fork, which has everything imported. The scenario `no_driver` must
+be the only one. It prints a JSON object: for
+each name the exit status and all that it printed, of which the last line is "ok".
 """
 
 from __future__ import annotations
 
 import ctypes
+import json
+import os
+import signal
 import sys
+import tempfile
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 from pyptx.native import loader
+
+LONGEST = 120
+"""Seconds that a scenario may take."""
 
 INSTANTIATE, PREPARE, EXECUTE = 0, 1, 3
 PLAN = (
@@ -501,6 +511,28 @@ SCENARIOS: dict[str, Callable[[], None]] = {
     )
 }
 
+
+def apart(name: str) -> tuple[int, str]:
+    """Run a scenario in a fork of this process: its exit status, and what it printed."""
+    with tempfile.TemporaryFile() as printed:
+        child = os.fork()
+        if child == 0:
+            os.dup2(printed.fileno(), 1)
+            os.dup2(printed.fileno(), 2)
+            signal.alarm(LONGEST)
+            status = 1
+            try:
+                SCENARIOS[name]()
+                print("ok")
+                status = 0
+            except BaseException:  # noqa: BLE001 (the child ends here whatever it was)
+                traceback.print_exc()
+            sys.stdout.flush()
+            os._exit(status)
+        _, status = os.waitpid(child, 0)
+        printed.seek(0)
+        return os.waitstatus_to_exitcode(status), printed.read().decode()
+
+
 if __name__ == "__main__":
-    SCENARIOS[sys.argv[2]]()
-    print("ok")
+    print(json.dumps({name: apart(name) for name in sys.argv[2:]}))
