@@ -133,7 +133,7 @@ DESCRIPTORS = (
     described("an instruction descriptor with a type that the kind lacks", "or.b32 %r31, %r31, 0x100")
     | described("an instruction descriptor with two types", "or.b32 %r31, %r31, 0x80")
     | described("an instruction descriptor with another sum", "or.b32 %r31, %r31, 0x20")
-    | described("an instruction descriptor with N that there is not", "mov.u32 %r31, 0x8020010")
+    | described("an instruction descriptor with N that there is not", "mov.u32 %r31, 0x8420010")
     | described("an instruction descriptor with M that there is not", "mov.u32 %r31, 0x2040010")
     | described("an instruction descriptor of a sparse product", "or.b32 %r31, %r31, 4")
     | described("an instruction descriptor that saturates floats", "or.b32 %r31, %r31, 8")
