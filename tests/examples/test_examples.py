@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pyptx.trace.pipeline import Ring
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 
@@ -24,6 +26,11 @@ def load(path):
 @pytest.fixture(scope="module")
 def rms_norm():
     return load(ROOT / "examples" / "hopper" / "rms_norm.py")
+
+
+@pytest.fixture(scope="module")
+def matmul():
+    return load(ROOT / "examples" / "blackwell" / "matmul.py")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -76,3 +83,32 @@ def test_rms_norm_keeps_the_row_in_registers(rms_norm):
 def test_rms_norm_refuses_what_it_cannot_do(rms_norm):
     with pytest.raises(ValueError, match=r"^1000 columns are not a multiple of 128$"):
         rms_norm.build(2, 1000)
+
+
+POLICIES = ["eager", "late", "reversed", "random"]
+
+
+@pytest.mark.parametrize("completion", POLICIES)
+@pytest.mark.parametrize("m, k, stages", [(130, 192, 2), (1, 64, 1)])
+def test_matmul_at_any_time_of_completion(matmul, m, k, stages, completion):
+    a, b = matmul.random(m, k, 2), matmul.random(128, k, 3)
+    done = matmul.build(128, k, stages).emulate(a, b, completion=completion)
+    done.report.check()
+    assert matmul.largest_error(done.outputs[0], a, b) <= 1
+
+
+def test_matmul_has_to_wait_for_a_stage(matmul, monkeypatch):
+    """The copy that fills a stage again, while what it had is multiplied."""
+    monkeypatch.setattr(Ring, "acquire", lambda self, state: self.full[state.stage])
+    a, b = matmul.random(128, 192, 2), matmul.random(128, 192, 3)
+    done = matmul.build(128, 192, stages=2).emulate(a, b, completion="eager")
+    assert {finding.kind for finding in done.report.findings} == {"shared-race"}
+
+
+def test_matmul_needs_no_registers_in_memory(matmul):
+    assert matmul.build(4096, 4096).cubin().spill_stores == 0
+
+
+def test_matmul_refuses_what_it_cannot_do(matmul):
+    with pytest.raises(ValueError, match=r"^n=100 is no multiple of 128, or k=64 none of 64$"):
+        matmul.build(100, 64)

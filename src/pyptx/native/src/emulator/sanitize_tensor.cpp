@@ -184,6 +184,8 @@ void order_tensor_commit(Warp& w, unsigned lane, Operation& operation) {
   warp.operations[lane] = {0, 0};
   auto& commits = warp.commits[lane];
   operation.copies = commits;
+  // What an operation reads was complete when its thread issued it; so it is where the operation has ended.
+  operation.history = order_history(w);
   const auto same = std::find_if(commits.begin(), commits.end(),
                                  [&](const auto& before) { return before.first == operation.agent; });
   if (same != commits.end()) same->second = operation.clock;

@@ -72,7 +72,7 @@ void check_tensor(Warp& w, const Instruction& in, unsigned lane, const TensorPla
 // Whether what is loaded has been stored; the first that has not is reported.
 void check_tensor_written(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place);
 // Gives an operation its place in the order of accesses: all of a thread's up to a commit have one. A commit says that
-// these have ended, and so have those before the commits before it.
+// these have ended, those before the commits before it, and all that its thread knew to have happened.
 void order_tensor_work(Warp& w, unsigned lane, Operation& operation);
 void order_tensor_commit(Warp& w, unsigned lane, Operation& operation);
 void order_tensor_wait(Warp& w, bool stores);
