@@ -51,7 +51,7 @@ check: $(READY)
 lint: $(READY)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m pyright --pythonpath "$$($(PY) -c 'import sys; print(sys.executable)')"
+	$(PY) -m pyright --threads $(JOBS) --pythonpath "$$($(PY) -c 'import sys; print(sys.executable)')"
 	$(PY) -c "from importlinter.cli import lint_imports_command as lint; lint()" \
 	    --no-logo --cache-dir .import_linter_cache
 

@@ -11,6 +11,7 @@ import random
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import values
@@ -117,8 +118,13 @@ CONSTANT = ("mov.pred  d, value",)
 """Forms that read constants alone: there are no values to try, and test_coverage.py runs them."""
 
 
-def cases() -> Iterator[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """Every spelling that sm_90a has and that shows its effect in values, in the table's order."""
+    return tuple(_cases())
+
+
+def _cases() -> Iterator[Case]:
     seen: set[tuple[str, int]] = set()
     for form in forms():
         if form.opcode in NO_VALUE or form.chapter in NO_VALUE_CHAPTERS or form.syntax in CONSTANT:
