@@ -29,6 +29,8 @@ class Line:
 
     `inlined` is how the manual writes what it was inlined from: `function_name ..., inlined_at`.
     `before` are the lines directly before it that no instruction has, which it may refer to.
+    `intermediate` are file, line and column of each `.loc_intermediate` behind it: the same place
+    in the languages between the source and PTX.
     """
 
     file: int
@@ -36,6 +38,7 @@ class Line:
     column: int
     inlined: str = ""
     before: tuple[Line, ...] = ()
+    intermediate: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

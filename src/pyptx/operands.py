@@ -138,10 +138,14 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A memory operand `[base + offset]`, offset in bytes."""
+    """A memory operand `[base + offset]`, offset in bytes.
+
+    `unified` where `.unified` stands behind it: the variable has the attribute of that name.
+    """
 
     base: Register | Variable | Parameter | Immediate
     offset: int = 0
+    unified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +195,25 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Prototype:
-    """What the function of an indirect call takes and returns: a `.callprototype`."""
+    """What the function of an indirect call takes and returns: a `.callprototype`.
+
+    abi_preserve, abi_preserve_control  the numbers of these directives, None without one
+    """
 
     returns: tuple[Parameter, ...]
     parameters: tuple[Parameter, ...]
     noreturn: bool = False
+    abi_preserve: int | None = None
+    abi_preserve_control: int | None = None
+
+    @property
+    def preserves(self) -> dict[str, int]:
+        """The directives that say what the function preserves, with their numbers."""
+        given = {
+            "abi_preserve": self.abi_preserve,
+            "abi_preserve_control": self.abi_preserve_control,
+        }
+        return {name: number for name, number in given.items() if number is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +315,8 @@ def _replaced(operand: Operand, other: Callable[[Register], Register]) -> Operan
             return Pair(replaced(first, other), replaced(second, other))
         case Vector(elements):
             return Vector(tuple(replaced(e, other) for e in elements))
-        case Address(Register() as base, offset):
-            return Address(other(base), offset)
+        case Address(Register() as base, offset, unified):
+            return Address(other(base), offset, unified)
         case TensorAddress(tensor_map, coordinates, between):
             inside = tuple(replaced(each, other) for each in between)
             return TensorAddress(replaced(tensor_map, other), replaced(coordinates, other), inside)

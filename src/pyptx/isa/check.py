@@ -879,6 +879,8 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
     if not isinstance(raw, Address):
         raise _MismatchError(depth, f"{spec.name} must be an address, not {describe(raw)}")
     base = raw.base
+    if raw.unified:
+        _check_unified(typed, base, depth)
     if raw.offset and spaces == ("handle",):
         raise _MismatchError(depth, f"{spec.name} is a handle, which has no offset")
     if raw.offset not in _OFFSETS:
@@ -905,6 +907,25 @@ def _address(typed: Typed, raw: Raw, depth: int) -> Address:
     else:
         _check_absolute(spec, spaces, typed.align, base.bits + raw.offset, depth)
     return raw
+
+
+def _check_unified(
+    typed: Typed, base: Register | Variable | Parameter | Immediate, depth: int
+) -> None:
+    """What `.unified` behind an address needs (PTX ISA, "ld")."""
+    spec = typed.spec
+    if not spec.unified or not {"global", "generic"} & set(typed.spaces):
+        raise _MismatchError(
+            depth,
+            f"{spec.name} cannot be .unified here",
+            ("legal", "weak loads of global memory: ld.global.f32 d, [a].unified"),
+        )
+    if isinstance(base, Variable) and not any(a.startswith("unified") for a in base.attributes):
+        raise _MismatchError(
+            depth,
+            f"{spec.name} is .unified, and {base.name} is not",
+            ("write", f".attribute(.unified(1, 2)) in the declaration of {base.name}"),
+        )
 
 
 _OTHERS: Final[dict[str, Callable[[Typed, Raw, int], Operand]]] = {

@@ -116,6 +116,7 @@ class OperandSpec:
     first     the type of a vector's first element where the others have another
     spaces    for an address: state spaces, or the slot that spells the space
     align     for an address that is no access of the instruction's type: what it is a multiple of
+    unified   for an address: `.unified` may stand behind it
     optional  may be left out at the end; `when` ties presence to a modifier slot instead
     wider     the register may be wider than the type (ld, st, cvt)
     whole     untyped bits that are an integer: a register of floats does not fit
@@ -138,6 +139,7 @@ class OperandSpec:
     first: str = ""
     spaces: tuple[str, ...] = ()
     align: int = 0
+    unified: bool = False
     optional: bool = False
     when: str | None = None
     wider: bool = False

@@ -31,6 +31,7 @@ Operands, separated by commas after two spaces:
                   a multiple of 16 and not of the instruction's type, `[a:shared!]` in a register
                   `[d:tmem!]` is an address in Tensor Memory, which has 32 bits;
                   `[tex:handle!]` the handle of a texture or surface, which has no offset
+    [a:ss]{.unified}  an address of global memory that may be said to be of a .unified variable
     [map:generic, {c}*dim:s32]  a position in a tensor: the address of its tensor map, coordinates
     [tex:generic, c*4:u32+f32]  the same in a texture; the first of the four, a layer, is .u32
     [tex:generic, s:u64!?, c*2:f32]  with another operand in front of them, which may be left out
@@ -61,7 +62,8 @@ _OPERAND: Final = re.compile(
 )
 _ADDRESS: Final = re.compile(
     r"\[(?P<name>\w+):(?P<spaces>[\w|:]+)(?:%(?P<align>\d+))?"
-    r"(?:, (?P<inner>[^]]+))?(?P<only>!)?\](?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
+    r"(?:, (?P<inner>[^]]+))?(?P<only>!)?\](?P<unified>\{\.unified\})?"
+    r"(?P<optional>\?)?(?:@(?P<when>[\w:]+))?"
 )
 _COMMA: Final = re.compile(r",(?![^\[]*\])")
 NAMED: Final = ("label", "labels", "function", "arguments", "prototype")
@@ -221,7 +223,8 @@ def _address(match: re.Match[str], slots: dict[str, Slot]) -> OperandSpec:
         accepts=frozenset() if match["only"] else frozenset(("variable",)),
         optional=bool(match["optional"]),
         when=match["when"],
-        written=f"[{match['name']}]",
+        unified=bool(match["unified"]),
+        written=f"[{match['name']}]{match['unified'] or ''}",
     )
     if match["inner"] is None:
         return address

@@ -413,6 +413,7 @@ class Speller:
             Call("", tuple(map(formal, each))) for each in (operand.returns, operand.parameters)
         ]
         more: dict[str, Expression] = {"noreturn": "True"} if operand.noreturn else {}
+        more |= {name: str(number) for name, number in operand.preserves.items()}
         return call("ptx.prototype", *lists, **more)
 
     # ---- operands --------------------------------------------------------------------------------
@@ -439,8 +440,9 @@ class Speller:
                 return literal(operand)
             case SpecialRegister(name):
                 return f"ptx.special.{name}()"
-            case Address(base, offset):
-                return self._address(base, offset)
+            case Address(base, offset, unified):
+                found = self._address(base, offset)
+                return f"{found.removesuffix(')')}, unified=True)" if unified else found
             case TensorAddress(tensor_map, coordinates, between):
                 where = cast("Register", tensor_map.base)
                 inside = map(self._expression, (*between, coordinates))

@@ -34,6 +34,7 @@ from pyptx.operands import (
     Variable,
 )
 from pyptx.source import SourceLocation
+from pyptx.target import PtxVersion
 from pyptx.text import declarations
 from pyptx.text.lexer import Cursor, ParseError, Token
 from pyptx.text.lines import LineReader
@@ -44,7 +45,9 @@ from pyptx.text.unit import Unit, notes_for_text
 from pyptx.types import pred
 
 _DECLARED: Final = ".reg .b32 name; before it"
+_INTERMEDIATE: Final = PtxVersion(9, 4)
 _VECTORS: Final = {".v2": 2, ".v4": 4}
+_OF_PROTOTYPES: Final = (".noreturn", ".abi_preserve", ".abi_preserve_control")
 _COMPONENTS: Final = {".x": 0, ".y": 1, ".z": 2, ".w": 3, ".r": 0, ".g": 1, ".b": 2, ".a": 3}
 
 
@@ -65,6 +68,7 @@ class BodyParser(OperandReader):
             ".reg": self._registers,
             ".pragma": self._pragma,
             ".loc": self._loc,
+            ".loc_intermediate": self._loc_intermediate,
             **{f".{space}": partial(self._variables, space) for space in declarations.SPACES},
             **{f".{word}": partial(self._linked, word) for word in ("extern", "visible", "weak")},
         }
@@ -238,6 +242,19 @@ class BodyParser(OperandReader):
                 raise self.cursor.out_of_place(word, "function_name or inlined_at")
         self._flat.pending.append(Line(file, line, column, ", ".join(inlined)))
 
+    def _loc_intermediate(self) -> None:
+        """`.loc_intermediate file line column`: the line before it, in another language."""
+        token = self.cursor.peek()
+        place = tuple(self.expressions.plain(f"a {what}") for what in ("file", "line", "column"))
+        if self.unit.version < _INTERMEDIATE:
+            raise self.cursor.error(
+                token, f"PTX {self.unit.version} does not have .loc_intermediate", "PTX 9.4"
+            )
+        if not self._flat.add_intermediate(place):
+            raise self.cursor.error(
+                token, ".loc_intermediate stands behind no .loc", ".loc before it"
+            )
+
     def _label(self) -> None:
         cursor = self.cursor
         token = cursor.next()
@@ -277,10 +294,12 @@ class BodyParser(OperandReader):
         returns = parameters(cursor, self, returned=True) if cursor.peek().text == "(" else ()
         cursor.name("_")
         formal = parameters(cursor, self, returned=False) if cursor.peek().text == "(" else ()
-        noreturn = cursor.peek().text == ".noreturn"
-        if noreturn:
-            cursor.next()
-        return Prototype(returns, formal, noreturn)
+        given = Prototype(returns, formal)
+        while cursor.peek().text in _OF_PROTOTYPES:
+            name = cursor.next().text[1:]
+            number = self.expressions.plain() if name != "noreturn" else True
+            given = replace(given, **{name: number})
+        return given
 
     # ---- instructions ----------------------------------------------------------------------------
 

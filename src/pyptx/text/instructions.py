@@ -134,7 +134,8 @@ def _address(address: Address, names: Names) -> str:
         name = names.of_parameter(base)
     else:
         return f"[{base.bits + offset}]"
-    return f"[{name}+{offset}]" if offset else f"[{name}]"  # `+-4`: PTX has no `-4`
+    behind = ".unified" if address.unified else ""
+    return f"[{name}+{offset}]{behind}" if offset else f"[{name}]{behind}"  # `+-4`: PTX has no `-4`
 
 
 def targets_text(targets: Targets, names: Names) -> str:
@@ -166,6 +167,7 @@ def declarations(instruction: Instruction, names: Names) -> list[tuple[Operand, 
 def _prototype(prototype: Prototype, names: Names) -> str:
     returns = f"{_formals(prototype.returns)} " if prototype.returns else ""
     ends = " .noreturn" if prototype.noreturn else ""
+    ends += "".join(f" .{name} {number}" for name, number in prototype.preserves.items())
     parameters = _formals(prototype.parameters)
     return f"{names.prototypes[prototype]}: .callprototype {returns}_ {parameters}{ends};"
 

@@ -149,8 +149,8 @@ class _Body:
                 return Pair(first, second)  # pyright: ignore[reportArgumentType]
             case Vector(elements):
                 return Vector(tuple(map(self.operand, elements)))  # pyright: ignore[reportArgumentType]
-            case Address(base, offset):
-                return self.address(base, offset)
+            case Address(base, offset, unified):
+                return replace(self.address(base, offset), unified=unified)
             case TensorAddress(tensor_map, coordinates, between):
                 found = self.address(tensor_map.base, tensor_map.offset)
                 *inside, last = map(self.operand, (*between, coordinates))
@@ -171,8 +171,8 @@ class _Body:
         match operand:
             case Arguments(elements):
                 return Arguments(tuple(map(self.argument, elements)))
-            case Prototype(returns, parameters, noreturn):
-                return Prototype(_formals(returns), _formals(parameters), noreturn)
+            case Prototype(returns, parameters):
+                return replace(operand, returns=_formals(returns), parameters=_formals(parameters))
             case Immediate():
                 return _constant(operand)
             case _:

@@ -6,6 +6,7 @@ Names are the caller's: a kernel that is traced, or the declarations of a file.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from pyptx.isa.check import Number, Raw, RawPair, RawScalar, TensorPosition
@@ -148,7 +149,8 @@ class OperandReader(ABC):
             more.append(self._vector() if cursor.take("{") else self._scalar())
         cursor.expect("]")
         if not more:
-            return address
+            unified = cursor.peek().text == ".unified"
+            return replace(address, unified=bool(cursor.next())) if unified else address
         if isinstance(more[-1], tuple):
             return TensorPosition(address, more[-1], tuple(more[:-1]))
         offsets = tuple(each for each in more if isinstance(each, Register))

@@ -147,6 +147,18 @@ class FlatBody:
         """The labels of the whole body that are named and never placed."""
         return (seen for seen in self.scopes[0].labels.values() if not seen.placed)
 
+    def add_intermediate(self, place: tuple[int, ...]) -> bool:
+        """Add a place to the `.loc` line before it, or to the one that holds here; if there is."""
+        found = [i for i, each in enumerate(self.pending) if isinstance(each, Line)]
+        line = self.pending[found[-1]] if found else self.line
+        if not isinstance(line, Line):
+            return False
+        if found:
+            self.pending[found[-1]] = replace(line, intermediate=(*line.intermediate, place))
+        else:
+            self.pending.append(replace(line, intermediate=(place,), before=()))
+        return True
+
     def take_pending(self) -> tuple[str, ...]:
         """The pragmas before the next instruction; lines before it become the one that it has."""
         *before, last = [each for each in self.pending if isinstance(each, Line)] or [None]

@@ -226,6 +226,8 @@ def code(operand: Word) -> str | None:
 
 def _address(operand: Address) -> str | None:
     base, offset = operand.base, operand.offset
+    if operand.unified:
+        return None
     if isinstance(base, Register) and abs(offset) < 1 << 31:
         return f"[.{base.dtype}+]" if offset else f"[.{base.dtype}]"
     return f"[{_place(base)}+{offset}]" if isinstance(base, Variable | Parameter) else None

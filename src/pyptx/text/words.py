@@ -185,7 +185,7 @@ class Words(dict[str, Word]):
             return None
         name, offset = found.groups()
         base = self.register(name) or self._memory(name)
-        return _make_address(base, int(offset or 0)) if base else None
+        return _make_address(base, int(offset or 0), False) if base else None
 
     def _symbol(self, name: str) -> Symbol | None:
         of = self._memory(name)

@@ -154,6 +154,8 @@ class _Writer:
                 self._loc(each)
             inlined = f", {line.inlined}" if line.inlined else ""
             self.out.append(f"    .loc {line.file} {line.line} {line.column}{inlined}")
+            for place in line.intermediate:
+                self.out.append(f"    .loc_intermediate {' '.join(map(str, place))}")
         elif line is not None and line is not UNKNOWN:
             self.out.append(f"    .loc {self._files[line.file]} {line.line} 0")
 

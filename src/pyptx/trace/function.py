@@ -191,13 +191,25 @@ def _function_trace(what: str) -> FunctionTrace:
 
 
 def prototype(
-    returns: Sequence[Parameter] = (), takes: Sequence[Parameter] = (), *, noreturn: bool = False
+    returns: Sequence[Parameter] = (),
+    takes: Sequence[Parameter] = (),
+    *,
+    noreturn: bool = False,
+    abi_preserve: int | None = None,
+    abi_preserve_control: int | None = None,
 ) -> Prototype:
     """What a function that is called through its address takes and returns: `.callprototype`.
 
-    Each is a `ptx.formal(dtype, count, align=...)`.
+    Each is a `ptx.formal(dtype, count, align=...)`. The others are the directives of these names:
+    that the function does not return, and how many registers it preserves.
     """
-    return Prototype(_numbered(returns, returned=True), _numbered(takes, returned=False), noreturn)
+    return Prototype(
+        _numbered(returns, returned=True),
+        _numbered(takes, returned=False),
+        noreturn,
+        abi_preserve,
+        abi_preserve_control,
+    )
 
 
 def formal(dtype: DType, count: int | None = None, *, align: int = 0) -> Parameter:

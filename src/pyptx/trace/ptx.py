@@ -161,15 +161,19 @@ def global_ptrs(*tensors: object) -> tuple[Reg, ...]:
 
 
 @overload
-def addr(base: object, offset: SupportsIndex = 0) -> Address: ...
+def addr(base: object, offset: SupportsIndex = 0, *, unified: bool = False) -> Address: ...
 @overload
 def addr(base: object, offset: Coordinates) -> TensorPosition: ...
 @overload
 def addr(
     base: object, offset: Reg | Coordinates, *more: Reg | SupportsIndex | Coordinates
 ) -> TensorPosition: ...
-def addr(base: object, offset: object = 0, *more: object) -> Address | TensorPosition:
+def addr(
+    base: object, offset: object = 0, *more: object, unified: bool = False
+) -> Address | TensorPosition:
     """The address operand `[base + offset]`, the offset an int in bytes. No instruction.
+
+    With `unified`, `[base + offset].unified`: for loads from a variable with that attribute.
 
     With a list of coordinates, `[tensor_map, {x, y}]`: a position in the tensor of a tensor map,
     whose generic address is in a 64-bit register. Coordinates count elements, innermost first.
@@ -179,7 +183,7 @@ def addr(base: object, offset: object = 0, *more: object) -> Address | TensorPos
     *between, last = (offset, *more)
     if more or isinstance(last, (list, tuple, RegArray)):
         return tensor_position(trace, base, cast("object", last), between)
-    return address(trace, base, offset)
+    return address(trace, base, offset, unified=unified)
 
 
 def fabric_handle(endpoint: Reg, *offsets: Reg) -> FabricHandle:

@@ -771,8 +771,13 @@ def unary(opcode: str, value: Value) -> Reg:
     return Reg(trace, result)
 
 
-def address(trace: Trace, base: object, offset: object = 0) -> Address:
+def address(trace: Trace, base: object, offset: object = 0, *, unified: bool = False) -> Address:
     """`[base + offset]`; base is a register, shared memory, a variable or a number."""
+    found = _address(trace, base, offset)
+    return Address(found.base, found.offset, unified or found.unified)
+
+
+def _address(trace: Trace, base: object, offset: object) -> Address:
     extra = integer(offset)
     if extra is None:
         add = (("help", "add a register to the base: ptx.addr(base + register)"),)
@@ -785,7 +790,7 @@ def address(trace: Trace, base: object, offset: object = 0) -> Address:
     if isinstance(operand, Register):
         return Address(operand, extra)
     if isinstance(operand, Address):
-        return Address(operand.base, operand.offset + extra)
+        return Address(operand.base, operand.offset + extra, operand.unified)
     if isinstance(operand, Symbol):
         return Address(operand.of, operand.offset + extra)
     if isinstance(operand, Number):

@@ -76,11 +76,11 @@ FORMS = chapter(
     instruction(
         "ld", "data-movement-and-conversion-instructions-ld", "Load from memory.",
         row("ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T"
-            f"  out d*vec:T>, [a:ss], {POLICY}", **HINT,
+            f"  out d*vec:T>, [a:ss]{{.unified}}, {POLICY}", **HINT,
             ss=LOAD, cop="ca cg cs lu cv", prefetch=PREFETCH, vec="v2 v4", T=MEMORY,
             rules=NARROW128 + "L2::cache_hint: ss?=global; prefetch: ss?=global"),
         row("ld{.weak}{.ss}.level1{.L2::cache_hint}{.prefetch}{.vec}.T"
-            f"  out d*vec:T>, [a:ss], {POLICY}", **HINT,
+            f"  out d*vec:T>, [a:ss]{{.unified}}, {POLICY}", **HINT,
             ss="global", level1=LEVEL1, prefetch=PREFETCH, vec="v2 v4", T=MEMORY, rules=NARROW128),
         row("ld.volatile{.ss}{.prefetch}{.vec}.T  out d*vec:T>, [a:ss]",
             ss=VOLATILE, prefetch=PREFETCH, vec="v2 v4", T=MEMORY,
@@ -100,11 +100,11 @@ FORMS = chapter(
             T=SCALAR, sm="sm_90", ptx="9.4"),
         # 256 bits
         row("ld{.weak}{.global}{.cop}{.L2::cache_hint}{.prefetch}.vec.T"
-            f"  out d*vec:T|_, [a:global|generic], {POLICY}",
+            f"  out d*vec:T|_, [a:global|generic]{{.unified}}, {POLICY}",
             cop="ca cg cs lu cv", prefetch=PREFETCH, vec="v8 v4", T=WIDE, rules=WIDE_VEC,
             sm="sm_100", ptx="8.8"),
         row("ld{.weak}{.global}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.T"
-            f"  out d*vec:T|_, [a:global|generic], {POLICY}",
+            f"  out d*vec:T|_, [a:global|generic]{{.unified}}, {POLICY}",
             level1=LEVEL1, level2=LEVEL2, prefetch=PREFETCH, vec="v8 v4", T=WIDE,
             rules=WIDE_VEC + "!level1: level2", sm="sm_100", ptx="8.8"),
         row("ld.volatile{.global}{.prefetch}.vec.T  out d*vec:T|_, [a:global|generic]",
