@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from functools import lru_cache
+from tempfile import TemporaryFile
 from typing import Final
 
 from pyptx.assemble.ptxas import PTXAS, find
@@ -33,7 +34,6 @@ from pyptx.operands import (
     TensorAddress,
     Variable,
     Vector,
-    registers_of,
 )
 from pyptx.target import PTX_FOR_TARGET, PtxVersion, Target
 
@@ -46,13 +46,20 @@ VERSIONS: Final = tuple(
 
 _ERROR: Final = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
 _NEWEST: Final = re.compile(r"current version is '(\d+\.\d+)'")
+_REGISTER: Final = re.compile(r"%([a-z]+\d*)_(\d+)\b")
 _BATCH: Final = 1500
+
+KERNEL: Final = "kernel(.param .align 16 .b8 parameter[256])"
+LOCALS: Final = ".local .align 128 .b8 local_bytes[1024];"
+TARGETS: Final = "targets: .branchtargets label0;"
+END: Final = "label0: ret; }"
+"""What statements stand between: a kernel's name, its variable, its list of labels, its end."""
 
 
 @lru_cache(maxsize=1)
 def newest() -> PtxVersion:
     """The newest PTX version that the installed assembler knows."""
-    match = _NEWEST.search(_run(".version 99.0\n.target sm_75\n", "sm_75").stderr)
+    match = _NEWEST.search(run(".version 99.0\n.target sm_75\n", Target.parse("sm_75")).stderr)
     assert match is not None
     return PtxVersion.parse(match[1])
 
@@ -64,7 +71,7 @@ def known_targets() -> tuple[Target, ...]:
 
 
 def _empty_kernel(target: Target, version: PtxVersion) -> str:
-    return _run(_module([".entry k() { ret; }"], version, target), str(target)).stderr
+    return run(_module([".entry k() { ret; }"], version, target), target).stderr
 
 
 # ---- text ---------------------------------------------------------------------------------------
@@ -72,21 +79,29 @@ def _empty_kernel(target: Target, version: PtxVersion) -> str:
 
 def line(spelling: str, operands: Sequence[Operand]) -> str:
     """A stub kernel with one instruction, on one line."""
-    registers = dict.fromkeys(r for operand in operands for r in registers_of(operand))
-    declared = " ".join(f".reg .{r.dtype.storage} {_name(r)};" for r in registers)
-    text = ", ".join(_text(o) for o in operands)
-    local = ".local .align 128 .b8 local_bytes[1024];"
-    targets = "targets: .branchtargets label0;" if spelling.startswith("brx") else ""
-    return stub(f"{declared} {local} {targets} {spelling} {text};")
+    return around(f"{spelling} {written(operands)};")
+
+
+def around(statement: str) -> str:
+    """A stub kernel with a statement, on one line, that declares the registers it names."""
+    named = dict.fromkeys(_REGISTER.findall(statement))
+    declared = " ".join(f".reg .{storage} %{storage}_{number};" for storage, number in named)
+    targets = TARGETS if statement.startswith("brx") else ""
+    return stub(f"{declared} {LOCALS} {targets} {statement}")
 
 
 def stub(statements: str) -> str:
     """A kernel around statements; `parameter` is its parameter and `label0` its last label."""
-    return f".entry kernel(.param .align 16 .b8 parameter[256]) {{ {statements} label0: ret; }}"
+    return f".entry {KERNEL} {{ {statements} {END}"
+
+
+def written(operands: Sequence[Operand]) -> str:
+    """Operands as text; a register is named by its type and its number."""
+    return ", ".join(_text(o) for o in operands)
 
 
 def _name(register: Register) -> str:
-    return f"%r{register.index}"
+    return f"%{register.dtype.storage}_{register.index}"
 
 
 def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901, PLR0912 (a case per operand)
@@ -131,13 +146,18 @@ def _text(operand: Operand | Variable | Parameter) -> str:  # noqa: C901, PLR091
 
 
 def _module(kernels: Sequence[str], version: PtxVersion, target: Target) -> str:
+    return module_head(version, target) + "\n".join(kernels) + "\n"
+
+
+def module_head(version: PtxVersion, target: Target) -> str:
+    """The directives of a module and its variables, with a line break at the end."""
     variables = [
         f".{v.space} .align {v.align} .b8 {v.name}[{v.size}];"
         for v in VARIABLES.values()
         if v.space != "local"
     ]
     head = [f".version {version}", f".target {target}", ".address_size 64", *variables]
-    return "\n".join([*head, *kernels]) + "\n"
+    return "\n".join(head) + "\n"
 
 
 # ---- asking -------------------------------------------------------------------------------------
@@ -157,16 +177,16 @@ def verdicts(lines: Sequence[str], version: PtxVersion, target: Target) -> list[
 
 def alone(text: str, version: PtxVersion, target: Target) -> bool:
     """Whether the assembler takes a stub in a module of its own."""
-    return _run(_module([text], version, target), str(target)).returncode == 0
+    return run(_module([text], version, target), target).returncode == 0
 
 
 def _batch(
     lines: list[str], version: PtxVersion, target: Target, found: dict[str, str | None]
 ) -> None:
     while lines:
-        head = _module([], version, target).count("\n")
+        head = module_head(version, target).count("\n")
         numbered = [t.replace(" kernel(", f" kernel{i}(", 1) for i, t in enumerate(lines)]
-        result = _run(_module(numbered, version, target), str(target))
+        result = run(_module(numbered, version, target), target)
         if result.returncode == 0:
             found |= dict.fromkeys(lines)
             return
@@ -195,6 +215,15 @@ def _halve(
     _batch(lines[middle:], version, target, found)
 
 
-def _run(text: str, target: str) -> subprocess.CompletedProcess[str]:
+def run(text: str, target: Target) -> subprocess.CompletedProcess[str]:
+    """Assemble a module and throw the code away.
+
+    Through files: thousands of errors in a pipe take longer to read than to find.
+    """
     command = [str(find(PTXAS)), f"-arch={target}", "-O0", "-w", "-", "-o", "/dev/null"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    with TemporaryFile("w+") as module, TemporaryFile("w+") as errors:
+        module.write(text)
+        module.seek(0)
+        status = subprocess.run(command, stdin=module, stderr=errors, check=False).returncode
+        errors.seek(0)
+        return subprocess.CompletedProcess(command, status, stderr=errors.read())

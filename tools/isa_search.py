@@ -1,35 +1,48 @@
 """Looks for spellings that the assembler takes and the table lacks.
 
 Starts from spellings that exist and changes them with modifiers from one pool of the whole ISA, so
-that what was left out of one opcode can be found through another.
+that what was left out of one opcode can be found through another. Of each opcode are tried:
+
+single   the shortest spelling of every form, with every modifier of the pool put in at every
+         place, put in the place of every modifier, with every modifier left out, with every two
+         of them swapped
+options  the shortest spelling with each option of each form, changed in the same ways, by the
+         modifiers that the assembler does not refuse outright on the opcode
+several  two and three such changes at once, drawn by chance
+operands what is refused for its operands alone, with the operands of every other form
+
+Where a type takes the place of a type, the operands are also tried in that type. On targets other
+than the first, every modifier is put in at one place of every form, and everything is tried again
+that the first target refuses for being the target that it is, and a sample of everything else.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Final
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache
+from itertools import chain, islice
+from typing import Final, NamedTuple, TypeVar
 
+import isa_bulk as bulk
 import isa_oracle as oracle
 
 from pyptx.isa.differences import COMPLETE, LAXER, reason
 from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
-from pyptx.isa.sample import operand_lists
+from pyptx.isa.sample import least, operand_lists, plain
 from pyptx.isa.syntax import takes_constant
 from pyptx.isa.table import forms
-from pyptx.operands import Operand
 from pyptx.target import Target
 from pyptx.types import DTYPES
 
 TARGETS: Final = tuple(
-    Target.parse(t) for t in ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_107a", "sm_120a")
+    Target.parse(t) for t in ("sm_100a", "sm_80", "sm_90a", "sm_103a", "sm_107a", "sm_120a")
 )
-"""Where to search: one target of each generation, with its own features."""
+"""Where to search: a target of each generation, with its own features; all of it at the first."""
 
-# Modifiers of PTX that no row of the table has, so that they are tried everywhere too.
 _OTHERS: Final = frozenset(
     (
         *("pzo", "unified", "trans", "x2", "x4", "full", "v16", "scatter", "gather"),
@@ -38,8 +51,15 @@ _OTHERS: Final = frozenset(
         *("acc::f64", "e2m1x4", "e3m2x4", "cta_group::4", "multicast::cta", "b256", "bulk_wait"),
         *("override::global_address", "override::global_dim", "override::global_dim_stride"),
         *("multimem", "counted::bytes", "mbarrier::complete_tx::16B", "mbarrier::report::fabric"),
+        # words of the assembler that no row has
+        *("L2::no_allocate", "alloc_large", "alloc_same", "alloc_small", "en", "evict_first"),
+        *("evict_last", "evict_normal", "evict_unchanged", "no_allocate", "fused", "matrix::A"),
+        *("matrix::D", "matrix::scaleA", "matrix::scaleB", "matrix::sparseMetadata", "maxabs"),
+        *("multicast", "no_membermask_overlap", "safeadd", "scratch", "tex", "transA", "transB"),
+        *("negA", "negB", "extern", "common", "unique", "reserved", "ptr", "allocno"),
     )
 )
+"""Modifiers that no row of the table has, so that they are tried everywhere too."""
 
 _IGNORED: Final = frozenset(
     (
@@ -54,26 +74,61 @@ _IGNORED: Final = frozenset(
 tensormap.replace, the precisions of multimem.ld_reduce, the formats of ldmatrix, the
 kinds of istypep, an index of spcompress."""
 
-
 _LONGEST: Final = 128
 """The longest vector of any instruction: what wgmma accumulates in, what tcgen05.ld loads."""
 
+_SEVERAL: Final = 1000
+"""How many spellings with several changes are drawn of each form."""
+_LISTS: Final = 30
+_MISFITS: Final = 1500
+"""How many lists of operands an opcode's misfits are tried with, and how many misfits."""
+_CHUNK: Final = 20_000
+_SAMPLE: Final = 0.01
+"""How much of what one target refuses is tried on each other one too."""
+_SHARE: Final = 5
+"""On another target, a form is tried with one of so many words of the pool."""
+_PATIENCE: Final = 8
+"""After so many lines that the assembler could not read past, a modifier is tried no more on an
+opcode."""
 
-@dataclass(frozen=True)
-class Candidate:
-    """A spelling that the table lacks, with operands that might fit."""
+_OF_TARGET: Final = re.compile(
+    r"not supported on|for arch|not yet implemented|requires .*(\.target|sm_|PTX ISA)"
+    r"|cannot be compiled for"
+)
+"""A word against the target and not against the spelling."""
+_OF_OPERANDS: Final = re.compile(
+    r"Arguments? .*(mismatch|must be|required|expected)|[Vv]ector (is not )?expected|Result vector"
+    r"|number of arguments|[Oo]perand"
+)
+"""A word against the operands and not against the spelling."""
+_OUTRIGHT: Final = re.compile(
+    r"Unknown modifier|Illegal (query |rounding )?modifier|Comparison qualifier is not"
+    r"|No state space qualifier|Illegal reduction operation|Not a name of|Parsing error|crashed"
+    r"|Illegal matrix shape|Multiple matrix shape|Vector qualifier is not|number of state spaces"
+    r"|nstruction types? specified|of type .* as vector element"
+)
+"""A word against a modifier on the instruction, whatever else it has."""
+
+
+class Candidate(NamedTuple):
+    """A changed spelling, with operands that might fit, and the words that are new in it."""
 
     opcode: str
     modifiers: tuple[str, ...]
-    operands: tuple[Operand, ...]
+    operands: str
+    added: tuple[str, ...] = ()
+    only_added: bool = False
 
     @property
     def spelling(self) -> str:
         return ".".join((self.opcode, *self.modifiers))
 
     @property
-    def line(self) -> str:
-        return oracle.line(self.spelling, self.operands)
+    def statement(self) -> str:
+        return f"{'.'.join((self.opcode, *self.modifiers))} {self.operands};"
+
+
+_T = TypeVar("_T")
 
 
 @lru_cache(maxsize=1)
@@ -109,115 +164,297 @@ def _fills(form: Form, index: int, rest: Counter[str], chosen: dict[str, Option]
     return not slot.required and _fills(form, index + 1, rest, chosen)
 
 
-# ---- candidates ---------------------------------------------------------------------------------
+# ---- changes ------------------------------------------------------------------------------------
 
 
-def candidates(opcode: str, size: int, generator: random.Random) -> list[Candidate]:
-    """`size` different spellings of an opcode, or nearly, that the table lacks."""
-    found: dict[str, Candidate] = {}
-    for candidate in _candidates(opcode, size * 6, generator):
-        if len(found) >= size:
-            break
-        if not in_table(opcode, candidate.modifiers):
-            found.setdefault(candidate.line, candidate)
-    return list(found.values())
+@dataclass(frozen=True)
+class Base:
+    """A spelling of a form, to be changed."""
+
+    form: Form
+    modifiers: tuple[str, ...]
+
+    @cached_property
+    def chosen(self) -> dict[str, Option]:
+        chosen = self.form.assign(self.modifiers)
+        assert chosen is not None
+        return chosen
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """The slot of each modifier."""
+        return tuple(slot for slot in self.form.slots if slot.name in self.chosen)
+
+    @cached_property
+    def operands(self) -> str:
+        return oracle.written(plain(self.form, self.chosen))
+
+    def retyped(self, types: dict[str, str]) -> str | None:
+        """The operands with other types for the slots named; None where no operand has such."""
+        operands: tuple[OperandSpec, ...] = self.form.operands
+        for slot in self.slots:
+            if slot.name in types and len(slot.options) == 1:
+                old, new = slot.options[0].name, types[slot.name]
+                operands = tuple(_with_type(o, new) if o.type == old else o for o in operands)
+        form = replace(self.form, operands=operands, rules=(), chapter="changed")
+        chosen = self.chosen | {slot: Option(name) for slot, name in types.items()}
+        if not all(_fits(operand, chosen) for operand in operands):
+            return None
+        return oracle.written(plain(form, chosen))
+
+    def added(self, place: int, word: str) -> Candidate:
+        modifiers = (*self.modifiers[:place], word, *self.modifiers[place:])
+        return Candidate(self.form.opcode, modifiers, self.operands, (word,), only_added=True)
+
+    def candidate(self, modifiers: Iterable[str], operands: str | None, *added: str) -> Candidate:
+        text = self.operands if operands is None else operands
+        return Candidate(self.form.opcode, tuple(modifiers), text, added)
 
 
-def _candidates(opcode: str, attempts: int, generator: random.Random) -> Iterator[Candidate]:
-    for _ in range(attempts):
-        form = generator.choice(_by_opcode()[opcode])
-        for _ in range(generator.choice((1, 1, 1, 2))):
-            form = _changed(form, generator)
-        slots = [s for s in form.slots if s.required or generator.random() < 0.3]
-        modifiers = tuple(generator.choice(s.options).name for s in slots)
-        if len(set(modifiers)) < len(modifiers):
-            continue  # the assembler takes a modifier again without a word
-        fixed = {s.name: Option(m) for s, m in zip(slots, modifiers, strict=True)}
-        operands = _operands(form, fixed, generator)
-        if operands is not None:
-            yield Candidate(opcode, modifiers, operands)
+def _with_type(operand: OperandSpec, name: str) -> OperandSpec:
+    return replace(operand, type=name)
 
 
-def _changed(form: Form, generator: random.Random) -> Form:
-    """The form with one slot given another option, left out, or added."""
-    slots = list(form.slots)
-    types = [i for i, s in enumerate(slots) if s.options[0].name in DTYPES]
-    retype = bool(types) and generator.random() < 0.4
-    index = generator.choice(types) if retype else generator.randrange(len(slots) + 1)
-    name = generator.choice(tuple(DTYPES) if retype else pool())
-    added = Slot(f"added {len(slots)} {name}", (Option(name),), required=True)
-    kind = "replace" if retype else generator.choice(("replace", "replace", "insert", "remove"))
-    operands = form.operands
-    if kind == "insert" or index == len(slots):
-        slots.insert(index, added)
-    elif kind == "remove":
-        removed = slots[index]
-        if any(_names(o, removed.name) for o in operands):
-            return form
-        del slots[index]
+def _fits(operand: OperandSpec, chosen: dict[str, Option]) -> bool:
+    """Whether there is such an operand: an option may be no type though it stands as one."""
+    inner = operand.type.removeprefix("wide(").removesuffix(")")
+    dtype = chosen[inner].name if inner in chosen else inner
+    if operand.kind in ("value", "immediate", "tensor") and dtype not in DTYPES:
+        return False
+    if operand.kind == "immediate" and not (takes_constant(dtype) or dtype == "pred"):
+        return False
+    if operand.type != inner and dtype not in WIDE:
+        return False
+    length = str(operand.length)
+    vector = chosen.get(slot_of(length))
+    return vector is None or 1 <= (length_in(length, vector.name) or 0) <= _LONGEST
+
+
+def shortest(form: Form) -> list[Base]:
+    return [Base(form, least(form))]
+
+
+def with_options(form: Form) -> list[Base]:
+    """The shortest spelling with each option; the shortest of all is not among them."""
+    spelled = (least(form, o.name, s.name) for s in form.slots for o in s.options)
+    return [Base(form, m) for m in dict.fromkeys(spelled) if m != least(form)]
+
+
+def single(base: Base, words: Sequence[str]) -> Iterator[Candidate]:
+    """Every change of a base by one of the words, or by none."""
+    old = base.modifiers
+    for place in range(len(old) + 1):
+        for word in words:
+            yield base.added(place, word)
+    for place in range(len(old)):
+        yield from _replaced(base, place, words)
+    for place in range(len(old)):
+        yield base.candidate((*old[:place], *old[place + 1 :]), None)
+        for other in range(place + 1, len(old)):
+            swapped = list(old)
+            swapped[place], swapped[other] = old[other], old[place]
+            yield base.candidate(swapped, None)
+
+
+def _replaced(base: Base, place: int, words: Sequence[str]) -> Iterator[Candidate]:
+    old, slot = base.modifiers, base.slots[place].name
+    before, after = old[:place], old[place + 1 :]
+    for word in words:
+        if word == old[place]:
+            continue
+        yield base.candidate((*before, word, *after), None, word)
+        if word in DTYPES and old[place] in DTYPES:
+            operands = base.retyped({slot: word})
+            if operands not in (None, base.operands):
+                yield base.candidate((*before, word, *after), operands, word)
+
+
+def several(
+    base: Base, words: Sequence[str], size: int, generator: random.Random
+) -> Iterator[Candidate]:
+    """`size` times two or three changes."""
+    for _ in range(size):
+        now: list[tuple[str, str]] = [
+            (slot.name, word) for slot, word in zip(base.slots, base.modifiers, strict=True)
+        ]
+        for _ in range(generator.choice((2, 2, 3))):
+            _change(now, words, generator)
+        added = (word for slot, word in now if not slot or base.chosen[slot].name != word)
+        types = {slot: word for slot, word in now if slot and word in DTYPES}
+        types = {s: w for s, w in types.items() if base.chosen[s].name in DTYPES}
+        types = {s: w for s, w in types.items() if base.chosen[s].name != w}
+        operands = base.retyped(types) if types else None
+        yield base.candidate((word for _, word in now), operands, *added)
+
+
+def _change(now: list[tuple[str, str]], words: Sequence[str], generator: random.Random) -> None:
+    kind = generator.choice(("put in", "put in", "replace", "replace", "leave out", "swap"))
+    if kind == "put in" or not now:
+        now.insert(generator.randrange(len(now) + 1), ("", generator.choice(words)))
+        return
+    place = generator.randrange(len(now))
+    if kind == "replace":
+        now[place] = (now[place][0], generator.choice(words))
+    elif kind == "leave out":
+        del now[place]
     else:
-        old = slots[index]
-        slots[index] = Slot(old.name, (Option(name),), required=True)
-        if len(old.options) == 1 and old.options[0].name in DTYPES and name in DTYPES:
-            operands = tuple(_retyped(o, old.options[0].name, name) for o in operands)
-    return replace(form, slots=tuple(slots), operands=operands, rules=())
-
-
-def _names(operand: OperandSpec, slot: str) -> bool:
-    return slot in (operand.type, slot_of(str(operand.length)), operand.when, *operand.spaces)
-
-
-def _retyped(operand: OperandSpec, old: str, new: str) -> OperandSpec:
-    return replace(operand, type=new) if operand.type == old else operand
-
-
-def _operands(
-    form: Form, fixed: dict[str, Option], generator: random.Random
-) -> tuple[Operand, ...] | None:
-    """Operands for the chosen options; None where an option is no type though it stands as one."""
-    for operand in form.operands:
-        inner = operand.type.removeprefix("wide(").removesuffix(")")
-        dtype = fixed[inner].name if inner in fixed else inner
-        if operand.kind in ("value", "immediate", "tensor") and dtype not in DTYPES:
-            return None
-        if operand.kind == "immediate" and not (takes_constant(dtype) or dtype == "pred"):
-            return None
-        if operand.type != inner and dtype not in WIDE:
-            return None
-        length = str(operand.length)
-        vector = fixed.get(slot_of(length))
-        if vector is not None and not 1 <= (length_in(length, vector.name) or 0) <= _LONGEST:
-            return None
-    lists = operand_lists(form, fixed)
-    return lists[0] if generator.random() < 0.7 else generator.choice(lists)
+        other = generator.randrange(len(now))
+        now[place], now[other] = now[other], now[place]
 
 
 # ---- searching ----------------------------------------------------------------------------------
 
 
-def search(
-    opcodes: Sequence[str], size: int, seed: int, targets: Sequence[Target] = TARGETS
-) -> dict[str, list[Target]]:
-    """Spellings that the assembler takes and the table lacks, each confirmed alone, with where.
+@dataclass
+class Found:
+    """What a search of an opcode tried, and what the assembler takes that the table lacks."""
 
-    Known differences are left out. `size` candidates for each opcode, at the newest version that
-    both the rows and the assembler cover.
-    """
-    generator = random.Random(seed)
-    return confirmed([c for each in opcodes for c in candidates(each, size, generator)], targets)
+    spellings: int = 0
+    instructions: int = 0
+    taken: dict[str, list[Target]] = field(default_factory=dict[str, list[Target]])
 
 
-def confirmed(tried: Iterable[Candidate], targets: Sequence[Target]) -> dict[str, list[Target]]:
-    """Those of the candidates that the assembler takes, with where; without known differences."""
-    version = min(COMPLETE, oracle.newest())
-    unknown = [c for c in tried if reason(c.spelling, LAXER) is None]
-    found: defaultdict[str, list[Target]] = defaultdict(list)
-    for target in targets:
-        if target not in oracle.known_targets() or target.version > version:
-            continue
-        verdicts = oracle.verdicts([c.line for c in unknown], version, target)
-        for candidate, verdict in zip(unknown, verdicts, strict=True):
-            known = candidate.spelling in found and target in found[candidate.spelling]
-            if verdict is None and not known and oracle.alone(candidate.line, version, target):
-                found[candidate.spelling].append(target)
-    return dict(found)
+class Search:
+    """The search of one opcode, at the newest version that rows and assembler cover."""
+
+    def __init__(self, opcode: str, several_of_each: int = _SEVERAL) -> None:
+        self._forms = _by_opcode()[opcode]
+        self._several = several_of_each
+        self._generator = random.Random(opcode)
+        self._version = min(COMPLETE, oracle.newest())
+        self._spellings: set[int] = set()
+        self._instructions = 0
+        self._stuck: Counter[str] = Counter()
+        self._live = {o.name for f in self._forms for s in f.slots for o in s.options}
+        self._misfits: dict[tuple[str, ...], Candidate] = {}
+        self._elsewhere: list[Candidate] = []
+        self._taken: defaultdict[Target, dict[tuple[str, ...], Candidate]] = defaultdict(dict)
+
+    def run(self) -> Found:
+        first, *others = [t for t in TARGETS if self._has(t)]
+        for form in self._forms:  # what ends the reading is learnt from one form for the next
+            self._ask(chain.from_iterable(single(b, pool()) for b in shortest(form)), first)
+        for other in others:
+            self._ask(self._anywhere(), other)
+        words = sorted(self._live)
+        bases = [base for form in self._forms for base in with_options(form)]
+        self._ask(chain.from_iterable(self._once(b, words) for b in bases), first)
+        self._ask(chain.from_iterable(self._drawn(f, words) for f in self._forms), first)
+        self._ask(self._other_operands(), first)
+        elsewhere, self._elsewhere = self._elsewhere, []
+        for other in others:
+            self._ask(elsewhere, other)
+        return Found(len(self._spellings), self._instructions, self._confirmed())
+
+    def _has(self, target: Target) -> bool:
+        return target in oracle.known_targets() and target.version <= self._version
+
+    def _anywhere(self) -> Iterator[Candidate]:
+        """Every form with its share of the pool, each word at one place."""
+        for form in self._forms:
+            words = self._generator.sample(pool(), len(pool()) // _SHARE)
+            yield from self._once(shortest(form)[0], words)
+
+    def _once(self, base: Base, words: Sequence[str]) -> Iterator[Candidate]:
+        """Each word put in at one place, and in the place of what stands there."""
+        for word in words:
+            place = self._generator.randrange(len(base.modifiers) + 1)
+            yield base.added(place, word)
+            if place < len(base.modifiers):
+                yield from _replaced(base, place, (word,))
+
+    def _drawn(self, form: Form, words: Sequence[str]) -> Iterator[Candidate]:
+        bases = [*shortest(form), *with_options(form)]
+        each = max(1, self._several // len(bases))
+        for base in bases if words else ():
+            yield from several(base, words, each, self._generator)
+
+    def _other_operands(self) -> list[Candidate]:
+        """What is refused for its operands, with the operands of other forms."""
+        lists = {
+            oracle.written(operands): None
+            for form in self._forms
+            for operands in operand_lists(form, Base(form, least(form)).chosen)
+        }
+        misfits = self._some(list(self._misfits.values()), _MISFITS)
+        return [
+            candidate._replace(operands=operands)
+            for candidate in misfits
+            for operands in self._some(list(lists), _LISTS)
+            if operands != candidate.operands
+        ]
+
+    def _some(self, of: list[_T], size: int) -> list[_T]:
+        return of if len(of) <= size else self._generator.sample(of, size)
+
+    def _ask(self, candidates: Iterable[Candidate], target: Target) -> None:
+        usable = (c for c in candidates if all(self._stuck[w] < _PATIENCE for w in c.added))
+        while chunk := list(islice(usable, _CHUNK)):
+            self._instructions += len(chunk)
+            self._spellings.update(hash(c.spelling) for c in chunk)
+            said, uneasy = bulk.refusals([c.statement for c in chunk], self._version, target)
+            for number in uneasy:
+                self._stuck.update(chunk[number].added)
+            for candidate, refusal in zip(chunk, said, strict=True):
+                self._learn(candidate, refusal, target)
+
+    def _learn(self, candidate: Candidate, refusal: bulk.Refusal, target: Target) -> None:
+        kind = _kind(refusal)
+        if kind == "taken":
+            self._taken[target].setdefault(tuple(sorted(candidate.modifiers)), candidate)
+        elif kind == "target" or self._generator.random() < _SAMPLE:
+            self._elsewhere.append(candidate)
+        if kind == "operands":
+            self._misfits.setdefault(candidate.modifiers, candidate)
+        if kind == "broken":
+            self._stuck.update(candidate.added)
+        elif kind == "live" or (kind == "operands" and candidate.only_added):
+            self._live.update(candidate.added)
+
+    def _confirmed(self) -> dict[str, list[Target]]:
+        """What the assembler says nothing against, and takes in a module of its own, with where."""
+        found: defaultdict[str, list[Target]] = defaultdict(list)
+        for target, taken in self._taken.items():
+            unknown = [c for c in taken.values() if not _known(c.opcode, c.modifiers)]
+            lines = [oracle.around(c.statement) for c in unknown]
+            verdicts = oracle.verdicts(lines, self._version, target)
+            for candidate, line, verdict in zip(unknown, lines, verdicts, strict=True):
+                if verdict is None and oracle.alone(line, self._version, target):
+                    found[candidate.spelling].append(target)
+        return dict(found)
+
+
+@cache
+def _kind(refusal: bulk.Refusal) -> str:
+    """What a refusal is of, but for the target: of nothing else ("target"), of the "operands", of a
+    modifier "outright"; "live" where it is of how modifiers go together, "broken" where nothing
+    could be read behind it, "taken" where it is none."""
+    if not refusal:
+        return "taken"
+    if bulk.broken(refusal):
+        return "broken"
+    said = [each for each in refusal if not _OF_TARGET.search(each)]
+    if not said:
+        return "target"
+    if any(map(_OUTRIGHT.search, said)):
+        return "outright"
+    return "operands" if all(map(_OF_OPERANDS.search, said)) else "live"
+
+
+def _known(opcode: str, modifiers: tuple[str, ...]) -> bool:
+    """Whether the table has a spelling, or its difference is known; or with a word less that it
+    has twice: the assembler takes most of them again without a word."""
+    spelling = ".".join((opcode, *modifiers))
+    if reason(spelling, LAXER) is not None or in_table(opcode, modifiers):
+        return True
+    again = [place for place, word in enumerate(modifiers) if word in modifiers[:place]]
+    if again and not _repeats(opcode):
+        return True
+    return any(_known(opcode, (*modifiers[:p], *modifiers[p + 1 :])) for p in again)
+
+
+@cache
+def _repeats(opcode: str) -> bool:
+    """Whether some spelling of the table has a word twice, such as the types of a conversion."""
+    words = (Counter(o.name for s in f.slots for o in s.options) for f in _by_opcode()[opcode])
+    return any(count > 1 for each in words for count in each.values())

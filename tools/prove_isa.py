@@ -10,7 +10,7 @@ accepted  every spelling of the form with every kind of operand is assembled wit
           the oldest target and the first PTX version that the table claims for it
 denied    every spelling is refused by the version before, and by targets that the table does not
           claim
-searched  thousands of spellings that the table lacks, made of modifiers of the whole ISA, are
+searched  millions of spellings that the table lacks, made of modifiers of the whole ISA, are
           refused by a target of each generation (`isa_search`)
 
 The proof names each form with a digest of all that is known of it, so it holds until the form is
@@ -23,11 +23,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import random
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -52,9 +52,8 @@ PREFERRED: Final = tuple(
 )
 """The targets that instructions are tried for first, so that few modules hold them all."""
 
-SEARCHES: Final = 2
-CANDIDATES: Final = 150
-"""How many searches of an opcode, each with another seed, and how many spellings in each."""
+PROCESSES: Final = 2
+"""How many opcodes are searched at once."""
 
 _AT_ONCE: Final = 4000
 
@@ -65,13 +64,13 @@ Trial: TypeAlias = tuple[str, str]
 
 class Proof(TypedDict):
     """What is proven with one assembler: of each form how many spellings and instructions were
-    tried, of each opcode how many spellings that the table lacks."""
+    tried, of each opcode how many changed spellings and instructions with them."""
 
     ptxas: str
     ptx: str
     accepted: dict[str, list[int]]
     denied: dict[str, list[int]]
-    searched: dict[str, int]
+    searched: dict[str, list[int]]
 
 
 # ---- what a proof is of -------------------------------------------------------------------------
@@ -182,17 +181,13 @@ def denied(wanted: Sequence[Form]) -> tuple[dict[str, list[int]], list[str]]:
     return counts, _against(trials, lambda verdict: verdict is None)
 
 
-def searched(opcode: str) -> tuple[int, list[str]]:
-    """Search for spellings of an opcode that the table lacks; how many were tried, and found."""
-    found: dict[str, list[Target]] = {}
-    tried = 0
-    for seed in range(SEARCHES):
-        generator = random.Random(f"{opcode} {seed}")
-        candidates = isa_search.candidates(opcode, CANDIDATES, generator)
-        tried += len(candidates)
-        found |= isa_search.confirmed(candidates, isa_search.TARGETS)
-    return tried, [
-        f"{spelling}: taken by {' '.join(map(str, where))}" for spelling, where in found.items()
+def searched(opcode: str) -> tuple[list[int], list[str]]:
+    """Search for spellings of an opcode that the table lacks; how many spellings and instructions
+    were tried, and what was found."""
+    found = isa_search.Search(opcode).run()
+    return [found.spellings, found.instructions], [
+        f"{spelling}: taken by {' '.join(map(str, where))}"
+        for spelling, where in found.taken.items()
     ]
 
 
@@ -254,9 +249,13 @@ def steps(proof: Proof, wanted: Sequence[Form]) -> Iterator[tuple[str, Callable[
                 f"{part}: {chunk[0].opcode} to {chunk[-1].opcode}",
                 partial(_enter, done, prove, chunk),
             )
-    for opcode in dict.fromkeys(form.opcode for form in wanted):
-        if opcode_name(opcode) not in proof["searched"]:
-            yield f"searched: {opcode}", partial(_search, proof["searched"], opcode)
+    opcodes = dict.fromkeys(form.opcode for form in wanted)
+    left = [each for each in opcodes if opcode_name(each) not in proof["searched"]]
+    left.sort(key=lambda opcode: -sum(f.opcode == opcode for f in forms()))  # the longest first
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        for opcode, result in [(each, pool.submit(searched, each)) for each in left]:
+            yield f"searched: {opcode}", partial(_search, proof["searched"], opcode, result)
+        pool.shutdown(cancel_futures=True)
 
 
 def _enter(
@@ -270,8 +269,10 @@ def _enter(
     return wrong
 
 
-def _search(done: dict[str, int], opcode: str) -> list[str]:
-    tried, wrong = searched(opcode)
+def _search(
+    done: dict[str, list[int]], opcode: str, result: Future[tuple[list[int], list[str]]]
+) -> list[str]:
+    tried, wrong = result.result()
     if not wrong:
         done[opcode_name(opcode)] = tried
     return wrong

@@ -82,7 +82,8 @@ LAXER: Final = (
     ),
     Difference(r"red\.async\..*\.s64", "the manual adds .s64 at .release only"),
     Difference(
-        r"red\.async\..*\brelease\b.*\.(min|max|and|or|xor|inc|dec)\..*", "the manual has .add only"
+        r"red\.async\.(?=.*\brelease\b)(?=.*\b(min|max|and|or|xor|inc|dec)\b).*",
+        "the manual has .add only",
     ),
     Difference(
         r"multimem\.red\..*\b(min|max)\..*(f16|bf16)(x2)?",
@@ -102,13 +103,15 @@ LAXER: Final = (
     ),
     Difference(r"(addc|subc)(?=.*\.sat\b).*\.s32.*", "saturation with a carry-in"),
     Difference(r"madc\.hi\.sat\.s32", "saturation with a carry-in"),
-    Difference(r"mov\.v[24]\..*", "copies of vectors, and of %tid whole, as PTX 1 had them"),
+    Difference(
+        r"mov\.(?=.*\bv[24]\b).*", "copies of vectors, and of %tid whole, as PTX 1 had them"
+    ),
     Difference(
         r"cvt\.(bf16\.f16|f16\.bf16)",
         "conversion between the 16-bit formats without the rounding that a loss of precision needs",
     ),
     Difference(
-        r"(ld|ldu|st)\..*\bv8\.[bus](8|16)\b.*",
+        r"(ld|ldu|st)\.(?=.*\bv8\b)(?=.*\b[bus](8|16)\b).*",
         "vectors of eight bytes or 16-bit elements; the manual has .v8 for 32-bit types only",
     ),
     Difference(
@@ -129,7 +132,7 @@ LAXER: Final = (
     ),
     Difference(r"(bar|barrier)\..*\b(any|all|uni)\b.*", "modes of vote are taken and ignored"),
     Difference(
-        r"wgmma\.mma_async\.(sp\.)?sync\.m64\w+(\.satfinite)?\..*",
+        r"wgmma\.mma_async\.(?!.*\baligned\b).*",
         "the manual requires .aligned; the assembler does for f16, bf16 and tf32 only",
     ),
     Difference(r"wgmma\.(fence|(commit|wait)_group)\.sync", "the manual requires .aligned"),
@@ -150,17 +153,81 @@ LAXER: Final = (
     ),
     Difference(r"clmad\.(lo|hi)\.s64", "the manual has .u64 only"),
     Difference(
-        r"fma\.(rz|rm|rp)\.bf16(x2)?",
+        r"fma\.(?=.*\b(rz|rm|rp)\b)(?=.*\bbf16(x2)?\b).*",
         "bf16 arithmetic with a rounding other than .rn, which the manual does not have",
     ),
     Difference(
-        r"rcp(?=.*\.ftz\b)(?=.*\.r[nzmp]\b).*\.f64",
+        r"rcp(?=.*\.ftz\b)(?=.*\.r[nzmp]\b)(?=.*\.f64\b).*",
         "correctly rounded f64 with .ftz; the manual has .ftz for .approx only",
     ),
     Difference(
         r"(mapa|getctarank)(\.shared::cluster)?\.s(32|64)",
         "a signed address type; the manual has .u32 and .u64",
     ),
+    Difference(
+        r".*\bno_membermask_overlap\b.*",
+        "a word of the assembler for warps that do not overlap, which the manual does not have",
+    ),
+    Difference(
+        r"txq\..*\bmemory_layout\b.*", "a query of suq; the manual has it for surfaces only"
+    ),
+    Difference(
+        r"(ld|st)matrix\..*\bx(8|16|32|64|128)\b.*",
+        "the numbers of tcgen05.ld; the manual has up to four matrices",
+    ),
+    Difference(
+        r"prefetch\.(?=.*\bvalid_addr\b)(?=.*\b(L1|L2|tensormap)\b(?!::)).*",
+        "a further level, or a tensor map, beside .L1::32B.valid_addr",
+    ),
+    Difference(
+        r"createpolicy\.range\.(?=.*\bglobal\b)(?=.*\bfabric\b).*", "two state spaces at once"
+    ),
+    Difference(r"su(ld|st|red)\..*\b[45]d\b.*", "surfaces have up to three dimensions"),
+    Difference(r"sust\..*\bv8\b.*", "the manual has up to four elements"),
+    Difference(
+        r"(barrier\.cluster|fabric)\.(.*\.)?wait::(ld|st)\b.*",
+        "the waits of tcgen05 are taken as .wait",
+    ),
+    Difference(r"fma\.(?=.*\boob\b)(?=.*\bsat\b).*", "saturation beside .oob"),
+    Difference(r"fma\.(?=.*\boob\b)(?=.*\br[zmp]\b).*", "a rounding other than .rn beside .oob"),
+    Difference(
+        r"applypriority\.async\.bulk\.tensor\.(?=.*\b(scatter4|im2col_no_offs)\b).*",
+        "the modes of stores, which the manual has not",
+    ),
+    Difference(
+        r"applypriority\.async\.bulk\.tensor\.(?=.*\bgather4\b)(?!.*\b2d\b).*",
+        "tensors of rows that are gathered have two dimensions",
+    ),
+    Difference(
+        r"st\.async\.(?!.*\brelease\b)(?!.*\bmbarrier::).*",
+        "neither .release nor an mbarrier, of which the manual requires one",
+    ),
+    Difference(
+        r"st\.async\.(?=.*\bmbarrier::)(?=.*((?<!:)\bcluster\b|\bshared::cta\b|\b[bus](8|16)\b)).*",
+        "a scope, the CTA's own memory, or elements of 8 or 16 bits beside an mbarrier",
+    ),
+    Difference(
+        r"ld\.(?=.*\bproxy::readonly\b)(?=.*\b(v[248]|nc|L[12]::\w+)\b).*",
+        "vectors, .nc and hints beside .proxy::readonly; the manual has single elements without",
+    ),
+    Difference(r"(tex|tld4)\..*\buni\b.*", "a mode of branches and votes is taken and ignored"),
+    Difference(r"tex\..*\b[45]d\b.*", "textures have up to three dimensions"),
+    Difference(
+        r"cvt\.(?=.*\bpzo\b)(?=.*\b(r[mp]|ftz)\b).*",
+        "a rounding other than .rn and .rz, or .ftz, beside .pzo",
+    ),
+    Difference(
+        r"cvt\..*\be2m1p4x4\b.*", "a type of add and fma, to which the manual converts nothing"
+    ),
+    Difference(
+        r"mbarrier\.check_layout\.(?=.*(?<!:)\b(cta|cluster|gpu|sys)\b).*",
+        "a scope is taken and ignored",
+    ),
+    Difference(
+        r"wgmma\.mma_async\..*\b(row|col|v2|v4)\b.*",
+        "layouts of mma and lengths of vectors are taken and ignored",
+    ),
+    Difference(r"wgmma\.fence::.*", "the fences of tcgen05 are taken as .fence"),
 )
 """What the assembler takes and the manual does not have; the table leaves it out."""
 

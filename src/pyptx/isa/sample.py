@@ -142,6 +142,11 @@ def operand_lists(form: Form, chosen: dict[str, Option]) -> list[tuple[Operand, 
     return list(dict.fromkeys(_Operands(chosen, v).all(form) for v in _VARIATIONS))
 
 
+def plain(form: Form, chosen: dict[str, Option]) -> tuple[Operand, ...]:
+    """The plainest of `operand_lists`."""
+    return _Operands(chosen, _VARIATIONS[0]).all(form)
+
+
 _VARIATIONS: Final = (
     "plain",
     "full",
