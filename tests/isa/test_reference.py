@@ -136,7 +136,9 @@ def test_operands_in_words():
 
 
 def test_rules_in_words():
-    form = form_of("ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a], policy")
+    form = form_of(
+        "ld{.weak}{.ss}{.cop}{.L2::cache_hint}{.prefetch}{.vec}.T  d, [a]{.unified}, policy"
+    )
     assert ".b128 excludes .vec" in reference.rules(form)
     assert ".prefetch needs .global or no .ss" in reference.rules(form)
 

@@ -286,6 +286,8 @@ def _argument(spec: OperandSpec) -> str:
         return f"ptx.minus({name_of(spec)})"
     if spec.partial:
         return f'ptx.part({name_of(spec)}, "{PARTS[spec.parts][0]}")'
+    if spec.second == "required":
+        return f"ptx.pair({name_of(spec)}, p)"
     return "ptx.sink" if spec.kind == "sink" else name_of(spec)
 
 

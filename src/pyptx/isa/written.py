@@ -595,6 +595,8 @@ NOTES: Final = _notes("""
 - The address is a multiple of the whole access: 16 for `.v4.f32`, not 4.
 - `.nc` is for memory that nothing writes while the kernel runs.
 - 8- and 16-bit types load into wider registers, extended by the sign or with zeros.
+- `ptx.addr(u, 4, unified=True)` is `[u+4].unified`, for a variable with that attribute (sm_90, PTX
+  8.0); assemblers take such variables in relocatable code only.
 # ldmatrix
 - Each lane gives the address of a row of 16 bytes, a multiple of 16: lanes 0 to 7 those of the
   first matrix, 8 to 15 of the second. `.x1` and `.x2` ignore those of other lanes.
