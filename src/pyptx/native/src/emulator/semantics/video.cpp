@@ -76,7 +76,7 @@ Wide primary(const Video& v, Wide a, Wide b) {
   }
   const unsigned by = v.wrap ? unsigned(b) & 31 : b > 32 ? 32 : unsigned(b);
   // Intermediate results have 34 bits, which only a shift to the left leaves.
-  return v.op == Op::Left ? extended(uint64_t(a << by), 34, true) : a >> by;
+  return v.op == Op::Left ? extended(uint64_t(a) << by, 34, true) : a >> by;
 }
 
 Wide combined(Second second, Wide a, Wide b) {
