@@ -36,6 +36,7 @@ from pyptx.operands import (
     Vector,
 )
 from pyptx.target import PTX_FOR_TARGET, PtxVersion, Target
+from pyptx.types import DTYPES
 
 VERSIONS: Final = tuple(
     PtxVersion(major, minor)
@@ -46,7 +47,8 @@ VERSIONS: Final = tuple(
 
 _ERROR: Final = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
 _NEWEST: Final = re.compile(r"current version is '(\d+\.\d+)'")
-_REGISTER: Final = re.compile(r"%([a-z]+\d*)_(\d+)\b")
+_STORAGES: Final = "|".join(sorted({dtype.storage for dtype in DTYPES.values()}))
+_REGISTER: Final = re.compile(rf"%({_STORAGES})_(\d+)\b")
 _BATCH: Final = 1500
 
 KERNEL: Final = "kernel(.param .align 16 .b8 parameter[256])"

@@ -149,7 +149,7 @@ def _settled(form: Form) -> Form:
         return form
     slots = tuple(s for slot in form.slots if (s := _settled_slot(slot)) is not None)
     gone = {s.name for s in form.slots} - {s.name for s in slots}
-    operands = tuple(o for o in form.operands if o.when not in gone)
+    operands = tuple(replace(o, written=o.plainly) for o in form.operands if o.when not in gone)
     return replace(form, slots=slots, operands=operands)
 
 

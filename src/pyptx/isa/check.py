@@ -445,7 +445,7 @@ def _either(numbers: Sequence[int]) -> str:
 
 def _rejected(state: State, problem: str, notes: tuple[tuple[str, str], ...]) -> IsaError:
     full = (p.given for p in patterns(state) if p.made is None)
-    operands = dict.fromkeys(", ".join(t.spec.written for t in given) for given in full)
+    operands = dict.fromkeys(", ".join(t.spec.plainly for t in given) for given in full)
     shown = [("form", f"{state.spelling}  {each}".rstrip()) for each in list(operands)[:4]]
     return IsaError(f"{state.spelling}: {problem}", notes=(*notes, *shown))
 

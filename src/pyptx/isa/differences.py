@@ -152,6 +152,9 @@ LAXER: Final = (
         r"mma\.(?=.*\bf64\b).*\br[nzmp]\b.*",
         "a rounding of f64 matrices, which the manual has for wmma only",
     ),
+    Difference(
+        r"mma\.(?=.*\b[su]2\b).*", "a further type of two bits, which the manual does not have"
+    ),
     Difference(r"clmad\.(lo|hi)\.s64", "the manual has .u64 only"),
     Difference(
         r"fma\.(?=.*\b(rz|rm|rp)\b)(?=.*\bbf16(x2)?\b).*",

@@ -157,6 +157,11 @@ class OperandSpec:
     def __str__(self) -> str:
         return self.written
 
+    @property
+    def plainly(self) -> str:
+        """As it is written without what may stand behind it."""
+        return self.written.partition("{")[0] if self.unified else self.written
+
 
 @dataclass(frozen=True, eq=False)
 class Form:
