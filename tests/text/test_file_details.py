@@ -124,7 +124,7 @@ WRONG = {
         """file.ptx:6:5: ld.global.f32: a is .unified, and g is not
     ld.global.f32 %f, [g].unified;
     ^
-  form: ld.global.f32  d, [a]{.unified}
+  form: ld.global.f32  d, [a]
   write: .attribute(.unified(1, 2)) in the declaration of g""",
     ),
     "a store": (
@@ -143,7 +143,7 @@ WRONG = {
     ld.shared.f32 %f, [%d].unified;
     ^
   legal: weak loads of global memory: ld.global.f32 d, [a].unified
-  form: ld.shared.f32  d, [a]{.unified}""",
+  form: ld.shared.f32  d, [a]""",
     ),
     "no line before it": (
         ".entry k() {\n    .loc_intermediate 1 2 3\n    ret;\n}",
