@@ -17,8 +17,7 @@ from pyptx.types import b32
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("**/*.ptx"))
 SIZE = 25_000
 # A parse makes a register, a location and an instruction of each line. What their constructors
-# take is the measure of the machine: 2 microseconds on an idle one. A parse takes about twice as
-# long as they, so 250,000 instructions a second; the limit leaves room for a busy machine.
+# take is the measure of the machine; the limit leaves room for a busy one.
 TIMES_WHAT_IT_MAKES = 5
 
 
