@@ -57,8 +57,8 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     if what.groups <= _ROW or size > _TWICE:
         return operation
     # Of a few long rows there are more chunks than CTAs that could share a row.
-    twice = _chunked_forward(what, eps, invvar=invvar, each=2)
-    return _either(_TWICE // size, twice, operation)
+    by_chunks = _chunked_forward(what, eps, invvar=invvar, each=2)
+    return _either(_TWICE // size, by_chunks, operation)
 
 
 def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
