@@ -16,9 +16,7 @@ than the first, a share of the pool is put in at one place of every form, and ev
 again that the first target refuses for being the target that it is, and a sample of the rest. A
 modifier that an assembler cannot read past on an opcode is given up there after a few lines.
 
-The proof has how many spellings of each opcode, and instructions with them, were tried: for ptxas
-13.5 about 30,000 spellings and 50,000 instructions an opcode, millions in all, in some 20 minutes
-of two idle cores.
+The proof has how many spellings of each opcode, and instructions with them, were tried.
 """
 
 from __future__ import annotations
