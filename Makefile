@@ -29,7 +29,7 @@ help:
 	@echo "make test            lint and the whole test suite, without a GPU"
 	@echo "make gpu-test        the tests that need a GPU"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
-	@echo "make tables          put the measured numbers into the README"
+	@echo "make tables          put the measured numbers into README and docs"
 	@echo "make picture         draw the measured sweep into docs"
 	@echo "make format          let ruff format and sort"
 	@echo "make test-sanitize   the emulator's tests with ASan and UBSan"
@@ -73,7 +73,7 @@ test-sanitize: $(READY)
 	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
 
 gpu-test: $(READY)
-	$(PY) -m pytest -m gpu tests/gpu $(ARGS)
+	$(PY) -m pytest -m gpu tests/gpu tests/benchmarks/test_norm_torch.py $(ARGS)
 
 bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)

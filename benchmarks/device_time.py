@@ -18,19 +18,29 @@ from typing import Any, Final
 
 import torch
 from chrome_trace import Activity, Trace, read_trace, split
+from cuda.bindings import driver
 
 FLUSH_BYTES: Final = 256 * 2**20
 """More than four times the L2 cache of an H200."""
 
 
 class Flush:
-    """Fills a buffer far larger than the L2 cache, so that nothing of an earlier call is left."""
+    """Fills a buffer far larger than the L2 cache, so that nothing of an earlier call is left.
+
+    A fill alone leaves lines that were read with the policy `evict_last`, as pyptx's norms and some
+    kernels of torch.compile read them: who is next to read the same tensor would find them there.
+    So all lines are made normal ones before it (CUDA Driver API, cuCtxResetPersistingL2Cache).
+    """
 
     def __init__(self) -> None:
         self._buffer: Any = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
         self._value = 0
 
     def __call__(self) -> None:
+        torch.cuda.synchronize()
+        (status,) = driver.cuCtxResetPersistingL2Cache()
+        if status != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(f"cuCtxResetPersistingL2Cache: {status.name}")
         self._value = (self._value + 1) % 256
         self._buffer.fill_(self._value)
 

@@ -19,6 +19,11 @@ DIRECTIONS: Final = (FORWARD, BACKWARD)
 ITEM_SIZES: Final = {"f32": 4, "bf16": 2, "f16": 2}
 TENSORS: Final = {FORWARD: 2, BACKWARD: 3}
 """Tensors of x's size that have to move: x and y; x, g and dx."""
+CONDITIONS: Final = {
+    "flush": "persisting lines of L2 made normal and 256 MiB filled before every call",
+    "counted": "union of the busy intervals of a call's kernels, copies and fills (CUPTI)",
+}
+"""How every call is measured, for the settings of a results file."""
 
 COPY: Final = "copy"
 OURS: Final = "pyptx"

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 from measure import CONSOLE, Result, number, start
 from norm_candidates import EPS, Call, Tensors
-from norm_cases import FORWARD, Options, percent
+from norm_cases import CONDITIONS, FORWARD, Options, percent
 from norm_visit import Timer, Visit, on_device, run
 from norm_ways import REASONS, Reason, Way
 
@@ -62,8 +62,7 @@ def measure(
     """Every reason whose shape and direction are asked for."""
     calls = options.calls or CALLS
     result = start(
-        "norm_reasons", device, calls=calls, eps=EPS, flush="256 MiB fill before every call",
-        counted="union of the busy intervals of a call's kernels, copies and fills (CUPTI)",
+        "norm_reasons", device, calls=calls, eps=EPS, **CONDITIONS
     )  # fmt: skip
     run(result, wanted(options, calls), options, timer or on_device(), device=place)
     return result

@@ -15,6 +15,7 @@ from norm_candidates import EPS, absent
 from norm_cases import (
     COMPILE,
     COMPILED_COLUMNS,
+    CONDITIONS,
     NATIVE,
     OURS,
     TRITON,
@@ -40,8 +41,7 @@ def measure(
     calls = options.calls or CALLS
     result = start(
         "norm_sweep", device, calls=calls, eps=EPS, mode=MODE, absent=absent(),
-        flush="256 MiB fill before every call",
-        counted="union of the busy intervals of a call's kernels, copies and fills (CUPTI)",
+        **CONDITIONS,
     )  # fmt: skip
     limited = replace(options, budget=BUDGET if options.budget is None else options.budget)
     run(result, wanted(limited, calls), limited, timer or on_device(), device=place)

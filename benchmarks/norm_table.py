@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from measure import CONSOLE, Result, show, start
 from norm_candidates import EPS, FULL_TUNING, absent
 from norm_cases import (
+    CONDITIONS,
     DIRECTIONS,
     EAGER,
     GOALS,
@@ -41,8 +42,7 @@ def measure(
     calls = options.calls or CALLS
     result = start(
         "norm_table", device, calls=calls, eps=EPS, mode=FULL_TUNING, absent=absent(),
-        flush="256 MiB fill before every call",
-        counted="union of the busy intervals of a call's kernels, copies and fills (CUPTI)",
+        **CONDITIONS,
     )  # fmt: skip
     visits = wanted(options, calls)
     asked = [(shape, d) for shape in options.select(GOALS) for d in options.directions]

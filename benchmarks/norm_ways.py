@@ -140,7 +140,7 @@ def _strips(**changes: Any) -> Make:
     """Clusters as the product has them, but for some fields of their shape."""
 
     def make(what: Rows) -> Any:
-        shape = choice._strips(what, backward=False, stages=6, least=36 * choice.KIB)
+        shape = choice._strips(what, backward=False, **choice._FORWARD)
         assert shape is not None
         return strips.forward(what, EPS, replace(shape, **changes), invvar=False)
 
@@ -156,12 +156,8 @@ def _reason(what: str, shape: Shape, direction: str, *ways: Way) -> Reason:
 
 
 def _policies(shape: Shape, direction: str) -> Reason:
-    ways = {"none": "evict_normal", "evict_first": "evict_first"}
-    product = PRODUCT[direction]
-    return _reason(
-        "reads evict_last", shape, direction,
-        *(Way(name, product, _policy(priority)) for name, priority in ways.items()),
-    )  # fmt: skip
+    ways = (Way(name, PRODUCT[direction], _policy(name)) for name in ("evict_normal", "evict_first"))
+    return _reason("reads evict_last", shape, direction, *ways)
 
 
 _SHORT: Final = Shape(65536, 128, "bf16")
@@ -182,17 +178,22 @@ REASONS: Final = (
         "a copy of the row", Shape(32768, 4096, "bf16"), FORWARD,
         Way("loads", _rows(256, held=True, direct=True)),
     ),
+    _reason(
+        "a copy of the row", Shape(16384, 8192, "f32"), FORWARD,
+        Way("loads", _rows(512, held=True, direct=True)),
+    ),
     _reason("loads of the row", _FEW, FORWARD, Way("a copy", _rows(512, held=True))),
     _reason(
         "relaxed loads", _FEW, FORWARD, Way("weak", _forward, _constant(rows, "_AT_ONCE", "global"))
     ),
     _reason(
         "four rows at once", _SHORT, FORWARD,
-        *(Way(f"{n}", _lanes(16, n, 128, 32)) for n in (1, 2)),
+        *(Way(f"{n}", _lanes(16, n, 256, 32)) for n in (1, 2)),
     ),
     _reason(
-        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 128, None))
+        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 256, None))
     ),
+    _reason("CTAs of 256 threads", _SHORT, FORWARD, Way("of 128", _lanes(16, 4, 128, 32))),
     _reason("cut at lines", _ODD, FORWARD, Way("cut at 16 bytes", _rows(128, held=False))),
     _reason(
         "cut at lines", _ODD, BACKWARD, Way("cut at 16 bytes", _teams(1, 512, 3, ctas=128))
@@ -210,7 +211,7 @@ REASONS: Final = (
         "few long rows read twice", Shape(4, 262144, "bf16"), BACKWARD,
         Way("as many rows", _many_backward),
     ),
-    _reason("few long rows read twice", Shape(16, 65536, "bf16"), FORWARD,
+    _reason("few long rows read twice", Shape(2, 524288, "bf16"), FORWARD,
             Way("as many rows", _many)),
     _reason("a lag of one row", _LONG, FORWARD, Way("none", _strips(lag=0))),
     _reason("six clusters of 16", _LONG, FORWARD, Way("five", _strips(teams=5)),

@@ -37,6 +37,7 @@ from measured_kernels import (
     inputs,
     reference,
 )
+from norm_cases import CONDITIONS
 
 from pyptx import Kernel
 
@@ -57,7 +58,7 @@ def measure(device: dict[str, object], calls: int = CALLS, rounds: int = ROUNDS)
     """Check every candidate, then time it."""
     result = start(
         "rms_norm", device, rows=ROWS, columns=COLUMNS, dtype="f32", calls=calls, rounds=rounds,
-        flush="256 MiB fill before every call", counted="all kernels and copies of a call (CUPTI)",
+        flush=CONDITIONS["flush"], counted="all kernels and copies of a call (CUPTI)",
     )  # fmt: skip
     x, w = inputs(ROWS, COLUMNS)
     example = example_module()

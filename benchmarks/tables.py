@@ -1,7 +1,7 @@
-"""The README's section of measured numbers, made from benchmarks/results and nothing else.
+"""Measured numbers of the README and of docs/, made from benchmarks/results and nothing else.
 
-`python benchmarks/tables.py` prints it, `--write` puts it between the README's two marks. The test
-suite compares, so a number in the README is always one in a results file.
+`python benchmarks/tables.py` prints them, `--write` puts them between the two marks of each
+document. The test suite compares, so a number there is always one in a results file.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from norm_cases import (
 from norm_cases import COPY as NORM_COPY
 
 README: Final = ROOT / "README.md"
+NORM_PAGE: Final = ROOT / "docs" / "rms_norm.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
 END: Final = "<!-- measured: end -->"
 COPY: Final = "copy of the same bytes"
@@ -35,10 +36,10 @@ COPY: Final = "copy of the same bytes"
 Record = dict[str, Any]
 
 
-def section(folder: Path = RESULTS) -> str:
-    """Markdown for every part, GPUs first."""
-    texts = [text for part, render in PARTS.items() for text in _parts(folder, part, render)]
-    return "\n".join(texts)
+def section(folder: Path = RESULTS, document: Path = README) -> str:
+    """Markdown for every part of a document, GPUs first."""
+    parts = DOCUMENTS[document].items()
+    return "\n".join(text for part, render in parts for text in _parts(folder, part, render))
 
 
 def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> Iterator[str]:
@@ -159,9 +160,32 @@ def norm_sweep(record: Record) -> list[str]:
     return lines
 
 
+def norm_reasons(record: Record) -> list[str]:
+    """A line for each reason: the product's time, and each other way's."""
+    lines = ["| what the kernels do | rows | us | otherwise, us |", "|---|---|---:|---|"]
+    for (shape, what), ways in _by_reason(record).items():
+        (_, product), *others = ways
+        rest = ", ".join(f"{way}: {number(us)} ({us / product - 1:+.1%})" for way, us in others)
+        lines.append(f"| {what} | {shape} | {number(product)} | {rest} |")
+    return lines
+
+
+def _by_reason(record: Record) -> dict[tuple[str, str], list[tuple[str, float]]]:
+    """The ways of each reason with their medians, the product's first."""
+    found: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        what, mark, way = notes["candidate"].partition(": ")
+        if mark:  # the copy has none
+            shape = Shape(notes["rows"], notes["columns"], notes["dtype"]).title
+            found.setdefault((f"{shape} {notes['direction']}", what), []).append((way, m["median"]))
+    return found
+
+
 TITLES: Final = {
     "norm_table": "`pyptx.ops.rms_norm`",
     "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",
+    "norm_reasons": "What the kernels do, and how it would be otherwise",
     "norm_host": "Host time of one call of `pyptx.ops.rms_norm` on 8 x 128 f32",
     "norm_scale": "A training step with `pyptx.ops.rms_norm`, the same rows on every GPU",
     "rms_norm": "RMS normalization",
@@ -184,24 +208,31 @@ PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "launch": plain,
     "emulator": plain,
 }
+DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
+    README: PARTS,
+    NORM_PAGE: {"norm_reasons": norm_reasons},
+}
 
 
 def replaced(text: str, inside: str) -> str:
-    """The README's text with `inside` between its marks."""
+    """A document's text with `inside` between its marks."""
     before, _, rest = text.partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
-        raise SystemExit(f"{README} has no {BEGIN} ... {END}")
+        raise SystemExit(f"there is no {BEGIN} ... {END} in what begins with {text[:40]!r}")
     return f"{before}{BEGIN}\n{inside}\n{END}{after}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="change the README")
-    if parser.parse_args().write:
-        README.write_text(replaced(README.read_text(), section()))
-    else:
-        sys.stdout.write(section() + "\n")
+    parser.add_argument("--write", action="store_true", help="change the documents")
+    write: bool = parser.parse_args().write
+    for document in DOCUMENTS:
+        text = section(document=document)
+        if write:
+            document.write_text(replaced(document.read_text(), text))
+        else:
+            sys.stdout.write(text + "\n")
     return 0
 
 

@@ -43,9 +43,11 @@ def kernels(measure):
     return load("measured_kernels")
 
 
-def test_the_readme_has_exactly_what_the_results_say(tables):
-    text = tables.README.read_text()
-    assert tables.replaced(text, tables.section()) == text, "run `make tables`"
+def test_documents_have_exactly_what_the_results_say(tables):
+    for document in (tables.README, tables.NORM_PAGE):
+        text = document.read_text()
+        inside = tables.section(document=document)
+        assert tables.replaced(text, inside) == text, "run `make tables`"
 
 
 def test_a_summary_is_the_median_and_the_middle_of_the_readings(measure):
@@ -117,10 +119,25 @@ def test_tables_come_from_the_files_alone(measure, tables, tmp_path):
     assert text.count("not measured yet") == 6
 
 
+def test_reasons_have_the_products_time_and_what_another_way_takes_more(measure, tables, tmp_path):
+    page = tables.NORM_PAGE
+    assert "not measured yet" in tables.section(tmp_path, page)
+    result = measure.start("norm_reasons", {"name": "X"})
+    notes = {"rows": 8, "columns": 128, "dtype": "f32", "direction": "forward"}
+    for way, time in (("copy", 1.0), ("a: as it is", 2.0), ("a: b", 3.0), ("a: c", 1.5)):
+        made = measure.summarise(
+            f"8 x 128 f32 forward: {way}", "us", [time], candidate=way, **notes
+        )
+        result.measurements.append(made)
+    result.write(tmp_path)
+    lines = tables.section(tmp_path, page).splitlines()
+    assert "| a | 8 x 128 f32 forward | 2.00 | b: 3.00 (+50.0%), c: 1.50 (-25.0%) |" in lines
+
+
 def test_the_section_stands_between_the_marks(tables):
     text = f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n"
     assert tables.replaced(text, "new") == f"before\n{tables.BEGIN}\nnew\n{tables.END}\nafter\n"
-    with pytest.raises(SystemExit, match="has no"):
+    with pytest.raises(SystemExit, match="there is no"):
         tables.replaced("no marks", "new")
 
 

@@ -329,3 +329,25 @@ def test_the_timer_gives_each_candidate_its_own_calls(monkeypatch):
     with pytest.raises(RuntimeError) as error:
         timer({**calls, ("forward", "idle", ""): lambda: None}, 2)
     assert str(error.value) == "the profiler shows 8 of 8 calls, 2 of them without work"
+
+
+@pytest.mark.gpu
+def test_a_flush_leaves_no_line_that_was_read_to_stay():
+    """A copy of what the norm has just read with evict_last takes as long as any first copy."""
+    from statistics import median
+
+    import jax
+    import torch
+
+    from pyptx.ops import rms_norm
+
+    device_time = module("device_time")
+    x = torch.randn(65536, 128, device="cuda", dtype=torch.bfloat16)
+    seen, y = jax.dlpack.from_dlpack(x), torch.empty_like(x)
+    w = jax.numpy.ones(128, jax.numpy.bfloat16)
+    norm = jax.jit(lambda: rms_norm(seen, w, eps=1e-5))
+    norm().block_until_ready()
+    calls = [norm, lambda: y.copy_(x), lambda: y.copy_(x)] * 9
+    found = device_time.flushed_sequence(calls, device_time.Flush())
+    times = [sum(activity.duration for activity in call) for call in found]
+    assert median(times[1::3]) >= 0.95 * median(times[2::3])

@@ -39,6 +39,9 @@ _TWICE: Final = 4096 * KIB
 The second time they are in the L2 cache.
 """
 
+_FORWARD: Final = {"stages": 6, "least": 36 * KIB}
+"""Strips forward."""
+
 _SOON: Final = 32 * KIB * KIB
 """Bytes of x that are read so soon that beginning and end take a good part of the time."""
 
@@ -57,8 +60,11 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     if what.groups <= _ROW or size > _TWICE:
         return operation
     # Of a few long rows there are more chunks than CTAs that could share a row.
+    most, shape = _TWICE // size, _strips(what, backward=False, **_FORWARD)
+    if what.x.bytes == 2 and shape is not None and not shape.grid:
+        most = min(most, max(3, _TWICE // 4 // size))
     by_chunks = _chunked_forward(what, eps, invvar=invvar, each=2)
-    return _either(_TWICE // size, by_chunks, operation)
+    return _either(most, by_chunks, operation)
 
 
 def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
@@ -67,11 +73,20 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
     if _short(what) and what.divided().groups <= 2 * WARP:
         one = what.divided().groups <= WARP
         most = 32 if _plain(what) and one else None
-        team = replace(_teams(what, accesses=4 if one else 1), threads=128)
-        return lanes.forward(what, eps, team, invvar=invvar, maxnreg=most)
+        team = _teams(what, accesses=4 if one else 1)
+
+        def by_lanes(threads: int) -> Kernel:
+            shape = replace(team, threads=threads)
+            return lanes.forward(what, eps, shape, invvar=invvar, maxnreg=most)
+
+        many = by_lanes(128)
+        if not one or what.x.bytes > 2:
+            return many
+        # It takes time to start CTAs: with larger ones there are fewer.
+        return _either(_SOON // (what.columns * what.x.bytes), by_lanes(256), many)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
         return _forward_by_rows(what, eps, invvar=invvar)
-    shape = _strips(what, backward=False, stages=6, least=36 * KIB)
+    shape = _strips(what, backward=False, **_FORWARD)
     if shape is None:
         return _chunked_forward(what, eps, invvar=invvar)
     norm = strips.forward(what, eps, shape, invvar=invvar)
