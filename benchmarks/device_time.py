@@ -49,7 +49,7 @@ def profile(run: Callable[[], object]) -> Trace:
     """Everything the device did during `run`."""
     torch.cuda.synchronize()
     kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=kinds) as profiler:
+    with torch.profiler.profile(activities=kinds, acc_events=True) as profiler:
         run()
         torch.cuda.synchronize()
     with tempfile.TemporaryDirectory() as folder:

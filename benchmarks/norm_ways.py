@@ -140,7 +140,7 @@ def _strips(**changes: Any) -> Make:
     """Clusters as the product has them, but for some fields of their shape."""
 
     def make(what: Rows) -> Any:
-        shape = choice._strips(what, backward=False, **choice._FORWARD)
+        shape = choice._strips(what, backward=False)
         assert shape is not None
         return strips.forward(what, EPS, replace(shape, **changes), invvar=False)
 
@@ -156,7 +156,9 @@ def _reason(what: str, shape: Shape, direction: str, *ways: Way) -> Reason:
 
 
 def _policies(shape: Shape, direction: str) -> Reason:
-    ways = (Way(name, PRODUCT[direction], _policy(name)) for name in ("evict_normal", "evict_first"))
+    ways = (
+        Way(name, PRODUCT[direction], _policy(name)) for name in ("evict_normal", "evict_first")
+    )
     return _reason("reads evict_last", shape, direction, *ways)
 
 
@@ -213,6 +215,10 @@ REASONS: Final = (
     ),
     _reason("few long rows read twice", Shape(2, 524288, "bf16"), FORWARD,
             Way("as many rows", _many)),
+    _reason(
+        "four rows in a CTA of a cluster", Shape(4096, 32768, "bf16"), BACKWARD,
+        Way("six", _backward, _constant(choice, "_STAGES", 6)),
+    ),
     _reason("a lag of one row", _LONG, FORWARD, Way("none", _strips(lag=0))),
     _reason("six clusters of 16", _LONG, FORWARD, Way("five", _strips(teams=5)),
             Way("eight", _strips(teams=8))),

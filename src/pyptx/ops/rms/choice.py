@@ -39,9 +39,6 @@ _TWICE: Final = 4096 * KIB
 The second time they are in the L2 cache.
 """
 
-_FORWARD: Final = {"stages": 6, "least": 36 * KIB}
-"""Strips forward."""
-
 _SOON: Final = 32 * KIB * KIB
 """Bytes of x that are read so soon that beginning and end take a good part of the time."""
 
@@ -50,6 +47,9 @@ _ROW: Final = 4096
 
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
+
+_STAGES: Final = 4
+"""Rows that a CTA of a cluster holds; more would delay the first ones."""
 
 
 @cache
@@ -60,7 +60,7 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     if what.groups <= _ROW or size > _TWICE:
         return operation
     # Of a few long rows there are more chunks than CTAs that could share a row.
-    most, shape = _TWICE // size, _strips(what, backward=False, **_FORWARD)
+    most, shape = _TWICE // size, _strips(what, backward=False)
     if what.x.bytes == 2 and shape is not None and not shape.grid:
         most = min(most, max(3, _TWICE // 4 // size))
     by_chunks = _chunked_forward(what, eps, invvar=invvar, each=2)
@@ -86,7 +86,7 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
         return _either(_SOON // (what.columns * what.x.bytes), by_lanes(256), many)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
         return _forward_by_rows(what, eps, invvar=invvar)
-    shape = _strips(what, backward=False, **_FORWARD)
+    shape = _strips(what, backward=False)
     if shape is None:
         return _chunked_forward(what, eps, invvar=invvar)
     norm = strips.forward(what, eps, shape, invvar=invvar)
@@ -136,7 +136,7 @@ def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
         shape = _resident(what, size)
         gradient = teams.backward(what, shape)
         return _backward(what, gradient, shape.ctas, shape.beside(what), result)
-    strip = _strips(what, backward=True, stages=6, least=33 * KIB)
+    strip = _strips(what, backward=True)
     if strip is None:
         return _chunked_backward(what, result)
     norm = strips.backward(what, strip)
@@ -218,25 +218,24 @@ def _resident(what: Rows, size: int) -> teams.Shape:
     return teams.Shape(_aligned(_CTAS, what), count, threads, stages)
 
 
-def _strips(what: Rows, *, backward: bool, stages: int, least: int) -> strips.Shape | None:
-    """How rows are split: what is read of them in strips of `least` bytes, if clusters allow it.
+def _strips(what: Rows, *, backward: bool) -> strips.Shape | None:
+    """How rows are split: what is read of them in strips of 33 KiB or more, if clusters allow it.
 
     None where no team can hold three rows, or where there cannot be a team for each way in which
     rows are cut.
     """
     size = what.columns * (what.x.bytes + (what.weight.bytes if backward else 0))
+    least = (33 if backward else 36) * KIB
     parts = min(16, max(2, power_of_two(-(-size // least))))
     if _CLUSTERS[parts] < what.alignments:
         parts //= 2
     if size // parts * 3 <= SHARED:
-        return _shape(what, parts, _CLUSTERS[parts], backward=backward, stages=stages)
+        return _shape(what, parts, _CLUSTERS[parts], backward=backward)
     # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
-    return _shape(what, _GRID, 1, backward=backward, stages=stages) if what.aligned else None
+    return _shape(what, _GRID, 1, backward=backward) if what.aligned else None
 
 
-def _shape(
-    what: Rows, parts: int, count: int, *, backward: bool, stages: int
-) -> strips.Shape | None:
+def _shape(what: Rows, parts: int, count: int, *, backward: bool) -> strips.Shape | None:
     """Teams of `parts` CTAs, `count` of which run at once."""
     grid = parts == _GRID
     most = what.part(parts)
@@ -248,7 +247,7 @@ def _shape(
     if 3 * stage > room:
         return None
     shared = not grid and 3 * stage + weights <= room
-    held = min(stages, (room - (weights if shared else 0)) // stage)
+    held = min(6 if grid else _STAGES, (room - (weights if shared else 0)) // stage)
     # Sums take longer through global memory: more rows are on their way, if they fit.
     lag, pieces = 1, 1
     if grid and held < 5:
@@ -279,7 +278,7 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     threads, held, most = _row(what)
     many = by_rows(threads, held=held, maxnreg=most)
     if what.groups > _ROW:
-        shape = _shape(what, 4, _CLUSTERS[4], backward=False, stages=6)
+        shape = _shape(what, 4, _CLUSTERS[4], backward=False)
         if shape is None or _CLUSTERS[4] < what.alignments:
             return many
         return _either(4 * _CTAS, strips.forward(what, eps, shape, invvar=invvar), many)
