@@ -11,6 +11,8 @@ constexpr uint32_t kHalfQuarter = 16;
 
 ClusterClocks& clocks_of(const Warp& w) { return w.cta->cluster->clocks; }
 
+TensorKnowledge& knowledge_of(const Warp& w) { return tensor_memory(*w.cta).shadow.warps[w.index]; }
+
 // The last mark of a warp in the epochs up to `clock`.
 TensorMark mark_at(const TensorKnowledge& warp, uint32_t clock) {
   for (auto mark = warp.marks.rbegin(); mark != warp.marks.rend(); ++mark) {
@@ -44,19 +46,18 @@ const char* unwaited(const TensorTouch& before, const TensorMark& mark) {
 }
 
 Verdict judge_own(Warp& w, const TensorTouch& before, TensorUse use) {
-  const TensorKnowledge& warp = tensor_memory(*w.cta).shadow.warps[w.index];
+  const TensorKnowledge& warp = knowledge_of(w);
   if (before.use == TensorUse::Store && use == TensorUse::Store) return {};
   return {Kind::TensorRace, unwaited(before, mark_at(warp, clocks_of(w).own(w.agent)))};
 }
 
 Verdict judge_other(Warp& w, const TensorTouch& before, TensorUse use) {
   const uint32_t known = clocks_of(w).of(w.agent)[before.agent];
-  const TensorShadow& shadow = tensor_memory(*w.cta).shadow;
   if (before.clock > known) return {Kind::TensorRace, "no barrier orders the accesses"};
-  const TensorMark mark = mark_at(shadow.warps[before.warp], known);
+  const TensorMark mark = mark_at(knowledge_of(*before.warp), known);
   if (before.use != TensorUse::Work && *unwaited(before, mark) != 0) return {Kind::TensorRace, unwaited(before, mark)};
   if (use == TensorUse::Free) return {};
-  const std::vector<uint32_t>& seen = shadow.warps[w.index].seen;
+  const std::vector<uint32_t>& seen = knowledge_of(w).seen;
   if (mark.fenced[static_cast<int>(before.use)] < before.sequence) {
     return {Kind::TensorFence, "no tcgen05.fence::before_thread_sync lies between the access before and the barrier"};
   }
@@ -71,7 +72,7 @@ Verdict judge_ended(Warp& w, const TensorTouch& before, TensorUse use) {
   if (clocks_of(w).of(w.agent)[before.operation_agent] < before.operation_clock) {
     return {Kind::TensorRace, "no wait for an mbarrier with its tcgen05.commit says that the operation has ended"};
   }
-  const std::vector<uint32_t>& seen = tensor_memory(*w.cta).shadow.warps[w.index].seen;
+  const std::vector<uint32_t>& seen = knowledge_of(w).seen;
   const bool fenced = before.operation_agent < seen.size() && seen[before.operation_agent] >= before.operation_clock;
   if (fenced || use == TensorUse::Free) return {};
   return {Kind::TensorFence,
@@ -87,13 +88,14 @@ Verdict judge(Warp& w, const TensorTouch& before, TensorUse use) {
   return ended ? judge_ended(w, before, use) : judge_other(w, before, use);
 }
 
-bool complain(Warp& w, const Instruction& in, unsigned lane, const TensorTouch& before, TensorUse use, bool write) {
+bool complain(Warp& w, const Instruction& in, unsigned lane, const TensorTouch& before, TensorUse use, bool write,
+              Warp* peer) {
   const Verdict verdict = judge(w, before, use);
-  if (*verdict.note == 0) return false;
+  if (*verdict.note == 0 || (peer != nullptr && *judge(*peer, before, use).note == 0)) return false;
   Finding f{};
   f.kind = verdict.kind;
   f.site = site_of(w, in, lane, write);
-  f.other = site_of(w.cta->warps[before.warp], program_of(w).code[before.instruction], 0, before.write);
+  f.other = site_of(*before.warp, program_of(w).code[before.instruction], 0, before.write);
   f.note = verdict.note;
   report(w, f);
   return true;
@@ -126,52 +128,74 @@ void record(TensorCell& cell, const TensorTouch& touch, bool write) {
   cell.loads.push_back(touch);
 }
 
+// Whether one of those that touched a cell before conflicts with an access to it.
+bool conflicts(Warp& w, const Instruction& in, unsigned lane, const TensorCell& cell, TensorUse use, bool write,
+               Warp* peer) {
+  if (cell.stored && complain(w, in, lane, cell.store, use, write, peer)) return true;
+  return write && std::any_of(cell.loads.begin(), cell.loads.end(), [&](const TensorTouch& load) {
+           return complain(w, in, lane, load, use, write, peer);
+         });
+}
+
 }  // namespace
 
-void check_tensor(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, TensorUse use, bool write,
-                  const Operation* operation) {
+void check_tensor(Warp& w, const Instruction& in, unsigned lane, Cta& owner, const TensorPlace& place, TensorUse use,
+                  bool write, const Operation* operation) {
   if (!clocks_of(w).active()) return;
-  TensorShadow& shadow = tensor_memory(*w.cta).shadow;
-  TensorTouch touch{use, w.agent, clocks_of(w).own(w.agent), ++shadow.warps[w.index].sequence, 0, 0, in.index,
-                    w.index, write};
+  TensorTouch touch{use,      w.agent, clocks_of(w).own(w.agent), ++knowledge_of(w).sequence, 0, 0,
+                    in.index, &w,      write};
   if (operation != nullptr) {
     touch.operation_agent = operation->agent;
     touch.operation_clock = operation->clock;
   }
   bool complained = false;
-  each_cell(shadow, place, [&](TensorCell& cell) {
-    if (!complained && cell.stored) complained = complain(w, in, lane, cell.store, use, write);
-    for (size_t i = 0; write && !complained && i < cell.loads.size(); ++i) {
-      complained = complain(w, in, lane, cell.loads[i], use, write);
-    }
-    if (use == TensorUse::Free) cell = TensorCell();
-    else record(cell, touch, write);
+  each_cell(tensor_memory(owner).shadow, place, [&](TensorCell& cell) {
+    if (!complained) complained = conflicts(w, in, lane, cell, use, write, nullptr);
+    record(cell, touch, write);
   });
 }
 
-void check_tensor_written(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place) {
+void check_tensor_free(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, Warp* peer) {
+  if (!clocks_of(w).active()) return;
+  bool complained = false;
+  each_cell(tensor_memory(*w.cta).shadow, place, [&](TensorCell& cell) {
+    if (!complained) complained = conflicts(w, in, lane, cell, TensorUse::Free, true, peer);
+    cell = TensorCell();
+  });
+}
+
+void check_tensor_written(Warp& w, const Instruction& in, unsigned lane, Cta& owner, const TensorPlace& place) {
   if (!w.worker->launch->initialisation) return;
-  const TensorMemory& memory = tensor_memory(*w.cta);
+  const TensorMemory& memory = tensor_memory(owner);
   for (uint32_t row = place.first_lane; row < place.first_lane + place.lanes; ++row) {
     for (uint32_t column = place.first_column; column < place.first_column + place.columns; ++column) {
       if (memory.written[row * kTensorColumns + column]) continue;
       Finding f{};
       f.kind = Kind::UninitialisedMemory;
       f.site = site_of(w, in, lane);
-      f.note = "Tensor Memory, lane " + std::to_string(row) + ", column " + std::to_string(column);
+      f.note = std::string("Tensor Memory") + (&owner == w.cta ? "" : " of the peer CTA") + ", lane " +
+               std::to_string(row) + ", column " + std::to_string(column);
       report(w, f);
       return;
     }
   }
 }
 
+void note_tensor_written(Cta& owner, const TensorPlace& place) {
+  TensorMemory& memory = tensor_memory(owner);
+  for (uint32_t lane = place.first_lane; lane < place.first_lane + place.lanes; ++lane) {
+    std::fill_n(memory.written.begin() + static_cast<ptrdiff_t>(lane * kTensorColumns + place.first_column),
+                place.columns, uint8_t{1});
+  }
+}
+
 void order_tensor_work(Warp& w, unsigned lane, Operation& operation) {
   if (!clocks_of(w).active()) return;
-  auto& place = tensor_memory(*w.cta).shadow.warps[w.index].operations[lane];
+  auto& place = knowledge_of(w).operations[lane];
   if (place.second == 0) {
     order_issue(w, lane, operation);
     // The one that was forgotten when clocks were used up is not this one.
-    tensor_memory(*w.cta).shadow.warps[w.index].operations[lane] = {operation.agent, operation.clock};
+    knowledge_of(w).operations[lane] = {operation.agent, operation.clock};
     return;
   }
   std::tie(operation.agent, operation.clock) = place;
@@ -180,7 +204,7 @@ void order_tensor_work(Warp& w, unsigned lane, Operation& operation) {
 void order_tensor_commit(Warp& w, unsigned lane, Operation& operation) {
   if (!clocks_of(w).active()) return;
   order_tensor_work(w, lane, operation);
-  TensorKnowledge& warp = tensor_memory(*w.cta).shadow.warps[w.index];
+  TensorKnowledge& warp = knowledge_of(w);
   warp.operations[lane] = {0, 0};
   auto& commits = warp.commits[lane];
   operation.copies = commits;
@@ -194,13 +218,13 @@ void order_tensor_commit(Warp& w, unsigned lane, Operation& operation) {
 
 void order_tensor_wait(Warp& w, bool stores) {
   if (!clocks_of(w).active()) return;
-  TensorKnowledge& warp = tensor_memory(*w.cta).shadow.warps[w.index];
+  TensorKnowledge& warp = knowledge_of(w);
   current_mark(w, warp).waited[stores ? 1 : 0] = warp.sequence;
 }
 
 void order_tensor_fence(Warp& w, bool before) {
   if (!clocks_of(w).active()) return;
-  TensorKnowledge& warp = tensor_memory(*w.cta).shadow.warps[w.index];
+  TensorKnowledge& warp = knowledge_of(w);
   if (before) {
     std::fill(std::begin(current_mark(w, warp).fenced), std::end(current_mark(w, warp).fenced), warp.sequence);
     return;

@@ -31,7 +31,8 @@ struct TensorTouch {
   TensorUse use = TensorUse::Load;
   uint32_t agent = 0, clock = 0, sequence = 0;  // the warp's clock, and its how-manyth access it is
   uint32_t operation_agent = 0, operation_clock = 0;
-  uint32_t instruction = 0, warp = 0;
+  uint32_t instruction = 0;
+  Warp* warp = nullptr;
   bool write = false;
 };
 
@@ -66,11 +67,17 @@ struct TensorShadow {
   explicit TensorShadow(size_t count) : warps(count) {}
 };
 
-// Checks and records an access; of an operation also by its place in the order. Every column of `place` is touched.
-void check_tensor(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, TensorUse use, bool write,
-                  const Operation* operation);
+// Checks and records an access to a CTA's memory; of an operation also by its place in the order. Every column of
+// `place` is touched.
+void check_tensor(Warp& w, const Instruction& in, unsigned lane, Cta& owner, const TensorPlace& place, TensorUse use,
+                  bool write, const Operation* operation);
+// Checks that columns of the warp's CTA are freed behind all that touches them. Where a warp of the peer frees them
+// together with this one, what either of them knows to have happened has.
+void check_tensor_free(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, Warp* peer);
 // Whether what is loaded has been stored; the first that has not is reported.
-void check_tensor_written(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place);
+void check_tensor_written(Warp& w, const Instruction& in, unsigned lane, Cta& owner, const TensorPlace& place);
+// What is stored from now on.
+void note_tensor_written(Cta& owner, const TensorPlace& place);
 // Gives an operation its place in the order of accesses: all of a thread's up to a commit have one. A commit says that
 // these have ended, those before the commits before it, and all that its thread knew to have happened.
 void order_tensor_work(Warp& w, unsigned lane, Operation& operation);

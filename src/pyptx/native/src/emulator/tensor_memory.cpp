@@ -28,7 +28,33 @@ void wrong_tensor_memory(Warp& w, const Instruction& in, unsigned lane, const st
   report(w, f);
 }
 
-bool check_tensor_place(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place) {
+bool find_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned size, TensorGroup* group) {
+  const auto wrong = [&](const std::string& note) {
+    wrong_tensor_memory(w, in, lane, note);
+    return false;
+  };
+  unsigned& before = tensor_memory(*w.cta).group;
+  if (before != 0 && before != size) {
+    return wrong("an instruction of cta_group::" + std::to_string(before) +
+                 " came before; all of a kernel have one group");
+  }
+  before = size;
+  *group = {size, {w.cta, nullptr}};
+  if (size == 1) return true;
+  std::vector<Cta>& ctas = w.cta->cluster->ctas;
+  const uint32_t even = w.cta->rank & ~1u;
+  if (even + 1 >= ctas.size()) {
+    return wrong("the CTA has no peer: its cluster has " + std::to_string(ctas.size()) +
+                 (ctas.size() == 1 ? " CTA, and its rank is " : " CTAs, and its rank is ") +
+                 std::to_string(w.cta->rank));
+  }
+  if (ctas[w.cta->rank ^ 1u].live_warps == 0) return wrong("the peer CTA has exited");
+  group->ctas[0] = &ctas[even];
+  group->ctas[1] = &ctas[even + 1];
+  return true;
+}
+
+bool check_tensor_place(Warp& w, const Instruction& in, unsigned lane, Cta& owner, const TensorPlace& place) {
   const auto range = [](uint32_t first, uint32_t count) {
     return std::to_string(first) + (count > 1 ? " to " + std::to_string(first + count - 1) : "");
   };
@@ -39,12 +65,22 @@ bool check_tensor_place(Warp& w, const Instruction& in, unsigned lane, const Ten
     return false;
   }
   for (uint32_t column = place.first_column; column < place.first_column + place.columns; ++column) {
-    if (tensor_memory(*w.cta).is_allocated(column)) continue;
+    if (tensor_memory(owner).is_allocated(column)) continue;
     wrong_tensor_memory(w, in, lane, "it needs columns " + range(place.first_column, place.columns) + ", and column " +
-                                         std::to_string(column) + " is not allocated");
+                                         std::to_string(column) + " is not allocated" +
+                                         (&owner == w.cta ? "" : " in the peer CTA"));
     return false;
   }
   return true;
+}
+
+std::string describe_tensor_wait(const Warp& w, const Split& split) {
+  if (split.wait.phase != 0) {
+    const auto& peer = w.cta->cluster->ctas[w.cta->rank ^ 1u].tensor_memory;
+    const bool alone = peer == nullptr || peer->allocating.empty();
+    if (split.wait.phase == kPairFrees || alone) return "a warp of the peer CTA to execute it too";
+  }
+  return std::to_string(split.wait.object) + " columns of Tensor Memory to be free beside each other";
 }
 
 void check_tensor_exit(Cta& cta) {

@@ -18,16 +18,17 @@ uint32_t chunk_address(const SharedMatrix& d, bool columns, uint32_t line, uint3
   return at ^ (((at >> 7) - d.base) & (wide - 1)) << 4;
 }
 
-bool find_chunks(Warp& w, const Instruction& in, const SharedMatrix& matrix, bool columns, const ChunkRange& range,
-                 std::vector<uint32_t>* out) {
-  const uint32_t window = w.cta->shared_base & 0x3ffffu;
+bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
+                 const ChunkRange& range, std::vector<uint32_t>* out) {
+  const uint32_t window = owner.shared_base & 0x3ffffu;
+  const Space space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
   out->reserve(range.lines * range.chunks);
   for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
     for (uint32_t chunk = range.first_chunk; chunk < range.first_chunk + range.chunks; ++chunk) {
-      const uint64_t address = uint64_t{w.cta->shared_base} - window + chunk_address(matrix, columns, line, chunk);
-      Cta* owner;
+      const uint64_t address = uint64_t{owner.shared_base} - window + chunk_address(matrix, columns, line, chunk);
+      Cta* there;
       uint32_t offset;
-      if (!find_shared(w, in, Space::Shared, address, kChunk, kChunk, 0, false, &owner, &offset)) return false;
+      if (!find_shared(w, in, space, address, kChunk, kChunk, 0, false, &there, &offset)) return false;
       out->push_back(offset);
     }
   }

@@ -27,8 +27,9 @@ struct ChunkRange {
   uint32_t first_chunk, chunks, first_line, lines;
 };
 
-// Where they lie, line by line, as offsets in the CTA's shared memory; false, and a finding, if some do not.
-bool find_chunks(Warp& w, const Instruction& in, const SharedMatrix& matrix, bool columns, const ChunkRange& range,
-                 std::vector<uint32_t>* out);
+// Where they lie, line by line, as offsets in the shared memory of a CTA of the cluster; false, and a finding, if some
+// do not.
+bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
+                 const ChunkRange& range, std::vector<uint32_t>* out);
 
 }  // namespace pyptx::emulator

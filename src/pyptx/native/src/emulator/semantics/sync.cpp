@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "../tensor_memory.h"
 #include "../warp.h"
 #include "access.h"
 #include "copy.h"
@@ -444,7 +445,7 @@ std::string describe_wait(const Warp& w, const Split& split) {
     case Wait::Kind::Products:
       return describe_products(w, split.wait.object);
     case Wait::Kind::TensorMemory:
-      return std::to_string(split.wait.object) + " columns of Tensor Memory to be free beside each other";
+      return describe_tensor_wait(w, split);
   }
   return "";
 }

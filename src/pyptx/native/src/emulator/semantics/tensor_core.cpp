@@ -12,6 +12,7 @@ constexpr unsigned kAddressBytes = 4;
 struct AllocationPlan {
   Pointer to;        // where the address goes
   uint8_t taddr = 0, columns = 0;  // slots
+  unsigned ctas = 1;  // of its group
 };
 
 const AllocationPlan& plan_of(const Instruction& in) { return *static_cast<const AllocationPlan*>(in.plan); }
@@ -35,28 +36,13 @@ uint32_t find_free(const TensorMemory& memory, uint32_t columns) {
 }
 
 template <bool kSanitized>
-void allocate(Warp& w, const Instruction& in, uint32_t mask) {
-  if (!together(w, in, mask)) return;
-  TensorMemory& memory = tensor_memory(*w.cta);
-  const unsigned lane = first_lane(mask);
-  const uint32_t columns = held<uint32_t>(w, in, plan_of(in).columns)[lane];
-  if (memory.relinquished || !may_be_allocated(columns)) {
-    wrong_tensor_memory(w, in, lane, memory.relinquished
-                                         ? "tcgen05.relinquish_alloc_permit has given up allocating"
-                                         : std::to_string(columns) + " columns are not 32, 64, 128, 256 or 512");
-    return;
-  }
-  SharedPlace to;
-  if (!find_one(w, in, plan_of(in).to, lane, kAddressBytes, kAddressBytes, true, &to)) return;
-  const uint32_t first = find_free(memory, columns);
-  if (first == kTensorColumns) {
-    block(w, mask, in.index, {Wait::Kind::TensorMemory, columns, &in});
-    return;
-  }
-  memory.allocations[first] = {columns, site_of(w, in, lane)};
-  if (kSanitized) check_shared_piece(w, in, *to.owner, to.offset, lane, kAddressBytes, Access::Store);
+void give_columns(const TensorRequest& r, uint32_t first) {
+  Warp& w = *r.warp;
+  const unsigned lane = first_lane(r.mask);
+  tensor_memory(*w.cta).allocations[first] = {r.columns, site_of(w, *r.at, lane)};
+  if (kSanitized) check_shared_piece(w, *r.at, *w.cta, r.address, lane, kAddressBytes, Access::Store);
   memory_changed(w);
-  std::memcpy(to.bytes(), &first, kAddressBytes);
+  std::memcpy(w.cta->shared + r.address, &first, kAddressBytes);
 }
 
 void forget_columns(TensorMemory& memory, uint32_t first, uint32_t columns) {
@@ -67,34 +53,131 @@ void forget_columns(TensorMemory& memory, uint32_t first, uint32_t columns) {
   }
 }
 
+// `peer` is the warp that frees them in the peer CTA; nullptr where there is none. False, and a finding, if they were
+// not allocated so.
 template <bool kSanitized>
-void deallocate(Warp& w, const Instruction& in, uint32_t mask) {
-  if (!together(w, in, mask)) return;
-  TensorMemory& memory = tensor_memory(*w.cta);
-  const unsigned lane = first_lane(mask);
-  const uint32_t address = held<uint32_t>(w, in, plan_of(in).taddr)[lane];
-  const uint32_t columns = held<uint32_t>(w, in, plan_of(in).columns)[lane];
-  const auto found = memory.allocations.find(address);
-  if (found == memory.allocations.end() || found->second.columns != columns) {
-    wrong_tensor_memory(w, in, lane, found == memory.allocations.end()
-                                         ? "no allocation begins at its address"
-                                         : std::to_string(found->second.columns) +
-                                               " columns are allocated there, not " + std::to_string(columns));
-    return;
+bool take_columns(const TensorRequest& r, Warp* peer) {
+  TensorMemory& memory = tensor_memory(*r.warp->cta);
+  const unsigned lane = first_lane(r.mask);
+  const auto found = memory.allocations.find(r.address);
+  if (found == memory.allocations.end() || found->second.columns != r.columns) {
+    wrong_tensor_memory(*r.warp, *r.at, lane, found == memory.allocations.end()
+                                                  ? "no allocation begins at its address"
+                                                  : std::to_string(found->second.columns) +
+                                                        " columns are allocated there, not " +
+                                                        std::to_string(r.columns));
+    return false;
   }
-  const TensorPlace place{0, kTensorLanes, address, columns};
-  if (kSanitized) check_tensor(w, in, lane, place, TensorUse::Free, true, nullptr);
-  forget_columns(memory, address, columns);
+  if (kSanitized) check_tensor_free(*r.warp, *r.at, lane, {0, kTensorLanes, r.address, r.columns}, peer);
+  forget_columns(memory, r.address, r.columns);
   memory.allocations.erase(found);
-  for (Warp& other : w.cta->warps) {
-    for (Split& s : other.others) {
-      if (s.wait.kind == Wait::Kind::TensorMemory) wake(other, s);
+  return true;
+}
+
+void wake_tensor_waits(Cta& cta, const Warp* warp) {
+  for (Warp& w : cta.warps) {
+    for (Split& s : w.others) {
+      if (s.wait.kind == Wait::Kind::TensorMemory && (warp == nullptr || &w == warp)) wake(w, s);
     }
   }
 }
 
+// ---- Pairs -----------------------------------------------------------------------------------------------
+
+// That the warps of the two CTAs have come for the same; false, and a finding, if not.
+bool check_request(const TensorRequest& r, const TensorRequest& other) {
+  if (r.columns == other.columns && (!r.frees || r.address == other.address)) return true;
+  const auto what = [](const TensorRequest& x) {
+    return std::to_string(x.columns) + " columns" + (x.frees ? " from " + std::to_string(x.address) + " on" : "");
+  };
+  Finding f{};
+  f.kind = Kind::BadTensorMemory;
+  f.site = site_of(*r.warp, *r.at, first_lane(r.mask));
+  f.other = site_of(*other.warp, *other.at, first_lane(other.mask));
+  f.note = "the warp of this CTA asks for " + what(r) + ", that of the peer CTA for " + what(other) + "; both must alike";
+  report(*r.warp, f);
+  return false;
+}
+
+// What the first of the queues of a CTA and its peer ask for; false if it cannot be given.
+template <bool kSanitized>
+bool perform_request(const TensorRequest& r, const TensorRequest& peers) {
+  if (!check_request(r, peers)) return false;
+  if (r.frees) return take_columns<kSanitized>(r, peers.warp) && take_columns<kSanitized>(peers, r.warp);
+  const uint32_t first = find_free(tensor_memory(*r.warp->cta), r.columns);
+  if (first == kTensorColumns) return false;
+  give_columns<kSanitized>(r, first);
+  give_columns<kSanitized>(peers, first);
+  return true;
+}
+
+template <bool kSanitized>
+void perform_requests(std::deque<TensorRequest>& own, std::deque<TensorRequest>& others) {
+  while (!own.empty() && !others.empty() && perform_request<kSanitized>(own.front(), others.front())) {
+    for (auto* queue : {&own, &others}) {
+      wake_tensor_waits(*queue->front().warp->cta, queue->front().warp);
+      queue->pop_front();
+    }
+  }
+}
+
+// A warp waits for one of the peer, and for columns; then both go on behind their instructions.
+template <bool kSanitized>
+void join_request(const TensorGroup& group, const TensorRequest& r) {
+  const uint64_t kind = r.frees ? kPairFrees : kPairAllocates;
+  TensorMemory& own = tensor_memory(*r.warp->cta);
+  TensorMemory& peers = tensor_memory(*group.ctas[group.ctas[0] == r.warp->cta ? 1 : 0]);
+  (r.frees ? own.freeing : own.allocating).push_back(r);
+  block(*r.warp, r.mask, r.at->index + 1, {Wait::Kind::TensorMemory, r.columns, r.at, kind});
+  perform_requests<kSanitized>(own.freeing, peers.freeing);
+  perform_requests<kSanitized>(own.allocating, peers.allocating);
+}
+
+// ---- Instructions ----------------------------------------------------------------------------------------
+
+template <bool kSanitized>
+void allocate(Warp& w, const Instruction& in, uint32_t mask) {
+  if (!together(w, in, mask)) return;
+  TensorMemory& memory = tensor_memory(*w.cta);
+  const unsigned lane = first_lane(mask);
+  const uint32_t columns = held<uint32_t>(w, in, plan_of(in).columns)[lane];
+  TensorGroup group;
+  if (!find_tensor_group(w, in, lane, plan_of(in).ctas, &group)) return;
+  if (memory.relinquished || !may_be_allocated(columns)) {
+    wrong_tensor_memory(w, in, lane, memory.relinquished
+                                         ? "tcgen05.relinquish_alloc_permit has given up allocating"
+                                         : std::to_string(columns) + " columns are not 32, 64, 128, 256 or 512");
+    return;
+  }
+  SharedPlace to;
+  if (!find_one(w, in, plan_of(in).to, lane, kAddressBytes, kAddressBytes, true, &to)) return;
+  const TensorRequest request{&w, &in, mask, false, columns, to.offset};
+  if (group.size == 2) {
+    join_request<kSanitized>(group, request);
+    return;
+  }
+  const uint32_t first = find_free(memory, columns);
+  if (first != kTensorColumns) give_columns<kSanitized>(request, first);
+  else block(w, mask, in.index, {Wait::Kind::TensorMemory, columns, &in});
+}
+
+template <bool kSanitized>
+void deallocate(Warp& w, const Instruction& in, uint32_t mask) {
+  if (!together(w, in, mask)) return;
+  const unsigned lane = first_lane(mask);
+  TensorGroup group;
+  if (!find_tensor_group(w, in, lane, plan_of(in).ctas, &group)) return;
+  const TensorRequest request{&w,   &in, mask, true, held<uint32_t>(w, in, plan_of(in).columns)[lane],
+                              held<uint32_t>(w, in, plan_of(in).taddr)[lane]};
+  if (group.size == 2) join_request<kSanitized>(group, request);
+  else if (take_columns<kSanitized>(request, nullptr)) wake_tensor_waits(*w.cta, nullptr);
+}
+
+// Of a pair too, a CTA gives up for itself: nobody waits for the peer.
 void relinquish(Warp& w, const Instruction& in, uint32_t mask) {
-  if (together(w, in, mask)) tensor_memory(*w.cta).relinquished = true;
+  TensorGroup group;
+  if (!together(w, in, mask) || !find_tensor_group(w, in, first_lane(mask), plan_of(in).ctas, &group)) return;
+  tensor_memory(*w.cta).relinquished = true;
 }
 
 // ---- Waiting and ordering --------------------------------------------------------------------------------
@@ -121,7 +204,8 @@ void nothing(Warp&, const Instruction&, uint32_t) {}
 struct CommitPlan {
   Pointer barrier;
   bool multicast = false;
-  uint8_t ctas = 0;
+  uint8_t ctas = 0;    // slot of the mask
+  unsigned group = 1;  // CTAs
 };
 
 struct Commit : TensorWork {
@@ -133,7 +217,9 @@ void commit(Warp& w, const Instruction& in, uint32_t mask) {
   const auto& plan = *static_cast<const CommitPlan*>(in.plan);
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const unsigned lane = first_lane(rest);
+    TensorGroup group;
     SharedPlace at;
+    if (!find_tensor_group(w, in, lane, plan.group, &group)) return;
     if (!find_one(w, in, plan.barrier, lane, kMbarrierBytes, kMbarrierBytes, true, &at)) return;
     std::vector<Cta>& ctas = w.cta->cluster->ctas;
     const uint32_t to = plan.multicast ? held<uint16_t>(w, in, plan.ctas)[lane] : 1u << at.owner->rank;
@@ -156,9 +242,6 @@ void commit(Warp& w, const Instruction& in, uint32_t mask) {
 
 // ---- Decoding --------------------------------------------------------------------------------------------
 
-// cta_group::1 alone: pairs of CTAs have no model.
-bool take_group(Modifiers& m) { return m.take("cta_group::1"); }
-
 bool bind_slot(Decoding& d, unsigned operand, uint8_t* slot) {
   *slot = static_cast<uint8_t>(d.bound());
   return d.source(operand, 32);
@@ -167,7 +250,7 @@ bool bind_slot(Decoding& d, unsigned operand, uint8_t* slot) {
 // .cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
 Handler resolve_allocation(Decoding& d, Modifiers& m) {
   AllocationPlan plan;
-  if (!take_group(m) || !m.take("sync") || !m.take("aligned")) return nullptr;
+  if (!take_tensor_group(m, &plan.ctas) || !m.take("sync") || !m.take("aligned")) return nullptr;
   const Space space = m.take("shared::cta") ? Space::Shared : Space::Generic;
   if (!m.take("b32") || !m.done() || d.operands.size() != 2) return nullptr;
   if (!bind_pointer_view(d, d.view(0), space, &plan.to) || !bind_slot(d, 1, &plan.columns)) return nullptr;
@@ -179,17 +262,24 @@ Handler resolve_allocation(Decoding& d, Modifiers& m) {
 
 Handler resolve_deallocation(Decoding& d, Modifiers& m) {
   AllocationPlan plan;
-  if (!take_group(m) || !m.take("sync") || !m.take("aligned") || !m.take("b32") || !m.done()) return nullptr;
+  if (!take_tensor_group(m, &plan.ctas) || !m.take("sync") || !m.take("aligned") || !m.take("b32") || !m.done()) return nullptr;
   if (d.operands.size() != 2 || !bind_slot(d, 0, &plan.taddr) || !bind_slot(d, 1, &plan.columns)) return nullptr;
   d.out->plan = d.keep(plan);
   d.out->sanitized = deallocate<true>;
   return deallocate<false>;
 }
 
+Handler resolve_relinquishing(Decoding& d, Modifiers& m) {
+  AllocationPlan plan;
+  if (!take_tensor_group(m, &plan.ctas) || !m.take("sync") || !m.take("aligned") || !m.done()) return nullptr;
+  d.out->plan = d.keep(plan);
+  return relinquish;
+}
+
 // .cta_group.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64 [mbar] {, ctaMask}
 Handler resolve_commit(Decoding& d, Modifiers& m) {
   CommitPlan plan;
-  if (!take_group(m) || !m.take("mbarrier::arrive::one")) return nullptr;
+  if (!take_tensor_group(m, &plan.group) || !m.take("mbarrier::arrive::one")) return nullptr;
   const Space space = m.take("shared::cluster") ? Space::SharedCluster : Space::Generic;
   plan.multicast = m.take("multicast::cluster");
   if (!m.take("b64") || !m.done() || d.operands.size() != (plan.multicast ? 2u : 1u)) return nullptr;
@@ -214,6 +304,11 @@ Handler resolve_fence(Decoding& d, bool before) {
 }
 
 }  // namespace
+
+bool take_tensor_group(Modifiers& m, unsigned* ctas) {
+  *ctas = m.peek() == "cta_group::2" ? 2 : 1;
+  return m.take("cta_group::" + std::to_string(*ctas));
+}
 
 bool bind_tensor_pointer(Decoding& d, unsigned operand, TensorPointer* pointer) {
   const OperandView* v = d.view(operand);
@@ -259,7 +354,7 @@ Handler resolve_tensor_core(Decoding& d) {
   if (m.take("wait::st")) return resolve_wait(d, m, true);
   if (m.take("fence::before_thread_sync") && m.done()) return resolve_fence(d, true);
   if (m.take("fence::after_thread_sync") && m.done()) return resolve_fence(d, false);
-  return d.spelling == "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned" ? relinquish : nullptr;
+  return m.take("relinquish_alloc_permit") ? resolve_relinquishing(d, m) : nullptr;
 }
 
 }  // namespace pyptx::emulator

@@ -16,6 +16,8 @@ struct TensorPointer {
   uint32_t offset = 0;
 };
 
+// .cta_group: of how many CTAs.
+bool take_tensor_group(Modifiers& m, unsigned* ctas);
 bool bind_tensor_pointer(Decoding& d, unsigned operand, TensorPointer* pointer);
 
 inline TensorAddress address_of(Warp& w, const Instruction& in, const TensorPointer& p, unsigned lane) {

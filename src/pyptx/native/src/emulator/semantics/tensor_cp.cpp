@@ -24,28 +24,63 @@ constexpr unsigned kChunkColumns = kChunk / 4;
 
 struct CpPlan {
   const Shape* shape = nullptr;
+  unsigned ctas = 1;
   TensorPointer to;
   uint8_t descriptor = 0;  // slot
 };
 
+// From each CTA's shared memory to its Tensor Memory.
 struct Copy : TensorWork {
-  Cta* cta = nullptr;
+  TensorGroup group;
   const Shape* shape = nullptr;
   uint32_t column = 0;
-  std::vector<uint32_t> places;  // row by row
+  std::vector<uint32_t> places[2];  // of each CTA, row by row
 
   void perform() override {
-    TensorMemory& memory = tensor_memory(*cta);
-    for (size_t i = 0; i < places.size(); ++i) {
+    for (unsigned i = 0; i < group.size; ++i) copy(*group.ctas[i], places[i]);
+  }
+
+  void copy(const Cta& cta, const std::vector<uint32_t>& from) {
+    TensorMemory& memory = *cta.tensor_memory;
+    for (size_t i = 0; i < from.size(); ++i) {
       const auto row = static_cast<uint32_t>(i / shape->chunks), chunk = static_cast<uint32_t>(i % shape->chunks);
       for (uint32_t quarter = 0; quarter < kWarpgroupWarps; ++quarter) {
         if (!(shape->quarters[row / kQuarterLanes] >> quarter & 1u)) continue;
         uint32_t* cells = &memory.at(quarter * kQuarterLanes + row % kQuarterLanes, column + chunk * kChunkColumns);
-        std::memcpy(cells, cta->shared + places[i], kChunk);
+        std::memcpy(cells, cta.shared + from[i], kChunk);
       }
     }
   }
 };
+
+bool find_copy(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, Copy* copy) {
+  const auto& plan = *static_cast<const CpPlan*>(in.plan);
+  copy->shape = plan.shape;
+  copy->column = place.first_column;
+  SharedMatrix matrix;
+  const uint64_t descriptor = held<uint64_t>(w, in, plan.descriptor)[lane];
+  if (!find_tensor_group(w, in, lane, plan.ctas, &copy->group) ||
+      !read_tensor_matrix(w, in, lane, descriptor, "the source", &matrix)) {
+    return false;
+  }
+  const ChunkRange range{0, plan.shape->chunks, 0, plan.shape->rows};
+  for (unsigned i = 0; i < copy->group.size; ++i) {
+    Cta& cta = *copy->group.ctas[i];
+    if (!check_tensor_place(w, in, lane, cta, place)) return false;
+    if (!find_chunks(w, in, cta, matrix, false, range, &copy->places[i])) return false;
+  }
+  return true;
+}
+
+void check_copy(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, const Copy& copy,
+                const Operation& op) {
+  for (unsigned i = 0; i < copy.group.size; ++i) {
+    Cta& cta = *copy.group.ctas[i];
+    check_tensor(w, in, lane, cta, place, TensorUse::Work, true, &op);
+    for (const uint32_t at : copy.places[i]) check_copy_shared(w, in, cta, at, kChunk, lane, false, true, op);
+    note_tensor_written(cta, place);
+  }
+}
 
 template <bool kSanitized>
 void issue_copy(Warp& w, const Instruction& in, uint32_t mask) {
@@ -55,25 +90,11 @@ void issue_copy(Warp& w, const Instruction& in, uint32_t mask) {
     const TensorAddress to = address_of(w, in, plan.to, lane);
     const TensorPlace place{to.lane, kTensorLanes, to.column, plan.shape->chunks * kChunkColumns};
     auto copy = std::make_shared<Copy>();
-    copy->cta = w.cta;
-    copy->shape = plan.shape;
-    copy->column = to.column;
-    SharedMatrix matrix;
-    const uint64_t descriptor = held<uint64_t>(w, in, plan.descriptor)[lane];
-    if (!check_tensor_place(w, in, lane, place) ||
-        !read_tensor_matrix(w, in, lane, descriptor, "the source", &matrix) ||
-        !find_chunks(w, in, matrix, false, {0, plan.shape->chunks, 0, plan.shape->rows}, &copy->places)) {
-      return;
-    }
+    if (!find_copy(w, in, lane, place, copy.get())) return;
     const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::None);
     if (kSanitized) {
       order_tensor_work(w, lane, *op);
-      check_tensor(w, in, lane, place, TensorUse::Work, true, op.get());
-      for (const uint32_t at : copy->places) check_copy_shared(w, in, *w.cta, at, kChunk, lane, false, true, *op);
-      TensorMemory& memory = tensor_memory(*w.cta);
-      for (uint32_t row = 0; row < kTensorLanes; ++row) {
-        for (uint32_t c = 0; c < place.columns; ++c) memory.written[row * kTensorColumns + to.column + c] = 1;
-      }
+      check_copy(w, in, lane, place, *copy, *op);
     }
     op->tensor = std::move(copy);
     issue(w, op);
@@ -85,7 +106,7 @@ void issue_copy(Warp& w, const Instruction& in, uint32_t mask) {
 // cp.cta_group.shape{.multicast} [taddr], sDesc
 Handler resolve_tensor_cp(Decoding& d, Modifiers& m) {
   CpPlan plan;
-  if (!m.take("cta_group::1")) return nullptr;
+  if (!take_tensor_group(m, &plan.ctas)) return nullptr;
   const std::string_view name = m.next(), multicast = m.next();
   for (const Shape& shape : kShapes) {
     if (shape.name == name && shape.multicast == multicast) plan.shape = &shape;

@@ -32,14 +32,59 @@ bool find_type(const TensorKind& kind, uint32_t code, TensorMultiplicand* out) {
   return false;
 }
 
-std::string wrong_size(const TensorKind& kind, const TensorShape& d) {
-  const bool scaled = kind.blocks != 0;
-  if (d.m != 128 && (scaled || d.m != 64)) {
-    return "M=" + std::to_string(d.m) + "; a CTA has " + (scaled ? "" : "64 and ") + "128";
+// Table "Various combinations of .kind and shapes".
+std::string wrong_rows(const TensorForm& form, unsigned m) {
+  struct Row {
+    bool stationary, scaled;
+    unsigned ctas;
+    std::vector<unsigned> rows;
+    const char* note;
+  };
+  static const Row kRows[] = {
+      {true, false, 1, {32, 64, 128}, ".ws has 32, 64 and 128"},
+      {false, false, 1, {64, 128}, "a CTA has 64 and 128"},
+      {false, false, 2, {128, 256}, "a pair of CTAs has 128 and 256"},
+      {false, true, 1, {128}, "a CTA has 128"},
+      {false, true, 2, {128, 256}, "a pair of CTAs has 128 and 256"},
+  };
+  const bool scaled = form.kind->blocks != 0;
+  if (scaled && form.sparse && form.ctas == 2 && m == 128) return "M=128; a pair of CTAs has 256 of a sparse A";
+  for (const Row& row : kRows) {
+    if (row.stationary != form.stationary || row.scaled != scaled || row.ctas != form.ctas) continue;
+    if (std::count(row.rows.begin(), row.rows.end(), m) == 0) return "M=" + std::to_string(m) + "; " + row.note;
   }
-  const bool integer_step = d.n % 16 == 0 || d.n == 8 || d.n == 24;
-  if (d.n != 0 && d.n <= 256 && (!kind.integers || integer_step)) return "";
-  return "N=" + std::to_string(d.n) + "; there are multiples of 8 up to 256" + (kind.integers ? ", above 24 of 16" : "");
+  return "";
+}
+
+std::string wrong_columns(const TensorForm& form, unsigned n) {
+  const std::string prefix = "N=" + std::to_string(n) + "; ";
+  if (form.stationary) {
+    const bool fits = n == 64 || n == 128 || (n == 256 && !form.sparse);
+    return fits ? "" : prefix + (form.sparse ? ".ws has 64 and 128 of a sparse A" : ".ws has 64, 128 and 256");
+  }
+  const unsigned step = form.ctas == 1 ? 8 : form.kind->integers ? 32 : 16;
+  const bool split = form.ctas == 1 && form.kind->integers;  // larger steps above 24
+  const bool fits = n != 0 && n <= 256 && n % step == 0 && (!split || n % 16 == 0 || n <= 24);
+  if (fits) return "";
+  return prefix + "there are multiples of " + std::to_string(step) + " up to 256" + (split ? ", above 24 of 16" : "");
+}
+
+// How D lies in the lanes.
+void set_data_path(const TensorForm& form, TensorShape* out) {
+  const bool spread = form.stationary || (form.ctas == 2 && !form.sparse);
+  if (out->rows() == 128) return;
+  if (spread) out->parts = 128 / out->rows();
+  else out->halves = true;
+}
+
+// What a sparse A has beside its fields. Where its metadata lie with 64 rows in a CTA, and what else a selector selects,
+// only figures show.
+std::string wrong_sparsity(const TensorForm& form, const TensorShape& d) {
+  if (d.halves) return "M=" + std::to_string(d.m) + " of a sparse A, which the emulator does not run";
+  const bool selects = d.a.bits() >= 16;
+  if (d.selector == 0 || (selects && d.selector == 1)) return "";
+  if (!selects) return "a sparsity selector, which " + std::string(form.kind->name) + " does not have";
+  return "sparsity selector " + std::to_string(d.selector) + ", which the emulator does not run";
 }
 
 std::string wrong_major(const TensorMultiplicand& x, const char* what) {
@@ -64,14 +109,21 @@ std::string read_multiplicands(const TensorKind& kind, unsigned b_bits, uint32_t
   return "";
 }
 
-std::string read_plain(const TensorKind& kind, uint32_t bits, TensorShape* out) {
-  constexpr uint32_t kReserved = 1u << 6 | 1u << 23 | 1u << 29, kElsewhere = 7u | 3u << 30;  // of .sp and .ws
-  if ((bits & kReserved) != 0) return "bits in places that no field has";
-  if ((bits & kElsewhere) != 0) return "fields of .sp or .ws";
+std::string wrong_fields(const TensorForm& form, bool sparse, uint32_t reserved, uint32_t elsewhere, uint32_t bits) {
+  if ((bits & reserved) != 0) return "bits in places that no field has";
+  if (sparse != form.sparse) return sparse ? "fields of .sp" : "no bit that A is sparse, which .sp says";
+  return (bits & elsewhere) != 0 ? "fields of .sp or .ws" : "";
+}
+
+std::string read_plain(const TensorForm& form, uint32_t bits, TensorShape* out) {
+  const TensorKind& kind = *form.kind;
+  const uint32_t elsewhere = (form.sparse ? 0 : 3u) | (form.stationary ? 0 : 3u << 30);
+  std::string wrong = wrong_fields(form, field(bits, 2, 1) != 0, 1u << 6 | 1u << 23 | 1u << 29, elsewhere, bits);
+  if (!wrong.empty()) return wrong;
   const auto sum = std::find_if(kind.sums.begin(), kind.sums.end(),
                                 [&](const auto& s) { return s.first == field(bits, 4, 2); });
   if (sum == kind.sums.end()) return "a type of D that the kind does not have";
-  const std::string wrong = read_multiplicands(kind, 3, bits, out);
+  wrong = read_multiplicands(kind, 3, bits, out);
   if (!wrong.empty()) return wrong;
   if (kind.name == "kind::f16" && out->a.type != out->b.type) return "A and B of two types";
   if (sum->second == Sum::F16 && out->a.type->name == "bf16") return "a sum of bf16 in f16";
@@ -79,17 +131,22 @@ std::string read_plain(const TensorKind& kind, uint32_t bits, TensorShape* out) 
   out->saturate = field(bits, 3, 1) != 0;
   if (out->saturate && !kind.integers) return "saturation, which integers alone have";
   out->m = field(bits, 24, 5) << 4;
+  out->selector = field(bits, 0, 2);
+  const unsigned shift = field(bits, 30, 2);
+  out->most_shift = shift == 0 ? 0 : 4u << shift;
   return "";
 }
 
 // Where every element of a block is multiplied by a factor.
-std::string read_scaled(const TensorKind& kind, unsigned blocks, uint32_t bits, TensorShape* out) {
+std::string read_scaled(const TensorForm& form, uint32_t bits, TensorShape* out) {
+  const TensorKind& kind = *form.kind;
+  const unsigned blocks = form.blocks;
   const bool four = !kind.in_bytes;
   const uint32_t reserved = 3u | 1u << 3 | 1u << 6 | 7u << 24 | (four ? 1u << 12 : 1u << 31);
-  if ((bits & reserved) != 0) return "bits in places that no field has";
-  if (field(bits, 2, 1) != 0) return "fields of .sp";
+  std::string wrong = wrong_fields(form, field(bits, 2, 1) != 0, reserved, 0, bits);
+  if (!wrong.empty()) return wrong;
   if (four && field(bits, 31, 1) != 0) return "K=96, which the emulator does not run";
-  const std::string wrong = read_multiplicands(kind, four ? 2 : 3, bits, out);
+  wrong = read_multiplicands(kind, four ? 2 : 3, bits, out);
   if (!wrong.empty()) return wrong;
   out->factor = factor(field(bits, 23, 1) != 0 ? "ue8m0" : "ue4m3");
   const bool fine = field(bits, 23, 1) != 0 || (kind.name == "kind::mxf4nvf4" && blocks == 4);
@@ -111,15 +168,20 @@ const TensorKind* tensor_kind(std::string_view name) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
-std::string read_tensor_shape(const TensorKind& kind, unsigned blocks, uint32_t bits, TensorShape* out) {
-  const std::string wrong = kind.blocks != 0 ? read_scaled(kind, blocks, bits, out) : read_plain(kind, bits, out);
+std::string read_tensor_shape(const TensorForm& form, uint32_t bits, TensorShape* out) {
+  std::string wrong = form.kind->blocks != 0 ? read_scaled(form, bits, out) : read_plain(form, bits, out);
+  if (wrong.empty()) wrong = wrong_rows(form, out->m);
+  if (wrong.empty()) wrong = wrong_columns(form, out->n);
+  if (wrong.empty()) wrong = wrong_major(out->a, "A");
+  if (wrong.empty()) wrong = wrong_major(out->b, "B");
   if (!wrong.empty()) return wrong;
-  const std::string size = wrong_size(kind, *out);
-  if (!size.empty()) return size;
-  const std::string a = wrong_major(out->a, "A");
-  if (!a.empty()) return a;
-  if (out->b.columns && out->b.bits() == 8 && out->n % 16 != 0) return "B of bytes transposed with N no multiple of 16";
-  return wrong_major(out->b, "B");
+  out->ctas = form.ctas;
+  if (form.sparse) out->b.bytes = 2 * kTensorKBytes;
+  set_data_path(form, out);
+  if (out->b.columns && out->b.bits() == 8 && out->lines() % 16 != 0) {
+    return "B of bytes transposed with N no multiple of " + std::to_string(16 * form.ctas);
+  }
+  return form.sparse ? wrong_sparsity(form, *out) : "";
 }
 
 }  // namespace pyptx::emulator

@@ -129,22 +129,13 @@ bool find_address(Warp& w, const Instruction& in, uint32_t mask, uint32_t* addre
 
 bool check_places(Warp& w, const Instruction& in, unsigned lane, const Places& places, bool is_store, bool sanitized) {
   for (unsigned i = 0; i < places.count; ++i) {
-    if (!check_tensor_place(w, in, lane, places.at[i])) return false;
+    if (!check_tensor_place(w, in, lane, *w.cta, places.at[i])) return false;
     if (!sanitized) continue;
-    check_tensor(w, in, lane, places.at[i], is_store ? TensorUse::Store : TensorUse::Load, is_store, nullptr);
-    if (!is_store) check_tensor_written(w, in, lane, places.at[i]);
+    check_tensor(w, in, lane, *w.cta, places.at[i], is_store ? TensorUse::Store : TensorUse::Load, is_store, nullptr);
+    if (!is_store) check_tensor_written(w, in, lane, *w.cta, places.at[i]);
+    else note_tensor_written(*w.cta, places.at[i]);
   }
   return true;
-}
-
-void note_written(TensorMemory& memory, const Places& places) {
-  for (unsigned i = 0; i < places.count; ++i) {
-    const TensorPlace& p = places.at[i];
-    for (uint32_t lane = p.first_lane; lane < p.first_lane + p.lanes; ++lane) {
-      std::fill_n(memory.written.begin() + static_cast<ptrdiff_t>(lane * kTensorColumns + p.first_column), p.columns,
-                  uint8_t{1});
-    }
-  }
 }
 
 bool ends_late(const Warp& w) { return w.worker->launch->completion != Completion::Eager; }
@@ -178,7 +169,6 @@ void issue_store(Warp& w, const Instruction& in, uint32_t mask) {
   const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
   if (!check_places(w, in, lane, places, true, kSanitized)) return;
   TensorMemory& memory = tensor_memory(*w.cta);
-  if (kSanitized) note_written(memory, places);
   std::vector<uint32_t> values(size_t{plan.registers} * kLanes);
   for (unsigned r = 0; r < plan.registers; ++r) {
     std::memcpy(&values[size_t{r} * kLanes], held<uint32_t>(w, in, plan.data + r), kLanes * 4);

@@ -245,7 +245,7 @@ bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
     if (!read_uniform(w, in, mask, k, what, bits)) return false;
     const ChunkRange range = columns ? ChunkRange{first / kBlockLines, count / kBlockLines, 0, bytes / 2}
                                      : ChunkRange{0, bytes / kChunk, first, count};
-    return find_chunks(w, in, read_descriptor(*bits), columns, range, places);
+    return find_chunks(w, in, *w.cta, read_descriptor(*bits), columns, range, places);
   };
   const uint32_t b_bytes = plan.sparse() ? 2 * kKBytes : kKBytes;
   if (!find(1, "B", plan.b_columns, 0, plan.n, b_bytes, &part->b, &part->b_places)) return false;
