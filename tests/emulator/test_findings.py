@@ -19,6 +19,7 @@ from .asynchronous import ASYNCHRONOUS
 from .findings import PROLOGUE, Case
 from .harness import FILE, device, output, run
 from .tensor_core import TENSOR_CORE
+from .tensor_pairs import PAIRS
 from .warpgroup import WARPGROUP
 
 CASES = {
@@ -295,6 +296,7 @@ CASES = {
     ),
     **ASYNCHRONOUS,
     **TENSOR_CORE,
+    **PAIRS,
     **WARPGROUP,
 }  # fmt: skip
 

@@ -515,6 +515,30 @@ bar.wait(0)
 ptx.bar.sync()
 with ptx.if_(tid < 32):
     ptx.tcgen05.dealloc(columns)
+# tcgen05-mma-ws
+slot, tid = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32)
+with ptx.if_(tid < 32):
+    memory = ptx.tcgen05.alloc(slot, 32)
+one, bar = tid == 0, smem.mbarrier()
+with ptx.if_(one):
+    bar.init(1)
+tile = smem.wgmma_tile(bf16, (128, 16))  # 128 rows of 32 bytes
+mine = reg.from_(tile, u32) + (tid << 5)  # a row for each thread
+for i in range(8):
+    ptx.inst.st.shared.u32(ptx.addr(mine, 4 * i), 0x3F803F80)  # twice 1.0
+ptx.inst.fence.proxy.async_.shared__cta()
+ptx.bar.sync()
+columns, matrix = memory.address(), ptx.tcgen05.descriptor(tile)
+how = ptx.tcgen05.instruction_descriptor("f16", m=32, n=128, a=bf16, b=bf16, ws=True)
+add = reg.scalar(u32, init=0) == 1  # whether to add to what is there
+ptx.inst.tcgen05.mma.ws.cta_group__1.kind__f16(  # a quarter of N in each 32 lanes
+    ptx.addr(columns), matrix, matrix, how, add, pred=one
+)
+ptx.tcgen05.commit(bar, pred=one)
+bar.wait(0)
+ptx.bar.sync()
+with ptx.if_(tid < 32):
+    ptx.tcgen05.dealloc(columns)
 # tcgen05-commit
 one, bar = reg.from_(ptx.special.tid.x(), u32) == 0, smem.mbarrier()
 with ptx.if_(one):

@@ -112,6 +112,11 @@ bool find_multiplicands(Warp& w, const Instruction& in, unsigned lane, TensorPro
   return true;
 }
 
+// A predicate operand as a lane mask, also one that is not among the inline operands.
+uint32_t enabled(Warp& w, const Instruction& in, unsigned k) {
+  return *held<uint32_t>(w, in, k) ^ (0u - (in.invert >> k & 1u));
+}
+
 void read_operands(Warp& w, const Instruction& in, unsigned lane, TensorProduct* p) {
   const auto& plan = *static_cast<const ProductPlan*>(in.plan);
   p->warp = &w;
@@ -127,7 +132,7 @@ void read_operands(Warp& w, const Instruction& in, unsigned lane, TensorProduct*
     p->a_factors = address_of(w, in, plan.a_factors, lane);
     p->b_factors = address_of(w, in, plan.b_factors, lane);
   }
-  p->accumulates = predicate(w, in, plan.enable) >> lane & 1u;
+  p->accumulates = enabled(w, in, plan.enable) >> lane & 1u;
   p->shift = plan.shift;
   for (unsigned i = 0; plan.masked && i < 4 * plan.form.ctas; ++i) {
     p->disabled[i] = held<uint32_t>(w, in, plan.mask + i)[lane];
