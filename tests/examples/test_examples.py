@@ -33,6 +33,11 @@ def matmul():
     return load(ROOT / "examples" / "blackwell" / "matmul.py")
 
 
+@pytest.fixture(scope="module")
+def matmul_pair():
+    return load(ROOT / "examples" / "blackwell" / "matmul_pair.py")
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_it_runs_and_checks_itself(path, tmp_path):
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
@@ -112,3 +117,30 @@ def test_matmul_needs_no_registers_in_memory(matmul):
 def test_matmul_refuses_what_it_cannot_do(matmul):
     with pytest.raises(ValueError, match=r"^n=100 is no multiple of 128, or k=64 none of 64$"):
         matmul.build(100, 64)
+
+
+@pytest.mark.parametrize("completion", POLICIES)
+@pytest.mark.parametrize("m, k, stages", [(258, 192, 2), (1, 64, 1)])
+def test_matmul_by_pairs_at_any_time_of_completion(matmul_pair, m, k, stages, completion):
+    a, b = matmul_pair.random(m, k, 2), matmul_pair.random(256, k, 3)
+    done = matmul_pair.build(256, k, stages).emulate(a, b, completion=completion)
+    done.report.check()
+    assert matmul_pair.largest_error(done.outputs[0], a, b) <= 1
+
+
+@pytest.mark.parametrize("completion", POLICIES)
+def test_matmul_by_pairs_has_to_wait_for_a_stage(matmul_pair, monkeypatch, completion):
+    """Copies that fill the stages of both CTAs again, while what they had is multiplied."""
+    monkeypatch.setattr(Ring, "acquire", lambda self, state: self.full[state.stage])
+    a, b = matmul_pair.random(256, 192, 2), matmul_pair.random(256, 192, 3)
+    done = matmul_pair.build(256, 192, stages=2).emulate(a, b, completion=completion)
+    assert "shared-race" in {finding.kind for finding in done.report.findings}
+
+
+def test_matmul_by_pairs_needs_no_registers_in_memory(matmul_pair):
+    assert matmul_pair.build(4096, 4096).cubin().spill_stores == 0
+
+
+def test_matmul_by_pairs_refuses_what_it_cannot_do(matmul_pair):
+    with pytest.raises(ValueError, match=r"^n=128 is no multiple of 256, or k=64 none of 64$"):
+        matmul_pair.build(128, 64)
