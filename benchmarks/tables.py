@@ -52,13 +52,14 @@ def _parts(folder: Path, part: str, render: Callable[[Record], list[str]]) -> It
 
 
 def machine(record: Record) -> str:
-    """Where and with what the numbers were taken, in one line."""
+    """Where, with what and from which state of the cache the numbers were taken, in one line."""
     device, environment = record["device"], record["environment"]
     packages: dict[str, str] = environment["packages"]
     shown = [f"{name} {packages[name]}" for name in ("jax", "torch", "triton") if name in packages]
     driver = [f"driver {device['driver_version']}"] if "driver_version" in device else []
     where = ", ".join((device["name"], *driver, f"Python {environment['python']}", *shown))
-    return f"<sub>{where}; commit {environment['commit']}, {environment['time'][:10]}</sub>"
+    flush = f"; {record['settings']['flush']}" if "flush" in record["settings"] else ""
+    return f"<sub>{where}; commit {environment['commit']}, {environment['time'][:10]}{flush}</sub>"
 
 
 def _bars(record: Record) -> list[str]:
