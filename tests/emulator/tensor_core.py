@@ -67,6 +67,8 @@ SYNC = f"\n{BEFORE}\nbar.sync 0\n{AFTER}\n"
 READY = f"{VARIABLES}{ALLOC}\n{INIT}{FILL}{PROXY}\n{DESCRIBE}{SYNC}{ADDRESS}"
 MULTIPLIED = f"{PRODUCT}\n{COMMIT}\n{WAIT}{AFTER}\n"
 USE = "mov.u32 %r37, %r34"
+REDUCING = "tcgen05.ld.red.sync.aligned.32x32b.x2.max.u32 {%r34, %r35}, %r36, [%r33]"
+USE_REDUCED = "mov.u32 %r37, %r36"
 READ = f"{LOAD}\n{LOADED}\n{USE}\n"
 END = f"bar.sync 0\n{FREE}"
 
@@ -184,6 +186,10 @@ ORDER = {
     "a register of two loads": case(
         "register-race", READY + f"{STORE}\n{STORED}\n{LOAD}\nBUG\n{LOAD.replace('[%r33]', '[%r33+0]')}\n{LOADED}\n{END}",
         NOTHING, LOADED, at="[%r33+0]", other=LOAD,
+    ),
+    "a reduced value read before the load has been waited for": case(
+        "register-race", READY + f"{STORE_ALL}\n{STORED}\n{REDUCING}\nBUG\n{USE_REDUCED}\n{LOADED}\n{END}",
+        NOTHING, LOADED, at=USE_REDUCED, other=REDUCING,
     ),
     "Tensor Memory that was never stored": case(
         "uninitialised-memory", READY + f"BUG\n{STORED}\n{READ}{END}", NOTHING, STORE, at=LOAD,

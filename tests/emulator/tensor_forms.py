@@ -8,9 +8,12 @@ transposing, not from the arithmetic of the emulator.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
+
+from pyptx import kernel, ptx
 
 from .harness import device, kinds, output, run
 from .test_mma import factors, numbers
@@ -319,3 +322,33 @@ def metadata_of(p, random):
         words = np.packbits(rows, axis=-1, bitorder="little").view(np.uint32)
         held[cta, 16 + p.selector : 16 + p.selector + words.shape[1]] = words.T
     return held, places
+
+
+# ---- the assembler -------------------------------------------------------------------------------
+
+
+def assembles(forms):
+    """Every spelling of these forms, as a kernel of its group of CTAs."""
+    for ctas in {p.ctas for p in forms}:
+        lines = sorted({p.spelled().replace("@%p6 ", "") for p in forms if p.ctas == ctas})
+        assert listed(lines, ctas).cubin().spill_stores == 0
+
+
+SET = {"r": "mov.u32 %r{}, 0;", "rd": "mov.u64 %rd{}, 0;", "p": "setp.eq.u32 %p{}, %r0, 0;"}
+
+
+def listed(lines, ctas):
+    used = sorted(
+        {*re.findall(r"%(rd|r|p)(\d+)", " ".join(lines)), ("r", "0")},
+        key=lambda u: list(SET).index(u[0]),
+    )
+
+    @kernel(grid=(ctas, 1, 1), cluster=(ctas, 1, 1), block=32, arch="sm_100a")
+    def body():
+        ptx.raw(
+            ".reg .b32 %r<80>; .reg .b64 %rd<30>; .reg .pred %p<8>;"
+            + "".join(SET[k].format(n) for k, n in used)
+            + "".join(f" {line};" for line in lines)
+        )
+
+    return body

@@ -108,7 +108,7 @@ WITHOUT = {
     r"clusterlaunchcontrol\..*": "an instruction of sm_100, which the emulator's clusters lack",
     r"(ld|st)matrix\..*\b(m16n16|m8n16|m16n8)\b.*": "matrices of bytes are those of sm_100",
     r"tcgen05\.(alloc|dealloc)\.exclusive\..*": "instructions of PTX 9.4",
-    r"tcgen05\.ld\.(red|spcompress)\..*": "instructions of sm_103 and sm_107",
+    r"tcgen05\.ld\.(red\.)?spcompress\..*": "instructions of sm_107",
     r"tcgen05\.cp\..*\b(b8x16|4x256b)\b.*": "only figures show where these elements and rows go",
     r"tcgen05\.shift\..*": "the manual leaves open how many rows it moves",
     r"tcgen05\.mma\..*\bashift\b.*": "the manual leaves open which rows of A it multiplies",

@@ -601,6 +601,65 @@ tcgen05.wait::st.sync.aligned
     np.testing.assert_array_equal(found, wanted)
 
 
+REDUCTIONS = [
+    *(f"{op}.{dtype}" for op in ("min", "max") for dtype in ("u32", "s32")),
+    *(f"{op}{absolute}{nan}.f32" for op in ("min", "max") for absolute in ("", ".abs") for nan in ("", ".NaN")),
+]  # fmt: skip
+SPECIAL = np.array([np.nan, -np.inf, np.inf, 0.0, -0.0], np.float32).view(np.uint32)
+
+
+def reduced(words, operation):
+    """Of the rows of [thread, value]; floats by the order of their bits, so that -0 is less than +0."""
+    largest, dtype = operation.startswith("max"), operation.rpartition(".")[2]
+    pick = np.max if largest else np.min
+    if dtype != "f32":
+        return pick(words.view(np.uint32 if dtype == "u32" else np.int32), axis=1).view(np.uint32)
+    words = words & 0x7FFFFFFF if ".abs" in operation else words
+    nan = np.isnan(words.view(np.float32))
+    signed = words.view(np.int32).astype(np.int64)
+    keys = np.where(signed < 0, -(2**31) - 1 - signed, signed)
+    best = pick(np.where(nan, -(2**40) if largest else 2**40, keys), axis=1)
+    bits = np.where(best < 0, -(2**31) - 1 - best, best).astype(np.int32).view(np.uint32)
+    none = nan.any(axis=1) if ".NaN" in operation else nan.all(axis=1)
+    return np.where(none, np.uint32(0x7FFFFFFF), bits)
+
+
+@pytest.mark.parametrize("policy", POLICY, ids=str)
+@pytest.mark.parametrize("operation", REDUCTIONS)
+@pytest.mark.parametrize(("shape", "count"), [("32x32b", 2), ("32x32b", 64), ("16x32bx2", 8)])
+def test_loads_that_reduce(shape, count, operation, policy):
+    random = np.random.default_rng(count)
+    memory = random.integers(0, 1 << 32, (512, 128), np.uint32)
+    memory[7::3, ::5] = random.choice(SPECIAL, memory[7::3, ::5].shape)
+    memory[:, 3] = SPECIAL[0]
+    memory[:, 4] = np.resize(SPECIAL[3:], 512)
+    found = output((count + 1, 128), np.uint32)
+    kind = "f" if operation.endswith("f32") else "r"
+    registers = [f"%{kind}{100 + i}" for i in range(count)]
+    stores = [
+        f"st.global.b32 [%rd8+{512 * i}], {r}" for i, r in enumerate([*registers, f"%{kind}99"])
+    ]
+    split = f", {SPLIT}" if shape == "16x32bx2" else ""
+    text = f"""
+{pointers("M", "D")}
+{SETUP}
+{READY}
+{to_tensor("%rd1", 512, 0)}
+tcgen05.ld.red.sync.aligned.{shape}.x{count}.{operation} {{{", ".join(registers)}}}, %{kind}99, [%r33+7]{split}
+tcgen05.wait::ld.sync.aligned
+add.u64 %rd8, %rd2, %rd9
+{NEW_LINE.join(stores)}
+{FREE}
+"""
+    report = run(text, [device(memory)], [found], block=128, target="sm_103a", **policy)
+    assert kinds(report) == [], report.message
+    wanted = np.zeros_like(found)
+    for (thread, register), ((row, column),) in places(shape, count, False, 0).items():
+        wanted[register, thread::32] = memory[column, row::32]
+    wanted[count] = reduced(wanted[:count].T.copy(), operation)
+    np.testing.assert_array_equal(found, wanted)
+
+
 # ---- copies --------------------------------------------------------------------------------------
 
 ROWS = {

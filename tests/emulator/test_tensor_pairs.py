@@ -10,7 +10,7 @@ import pytest
 from pyptx.layouts import Swizzle
 
 from .harness import device, kinds, output, run
-from .tensor_forms import CLUSTER, Form, expected, factors_of, multiplied, start, wait
+from .tensor_forms import CLUSTER, Form, assembles, expected, factors_of, multiplied, start, wait
 from .test_mma import draw
 from .test_tensor_core import (
     BYTES,
@@ -287,3 +287,7 @@ gone:
 """
     (finding,) = run(text, **PAIRED, sanitize=False).findings
     assert (finding.kind, finding.note) == ("bad-tensor-memory", note)
+
+
+def test_the_assembler_takes_every_form():
+    assembles(PRODUCTS + SCALED)

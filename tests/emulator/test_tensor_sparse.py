@@ -10,7 +10,7 @@ import pytest
 from pyptx.layouts import Swizzle
 
 from .harness import run
-from .tensor_forms import Form, expected, factors_of, metadata_of, multiplied, start
+from .tensor_forms import Form, assembles, expected, factors_of, metadata_of, multiplied, start
 from .test_mma import draw
 from .test_tensor_core import (
     BYTES,
@@ -175,3 +175,7 @@ def test_metadata_begin_in_an_even_column():
     (finding,) = run(text, [], [], block=128, target="sm_100a").findings
     note = "metadata begin in lane 0, column 305; they do in lane 0 of an even column"
     assert (finding.kind, finding.note) == ("bad-tensor-memory", note)
+
+
+def test_the_assembler_takes_every_form():
+    assembles(PRODUCTS + SCALED)

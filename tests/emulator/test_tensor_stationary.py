@@ -10,7 +10,7 @@ import pytest
 from pyptx.layouts import Swizzle
 
 from .harness import run
-from .tensor_forms import Form, expected, metadata_of, multiplied, start, zero_columns
+from .tensor_forms import Form, assembles, expected, metadata_of, multiplied, start, zero_columns
 from .test_mma import draw
 from .test_tensor_core import BYTES, FREE, KINDS, NARROW, POLICY, READY, SETUP, SIXTEEN
 
@@ -146,3 +146,7 @@ def test_zero_column_masks_that_are_wrong(p, note):
     (finding,) = findings_of(p)
     wanted = "bad-matrix", f"its zero-column mask descriptor {note}"
     assert (finding.kind, finding.note) == wanted
+
+
+def test_the_assembler_takes_every_form():
+    assembles(PRODUCTS + SPARSE)

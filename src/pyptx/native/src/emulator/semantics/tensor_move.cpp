@@ -30,6 +30,14 @@ constexpr Shape kShapes[] = {
     {kTwoParts, 16, 1, 1, [](unsigned l, unsigned r) { return Cell{l % 16, r}; }},
 };
 
+// ld.red: the least or the greatest of what a thread loads. The manual says nothing else of it, so of floats it is what
+// redux.sync gives: NaNs lose against numbers, or win with .NaN; -0 is less than +0; .abs is of every value.
+struct Reduction {
+  bool there = false, largest = false, absolute = false, propagates = false;
+  Type type = Type::None;
+  unsigned to = 0;  // slot
+};
+
 struct MovePlan {
   const Shape* shape = nullptr;
   unsigned count = 1, registers = 1;
@@ -37,6 +45,7 @@ struct MovePlan {
   uint32_t split = 0;   // of 16x32bx2: columns from one part to the other
   TensorPointer address;
   unsigned data = 0;  // slot of the first register
+  Reduction reduction;
 
   unsigned columns() const { return shape->wide * count * (halves ? 2 : 1); }
 };
@@ -74,6 +83,39 @@ void each_part(const MovePlan& plan, TensorMemory& memory, TensorAddress address
   }
 }
 
+// Bits in whose order, as unsigned integers, values are.
+uint32_t order_of(Type type, uint32_t bits) {
+  if (type == Type::U32) return bits;
+  if (type == Type::S32) return bits ^ 0x80000000u;
+  return bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+}
+
+uint32_t reduced(const Reduction& r, const std::vector<uint32_t>& values) {
+  bool any = false, nan = false;
+  uint32_t best = 0;
+  for (const uint32_t value : values) {
+    const uint32_t x = r.absolute ? value & 0x7fffffffu : value;
+    if (r.type == Type::F32 && (x & 0x7fffffffu) > 0x7f800000u) {
+      nan = true;
+      continue;
+    }
+    const uint32_t mine = order_of(r.type, x), others = order_of(r.type, best);
+    if (!any || (r.largest ? mine > others : mine < others)) best = x;
+    any = true;
+  }
+  return !any || (nan && r.propagates) ? 0x7fffffffu : best;
+}
+
+void reduce(Warp& w, const Instruction& in, uint32_t mask) {
+  const MovePlan& plan = plan_of(in);
+  std::vector<uint32_t> values(plan.registers);
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    for (unsigned r = 0; r < plan.registers; ++r) values[r] = held<uint32_t>(w, in, plan.data + r)[l];
+    held<uint32_t>(w, in, plan.reduction.to)[l] = reduced(plan.reduction, values);
+  }
+}
+
 void load(Warp& w, const Instruction& in, uint32_t mask, uint32_t address) {
   const MovePlan& plan = plan_of(in);
   TensorMemory& memory = tensor_memory(*w.cta);
@@ -88,6 +130,7 @@ void load(Warp& w, const Instruction& in, uint32_t mask, uint32_t address) {
       lanes[l] = value;
     }
   }
+  if (plan.reduction.there) reduce(w, in, mask);
 }
 
 void store(Warp& w, const Instruction& in, uint32_t mask, uint32_t address, const std::vector<uint32_t>& values) {
@@ -156,6 +199,7 @@ void issue_load(Warp& w, const Instruction& in, uint32_t mask) {
   for (unsigned r = 0; kSanitized && r < plan.registers; ++r) {
     std::memset(held<uint32_t>(w, in, plan.data + r), 0xff, kLanes * 4);
   }
+  if (kSanitized && plan.reduction.there) std::memset(held<uint32_t>(w, in, plan.reduction.to), 0xff, kLanes * 4);
   tensor_memory(*w.cta).moves[w.index].loads.push_back({&in, mask, address, {}});
 }
 
@@ -196,30 +240,47 @@ bool bind_sources(Decoding& d, unsigned operand) {
   return true;
 }
 
+// .redOp{.abs}{.NaN}.type
+bool read_reduction(Modifiers& m, Reduction* r) {
+  r->largest = m.take("max");
+  if (!r->largest && !m.take("min")) return false;
+  r->absolute = m.take("abs");
+  r->propagates = m.take("NaN");
+  r->type = m.type();
+  const bool plain = !r->absolute && !r->propagates;
+  return r->type == Type::F32 || ((r->type == Type::U32 || r->type == Type::S32) && plain);
+}
+
 }  // namespace
 
-// ld.sync.aligned.shape.num{.pack::16b}.b32 r, [taddr] {, split}; st has [taddr] {, split}, r
+// ld.sync.aligned.shape.num{.pack::16b}.b32 r, [taddr] {, split}; st has [taddr] {, split}, r; ld.red has redval behind r
 Handler resolve_tensor_move(Decoding& d, Modifiers& m, bool store) {
   MovePlan plan;
+  plan.reduction.there = !store && m.take("red");
   if (!m.take("sync") || !m.take("aligned")) return nullptr;
   const std::string_view name = m.next();
   for (const Shape& shape : kShapes) {
     if (shape.name == name) plan.shape = &shape;
   }
   if (plan.shape == nullptr || !read_count(m.next(), &plan.count)) return nullptr;
-  plan.halves = m.take(store ? "unpack::16b" : "pack::16b");
+  const bool reduces = plan.reduction.there;
+  plan.halves = !reduces && m.take(store ? "unpack::16b" : "pack::16b");
   plan.registers = plan.shape->per_count * plan.count;
   const bool parts = name == kTwoParts;
-  if (!m.take("b32") || !m.done() || d.operands.size() != (parts ? 3u : 2u)) return nullptr;
-  const unsigned address = store ? 0 : 1, data = store ? (parts ? 2 : 1) : 0;
+  if (reduces && plan.shape->rows != 32 && !parts) return nullptr;
+  if (!(reduces ? read_reduction(m, &plan.reduction) && plan.count > 1 : m.take("b32")) || !m.done()) return nullptr;
+  if (d.operands.size() != (parts ? 3u : 2u) + reduces) return nullptr;
+  const unsigned address = store ? 0 : 1 + reduces, data = store ? (parts ? 2 : 1) : 0;
   if (parts) {
-    const OperandView* split = d.view(store ? 1 : 2);
+    const OperandView* split = d.view(store ? 1 : 2 + reduces);
     if (split->kind != OperandView::Kind::Immediate) return nullptr;
     plan.split = static_cast<uint32_t>(split->bits);
   }
   if (!bind_tensor_pointer(d, address, &plan.address) || d.elements(data) != plan.registers) return nullptr;
   plan.data = d.bound();
   if (!(store ? bind_sources(d, data) : d.loads(data))) return nullptr;
+  plan.reduction.to = d.bound();
+  if (reduces && !d.loads(1)) return nullptr;
   d.out->plan = d.keep(plan);
   d.out->sanitized = store ? issue_store<true> : issue_load<true>;
   return store ? issue_store<false> : issue_load<false>;
