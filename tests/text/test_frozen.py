@@ -2,11 +2,12 @@
 
 import copy
 import dataclasses
+import gc
 import pickle
 
 import pytest
 
-from pyptx.frozen import constructor
+from pyptx.frozen import constructor, uncollected
 from pyptx.ir import Guard, Instruction
 from pyptx.operands import Register
 from pyptx.source import SourceLocation
@@ -42,3 +43,37 @@ def test_they_are_pickled():
 def test_all_fields_are_needed():
     with pytest.raises(TypeError):
         constructor(Instruction)(None)
+
+
+def is_young(found):
+    return any(each is found for each in gc.get_objects(generation=0))
+
+
+def test_what_is_made_without_collection_is_old_at_once():
+    with uncollected():
+        assert not gc.isenabled()
+        made = [[] for _ in range(10_000)]
+        assert is_young(made)
+    assert gc.isenabled()
+    assert not is_young(made)
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_program_without_collection_stays_without():
+    gc.disable()
+    try:
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_what_a_program_has_frozen_stays_frozen():
+    gc.freeze()
+    try:
+        with uncollected():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()

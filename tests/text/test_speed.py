@@ -100,6 +100,8 @@ LINES = [
     "{\nbra $X;\n}\n$X:\n{\n$X:\nbra $X;\n}",
     "{\n{\nbra $X;\n}\nbra $X;\n}\n$X:",
     '.pragma "nounroll";\nbra $E;\n$E: mov.u32 %r1, 2;',
+    "mov.u32 %r1,  %r2;\nmov.u32  %r1, %r2 ;\nmov.u32 %r1, %r2;\t\nbra\t$L9;\n$L9:",
+    "@%p1 bra $M;\n@%p1\tbra $M;\n@%p1 mov.b64 {%r1, %r2}, %rd1;\nmov.b64 {%r1,  %r2}, %rd1;\n$M:",
     "\tmov.u32 %r1, 2;\r\n  \t\r\n\tmov.u32 %r2, 3;\r",
 ]
 
@@ -158,6 +160,13 @@ def all_statements(module):
         "mov.b64 {%r1, %r1}, %rd1 %rd1;",
         "mov.b64 {%r1, %r1 %r1}, %rd1;",
         "bra $nowhere;",
+        "bra $L5;\nbra $L55;\n@%p1 bra $L55;",
+        "T:\n.branchtargets $L5, $nowhere;\nbrx.idx %r1, T;",
+        "bra $nowhere;\n/* a */ bra $nowhere;",
+        "{\nbra $nowhere;\n}\nbra $nowhere;",
+        "bra, $L5;",
+        "bra $L5,;",
+        "add.u32 %r1, %r1, 1; // ;\nadd.u32 %r1, %r1 // 1;",
         "mov.b64 {%r1, %rd1}, %rd1;",
         "mov.u32 %r1, %clock64;",
         "mov.u32 %r1, $x;",

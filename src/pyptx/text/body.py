@@ -121,9 +121,11 @@ class BodyParser(OperandReader):
         while self._lines.read() or self._statement():
             pass
         for seen in self._flat.nowhere():
-            name = seen.token.text
-            problem = f"the label {name} is nowhere"
-            raise self.cursor.error(seen.token, problem, f"{name}: before a statement")
+            problem = f"the label {seen.name} is nowhere"
+            offset = self._flat.first_named(seen, self.cursor.source)
+            raise self.cursor.source.error(
+                offset, problem, ("expected", f"{seen.name}: before a statement")
+            )
         for name, seen in self._flat.scope.labels.items():
             self.unit.labels[name] = CodeLabel(self.name, seen.label)
 
@@ -266,16 +268,19 @@ class BodyParser(OperandReader):
             self._flat.scope.names[token.text] = read()
             cursor.expect(";")
             return
-        seen = self._flat.seen(token)
+        seen = self._flat.seen(token.text, token.offset)
         if seen.placed:
             raise cursor.error(token, f"the label {token.text} stands twice")
         self._flat.place(seen)
 
+    def _seen(self, token: Token) -> Label:
+        return self._flat.seen(token.text, token.offset).label
+
     def _branch_targets(self) -> Targets:
         cursor = self.cursor
-        labels = [self._flat.seen(cursor.name("a label")).label]
+        labels = [self._seen(cursor.name("a label"))]
         while cursor.take(","):
-            labels.append(self._flat.seen(cursor.name("a label")).label)
+            labels.append(self._seen(cursor.name("a label")))
         return Targets(tuple(labels))
 
     def _call_targets(self) -> CallTargets:
@@ -404,7 +409,7 @@ class BodyParser(OperandReader):
                 notes = notes_for_text(error)
                 raise self.cursor.source.error(token.offset, error.problem, *notes) from None
             return special
-        return self._flat.seen(token).label
+        return self._seen(token)
 
     def _declared(self, name: str, declared: Declared) -> Register | tuple[Register, ...]:
         """What a declaration without a range makes: a register, or those of a vector."""

@@ -64,7 +64,7 @@ class Source:
     @cached_property
     def starts(self) -> list[int]:
         """The offset of each line, and that of one behind the last."""
-        return [0, *accumulate(len(line) + 1 for line in self.lines)]
+        return [0, *accumulate(map((1).__add__, map(len, self.lines)))]
 
     @cached_property
     def has_other_spaces(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 from pyptx.frozen import constructor
 from pyptx.ir import Comment, Instruction, Line
 from pyptx.source import SourceLocation
-from pyptx.text.lexer import Cursor, Token
+from pyptx.text.lexer import Cursor
 from pyptx.text.scopes import Declared, FlatBody
 from pyptx.text.shapes import known_spellings, settled
 from pyptx.text.unit import Unit
@@ -27,6 +27,9 @@ _make_location: Final = constructor(SourceLocation)
 _AT_ONCE: Final = 500
 # A word has its brackets and braces whole, and ends behind a comma or semicolon.
 _WORD: Final = re.compile(r"(?:[^\s,;{}\[\]]|\{[^{}]*\}|\[[^\[\]]*\])+[,;]?|\S")
+# Between operands, not in the braces of one.
+_COMMA: Final = re.compile(r", (?![^{]*\})")
+_HEAD: Final = re.compile(r"\s*([^\s;]+)\s*(.*)", re.DOTALL)
 _NAME: Final = r"[A-Za-z][\w$]*|[_$][\w$]+"
 _REG: Final = re.compile(
     rf"\s*\.reg\s+\.(\w+)\s+(%[\w$]+|{_NAME})(?:<([1-9]\d{{0,8}})>)?\s*;\s*", re.ASCII
@@ -76,22 +79,21 @@ class LineReader:
         number = first
         rest = [source.lines[first - 1][column - 1 :], *source.lines[first : first + _AT_ONCE]]
         spellings, guards, pending = self._spellings, words.guards, flat.pending
-        operand_of, code_of = words.__getitem__, words.codes.__getitem__
-        append = flat.statements.append
+        meaning_of, append = words.__getitem__, flat.statements.append
         for number, line in enumerate(rest, first):
-            parts = line.split() if "{" not in line else _WORD.findall(line)
-            if not parts:
-                continue
             try:
-                guard, head = None, parts.pop(0)
+                guard, (head, text) = None, line.split(None, 1)
                 if head in guards:
-                    guard, head = guards[head], parts.pop(0)
+                    guard, (head, text) = guards[head], text.split(None, 1)
                 shapes = spellings[head].shapes
-                operands = tuple(map(operand_of, parts))
-                form, modifiers, choices = shapes[tuple(map(code_of, parts))]
+                if text[-1] != ";":
+                    text = _to_semicolon(text)
+                parts = text[:-1].split(", ") if "{" not in text else _COMMA.split(text[:-1])
+                operands, codes = zip(*map(meaning_of, parts), strict=True)
+                form, modifiers, choices = shapes[codes]
                 if choices:
                     form, operands = settled(choices, operands)
-            except LookupError:
+            except (LookupError, ValueError):
                 start = offset if number == first else starts[number - 1]
                 if not self._unusual(line, number, start):
                     break
@@ -114,7 +116,7 @@ class LineReader:
         text, mark, comment = line.partition("//")
         if text and not text.isspace():
             known = self._label(text, number, start) or self._reg(text) or self._loc(text)
-            if not known and not self._instruction(text, number, start):
+            if not known and not self._instruction(text, number):
                 return False
         if mark:
             place = self._cursor.source.place(start + len(text))
@@ -125,7 +127,7 @@ class LineReader:
         found = _LABEL.fullmatch(text)
         if found is None or self._is_list(number):
             return False
-        seen = self._flat.seen(Token("name", found[1], start + found.start(1)))
+        seen = self._flat.seen(found[1], start + found.start(1))
         if not seen.placed:
             self._flat.place(seen)
             return True
@@ -159,17 +161,18 @@ class LineReader:
         self._flat.pending.append(Line(int(file), int(line), int(column), inlined))
         return True
 
-    def _instruction(self, text: str, number: int, start: int) -> bool:
-        """An instruction of words, or of a shape, that are new."""
+    def _instruction(self, text: str, number: int) -> bool:
+        """An instruction with a guard, words or a shape that are new, or other spaces."""
         words, guard = self.words, None
-        head, *parts = _WORD.findall(text)
         try:
+            head, rest = _head(text)
             if head[0] == "@":
                 guard = words.guard(head)
-                head = parts.pop(0)
+                head, rest = _head(rest)
             spelled = self._spellings.learn(head)
-            operands = words.located(parts, text, start)
-            codes = tuple(words.codes[part] for part in parts)
+            meanings = [words[each] for each in _operands(rest)]
+            operands = tuple(operand for operand, _ in meanings)
+            codes = tuple(code for _, code in meanings)
             form, modifiers, choices = spelled.shape(codes, operands)
             if choices:
                 form, operands = settled(choices, operands)
@@ -181,3 +184,28 @@ class LineReader:
             _make_instruction(form, modifiers, operands, guard, place, pragmas, self._flat.line)
         )
         return True
+
+
+def _to_semicolon(text: str) -> str:
+    """A line without the spaces at its end. Raises KeyError where no semicolon is before them."""
+    text = text.rstrip()
+    if text[-1:] != ";":
+        raise KeyError(text)
+    return text
+
+
+def _head(text: str) -> tuple[str, str]:
+    """The first word of an instruction, and the rest to the semicolon. Raises KeyError."""
+    found = _HEAD.fullmatch(text)
+    if found is None:
+        raise KeyError(text)
+    return found[1], found[2]
+
+
+def _operands(text: str) -> list[str]:
+    """The operands before a semicolon, with commas between them. Raises KeyError."""
+    words = _WORD.findall(text)
+    ends = [word[-1] for word in words]
+    if ends != [*[","] * (len(words) - 1), ";"]:
+        raise KeyError(text)
+    return [word[:-1] for word in words] if len(words) > 1 or len(words[0]) > 1 else []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from pyptx.frozen import constructor
-from pyptx.ir import Line, Place, Statement
+from pyptx.ir import Instruction, Line, Place, Statement
 from pyptx.operands import (
     CallTargets,
     Label,
@@ -21,7 +21,7 @@ from pyptx.operands import (
     Targets,
     Variable,
 )
-from pyptx.text.lexer import Token
+from pyptx.text.lexer import Source
 from pyptx.types import DType
 
 _make_register: Final = constructor(Register)
@@ -51,14 +51,15 @@ Name: TypeAlias = (
 
 @dataclass(slots=True)
 class Seen:
-    """A label that a scope has named, and where it did so first.
+    """A label that a scope has named.
 
     `labels` stand for it in operands, one for each scope that named it: they get their number when
-    it is placed.
+    it is placed. `offset` is where a token named it first; usual lines do not say where.
     """
 
-    token: Token
+    name: str
     labels: list[Label]
+    offset: int | None
 
     @property
     def label(self) -> Label:
@@ -129,18 +130,30 @@ class FlatBody:
         self.register_names.append(name)
         return made
 
-    def seen(self, token: Token) -> Seen:
+    def seen(self, name: str, offset: int | None = None) -> Seen:
         """A label that the innermost scope names."""
         labels = self.scope.labels
-        found = labels.get(token.text)
+        found = labels.get(name)
         if found is None:
-            found = labels[token.text] = Seen(token, [Label(_NOWHERE)])
+            found = labels[name] = Seen(name, [Label(_NOWHERE)], offset)
         return found
+
+    def first_named(self, seen: Seen, source: Source) -> int:
+        """The offset at which a label was named first."""
+        if seen.offset is not None:
+            return seen.offset
+        labels = {id(label) for label in seen.labels}
+        line = next(
+            each.location.line
+            for each in self.statements
+            if isinstance(each, Instruction) and not labels.isdisjoint(map(id, each.operands))
+        )
+        return source.text.index(seen.name, source.starts[line - 1])
 
     def place(self, seen: Seen) -> None:
         """Place a label behind what has been read."""
         seen.place(len(self.label_names))
-        self.label_names.append(seen.token.text)
+        self.label_names.append(seen.name)
         self.statements.append(Place(seen.label))
 
     def nowhere(self) -> Iterator[Seen]:

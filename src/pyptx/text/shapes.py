@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from pyptx.errors import IsaError
 from pyptx.isa import check
@@ -36,13 +36,12 @@ from pyptx.operands import (
     Vector,
 )
 from pyptx.target import PtxVersion, Target
+from pyptx.types import DTYPES
 
 Word: TypeAlias = Operand | int
 """An operand as a word of a line says it; integers get a type where they are used."""
 
-ENDS: Final = (",", ";")
-"""What stands behind an operand: the last one has the semicolon."""
-
+_ADDRESS_CODES: Final = {dtype: (f"[.{dtype}]", f"[.{dtype}+]") for dtype in DTYPES.values()}
 _MANY: Final = 4096
 _IN_PARENTHESES: Final = frozenset(("call",))
 
@@ -86,21 +85,15 @@ Shape: TypeAlias = tuple[Form, tuple[str, ...], tuple[Choice, ...]]
 
 @dataclass(slots=True)
 class Spelled:
-    """A spelling: what its forms take, by the number of operands, and the shapes that were seen.
-
-    `closed` is the spelling with the semicolon behind it, which has no operands.
-    """
+    """A spelling: what its forms take, by the number of operands, and the shapes that were seen."""
 
     modifiers: tuple[str, ...]
-    closed: bool
     candidates: dict[int, list[tuple[Choice, tuple[Typed, ...]]]]
     shapes: dict[tuple[str, ...], Shape] = field(default_factory=dict[tuple[str, ...], Shape])
 
     def shape(self, codes: tuple[str, ...], operands: tuple[Word, ...]) -> Shape:
         """The shape of operands and their codes. KeyError where no form takes such operands."""
         if codes not in self.shapes:
-            if [each[-1] for each in codes] != [","] * (len(codes) - 1) + [";"] * (not self.closed):
-                raise KeyError(codes)
             given = self.candidates[len(codes)]
             choices = tuple(c for each in given if (c := _taken(*each, operands)) is not None)
             self._keep(codes, choices)
@@ -147,12 +140,14 @@ def settled(
     Raises KeyError where none takes their values, and where the target does not have the form.
     """
     for choice in choices:
-        found: list[Word | None] = list(operands)
+        found: list[Any] = list(operands)
         for index, becomes in choice.changed:
-            found[index] = becomes[operands[index]]
-        if None not in found:
+            operand = found[index] = becomes[found[index]]
+            if operand is None:
+                break
+        else:
             if choice.available:
-                return choice.form, cast("tuple[Operand, ...]", tuple(found))
+                return choice.form, tuple(found)
             break
     raise KeyError(operands)
 
@@ -161,26 +156,25 @@ def settled(
 
 
 class Spellings(dict[str, Spelled]):
-    """The spellings that were read for a target and PTX version, as the first word of a line."""
+    """The spellings that were read for a target and PTX version."""
 
     def __init__(self, target: Target, version: PtxVersion) -> None:
         self._target = target
         self._version = version
 
     def learn(self, word: str) -> Spelled:
-        """What a first word spells. KeyError for no instruction, and for one of several lines."""
+        """What a word spells. KeyError for no instruction, and for one of several lines."""
         if word not in self:
-            name = word.removesuffix(";")
-            opcode, *modifiers = name.split(".")
+            opcode, *modifiers = word.split(".")
             if opcode not in spellings() or opcode in _IN_PARENTHESES:
                 raise KeyError(word)
             try:
-                self[word] = self._spelled(opcode, tuple(modifiers), closed=word != name)
+                self[word] = self._spelled(opcode, tuple(modifiers))
             except IsaError:
                 raise KeyError(word) from None
         return self[word]
 
-    def _spelled(self, opcode: str, modifiers: tuple[str, ...], *, closed: bool) -> Spelled:
+    def _spelled(self, opcode: str, modifiers: tuple[str, ...]) -> Spelled:
         written = check.ordered(spellings(), opcode, modifiers)
         state = check.walk(spellings(), opcode, written)
         candidates: dict[int, list[tuple[Choice, tuple[Typed, ...]]]] = {}
@@ -190,9 +184,8 @@ class Spellings(dict[str, Spelled]):
             available = self._has(pattern.form, state.modifiers)
             choice = Choice(pattern.form, available)
             for count in range(pattern.least, len(pattern.given) + 1):
-                if closed == (count == 0):
-                    candidates.setdefault(count, []).append((choice, pattern.given[:count]))
-        return Spelled(state.modifiers, closed, candidates)
+                candidates.setdefault(count, []).append((choice, pattern.given[:count]))
+        return Spelled(state.modifiers, candidates)
 
     def _has(self, form: Form, modifiers: tuple[str, ...]) -> bool:
         try:
@@ -229,7 +222,7 @@ def _address(operand: Address) -> str | None:
     if operand.unified:
         return None
     if isinstance(base, Register) and abs(offset) < 1 << 31:
-        return f"[.{base.dtype}+]" if offset else f"[.{base.dtype}]"
+        return _ADDRESS_CODES[base.dtype][offset != 0]
     return f"[{_place(base)}+{offset}]" if isinstance(base, Variable | Parameter) else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, TypeAlias
 
 from pyptx.errors import IsaError
 from pyptx.frozen import constructor
@@ -22,11 +22,10 @@ from pyptx.operands import (
     Variable,
     Vector,
 )
-from pyptx.text.lexer import Token
 from pyptx.text.scopes import Declared, FlatBody, Name
-from pyptx.text.shapes import ENDS, Word, code, word_of
+from pyptx.text.shapes import Word, code, word_of
 from pyptx.text.unit import Unit
-from pyptx.types import DTYPES, DType, f32, f64, pred
+from pyptx.types import DTYPES, f32, f64, pred
 
 _make_address: Final = constructor(Address)
 
@@ -35,9 +34,7 @@ _ADDRESS: Final = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?(?:0|[1-9]\d{0,8})))?
 _LABEL: Final = re.compile(r"\$[\w$]+", re.ASCII)
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d{0,18}|0[xX][0-9a-fA-F]{1,15})", re.ASCII)
 _FLOAT: Final = re.compile(r"0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))")
-_REGISTER_CODES: Final[dict[DType, tuple[str, ...]]] = {
-    dtype: tuple(f".{dtype}{end}" for end in ENDS) for dtype in DTYPES.values()
-}
+_REGISTER_CODES: Final = {dtype: f".{dtype}" for dtype in DTYPES.values()}
 
 
 def _constant(text: str) -> int | Immediate | None:
@@ -51,11 +48,15 @@ def _constant(text: str) -> int | Immediate | None:
     return Immediate(int(single or double, 16), f32 if single else f64)
 
 
-class Words(dict[str, Word]):
-    """The operands that words are, with the comma or semicolon behind them, and their codes.
+Meaning: TypeAlias = tuple[Word, str]
+"""The operand that a word is, and its code."""
+
+
+class Words(dict[str, Meaning]):
+    """What the words of operands mean, and the guards.
 
     A word is read when it is first looked up: KeyError where that takes the grammar, and where it
-    names what is not declared in this scope. A name that may be a label needs to be `located`.
+    names what is not declared in this scope.
     """
 
     def __init__(self, flat: FlatBody, unit: Unit) -> None:
@@ -65,45 +66,35 @@ class Words(dict[str, Word]):
         self._names = flat.scope.names
         self._ranges = flat.scope.ranges
         self._scopes_around = flat.scopes[-2::-1]
-        self._start: int | None = None
-        self._line = ""
-        self.codes: dict[str, str] = {}
         self.guards: dict[str, Guard] = {}
 
-    def __missing__(self, word: str) -> Word:
-        name, end = word[:-1], word[-1]
-        if end not in ENDS:
+    def __missing__(self, word: str) -> Meaning:
+        register = self.register(word)
+        if register is not None:
+            made = self[word] = register, _REGISTER_CODES[register.dtype]
+            return made
+        operand = self._operand(word)
+        if operand is None or (found := code(operand)) is None:
             raise KeyError(word)
-        register = self.register(name)
-        if register is None:
-            return self._other(name, word)
-        first, last = f"{name},", f"{name};"
-        self.codes[first], self.codes[last] = _REGISTER_CODES[register.dtype]
-        self[first] = self[last] = register
-        return register
+        made = self[word] = operand, found
+        return made
 
     def keep(self, text: str, raw: Raw) -> None:
         """Remember what the text of an operand means, where that is all that matters of it."""
         operand = word_of(raw)
-        if operand is None or (found := code(operand)) is None:
-            return
-        for end in ENDS:
-            self[text + end] = operand
-            self.codes[text + end] = found + end
+        if operand is not None and (found := code(operand)) is not None:
+            self[text] = operand, found
 
     def forget(self) -> None:
         """Forget all: a declaration may give another meaning to what has been read."""
         self.clear()
-        self.codes.clear()
         self.guards.clear()
 
     def register(self, name: str) -> Register | None:
         """A register that this scope declares, made where it is named for the first time."""
         found = self._names.get(name)
-        if type(found) is Register:
-            return found
         if found is not None:
-            return self._named_first(name, found)
+            return found if type(found) is Register else self._named_first(name, found)
         base = name.rstrip(_DIGITS)
         ranged = self._ranges.get(base)
         if ranged is None:
@@ -146,26 +137,10 @@ class Words(dict[str, Word]):
             found = self.guards[word] = Guard(register, mark)
         return found
 
-    def located(self, parts: list[str], line: str, start: int) -> tuple[Word, ...]:
-        """The operands that words are in a line that begins at an offset. Raises KeyError."""
-        self._line, self._start = line, start
-        try:
-            return tuple(map(self.__getitem__, parts))
-        finally:
-            self._start = None
-
     # ---- operands that are no registers ----------------------------------------------------------
 
-    def _other(self, text: str, word: str) -> Word:
-        operand = self._operand(text)
-        if operand is None or (found := code(operand)) is None:
-            raise KeyError(word)
-        self.codes[word] = found + word[-1]
-        self[word] = operand
-        return operand
-
     def _operand(self, text: str) -> Word | None:
-        match text[0]:
+        match text[:1]:
             case "[":
                 return self._address(text)
             case "{":
@@ -183,9 +158,8 @@ class Words(dict[str, Word]):
         found = _ADDRESS.fullmatch(text)
         if found is None:
             return None
-        name, offset = found.groups()
-        base = self.register(name) or self._memory(name)
-        return _make_address(base, int(offset or 0), False) if base else None
+        base = self.register(found[1]) or self._memory(found[1])
+        return _make_address(base, int(found[2] or 0), False) if base else None
 
     def _symbol(self, name: str) -> Symbol | None:
         of = self._memory(name)
@@ -232,10 +206,9 @@ class Words(dict[str, Word]):
         return tuple(found)
 
     def _label(self, name: str) -> Label | None:
-        if self._start is None or not _LABEL.fullmatch(name) or self._declares(name):
+        if not _LABEL.fullmatch(name) or self._declares(name):
             return None
-        token = Token("name", name, self._start + self._line.index(name))
-        return self._flat.seen(token).label
+        return self._flat.seen(name).label
 
     def _declares(self, name: str) -> bool:
         """Whether a name may stand for something else than a label."""
