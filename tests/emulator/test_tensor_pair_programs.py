@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pyptx import Layout, Tile, kernel, ptx, reg, smem
-from pyptx.types import bf16, e4m3, f32, u32
+from pyptx.types import bf16, e4m3, f32, u16, u32
 
 from .test_mma import factors
 from .test_tensor_core import POLICIES
@@ -313,6 +313,61 @@ def test_copies_bring_factors_to_both(m, policy):
     assert (np.abs(found.reshape(m, SCALED_N) - exact) <= 4 * 2.0**-24 * size).all()
 
 
+# ---- descriptors ---------------------------------------------------------------------------------
+
+
+@kernel(
+    in_specs=(Tile(128, 32, u16), Tile(64, 32, u16)), out_specs=(Tile(2, 128, 64, f32),),
+    grid=(2, 1, 1), block=128, cluster=(2, 1, 1), arch="sm_100a",
+)  # fmt: skip
+def alone(A, B, D):
+    """Each CTA of a cluster multiplies for itself, of tiles without a swizzle."""
+    tiles = [smem.wgmma_tile(bf16, (n, 32), swizzle="none") for n in (128, 64)]
+    done, slot = smem.mbarrier(), smem.alloc(u32, 1)
+    *sources, d = ptx.global_ptrs(A, B, D)
+    tid, rank = reg.from_(ptx.special.tid.x(), u32), ptx.cluster.rank()
+    with ptx.if_(tid >> 5 == 0):
+        memory = ptx.tcgen05.alloc(slot, 64)
+    with ptx.if_(tid == 0):
+        done.init(1)
+    for tile, source in zip(tiles, sources, strict=True):
+        for i in ptx.range_(reg.from_(tid, u32), tile.shape[0] * 32, 128):
+            value = ptx.inst.ld.global_.u16(ptx.addr(source + i * 2))
+            ptx.inst.st.shared.u16(tile.address(i // 32, i % 32), value)
+    ptx.fence.proxy_async("shared::cta")
+    ptx.tcgen05.fence_before_thread_sync()
+    ptx.bar.sync()
+    ptx.tcgen05.fence_after_thread_sync()
+    sums = memory.address()
+    how = ptx.tcgen05.instruction_descriptor("f16", m=128, n=64, a=bf16, b=bf16)
+    with ptx.if_(tid == 0):
+        for k in (0, 16):
+            x, y = (ptx.tcgen05.descriptor(tile, k=k) for tile in tiles)
+            ptx.tcgen05.mma(sums, x, y, how, enable_input_d=k > 0)
+        ptx.tcgen05.commit(done)
+    done.wait(0)
+    ptx.tcgen05.fence_after_thread_sync()
+    values = ptx.tcgen05.ld(None, ptx.tcgen05.at(sums, lane=tid >> 5 << 5), count=64, dtype=f32)
+    ptx.tcgen05.wait_ld()
+    d += ptx.inst.mad.lo.u32(rank, 128, tid) * (4 * 64)
+    for i, value in enumerate(values):
+        ptx.inst.st.global_.f32(ptx.addr(d, 4 * i), value)
+    ptx.bar.sync()
+    with ptx.if_(tid >> 5 == 0):
+        ptx.tcgen05.dealloc(sums)
+
+
+def test_descriptors_hold_in_every_cta_of_a_cluster():
+    """Addresses in shared memory have the CTA's rank, which is no part of a descriptor."""
+    random = np.random.default_rng(7)
+    a, b = (random.normal(size=(n, 32)).astype(ml_dtypes.bfloat16) for n in (128, 64))
+    done = alone.emulate(a.view(np.uint16), b.view(np.uint16))
+    assert not done.report.findings, done.report.message
+    exact = a.astype(float) @ b.astype(float).T
+    for found in done.outputs[0]:
+        np.testing.assert_allclose(found, exact, atol=1e-5)
+
+
 def test_the_programs_assemble():
-    for program in (persistent(), scaled(128), scaled(256)):
+    for program in (persistent(), scaled(128), scaled(256), alone):
         assert program.cubin().spill_stores == 0

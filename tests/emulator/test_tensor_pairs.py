@@ -266,6 +266,16 @@ setp.ne.u32 %p5, %r1, %r1
     assert [(finding.kind, finding.note) for finding in findings] == wanted
 
 
+def test_a_permit_is_given_up_behind_a_peer_that_has_exited():
+    text = (
+        FIRST
+        + f"{ALLOCATE}, 32\nld.shared.u32 %r3, [slot]\n{DEALLOCATE}\n@%p2 tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned"
+    )
+    for policy in POLICIES:
+        report = run(text, **{**PAIRED, "block": 32}, **policy)
+        assert kinds(report) == [], report.message
+
+
 EXITED = "the peer CTA has exited"
 
 

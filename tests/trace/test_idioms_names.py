@@ -174,13 +174,13 @@ def test_the_descriptor_of_a_tile_and_of_its_next_k(traced):
     assert found.result == (1024, 2 * 64 * 128 * 2, 64 * 128 + 32)
     assert found.instructions == [
         "mov.u32 %u0, tile",
-        "shr.u32 %u1, %u0, 4",
+        "bfe.u32 %u1, %u0, 4, 14",
         "cvt.u64.u32 %ud0, %u1",
         f"add.u64 %ud1, %ud0, {fields + (16384 + 64 * 128 + 32 >> 4)}",
         "mov.u32 %u2, 1",
         "mov.u32 %u3, tile",
         "mad.lo.u32 %u4, %u2, 16384, %u3",
-        "shr.u32 %u5, %u4, 4",
+        "bfe.u32 %u5, %u4, 4, 14",
         "cvt.u64.u32 %ud2, %u5",
         f"add.u64 %ud3, %ud2, {fields + (8 * 128 >> 4)}",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyptx.errors import LanguageError
 from pyptx.isa.check import Number
+from pyptx.layouts.descriptor import ADDRESS_BITS
 from pyptx.layouts.matrix import MatrixLayout, Multiplicand
 from pyptx.operands import Address, Register, Symbol, Variable
 from pyptx.source import caller
@@ -97,13 +98,14 @@ def checked_offset(matrix: Multiplicand, offset: int) -> None:
 
 
 def add_start(trace: Trace, address: Register, bits: int) -> Register:
-    """A descriptor's bits plus the encoded address: `shr`, `cvt`, `add`.
+    """A descriptor's bits plus the encoded address: `bfe`, `cvt`, `add`.
 
-    Addresses in shared memory have 18 bits at most, and what is added to them stays inside it, so
-    the sum does not leave its field.
+    Shared memory has 18 bits of addresses at most, and what is added to them stays inside it, so
+    the sum does not leave its field. Of another CTA of a cluster than the first, addresses have the
+    rank above them, which descriptors have no place for.
     """
     start, wide, total = trace.register(u32), trace.register(u64), trace.register(u64)
-    trace.write("shr.u32", start, address, Number(4))
+    trace.write("bfe.u32", start, address, Number(4), Number(ADDRESS_BITS - 4))
     trace.write("cvt.u64.u32", wide, start)
     trace.write("add.u64", total, wide, Number(bits))
     return total

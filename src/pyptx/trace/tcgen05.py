@@ -219,7 +219,7 @@ def descriptor(
     """The shared memory descriptor (u64) of a `smem.wgmma_tile`, from these K and M or N on.
 
     With `stride_bytes`, of any address: shared memory or a 32-bit register, `byte_offset` further,
-    with these offsets in bytes and this swizzle. Three instructions, `shr`, `cvt` and `add`; a
+    with these offsets in bytes and this swizzle. Three instructions, `bfe`, `cvt` and `add`; a
     `mov` before them unless the address is in a register, one `mad.lo` for `mn` in a register.
     """
     trace = current("ptx.tcgen05.descriptor")

@@ -54,7 +54,7 @@ def descriptor(tile: SharedTile, *, k: int = 0, mn: int | Reg = 0) -> Reg:
 
     `k` counts values and is a multiple of one instruction's K; `mn` is a multiple of 8 (with
     major="MN", of a panel's columns), or a 32-bit register that holds one. Four instructions,
-    `mov`, `shr`, `cvt` and `add`; no `mov` for a part of a tile at a stage in a register, one
+    `mov`, `bfe`, `cvt` and `add`; no `mov` for a part of a tile at a stage in a register, one
     `mad.lo` more for `mn` in a register.
     """
     trace = current("ptx.wgmma.descriptor")
@@ -67,7 +67,7 @@ def auto_descriptor(base: object, *, dtype: DType, shape: tuple[int, int], major
     """The descriptor (u64) of a matrix at `base` that is laid out as `smem.wgmma_tile` would.
 
     `base` is shared memory or a 32-bit register, at a multiple of the swizzle's `atom_bytes`.
-    Three instructions, `shr`, `cvt` and `add`; a `mov` before them unless it is in a register.
+    Three instructions, `bfe`, `cvt` and `add`; a `mov` before them unless it is in a register.
     """
     trace = current("ptx.wgmma.auto_descriptor")
     matrix = multiplicand(dtype, shape, major)

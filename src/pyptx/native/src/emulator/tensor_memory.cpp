@@ -28,7 +28,7 @@ void wrong_tensor_memory(Warp& w, const Instruction& in, unsigned lane, const st
   report(w, f);
 }
 
-bool find_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned size, TensorGroup* group) {
+bool note_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned size) {
   const auto wrong = [&](const std::string& note) {
     wrong_tensor_memory(w, in, lane, note);
     return false;
@@ -39,19 +39,22 @@ bool find_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned s
                  " came before; all of a kernel have one group");
   }
   before = size;
+  const size_t ctas = w.cta->cluster->ctas.size();
+  if (size == 1 || (w.cta->rank | 1u) < ctas) return true;
+  return wrong("the CTA has no peer: its cluster has " + std::to_string(ctas) +
+               (ctas == 1 ? " CTA, and its rank is " : " CTAs, and its rank is ") + std::to_string(w.cta->rank));
+}
+
+bool find_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned size, TensorGroup* group) {
+  if (!note_tensor_group(w, in, lane, size)) return false;
   *group = {size, {w.cta, nullptr}};
   if (size == 1) return true;
   std::vector<Cta>& ctas = w.cta->cluster->ctas;
-  const uint32_t even = w.cta->rank & ~1u;
-  if (even + 1 >= ctas.size()) {
-    return wrong("the CTA has no peer: its cluster has " + std::to_string(ctas.size()) +
-                 (ctas.size() == 1 ? " CTA, and its rank is " : " CTAs, and its rank is ") +
-                 std::to_string(w.cta->rank));
-  }
-  if (ctas[w.cta->rank ^ 1u].live_warps == 0) return wrong("the peer CTA has exited");
-  group->ctas[0] = &ctas[even];
-  group->ctas[1] = &ctas[even + 1];
-  return true;
+  group->ctas[0] = &ctas[w.cta->rank & ~1u];
+  group->ctas[1] = &ctas[w.cta->rank | 1u];
+  if (ctas[w.cta->rank ^ 1u].live_warps != 0) return true;
+  wrong_tensor_memory(w, in, lane, "the peer CTA has exited");
+  return false;
 }
 
 bool check_tensor_place(Warp& w, const Instruction& in, unsigned lane, Cta& owner, const TensorPlace& place) {

@@ -77,8 +77,10 @@ TensorMemory& tensor_memory(Cta& cta);
 // bad-tensor-memory.
 void wrong_tensor_memory(Warp& w, const Instruction& in, unsigned lane, const std::string& note);
 
-// The group of an instruction that has so many CTAs; false, and a finding, where there is no peer, where it has exited,
-// or where the CTA's instructions before had other groups.
+// Notes that an instruction's group has so many CTAs; false, and a finding, where there is no peer, or where the CTA's
+// instructions before had other groups.
+bool note_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned size);
+// The same, and the group of what the peer must be there for: false, and a finding, also where it has exited.
 bool find_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned size, TensorGroup* group);
 
 // Whether these lanes and columns of a CTA exist and are allocated; false, and a finding, if not.

@@ -173,10 +173,9 @@ void deallocate(Warp& w, const Instruction& in, uint32_t mask) {
   else if (take_columns<kSanitized>(request, nullptr)) wake_tensor_waits(*w.cta, nullptr);
 }
 
-// Of a pair too, a CTA gives up for itself: nobody waits for the peer.
+// Of a pair too, a CTA gives up for itself: nobody waits for the peer, which may have exited behind its own.
 void relinquish(Warp& w, const Instruction& in, uint32_t mask) {
-  TensorGroup group;
-  if (!together(w, in, mask) || !find_tensor_group(w, in, first_lane(mask), plan_of(in).ctas, &group)) return;
+  if (!together(w, in, mask) || !note_tensor_group(w, in, first_lane(mask), plan_of(in).ctas)) return;
   tensor_memory(*w.cta).relinquished = true;
 }
 
