@@ -269,7 +269,7 @@ setp.ne.u32 %p5, %r1, %r1
 def test_a_permit_is_given_up_behind_a_peer_that_has_exited():
     text = (
         FIRST
-        + f"{ALLOCATE}, 32\nld.shared.u32 %r3, [slot]\n{DEALLOCATE}\n@%p2 tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned"
+        + f"{ALLOCATE}, 32\nbar.sync 0\nld.shared.u32 %r3, [slot]\n{DEALLOCATE}\n@%p2 tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned"
     )
     for policy in POLICIES:
         report = run(text, **{**PAIRED, "block": 32}, **policy)
