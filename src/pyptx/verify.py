@@ -106,18 +106,23 @@ def reads_and_writes(instruction: Instruction) -> tuple[list[Register], list[Reg
 
 @dataclass(slots=True)
 class _Block:
-    """Instructions that run one after the other: what they need from before, and what they set."""
+    """Instructions that run one after the other: what they need from before, and what they set.
 
-    exposed: dict[Register, Instruction] = field(default_factory=dict[Register, Instruction])
-    written: set[Register] = field(default_factory=set[Register])
+    Registers are known by their numbers.
+    """
+
+    exposed: dict[int, tuple[Register, Instruction]] = field(
+        default_factory=dict[int, "tuple[Register, Instruction]"]
+    )
+    written: set[int] = field(default_factory=set[int])
     successors: list[int] = field(default_factory=list[int])
 
     def append(self, instruction: Instruction) -> None:
         reads, writes = reads_and_writes(instruction)
         for register in reads:
-            if register not in self.written:
-                self.exposed.setdefault(register, instruction)
-        self.written.update(writes)
+            if register.index not in self.written:
+                self.exposed.setdefault(register.index, (register, instruction))
+        self.written.update([register.index for register in writes])
 
 
 def _definitions(kernel: Kernel) -> None:
@@ -126,8 +131,8 @@ def _definitions(kernel: Kernel) -> None:
     Only registers that some block needs from before are followed, each as one bit.
     """
     blocks = _blocks(kernel)
-    needed = sorted({r for b in blocks for r in b.exposed}, key=lambda r: r.index)
-    bit = {register: 1 << i for i, register in enumerate(needed)}
+    needed = sorted({index for b in blocks for index in b.exposed})
+    bit = {index: 1 << i for i, index in enumerate(needed)}
     written = [sum(bit[r] for r in b.written if r in bit) for b in blocks]
     held: list[int | None] = [None] * len(blocks)
     held[0] = 0
@@ -141,8 +146,8 @@ def _definitions(kernel: Kernel) -> None:
                 held[successor] = after | (before or 0)
                 work.append(successor)
     for block, before in zip(blocks, held, strict=True):
-        for register, instruction in block.exposed.items() if before is not None else ():
-            if not (before or 0) & bit[register]:
+        for register, instruction in block.exposed.values() if before is not None else ():
+            if not (before or 0) & bit[register.index]:
                 raise _unset(register, instruction)
 
 

@@ -35,7 +35,7 @@ class Printed:
 
     def parse(self) -> tuple[Instruction, str]:
         """The instruction that the text means, and its own text."""
-        known = {name: register for register, name in self.names.registers.items()}
+        known = {self.names.registers[r.index]: r for r in self.registers}
         known |= {v.name: v for v in VARIABLES.values()} | {PARAMETER.name: PARAMETER}
         lists = " ".join(targets_text(targets, self.names) for targets in self.names.targets)
         text = f"$L0: {lists} {self.text}"

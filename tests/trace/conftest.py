@@ -46,7 +46,7 @@ class Traced:
         names = Names(self.kernel)
         lines = self.instructions
         for name, value in registers.items():
-            ptx = names.registers[value.register]
+            ptx = names.registers[value.register.index]
             lines = [re.sub(rf"{re.escape(ptx)}(?!\w)", name, line) for line in lines]
         return lines
 

@@ -276,9 +276,10 @@ class Kernel(Operation):
 
     def _check_serialization(self, module: Module) -> None:
         """A kernel that may start early must wait for the one before it."""
+        if not self._options.programmatic_stream_serialization:
+            return
         body = module.kernels[0].body
-        waits = any(isinstance(s, Instruction) and s.spelling == _WAIT for s in body)
-        if self._options.programmatic_stream_serialization and not waits:
+        if not any(isinstance(s, Instruction) and s.spelling == _WAIT for s in body):
             raise SpecError(
                 f"{self.name} has programmatic_stream_serialization=True and never waits for the "
                 "kernel before it, so it may read what is not yet written",

@@ -41,7 +41,7 @@ def instruction_text(instruction: Instruction, names: Names) -> str:
     registers = names.registers
     operands = ", ".join(
         [
-            registers[o] if type(o) is Register else operand_text(o, names)
+            registers[o.index] if type(o) is Register else operand_text(o, names)
             for o in instruction.operands
         ]
     )
@@ -50,14 +50,14 @@ def instruction_text(instruction: Instruction, names: Names) -> str:
 
 
 def _guard(guard: Guard, names: Names) -> str:
-    return f"@{'!' if guard.negated else ''}{names.registers[guard.register]} "
+    return f"@{'!' if guard.negated else ''}{names.registers[guard.register.index]} "
 
 
 def operand_text(operand: Operand, names: Names) -> str:
     """One operand as PTX writes it."""
     match operand:
         case Register():
-            return names.registers[operand]
+            return names.registers[operand.index]
         case Immediate():
             return immediate_text(operand)
         case Address():
@@ -66,7 +66,7 @@ def operand_text(operand: Operand, names: Names) -> str:
             inside = (operand_text(each, names) for each in (*between, coordinates))
             return f"{_address(tensor_map, names)[:-1]}, {', '.join(inside)}]"
         case FabricHandle(endpoint, offsets):
-            return f"[{', '.join(names.registers[each] for each in (endpoint, *offsets))}]"
+            return f"[{', '.join(names.registers[each.index] for each in (endpoint, *offsets))}]"
         case Vector():
             return "{" + ", ".join(operand_text(e, names) for e in operand.elements) + "}"
         case Symbol():
@@ -103,9 +103,9 @@ def _argument(argument: Register | Immediate | Variable | Parameter, names: Name
 
 def _decorated(operand: Negated | Part | Minus | Pair | Sink, names: Names) -> str:
     if isinstance(operand, Negated):
-        return f"!{names.registers[operand.register]}"
+        return f"!{names.registers[operand.register.index]}"
     if isinstance(operand, Part):
-        return f"{names.registers[operand.register]}.{operand.lanes}"
+        return f"{names.registers[operand.register.index]}.{operand.lanes}"
     if isinstance(operand, Minus):
         return f"-{operand_text(operand.of, names)}"
     if isinstance(operand, Pair):
@@ -126,7 +126,7 @@ def immediate_text(immediate: Immediate) -> str:
 def _address(address: Address, names: Names) -> str:
     base, offset = address.base, address.offset
     if isinstance(base, Register):
-        name = names.registers[base]
+        name = names.registers[base.index]
     elif isinstance(base, Variable):
         name, start = names.of_variable(base)
         offset += start

@@ -51,17 +51,18 @@ class Names:
 
     def __init__(self, kernel: Kernel | Function, first_label: int = 0) -> None:
         formal = (*_returns(kernel), *kernel.parameters)
-        self.registers: dict[Register, str] = {
-            r: f"%formal{i}" for i, r in enumerate(formal) if isinstance(r, Register)
+        self.registers: dict[int, str] = {
+            r.index: f"%formal{i}" for i, r in enumerate(formal) if isinstance(r, Register)
         }
+        """By the number of the register."""
         classes: dict[str, DType] = {}
         numbers: defaultdict[str, int] = defaultdict(int)
         for register in kernel.registers:
-            if register in self.registers:
+            if register.index in self.registers:
                 continue
             prefix = register.dtype.prefix
             classes.setdefault(prefix, register.dtype)
-            self.registers[register] = f"%{prefix}{numbers[prefix]}"
+            self.registers[register.index] = f"%{prefix}{numbers[prefix]}"
             numbers[prefix] += 1
         self.declarations = [
             f"    .reg .{dtype.storage} %{prefix}<{numbers[prefix]}>;"

@@ -30,7 +30,7 @@ from pyptx.operands import (
 )
 from pyptx.source import UNKNOWN, SourceLocation
 from pyptx.text.instructions import HEX_FLOATS, declarations, instruction_text, parameter_text
-from pyptx.text.names import DYNAMIC_SHARED, Names, operands_of, variable_name
+from pyptx.text.names import DYNAMIC_SHARED, LISTING, Names, operands_of, variable_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,8 @@ class _Writer:
                 self._loc(line)
                 previous = line or previous
             self.out += [f'    .pragma "{text}";' for text in statement.pragmas]
-            for operand, text in declarations(statement, names):
+            listed = declarations(statement, names) if statement.form.opcode in LISTING else ()
+            for operand, text in listed:
                 if operand not in self._declared:
                     self._declared.add(operand)
                     self.out.append(f"    {text}")
@@ -221,7 +222,7 @@ def _formals(parameters: Sequence[Parameter | Register], names: Names) -> list[s
     return [
         parameter_text(p, names.parameters[p])
         if isinstance(p, Parameter)
-        else f".reg .{p.dtype.storage} {names.registers[p]}"
+        else f".reg .{p.dtype.storage} {names.registers[p.index]}"
         for p in parameters
     ]
 

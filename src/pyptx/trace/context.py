@@ -161,6 +161,8 @@ class Trace:
             self._available[key] = None
 
     def _require_special(self, bound: Bound) -> None:
+        if SpecialRegister not in map(type, bound.operands):
+            return
         for operand in bound.operands:
             if isinstance(operand, SpecialRegister):
                 where = SPECIAL[operand.name].availability

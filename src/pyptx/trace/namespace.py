@@ -63,7 +63,12 @@ class Spelling:
         trace = current(self)
         if self._state.opcode in _BRANCHES:
             operands = tuple(_labels(trace, operand) for operand in operands)
-        given = [raw(trace, operand) for operand in operands]
+        given = [
+            operand.register
+            if type(operand) is Reg and operand.trace is trace  # most are
+            else raw(trace, operand)
+            for operand in operands
+        ]
         bound = trace.emit(self._state, given, guard(trace, pred))
         if bound.made is not None:
             return _value(trace, bound.made)
