@@ -94,7 +94,8 @@ bool check_request(const TensorRequest& r, const TensorRequest& other) {
   f.kind = Kind::BadTensorMemory;
   f.site = site_of(*r.warp, *r.at, first_lane(r.mask));
   f.other = site_of(*other.warp, *other.at, first_lane(other.mask));
-  f.note = "the warp of this CTA asks for " + what(r) + ", that of the peer CTA for " + what(other) + "; both must alike";
+  f.note = "the warp of this CTA asks for " + what(r) + ", that of the peer CTA for " + what(other) +
+           "; both must alike";
   report(*r.warp, f);
   return false;
 }
@@ -261,7 +262,8 @@ Handler resolve_allocation(Decoding& d, Modifiers& m) {
 
 Handler resolve_deallocation(Decoding& d, Modifiers& m) {
   AllocationPlan plan;
-  if (!take_tensor_group(m, &plan.ctas) || !m.take("sync") || !m.take("aligned") || !m.take("b32") || !m.done()) return nullptr;
+  if (!take_tensor_group(m, &plan.ctas) || !m.take("sync") || !m.take("aligned")) return nullptr;
+  if (!m.take("b32") || !m.done()) return nullptr;
   if (d.operands.size() != 2 || !bind_slot(d, 0, &plan.taddr) || !bind_slot(d, 1, &plan.columns)) return nullptr;
   d.out->plan = d.keep(plan);
   d.out->sanitized = deallocate<true>;

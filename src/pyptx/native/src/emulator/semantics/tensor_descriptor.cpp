@@ -77,8 +77,8 @@ void set_data_path(const TensorForm& form, TensorShape* out) {
   else out->halves = true;
 }
 
-// What a sparse A has beside its fields. Where its metadata lie with 64 rows in a CTA, and what else a selector selects,
-// only figures show.
+// What a sparse A has beside its fields. Where its metadata lie with 64 rows in a CTA, and what else a selector
+// selects, only figures show.
 std::string wrong_sparsity(const TensorForm& form, const TensorShape& d) {
   if (d.halves) return "M=" + std::to_string(d.m) + " of a sparse A, which the emulator does not run";
   const bool selects = d.a.bits() >= 16;

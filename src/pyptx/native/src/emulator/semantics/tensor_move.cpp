@@ -253,7 +253,8 @@ bool read_reduction(Modifiers& m, Reduction* r) {
 
 }  // namespace
 
-// ld.sync.aligned.shape.num{.pack::16b}.b32 r, [taddr] {, split}; st has [taddr] {, split}, r; ld.red has redval behind r
+// ld.sync.aligned.shape.num{.pack::16b}.b32 r, [taddr] {, split}; st has [taddr] {, split}, r; ld.red has redval
+// behind r
 Handler resolve_tensor_move(Decoding& d, Modifiers& m, bool store) {
   MovePlan plan;
   plan.reduction.there = !store && m.take("red");

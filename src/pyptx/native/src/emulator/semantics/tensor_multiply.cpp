@@ -38,8 +38,8 @@ double value_at(const uint8_t* chunk, unsigned e, const TensorMultiplicand& x) {
   return x.sign * x.type->value(x.packed == 4 ? value << 2 : value);
 }
 
-// What of a multiplicand is in a CTA's shared memory: `count` rows of A, or columns of B, as lines `first` and behind of
-// `all`.
+// What of a multiplicand is in a CTA's shared memory: `count` rows of A, or columns of B, as lines `first` and behind
+// of `all`.
 void read_shared(const Cta& cta, const std::vector<uint32_t>& places, const TensorMultiplicand& x, unsigned count,
                  unsigned first, unsigned all, Values* values) {
   const unsigned each = kChunk * 8 / x.bits();
@@ -67,8 +67,8 @@ Values read_b(const TensorProduct& p) {
   return values;
 }
 
-// A of a CTA, by slots: from shared memory for every part, or from Tensor Memory, where it lies row by row in the lanes,
-// elements beside each other in the columns.
+// A of a CTA, by slots: from shared memory for every part, or from Tensor Memory, where it lies row by row in the
+// lanes, elements beside each other in the columns.
 Values read_a(const TensorProduct& p, unsigned cta) {
   const TensorMultiplicand& x = p.what.a;
   const unsigned slots = p.slots();
@@ -89,7 +89,7 @@ Values read_a(const TensorProduct& p, unsigned cta) {
   return values;
 }
 
-// Multiplies lines by the factors that a quarter of the lanes has: line `first` of `all` and `count` behind it, of which
+// Multiplies lines by the factors that a quarter of the lanes has: `count` lines from `first` on, of `all`, of which
 // the first has the factors of line `factor`.
 void scale(const TensorProduct& p, TensorMemory& memory, const TensorMultiplicand& x, TensorAddress factors,
            unsigned quarter, unsigned factor, unsigned first, unsigned count, size_t all, Values* values) {

@@ -209,8 +209,8 @@ void issue_product(Warp& w, const Instruction& in, uint32_t mask) {
 
 // ---- Decoding --------------------------------------------------------------------------------------------
 
-// {.collector::buffer::use}: whether what is multiplied is kept for the next product changes nothing here. Buffers are of
-// A, or, of .ws, four of B.
+// {.collector::buffer::use}: whether what is multiplied is kept for the next product changes nothing here. Buffers are
+// of A, or, of .ws, four of B.
 void skip_collector(Modifiers& m, bool stationary) {
   for (const std::string buffer : {"a", "b0", "b1", "b2", "b3"}) {
     if ((buffer != "a") != stationary) continue;
@@ -290,8 +290,8 @@ bool read_form(Modifiers& m, ProductPlan* plan) {
 
 }  // namespace
 
-// mma{.ws}{.sp}.cta_group.kind{.block_scale{.vector}}{.collector} [d], a-desc or [a], b-desc {, [metadata]}, idesc, then
-// {disable-output-lane}, enable-input-d {, scale-input-d}, or [scale-A], [scale-B], enable-input-d, or of .ws
+// mma{.ws}{.sp}.cta_group.kind{.block_scale{.vector}}{.collector} [d], a-desc or [a], b-desc {, [metadata]}, idesc,
+// then {disable-output-lane}, enable-input-d {, scale-input-d}, or [scale-A], [scale-B], enable-input-d, or of .ws
 // enable-input-d {, zero-column-mask-desc}
 Handler resolve_tensor_product(Decoding& d, Modifiers& m) {
   ProductPlan plan;

@@ -49,8 +49,8 @@ struct TensorProduct : TensorWork {
   void perform() override;
 };
 
-// Bits of metadata are two for each unit of a sparse A that is stored. Units of 16 bits of a row need one column, smaller
-// ones two.
+// Bits of metadata are two for each unit of a sparse A that is stored. Units of 16 bits of a row need one column,
+// smaller ones two.
 constexpr unsigned metadata_columns(unsigned bits) { return bits >= 16 ? 1 : 2; }
 
 // The places along K of the elements that `lane` of a CTA has of a sparse A; false, and a finding, where metadata have

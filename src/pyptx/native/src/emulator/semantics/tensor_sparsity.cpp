@@ -2,9 +2,9 @@
 //
 // A row is made of chunks of four units, of which two are stored; metadata have two bits for each, its place in the
 // chunk. A unit is half an element of tf32, one of 16 or 8 bits, two of 4. The manual shows in figures where metadata
-// lie: those of units of up to 8 bits in the lane of their row, one behind the other in two columns. Of units of 16 bits
-// they fill one column: 8 units of rows i and i + 8 are in the halves of a cell, in lane i of the 16 that these rows
-// are in, the next 8 units in lane i + 8; a selector of 1 is the column behind.
+// lie: those of units of up to 8 bits in the lane of their row, one behind the other in two columns. Of units of 16
+// bits they fill one column: 8 units of rows i and i + 8 are in the halves of a cell, in lane i of the 16 that these
+// rows are in, the next 8 units in lane i + 8; a selector of 1 is the column behind.
 #include <string>
 
 #include "tensor_product.h"
