@@ -168,6 +168,8 @@ DRAIN = f"@!%p1 bra drained\n{STORE} [%rd2], [tile], 256\ncp.async.bulk.commit_g
 DRAINED = "cp.async.bulk.wait_group 0\ndrained:\n"
 FIRST = "setp.eq.u32 %p1, %r1, 0\n"
 REMOTE = "mov.u32 %r8, %cluster_ctarank\nxor.b32 %r9, %r8, 1\n"
+# The address of this thread's word in the other CTA; %p3 holds in the first one.
+VISIT = REMOTE + "mapa.shared::cluster.u32 %r10, %r6, %r9\nsetp.eq.u32 %p3, %r8, 0\n"
 LOADS = f"{LOAD} [tile], [%rd1], 128, [bar]\n{LOAD} [tile+128], [%rd1+128], 128, [bar]"
 
 ORDERS = {
@@ -344,6 +346,40 @@ ORDERS = {
     "an exit before a bulk load has ended": Case(
         "unfinished-copy", FILL + "BUG",
         NOTHING, wait("early"), at="cp.async.bulk",
+    ),
+    "a store to a CTA that may have exited": Case(
+        "early-exit", CLUSTER + VISIT + "@%p3 st.shared::cluster.u32 [%r10], %r1\nBUG",
+        NOTHING, CLUSTER, at="st.shared::cluster", grid=2, options=TWO,
+    ),
+    "a store that a relaxed arrival does not order before the exit": Case(
+        "early-exit", CLUSTER + VISIT + "@%p3 st.shared::cluster.u32 [%r10], %r1\nBUG\nbarrier.cluster.wait.aligned",
+        "barrier.cluster.arrive.relaxed.aligned", "barrier.cluster.arrive.release.aligned",
+        at="st.shared::cluster", grid=2, options=TWO,
+    ),
+    "a load from a CTA that may have exited": Case(
+        "early-exit",
+        "st.shared.u32 [%r6], %r1\n" + CLUSTER + VISIT + "@%p3 ld.shared::cluster.u32 %r7, [%r10]\n"
+        "@%p3 st.global.u32 [%rd5], %r7\nBUG",
+        NOTHING, CLUSTER, at="ld.shared::cluster", grid=2, options=TWO,
+    ),
+    "an atomic operation in a CTA that may have exited": Case(
+        "early-exit",
+        "st.shared.u32 [%r6], %r1\n" + CLUSTER + VISIT
+        + "@%p3 red.relaxed.cluster.shared::cluster.add.u32 [%r10], 1\nBUG",
+        NOTHING, CLUSTER, at="red.relaxed", grid=2, options=TWO,
+    ),
+    "an arrival in a CTA that may have exited": Case(
+        "early-exit",
+        START + CLUSTER + REMOTE + "mov.u32 %r11, bar\nmapa.shared::cluster.u32 %r11, %r11, %r9\n"
+        "@%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r11]\nBUG",
+        NOTHING, wait("early"), at="mbarrier.arrive", grid=2, options=TWO,
+    ),
+    "an arrival that only the phase orders before the exit": Case(
+        "early-exit",
+        START + CLUSTER + REMOTE + "mov.u32 %r11, bar\nmapa.shared::cluster.u32 %r11, %r11, %r9\n"
+        "@%p1 mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r11]\nBUG",
+        NOTHING, "again:\nmbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p2, [bar], 0\n@!%p2 bra again",
+        at="mbarrier.arrive", grid=2, options=TWO,
     ),
     "registers that part of a warp asks for": Case(
         "divergent-barrier",

@@ -129,7 +129,7 @@ def persistent(*, arrives="both", fence=True):
                         drained[place.stage].arrive()
                 d += 4 * N_TILE
                 place.advance()
-        ptx.bar.sync()
+        ptx.cluster.sync()  # the odd CTA's last arrivals are at the even one's mbarriers
         with ptx.if_(tid >> 5 == 0):
             ptx.tcgen05.dealloc(sums)
 

@@ -34,6 +34,11 @@ def matmul():
 
 
 @pytest.fixture(scope="module")
+def hopper_matmul():
+    return load(ROOT / "examples" / "hopper" / "matmul.py")
+
+
+@pytest.fixture(scope="module")
 def matmul_pair():
     return load(ROOT / "examples" / "blackwell" / "matmul_pair.py")
 
@@ -144,3 +149,60 @@ def test_matmul_by_pairs_needs_no_registers_in_memory(matmul_pair):
 def test_matmul_by_pairs_refuses_what_it_cannot_do(matmul_pair):
     with pytest.raises(ValueError, match=r"^n=128 is no multiple of 256, or k=64 none of 64$"):
         matmul_pair.build(128, 64)
+
+
+@pytest.mark.parametrize("completion", POLICIES)
+@pytest.mark.parametrize("m, k, stages", [(300, 192, 2), (1, 64, 1)])
+def test_hopper_matmul_at_any_time_of_completion(hopper_matmul, m, k, stages, completion):
+    a, b = hopper_matmul.random(m, k, 2), hopper_matmul.random(256, k, 3)
+    done = hopper_matmul.build(256, k, stages).emulate(a, b, completion=completion)
+    done.report.check()
+    assert hopper_matmul.largest_error(done.outputs[0], a, b) <= 1
+
+
+def sync_once(monkeypatch, ptx):
+    sync, calls = ptx.cluster.sync, []
+
+    def first_alone():
+        calls.append(1)
+        if len(calls) == 1:
+            sync()
+
+    monkeypatch.setattr(ptx.cluster, "sync", first_alone)
+
+
+def wait_at_the_end(monkeypatch, ptx):
+    wait = ptx.wgmma.wait_group
+    monkeypatch.setattr(ptx.wgmma, "wait_group", lambda n: None if n else wait(n))
+
+
+def no_fence(monkeypatch, ptx):
+    monkeypatch.setattr(ptx.wgmma, "fence", lambda: None)
+
+
+@pytest.mark.parametrize("completion", POLICIES)
+@pytest.mark.parametrize("plant, kinds", [
+    (sync_once, {"early-exit", "out-of-bounds"}),  # the CTA may have exited, or has
+    (wait_at_the_end, {"shared-race"}),
+    (no_fence, {"register-race"}),
+])  # fmt: skip
+def test_hopper_matmul_needs_what_it_has(hopper_matmul, monkeypatch, plant, kinds, completion):
+    plant(monkeypatch, hopper_matmul.ptx)
+    a, b = hopper_matmul.random(256, 192, 2), hopper_matmul.random(256, 192, 3)
+    done = hopper_matmul.build(256, 192, stages=2).emulate(a, b, completion=completion)
+    found = {finding.kind for finding in done.report.findings}
+    assert len(found) == 1
+    assert found <= kinds
+
+
+def test_hopper_matmul_multiplies_without_a_wait_and_without_registers_in_memory(hopper_matmul):
+    built = hopper_matmul.build(4096, 4096)
+    assert (built.cubin().registers, built.cubin().spill_stores) == (168, 0)
+    multiplications = [i.text for i in built.sass() if "HGMMA" in i.text]
+    assert len(multiplications) == 4
+    assert ["gsb0" in text for text in multiplications] == [False, False, False, True]
+
+
+def test_hopper_matmul_refuses_what_it_cannot_do(hopper_matmul):
+    with pytest.raises(ValueError, match=r"^n=128 is no multiple of 256, or k=64 none of 64$"):
+        hopper_matmul.build(128, 64)

@@ -84,6 +84,7 @@ KINDS: Final = {
     "mbarrier-access": "a load, store or copy where an mbarrier is",
     "phase-overrun": "a wait for a phase whose parity means a later one by now",
     "unfinished-copy": "an exit while an asynchronous operation still needs shared memory",
+    "early-exit": "an access of a CTA's shared memory that its exit may precede",
     "register-race": "a register of a `wgmma` or a `tcgen05.ld` used without its wait or fence",
     "tensor-race": "accesses to Tensor Memory without what orders them, or without a wait",
     "tensor-fence": "accesses to Tensor Memory that are ordered, without a tcgen05.fence",

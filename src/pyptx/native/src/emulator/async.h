@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "report.h"
+#include "visits.h"
 
 namespace pyptx::emulator {
 
@@ -47,6 +48,7 @@ struct Mbarrier {
   uint64_t seen = 0;          // phases that somebody knows to be complete
   uint64_t copies_until = 0;  // the last phase that operations have completed in, and one
   Site copier;                // who issued the latest of them
+  Visits visits;              // arrivals from other CTAs
 };
 
 // What one operation moves: `bytes` from `from`, then zeros up to `bytes + zeros`.

@@ -44,6 +44,7 @@ constexpr KindRow kKinds[] = {
     {Kind::MbarrierAccess, "mbarrier-access", "ordinary access to an mbarrier"},
     {Kind::PhaseOverrun, "phase-overrun", "mbarrier has run ahead of who waits for it"},
     {Kind::UnfinishedCopy, "unfinished-copy", "exit before an asynchronous copy ends"},
+    {Kind::EarlyExit, "early-exit", "exit before another CTA's access"},
     {Kind::RegisterRace, "register-race", "register of an asynchronous multiplication or load"},
     {Kind::TensorRace, "tensor-race", "race in Tensor Memory"},
     {Kind::TensorFence, "tensor-fence", "tcgen05.fence is missing"},

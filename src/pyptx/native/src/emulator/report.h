@@ -23,7 +23,7 @@ enum class Kind : uint8_t {
   // The sanitizer's; the launch runs to its end.
   UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace,
   DivergentBarrier, AbsentLane, BadMembermask, ProxyRace, UnorderedInit, MbarrierAccess, PhaseOverrun,
-  UnfinishedCopy, RegisterRace, TensorRace, TensorFence, UnfreedTensorMemory,
+  UnfinishedCopy, EarlyExit, RegisterRace, TensorRace, TensorFence, UnfreedTensorMemory,
 };
 
 constexpr uint32_t kNone = 0xffffffffu;

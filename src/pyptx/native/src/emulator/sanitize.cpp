@@ -533,6 +533,7 @@ void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t o
   if (!owner.mbarriers.empty()) check_not_mbarrier(w, in, owner, offset, bytes, lane, false);
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, true);
   if (!s.races || !w.cta->cluster->clocks.active()) return;
+  if (&owner != w.cta) record_visit(w, in, owner, offset, lane, false);
   const Party p = party_of(w, order);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
   for (uint32_t k = 0; k < cells; ++k) {
@@ -562,6 +563,7 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
     }
   }
   if (!s.races || !w.cta->cluster->clocks.active()) return;
+  if (&owner != w.cta) record_visit(w, in, owner, offsets[first], first, store);
   const Party p = party_of(w, order);
   const auto& plan = *static_cast<const AccessPlan*>(in.plan);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
@@ -592,6 +594,7 @@ void check_shared_range(Warp& w, const Instruction& in, Cta& owner, uint32_t off
   if (!owner.mbarriers.empty()) check_not_mbarrier(w, in, owner, offset, bytes * kLanes, 0, store);
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes * kLanes, 0, bytes, access != Access::Store);
   if (!s.races || !w.cta->cluster->clocks.active()) return;
+  if (&owner != w.cta) record_visit(w, in, owner, offset, 0, store);
   const Party p = party_of(w, order);
   const uint32_t cells = bytes >> s.shift;
   if (check_cells(s, p, offset >> s.shift, cells * kLanes, log2_of(cells), store, in.index)) return;
@@ -745,6 +748,7 @@ void forget_history(Cluster& c) {
     cta.shadow.readers.clear();
     cta.shadow.free_readers.clear();
     for (Barrier& b : cta.barriers) b.clocks.clear();
+    forget_visits(cta);
   }
   c.barrier.clocks.clear();
   c.barrier.released.clear();

@@ -51,6 +51,7 @@ struct SharedShadow {
   std::vector<uint32_t> free_readers;
 
   void reset(uint32_t bytes, uint32_t granule, bool initialisation, bool races);
+  uint32_t granule() const { return 1u << shift; }
 };
 
 struct LocalShadow {

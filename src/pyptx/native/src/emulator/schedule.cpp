@@ -250,6 +250,7 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   cta.live_warps = launch.warps_per_cta;
   for (Barrier& b : cta.barriers) b = Barrier();
   cta.mbarriers.clear();
+  cta.visits.clear();
   cta.tensor_memory.reset();
   cta.warpgroups.assign((launch.warps_per_cta + kWarpgroupWarps - 1) / kWarpgroupWarps, Warpgroup());
   const uint32_t granule = launch.program->shared_granule;
@@ -464,6 +465,7 @@ Outcome run_cluster(Cluster& c) {
       --c.warps_left;
       if (--w->cta->live_warps == 0 && launch.config.sanitize != 0) {
         check_cta_exit(*w->cta);
+        check_visits(*w->cta);
         check_register_requests(*w->cta);
         check_products(*w->cta);
         check_tensor_exit(*w->cta);

@@ -152,6 +152,7 @@ struct Cta {
   std::vector<Warpgroup> warpgroups;
   std::shared_ptr<TensorMemory> tensor_memory;  // made when it is first used
   SharedShadow shadow;
+  Visits visits;  // to its shared memory
   LocalShadow local_shadow;
   GlobalAgent global;  // its part in the races of global memory
 };

@@ -112,7 +112,10 @@ void change_one(Warp& w, const Instruction& in, unsigned lane, uint64_t address)
   const MbarrierPlan& plan = plan_of(in);
   Place p;
   if (!find(w, in, lane, address, true, &p)) return;
-  if (kSanitized) check_mbarrier_use(w, in, lane, *p.owner, p.offset, *p.barrier);
+  if (kSanitized) {
+    check_mbarrier_use(w, in, lane, *p.owner, p.offset, *p.barrier);
+    record_visit(w, in, *p.owner, p.offset, lane, *p.barrier);
+  }
   const uint32_t bytes = count_of(w, in, lane);
   if (plan.step == Step::Expect) expect_transactions(w, in, lane, *p.owner, p.offset, *p.barrier, bytes);
   else complete_transactions(w, in, lane, *p.owner, p.offset, *p.barrier, bytes);
@@ -126,6 +129,7 @@ void arrive_one(Warp& w, const Instruction& in, unsigned lane, uint64_t address)
   Mbarrier& b = *p.barrier;
   if (kSanitized) {
     check_mbarrier_use(w, in, lane, *p.owner, p.offset, b);
+    record_visit(w, in, *p.owner, p.offset, lane, b);
     if (plan.order.release) order_arrive(w, *p.owner, b);
   }
   const uint32_t count = plan.expects ? 1 : count_of(w, in, lane);

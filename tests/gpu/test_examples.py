@@ -1,0 +1,38 @@
+"""The examples on the GPU that they are for."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+pytestmark = pytest.mark.gpu
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def matmul():
+    if jax.devices()[0].compute_capability != "9.0":
+        pytest.skip("wgmma is of sm_90a, and this GPU is not")
+    path = ROOT / "examples" / "hopper" / "matmul.py"
+    spec = importlib.util.spec_from_file_location("hopper_matmul", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("m, n, k", [(256, 256, 64), (1000, 768, 1024), (4096, 4096, 4096)])
+def test_hopper_matmul(matmul, m, n, k):
+    a, b = matmul.random(m, k, 0), matmul.random(n, k, 1)
+    result = jax.jit(matmul.build(n, k))(*map(jax.numpy.asarray, (a, b)))
+    assert matmul.largest_error(result, a, b) <= 1
+
+
+def test_hopper_matmul_gives_what_the_emulator_gives(matmul):
+    a, b = matmul.random(300, 192, 0), matmul.random(256, 192, 1)
+    built = matmul.build(256, 192)
+    result = jax.jit(built)(*map(jax.numpy.asarray, (a, b)))
+    np.testing.assert_array_equal(np.asarray(result), built.emulate(a, b).outputs[0])
