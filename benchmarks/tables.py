@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +30,7 @@ from norm_cases import COPY as NORM_COPY
 
 README: Final = ROOT / "README.md"
 NORM_PAGE: Final = ROOT / "docs" / "rms_norm.md"
+ARCHITECTURE: Final = ROOT / "docs" / "architecture.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
 END: Final = "<!-- measured: end -->"
 COPY: Final = "copy of the same bytes"
@@ -191,6 +193,7 @@ TITLES: Final = {
     "norm_scale": "A training step with `pyptx.ops.rms_norm`, the same rows on every GPU",
     "rms_norm": "RMS normalization",
     "launch": "Launching from JAX: host time of a call, and a chain of dependent kernels",
+    "text": "Text and tracing, on one core",
     "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
 }
 HEADINGS: Final = {
@@ -209,9 +212,29 @@ PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "launch": plain,
     "emulator": plain,
 }
+
+
+def text_speed(record: Record) -> list[str]:
+    """The table, and what stands between the parser and its bar."""
+    found = {m["name"]: m["median"] for m in record["measurements"]}
+    speed, known = (found[f"parse, generated{which}"] for which in ("", ", known words"))
+    bar = next(bar for bar in record["bars"] if bar["name"] == "parse")
+    reached = "reached" if bar["holds"] else "not reached"
+    made = found["make a register, a location and an instruction"]
+    sentence = (
+        f"The parser's bar of {bar['limit']:.0f},000 instructions a second is {reached}: one takes "
+        f"{number(1000 / speed)} us where each result has a register of its own. Of that, "
+        f"{number(made)} us make its register, location and instruction, and "
+        f"{number(1000 / known)} us are all that it takes where every word of a line is known; the "
+        "rest is reading each new word once, in Python, and keeping it."
+    )
+    return [*plain(record), "", *textwrap.wrap(sentence, 118)]
+
+
 DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     README: PARTS,
     NORM_PAGE: {"norm_reasons": norm_reasons},
+    ARCHITECTURE: {"text": text_speed},
 }
 
 

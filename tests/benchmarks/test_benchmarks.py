@@ -44,7 +44,7 @@ def kernels(measure):
 
 
 def test_documents_have_exactly_what_the_results_say(tables):
-    for document in (tables.README, tables.NORM_PAGE):
+    for document in tables.DOCUMENTS:
         text = document.read_text()
         inside = tables.section(document=document)
         assert tables.replaced(text, inside) == text, "run `make tables`"
@@ -159,7 +159,7 @@ def test_a_wrong_result_stops_the_benchmark(kernels):
 def test_without_a_gpu_the_emulator_is_measured_and_the_rest_named(measure, monkeypatch, capsys):
     run = load("run")
     left = [module.__name__ for module in run.modules(run.PARTS, has_gpu=False)]
-    assert left == ["emulator"]
+    assert left == ["emulator", "text"]
     said = capsys.readouterr().out
     assert "rms_norm: not measured, it needs an NVIDIA GPU" in said
     assert "launch: not measured, it needs an NVIDIA GPU" in said
@@ -203,3 +203,48 @@ def test_calls_are_found_by_the_gaps_between_them():
     assert [[a.start for a in call] for call in calls] == [starts[:3], starts[3:6], starts[6:]]
     assert [chrome_trace.span(call) for call in calls] == pytest.approx([3.4, 3.4, 2.2])
     assert chrome_trace.split_at_gaps(kernels, 1) == [kernels]
+
+
+@pytest.fixture(scope="module")
+def text(measure):
+    return load("text")
+
+
+def test_text_is_measured_whole(measure, text, monkeypatch):
+    monkeypatch.setattr(text, "FEW", 20)
+    monkeypatch.setattr(text, "MANY", 40)
+    monkeypatch.setattr(text, "FILES", 1)
+    result = text.measure({"name": "X"}, runs=1, size=2000)
+    names = [m.name for m in result.measurements]
+    assert names[:2] == ["parse, generated", "parse, generated, known words"]
+    assert all(m.minimum > 0 for m in result.measurements)
+    assert [m.notes["instructions"] for m in result.measurements[:2]] == [2000, 2005]
+    assert [(bar.limit, bar.at_least) for bar in result.bars] == [
+        (200.0, True), (3.0, False), (1.25, False), (100.0, False),
+    ]  # fmt: skip
+
+
+def test_generated_text_has_new_registers_and_each_label_once(text):
+    from pyptx.ir import Place
+
+    lines = text.generated_lines(3000)
+    (kernel,) = text.parse(text.module_text(lines * 2)).kernels
+    assert text.instructions(text.parse(text.module_text(lines))) == 3000
+    assert len(kernel.registers) > 2000
+    assert sum(isinstance(s, Place) for s in kernel.body) == sum("$L" in line for line in lines)
+
+
+@pytest.mark.parametrize(("speed", "said"), [(125.0, "is not reached"), (250.0, "is reached")])
+def test_the_page_says_what_a_parse_is_made_of(measure, tables, tmp_path, speed, said):
+    result = measure.start("text", {"name": "X"})
+    for name, unit, value in (
+        ("parse, generated", "thousand/s", speed),
+        ("parse, generated, known words", "thousand/s", 400.0),
+        ("make a register, a location and an instruction", "us", 1.5),
+    ):
+        result.measurements.append(measure.summarise(name, unit, [value]))
+    result.bars.append(measure.Bar("parse", speed, 200.0, " thousand/s", at_least=True))
+    result.write(tmp_path)
+    page = " ".join(tables.section(tmp_path, tables.ARCHITECTURE).split())
+    assert f"bar of 200,000 instructions a second {said}: one takes {1000 / speed:.2f} us" in page
+    assert "1.50 us make its register, location and instruction, and 2.50 us are all" in page
