@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from measure import ROOT, Bar, Result, no_collection, show, start, summarise
+from measure import ROOT, Bar, Result, show, start, summarise
 
 from pyptx import Tile, kernel, ptx
-from pyptx.frozen import constructor
+from pyptx.frozen import constructor, uncollected
 from pyptx.ir import Instruction, Module
 from pyptx.operands import Register
 from pyptx.source import SourceLocation
@@ -98,21 +98,33 @@ def largest_files() -> list[Path]:
 
 
 def generated_lines(size: int) -> list[str]:
-    """Instructions, each result in a register of its own, and a label before some of them."""
+    """Instructions, each result in a register of its own, and a label before some of them.
+
+    Sources are registers that were set shortly before, or anywhere before.
+    """
     generator = random.Random(1)
+    last = dict.fromkeys(("r", "f", "rd"), 0)
+
+    def near(kind: str) -> str:
+        return f"%{kind}{generator.randint(max(0, last[kind] - 20), last[kind])}"
+
+    def new(kind: str) -> str:
+        last[kind] += 1
+        return f"%{kind}{last[kind]}"
+
+    ways: tuple[Callable[[], str], ...] = (
+        lambda: f"add.s32 {new('r')}, {near('r')}, {generator.randint(-500, 500)};",
+        lambda: f"add.s32 {new('r')}, {near('r')}, {near('r')};",
+        lambda: f"fma.rn.f32 {new('f')}, {near('f')}, %f{generator.randint(0, last['f'])}, %f0;",
+        lambda: f"mul.wide.s32 {new('rd')}, {near('r')}, 4;",
+        lambda: f"ld.global.f32 {new('f')}, [{near('rd')}+{4 * generator.randint(0, 200)}];",
+        lambda: f"st.global.f32 [{near('rd')}], {near('f')};",
+        lambda: f"@%p1 mov.u32 {new('r')}, {near('r')};",
+    )
     lines: list[str] = []
-    for i in range(1, size - 4):
-        near, far = generator.randrange(max(0, i - 40), i), generator.randrange(i)
-        one, number = max(0, i - 1), generator.randint(-500, 500)
+    for i in range(size - 5):
         label = f"$L{i}:\n" if generator.random() < 0.04 else ""
-        lines.append(label + generator.choice((
-            f"add.s32 %r{i}, %r{near}, {number};",
-            f"fma.rn.f32 %f{i}, %f{near}, %f{far}, %f{one};",
-            f"mul.wide.s32 %rd{i}, %r{near}, 4;",
-            f"ld.global.f32 %f{i}, [%rd{near}+{4 * abs(number)}];",
-            f"st.global.f32 [%rd{near}], %f{far};",
-            f"@%p1 mov.u32 %r{i}, %r{near};",
-        )))  # fmt: skip
+        lines.append(label + generator.choice(ways)())
     return lines
 
 
@@ -153,7 +165,7 @@ def rates(name: str, function: Callable[[], Any], count: int, runs: int) -> Any:
 
 def make(size: int) -> None:
     """What a parse makes of each instruction, as it makes it, without a parse."""
-    with no_collection():
+    with uncollected():
         made = [
             (
                 make_register(i, b32),
