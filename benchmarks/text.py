@@ -103,7 +103,7 @@ def generated_lines(size: int) -> list[str]:
     Sources are registers that were set shortly before, or anywhere before.
     """
     generator = random.Random(1)
-    last = dict.fromkeys(("r", "f", "rd"), 0)
+    last: dict[str, int] = {"r": 0, "f": 0, "rd": 0}
 
     def near(kind: str) -> str:
         return f"%{kind}{generator.randint(max(0, last[kind] - 20), last[kind])}"
