@@ -4,7 +4,9 @@ PyTorch's profiler collects the activity of the whole process, so what XLA and p
 as much as what PyTorch launches itself.
 """
 
-# PyTorch's annotations are partial, and it is not installed where the types are checked.
+# PyTorch's annotations are partial, and it is not installed where the types are checked; the driver's
+# bindings have none.
+# pyright: reportMissingTypeStubs=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -36,13 +38,17 @@ class Flush:
         self._buffer: Any = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
         self._value = 0
 
+    def fill(self) -> None:
+        """The fill alone."""
+        self._value = (self._value + 1) % 256
+        self._buffer.fill_(self._value)
+
     def __call__(self) -> None:
         torch.cuda.synchronize()
         (status,) = driver.cuCtxResetPersistingL2Cache()
         if status != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"cuCtxResetPersistingL2Cache: {status.name}")
-        self._value = (self._value + 1) % 256
-        self._buffer.fill_(self._value)
+        self.fill()
 
 
 def profile(run: Callable[[], object]) -> Trace:
@@ -58,7 +64,9 @@ def profile(run: Callable[[], object]) -> Trace:
         return read_trace(json.loads(path.read_text()))
 
 
-def flushed_sequence(calls: Sequence[Callable[[], object]], flush: Flush) -> list[list[Activity]]:
+def flushed_sequence(
+    calls: Sequence[Callable[[], object]], flush: Callable[[], None]
+) -> list[list[Activity]]:
     """The activities of each of `calls`, made in this order, every one with a cold L2 cache.
 
     The device is idle when a call begins, so its kernels do not overlap with the fill.

@@ -333,7 +333,10 @@ def test_the_timer_gives_each_candidate_its_own_calls(monkeypatch):
 
 @pytest.mark.gpu
 def test_a_flush_leaves_no_line_that_was_read_to_stay():
-    """A copy of what the norm has just read with evict_last takes as long as any first copy."""
+    """A copy of what the norm has just read with evict_last takes as long as any first copy.
+
+    Behind a fill alone, even one of five times the cache, it finds some of it there.
+    """
     from statistics import median
 
     import jax
@@ -347,7 +350,16 @@ def test_a_flush_leaves_no_line_that_was_read_to_stay():
     w = jax.numpy.ones(128, jax.numpy.bfloat16)
     norm = jax.jit(lambda: rms_norm(seen, w, eps=1e-5))
     norm().block_until_ready()
-    calls = [norm, lambda: y.copy_(x), lambda: y.copy_(x)] * 9
-    found = device_time.flushed_sequence(calls, device_time.Flush())
-    times = [sum(activity.duration for activity in call) for call in found]
-    assert median(times[1::3]) >= 0.95 * median(times[2::3])
+
+    def behind(flush):
+        """The time of a copy behind the norm, over that of one behind a copy."""
+        found = device_time.flushed_sequence([norm, copy, copy] * 9, flush)
+        times = [sum(activity.duration for activity in call) for call in found]
+        return median(times[1::3]) / median(times[2::3])
+
+    def copy():
+        y.copy_(x)
+
+    flush = device_time.Flush()
+    assert behind(flush) >= 0.95
+    assert behind(flush.fill) < 0.95
