@@ -4,8 +4,8 @@ PyTorch's profiler collects the activity of the whole process, so what XLA and p
 as much as what PyTorch launches itself.
 """
 
-# PyTorch's annotations are partial, and it is not installed where the types are checked; the driver's
-# bindings have none.
+# PyTorch's annotations are partial, and it is not installed where the types are checked. The
+# driver's bindings have none.
 # pyright: reportMissingTypeStubs=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
