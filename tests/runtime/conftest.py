@@ -50,7 +50,7 @@ def operations(kernels):
     return module
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def process():
     """Runs a program in a fresh process that can import kernels.py; returns what it printed."""
 

@@ -27,7 +27,7 @@ def libraries(tmp_path_factory):
     """The folder with the fake libcuda.so.1 and the library that makes call frames."""
     jax = pytest.importorskip("jax", reason="XLA's FFI headers come with jaxlib")
     folder = tmp_path_factory.mktemp("handlers")
-    compiler = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-isystem", jax.ffi.include_dir()]
+    compiler = ["g++", "-std=c++17", "-O0", "-fPIC", "-shared", "-isystem", jax.ffi.include_dir()]
     sources = {"mock_cuda.cc": "libcuda.so.1", "call_frame.cc": "call_frame.so"}
     for source, library in sources.items():
         command = [*compiler, f"-Wl,-soname,{library}", str(HANDLERS / source), "-o", library]

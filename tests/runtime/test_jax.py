@@ -283,9 +283,10 @@ def test_programs_hold_no_paths_and_do_not_depend_on_the_process(process):
 # ---- processes -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def exported(process, tmp_path):
+@pytest.fixture(scope="module")
+def exported(process, tmp_path_factory):
     """Programs exported for CPU and CUDA by a process without any device but the CPU."""
+    folder = tmp_path_factory.mktemp("exported")
     program = """
         import sys, pathlib, jax, numpy as np, pyptx, kernels
         folder = pathlib.Path(sys.argv[1])
@@ -300,8 +301,8 @@ def exported(process, tmp_path):
         save("square", kernels.square, jax.ShapeDtypeStruct((b, 128), np.float32))
         save("beyond", kernels.beyond, jax.ShapeDtypeStruct((128,), np.float32))
     """
-    process(program, tmp_path)
-    return tmp_path
+    process(program, folder)
+    return folder
 
 
 @pytest.mark.parametrize(
