@@ -29,21 +29,17 @@ ROOT = Path(__file__).parent
 SHOWN_AS = "example.py"
 UNREAD = "unread error"
 
-SIMULATED: tuple[str, ...] = (
+SIMULATED = (
     "--xla_force_host_platform_device_count=8",
     # The emulator is slow, and a device that waits for the others does not know why.
     "--xla_cpu_collective_call_warn_stuck_timeout_seconds=300",
     "--xla_cpu_collective_call_terminate_timeout_seconds=600",
 )
-# What JAX compiles in tests runs for moments. With a GPU the flag would be that compiler's too.
-if not Path("/proc/driver/nvidia").exists():
-    SIMULATED = (
-        *SIMULATED,
-        "--xla_backend_optimization_level=0",
-        "--xla_llvm_disable_expensive_passes=true",
-    )
+# What JAX compiles in tests runs for moments. With a GPU these would be for its compiler too.
+QUICK = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true")
+FLAGS = SIMULATED if Path("/proc/driver/nvidia").exists() else (*SIMULATED, *QUICK)
 # JAX reads them when it first looks for devices, which is after all tests have been collected.
-os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *SIMULATED))
+os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *FLAGS))
 
 
 def run_python(example: Any) -> str | None:
