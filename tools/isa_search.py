@@ -5,16 +5,18 @@ that what was left out of one opcode can be found through another. Of each opcod
 
 single   the shortest spelling of every form, with every modifier of the pool put in at every
          place, put in the place of every modifier, with every modifier left out, with every two
-         of them swapped; where an opcode has dozens of forms, each with a share of the pool
+         of them swapped; where an opcode has dozens of forms, each with all modifiers of the
+         opcode and a share of the others
 options  the shortest spelling with each option of each form; each modifier that the assembler
          does not refuse outright on the opcode is put in at one place, and in the place of one
 several  two and three such changes at once, drawn by chance
 operands what is refused for its operands alone, with the operands of every other form
 
 Where a type takes the place of a type, the operands are also tried in that type. On targets other
-than the first, a share of the pool is put in at one place of every form, and everything is tried
-again that the first target refuses for being the target that it is, and a sample of the rest. A
-modifier that an assembler cannot read past on an opcode is given up there after a few lines.
+than the first, the modifiers of the opcode and a share of the others are put in at one place of
+every form, and everything is tried again that the first target refuses for being the target that it
+is, and a sample of the rest. A modifier that an assembler cannot read past on an opcode is given up
+there after a few lines.
 
 The proof has how many spellings of each opcode, and instructions with them, were tried.
 """
@@ -81,7 +83,8 @@ _LONGEST: Final = 128
 """The longest vector of any instruction: what wgmma accumulates in, what tcgen05.ld loads."""
 
 _FEW: Final = 15
-"""Of so many forms each is tried with the whole pool, of twice as many with half of it."""
+"""Of so many forms each is tried with the whole pool, of twice as many with half of what their
+opcode lacks."""
 _SEVERAL: Final = 1000
 """How many spellings with several changes are drawn of each form."""
 _LISTS: Final = 30
@@ -91,7 +94,7 @@ _CHUNK: Final = 20_000
 _SAMPLE: Final = 0.01
 """How much of what one target refuses is tried on each other one too."""
 _SHARE: Final = 5
-"""On another target, a form is tried with one of so many words of the pool."""
+"""On another target, a form is tried with one of so many words that its opcode lacks."""
 _PATIENCE: Final = 8
 """After so many lines that the assembler could not read past, a modifier is tried no more on an
 opcode."""
@@ -330,7 +333,8 @@ class Search:
         self._spellings: set[int] = set()
         self._instructions = 0
         self._stuck: Counter[str] = Counter()
-        self._live = {o.name for f in self._forms for s in f.slots for o in s.options}
+        self._own = sorted({o.name for f in self._forms for s in f.slots for o in s.options})
+        self._live = set(self._own)
         self._misfits: dict[tuple[str, ...], Candidate] = {}
         self._elsewhere: list[Candidate] = []
         self._taken: defaultdict[Target, dict[tuple[str, ...], Candidate]] = defaultdict(dict)
@@ -368,9 +372,13 @@ class Search:
         return Found(len(self._spellings), self._instructions, self._confirmed())
 
     def _share(self) -> list[str]:
-        """The part of the pool that a form is tried with, all of it where forms are few."""
-        shares = max(1, len(self._forms) // _FEW)
-        return self._generator.sample(pool(), len(pool()) // shares)
+        """What a form is tried with first: all of the pool where forms are few."""
+        return self._words(max(1, len(self._forms) // _FEW))
+
+    def _words(self, shares: int) -> list[str]:
+        """The opcode's modifiers, and one of so many of the others."""
+        others = [word for word in pool() if word not in self._own]
+        return [*self._own, *self._generator.sample(others, len(others) // shares)]
 
     def _has(self, target: Target) -> bool:
         return target in oracle.known_targets() and target.version <= self._version
@@ -378,8 +386,7 @@ class Search:
     def _anywhere(self) -> Iterator[Candidate]:
         """Every form with its share of the pool, each word at one place."""
         for form in self._forms:
-            words = self._generator.sample(pool(), len(pool()) // _SHARE)
-            yield from self._once(shortest(form), words)
+            yield from self._once(shortest(form), self._words(_SHARE))
 
     def _once(self, base: Base, words: Sequence[str]) -> Iterator[Candidate]:
         """Each word put in at one place, and in the place of what stands there."""

@@ -167,8 +167,8 @@ def main() -> int:
     again = arguments.all or arguments.check or arguments.opcodes or not path.exists()
     before = {} if again else decode(json.loads(path.read_text()))
     new = [case for case in wanted if case.key not in before]
-    found_before = {case.key: before[case.key] for case in wanted if case.key in before}
-    measured = measure(new, oracle.known_targets()) | found_before
+    known = before | measure(new, oracle.known_targets())
+    measured = {case.key: known[case.key] for case in wanted}  # in the order of the table
     found = disagreements(wanted, measured, oracle.known_targets(), oracle.newest())
     wrong = unexplained(found, assembler_version())
     print(f"{len(chosen)} forms, {len(wanted)} spellings, {len(new)} new, {len(wrong)} disagree")

@@ -2,6 +2,7 @@
 
     python tools/prove_isa.py              all that is not proven of the table as it is
     python tools/prove_isa.py ld cp        only these opcodes
+    python tools/prove_isa.py --all        what was proven before too
     python tools/prove_isa.py --seconds N  stop after so long; the next run goes on from there
 
 Three things are shown of each form, and of each opcode:
@@ -227,15 +228,28 @@ def load(file: Path) -> Proof:
 
 
 def store(file: Path, proof: Proof) -> None:
-    """Write a proof, without what it has of rows that are no longer there."""
-    known, opcodes = set(map(name, forms())), {opcode_name(f.opcode) for f in forms()}
+    """Write a proof in the order of the table, without rows that are no longer there."""
+    names = list(dict.fromkeys(map(name, forms())))
+    opcodes = [opcode_name(each) for each in dict.fromkeys(f.opcode for f in forms())]
     kept: Proof = {
         **proof,
-        "accepted": {k: v for k, v in proof["accepted"].items() if k in known},
-        "denied": {k: v for k, v in proof["denied"].items() if k in known},
-        "searched": {k: v for k, v in proof["searched"].items() if k in opcodes},
+        "accepted": _ordered(proof["accepted"], names),
+        "denied": _ordered(proof["denied"], names),
+        "searched": _ordered(proof["searched"], opcodes),
     }
     file.write_text(json.dumps(kept, indent=0) + "\n")
+
+
+def _ordered(found: dict[str, list[int]], names: Iterable[str]) -> dict[str, list[int]]:
+    return {each: found[each] for each in names if each in found}
+
+
+def forget(proof: Proof, of: Iterable[Form]) -> None:
+    """Leave out what is proven of some rows and of their opcodes."""
+    for form in of:
+        proof["accepted"].pop(name(form), None)
+        proof["denied"].pop(name(form), None)
+        proof["searched"].pop(opcode_name(form.opcode), None)
 
 
 def steps(proof: Proof, wanted: Sequence[Form]) -> Iterator[tuple[str, Callable[[], list[str]]]]:
@@ -294,12 +308,15 @@ def _chunks(wanted: Sequence[Form]) -> Iterator[list[Form]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="also what was proven before")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("opcodes", nargs="*", help="only these opcodes")
     arguments = parser.parse_args()
     file = path()
-    proof = load(file)
     wanted = [f for f in forms() if not arguments.opcodes or f.opcode in arguments.opcodes]
+    proof = load(file)
+    if arguments.all:
+        forget(proof, wanted)
     start = time.monotonic()
     wrong: list[str] = []
     for what, run in steps(proof, wanted):

@@ -536,6 +536,25 @@ def test_doubles_are_added_by_fma(m, k):
     np.testing.assert_array_equal(gathered(of_d, found, 64, (m, 8)).view(np.float64), expected)
 
 
+@pytest.mark.parametrize(
+    ("rounding", "expected"), [("rn", 1.0), ("rz", 1.0), ("rm", 1.0), ("rp", 1.0 + 2.0**-52)]
+)
+@pytest.mark.parametrize(("m", "k"), [(8, 4), (16, 4), (16, 8), (16, 16)])
+def test_doubles_are_rounded_as_the_instruction_says(m, k, rounding, expected):
+    """1 and a product of 2^-80, which only .rp sees."""
+    a, b = np.zeros((m, k)), np.zeros((k, 8))
+    a[:, 1], b[1] = 2.0**-40, 2.0**-40
+    of_a, of_d = multiplicand(m, k, 64), accumulators(m, False)
+    of_b = {(at, n): where for (n, at), where in multiplicand(8, k, 64).items()}
+    registers = [
+        spread(where, x.view(np.uint64), 64)
+        for where, x in ((of_a, a), (of_b, b), (of_d, np.ones((m, 8))))
+    ]
+    spelling = f"mma.sync.aligned.m{m}n8k{k}.row.col.{rounding}.f64.f64.f64.f64"
+    found = execute(spelling, registers[2], registers)
+    assert (gathered(of_d, found, 64, (m, 8)).view(np.float64) == expected).all()
+
+
 @pytest.mark.parametrize("operation", ["xor", "and"])
 @pytest.mark.parametrize(("m", "k"), [(8, 128), (16, 128), (16, 256)])
 def test_single_bits_are_counted(m, k, operation):

@@ -33,6 +33,11 @@ class Difference:
         return ours and re.fullmatch(self.spelling, spelling) is not None
 
 
+_MULTIPLIED: Final = (
+    r"(?<=\.)(b1|b4|[su][248]|s32|b?f16|bf16x2|tf32|f32|f64|e2m1|e2m3|e3m2|e4m3|e5m2)\b"
+)
+"""A type of matrices of a warp."""
+
 LAXER: Final = (
     Difference(
         r".*\.(finite|infinite|number|notanumber|normal|subnormal)\b.*",
@@ -90,7 +95,7 @@ LAXER: Final = (
         "the manual has .add only for floating point",
     ),
     Difference(
-        r"st\..*\bparam\b.*", "for the parameters of calls, which the table does not have yet"
+        r"st\..*\bparam\b.*", "the parameters of calls, which rows of their own have, for files"
     ),
     Difference(r"testp\.f(32|64)", "testp is taken without a property; the manual requires one"),
     Difference(
@@ -137,8 +142,14 @@ LAXER: Final = (
     ),
     Difference(r"wgmma\.(fence|(commit|wait)_group)\.sync", "the manual requires .aligned"),
     Difference(
-        r"wmma\.load\.c\..*\.s32\.[us][48]", "the type of the other matrices is taken and ignored"
+        rf"wmma\.(?=.*\b(load|store)\b)(?=(.*{_MULTIPLIED}){{2}}).*",
+        "the type of other matrices is taken on loads and stores and ignored",
     ),
+    Difference(
+        r"wmma\.(?=.*\b(load|store)\b)(?=.*\bm8n8k(32|128)\b).*\.f32\b.*",
+        "sums in f32 of 4-bit and single-bit matrices, which the manual has in s32",
+    ),
+    Difference(r"(mma|wmma|wgmma)\..*\bv[248]\b.*", "the lengths of vectors are taken and ignored"),
     Difference(
         r"sust\.p\.(?=.*\b(wb|cg|cs|wt)\b).*",
         "a cache operator on formatted stores; the manual has it for sust.b only",
@@ -149,11 +160,24 @@ LAXER: Final = (
         "layouts of mma are taken on ldmatrix and ignored",
     ),
     Difference(
-        r"mma\.(?=.*\bf64\b).*\br[nzmp]\b.*",
-        "a rounding of f64 matrices, which the manual has for wmma only",
+        rf"mma\.(?=(.*{_MULTIPLIED}){{5}}).*",
+        "a further type beside those of the four matrices is taken and ignored",
     ),
     Difference(
-        r"mma\.(?=.*\b[su]2\b).*", "a further type of two bits, which the manual does not have"
+        r"mma\.(?!.*\bblock_scale\b)(?=.*\be(4m3|5m2)\b)(?=.*\bkind::(?!f8f6f4\b)).*",
+        "kinds of tcgen05.mma, and of scaled matrices, are taken beside 8-bit types and ignored",
+    ),
+    Difference(
+        r"mma\.(?=.*\bm16n8k16\b).*\bkind::f8f6f4\b.*",
+        "a kind of m16n8k32 is taken and ignored",
+    ),
+    Difference(
+        r"mma\.(?=.*\bsp::ordered_metadata\b)(?!.*\bkind::)(?=.*\bf16\b)(?=.*\be(4m3|5m2)\b).*",
+        "f16 sums of sparse 8-bit matrices without .kind::f8f6f4, which the manual requires",
+    ),
+    Difference(
+        r"mma\.(?!.*\bpopc\b)(?=.*\b[su]4\b)(?=.*\b(and|or|xor)\b).*",
+        "an operation on single bits is taken beside 4-bit types and ignored",
     ),
     Difference(r"clmad\.(lo|hi)\.s64", "the manual has .u64 only"),
     Difference(
@@ -169,8 +193,8 @@ LAXER: Final = (
         "a signed address type; the manual has .u32 and .u64",
     ),
     Difference(
-        r".*\bno_membermask_overlap\b.*",
-        "a word of the assembler for warps that do not overlap, which the manual does not have",
+        r"(shfl|vote|match|redux|bar)\.(?=.*\bsync\b).*\bno_membermask_overlap\b.*",
+        "a word of the assembler for masks of lanes, which the manual does not have",
     ),
     Difference(
         r"txq\..*\bmemory_layout\b.*", "a query of suq; the manual has it for surfaces only"
@@ -211,13 +235,13 @@ LAXER: Final = (
         "a scope, the CTA's own memory, or elements of 8 or 16 bits beside an mbarrier",
     ),
     Difference(
-        r"ld\.(?=.*\bproxy::readonly\b)(?=.*\b(v[248]|nc|L[12]::\w+)\b).*",
-        "vectors, .nc and hints beside .proxy::readonly; the manual has single elements without",
+        r"ld\.(?=.*\bproxy::readonly\b)(?=.*\b(v[248]|nc)\b).*",
+        "vectors, and .nc, beside .proxy::readonly; the manual has single elements without",
     ),
     Difference(r"(tex|tld4)\..*\buni\b.*", "a mode of branches and votes is taken and ignored"),
     Difference(r"tex\..*\b[45]d\b.*", "textures have up to three dimensions"),
     Difference(
-        r"cvt\.(?=.*\bpzo\b)(?=.*\b(r[mp]|ftz)\b).*",
+        r"cvt\.(?=.*\bpzo\b)(?=.*\b(r[mp]|ftz)\b).*\bb?f16\.(.*\.)?f32\b.*",
         "a rounding other than .rn and .rz, or .ftz, beside .pzo",
     ),
     Difference(
@@ -227,9 +251,17 @@ LAXER: Final = (
         r"mbarrier\.check_layout\.(?=.*(?<!:)\b(cta|cluster|gpu|sys)\b).*",
         "a scope is taken and ignored",
     ),
+    Difference(r"wgmma\.mma_async\..*\b(row|col)\b.*", "layouts of mma are taken and ignored"),
     Difference(
-        r"wgmma\.mma_async\..*\b(row|col|v2|v4)\b.*",
-        "layouts of mma and lengths of vectors are taken and ignored",
+        r"tcgen05\.(?=.*\b(ld|st|cp)\b).*\b(row|col)\b.*", "layouts of mma are taken and ignored"
+    ),
+    Difference(
+        r"tcgen05\.(?=.*\bdecompress::lut::b\b).*\bscale_vec::1X\b.*",
+        "the other name of .block32, which the manual does not have beside a table of elements",
+    ),
+    Difference(
+        r"tcgen05\.commit\..*\bsync_restrict::shared::(cta|cluster)\b.*",
+        "the restrictions of fences are taken and ignored",
     ),
     Difference(
         r"(add|sub|mul|fma)\.(?=.*\bftz\b)(?=.*\bf32x2\.f32x2\b).*",
@@ -269,11 +301,14 @@ STRICTER: Final = (
         "the manual gives order and scope each a default; the assembler wants both or neither",
     ),
     Difference(
+        r"ld\.proxy::readonly(\.global)?\.b128",
+        "the manual has .proxy::readonly with every type of ld; the assembler not with .b128",
+    ),
+    Difference(
         r"cvt\.rs(\.relu)?(\.satfinite)?\.pzo\..*",
         "the manual has .pzo with random rounding too; the assembler does not",
     ),
     Difference(r"\.maxnctapersm", "deprecated since PTX 2.0; .minnctapersm replaces it"),
-    Difference(r"\.noreturn", "for device functions, which the table does not have yet"),
 )
 """What the manual has and the assembler refuses for every target of the table."""
 

@@ -8070,247 +8070,259 @@ class _mma_43(Spelling):
     f16: _mma_60
     f32: _mma_61
     f64: _mma_62
-    s32: _mma_63
-    satfinite: _mma_64
+    rm: _mma_63
+    rn: _mma_63
+    rp: _mma_63
+    rz: _mma_63
+    s32: _mma_64
+    satfinite: _mma_65
 
 class _mma_44(Spelling):
-    f16: _mma_65
-    f32: _mma_66
-    kind__f8f6f4: _mma_67
-    kind__mxf8f6f4: _mma_68
-    s32: _mma_69
-    satfinite: _mma_70
+    f16: _mma_66
+    f32: _mma_67
+    kind__f8f6f4: _mma_68
+    kind__mxf8f6f4: _mma_69
+    s32: _mma_70
+    satfinite: _mma_71
 
 class _mma_45(Spelling):
-    f32: _mma_71
+    f32: _mma_72
     f64: _mma_62
+    rm: _mma_63
+    rn: _mma_63
+    rp: _mma_63
+    rz: _mma_63
 
 class _mma_46(Spelling):
-    kind__mxf4: _mma_72
-    kind__mxf4nvf4: _mma_73
-    s32: _mma_74
-    satfinite: _mma_75
+    kind__mxf4: _mma_73
+    kind__mxf4nvf4: _mma_74
+    s32: _mma_75
+    satfinite: _mma_76
 
 class _mma_47(Spelling):
-    f16: _mma_76
-    f32: _mma_77
+    f16: _mma_77
+    f32: _mma_78
     f64: _mma_62
+    rm: _mma_63
+    rn: _mma_63
+    rp: _mma_63
+    rz: _mma_63
 
 class _mma_48(Spelling):
-    s32: _mma_63
-    satfinite: _mma_64
+    s32: _mma_64
+    satfinite: _mma_65
 
 class _mma_49(Spelling):
-    s32: _mma_74
-    satfinite: _mma_75
+    s32: _mma_75
+    satfinite: _mma_76
 
 class _mma_50(Spelling):
-    f16: _mma_76
-    f32: _mma_78
+    f16: _mma_77
+    f32: _mma_79
 
 class _mma_51(Spelling):
-    f16: _mma_76
-    f32: _mma_78
+    f16: _mma_77
+    f32: _mma_79
     f64: _mma_62
+    rm: _mma_63
+    rn: _mma_63
+    rp: _mma_63
+    rz: _mma_63
 
 class _mma_52(Spelling):
-    s32: _mma_79
-    satfinite: _mma_80
+    s32: _mma_80
+    satfinite: _mma_81
 
 class _mma_53(Spelling):
-    f16: _mma_81
-    f32: _mma_82
+    f16: _mma_82
+    f32: _mma_83
 
 class _mma_54(Spelling):
-    f16: _mma_81
-    f32: _mma_83
-    s32: _mma_84
-    satfinite: _mma_85
+    f16: _mma_82
+    f32: _mma_84
+    s32: _mma_85
+    satfinite: _mma_86
 
 class _mma_55(Spelling):
-    f32: _mma_86
-    s32: _mma_87
-    satfinite: _mma_88
+    f32: _mma_87
+    s32: _mma_88
+    satfinite: _mma_89
 
 class _mma_56(Spelling):
-    f32: _mma_89
+    f32: _mma_90
 
 class _mma_57(Spelling):
-    kind__mxf4: _mma_90
-    kind__mxf4nvf4: _mma_91
-    s32: _mma_79
-    satfinite: _mma_80
+    kind__mxf4: _mma_91
+    kind__mxf4nvf4: _mma_92
+    s32: _mma_80
+    satfinite: _mma_81
 
 class _mma_58(Spelling):
-    f32: _mma_86
-    kind__f8f6f4: _mma_92
-    kind__mxf8f6f4: _mma_93
-    s32: _mma_87
-    satfinite: _mma_88
+    f32: _mma_87
+    kind__f8f6f4: _mma_93
+    kind__mxf8f6f4: _mma_94
+    s32: _mma_88
+    satfinite: _mma_89
 
 class _mma_59(Spelling):
-    b1: _mma_94
+    b1: _mma_95
 
 class _mma_60(Spelling):
-    e4m3: _mma_95
-    e5m2: _mma_95
-    f16: _mma_96
+    e4m3: _mma_96
+    e5m2: _mma_96
+    f16: _mma_97
 
 class _mma_61(Spelling):
-    bf16: _mma_97
-    e4m3: _mma_98
-    e5m2: _mma_98
-    f16: _mma_99
+    bf16: _mma_98
+    e4m3: _mma_99
+    e5m2: _mma_99
+    f16: _mma_100
 
 class _mma_62(Spelling):
-    f64: _mma_100
+    f64: _mma_101
 
 class _mma_63(Spelling):
-    s8: _mma_101
-    u8: _mma_101
+    f64: _mma_62
 
 class _mma_64(Spelling):
-    s32: _mma_63
+    s8: _mma_102
+    u8: _mma_102
 
 class _mma_65(Spelling):
-    e4m3: _mma_95
-    e5m2: _mma_95
+    s32: _mma_64
 
 class _mma_66(Spelling):
-    e4m3: _mma_98
-    e5m2: _mma_98
+    e4m3: _mma_96
+    e5m2: _mma_96
 
 class _mma_67(Spelling):
-    f16: _mma_102
-    f32: _mma_103
+    e4m3: _mma_99
+    e5m2: _mma_99
 
 class _mma_68(Spelling):
-    block_scale: _mma_104
+    f16: _mma_103
+    f32: _mma_104
 
 class _mma_69(Spelling):
-    s4: _mma_105
-    s8: _mma_101
-    u4: _mma_105
-    u8: _mma_101
+    block_scale: _mma_105
 
 class _mma_70(Spelling):
-    s32: _mma_69
+    s4: _mma_106
+    s8: _mma_102
+    u4: _mma_106
+    u8: _mma_102
 
 class _mma_71(Spelling):
-    tf32: _mma_106
+    s32: _mma_70
 
 class _mma_72(Spelling):
-    block_scale: _mma_107
+    tf32: _mma_107
 
 class _mma_73(Spelling):
     block_scale: _mma_108
 
 class _mma_74(Spelling):
-    s4: _mma_105
-    u4: _mma_105
+    block_scale: _mma_109
 
 class _mma_75(Spelling):
-    s32: _mma_74
+    s4: _mma_106
+    u4: _mma_106
 
 class _mma_76(Spelling):
-    f16: _mma_96
+    s32: _mma_75
 
 class _mma_77(Spelling):
-    bf16: _mma_97
-    f16: _mma_99
-    tf32: _mma_106
+    f16: _mma_97
 
 class _mma_78(Spelling):
-    f16: _mma_109
+    bf16: _mma_98
+    f16: _mma_100
+    tf32: _mma_107
 
 class _mma_79(Spelling):
-    s4: _mma_110
-    u4: _mma_110
+    f16: _mma_110
 
 class _mma_80(Spelling):
-    s32: _mma_79
+    s4: _mma_111
+    u4: _mma_111
 
 class _mma_81(Spelling):
-    f16: _mma_111
+    s32: _mma_80
 
 class _mma_82(Spelling):
-    bf16: _mma_112
-    f16: _mma_113
-    tf32: _mma_114
+    f16: _mma_112
 
 class _mma_83(Spelling):
-    bf16: _mma_112
-    f16: _mma_113
+    bf16: _mma_113
+    f16: _mma_114
+    tf32: _mma_115
 
 class _mma_84(Spelling):
-    s8: _mma_115
-    u8: _mma_115
+    bf16: _mma_113
+    f16: _mma_114
 
 class _mma_85(Spelling):
-    s32: _mma_84
+    s8: _mma_116
+    u8: _mma_116
 
 class _mma_86(Spelling):
-    e4m3: _mma_116
-    e5m2: _mma_116
+    s32: _mma_85
 
 class _mma_87(Spelling):
-    s4: _mma_110
-    s8: _mma_115
-    u4: _mma_110
-    u8: _mma_115
+    e4m3: _mma_117
+    e5m2: _mma_117
 
 class _mma_88(Spelling):
-    s32: _mma_87
+    s4: _mma_111
+    s8: _mma_116
+    u4: _mma_111
+    u8: _mma_116
 
 class _mma_89(Spelling):
-    tf32: _mma_114
+    s32: _mma_88
 
 class _mma_90(Spelling):
-    block_scale: _mma_117
+    tf32: _mma_115
 
 class _mma_91(Spelling):
     block_scale: _mma_118
 
 class _mma_92(Spelling):
-    f16: _mma_119
-    f32: _mma_120
+    block_scale: _mma_119
 
 class _mma_93(Spelling):
-    block_scale: _mma_121
+    f16: _mma_120
+    f32: _mma_121
 
 class _mma_94(Spelling):
-    b1: _mma_122
+    block_scale: _mma_122
 
 class _mma_95(Spelling):
-    e4m3: _mma_123
-    e5m2: _mma_123
+    b1: _mma_123
 
 class _mma_96(Spelling):
-    f16: _mma_123
-
-class _mma_97(Spelling):
-    bf16: _mma_124
-
-class _mma_98(Spelling):
     e4m3: _mma_124
     e5m2: _mma_124
 
-class _mma_99(Spelling):
+class _mma_97(Spelling):
     f16: _mma_124
 
+class _mma_98(Spelling):
+    bf16: _mma_125
+
+class _mma_99(Spelling):
+    e4m3: _mma_125
+    e5m2: _mma_125
+
 class _mma_100(Spelling):
-    f64: _mma_125
+    f16: _mma_125
 
 class _mma_101(Spelling):
-    s8: _mma_126
-    u8: _mma_126
+    f64: _mma_126
 
 class _mma_102(Spelling):
-    e2m1: _mma_127
-    e2m3: _mma_127
-    e3m2: _mma_127
-    e4m3: _mma_127
-    e5m2: _mma_127
+    s8: _mma_127
+    u8: _mma_127
 
 class _mma_103(Spelling):
     e2m1: _mma_128
@@ -8320,65 +8332,65 @@ class _mma_103(Spelling):
     e5m2: _mma_128
 
 class _mma_104(Spelling):
-    f32: _mma_129
-    scale_vec__1X: _mma_130
+    e2m1: _mma_129
+    e2m3: _mma_129
+    e3m2: _mma_129
+    e4m3: _mma_129
+    e5m2: _mma_129
 
 class _mma_105(Spelling):
-    s4: _mma_126
-    u4: _mma_126
+    f32: _mma_130
+    scale_vec__1X: _mma_131
 
 class _mma_106(Spelling):
-    tf32: _mma_124
+    s4: _mma_127
+    u4: _mma_127
 
 class _mma_107(Spelling):
-    f32: _mma_131
-    scale_vec__2X: _mma_132
+    tf32: _mma_125
 
 class _mma_108(Spelling):
-    scale_vec__2X: _mma_132
-    scale_vec__4X: _mma_133
+    f32: _mma_132
+    scale_vec__2X: _mma_133
 
 class _mma_109(Spelling):
-    f16: _mma_134
+    scale_vec__2X: _mma_133
+    scale_vec__4X: _mma_134
 
 class _mma_110(Spelling):
-    s4: _mma_135
-    u4: _mma_135
+    f16: _mma_135
 
 class _mma_111(Spelling):
-    f16: _mma_136
+    s4: _mma_136
+    u4: _mma_136
 
 class _mma_112(Spelling):
-    bf16: _mma_137
-
-class _mma_113(Spelling):
     f16: _mma_137
 
+class _mma_113(Spelling):
+    bf16: _mma_138
+
 class _mma_114(Spelling):
-    tf32: _mma_137
+    f16: _mma_138
 
 class _mma_115(Spelling):
-    s8: _mma_135
-    u8: _mma_135
+    tf32: _mma_138
 
 class _mma_116(Spelling):
-    e4m3: _mma_137
-    e5m2: _mma_137
+    s8: _mma_136
+    u8: _mma_136
 
 class _mma_117(Spelling):
-    f32: _mma_138
-    scale_vec__2X: _mma_139
+    e4m3: _mma_138
+    e5m2: _mma_138
 
 class _mma_118(Spelling):
-    scale_vec__2X: _mma_139
-    scale_vec__4X: _mma_140
+    f32: _mma_139
+    scale_vec__2X: _mma_140
 
 class _mma_119(Spelling):
-    e2m1: _mma_141
-    e2m3: _mma_141
-    e3m2: _mma_141
-    e4m3: _mma_141
-    e5m2: _mma_141
+    scale_vec__2X: _mma_140
+    scale_vec__4X: _mma_141
 
 class _mma_120(Spelling):
     e2m1: _mma_142
@@ -8388,30 +8400,30 @@ class _mma_120(Spelling):
     e5m2: _mma_142
 
 class _mma_121(Spelling):
-    f32: _mma_143
-    scale_vec__1X: _mma_144
+    e2m1: _mma_143
+    e2m3: _mma_143
+    e3m2: _mma_143
+    e4m3: _mma_143
+    e5m2: _mma_143
 
 class _mma_122(Spelling):
-    s32: _mma_145
+    f32: _mma_144
+    scale_vec__1X: _mma_145
 
 class _mma_123(Spelling):
-    f16: _mma_146
+    s32: _mma_146
 
 class _mma_124(Spelling):
-    f32: _mma_147
+    f16: _mma_147
 
 class _mma_125(Spelling):
-    f64: _mma_148
+    f32: _mma_148
 
 class _mma_126(Spelling):
-    s32: _mma_149
+    f64: _mma_149
 
 class _mma_127(Spelling):
-    e2m1: _mma_123
-    e2m3: _mma_123
-    e3m2: _mma_123
-    e4m3: _mma_123
-    e5m2: _mma_123
+    s32: _mma_150
 
 class _mma_128(Spelling):
     e2m1: _mma_124
@@ -8421,52 +8433,52 @@ class _mma_128(Spelling):
     e5m2: _mma_124
 
 class _mma_129(Spelling):
-    e2m1: _mma_150
-    e2m3: _mma_150
-    e3m2: _mma_150
-    e4m3: _mma_150
-    e5m2: _mma_150
+    e2m1: _mma_125
+    e2m3: _mma_125
+    e3m2: _mma_125
+    e4m3: _mma_125
+    e5m2: _mma_125
 
 class _mma_130(Spelling):
-    f32: _mma_129
+    e2m1: _mma_151
+    e2m3: _mma_151
+    e3m2: _mma_151
+    e4m3: _mma_151
+    e5m2: _mma_151
 
 class _mma_131(Spelling):
-    e2m1: _mma_151
+    f32: _mma_130
 
 class _mma_132(Spelling):
-    f32: _mma_131
+    e2m1: _mma_152
 
 class _mma_133(Spelling):
-    f32: _mma_152
+    f32: _mma_132
 
 class _mma_134(Spelling):
-    f16: _mma_146
-    f32: _mma_147
+    f32: _mma_153
 
 class _mma_135(Spelling):
-    s32: _mma_153
+    f16: _mma_147
+    f32: _mma_148
 
 class _mma_136(Spelling):
-    f16: _mma_154
+    s32: _mma_154
 
 class _mma_137(Spelling):
-    f32: _mma_155
+    f16: _mma_155
 
 class _mma_138(Spelling):
-    e2m1: _mma_156
+    f32: _mma_156
 
 class _mma_139(Spelling):
-    f32: _mma_138
+    e2m1: _mma_157
 
 class _mma_140(Spelling):
-    f32: _mma_157
+    f32: _mma_139
 
 class _mma_141(Spelling):
-    e2m1: _mma_136
-    e2m3: _mma_136
-    e3m2: _mma_136
-    e4m3: _mma_136
-    e5m2: _mma_136
+    f32: _mma_158
 
 class _mma_142(Spelling):
     e2m1: _mma_137
@@ -8476,41 +8488,25 @@ class _mma_142(Spelling):
     e5m2: _mma_137
 
 class _mma_143(Spelling):
-    e2m1: _mma_158
-    e2m3: _mma_158
-    e3m2: _mma_158
-    e4m3: _mma_158
-    e5m2: _mma_158
+    e2m1: _mma_138
+    e2m3: _mma_138
+    e3m2: _mma_138
+    e4m3: _mma_138
+    e5m2: _mma_138
 
 class _mma_144(Spelling):
-    f32: _mma_143
+    e2m1: _mma_159
+    e2m3: _mma_159
+    e3m2: _mma_159
+    e4m3: _mma_159
+    e5m2: _mma_159
 
 class _mma_145(Spelling):
-    and_: _mma_159
-    xor: _mma_159
+    f32: _mma_144
 
 class _mma_146(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Vector,
-        a: _Sources,
-        b: _Sources,
-        c: _Sources,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> _Vector: ...
-    @overload
-    def __call__(
-        self,
-        a: _Sources,
-        b: _Sources,
-        c: _Sources,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> list[Reg]: ...
+    and_: _mma_160
+    xor: _mma_160
 
 class _mma_147(Spelling):
     @overload
@@ -8519,7 +8515,7 @@ class _mma_147(Spelling):
         d: _Vector,
         a: _Sources,
         b: _Sources,
-        c: _Floats,
+        c: _Sources,
         /,
         *,
         pred: _Guard = None,
@@ -8529,7 +8525,7 @@ class _mma_147(Spelling):
         self,
         a: _Sources,
         b: _Sources,
-        c: _Floats,
+        c: _Sources,
         /,
         *,
         pred: _Guard = None,
@@ -8540,8 +8536,8 @@ class _mma_148(Spelling):
     def __call__(
         self,
         d: _Vector,
-        a: _Floats,
-        b: _Floats,
+        a: _Sources,
+        b: _Sources,
         c: _Floats,
         /,
         *,
@@ -8550,8 +8546,8 @@ class _mma_148(Spelling):
     @overload
     def __call__(
         self,
-        a: _Floats,
-        b: _Floats,
+        a: _Sources,
+        b: _Sources,
         c: _Floats,
         /,
         *,
@@ -8563,9 +8559,9 @@ class _mma_149(Spelling):
     def __call__(
         self,
         d: _Vector,
-        a: _Sources,
-        b: _Sources,
-        c: _Integers,
+        a: _Floats,
+        b: _Floats,
+        c: _Floats,
         /,
         *,
         pred: _Guard = None,
@@ -8573,28 +8569,15 @@ class _mma_149(Spelling):
     @overload
     def __call__(
         self,
-        a: _Sources,
-        b: _Sources,
-        c: _Integers,
+        a: _Floats,
+        b: _Floats,
+        c: _Floats,
         /,
         *,
         pred: _Guard = None,
     ) -> list[Reg]: ...
 
 class _mma_150(Spelling):
-    e2m1: _mma_160
-    e2m3: _mma_160
-    e3m2: _mma_160
-    e4m3: _mma_160
-    e5m2: _mma_160
-
-class _mma_151(Spelling):
-    e2m1: _mma_160
-
-class _mma_152(Spelling):
-    e2m1: _mma_161
-
-class _mma_153(Spelling):
     @overload
     def __call__(
         self,
@@ -8602,8 +8585,6 @@ class _mma_153(Spelling):
         a: _Sources,
         b: _Sources,
         c: _Integers,
-        e: _Source,
-        f: _Whole,
         /,
         *,
         pred: _Guard = None,
@@ -8614,12 +8595,23 @@ class _mma_153(Spelling):
         a: _Sources,
         b: _Sources,
         c: _Integers,
-        e: _Source,
-        f: _Whole,
         /,
         *,
         pred: _Guard = None,
     ) -> list[Reg]: ...
+
+class _mma_151(Spelling):
+    e2m1: _mma_161
+    e2m3: _mma_161
+    e3m2: _mma_161
+    e4m3: _mma_161
+    e5m2: _mma_161
+
+class _mma_152(Spelling):
+    e2m1: _mma_161
+
+class _mma_153(Spelling):
+    e2m1: _mma_162
 
 class _mma_154(Spelling):
     @overload
@@ -8628,7 +8620,7 @@ class _mma_154(Spelling):
         d: _Vector,
         a: _Sources,
         b: _Sources,
-        c: _Sources,
+        c: _Integers,
         e: _Source,
         f: _Whole,
         /,
@@ -8640,7 +8632,7 @@ class _mma_154(Spelling):
         self,
         a: _Sources,
         b: _Sources,
-        c: _Sources,
+        c: _Integers,
         e: _Source,
         f: _Whole,
         /,
@@ -8655,7 +8647,7 @@ class _mma_155(Spelling):
         d: _Vector,
         a: _Sources,
         b: _Sources,
-        c: _Floats,
+        c: _Sources,
         e: _Source,
         f: _Whole,
         /,
@@ -8667,7 +8659,7 @@ class _mma_155(Spelling):
         self,
         a: _Sources,
         b: _Sources,
-        c: _Floats,
+        c: _Sources,
         e: _Source,
         f: _Whole,
         /,
@@ -8676,81 +8668,108 @@ class _mma_155(Spelling):
     ) -> list[Reg]: ...
 
 class _mma_156(Spelling):
-    e2m1: _mma_162
+    @overload
+    def __call__(
+        self,
+        d: _Vector,
+        a: _Sources,
+        b: _Sources,
+        c: _Floats,
+        e: _Source,
+        f: _Whole,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        a: _Sources,
+        b: _Sources,
+        c: _Floats,
+        e: _Source,
+        f: _Whole,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> list[Reg]: ...
 
 class _mma_157(Spelling):
     e2m1: _mma_163
 
 class _mma_158(Spelling):
-    e2m1: _mma_162
-    e2m3: _mma_162
-    e3m2: _mma_162
-    e4m3: _mma_162
-    e5m2: _mma_162
+    e2m1: _mma_164
 
 class _mma_159(Spelling):
-    popc: _mma_149
+    e2m1: _mma_163
+    e2m3: _mma_163
+    e3m2: _mma_163
+    e4m3: _mma_163
+    e5m2: _mma_163
 
 class _mma_160(Spelling):
-    f32: _mma_164
+    popc: _mma_150
 
 class _mma_161(Spelling):
-    e2m1: _mma_165
+    f32: _mma_165
 
 class _mma_162(Spelling):
-    f32: _mma_166
+    e2m1: _mma_166
 
 class _mma_163(Spelling):
-    e2m1: _mma_167
+    f32: _mma_167
 
 class _mma_164(Spelling):
-    ue8m0: _mma_168
+    e2m1: _mma_168
 
 class _mma_165(Spelling):
-    f32: _mma_169
+    ue8m0: _mma_169
 
 class _mma_166(Spelling):
-    ue8m0: _mma_170
+    f32: _mma_170
 
 class _mma_167(Spelling):
-    f32: _mma_171
+    ue8m0: _mma_171
 
 class _mma_168(Spelling):
-    @overload
-    def __call__(
-        self,
-        d: _Vector,
-        a: _Sources,
-        b: _Sources,
-        c: _Floats,
-        scaleA: _Source,
-        idA: _Integers,
-        scaleB: _Source,
-        idB: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> _Vector: ...
-    @overload
-    def __call__(
-        self,
-        a: _Sources,
-        b: _Sources,
-        c: _Floats,
-        scaleA: _Source,
-        idA: _Integers,
-        scaleB: _Source,
-        idB: _Integers,
-        /,
-        *,
-        pred: _Guard = None,
-    ) -> list[Reg]: ...
+    f32: _mma_172
 
 class _mma_169(Spelling):
-    ue4m3: _mma_168
-    ue8m0: _mma_168
+    @overload
+    def __call__(
+        self,
+        d: _Vector,
+        a: _Sources,
+        b: _Sources,
+        c: _Floats,
+        scaleA: _Source,
+        idA: _Integers,
+        scaleB: _Source,
+        idB: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> _Vector: ...
+    @overload
+    def __call__(
+        self,
+        a: _Sources,
+        b: _Sources,
+        c: _Floats,
+        scaleA: _Source,
+        idA: _Integers,
+        scaleB: _Source,
+        idB: _Integers,
+        /,
+        *,
+        pred: _Guard = None,
+    ) -> list[Reg]: ...
 
 class _mma_170(Spelling):
+    ue4m3: _mma_169
+    ue8m0: _mma_169
+
+class _mma_171(Spelling):
     @overload
     def __call__(
         self,
@@ -8785,9 +8804,9 @@ class _mma_170(Spelling):
         pred: _Guard = None,
     ) -> list[Reg]: ...
 
-class _mma_171(Spelling):
-    ue4m3: _mma_170
-    ue8m0: _mma_170
+class _mma_172(Spelling):
+    ue4m3: _mma_171
+    ue8m0: _mma_171
 
 class _mov(Spelling):
     b128: _mov_1

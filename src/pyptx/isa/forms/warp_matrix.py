@@ -34,6 +34,7 @@ SPECIFIC = {"sm": "sm_120a sm_121a", "ptx": "8.7"}
 NVF4 = {"scale_vec_size": "scale_vec::2X scale_vec::4X", "stype": "ue8m0 ue4m3",
         "rules": "scale_vec_size=scale_vec::2X: stype=ue8m0; "
                  "scale_vec_size=scale_vec::4X: stype=ue4m3"}
+ROUNDED = {"rnd": "rn rz rm rp"}
 LAYOUTS = {"alayout": "row col", "blayout": "row col"}
 LAYOUT = {"layout": "row col"}
 ALL3 = {"shape": "m16n16k16 m8n32k16 m32n8k16"}
@@ -114,15 +115,15 @@ FORMS = chapter(
             **SCALED | {"ptx": "9.1"}),
         row(f"{MMA}.m16n8k32.row.col.kind::mxf8f6f4.block_scale{{.scale_vec::1X}}"
             f".f32.atype.btype.f32.ue8m0  {F4}, {A4}, {B2}, {E4}, {SCALES}", **F8F6F4, **SCALED),
-        # double precision
-        row(f"{MMA}.m8n8k4.row.col.f64.f64.f64.f64"
-            "  out d*2:f64, {a}*1:f64, {b}*1:f64, c*2:f64", **AMPERE),
-        row(f"{MMA}.m16n8k4.row.col.f64.f64.f64.f64"
-            "  out d*4:f64, a*2:f64, {b}*1:f64, c*4:f64", **HOPPER),
-        row(f"{MMA}.m16n8k8.row.col.f64.f64.f64.f64"
-            "  out d*4:f64, a*4:f64, b*2:f64, c*4:f64", **HOPPER),
-        row(f"{MMA}.m16n8k16.row.col.f64.f64.f64.f64"
-            "  out d*4:f64, a*8:f64, b*4:f64, c*4:f64", **HOPPER),
+        # double precision; the manual says how it may be rounded below its syntax lines
+        row(f"{MMA}.m8n8k4.row.col{{.rnd}}.f64.f64.f64.f64"
+            "  out d*2:f64, {a}*1:f64, {b}*1:f64, c*2:f64", **ROUNDED, **AMPERE),
+        row(f"{MMA}.m16n8k4.row.col{{.rnd}}.f64.f64.f64.f64"
+            "  out d*4:f64, a*2:f64, {b}*1:f64, c*4:f64", **ROUNDED, **HOPPER),
+        row(f"{MMA}.m16n8k8.row.col{{.rnd}}.f64.f64.f64.f64"
+            "  out d*4:f64, a*4:f64, b*2:f64, c*4:f64", **ROUNDED, **HOPPER),
+        row(f"{MMA}.m16n8k16.row.col{{.rnd}}.f64.f64.f64.f64"
+            "  out d*4:f64, a*8:f64, b*4:f64, c*4:f64", **ROUNDED, **HOPPER),
         # integers
         row(f"{MMA}.m8n8k16.row.col{{.satfinite}}.s32.atype.btype.s32  {I2}, {A1}, {B1}, {J2}",
             **AB8, **TURING),
@@ -268,7 +269,7 @@ FORMS = chapter(
         row(f"{WMMA}.alayout.blayout.m16n16k8.f32.tf32.tf32.f32  {F8}, {A4}, {B4}, {E8}",
             **LAYOUTS, **AMPERE),
         row(f"{WMMA}.alayout.blayout.m8n8k4{{.rnd}}.f64.f64.f64.f64"
-            "  out d*2:f64, {a}*1:f64, {b}*1:f64, c*2:f64", rnd="rn rz rm rp", **LAYOUTS, **AMPERE),
+            "  out d*2:f64, {a}*1:f64, {b}*1:f64, c*2:f64", **ROUNDED, **LAYOUTS, **AMPERE),
         row(f"{WMMA}.alayout.blayout.m16n16k16.s32.atype.btype.s32{{.satfinite}}"
             f"  {I8}, {A2}, {B2}, {J8}", **SAME8, **LAYOUTS),
         row(f"{WMMA}.alayout.blayout.m8n32k16.s32.atype.btype.s32{{.satfinite}}"

@@ -1,7 +1,8 @@
 // mma.sync of f64 and of single bits.
 //
-// The manual leaves the order in which mma adds open. Sums of f64 are fma after fma, to nearest even, in the order of
-// k, from C on. What is counted of bits wraps.
+// The manual leaves the order in which mma adds open. Sums of f64 are fma after fma, in the order of k, from C on, each
+// rounded as the instruction says. What is counted of bits wraps.
+#include "floating.h"
 #include "mma.h"
 
 namespace pyptx::emulator {
@@ -10,6 +11,7 @@ namespace {
 struct ExactPlan {
   unsigned m = 0, k = 0;
   bool exclusive = false;  // .xor
+  Rounding rounding = Rounding::Nearest;
   unsigned a_slot = 0, b_slot = 0, c_slot = 0;
 };
 
@@ -39,13 +41,18 @@ void each_sum(Warp& w, const Instruction& in, uint32_t mask, F f) {
   }
 }
 
+double fused(Rounding rounding, double a, double b, double c) {
+  if (rounding == Rounding::Nearest) return Nearest64<FusedMultiplyAdd>{}(a, b, c);
+  return directed64<FusedMultiplyAdd>(rounding, a, b, c);
+}
+
 void multiply_doubles(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
   const ExactPlan& plan = plan_of(in);
   each_sum<double>(w, in, mask, [&](unsigned row, unsigned column, double sum) {
     for (unsigned k = 0; k < plan.k; ++k) {
       const double b = double_at(w, in, plan.b_slot, kColumns, column, k);
-      sum = std::fma(double_at(w, in, plan.a_slot, plan.m, row, k), b, sum);
+      sum = fused(plan.rounding, double_at(w, in, plan.a_slot, plan.m, row, k), b, sum);
     }
     return sum;
   });
@@ -80,13 +87,15 @@ Handler finish(Decoding& d, ExactPlan plan, unsigned per_register, unsigned widt
 
 }  // namespace
 
-// .f64.f64.f64.f64
+// {.rnd}.f64.f64.f64.f64
 Handler resolve_mma_doubles(Decoding& d, Modifiers& m, const MmaShape& shape) {
+  ExactPlan plan{shape.m, shape.k};
+  plan.rounding = m.rounding();
   for (unsigned i = 0; i < 4; ++i) {
     if (!m.take("f64")) return nullptr;
   }
   const bool known = shape.m == 16 ? shape.k <= 16 : shape.k == 4;
-  return m.done() && known ? finish(d, {shape.m, shape.k}, 1, 64, multiply_doubles) : nullptr;
+  return m.done() && known ? finish(d, plan, 1, 64, multiply_doubles) : nullptr;
 }
 
 // .s32.b1.b1.s32.op.popc
