@@ -169,7 +169,7 @@ LAXER: Final = (
     ),
     Difference(
         r"mma\.(?=.*\bm16n8k16\b).*\bkind::f8f6f4\b.*",
-        "a kind of m16n8k32 is taken and ignored",
+        ".kind::f8f6f4 is taken on m16n8k16 and ignored",
     ),
     Difference(
         r"mma\.(?=.*\bsp::ordered_metadata\b)(?!.*\bkind::)(?=.*\bf16\b)(?=.*\be(4m3|5m2)\b).*",
@@ -194,7 +194,7 @@ LAXER: Final = (
     ),
     Difference(
         r"(shfl|vote|match|redux|bar)\.(?=.*\bsync\b).*\bno_membermask_overlap\b.*",
-        "a word of the assembler for masks of lanes, which the manual does not have",
+        ".no_membermask_overlap, a word that the manual does not have",
     ),
     Difference(
         r"txq\..*\bmemory_layout\b.*", "a query of suq; the manual has it for surfaces only"
@@ -231,7 +231,7 @@ LAXER: Final = (
         "neither .release nor an mbarrier, of which the manual requires one",
     ),
     Difference(
-        r"st\.async\.(?=.*\bmbarrier::)(?=.*((?<!:)\bcluster\b|\bshared::cta\b|\b[bus](8|16)\b)).*",
+        r"st\.async\.(?=.*\bmbarrier::)(?=.*((?<!:)\bcluster\b|\bshared\b(?!::cluster)|\b[bus](8|16)\b)).*",
         "a scope, the CTA's own memory, or elements of 8 or 16 bits beside an mbarrier",
     ),
     Difference(
@@ -250,6 +250,10 @@ LAXER: Final = (
     Difference(
         r"mbarrier\.check_layout\.(?=.*(?<!:)\b(cta|cluster|gpu|sys)\b).*",
         "a scope is taken and ignored",
+    ),
+    Difference(
+        r"mbarrier\.check_layout\.(?=.*\bshared\b(?!::)).*",
+        "a short name of .shared::cta, which the manual has on other operations of mbarriers",
     ),
     Difference(r"wgmma\.mma_async\..*\b(row|col)\b.*", "layouts of mma are taken and ignored"),
     Difference(
