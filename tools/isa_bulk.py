@@ -56,7 +56,7 @@ def refusals(
             start, size = start + 1, _AT_ONCE
         else:  # it crashed somewhere behind the last line that it spoke of, mostly at the next
             start, size = start + last + 1, 1 if last >= 0 else max(1, size // 8)
-            if size == 1:
+            if size == 1 and start < len(statements):
                 uneasy.append(start)
     return found, uneasy
 

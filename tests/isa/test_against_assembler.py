@@ -163,6 +163,13 @@ def test_a_crash_in_company_is_no_refusal(monkeypatch):
     assert uneasy == [1]
 
 
+def test_a_crash_behind_the_last_statement_is_of_none(monkeypatch):
+    monkeypatch.setattr(isa_bulk, "_ask", lambda part, version, target: (-11, {1: ["bad"]}))
+    said, uneasy = isa_bulk.refusals(["x", "y"], PtxVersion(8, 0), Target.parse("sm_80"))
+    assert said == [(), ("bad",)]
+    assert uneasy == []
+
+
 @pytest.mark.parametrize("absence", ABSENT, ids=lambda a: a.instruction.split(" ")[0])
 def test_what_is_left_out_exists(absence):
     """So that the list of what the table lacks stays true."""
