@@ -9,7 +9,7 @@ from pyptx.ir import Guard, Instruction, Kernel, Module, Place
 from pyptx.isa.check import availability
 from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx.isa.table import forms
-from pyptx.operands import Register, registers_of
+from pyptx.operands import Register, registers_of, replaced
 from pyptx.target import TARGETS
 from pyptx.text import normal_form, parse, write
 from pyptx.types import pred
@@ -30,13 +30,17 @@ def test_spellings_of_a_form_survive_files(form):
 
 
 def survives(form, spellings):
-    p = Register(1000, pred)
+    p = Register(100_000, pred)
     guards = itertools.cycle((None, Guard(p), Guard(p, negated=True)))
     for modifiers in sample(form, spellings, random.Random(form.syntax)):
         targets, version = availability(form, modifiers)
         target = next(t for t in TARGETS if t in targets)
+        lists = (
+            tuple(shifted(operand, 1000 * i) for operand in operands)
+            for i, operands in enumerate(render(form, modifiers))
+        )
         body = [Place(LABEL)]
-        for operands, guard in zip(render(form, modifiers), guards, strict=False):
+        for operands, guard in zip(lists, guards, strict=False):
             body.append(Instruction(form, modifiers, operands, guard))
         used = [r for s in body[1:] for o in s.operands for r in registers_of(o)]
         registers = tuple(dict.fromkeys((*used, p)))
@@ -46,3 +50,8 @@ def survives(form, spellings):
         normal, found = normal_form(module), parse(write(module).ptx)
         assert found == normal
         assert write(found).ptx == write(normal).ptx
+
+
+def shifted(operand, by):
+    """An operand whose registers have other numbers: each list of operands counts its own."""
+    return replaced(operand, lambda register: Register(register.index + by, register.dtype))

@@ -147,3 +147,8 @@ def test_one_text_whatever_was_written_before():
     first = write(module(*body)).ptx
     write(module(Place(Label(3)), *body, variables=(TABLE,)))
     assert write(module(*body)).ptx == first
+
+
+def test_two_registers_with_one_number_are_no_kernel():
+    with pytest.raises(AssertionError, match=r"^1 counts two registers$"):
+        write(module(registers=(X, U, Register(1, f32))))

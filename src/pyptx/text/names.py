@@ -57,9 +57,11 @@ class Names:
         """By the number of the register."""
         classes: dict[str, DType] = {}
         numbers: defaultdict[str, int] = defaultdict(int)
+        written = set(self.registers)
         for register in kernel.registers:
-            if register.index in self.registers:
+            if register.index in written:
                 continue
+            assert register.index not in self.registers, f"{register.index} counts two registers"
             prefix = register.dtype.prefix
             classes.setdefault(prefix, register.dtype)
             self.registers[register.index] = f"%{prefix}{numbers[prefix]}"
