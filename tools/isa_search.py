@@ -356,7 +356,7 @@ class Search:
         return Found(len(self._spellings), self._instructions, self._confirmed())
 
     def sample(self, size: int) -> Found:
-        """So many changes of each form by any words, at the first target and another."""
+        """So many changes of each form by any words, at the first target or at another."""
         first, *others = [t for t in TARGETS if self._has(t)]
         drawn = [
             candidate
@@ -367,8 +367,7 @@ class Search:
                 several(base, pool(), size, self._generator),
             )
         ]
-        for target in (first, self._generator.choice(others)):
-            self._ask(drawn, target)
+        self._ask(drawn, self._generator.choice((first, self._generator.choice(others))))
         return Found(len(self._spellings), self._instructions, self._confirmed())
 
     def _share(self) -> list[str]:

@@ -213,7 +213,7 @@ def text(measure):
 def test_text_is_measured_whole(measure, text, monkeypatch):
     monkeypatch.setattr(text, "FEW", 20)
     monkeypatch.setattr(text, "MANY", 40)
-    monkeypatch.setattr(text, "FILES", 1)
+    monkeypatch.setattr(text, "FILES", text.FILES[:1])
     result = text.measure({"name": "X"}, runs=1, size=2000)
     names = [m.name for m in result.measurements]
     assert names[:2] == ["parse, generated", "parse, generated, known words"]
