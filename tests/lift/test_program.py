@@ -14,6 +14,7 @@ from pyptx.lift import lift
 from pyptx.text import parse
 
 FOLDER = Path(__file__).parent
+DOCS = Path(__file__).parents[2] / "docs"
 
 FLOW = '''\
 """Kernels from flow.ptx, for sm_90a."""
@@ -281,3 +282,12 @@ def test_the_document_shows_the_file_that_it_lifts():
     docs = FOLDER.parents[1] / "docs"
     page = (docs / "python_from_ptx.md").read_text()
     assert f"```\n{(docs / 'clip.ptx').read_text()}```\n" in page
+
+
+def test_a_module_that_was_never_a_file_has_the_names_that_it_would_have_there():
+    (first,) = kernels(parse((DOCS / "clip.ptx").read_text())).values()
+    traced = first.module()
+    program = lift(traced)
+    assert "ud0 = ptx.inst.ld.param.u64(clip_param_0)" in program
+    (again,) = kernels(traced).values()
+    assert one_label_for_each_place(again.module()) == one_label_for_each_place(traced)

@@ -90,7 +90,7 @@ class BodyWriter:
         ptx = PtxNames(self._function).registers
         found: dict[Register, str] = {}
         for position, register in enumerate(self._function.registers):
-            name = written[position] if written else ptx[register]
+            name = written[position] if written else ptx[register.index]
             found[register] = self._scope.new(name, "r")
         return found
 
@@ -114,7 +114,7 @@ class BodyWriter:
         ptx = PtxNames(self._function).registers
         found: dict[Register, tuple[str, int]] = {}
         for position, register in enumerate(self._function.registers):
-            range_ = parts(written[position] if written else ptx[register])
+            range_ = parts(written[position] if written else ptx[register.index])
             if range_ is not None:
                 found[register] = range_
         return found
