@@ -16,11 +16,12 @@ import numpy as np
 from pyptx import kernel, ptx
 
 from .harness import device, kinds, output, run
-from .test_mma import factors, numbers
+from .test_mma import draw, factors, numbers
 from .test_tensor_core import (
     A_AT,
     B_AT,
     NEW_LINE,
+    POLICY,
     READY,
     SETUP,
     TOTAL,
@@ -262,6 +263,25 @@ def start(random, p):
     if p.d == "f16":
         return random.normal(size=shape).astype(np.float16).view(np.uint16).astype(np.uint32)
     return random.normal(size=shape).astype(np.float32).view(np.uint32)
+
+
+def agrees(p, policies=POLICY, seed=None):
+    """Whether a product of random values is NumPy's, under each of these policies."""
+    random = np.random.default_rng(sum(map(ord, str(p))) if seed is None else seed)
+    stored, lines = p.k // 2 if p.sparse else p.k, p.n + 8 * -(-p.shift // 8)
+    a, b = draw(random, (p.m, stored), p.a), draw(random, (lines, p.k), p.b)
+    c = start(random, p)
+    words, places, of_a, of_b = None, None, 1.0, 1.0
+    if p.sparse:
+        words, places = metadata_of(p, random)
+    if p.scaled:
+        metadata = words
+        words, of_a, of_b = factors_of(p, random)
+        if metadata is not None:
+            words[:, 16:] = metadata[:, 16:]
+    wanted = expected(p, a, b, c, places, of_a, of_b)
+    for policy in policies:
+        np.testing.assert_array_equal(multiplied(p, a, b, c, words, **policy), wanted)
 
 
 # ---- factors -------------------------------------------------------------------------------------

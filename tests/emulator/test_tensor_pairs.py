@@ -10,15 +10,19 @@ import pytest
 from pyptx.layouts import Swizzle
 
 from .harness import device, kinds, output, run
-from .tensor_forms import CLUSTER, Form, assembles, expected, factors_of, multiplied, start, wait
-from .test_mma import draw
+from .tensor_forms import (
+    CLUSTER,
+    Form,
+    agrees,
+    assembles,
+    wait,
+)
 from .test_tensor_core import (
     BYTES,
     FOUR,
     KINDS,
     NARROW,
     POLICIES,
-    POLICY,
     READY,
     ROWS,
     SETUP,
@@ -59,11 +63,7 @@ PRODUCTS = [
 
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
-    random = np.random.default_rng(sum(map(ord, str(p))))
-    a, b = draw(random, (p.m, p.k), p.a), draw(random, (p.n, p.k), p.b)
-    c = start(random, p)
-    for policy in POLICY:
-        np.testing.assert_array_equal(multiplied(p, a, b, c, **policy), expected(p, a, b, c))
+    agrees(p)
 
 
 def scaled(kind, a, b, m, n, **fields):
@@ -81,22 +81,12 @@ SCALED = [
 
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
-    random = np.random.default_rng(sum(map(ord, str(p))))
-    a, b = draw(random, (p.m, p.k), p.a), draw(random, (p.n, p.k), p.b)
-    c = start(random, p)
-    words, of_a, of_b = factors_of(p, random)
-    for policy in POLICY:
-        found = multiplied(p, a, b, c, words, **policy)
-        np.testing.assert_array_equal(found, expected(p, a, b, c, None, of_a, of_b))
+    agrees(p)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_every_order_of_completion(policy):
-    p = pair("f16", "bf16", "bf16", m=256, n=64)
-    random = np.random.default_rng(3)
-    a, b = draw(random, (p.m, p.k), p.a), draw(random, (p.n, p.k), p.b)
-    c = start(random, p)
-    np.testing.assert_array_equal(multiplied(p, a, b, c, **policy), expected(p, a, b, c))
+    agrees(pair("f16", "bf16", "bf16", m=256, n=64), [policy], seed=3)
 
 
 # ---- copies --------------------------------------------------------------------------------------

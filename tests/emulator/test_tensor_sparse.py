@@ -10,7 +10,15 @@ import pytest
 from pyptx.layouts import Swizzle
 
 from .harness import run
-from .tensor_forms import Form, assembles, expected, factors_of, metadata_of, multiplied, start
+from .tensor_forms import (
+    Form,
+    agrees,
+    assembles,
+    expected,
+    metadata_of,
+    multiplied,
+    start,
+)
 from .test_mma import draw
 from .test_tensor_core import (
     BYTES,
@@ -20,7 +28,6 @@ from .test_tensor_core import (
     NARROW,
     NEW_LINE,
     POLICIES,
-    POLICY,
     READY,
     SETUP,
     SIXTEEN,
@@ -54,13 +61,7 @@ PRODUCTS = [
 
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
-    random = np.random.default_rng(sum(map(ord, str(p))))
-    a, b = draw(random, (p.m, p.k // 2), p.a), draw(random, (p.n, p.k), p.b)
-    c = start(random, p)
-    words, places = metadata_of(p, random)
-    for policy in POLICY:
-        found = multiplied(p, a, b, c, words, **policy)
-        np.testing.assert_array_equal(found, expected(p, a, b, c, places))
+    agrees(p)
 
 
 SCALED = [
@@ -74,15 +75,7 @@ SCALED = [
 
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
-    random = np.random.default_rng(sum(map(ord, str(p))))
-    a, b = draw(random, (p.m, p.k // 2), p.a), draw(random, (p.n, p.k), p.b)
-    c = start(random, p)
-    metadata, places = metadata_of(p, random)
-    words, of_a, of_b = factors_of(p, random)
-    words[:, 16:] = metadata[:, 16:]
-    for policy in POLICY:
-        found = multiplied(p, a, b, c, words, **policy)
-        np.testing.assert_array_equal(found, expected(p, a, b, c, places, of_a, of_b))
+    agrees(p)
 
 
 def test_what_is_not_stored_is_not_multiplied():

@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from pyptx.layouts import Swizzle
 
 from .harness import run
-from .tensor_forms import Form, assembles, expected, metadata_of, multiplied, start, zero_columns
-from .test_mma import draw
-from .test_tensor_core import BYTES, FREE, KINDS, NARROW, POLICY, READY, SETUP, SIXTEEN
+from .tensor_forms import (
+    Form,
+    agrees,
+    assembles,
+    zero_columns,
+)
+from .test_tensor_core import BYTES, FREE, KINDS, NARROW, READY, SETUP, SIXTEEN
 
 
 def stationary(*arguments, **fields):
@@ -52,12 +55,7 @@ PRODUCTS = [
 
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p):
-    random = np.random.default_rng(sum(map(ord, str(p))))
-    lines = p.n + (8 * -(-p.shift // 8))
-    a, b = draw(random, (p.m, p.k), p.a), draw(random, (lines, p.k), p.b)
-    c = start(random, p)
-    for policy in POLICY:
-        np.testing.assert_array_equal(multiplied(p, a, b, c, **policy), expected(p, a, b, c))
+    agrees(p)
 
 
 SPARSE = [
@@ -69,13 +67,7 @@ SPARSE = [
 
 @pytest.mark.parametrize("p", SPARSE, ids=str)
 def test_sparse_products(p):
-    random = np.random.default_rng(sum(map(ord, str(p))))
-    a, b = draw(random, (p.m, p.k // 2), p.a), draw(random, (p.n, p.k), p.b)
-    c = start(random, p)
-    words, places = metadata_of(p, random)
-    for policy in POLICY:
-        found = multiplied(p, a, b, c, words, **policy)
-        np.testing.assert_array_equal(found, expected(p, a, b, c, places))
+    agrees(p)
 
 
 def bits(p):
