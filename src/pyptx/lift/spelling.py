@@ -364,7 +364,7 @@ class Speller:
         registers = list(dict.fromkeys(mentioned(instruction)))
         given = {register: f"r{index}" for index, register in enumerate(registers)}
         known = names.registers
-        names.registers = {**known, **{r.index: name for r, name in given.items()}}
+        names.registers = {register.index: name for register, name in given.items()}
         text = instruction_text(instruction, names)
         names.registers = known
         keywords = {given[r]: self._names[r] for r in registers}
