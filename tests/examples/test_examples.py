@@ -28,19 +28,31 @@ def rms_norm():
     return load(ROOT / "examples" / "hopper" / "rms_norm.py")
 
 
+MATMULS = {
+    "blackwell/matmul.py": ("n=100 is no multiple of 128", 100, 128, 130),
+    "blackwell/matmul_pair.py": ("n=128 is no multiple of 256", 128, 256, 258),
+    "hopper/matmul.py": ("n=128 is no multiple of 256", 128, 256, 300),
+}
+"""What a product refuses, the n that it refuses, one that it takes, and an m beside its tiles."""
+
+
+def matmul_of(name):
+    return load(ROOT / "examples" / name)
+
+
 @pytest.fixture(scope="module")
 def matmul():
-    return load(ROOT / "examples" / "blackwell" / "matmul.py")
+    return matmul_of("blackwell/matmul.py")
 
 
 @pytest.fixture(scope="module")
 def hopper_matmul():
-    return load(ROOT / "examples" / "hopper" / "matmul.py")
+    return matmul_of("hopper/matmul.py")
 
 
 @pytest.fixture(scope="module")
 def matmul_pair():
-    return load(ROOT / "examples" / "blackwell" / "matmul_pair.py")
+    return matmul_of("blackwell/matmul_pair.py")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -99,12 +111,26 @@ POLICIES = ["eager", "late", "reversed", "random"]
 
 
 @pytest.mark.parametrize("completion", POLICIES)
-@pytest.mark.parametrize("m, k, stages", [(130, 192, 2), (1, 64, 1)])
-def test_matmul_at_any_time_of_completion(matmul, m, k, stages, completion):
-    a, b = matmul.random(m, k, 2), matmul.random(128, k, 3)
-    done = matmul.build(128, k, stages).emulate(a, b, completion=completion)
+@pytest.mark.parametrize("beside, k, stages", [(True, 192, 2), (False, 64, 1)])
+@pytest.mark.parametrize("name", MATMULS)
+def test_matmul_at_any_time_of_completion(name, beside, k, stages, completion):
+    example, (_, _, n, m) = matmul_of(name), MATMULS[name]
+    a, b = example.random(m if beside else 1, k, 2), example.random(n, k, 3)
+    done = example.build(n, k, stages).emulate(a, b, completion=completion)
     done.report.check()
-    assert matmul.largest_error(done.outputs[0], a, b) <= 1
+    assert example.largest_error(done.outputs[0], a, b) <= 1
+
+
+@pytest.mark.parametrize("name", MATMULS)
+def test_matmul_needs_no_registers_in_memory(name):
+    assert matmul_of(name).build(4096, 4096).cubin().spill_stores == 0
+
+
+@pytest.mark.parametrize("name", MATMULS)
+def test_matmul_refuses_what_it_cannot_do(name):
+    refused, n, _, _ = MATMULS[name]
+    with pytest.raises(ValueError, match=f"^{refused}, or k=64 none of 64$"):
+        matmul_of(name).build(n, 64)
 
 
 def test_matmul_has_to_wait_for_a_stage(matmul, monkeypatch):
@@ -115,24 +141,6 @@ def test_matmul_has_to_wait_for_a_stage(matmul, monkeypatch):
     assert {finding.kind for finding in done.report.findings} == {"shared-race"}
 
 
-def test_matmul_needs_no_registers_in_memory(matmul):
-    assert matmul.build(4096, 4096).cubin().spill_stores == 0
-
-
-def test_matmul_refuses_what_it_cannot_do(matmul):
-    with pytest.raises(ValueError, match=r"^n=100 is no multiple of 128, or k=64 none of 64$"):
-        matmul.build(100, 64)
-
-
-@pytest.mark.parametrize("completion", POLICIES)
-@pytest.mark.parametrize("m, k, stages", [(258, 192, 2), (1, 64, 1)])
-def test_matmul_by_pairs_at_any_time_of_completion(matmul_pair, m, k, stages, completion):
-    a, b = matmul_pair.random(m, k, 2), matmul_pair.random(256, k, 3)
-    done = matmul_pair.build(256, k, stages).emulate(a, b, completion=completion)
-    done.report.check()
-    assert matmul_pair.largest_error(done.outputs[0], a, b) <= 1
-
-
 @pytest.mark.parametrize("completion", POLICIES)
 def test_matmul_by_pairs_has_to_wait_for_a_stage(matmul_pair, monkeypatch, completion):
     """Copies that fill the stages of both CTAs again, while what they had is multiplied."""
@@ -140,24 +148,6 @@ def test_matmul_by_pairs_has_to_wait_for_a_stage(matmul_pair, monkeypatch, compl
     a, b = matmul_pair.random(256, 192, 2), matmul_pair.random(256, 192, 3)
     done = matmul_pair.build(256, 192, stages=2).emulate(a, b, completion=completion)
     assert "shared-race" in {finding.kind for finding in done.report.findings}
-
-
-def test_matmul_by_pairs_needs_no_registers_in_memory(matmul_pair):
-    assert matmul_pair.build(4096, 4096).cubin().spill_stores == 0
-
-
-def test_matmul_by_pairs_refuses_what_it_cannot_do(matmul_pair):
-    with pytest.raises(ValueError, match=r"^n=128 is no multiple of 256, or k=64 none of 64$"):
-        matmul_pair.build(128, 64)
-
-
-@pytest.mark.parametrize("completion", POLICIES)
-@pytest.mark.parametrize("m, k, stages", [(300, 192, 2), (1, 64, 1)])
-def test_hopper_matmul_at_any_time_of_completion(hopper_matmul, m, k, stages, completion):
-    a, b = hopper_matmul.random(m, k, 2), hopper_matmul.random(256, k, 3)
-    done = hopper_matmul.build(256, k, stages).emulate(a, b, completion=completion)
-    done.report.check()
-    assert hopper_matmul.largest_error(done.outputs[0], a, b) <= 1
 
 
 def sync_once(monkeypatch, ptx):
@@ -201,8 +191,3 @@ def test_hopper_matmul_multiplies_without_a_wait_and_without_registers_in_memory
     multiplications = [i.text for i in built.sass() if "HGMMA" in i.text]
     assert len(multiplications) == 4
     assert ["gsb0" in text for text in multiplications] == [False, False, False, True]
-
-
-def test_hopper_matmul_refuses_what_it_cannot_do(hopper_matmul):
-    with pytest.raises(ValueError, match=r"^n=128 is no multiple of 256, or k=64 none of 64$"):
-        hopper_matmul.build(128, 64)
