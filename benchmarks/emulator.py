@@ -8,15 +8,22 @@ call, which also allocates the output, stands beside it.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from measure import Bar, Result, no_collection, seconds, show, start, summarise, turns
+from measure import (
+    Bar,
+    Result,
+    in_fresh_processes,
+    no_collection,
+    seconds,
+    show,
+    start,
+    summarise,
+    turns,
+)
 from measured_kernels import (
     COLUMNS,
     ROWS,
@@ -62,7 +69,8 @@ def measure(device: dict[str, object], runs: int = RUNS) -> Result:
     for name, build in (("this kernel", four_warps), ("the example", example_module().build)):
         times = trace_times(build)
         result.measurements.append(summarise(f"trace, check and text of {name}", "ms", times))
-    result.measurements.append(summarise("import pyptx, without JAX", "ms", import_times()))
+    imported = [taken * 1000 for taken in in_fresh_processes(IMPORT, IMPORTS)]
+    result.measurements.append(summarise("import pyptx, without JAX", "ms", imported))
     add_bars(result)
     return result
 
@@ -129,21 +137,6 @@ def trace_times(build: Callable[..., Kernel]) -> list[float]:
         build(ROWS, COLUMNS).ptx()
     with no_collection():
         return [seconds(lambda: build(ROWS, COLUMNS).ptx()) * 1000 for _ in range(TRACES)]
-
-
-def import_times() -> list[float]:
-    """Milliseconds of `import pyptx` in fresh processes, with the bytecode that Python keeps."""
-    command = [sys.executable, "-c", IMPORT]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    times: list[float] = []
-    with tempfile.TemporaryDirectory() as folder:
-        environment["PYTHONPYCACHEPREFIX"] = folder
-        for _ in range(IMPORTS + 1):
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, check=True
-            )
-            times.append(float(done.stdout) * 1000)
-    return times[1:]
 
 
 def add_bars(result: Result) -> None:

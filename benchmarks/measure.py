@@ -12,6 +12,8 @@ import platform
 import re
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -250,6 +252,23 @@ def seconds(call: Callable[[], object]) -> float:
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
+
+
+def in_fresh_processes(program: str, runs: int) -> list[float]:
+    """The number that a program prints in each of so many processes.
+
+    They have the bytecode that Python keeps, made by one more before them.
+    """
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    found: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(runs + 1):
+            done = subprocess.run(
+                [sys.executable, "-c", program], env=kept | {"PYTHONPYCACHEPREFIX": folder},
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            found.append(float(done.stdout))
+    return found[1:]
 
 
 def turns(names: Sequence[T], rounds: int) -> Iterator[T]:

@@ -9,16 +9,12 @@ what no parser of this kind can go below.
 from __future__ import annotations
 
 import gc
-import os
 import random
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from measure import ROOT, Bar, Result, show, start, summarise
+from measure import ROOT, Bar, Result, in_fresh_processes, show, start, summarise
 
 from pyptx import Tile, kernel, ptx
 from pyptx.frozen import constructor, uncollected
@@ -83,7 +79,7 @@ def measure(device: dict[str, object], runs: int = RUNS, size: int = PARSED) -> 
     for count in (FEW, MANY):
         taken = times(lambda: traced(count), max(3, runs // 2))  # noqa: B023
         result.put(summarise(f"trace, check and write {count:,} instructions", "s", taken))
-    loads = [seconds * 1000 for seconds in load_times(runs)]
+    loads = [seconds * 1000 for seconds in in_fresh_processes(LOAD, runs)]
     result.put(summarise("load the ISA table", "ms", loads))
     add_bars(result)
     return result
@@ -182,21 +178,6 @@ def traced(size: int) -> None:
         ptx.inst.st.global_.f32(ptx.addr(y), values[0])
 
     chain.ptx()
-
-
-def load_times(runs: int) -> list[float]:
-    """Seconds in fresh processes, with the bytecode that Python keeps."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    found: list[float] = []
-    with tempfile.TemporaryDirectory() as folder:
-        environment["PYTHONPYCACHEPREFIX"] = folder
-        for _ in range(runs + 1):
-            done = subprocess.run(
-                [sys.executable, "-c", LOAD],
-                env=environment, capture_output=True, text=True, check=True,
-            )  # fmt: skip
-            found.append(float(done.stdout))
-    return found[1:]
 
 
 def add_bars(result: Result) -> None:
