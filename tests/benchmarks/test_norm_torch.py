@@ -348,7 +348,11 @@ def test_a_flush_leaves_no_line_that_was_read_to_stay():
     x = torch.randn(65536, 128, device="cuda", dtype=torch.bfloat16)
     seen, y = jax.dlpack.from_dlpack(x), torch.empty_like(x)
     w = jax.numpy.ones(128, jax.numpy.bfloat16)
-    norm = jax.jit(lambda: rms_norm(seen, w, eps=1e-5))
+    jitted = jax.jit(lambda x, w: rms_norm(x, w, eps=1e-5))
+
+    def norm():
+        return jitted(seen, w)  # as an argument: a constant would be another copy of x
+
     norm().block_until_ready()
 
     def behind(flush):
