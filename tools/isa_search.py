@@ -35,7 +35,7 @@ from typing import Final, NamedTuple, TypeVar
 import isa_bulk as bulk
 import isa_oracle as oracle
 
-from pyptx.isa.differences import COMPLETE, LAXER, reason
+from pyptx.isa.differences import COMPLETE, LAXER
 from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
 from pyptx.isa.sample import least, operand_lists, plain
 from pyptx.isa.syntax import takes_constant
@@ -474,15 +474,21 @@ def _kind(refusal: bulk.Refusal) -> str:
 
 
 def _known(opcode: str, modifiers: tuple[str, ...]) -> bool:
-    """Whether the table has a spelling, or its difference is known; or with a word less that it
-    has twice: the assembler takes most of them again without a word."""
+    """Whether the table has a spelling, or its difference is known; or the same of it without a
+    word that the assembler ignores there, as most of those that a spelling has twice."""
+    if in_table(opcode, modifiers):
+        return True
     spelling = ".".join((opcode, *modifiers))
-    if reason(spelling, LAXER) is not None or in_table(opcode, modifiers):
+    covering = [each for each in LAXER if each.covers(spelling)]
+    if not all(each.ignored for each in covering):
         return True
-    again = [place for place, word in enumerate(modifiers) if word in modifiers[:place]]
-    if again and not _repeats(opcode):
-        return True
-    return any(_known(opcode, (*modifiers[:p], *modifiers[p + 1 :])) for p in again)
+    ignored = re.compile("|".join(each.ignored for each in covering) or "(?!)")
+    again = not _repeats(opcode)
+    return any(
+        _known(opcode, (*modifiers[:place], *modifiers[place + 1 :]))
+        for place, word in enumerate(modifiers)
+        if ignored.fullmatch(word) or (again and word in modifiers[:place])
+    )
 
 
 @cache

@@ -21,12 +21,15 @@ COMPLETE: Final = PtxVersion(9, 4)
 class Difference:
     """Spellings, as a pattern for the whole of one, and why they differ.
 
-    `release` is that of the assembler where only one differs, such as "13.0".
+    `release` is that of the assembler where only one differs, such as "13.0". `ignored` is a
+    pattern for the modifiers that the assembler takes and ignores: one of them may be there beside
+    what is right without it, and nothing else is explained by it.
     """
 
     spelling: str
     reason: str
     release: str = ""
+    ignored: str = ""
 
     def covers(self, spelling: str, assembler: str = "") -> bool:
         ours = not self.release or assembler.startswith(f"{self.release}.")
@@ -42,25 +45,34 @@ LAXER: Final = (
     Difference(
         r".*\.(finite|infinite|number|notanumber|normal|subnormal)\b.*",
         "the properties of testp are taken on every instruction and ignored",
+        ignored=r"finite|infinite|number|notanumber|normal|subnormal",
     ),
     Difference(
         r".*\.(global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype"
         r"|interleave_layout|swizzle_mode|swizzle_atomicity|fill_mode)\b.*",
         "the fields of tensormap.replace are taken on every instruction and ignored",
+        ignored=r"global_address|rank|box_dim|global_(dim|stride)|element_stride|elemtype|interleave_layout|swizzle_(mode|atomicity)|fill_mode",
     ),
     Difference(
         r".*\.acc::f(16|32)\b.*",
         "the precisions of multimem.ld_reduce are taken on every instruction and ignored",
+        ignored=r"acc::f(16|32)",
     ),
     Difference(
         r".*\.b(8x16|6x16_p32|4x16_p64)\b.*",
         "the formats of ldmatrix are taken on every instruction and ignored",
+        ignored=r"b(8x16|6x16_p32|4x16_p64)",
     ),
     Difference(
         r".*\.(tex|sampler|surf)ref\b.*",
         "the kinds of istypep are taken on every instruction and ignored",
+        ignored=r"(tex|sampler|surf)ref",
     ),
-    Difference(r".*\.b2\b.*", "the index of spcompress is taken on most instructions and ignored"),
+    Difference(
+        r".*\.b2\b.*",
+        "the index of spcompress is taken on most instructions and ignored",
+        ignored=r"b2",
+    ),
     Difference(
         r"prefetch\.(?=.*\bL2::evict_)(?=.*\bvalid_addr\b).*",
         "a prefetch into L1 beside an eviction priority in L2",
@@ -77,6 +89,7 @@ LAXER: Final = (
     Difference(
         r"(multimem\.)?cp\.(reduce\.)?async\.bulk\..*\.(weak|relaxed|cta|cluster|gpu|sys)\b.*",
         "a memory order or scope is taken on bulk copies and ignored",
+        ignored=r"weak|relaxed|cta|cluster|gpu|sys",
     ),
     Difference(
         r"(multimem\.)?cp\.async\.bulk\.(?!.*\brelaxed\b).*\bb128\b.*",
@@ -101,6 +114,7 @@ LAXER: Final = (
     Difference(
         r".*\.pred\b.*",
         "a further .pred beside the instruction's type is taken and ignored",
+        ignored=r"pred",
     ),
     Difference(
         r"(addc|subc|madc\.(lo|hi))(\.cc)?\.[us]16",
@@ -134,8 +148,13 @@ LAXER: Final = (
     Difference(
         r"fence\.(?=.*\b(proxy|mbarrier_init|sync_restrict|async)\b).*",
         "modifiers of one restricted or proxy fence are taken and ignored on another",
+        ignored=r".*",
     ),
-    Difference(r"(bar|barrier)\..*\b(any|all|uni)\b.*", "modes of vote are taken and ignored"),
+    Difference(
+        r"(bar|barrier)\..*\b(any|all|uni)\b.*",
+        "modes of vote are taken and ignored",
+        ignored=r"any|all|uni",
+    ),
     Difference(
         r"wgmma\.mma_async\.(?!.*\baligned\b).*",
         "the manual requires .aligned; the assembler does for f16, bf16 and tf32 only",
@@ -144,32 +163,41 @@ LAXER: Final = (
     Difference(
         rf"wmma\.(?=.*\b(load|store)\b)(?=(.*{_MULTIPLIED}){{2}}).*",
         "the type of other matrices is taken on loads and stores and ignored",
+        ignored=r"[bsueft].*",
     ),
     Difference(
         r"wmma\.(?=.*\b(load|store)\b)(?=.*\bm8n8k(32|128)\b).*\.f32\b.*",
         "sums in f32 of 4-bit and single-bit matrices, which the manual has in s32",
     ),
-    Difference(r"(mma|wmma|wgmma)\..*\bv[248]\b.*", "the lengths of vectors are taken and ignored"),
+    Difference(
+        r"(mma|wmma|wgmma)\..*\bv[248]\b.*",
+        "the lengths of vectors are taken and ignored",
+        ignored=r"v[248]",
+    ),
     Difference(
         r"sust\.p\.(?=.*\b(wb|cg|cs|wt)\b).*",
         "a cache operator on formatted stores; the manual has it for sust.b only",
     ),
-    Difference(r"movmatrix\..*", "any further modifier is taken and ignored"),
+    Difference(r"movmatrix\..*", "any further modifier is taken and ignored", ignored=r".*"),
     Difference(
         r"(ldmatrix|stmatrix)\..*\b(row|col)\b.*",
         "layouts of mma are taken on ldmatrix and ignored",
+        ignored=r"row|col",
     ),
     Difference(
         rf"mma\.(?=(.*{_MULTIPLIED}){{5}}).*",
         "a further type beside those of the four matrices is taken and ignored",
+        ignored=r"[bsueft].*",
     ),
     Difference(
         r"mma\.(?!.*\bblock_scale\b)(?=.*\be(4m3|5m2)\b)(?=.*\bkind::(?!f8f6f4\b)).*",
         "kinds of tcgen05.mma, and of scaled matrices, are taken beside 8-bit types and ignored",
+        ignored=r"kind::.*",
     ),
     Difference(
         r"mma\.(?=.*\bm16n8k16\b).*\bkind::f8f6f4\b.*",
         ".kind::f8f6f4 is taken on m16n8k16 and ignored",
+        ignored=r"kind::f8f6f4",
     ),
     Difference(
         r"mma\.(?=.*\bsp::ordered_metadata\b)(?!.*\bkind::)(?=.*\bf16\b)(?=.*\be(4m3|5m2)\b).*",
@@ -178,6 +206,7 @@ LAXER: Final = (
     Difference(
         r"mma\.(?!.*\bpopc\b)(?=.*\b[su]4\b)(?=.*\b(and|or|xor)\b).*",
         "an operation on single bits is taken beside 4-bit types and ignored",
+        ignored=r"and|or|xor",
     ),
     Difference(r"clmad\.(lo|hi)\.s64", "the manual has .u64 only"),
     Difference(
@@ -238,7 +267,11 @@ LAXER: Final = (
         r"ld\.(?=.*\bproxy::readonly\b)(?=.*\b(v[248]|nc)\b).*",
         "vectors, and .nc, beside .proxy::readonly; the manual has single elements without",
     ),
-    Difference(r"(tex|tld4)\..*\buni\b.*", "a mode of branches and votes is taken and ignored"),
+    Difference(
+        r"(tex|tld4)\..*\buni\b.*",
+        "a mode of branches and votes is taken and ignored",
+        ignored=r"uni",
+    ),
     Difference(r"tex\..*\b[45]d\b.*", "textures have up to three dimensions"),
     Difference(
         r"cvt\.(?=.*\bpzo\b)(?=.*\b(r[mp]|ftz)\b).*\bb?f16\.(.*\.)?f32\b.*",
@@ -250,14 +283,21 @@ LAXER: Final = (
     Difference(
         r"mbarrier\.check_layout\.(?=.*(?<!:)\b(cta|cluster|gpu|sys)\b).*",
         "a scope is taken and ignored",
+        ignored=r"cta|cluster|gpu|sys",
     ),
     Difference(
         r"mbarrier\.check_layout\.(?=.*\bshared\b(?!::)).*",
         "a short name of .shared::cta, which the manual has on other operations of mbarriers",
     ),
-    Difference(r"wgmma\.mma_async\..*\b(row|col)\b.*", "layouts of mma are taken and ignored"),
     Difference(
-        r"tcgen05\.(?=.*\b(ld|st|cp)\b).*\b(row|col)\b.*", "layouts of mma are taken and ignored"
+        r"wgmma\.mma_async\..*\b(row|col)\b.*",
+        "layouts of mma are taken and ignored",
+        ignored=r"row|col",
+    ),
+    Difference(
+        r"tcgen05\.(?=.*\b(ld|st|cp)\b).*\b(row|col)\b.*",
+        "layouts of mma are taken and ignored",
+        ignored=r"row|col",
     ),
     Difference(
         r"tcgen05\.(?=.*\bdecompress::lut::b\b).*\bscale_vec::1X\b.*",
@@ -266,6 +306,7 @@ LAXER: Final = (
     Difference(
         r"tcgen05\.commit\..*\bsync_restrict::shared::(cta|cluster)\b.*",
         "the restrictions of fences are taken and ignored",
+        ignored=r"sync_restrict::.*",
     ),
     Difference(
         r"(add|sub|mul|fma)\.(?=.*\bftz\b)(?=.*\bf32x2\.f32x2\b).*",
@@ -278,6 +319,7 @@ LAXER: Final = (
     Difference(
         r"cp\.async\.bulk\.(wait|commit)_group\..*\bsync_restrict\b.*",
         "the restriction of a fence is taken and ignored",
+        ignored=r"sync_restrict::.*",
     ),
     Difference(r"wgmma\.fence::.*", "the fences of tcgen05 are taken as .fence"),
 )
