@@ -190,12 +190,19 @@ REASONS: Final = (
     ),
     _reason(
         "four rows at once", _SHORT, FORWARD,
-        *(Way(f"{n}", _lanes(16, n, 256, 32)) for n in (1, 2)),
+        *(Way(f"{n}", _lanes(16, n, 128, 32)) for n in (1, 2)),
     ),
     _reason(
-        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 256, None))
+        "two rows at once of little", Shape(4096, 256, "bf16"), FORWARD,
+        *(Way(f"{n}", _lanes(32, n, 256, 32)) for n in (1, 4)),
     ),
-    _reason("CTAs of 256 threads", _SHORT, FORWARD, Way("of 128", _lanes(16, 4, 128, 32))),
+    _reason(
+        "CTAs of 256 threads for little", Shape(4096, 256, "bf16"), FORWARD,
+        *(Way(f"of {n}", _lanes(32, 2, n, 32)) for n in (128, 512)),
+    ),
+    _reason(
+        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 128, None))
+    ),
     _reason("cut at lines", _ODD, FORWARD, Way("cut at 16 bytes", _rows(128, held=False))),
     _reason(
         "cut at lines", _ODD, BACKWARD, Way("cut at 16 bytes", _teams(1, 512, 3, ctas=128))
@@ -209,6 +216,8 @@ REASONS: Final = (
         Way("in memory", _backward, _constant(gradient, "FEW", 0)),
     ),
     _reason("one cluster for few rows", _FEW, BACKWARD, Way("as many rows", _many_backward)),
+    _reason("twice the CTAs for some rows", Shape(64, 16384, "bf16"), BACKWARD,
+            Way("as many rows", _many_backward)),
     _reason(
         "few long rows read twice", Shape(4, 262144, "bf16"), BACKWARD,
         Way("as many rows", _many_backward),

@@ -42,6 +42,9 @@ The second time they are in the L2 cache.
 _SOON: Final = 32 * KIB * KIB
 """Bytes of x that are read so soon that beginning and end take a good part of the time."""
 
+_LITTLE: Final = 8 * KIB * KIB
+"""Bytes of x, of 16 bits, so few that rows are better off spread over more CTAs."""
+
 _ROW: Final = 4096
 """Groups of a row that leaves room for other CTAs beside its own."""
 
@@ -73,17 +76,15 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
     if _short(what) and what.divided().groups <= 2 * WARP:
         one = what.divided().groups <= WARP
         most = 32 if _plain(what) and one else None
-        team = _teams(what, accesses=4 if one else 1)
 
-        def by_lanes(threads: int) -> Kernel:
-            shape = replace(team, threads=threads)
+        def by_lanes(accesses: int, threads: int) -> Kernel:
+            shape = replace(_teams(what, accesses), threads=threads)
             return lanes.forward(what, eps, shape, invvar=invvar, maxnreg=most)
 
-        many = by_lanes(128)
+        many = by_lanes(4 if one else 1, 128)
         if not one or what.x.bytes > 2:
             return many
-        # It takes time to start CTAs: with larger ones there are fewer.
-        return _either(_SOON // (what.columns * what.x.bytes), by_lanes(256), many)
+        return _either(_LITTLE // (what.columns * what.x.bytes), by_lanes(2, 256), many)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
         return _forward_by_rows(what, eps, invvar=invvar)
     shape = _strips(what, backward=False)
@@ -96,16 +97,31 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
 @cache
 def backward(what: Rows, result: DType) -> KernelSequence:
     """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and dw[N] of type `result`."""
-    many = _backward_of_many(what, result)
-    rows, one = _backward_of_few(what, result)
-    if one is None:
-        return many
+    found = _backward_of_many(what, result)
+    for most, fewer in (_backward_of_some(what, result), _backward_of_few(what, result)):
+        if fewer is not None:
+            found = _either_backward(most, fewer, found)
+    return found
 
-    @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
-    def rms_norm_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
-        return cond(_at_most(rows), one, many, g, r, x, w)
 
-    return rms_norm_backward
+def _backward_of_some(what: Rows, result: DType) -> tuple[int, Operation | None]:
+    """Rows over twice as many CTAs, which leave half as many partial sums of dw.
+
+    And for how many rows it is quicker; None for none.
+    """
+    parts = 1
+    if not _by_teams(what):
+        strip = _strips(what, backward=True)
+        parts = 16 if strip is None else strip.parts
+    if what.x.bytes > 2 or what.groups <= 512 or parts > 4:
+        return 0, None
+    count = _CLUSTERS[2 * parts]
+    shape = _shape(what, 2 * parts, count, backward=True) if count >= what.alignments else None
+    if shape is None:
+        return 0, None
+    gradient = strips.backward(what, shape)
+    most = _LITTLE // (what.columns * what.x.bytes)
+    return most, _backward(what, gradient, shape.teams, 1, result)
 
 
 def _backward_of_few(what: Rows, result: DType) -> tuple[int, Operation | None]:
@@ -127,13 +143,9 @@ def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
         most = 128 if _plain(what) and what.divided().groups <= WARP else None
         gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
         return _backward(what.divided(), gradient, 2 * _CTAS, team.rows, result)
-    size = what.columns * (what.x.bytes + what.weight.bytes)
-    # Without ends, clusters of two are quicker than CTAs that hold but three rows.
-    if size <= (60 if what.aligned else 66) * KIB and (
-        what.columns * what.compute.bytes <= 512 * FEW
-    ):
+    if _by_teams(what):
         what = _in_lines(what, _team_threads(what))
-        shape = _resident(what, size)
+        shape = _resident(what)
         gradient = teams.backward(what, shape)
         return _backward(what, gradient, shape.ctas, shape.beside(what), result)
     strip = _strips(what, backward=True)
@@ -208,8 +220,17 @@ def _team_threads(what: Rows) -> int:
     return min(most, max(WARP, threads))
 
 
-def _resident(what: Rows, size: int) -> teams.Shape:
+def _by_teams(what: Rows) -> bool:
+    """Whether a CTA holds rows of a gradient and all sums of their columns."""
+    size = what.columns * (what.x.bytes + what.weight.bytes)
+    # Without ends, clusters of two are quicker than CTAs that hold but three rows.
+    fits = size <= (60 if what.aligned else 66) * KIB
+    return fits and what.columns * what.compute.bytes <= 512 * FEW
+
+
+def _resident(what: Rows) -> teams.Shape:
     """Teams that fit a CTA, and three rows for each: more of them would only delay the first."""
+    size = what.columns * (what.x.bytes + what.weight.bytes)
     threads = _team_threads(what)
     sums = -(-what.groups // threads) * what.group * what.compute.bytes
     count = 1 if what.groups > 512 or sums > FEW else min(8, 512 // threads)
@@ -301,6 +322,16 @@ def _either(most: int, few: Operation, many: Operation) -> KernelSequence:
         return cond(_at_most(most), few, many, x, w)
 
     return rms_norm_forward
+
+
+def _either_backward(most: int, few: Operation, many: Operation) -> KernelSequence:
+    """Backward, by `few` of up to `most` rows and by `many` of more."""
+
+    @sequence(in_specs=many.in_specs, out_specs=many.out_specs, parallel=("B",))
+    def rms_norm_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
+        return cond(_at_most(most), few, many, g, r, x, w)
+
+    return rms_norm_backward
 
 
 def _backward(
