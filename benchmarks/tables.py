@@ -154,13 +154,28 @@ def _norm_row(found: Record, shape: Shape, direction: str, copied: float, peers:
 
 
 def norm_sweep(record: Record) -> list[str]:
-    """The picture, and how much it shows."""
-    cases = {tuple(m["notes"][k] for k in ("rows", "columns", "dtype", "direction"))
-             for m in record["measurements"] if m["notes"]["candidate"] == OURS}  # fmt: skip
-    lines = [f"**{TITLES['norm_sweep']}**: {len(cases)} cases"]
+    """The picture, how much it shows, and where a peer is faster."""
+    cases: dict[str, dict[str, float]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        shape = Shape(notes["rows"], notes["columns"], notes["dtype"])
+        case = cases.setdefault(f"{shape.title} {notes['direction']}", {})
+        case[notes["candidate"]] = m["median"]
+    cases = {case: found for case, found in cases.items() if OURS in found}
+    lines = [f"**{TITLES['norm_sweep']}**: {len(cases)} cases; {_ahead(cases)}"]
     if (ROOT / PICTURE).exists():
         lines += ["", f"![percent of the speed of a copy over the length of a row]({PICTURE})"]
     return lines
+
+
+def _ahead(cases: dict[str, dict[str, float]]) -> str:
+    found: list[str] = []
+    for case, times in cases.items():
+        peers = {name: us for name, us in times.items() if name not in (OURS, NORM_COPY)}
+        if peers and min(peers.values()) < times[OURS]:
+            best = min(peers, key=peers.__getitem__)
+            found.append(f"{case} ({best}, {times[OURS] / peers[best] - 1:.1%})")
+    return f"a peer is faster in {len(found) or 'none'}" + ": " * bool(found) + ", ".join(found)
 
 
 def norm_reasons(record: Record) -> list[str]:
