@@ -483,16 +483,8 @@ def _known(opcode: str, modifiers: tuple[str, ...]) -> bool:
     if not all(each.ignored for each in covering):
         return True
     ignored = re.compile("|".join(each.ignored for each in covering) or "(?!)")
-    again = not _repeats(opcode)
     return any(
         _known(opcode, (*modifiers[:place], *modifiers[place + 1 :]))
         for place, word in enumerate(modifiers)
-        if ignored.fullmatch(word) or (again and word in modifiers[:place])
+        if word in modifiers[:place] or ignored.fullmatch(word)
     )
-
-
-@cache
-def _repeats(opcode: str) -> bool:
-    """Whether some spelling of the table has a word twice, such as the types of a conversion."""
-    words = (Counter(o.name for s in f.slots for o in s.options) for f in _by_opcode()[opcode])
-    return any(count > 1 for each in words for count in each.values())
