@@ -6,11 +6,14 @@ commands after `$ `, each with its output; `python` and `pyptx` are run, with th
 set before them, other commands only shown.
 
 The CPU is eight devices to JAX in all tests of one process.
+
+What the tests of a file leave behind, most of it in caches, no later collection looks through.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import io
@@ -20,8 +23,11 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import pyptx
 
@@ -40,6 +46,14 @@ QUICK = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_pas
 FLAGS = SIMULATED if Path("/proc/driver/nvidia").exists() else (*SIMULATED, *QUICK)
 # JAX reads them when it first looks for devices, which is after all tests have been collected.
 os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *FLAGS))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected() -> Iterator[None]:
+    """Of a gigabyte in a process, each collection would take seconds."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def run_python(example: Any) -> str | None:

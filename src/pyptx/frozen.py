@@ -6,9 +6,12 @@ import gc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+_MANY: Final = 5000
+"""New objects that are worth more than a look at their number."""
 
 
 def constructor(kind: Callable[..., T]) -> Callable[..., T]:
@@ -37,7 +40,8 @@ def uncollected() -> Generator[None]:
 
     Collections would look through it again and again; they take a quarter of the time of a parse.
     The first one behind it would look through all of it once more, so what is there is old at the
-    end: to freeze and to unfreeze is to move it there, whatever its number.
+    end: to freeze and to unfreeze is to move it there, whatever its number. To count what someone
+    else has frozen is not: it is done for many new objects only.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -45,7 +49,8 @@ def uncollected() -> Generator[None]:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # what someone else froze stays so
+            new, *_ = gc.get_count()
+            if new > _MANY and not gc.get_freeze_count():  # what someone else froze stays so
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

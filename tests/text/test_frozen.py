@@ -45,10 +45,16 @@ def test_all_fields_are_needed():
         constructor(Instruction)(None)
 
 
+@pytest.fixture
+def unfrozen():
+    gc.unfreeze()  # what the tests of other files left
+
+
 def is_young(found):
     return any(each is found for each in gc.get_objects(generation=0))
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_what_is_made_without_collection_is_old_at_once():
     with uncollected():
         assert not gc.isenabled()
@@ -69,11 +75,21 @@ def test_a_program_without_collection_stays_without():
         gc.enable()
 
 
-def test_what_a_program_has_frozen_stays_frozen():
+@pytest.mark.parametrize("size", [0, 10_000])
+def test_what_a_program_has_frozen_stays_frozen(size):
     gc.freeze()
     try:
         with uncollected():
-            pass
+            made = [[] for _ in range(size)]
         assert gc.get_freeze_count() > 0
+        assert len(made) == size
     finally:
         gc.unfreeze()
+
+
+def test_what_is_frozen_is_not_counted_for_a_few_objects(monkeypatch):
+    """To count a million frozen objects takes milliseconds, as long as some kernels' tracing."""
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: pytest.fail("counted"))
+    with uncollected():
+        pass
+    assert gc.isenabled()

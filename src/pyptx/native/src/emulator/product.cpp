@@ -35,12 +35,9 @@ void compare(Warp& w, const Instruction& in, const Part& mine, const Part& first
 void report_missing(const Product& product) {
   const Part& first = product.parts[0];
   if (!first.warp->worker->launch->synchronisation) return;
-  Finding f{};
-  f.kind = Kind::DivergentBarrier;
-  f.site = site_of(*first.warp, *first.at, 0);
-  f.note = "warp " + std::to_string(product.missing()->index) +
-           " of the warpgroup does not execute it; all four must alike";
-  report(*first.warp, f);
+  report(*first.warp, Kind::DivergentBarrier, site_of(*first.warp, *first.at, 0),
+         "warp " + std::to_string(product.missing()->index) +
+         " of the warpgroup does not execute it; all four must alike");
 }
 
 bool waits_for_mbarrier(const Warp& w) {

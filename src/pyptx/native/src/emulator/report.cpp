@@ -384,6 +384,14 @@ void report(Warp& w, Finding finding) {
   look_up(w, 0);
 }
 
+void report(Warp& w, Kind kind, const Site& site, std::string note) {
+  Finding f{};
+  f.kind = kind;
+  f.site = site;
+  f.note = std::move(note);
+  report(w, std::move(f));
+}
+
 void register_source(uint64_t hash, SourceTable table) {
   const std::lock_guard<std::mutex> lock(g_sources_mutex);
   sources()[hash] = std::move(table);

@@ -85,6 +85,7 @@ Site site_of(const Warp& w, const Instruction& in, unsigned lane, bool store = f
 
 // Adds a finding; one of a kind that stops makes the launch stop.
 void report(Warp& w, Finding finding);
+void report(Warp& w, Kind kind, const Site& site, std::string note);
 
 // Source lines and tensor names, for the whole process.
 struct SourceLine {

@@ -823,11 +823,9 @@ void check_registers(Warp& w, const Instruction& in, uint32_t active) {
     const uint32_t need = slot.width == 1 && slot.offset == in.guard ? active : lanes;
     const uint32_t missing = need & ~w.defined[r];
     if (__builtin_expect(missing == 0, 1)) return;
-    Finding f{};
-    f.kind = slot.width == 1 ? Kind::UnassignedPredicate : Kind::UninitialisedRegister;
-    f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(missing)));
-    f.note = (slot.width == 1 ? "%p" : "%r") + std::to_string(r);
-    report(w, f);
+    report(w, slot.width == 1 ? Kind::UnassignedPredicate : Kind::UninitialisedRegister,
+           site_of(w, in, static_cast<unsigned>(__builtin_ctz(missing))),
+           (slot.width == 1 ? "%p" : "%r") + std::to_string(r));
     w.defined[r] |= missing;
   };
   for (const uint32_t r : uses.sources) check(r, mask);

@@ -369,21 +369,15 @@ void forget_operations(Cluster& c) {
 void check_exit(Warp& w, uint32_t mask) {
   for (const OperationPointer& op : w.copies) {
     if (op->grouping != Grouping::Bulk || (op->mask & mask) == 0 || op->source_waited) continue;
-    Finding f{};
-    f.kind = Kind::UnfinishedCopy;
-    f.site = site_of(w, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), true);
-    f.note = "the thread exits without cp.async.bulk.wait_group, while the copy may still read shared memory";
-    report(w, f);
+    report(w, Kind::UnfinishedCopy, site_of(w, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), true),
+           "the thread exits without cp.async.bulk.wait_group, while the copy may still read shared memory");
   }
 }
 
 void check_cta_exit(Cta& cta) {
   const auto unfinished = [](Warp& w, const Site& site) {
-    Finding f{};
-    f.kind = Kind::UnfinishedCopy;
-    f.site = site;
-    f.note = "the CTA whose shared memory the operation writes to exits, and nobody has waited for it";
-    report(w, f);
+    report(w, Kind::UnfinishedCopy, site,
+           "the CTA whose shared memory the operation writes to exits, and nobody has waited for it");
   };
   for (const OperationPointer& op : cta.cluster->operations) {
     const bool writes = std::any_of(op->pieces.begin(), op->pieces.end(), [&](const Piece& p) { return p.owner == &cta; });

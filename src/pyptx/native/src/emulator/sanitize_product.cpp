@@ -57,11 +57,7 @@ void check_product_registers(Warp& w, const Instruction& in) {
   const Held& held = *program_of(w).products.find(in.index)->second;
   bool wrong = false;
   if (!w.product_fenced) {
-    Finding f{};
-    f.kind = Kind::RegisterRace;
-    f.site = site_of(w, in, 0);
-    f.note = "no wgmma.fence precedes the warpgroup's first multiplication";
-    report(w, f);
+    report(w, Kind::RegisterRace, site_of(w, in, 0), "no wgmma.fence precedes the warpgroup's first multiplication");
     w.product_fenced = wrong = true;
   }
   const auto use_all = [&](const std::vector<uint32_t>& numbers, Use use) {

@@ -170,12 +170,9 @@ void check_tensor_written(Warp& w, const Instruction& in, unsigned lane, Cta& ow
   for (uint32_t row = place.first_lane; row < place.first_lane + place.lanes; ++row) {
     for (uint32_t column = place.first_column; column < place.first_column + place.columns; ++column) {
       if (memory.written[row * kTensorColumns + column]) continue;
-      Finding f{};
-      f.kind = Kind::UninitialisedMemory;
-      f.site = site_of(w, in, lane);
-      f.note = std::string("Tensor Memory") + (&owner == w.cta ? "" : " of the peer CTA") + ", lane " +
-               std::to_string(row) + ", column " + std::to_string(column);
-      report(w, f);
+      report(w, Kind::UninitialisedMemory, site_of(w, in, lane),
+             std::string("Tensor Memory") + (&owner == w.cta ? "" : " of the peer CTA") + ", lane " +
+             std::to_string(row) + ", column " + std::to_string(column));
       return;
     }
   }

@@ -356,11 +356,8 @@ Warp* choose(Cluster& c, bool* spinning) {
 void report_runaway(Warp& w) {
   const Program& program = program_of(w);
   const uint32_t at = std::min<uint32_t>(w.pc, static_cast<uint32_t>(program.instructions()));
-  Finding f{};
-  f.kind = Kind::Runaway;
-  f.site = site_of(w, program.code[at], static_cast<unsigned>(__builtin_ctz(w.active ? w.active : 1)));
-  f.note = "the warp has run " + std::to_string(w.executed) + " instructions";
-  report(w, f);
+  report(w, Kind::Runaway, site_of(w, program.code[at], static_cast<unsigned>(__builtin_ctz(w.active ? w.active : 1))),
+         "the warp has run " + std::to_string(w.executed) + " instructions");
 }
 
 // Whether a loop that stands still tests an mbarrier.

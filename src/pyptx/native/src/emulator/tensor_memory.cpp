@@ -21,11 +21,7 @@ TensorMemory& tensor_memory(Cta& cta) {
 }
 
 void wrong_tensor_memory(Warp& w, const Instruction& in, unsigned lane, const std::string& note) {
-  Finding f{};
-  f.kind = Kind::BadTensorMemory;
-  f.site = site_of(w, in, lane);
-  f.note = note;
-  report(w, f);
+  report(w, Kind::BadTensorMemory, site_of(w, in, lane), note);
 }
 
 bool note_tensor_group(Warp& w, const Instruction& in, unsigned lane, unsigned size) {
@@ -89,12 +85,9 @@ std::string describe_tensor_wait(const Warp& w, const Split& split) {
 void check_tensor_exit(Cta& cta) {
   if (cta.tensor_memory == nullptr || !cta.cluster->worker->launch->synchronisation) return;
   for (const auto& [first, allocation] : cta.tensor_memory->allocations) {
-    Finding f{};
-    f.kind = Kind::UnfreedTensorMemory;
-    f.site = allocation.site;
-    f.note = "the CTA exits, and no tcgen05.dealloc has freed the " + std::to_string(allocation.columns) +
-             " columns from column " + std::to_string(first) + " on";
-    report(cta.warps[0], f);
+    report(cta.warps[0], Kind::UnfreedTensorMemory, allocation.site,
+           "the CTA exits, and no tcgen05.dealloc has freed the " + std::to_string(allocation.columns) +
+           " columns from column " + std::to_string(first) + " on");
   }
 }
 

@@ -208,11 +208,7 @@ void forget_loop(Warp& w, const Function& f) {
 }
 
 void report_call(Warp& w, const Instruction& in, Kind kind, unsigned lane, std::string note) {
-  Finding f{};
-  f.kind = kind;
-  f.site = site_of(w, in, lane);
-  f.note = std::move(note);
-  report(w, f);
+  report(w, kind, site_of(w, in, lane), std::move(note));
 }
 
 bool fits(const CallPlan& plan, const Function& f) {

@@ -23,11 +23,8 @@ void brx(Warp& w, const Instruction& in, uint32_t mask) {
     }
     rest &= ~group;
     if (index[lane] >= table.count) {
-      Finding f{};
-      f.kind = Kind::BadBranch;
-      f.site = site_of(w, in, lane);
-      f.note = "index " + std::to_string(index[lane]) + " of " + std::to_string(table.count) + " targets";
-      report(w, f);
+      report(w, Kind::BadBranch, site_of(w, in, lane),
+             "index " + std::to_string(index[lane]) + " of " + std::to_string(table.count) + " targets");
       return;
     }
     branch(w, in, group, table.targets[index[lane]]);
@@ -37,10 +34,7 @@ void brx(Warp& w, const Instruction& in, uint32_t mask) {
 void leave(Warp& w, const Instruction&, uint32_t mask) { exit_lanes(w, mask); }
 
 void trap(Warp& w, const Instruction& in, uint32_t mask) {
-  Finding f{};
-  f.kind = Kind::Trap;
-  f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask)));
-  report(w, f);
+  report(w, Kind::Trap, site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask))), {});
 }
 
 void nothing(Warp&, const Instruction&, uint32_t) {}

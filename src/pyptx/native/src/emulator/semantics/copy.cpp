@@ -22,11 +22,7 @@ uint64_t address_of(Warp& w, const Instruction& in, const Pointer& p, unsigned l
 }
 
 void wrong_copy(Warp& w, const Instruction& in, unsigned lane, const std::string& note) {
-  Finding f{};
-  f.kind = Kind::BadCopy;
-  f.site = site_of(w, in, lane);
-  f.note = note;
-  report(w, f);
+  report(w, Kind::BadCopy, site_of(w, in, lane), note);
 }
 
 bool find_one(Warp& w, const Instruction& in, const Pointer& p, unsigned lane, uint32_t bytes, uint32_t alignment,

@@ -18,11 +18,7 @@ bool together(Warp& w, const Instruction& in, uint32_t mask) {
 }
 
 void wrong_matrix(Warp& w, const Instruction& in, unsigned lane, const std::string& note) {
-  Finding f{};
-  f.kind = Kind::BadMatrix;
-  f.site = site_of(w, in, lane);
-  f.note = note;
-  report(w, f);
+  report(w, Kind::BadMatrix, site_of(w, in, lane), note);
 }
 
 namespace {

@@ -235,11 +235,7 @@ void pending_count(Warp& w, const Instruction& in, uint32_t mask) {
   const uint64_t* state = source<uint64_t>(w, in, 1);
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(mask >> l & 1u) || state[l] >> 62 == 3) continue;
-    Finding f{};
-    f.kind = Kind::BadMbarrier;
-    f.site = site_of(w, in, l);
-    f.note = "the state is not of an arrival with .noComplete";
-    report(w, f);
+    report(w, Kind::BadMbarrier, site_of(w, in, l), "the state is not of an arrival with .noComplete");
     return;
   }
   each_lane<uint32_t>(w, in, 0, mask, [=](unsigned l) { return static_cast<uint32_t>(state[l] & kMostArrivals); });

@@ -90,11 +90,7 @@ bool complete(const Cta& cta, const Barrier& b) {
 }
 
 bool bad_barrier(Warp& w, const Instruction& in, uint32_t mask, const std::string& note) {
-  Finding f{};
-  f.kind = Kind::BadBarrier;
-  f.site = site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask)));
-  f.note = note;
-  report(w, f);
+  report(w, Kind::BadBarrier, site_of(w, in, static_cast<unsigned>(__builtin_ctz(mask))), note);
   return false;
 }
 
@@ -221,11 +217,7 @@ void warp_barrier(Warp& w, const Instruction& in, uint32_t mask) {
   if (sanitizes(w)) {
     for (unsigned l = 0; l < kLanes; ++l) {
       if ((mask >> l & 1u) && !(members[l] >> l & 1u)) {
-        Finding f{};
-        f.kind = Kind::BadMembermask;
-        f.site = site_of(w, in, l);
-        f.note = "the membermask does not name the lane that executes it";
-        report(w, f);
+        report(w, Kind::BadMembermask, site_of(w, in, l), "the membermask does not name the lane that executes it");
         break;
       }
     }
@@ -402,11 +394,8 @@ void check_register_requests(Cta& cta) {
     const Warp& other = &more == &w ? first : w;
     size_t k = 0;
     while (k < other.register_requests.size() && more.register_requests[k] == other.register_requests[k]) ++k;
-    Finding f{};
-    f.kind = Kind::DivergentBarrier;
-    f.site = site_of(more, program_of(w).code[more.register_requests[k]], 0);
-    f.note = "warp " + std::to_string(other.index) + " of the warpgroup does not execute it; all four must alike";
-    report(w, f);
+    report(w, Kind::DivergentBarrier, site_of(more, program_of(w).code[more.register_requests[k]], 0),
+           "warp " + std::to_string(other.index) + " of the warpgroup does not execute it; all four must alike");
     return;
   }
 }

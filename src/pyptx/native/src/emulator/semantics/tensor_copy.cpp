@@ -152,13 +152,10 @@ bool check_position(Warp& w, const Instruction& in, unsigned lane, const Box& bo
   const uint32_t element = box.map.element_bytes();
   const int64_t bytes = box.at[0] * element;
   if (bytes % int64_t{kChunk} != 0) {
-    Finding f{};
-    f.kind = Kind::Misaligned;
-    f.site = site_of(w, in, lane);
-    f.note = "the box's first coordinate is " + std::to_string(box.at[0]) + ", " + std::to_string(bytes) +
-             " bytes of " + kElements[box.map.type] + "; it must be a multiple of " +
-             std::to_string(kChunk / element) + " elements, " + std::to_string(kChunk) + " bytes";
-    report(w, f);
+    report(w, Kind::Misaligned, site_of(w, in, lane),
+           "the box's first coordinate is " + std::to_string(box.at[0]) + ", " + std::to_string(bytes) + " bytes of " +
+           kElements[box.map.type] + "; it must be a multiple of " + std::to_string(kChunk / element) + " elements, " +
+           std::to_string(kChunk) + " bytes");
     return false;
   }
   if (box.map.im2col() && !check_filter(w, in, lane, box, store)) return false;
