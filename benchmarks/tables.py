@@ -106,9 +106,16 @@ def plain(record: Record) -> list[str]:
     lines = [f"**{TITLES[record['part']]}**", "", heading, "|---|---:|---:|" + "---:|" * counted]
     for name, median, m in rows:
         extent = f"{number(m['minimum'])} to {number(m['maximum'])}"
-        kernels = f" {m['notes'].get('kernels', '')} |" * counted
+        kernels = f" {_kernels(m['notes'].get('kernels', ''))} |" * counted
         lines.append(f"| {name} | {number(median)} {m['unit']} | {extent} |{kernels}")
     return lines
+
+
+def _kernels(launched: float | dict[str, float] | str) -> str:
+    """How many, or which ones and how often each."""
+    if not isinstance(launched, dict):
+        return str(launched)
+    return ", ".join(name if n == 1 else f"{n:g} {name}" for name, n in launched.items())
 
 
 def norm_table(record: Record) -> list[str]:

@@ -103,6 +103,19 @@ def test_results_files_say_where_they_come_from_and_hold_their_readings(measure)
             assert (again.median, again.spread) == (measured["median"], measured["spread"]), path
 
 
+@pytest.mark.parametrize(
+    ("launched", "shown"),
+    [(32, "32"), ("", ""), ({"sum": 1.0, "copy": 2.0, "rare": 0.5}, "sum, 2 copy, 0.5 rare")],
+)
+def test_a_table_names_the_kernels_of_a_call(measure, tables, launched, shown):
+    made = measure.start("launch", {"name": "X"})
+    made.put(measure.summarise("one", "us", [1.0], kernels=launched))
+    made.put(measure.summarise("none", "us", [1.0]))
+    record = made.record()
+    assert f"| one | 1.00 us | 1.00 to 1.00 | {shown} |" in tables.plain(record)
+    assert "| none | 1.00 us | 1.00 to 1.00 |  |" in tables.plain(record)
+
+
 def test_tables_come_from_the_files_alone(measure, tables, tmp_path):
     assert tables.section(tmp_path).count("not measured yet") == 7
     result = measure.start("rms_norm", {"name": "X", "driver_version": "1"}, rows=2048,
