@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-_MANY: Final = 5000
+_MANY: Final = 50_000
 """New objects that are worth more than a look at their number."""
 
 

@@ -58,7 +58,7 @@ def is_young(found):
 def test_what_is_made_without_collection_is_old_at_once():
     with uncollected():
         assert not gc.isenabled()
-        made = [[] for _ in range(10_000)]
+        made = [[] for _ in range(60_000)]
         assert is_young(made)
     assert gc.isenabled()
     assert not is_young(made)
@@ -75,7 +75,7 @@ def test_a_program_without_collection_stays_without():
         gc.enable()
 
 
-@pytest.mark.parametrize("size", [0, 10_000])
+@pytest.mark.parametrize("size", [0, 60_000])
 def test_what_a_program_has_frozen_stays_frozen(size):
     gc.freeze()
     try:
