@@ -220,22 +220,25 @@ def _team_threads(what: Rows) -> int:
     return min(most, max(WARP, threads))
 
 
+def _read(what: Rows) -> int:
+    """Bytes of x and g in a row."""
+    return what.columns * (what.x.bytes + what.weight.bytes)
+
+
 def _by_teams(what: Rows) -> bool:
     """Whether a CTA holds rows of a gradient and all sums of their columns."""
-    size = what.columns * (what.x.bytes + what.weight.bytes)
     # Without ends, clusters of two are quicker than CTAs that hold but three rows.
-    fits = size <= (60 if what.aligned else 66) * KIB
+    fits = _read(what) <= (60 if what.aligned else 66) * KIB
     return fits and what.columns * what.compute.bytes <= 512 * FEW
 
 
 def _resident(what: Rows) -> teams.Shape:
     """Teams that fit a CTA, and three rows for each: more of them would only delay the first."""
-    size = what.columns * (what.x.bytes + what.weight.bytes)
     threads = _team_threads(what)
     sums = -(-what.groups // threads) * what.group * what.compute.bytes
     count = 1 if what.groups > 512 or sums > FEW else min(8, 512 // threads)
     room = SHARED - (count - 1) * threads * (sums + what.compute.bytes)
-    stages = min(3, room // (count * (size + 256)))
+    stages = min(3, room // (count * (_read(what) + 256)))
     return teams.Shape(_aligned(_CTAS, what), count, threads, stages)
 
 
@@ -245,7 +248,7 @@ def _strips(what: Rows, *, backward: bool) -> strips.Shape | None:
     None where no team can hold three rows, or where there cannot be a team for each way in which
     rows are cut.
     """
-    size = what.columns * (what.x.bytes + (what.weight.bytes if backward else 0))
+    size = _read(what) if backward else what.columns * what.x.bytes
     least = (33 if backward else 36) * KIB
     parts = min(16, max(2, power_of_two(-(-size // least))))
     if _CLUSTERS[parts] < what.alignments:
