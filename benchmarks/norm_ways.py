@@ -147,6 +147,16 @@ def _strips(**changes: Any) -> Make:
     return make
 
 
+def _strips_backward(parts: int, threads: int) -> Make:
+    def make(what: Rows) -> Any:
+        shape = choice._shape(what, parts, choice._CLUSTERS[parts], backward=True)
+        assert shape is not None
+        kernel = strips.backward(what, replace(shape, threads=threads))
+        return choice._backward(what, kernel, shape.teams, 1, what.weight)
+
+    return make
+
+
 # ---- the reasons ---------------------------------------------------------------------------------
 
 
@@ -164,6 +174,10 @@ def _policies(shape: Shape, direction: str) -> Reason:
 
 _SHORT: Final = Shape(65536, 128, "bf16")
 _FEW: Final = Shape(8, 8192, "bf16")
+_FEW_LONG: Final = Shape(8, 32768, "bf16")
+_ONE_EACH: Final = Shape(128, 8192, "bf16")
+_UNEVEN: Final = Shape(29120, 2304, "bf16")
+_UNEVEN_LONG: Final = Shape(3640, 18432, "bf16")
 _LONG: Final = Shape(2048, 262144, "bf16")
 _ODD: Final = Shape(8192, 8191, "bf16")
 _TALL: Final = Shape(16384, 4096, "bf16")
@@ -184,13 +198,24 @@ REASONS: Final = (
         "a copy of the row", Shape(16384, 8192, "f32"), FORWARD,
         Way("loads", _rows(512, held=True, direct=True)),
     ),
-    _reason("loads of the row", _FEW, FORWARD, Way("a copy", _rows(512, held=True))),
+    _reason("loads of the row", _ONE_EACH, FORWARD, Way("a copy", _rows(512, held=True))),
     _reason(
-        "relaxed loads", _FEW, FORWARD, Way("weak", _forward, _constant(rows, "_AT_ONCE", "global"))
+        "several CTAs a row", _FEW, FORWARD, Way("one", _rows(256, held=True, direct=True))
+    ),
+    _reason(
+        "255 registers", _FEW, FORWARD,
+        Way("as many as it takes", _rows(256, held=True, direct=True, parts=4)),
+    ),
+    _reason(
+        "several CTAs a row", _FEW_LONG, FORWARD, Way("one", _rows(1024, held=True, direct=True))
+    ),
+    _reason(
+        "relaxed loads", _FEW_LONG, FORWARD,
+        Way("weak", _forward, _constant(rows, "_AT_ONCE", "global")),
     ),
     _reason(
         "four rows at once", _SHORT, FORWARD,
-        *(Way(f"{n}", _lanes(16, n, 128, 32)) for n in (1, 2)),
+        *(Way(f"{n}", _lanes(16, n, 256, 32)) for n in (1, 2)),
     ),
     _reason(
         "two rows at once of little", Shape(4096, 256, "bf16"), FORWARD,
@@ -201,7 +226,18 @@ REASONS: Final = (
         *(Way(f"of {n}", _lanes(32, 2, n, 32)) for n in (128, 512)),
     ),
     _reason(
-        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 128, None))
+        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 256, None))
+    ),
+    _reason("three groups a thread", _UNEVEN, FORWARD,
+            Way("two", _rows(160, held=True)),
+            Way("at most two, 256 threads", _rows(256, held=True))),
+    _reason(
+        "two teams of 192 threads", Shape(29120, 2304, "f32"), BACKWARD,
+        Way("one of 512", _teams(1, 512, 3)), Way("two of 288", _teams(2, 288, 3)),
+    ),
+    _reason(
+        "two CTAs of 576 threads", _UNEVEN_LONG, BACKWARD,
+        Way("four of 512", _strips_backward(4, 512)), Way("two of 512", _strips_backward(2, 512)),
     ),
     _reason("cut at lines", _ODD, FORWARD, Way("cut at 16 bytes", _rows(128, held=False))),
     _reason(

@@ -127,11 +127,25 @@ def test_rows(n, held, types, policy):
 
 
 @types
+@pytest.mark.parametrize("parts", [1, 2, 4, 8])
 @pytest.mark.parametrize("n", [128, 131, 520, 1003])
-def test_rows_without_a_copy(n, types):
+def test_rows_without_a_copy(n, parts, types):
+    """By one CTA, and by several; at 128 some of them have nothing to write."""
     given = problem((9,), (n,), types)
     what = rows_of(given)
-    forward(rows.forward(what, EPS, threads=64, held=True, direct=True, invvar=True), given)
+    kernel = rows.forward(what, EPS, threads=64, held=True, direct=True, parts=parts, invvar=True)
+    forward(kernel, given)
+
+
+@types
+@pytest.mark.parametrize("n", [128, 131])
+def test_rows_of_few_groups_in_many_parts(n, types):
+    """Parts that have no group at all."""
+    given = problem((3,), (n,), types)
+    kernel = rows.forward(
+        rows_of(given), EPS, threads=64, held=True, direct=True, parts=64, invvar=True
+    )
+    forward(kernel, given)
 
 
 # ---- a few rows ----------------------------------------------------------------------------------
@@ -169,6 +183,18 @@ def test_teams(n, types, ctas, count, policy):
     ctas = math.lcm(ctas, what.alignments)  # all rows of a CTA are cut alike
     given = problem((ctas * count * 2 + 1,), (n,), types)
     kernel = teams.backward(what, teams.Shape(ctas, count, 64, 2))
+    backward(kernel, given, what, ctas, **policy)
+
+
+@policies
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize(("n", "types"), [(576, TYPES[0]), (580, TYPES[1]), (587, TYPES[0])])
+def test_teams_of_three_warps(n, types, count, policy):
+    """Numbers of threads that are no power of two."""
+    what = rows_like(types, n, 2**10)
+    ctas = math.lcm(2, what.alignments)
+    given = problem((ctas * count * 2 + 1,), (n,), types)
+    kernel = teams.backward(what, teams.Shape(ctas, count, 96, 2))
     backward(kernel, given, what, ctas, **policy)
 
 
@@ -217,18 +243,27 @@ class Split:
     rows_each: int = 3
     pieces: int = 1
     lag: int = 1
+    threads: int = 64
 
     def shape(self, what: Rows) -> strips.Shape:
         count = max(2, what.alignments)
         stages = (self.lag + 1) * self.pieces + 1
         return strips.Shape(
-            count, self.parts, 64, stages, self.lag, self.shared, self.grid, self.pieces
+            count,
+            self.parts,
+            self.threads,
+            stages,
+            self.lag,
+            self.shared,
+            self.grid,
+            self.pieces,
         )
 
 
 SPLITS = [
     *(Split(n, 2, shared, grid=False) for n in (512, 1030) for shared in (True, False)),
     *(Split(n, 4, True, grid=False) for n in (1024, 99)),
+    *(Split(n, 2, True, grid=False, threads=96) for n in (1152, 1030)),
     Split(2055, 8, False, grid=False, rows_each=1),
     *(Split(n, 1, True, grid=False, pieces=2) for n in (1024, 1099)),
     *(Split(n, 3, n % 2 == 0, grid=True) for n in (768, 1030, 99)),
@@ -344,7 +379,7 @@ def test_column_sums(widest, partials, n, count, each):
 
 
 @pytest.mark.parametrize("count", [1, 9])  # few, and many for a gradient
-@pytest.mark.parametrize("n", [1, 3, 100, 129, 1000, 1025, 4097, 8200])
+@pytest.mark.parametrize("n", [1, 3, 100, 129, 576, 1000, 1025, 2304, 4097, 8200, 9216])
 @pytest.mark.parametrize("pair", [(F32, F32), (BF16, BF16)], ids=str)
 def test_sequences_are_clean(pair, n, count):
     """With what one step leaves for the next, and memory that nothing has written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyptx import Reg, SharedTile, ptx, reg, smem
-from pyptx.ops.rms.elements import WARP, instruction, power_of_two
+from pyptx.ops.rms.elements import PIECE, WARP, Group, instruction, power_of_two
 from pyptx.types import DType, f32, u32
 
 
@@ -115,7 +115,9 @@ def team_sum(a: Arithmetic, value: Reg, lane: Reg, threads: int) -> Reg:
     warps = threads // WARP
     if warps == 1:
         return ptx.warp.reduce_sum(value)
-    slots = address(smem.alloc(a.dtype, warps))
+    slots = address(smem.alloc(a.dtype, warps, align=PIECE))
     store_warp_sum(a, value, lane, slots)
     ptx.bar.sync(0)
+    if warps in (2, 4, 8):  # so few that a thread has read them all before shuffles would end
+        return a.total(Group(a.dtype, warps, a.dtype).load("shared", slots))
     return load_warp_sums(a, lane, slots, warps)

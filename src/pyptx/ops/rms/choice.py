@@ -51,6 +51,9 @@ _ROW: Final = 4096
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
 
+_LINES: Final = 32
+"""Units of a row that is worth cutting at lines."""
+
 _STAGES: Final = 4
 """Rows that a CTA of a cluster holds; more would delay the first ones."""
 
@@ -59,8 +62,17 @@ _STAGES: Final = 4
 def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`."""
     operation = _forward_of_many(what, eps, invvar=invvar)
+    if what.groups > _ROW:
+        operation = _forward_of_some(what, eps, operation, invvar=invvar)
+    for parts, most in _together(what).items():
+        operation = _either(most, _forward_by_parts(what, eps, parts, invvar=invvar), operation)
+    return operation
+
+
+def _forward_of_some(what: Rows, eps: float, operation: Operation, *, invvar: bool) -> Operation:
+    """By chunks, few long rows; by `operation`, more of them."""
     size = what.columns * what.x.bytes
-    if what.groups <= _ROW or size > _TWICE:
+    if size > _TWICE:
         return operation
     # Of a few long rows there are more chunks than CTAs that could share a row.
     most, shape = _TWICE // size, _strips(what, backward=False)
@@ -72,8 +84,8 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
 
 def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """The kernels that keep a whole device busy."""
-    # With more than two groups for each thread, a row is better off with a CTA of its own.
-    if _short(what) and what.divided().groups <= 2 * WARP:
+    # With more than three groups for each thread, a row is better off with a CTA of its own.
+    if _short(what) and what.divided().groups <= (3 if what.aligned else 2) * WARP:
         one = what.divided().groups <= WARP
         most = 32 if _plain(what) and one else None
 
@@ -84,7 +96,9 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
         many = by_lanes(4 if one else 1, 128)
         if not one or what.x.bytes > 2:
             return many
-        return _either(_LITTLE // (what.columns * what.x.bytes), by_lanes(2, 256), many)
+        size = what.columns * what.x.bytes
+        some = _either(2 * _LITTLE // size, by_lanes(4, 256), many)
+        return _either(_LITTLE // size, by_lanes(2, 256), some)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
         return _forward_by_rows(what, eps, invvar=invvar)
     shape = _strips(what, backward=False)
@@ -144,7 +158,7 @@ def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
         gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
         return _backward(what.divided(), gradient, 2 * _CTAS, team.rows, result)
     if _by_teams(what):
-        what = _in_lines(what, _team_threads(what))
+        what = _in_lines(what, _team_threads(what), backward=True)
         shape = _resident(what)
         gradient = teams.backward(what, shape)
         return _backward(what, gradient, shape.ctas, shape.beside(what), result)
@@ -178,13 +192,21 @@ def _teams(what: Rows, accesses: int) -> lanes.Teams:
 def _row(what: Rows) -> tuple[int, bool, int | None]:
     """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
     groups = what.groups
+    even = groups == power_of_two(groups)
     if groups > _ROW:
         return 1024, False, None
-    if groups > 2048:
+    if groups > 2048 and (even or not _plain(what)):
         return 256, False, 80 if _plain(what) else None
-    if groups > 512:
-        return (128, False, None) if what.x.bytes == 2 else (512, True, None)
-    return max(WARP, power_of_two(groups) // 2), True, None
+    if groups > (512 if what.x.bytes == 2 else 2048 if even else 1024):
+        return 128, False, None
+    if even:
+        return min(512, max(WARP, groups // 2)), True, None
+    # Of other numbers three each leave fewer threads without a group than a power of two would.
+    threads = max(2 * WARP, rounded_up(-(-groups // 3), WARP))
+    lines = replace(what, lines=True)
+    if not what.aligned and what.columns >= _LINES * lines.unit:
+        threads = max(2 * lines.unit, threads)  # for the ends of rows that are cut at lines
+    return threads, True, None
 
 
 def _at_most(rows: int) -> Callable[[Any], Any]:
@@ -202,10 +224,15 @@ def _few(what: Rows) -> few.Shape | None:
     return few.Shape(parts, threads, 8 if what.xs.words + what.ws.words <= 8 else 4)
 
 
-def _in_lines(what: Rows, threads: int) -> Rows:
-    """The rows cut at lines, if they are many lines long and threads enough for their ends."""
+def _in_lines(what: Rows, threads: int, *, backward: bool = False) -> Rows:
+    """The rows cut at lines, if they are many lines long and threads enough for their ends.
+
+    Forward, 16-bit rows of whole groups are not: so many ends, element by element, cost more.
+    """
+    if what.aligned and what.x.bytes == 2 and not backward:
+        return what
     lines = replace(what, lines=True)
-    return lines if what.columns >= 32 * lines.unit and threads >= 2 * lines.unit else what
+    return lines if what.columns >= _LINES * lines.unit and threads >= 2 * lines.unit else what
 
 
 def _team_threads(what: Rows) -> int:
@@ -213,10 +240,15 @@ def _team_threads(what: Rows) -> int:
 
     Otherwise a thread has two groups, if it holds the sums of both in registers twice.
     """
-    threads = power_of_two(what.groups)
+    groups = what.groups
+    threads = power_of_two(groups)
     if _plain(what) and what.aligned:
+        if groups > 512 and groups != threads:
+            # Fewer threads without a group, and room for a second team where sums take few bytes.
+            most = 256 if what.x.bytes > 2 and groups <= 768 else 512
+            return rounded_up(-(-groups // -(-groups // most)), WARP)
         threads //= 2
-    most = 256 if what.groups <= 512 and not what.aligned else 512
+    most = 256 if groups <= 512 and not what.aligned else 512
     return min(most, max(WARP, threads))
 
 
@@ -229,28 +261,29 @@ def _by_teams(what: Rows) -> bool:
     """Whether a CTA holds rows of a gradient and all sums of their columns."""
     # Without ends, clusters of two are quicker than CTAs that hold but three rows.
     fits = _read(what) <= (60 if what.aligned else 66) * KIB
-    return fits and what.columns * what.compute.bytes <= 512 * FEW
+    most = 576 if _plain(what) and what.aligned else 512
+    return fits and what.columns * what.compute.bytes <= most * FEW
 
 
 def _resident(what: Rows) -> teams.Shape:
     """Teams that fit a CTA, and three rows for each: more of them would only delay the first."""
     threads = _team_threads(what)
     sums = -(-what.groups // threads) * what.group * what.compute.bytes
-    count = 1 if what.groups > 512 or sums > FEW else min(8, 512 // threads)
+    count = 1 if sums > FEW else min(8, 512 // threads)
     room = SHARED - (count - 1) * threads * (sums + what.compute.bytes)
     stages = min(3, room // (count * (_read(what) + 256)))
     return teams.Shape(_aligned(_CTAS, what), count, threads, stages)
 
 
 def _strips(what: Rows, *, backward: bool) -> strips.Shape | None:
-    """How rows are split: what is read of them in strips of 33 KiB or more, if clusters allow it.
+    """How rows are split: into strips of 22 to 44 KiB of what is read, if clusters allow it.
 
     None where no team can hold three rows, or where there cannot be a team for each way in which
     rows are cut.
     """
     size = _read(what) if backward else what.columns * what.x.bytes
-    least = (33 if backward else 36) * KIB
-    parts = min(16, max(2, power_of_two(-(-size // least))))
+    most = (42 if backward else 36) * KIB
+    parts = min(16, max(2, power_of_two(-(-size // most))))
     if _CLUSTERS[parts] < what.alignments:
         parts //= 2
     if size // parts * 3 <= SHARED:
@@ -280,13 +313,31 @@ def _shape(what: Rows, parts: int, count: int, *, backward: bool) -> strips.Shap
         lag = (held - 2) // pieces - 1
     elif grid:
         lag = held - 3
-    return strips.Shape(_aligned(count, what), parts, 512, held, lag, shared, grid, pieces)
+    threads = 512
+    if (
+        backward
+        and not grid
+        and 512 < most <= (1280 if what.aligned else 1152)
+        and most != power_of_two(most)
+    ):
+        threads = rounded_up(-(-most // 2), WARP)  # fewer of them without a second group
+    return strips.Shape(_aligned(count, what), parts, threads, held, lag, shared, grid, pieces)
 
 
 def _aligned(count: int, what: Rows) -> int:
     """At most so many teams, such that all rows of each are cut alike."""
     assert count >= what.alignments
     return count // what.alignments * what.alignments
+
+
+def _together(what: Rows) -> dict[int, int]:
+    """Numbers of CTAs that add up a row together, and how many rows are quicker so.
+
+    Each of them reads the whole row, but has only a part of it to write.
+    """
+    if what.groups <= 128 or what.groups > (2 * _ROW if _plain(what) else 2048):
+        return {}
+    return ({4: 66} if what.groups <= _ROW else {}) | ({8: 16} if what.groups > 1024 else {})
 
 
 # ---- sequences -----------------------------------------------------------------------------------
@@ -315,6 +366,24 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     # rows are so many that others start while one of them waits.
     direct = by_rows(min(1024, max(WARP, power_of_two(what.groups) // 4)), held=True, direct=True)
     return _either(_SOON // size if what.groups <= 512 else _CTAS, direct, many)
+
+
+def _forward_by_parts(what: Rows, eps: float, parts: int, *, invvar: bool) -> Kernel:
+    """As many CTAs a row as there are `parts`."""
+    limits = (512, 128), (2048, 256), (4096, 512)
+    threads = next((count for most, count in limits if what.groups <= most), 1024)
+    # Without a number of registers the assembler uses few, and loads wait for others.
+    most = min(255, 65536 // threads)
+    return rows.forward(
+        _in_lines(what, threads),
+        eps,
+        threads=threads,
+        held=True,
+        invvar=invvar,
+        maxnreg=most,
+        direct=True,
+        parts=parts,
+    )
 
 
 def _either(most: int, few: Operation, many: Operation) -> KernelSequence:

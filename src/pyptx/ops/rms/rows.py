@@ -2,7 +2,8 @@
 
 What a CTA waits for is on its way before anything is waited for, so with a few CTAs on each
 multiprocessor the memory never idles; between the copy and the stores there is one barrier. With
-few rows there is no memory to keep busy, and loads to registers are sooner there.
+few rows there is no memory to keep busy: loads to registers are sooner there, and several CTAs add
+up the same row, so that each has only a part of it to write.
 """
 
 from __future__ import annotations
@@ -29,17 +30,21 @@ def forward(
     invvar: bool,
     maxnreg: int | None = None,
     direct: bool = False,
+    parts: int = 1,
 ) -> Kernel:
     """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`. The row must fit in shared memory.
 
     `held` keeps the row in registers between the sum and the result; otherwise it is read from
     shared memory twice, and more CTAs fit. `direct` loads the row to registers, without a copy.
+    Then there may be `parts` CTAs for each row, a power of two: all of them add up the whole row,
+    and each writes its part.
     """
     assert held or not direct
+    assert direct or parts == 1
     out_specs = rows.forward_outputs(invvar=invvar)
 
     def body(x: Tensor, w: Tensor, *outputs: Tensor) -> None:
-        _row(rows, eps, threads, held, direct, x, w, outputs)
+        _row(rows, eps, threads, held, direct, parts, x, w, outputs)
 
     def rms_norm_row(X: Tensor, W: Tensor, Y: Tensor) -> None:
         body(X, W, Y)
@@ -51,7 +56,7 @@ def forward(
     return kernel(
         in_specs=rows.forward_inputs,
         out_specs=out_specs,
-        grid=grid(lambda B: (B, 1, 1)),
+        grid=grid(lambda B: (B * parts, 1, 1)),
         block=(threads, 1, 1),
         arch="auto",
         parallel=("B",),
@@ -65,6 +70,7 @@ def _row(
     threads: int,
     held: bool,
     direct: bool,
+    parts: int,
     X: Tensor,
     W: Tensor,
     outputs: Sequence[Tensor],
@@ -74,11 +80,16 @@ def _row(
     x, w, y = ptx.global_ptrs(X, W, outputs[0])
     lane = reg.from_(ptx.special.tid.x(), u32)
     row = reg.from_(ptx.special.ctaid.x(), u32)
-    part = Part(rows, row, lane, threads)
-    copy = None if direct else _Copy(part, x)
+    rank = None
+    if parts > 1:
+        rank = row & (parts - 1)
+        row = row >> (parts.bit_length() - 1)
+    whole = Part(rows, row, lane, threads)
+    part = whole if rank is None else Part(rows, row, lane, threads, parts, rank)
+    copy = None if direct else _Copy(whole, x)
     active = [part.active(k) for k in range(part.each)]
     weights = load_weights(part, w, active, _AT_ONCE if direct else "global")
-    ends = None if rows.aligned else Ends(part)
+    ends = None if rows.aligned else Ends(whole)
     end_x = end_w = None
     if ends is not None:
         end_x = load_one(rows.x, a.dtype, x + ends.position * rows.x.bytes, pred=ends.active)
@@ -94,7 +105,14 @@ def _row(
         return xs.load(space, here, part.step(k, xs), pred=active[k])
 
     words = [load(k) for k in range(part.each)]
-    values = [value for group in words for value in xs.unpack(group)]
+    summed = words
+    if rank is not None:
+        start = x + whole.offset * rows.x.bytes
+        summed = [
+            xs.load(_AT_ONCE, start, whole.step(k, xs), pred=whole.active(k))
+            for k in range(whole.each)
+        ]
+    values = [value for group in summed for value in xs.unpack(group)]
     if end_x is not None:
         values.append(end_x)
     forward_ = Forward(a, rows.columns, eps)
@@ -102,7 +120,8 @@ def _row(
     r = forward_.invvar(squares)
     if len(outputs) > 1:
         (invvar,) = ptx.global_ptrs(outputs[1])
-        store_one(a.dtype, invvar + row * a.dtype.bytes, r, pred=lane == 0)
+        first = lane == 0 if rank is None else (lane | rank) == 0
+        store_one(a.dtype, invvar + row * a.dtype.bytes, r, pred=first)
 
     y += part.offset * rows.weight.bytes
     for k in range(part.each):
@@ -114,7 +133,8 @@ def _row(
     if ends is not None and end_x is not None and end_w is not None:
         (base,) = ptx.global_ptrs(outputs[0])
         place = base + ends.position * rows.weight.bytes
-        store_one(rows.weight, place, forward_.result(end_x, end_w, r), pred=ends.active)
+        there = ends.active if rank is None else ends.active & (rank == 0)
+        store_one(rows.weight, place, forward_.result(end_x, end_w, r), pred=there)
 
 
 class _Copy:

@@ -60,7 +60,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         if shape.teams == 1:
             lane, team, row = thread, None, cta
         else:
-            lane, team = thread & (shape.threads - 1), thread >> (shape.threads.bit_length() - 1)
+            lane, team = _divided(thread, shape)
             if beside > 1:
                 row = ptx.inst.mad.lo.u32(cta, shape.teams, team)
             else:
@@ -77,6 +77,18 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         arch="auto",
         parallel=("B",),
     )(rms_norm_teams_backward)
+
+
+def _divided(thread: Reg, shape: Shape) -> tuple[Reg, Reg]:
+    """Which thread of a team a thread of the CTA is, and of which team."""
+    if shape.threads & (shape.threads - 1) == 0:
+        return thread & (shape.threads - 1), thread >> (shape.threads.bit_length() - 1)
+    lane, team = reg.scalar(u32, init=thread), reg.scalar(u32, init=0)
+    for first in range(shape.threads, shape.threads * shape.teams, shape.threads):
+        behind = thread >= first
+        ptx.inst.sub.u32(lane, lane, shape.threads, pred=behind)
+        ptx.inst.add.u32(team, team, 1, pred=behind)
+    return lane, team
 
 
 @dataclass(frozen=True, slots=True)
