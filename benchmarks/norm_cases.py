@@ -6,6 +6,7 @@ Data and arithmetic alone; needs neither a GPU nor a framework.
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,12 @@ EAGER: Final = "torch eager, 5 operations"
 XLA: Final = "XLA"
 LIGER: Final = "Liger"
 QUACK: Final = "quack"
+OPERATION: Final = "pyptx.ops.rms_norm"
+BY_HAND: Final = "a kernel called by hand"
+CALLED: Final = ("eager", "jitted")
+"""How the host's time is taken."""
+HOST_LIMIT: Final = 3.0
+"""Microseconds of the host's time that a call of the operation may take beyond one by hand."""
 PEERS: Final = (NATIVE, COMPILE, TRITON, XLA, EAGER, LIGER, QUACK)
 
 
@@ -221,6 +228,28 @@ def summaries(
 def percent(notes: Mapping[str, Any], median: float) -> float:
     """The time that the tensors take at the speed of the copy of the same visit, over `median`."""
     return 100 * notes["copy"] * TENSORS[notes["direction"]] / TENSORS[FORWARD] / median
+
+
+def host_bars(samples: Mapping[str, Sequence[float]]) -> list[Bar]:
+    """What the operation takes beyond a kernel called by hand: the median over pairs of turns.
+
+    A host has slow moments and quick ones, which both of a turn share more or less; the difference
+    of two medians would tell how many of each happened to be which one's.
+    """
+    return [
+        Bar(
+            f"beyond {BY_HAND}, {how}, in pairs of turns",
+            statistics.median(
+                ours - theirs
+                for ours, theirs in zip(
+                    samples[f"{OPERATION}, {how}"], samples[f"{BY_HAND}, {how}"], strict=True
+                )
+            ),
+            HOST_LIMIT,
+            " us",
+        )
+        for how in CALLED
+    ]
 
 
 def bars(

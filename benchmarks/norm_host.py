@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from measure import Result, show, start, summarise
 from measured_kernels import EPS, check, example_module, inputs, reference
+from norm_cases import BY_HAND, OPERATION, host_bars
 
 from launch import time_calls
 
@@ -24,7 +25,6 @@ ROWS: Final = 8
 COLUMNS: Final = 128
 CALLS: Final = 1000
 ROUNDS: Final = 11
-OPERATION: Final = "pyptx.ops"
 
 Function = Callable[[Any, Any], Any]
 
@@ -42,14 +42,15 @@ def measure(
     )  # fmt: skip
     x, w = inputs(ROWS, COLUMNS)
     a, b = jax.device_put(x), jax.device_put(w)
-    found = functions(operation or importlib.import_module(OPERATION).rms_norm)
+    found = functions(operation or importlib.import_module("pyptx.ops").rms_norm)
     programs: dict[str, Function] = {f"{name}, eager": run for name, run in found.items()}
     programs |= {f"{name}, jitted": jax.jit(run) for name, run in found.items()}
     expected = reference(x, w)
     for name, run in programs.items():
         check(np.asarray(run(a, b)), expected, name)
-    for name, times in time_calls(programs, a, b, calls, rounds, per=1).items():
-        result.measurements.append(summarise(name, "us", times))
+    taken = time_calls(programs, a, b, calls, rounds, per=1)
+    result.measurements = [summarise(name, "us", times) for name, times in taken.items()]
+    result.bars = host_bars(taken)
     return result
 
 
@@ -60,8 +61,8 @@ def functions(operation: Callable[..., Any]) -> dict[str, Function]:
         return x * jax.lax.rsqrt(jax.numpy.mean(x * x, -1, keepdims=True) + EPS) * w
 
     return {
-        "pyptx.ops.rms_norm": lambda x, w: operation(x, w, EPS),
-        "a kernel called by hand": example_module().build(ROWS, COLUMNS, EPS),
+        OPERATION: lambda x, w: operation(x, w, EPS),
+        BY_HAND: example_module().build(ROWS, COLUMNS, EPS),
         "jax.numpy": formula,
     }
 

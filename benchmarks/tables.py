@@ -7,6 +7,7 @@ document. The test suite compares, so a number there is always one in a results 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from norm_cases import (
     PEERS,
     TENSORS,
     Shape,
+    host_bars,
     measurement_name,
     percent,
 )
@@ -116,6 +118,13 @@ def _kernels(launched: float | dict[str, float] | str) -> str:
     if not isinstance(launched, dict):
         return str(launched)
     return ", ".join(name if n == 1 else f"{n:g} {name}" for name, n in launched.items())
+
+
+def norm_host(record: Record) -> list[str]:
+    """Times of calls, and how far the operation is from a kernel called by hand."""
+    samples = {m["name"]: m["samples"] for m in record["measurements"]}
+    bars = [dataclasses.asdict(bar) | {"holds": bar.holds} for bar in host_bars(samples)]
+    return [*plain(record), "", *_bars({"bars": bars})]
 
 
 def norm_table(record: Record) -> list[str]:
@@ -223,12 +232,12 @@ HEADINGS: Final = {
     BACKWARD: "Backward: the gradients of x and weight",
 }
 PICTURE: Final = "docs/norm_sweep.svg"
-JUDGED: Final = ("norm_table",)
+JUDGED: Final = ("norm_table", "norm_host")
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "norm_table": norm_table,
     "norm_sweep": norm_sweep,
-    "norm_host": plain,
+    "norm_host": norm_host,
     "norm_scale": plain,
     "rms_norm": rms_norm,
     "launch": plain,

@@ -438,6 +438,28 @@ def test_the_committed_picture_is_of_the_committed_results():
 # ---- host time -----------------------------------------------------------------------------------
 
 
+def test_the_host_time_of_the_operation_is_compared_turn_by_turn(cases, tmp_path):
+    """A slow moment of the host counts for both: the medians, eager, are 52 us apart."""
+    tables, measure = module("tables"), module("measure")
+    made = measure.Result("norm_host", {"name": "H200"}, measure.environment(), {})
+    for how in ("eager", "jitted"):
+        for name, times in (
+            ("pyptx.ops.rms_norm", (104.0, 54.0, 153.0)),
+            (
+                "a kernel called by hand",
+                (8.0, 52.0, 149.0) if how == "eager" else (102.0, 53.0, 150.0),
+            ),
+        ):
+            made.put(measure.summarise(f"{name}, {how}", "us", times))
+    made.write(tmp_path)
+    text = tables.section(tmp_path)
+    assert (
+        "- beyond a kernel called by hand, eager, in pairs of turns: 4.00 us (bar: at most 3.00 us)"
+        " **not reached**\n" in text
+    ), text
+    assert "by hand, jitted, in pairs of turns: 2.00 us (bar: at most 3.00 us)\n" in text
+
+
 def test_host_time_is_of_checked_calls_eager_and_jitted():
     host = module("norm_host")
 
@@ -452,5 +474,6 @@ def test_host_time_is_of_checked_calls_eager_and_jitted():
         for name in ("pyptx.ops.rms_norm", "a kernel called by hand", "jax.numpy")
     ]
     assert all(m.unit == "us" and len(m.samples) == 2 and m.minimum > 0 for m in made.measurements)
+    assert [bar.name.split(", ")[1] for bar in made.bars] == ["eager", "jitted"]
     with pytest.raises(ValueError, match=r"pyptx\.ops\.rms_norm, eager is wrong"):
         host.measure({"name": "CPU"}, 3, 2, operation=lambda x, w, eps: operation(x, w, eps) * 2)
