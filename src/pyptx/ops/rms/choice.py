@@ -192,14 +192,14 @@ def _teams(what: Rows, accesses: int) -> lanes.Teams:
 def _row(what: Rows) -> tuple[int, bool, int | None]:
     """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
     groups = what.groups
-    even = groups == power_of_two(groups)
+    regular = groups == power_of_two(groups)
     if groups > _ROW:
         return 1024, False, None
-    if groups > 2048 and (even or not _plain(what)):
+    if groups > 2048 and (regular or not _plain(what)):
         return 256, False, 80 if _plain(what) else None
-    if groups > (512 if what.x.bytes == 2 else 2048 if even else 1024):
+    if groups > (512 if what.x.bytes == 2 else 2048 if regular else 1024):
         return 128, False, None
-    if even:
+    if regular:
         return min(512, max(WARP, groups // 2)), True, None
     # Of other numbers three each leave fewer threads without a group than a power of two would.
     threads = max(2 * WARP, rounded_up(-(-groups // 3), WARP))
