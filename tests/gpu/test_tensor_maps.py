@@ -66,28 +66,35 @@ def test_stores(name):
     same(case, boxes.store_kernel(case), boxes.memories(case), y)
 
 
-@pytest.fixture
-def blackwell():
-    """Swizzles that move more than 16 bytes as a whole need compute capability 10.0 or more."""
+def same_or_refused(case: Box, program, *arrays) -> None:
+    """Swizzles that move more than 16 bytes as a whole need compute capability 10.0 or more.
+
+    A device with less says that the kernel has no code for it, before it sees a tensor map.
+    """
     capability = jax.devices("gpu")[0].compute_capability
-    if float(capability) < 10.0:
-        pytest.skip(f"a device of compute capability {capability} swizzles 16 bytes alone")
+    if float(capability) >= 10.0:
+        same(case, program, *arrays)
+        return
+    # JAX raises the second from its C++ dispatch, once a jitted function has run before.
+    with pytest.raises(
+        (jax.errors.JaxRuntimeError, ValueError),
+        match=rf"compute capability {capability} and the program holds code for {case.arch} only",
+    ):
+        on_gpu(program, *arrays)
 
 
 @pytest.mark.parametrize("name", ATOMS)
-@pytest.mark.usefixtures("blackwell")
 def test_loads_in_wider_atoms(name):
     case = ATOMS[name]
     x = boxes.typed(case, boxes.tensor(case))
-    same(case, boxes.load_kernel(case), x, boxes.coordinates(case))
+    same_or_refused(case, boxes.load_kernel(case), x, boxes.coordinates(case))
 
 
 @pytest.mark.parametrize("name", [name for name in ATOMS if "FLIP" not in name])
-@pytest.mark.usefixtures("blackwell")
 def test_stores_in_wider_atoms(name):
     case = boxes.for_stores(ATOMS[name])
     y = boxes.typed(case, boxes.tensor(case))
-    same(case, boxes.store_kernel(case), boxes.memories(case), y)
+    same_or_refused(case, boxes.store_kernel(case), boxes.memories(case), y)
 
 
 @pytest.mark.parametrize("name", images.CASES)
