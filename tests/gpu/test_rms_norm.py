@@ -75,6 +75,14 @@ def test_lengths_and_numbers_of_rows(rows, n):
     check(exact.problem((rows,), (n,), (F32, BF16)))
 
 
+@pytest.mark.parametrize("types", [(F32, F32), (BF16, BF16)], ids=str)
+@pytest.mark.parametrize("n", [576, 2304, 2305, 9216, 18432])
+@pytest.mark.parametrize("rows", [12, 60, 300])
+def test_lengths_between_powers_of_two(rows, n, types):
+    """By eight CTAs a row, by four, and by one; teams and strips of other numbers of threads."""
+    check(exact.problem((rows,), (n,), types))
+
+
 def test_sums_over_a_million_rows():
     check(exact.problem((2**20,), (8,), (F32, F32)))
 
