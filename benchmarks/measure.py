@@ -78,6 +78,10 @@ class Bar:
     def holds(self) -> bool:
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
+    def record(self) -> dict[str, Any]:
+        """Everything as plain data, with the verdict."""
+        return dataclasses.asdict(self) | {"holds": self.holds}
+
 
 @dataclass(slots=True)
 class Result:
@@ -118,8 +122,7 @@ class Result:
 
     def record(self) -> dict[str, Any]:
         """Everything as plain data, each bar with its verdict."""
-        bars = [dataclasses.asdict(bar) | {"holds": bar.holds} for bar in self.bars]
-        return dataclasses.asdict(self) | {"bars": bars}
+        return dataclasses.asdict(self) | {"bars": [bar.record() for bar in self.bars]}
 
     def write(self, folder: Path) -> Path:
         """Write `<part>-<device>.json`, whole or not at all."""

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from measure import Result, show, start, summarise
 from measured_kernels import EPS, check, example_module, inputs, reference
-from norm_cases import BY_HAND, OPERATION, host_bars
+from norm_cases import BY_HAND, CALLED, OPERATION, host_bars
 
 from launch import time_calls
 
@@ -43,8 +43,12 @@ def measure(
     x, w = inputs(ROWS, COLUMNS)
     a, b = jax.device_put(x), jax.device_put(w)
     found = functions(operation or importlib.import_module("pyptx.ops").rms_norm)
-    programs: dict[str, Function] = {f"{name}, eager": run for name, run in found.items()}
-    programs |= {f"{name}, jitted": jax.jit(run) for name, run in found.items()}
+    jitted = {name: jax.jit(run) for name, run in found.items()}
+    programs: dict[str, Function] = {
+        f"{name}, {how}": run
+        for how, runs in zip(CALLED, (found, jitted), strict=True)
+        for name, run in runs.items()
+    }
     expected = reference(x, w)
     for name, run in programs.items():
         check(np.asarray(run(a, b)), expected, name)

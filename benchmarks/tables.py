@@ -7,7 +7,6 @@ document. The test suite compares, so a number there is always one in a results 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -123,8 +122,7 @@ def _kernels(launched: float | dict[str, float] | str) -> str:
 def norm_host(record: Record) -> list[str]:
     """Times of calls, and how far the operation is from a kernel called by hand."""
     samples = {m["name"]: m["samples"] for m in record["measurements"]}
-    bars = [dataclasses.asdict(bar) | {"holds": bar.holds} for bar in host_bars(samples)]
-    return [*plain(record), "", *_bars({"bars": bars})]
+    return [*plain(record), "", *_bars({"bars": [bar.record() for bar in host_bars(samples)]})]
 
 
 def norm_table(record: Record) -> list[str]:

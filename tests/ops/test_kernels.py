@@ -130,7 +130,7 @@ def test_rows(n, held, types, policy):
 @pytest.mark.parametrize("parts", [1, 2, 4, 8])
 @pytest.mark.parametrize("n", [128, 131, 520, 1003])
 def test_rows_without_a_copy(n, parts, types):
-    """By one CTA, and by several; at 128 some of them have nothing to write."""
+    """By one CTA a row, and by several, each of which writes a part."""
     given = problem((9,), (n,), types)
     what = rows_of(given)
     kernel = rows.forward(what, EPS, threads=64, held=True, direct=True, parts=parts, invvar=True)

@@ -71,7 +71,7 @@ def forward(what: Rows, eps: float, *, invvar: bool) -> Operation:
 
 def _forward_of_some(what: Rows, eps: float, operation: Operation, *, invvar: bool) -> Operation:
     """By chunks, few long rows; by `operation`, more of them."""
-    size = what.columns * what.x.bytes
+    size = _size(what)
     if size > _TWICE:
         return operation
     # Of a few long rows there are more chunks than CTAs that could share a row.
@@ -96,7 +96,7 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
         many = by_lanes(4 if one else 1, 128)
         if not one or what.x.bytes > 2:
             return many
-        size = what.columns * what.x.bytes
+        size = _size(what)
         some = _either(2 * _LITTLE // size, by_lanes(4, 256), many)
         return _either(_LITTLE // size, by_lanes(2, 256), some)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
@@ -134,7 +134,7 @@ def _backward_of_some(what: Rows, result: DType) -> tuple[int, Operation | None]
     if shape is None:
         return 0, None
     gradient = strips.backward(what, shape)
-    most = _LITTLE // (what.columns * what.x.bytes)
+    most = _LITTLE // _size(what)
     return most, _backward(what, gradient, shape.teams, 1, result)
 
 
@@ -143,7 +143,7 @@ def _backward_of_few(what: Rows, result: DType) -> tuple[int, Operation | None]:
     shape = _few(what.divided())
     if shape is not None:
         return shape.together, few.backward(what.divided(), shape, result)
-    size = what.columns * what.x.bytes
+    size = _size(what)
     most = min(twice.MOST if what.x.bytes == 2 else twice.MOST // 2, 2 * _TWICE // size)
     if most == 0 or not what.aligned:
         return 0, None
@@ -180,13 +180,18 @@ def _plain(what: Rows) -> bool:
 
 def _short(what: Rows) -> bool:
     """Whether part of a warp takes a row, each thread four accesses at most."""
-    return what.divided().groups <= 4 * WARP and what.columns * what.x.bytes <= 2 * KIB
+    return what.divided().groups <= 4 * WARP and _size(what) <= 2 * KIB
 
 
 def _teams(what: Rows, accesses: int) -> lanes.Teams:
     groups = what.divided().groups
     count = min(WARP, power_of_two(groups))
     return lanes.Teams(count, max(1, accesses // -(-groups // count)), 256)
+
+
+def _threads(groups: int, each: int) -> int:
+    """As many threads, in whole warps, as take so many groups with `each` of them at most."""
+    return rounded_up(-(-groups // each), WARP)
 
 
 def _row(what: Rows) -> tuple[int, bool, int | None]:
@@ -202,7 +207,7 @@ def _row(what: Rows) -> tuple[int, bool, int | None]:
     if regular:
         return min(512, max(WARP, groups // 2)), True, None
     # Of other numbers three each leave fewer threads without a group than a power of two would.
-    threads = max(2 * WARP, rounded_up(-(-groups // 3), WARP))
+    threads = max(2 * WARP, _threads(groups, 3))
     lines = replace(what, lines=True)
     if not what.aligned and what.columns >= _LINES * lines.unit:
         threads = max(2 * lines.unit, threads)  # for the ends of rows that are cut at lines
@@ -218,7 +223,7 @@ def _few(what: Rows) -> few.Shape | None:
     """A cluster in which each thread has one group of eight rows, or of four longer ones."""
     groups = what.groups
     parts = min(16, max(2, power_of_two(-(-groups // 128))))
-    threads = rounded_up(-(-groups // parts), WARP)
+    threads = _threads(groups, parts)
     if threads > 256:
         return None
     return few.Shape(parts, threads, 8 if what.xs.words + what.ws.words <= 8 else 4)
@@ -246,10 +251,15 @@ def _team_threads(what: Rows) -> int:
         if groups > 512 and groups != threads:
             # Fewer threads without a group, and room for a second team where sums take few bytes.
             most = 256 if what.x.bytes > 2 and groups <= 768 else 512
-            return rounded_up(-(-groups // -(-groups // most)), WARP)
+            return _threads(groups, -(-groups // most))
         threads //= 2
     most = 256 if groups <= 512 and not what.aligned else 512
     return min(most, max(WARP, threads))
+
+
+def _size(what: Rows) -> int:
+    """Bytes of x in a row."""
+    return what.columns * what.x.bytes
 
 
 def _read(what: Rows) -> int:
@@ -281,7 +291,7 @@ def _strips(what: Rows, *, backward: bool) -> strips.Shape | None:
     None where no team can hold three rows, or where there cannot be a team for each way in which
     rows are cut.
     """
-    size = _read(what) if backward else what.columns * what.x.bytes
+    size = _read(what) if backward else _size(what)
     most = (42 if backward else 36) * KIB
     parts = min(16, max(2, power_of_two(-(-size // most))))
     if _CLUSTERS[parts] < what.alignments:
@@ -313,15 +323,19 @@ def _shape(what: Rows, parts: int, count: int, *, backward: bool) -> strips.Shap
         lag = (held - 2) // pieces - 1
     elif grid:
         lag = held - 3
-    threads = 512
-    if (
-        backward
-        and not grid
-        and 512 < most <= (1280 if what.aligned else 1152)
-        and most != power_of_two(most)
-    ):
-        threads = rounded_up(-(-most // 2), WARP)  # fewer of them without a second group
+    threads = _strip_threads(what, most) if backward and not grid else 512
     return strips.Shape(_aligned(count, what), parts, threads, held, lag, shared, grid, pieces)
+
+
+def _strip_threads(what: Rows, groups: int) -> int:
+    """Threads for that many groups of a gradient: 512, or two groups each where that fits better.
+
+    Where rows have ends, more than 576 threads would not have registers enough.
+    """
+    most = 1280 if what.aligned else 1152
+    if groups == power_of_two(groups) or not 512 < groups <= most:
+        return 512
+    return _threads(groups, 2)
 
 
 def _aligned(count: int, what: Rows) -> int:
@@ -347,8 +361,7 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     """One CTA a row, or a few where rows are so few and long that they would end one by one."""
 
     def by_rows(threads: int, *, held: bool, **options: Any) -> Kernel:
-        cut = _in_lines(what, threads)
-        return rows.forward(cut, eps, threads=threads, held=held, invvar=invvar, **options)
+        return _by_rows(what, eps, threads, held=held, invvar=invvar, **options)
 
     threads, held, most = _row(what)
     many = by_rows(threads, held=held, maxnreg=most)
@@ -359,7 +372,7 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
         return _either(4 * _CTAS, strips.forward(what, eps, shape, invvar=invvar), many)
     if what.groups > (4096 if _plain(what) else 2048):
         return many  # of which the registers of a CTA would not hold a row
-    size = what.columns * what.x.bytes
+    size = _size(what)
     if 1024 < what.groups <= 2048 and held:
         many = _either(2 * _SOON // size, by_rows(128, held=False), many)
     # Where each CTA has a multiprocessor of its own, a copy would come too late. CTAs of short
@@ -374,16 +387,14 @@ def _forward_by_parts(what: Rows, eps: float, parts: int, *, invvar: bool) -> Ke
     threads = next((count for most, count in limits if what.groups <= most), 1024)
     # Without a number of registers the assembler uses few, and loads wait for others.
     most = min(255, 65536 // threads)
-    return rows.forward(
-        _in_lines(what, threads),
-        eps,
-        threads=threads,
-        held=True,
-        invvar=invvar,
-        maxnreg=most,
-        direct=True,
-        parts=parts,
+    return _by_rows(
+        what, eps, threads, held=True, invvar=invvar, direct=True, parts=parts, maxnreg=most
     )
+
+
+def _by_rows(what: Rows, eps: float, threads: int, **options: Any) -> Kernel:
+    """CTAs of rows, cut at lines where that is quicker; the options are those of `rows.forward`."""
+    return rows.forward(_in_lines(what, threads), eps, threads=threads, **options)
 
 
 def _either(most: int, few: Operation, many: Operation) -> KernelSequence:
