@@ -7,6 +7,7 @@ from pyptx.errors import DeviceError as DeviceError
 from pyptx.errors import EmulationError as EmulationError
 from pyptx.errors import IsaError as IsaError
 from pyptx.errors import LanguageError as LanguageError
+from pyptx.errors import LanguageWarning as LanguageWarning
 from pyptx.errors import PtxError as PtxError
 from pyptx.errors import SpecError as SpecError
 from pyptx.kernel import ForeignKernel as ForeignKernel

@@ -70,5 +70,9 @@ class DeviceError(PtxError):
     """No usable GPU, driver or native library."""
 
 
+class LanguageWarning(UserWarning):
+    """A line of a kernel that is legal and seldom meant."""
+
+
 class SharedVariableWarning(UserWarning):
     """A kernel of `from_ptx` has a copy of its own of a variable that it would share in CUDA."""

@@ -47,16 +47,21 @@ def caller() -> SourceLocation:
     """
     frame = inspect.currentframe()
     while frame is not None:
-        name = frame.f_code.co_filename
-        inside = _inside.get(name)
-        if inside is None:
-            inside = _is_inside(frame)
-            if name != _GENERATED:
-                _inside[name] = inside
-        if not inside:
-            return _make_location(name, frame.f_lineno)
+        if is_users(frame):
+            return _make_location(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return UNKNOWN
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether a frame runs a user's function, as `caller` understands it."""
+    name = frame.f_code.co_filename
+    inside = _inside.get(name)
+    if inside is None:
+        inside = _is_inside(frame)
+        if name != _GENERATED:
+            _inside[name] = inside
+    return not inside
 
 
 def call_site() -> SourceLocation:

@@ -15,6 +15,7 @@ from pyptx.spec import Scalar, Spec, Tile, unstarred
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.context import Trace, tracing
+from pyptx.trace.names import root
 from pyptx.trace.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx.trace.tensor_map import check_copies
 from pyptx.trace.transactions import check_transactions
@@ -37,6 +38,7 @@ class Signature:
     location: SourceLocation
 
 
+@root
 def build(
     function: Callable[..., object],
     signature: Signature,

@@ -6,7 +6,7 @@ variable that names it. So what was traced before never shows in a kernel's text
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -51,6 +51,15 @@ class Block:
     continue_label: Label | None = None
 
 
+ENTERED: Final = {
+    "ptx.if_": "with ptx.if_(p): ...",
+    "ptx.else_": "with ptx.else_(): ...",
+    "ptx.loop": "with ptx.loop(): ...",
+    "ptx.while_": "with ptx.while_(lambda: i < n): ...",
+    "ptx.range_": "for i in ptx.range_(n): ...",
+}
+"""How each block is entered."""
+
 Strides: TypeAlias = tuple[tuple[Register, Parameter], ...]
 
 
@@ -83,6 +92,14 @@ class Trace:
     # What the tensor map says whose address a register holds.
     map_registers: dict[Register, TensorMap] = field(default_factory=dict[Register, TensorMap])
     abandoned: LanguageError | None = None
+    # Blocks that were made and not entered yet, by what they are, with their lines.
+    made: dict[int, tuple[str, SourceLocation]] = field(
+        default_factory=dict[int, "tuple[str, SourceLocation]"]
+    )
+    # Checks that need the whole body.
+    at_end: list[Callable[[list[Statement]], None]] = field(
+        default_factory=list[Callable[[list[Statement]], None]]
+    )
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None
     # What the module has that functions share with the kernel.
@@ -203,23 +220,13 @@ class Trace:
 
     # ---- blocks ----------------------------------------------------------------------------------
 
-    @contextmanager
-    def block(self, block: Block) -> Generator[Block]:
-        """Keep `block` open for the body of a `with`.
-
-        What an exception leaves behind has no end, so the trace cannot go on even if it is caught.
-        """
-        self.blocks.append(block)
-        try:
-            yield block
-        except BaseException:
-            self.abandoned = LanguageError(
-                f"an exception left {block.construct} while it was being traced, and was caught",
-                location=block.location,
-                notes=(("help", "catch it inside of the block, or let it end the trace"),),
-            )
-            raise
-        self.blocks.pop()
+    def abandon(self, block: Block) -> None:
+        """What an exception left behind has no end: the trace cannot go on even if it is caught."""
+        self.abandoned = LanguageError(
+            f"an exception left {block.construct} while it was being traced, and was caught",
+            location=block.location,
+            notes=(("help", "catch it inside of the block, or let it end the trace"),),
+        )
 
     def innermost_loop(self, construct: str) -> Block:
         for block in reversed(self.blocks):
@@ -235,6 +242,16 @@ class Trace:
         """Close the trace: the kernel without directives."""
         if self.abandoned is not None:
             raise self.abandoned
+        for block in self.blocks:
+            raise left_open(block)
+        for construct, location in self.made.values():
+            raise LanguageError(
+                f"{construct} is made here, and its block is never entered",
+                location=location,
+                notes=(("help", ENTERED[construct]),),
+            )
+        for check_body in self.at_end:
+            check_body(self.body)
         last = self.body[-1] if self.body else None
         ends = isinstance(last, Instruction) and not last.guard
         if not (ends and isinstance(last, Instruction) and last.form.opcode in ("ret", "exit")):
@@ -248,6 +265,15 @@ class Trace:
             tuple(self.body),
             pragmas=tuple(self.kernel_pragmas),
         )
+
+
+def left_open(block: Block) -> LanguageError:
+    """The error for a loop whose iterator was kept, and whose body never came to its end."""
+    return LanguageError(
+        f"{block.construct} was left by Python while it was being traced",
+        location=block.location,
+        notes=(("help", "ptx.break_(pred=p) leaves a loop when the kernel runs"),),
+    )
 
 
 _current: ContextVar[Trace | None] = ContextVar("pyptx_trace", default=None)

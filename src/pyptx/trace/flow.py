@@ -6,9 +6,9 @@ where threads meet again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Final, SupportsIndex, TypeAlias
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Final, NoReturn, SupportsIndex, TypeAlias
 
 from pyptx import verify
 from pyptx.errors import LanguageError
@@ -16,7 +16,8 @@ from pyptx.ir import Guard, Instruction
 from pyptx.isa.check import Number, Raw
 from pyptx.operands import Label
 from pyptx.source import caller
-from pyptx.trace.context import Block, Trace, current
+from pyptx.trace.context import ENTERED, Block, Trace, current
+from pyptx.trace.names import Names
 from pyptx.trace.values import (
     Pred,
     Reg,
@@ -35,94 +36,229 @@ Condition: TypeAlias = "Pred | Callable[[], Pred]"
 Bound: TypeAlias = "SupportsIndex | Value"
 
 
-@contextmanager
-def if_(predicate: Pred, *, into: bool = False) -> Generator[None]:
+class RunTimeBlock(AbstractContextManager[None]):
+    """A block of the kernel: `with` enters it, once, while the kernel is traced.
+
+    Raises LanguageError where it is used as a condition of Python, entered twice, left by Python's
+    `return`, `break` or `continue`, and where a name that is bound anew in it is read after it.
+    """
+
+    construct: str
+
+    def __init__(self) -> None:
+        self._trace = current(self.construct)
+        self._block = Block(self.construct, caller())
+        self._names: Names | None = None
+        self._first = 0
+        self._trace.made[id(self)] = self.construct, self._block.location
+
+    def __bool__(self) -> NoReturn:
+        raise LanguageError(
+            f"{self.construct} has no truth value: Python cannot branch on what a kernel decides",
+            location=caller(),
+            notes=(("help", ENTERED[self.construct]),),
+        )
+
+    def __enter__(self) -> None:
+        trace = self._trace
+        if self._names is not None or trace is not current(self.construct):
+            raise LanguageError(
+                f"this {self.construct} was entered before; a block is entered once",
+                location=caller(),
+                notes=(("made", str(self._block.location)), ("help", ENTERED[self.construct])),
+            )
+        del trace.made[id(self)]
+        self._first = len(trace.body)
+        self._open(trace)
+        repeats = self._block.break_label is not None
+        self._names = Names(self.construct, self._block.location, repeats)
+        self._names.take()
+        trace.blocks.append(self._block)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        trace = self._trace
+        if kind is not None:
+            trace.abandon(self._block)
+            return
+        _leave(trace, self._names, self._first)
+        self._close(trace)
+
+    def _open(self, trace: Trace) -> None:
+        raise NotImplementedError
+
+    def _close(self, trace: Trace) -> None:
+        raise NotImplementedError
+
+
+def _leave(trace: Trace, names: Names | None, first: int) -> None:
+    """End the innermost block, which began with statement `first`; raises as RunTimeBlock says."""
+    assert names is not None
+    block = trace.blocks[-1]
+    try:
+        replaced = names.check(first, len(trace.body))
+    except LanguageError:
+        trace.abandon(block)
+        raise
+    trace.at_end += [each.check for each in replaced]
+    trace.blocks.pop()
+
+
+class _If(RunTimeBlock):
+    construct = "ptx.if_"
+
+    def __init__(self, predicate: Pred, *, into: bool) -> None:
+        super().__init__()
+        self._holds, self._into = needed_guard(self._trace, predicate), into
+        self._otherwise: Label | None = None
+
+    def _open(self, trace: Trace) -> None:
+        self._otherwise = trace.label()
+        if self._into:
+            inside = trace.label()
+            _branch(trace, inside, self._holds)
+            _branch(trace, self._otherwise, None)
+            trace.place(inside)
+        else:
+            _branch(trace, self._otherwise, _opposite(self._holds))
+
+    def _close(self, trace: Trace) -> None:
+        assert self._otherwise is not None
+        trace.place(self._otherwise)
+        trace.open_else = len(trace.body), self._otherwise, self._block
+
+
+def if_(predicate: Pred, *, into: bool = False) -> RunTimeBlock:
     """The body runs in the threads where `predicate` holds. One `bra`, around the body.
 
     With `into` two: one into the body where the predicate holds, and one around it, as compilers
     write it. That means the same, and the assembler may order the machine code in another way.
     """
-    trace = current("ptx.if_")
-    block = Block("ptx.if_", caller())
-    otherwise = trace.label()
-    holds = needed_guard(trace, predicate)
-    if into:
-        inside = trace.label()
-        _branch(trace, inside, holds)
-        _branch(trace, otherwise, None)
-        trace.place(inside)
-    else:
-        _branch(trace, otherwise, _opposite(holds))
-    with trace.block(block):
-        yield
-    trace.place(otherwise)
-    trace.open_else = len(trace.body), otherwise, block
+    return _If(predicate, into=into)
 
 
-@contextmanager
-def else_() -> Generator[None]:
-    """The other threads of the `ptx.if_` that stands directly before. One `bra`."""
-    trace = current("ptx.else_")
-    if trace.open_else is None or trace.open_else[0] != len(trace.body):
-        raise LanguageError(
-            "ptx.else_ does not follow a ptx.if_ directly",
-            location=caller(),
-            notes=(
-                ("help", "with ptx.if_(p): ...   with ptx.else_(): ...   with nothing between"),
-            ),
-        )
-    otherwise = trace.open_else[1]
-    trace.open_else = None
-    trace.body.pop()  # the label goes behind the branch that ends the first body
-    end = trace.label()
-    _branch(trace, end, None)
-    trace.place(otherwise)
-    with trace.block(Block("ptx.else_", caller())):
-        yield
-    trace.place(end)
+class _Else(RunTimeBlock):
+    construct = "ptx.else_"
+    _end: Label
+
+    def __init__(self) -> None:
+        trace = current(self.construct)
+        if trace.open_else is None or trace.open_else[0] != len(trace.body):
+            raise LanguageError(
+                "ptx.else_ does not follow a ptx.if_ directly",
+                location=caller(),
+                notes=(
+                    ("help", "with ptx.if_(p): ...   with ptx.else_(): ...   with nothing between"),
+                ),
+            )
+        super().__init__()
+
+    def _open(self, trace: Trace) -> None:
+        if trace.open_else is None or trace.open_else[0] != len(trace.body):
+            raise LanguageError(
+                "instructions stand between this ptx.else_ and its ptx.if_",
+                location=self._block.location,
+                notes=(("help", ENTERED[self.construct]),),
+            )
+        otherwise = trace.open_else[1]
+        trace.open_else = None
+        trace.body.pop()  # the label goes after the branch that ends the first body
+        self._end = trace.label()
+        _branch(trace, self._end, None)
+        trace.place(otherwise)
+
+    def _close(self, trace: Trace) -> None:
+        trace.place(self._end)
 
 
-@contextmanager
-def loop(label: str | None = None, *, pred: Condition | None = None) -> Generator[None]:
+def else_() -> RunTimeBlock:
+    """The other threads of the `ptx.if_` directly before it. One `bra`."""
+    return _Else()
+
+
+class _Loop(RunTimeBlock):
+    construct = "ptx.loop"
+
+    def __init__(self, pred: Condition | None) -> None:
+        super().__init__()
+        self._pred = pred
+        self._start: Label | None = None
+
+    def _open(self, trace: Trace) -> None:
+        self._start, again, end = trace.label(), trace.label(), trace.label()
+        self._block.continue_label, self._block.break_label = again, end
+        trace.place(self._start)
+
+    def _close(self, trace: Trace) -> None:
+        block = self._block
+        assert block.continue_label is not None
+        assert block.break_label is not None
+        assert self._start is not None
+        trace.place(block.continue_label)
+        trace.blocks.append(block)  # the condition belongs to the loop
+        condition = None if self._pred is None else _evaluated(trace, self._pred)
+        trace.blocks.pop()
+        if condition is not None and not callable(self._pred):
+            _check_changes(trace, self._first, condition, block)
+        _branch(trace, self._start, condition)
+        trace.place(block.break_label)
+
+
+def loop(label: str | None = None, *, pred: Condition | None = None) -> RunTimeBlock:
     """Run the body, then again while `pred` holds; for ever (until `ptx.break_`) without one.
 
     `pred` is read at the end of each round: a predicate register that the body sets, or a function
     that appends the comparison. One `bra`, plus what the function appends. `label` is for readers.
     """
-    trace = current("ptx.loop")
     del label
-    start, again, end = trace.label(), trace.label(), trace.label()
-    trace.place(start)
-    first = len(trace.body)
-    with trace.block(Block("ptx.loop", caller(), end, again)) as block:
-        yield
-        trace.place(again)
-        condition = None if pred is None else _evaluated(trace, pred)
-        if condition is not None and not callable(pred):
-            _check_changes(trace, first, condition, block)
-        _branch(trace, start, condition)
-    trace.place(end)
+    return _Loop(pred)
 
 
-@contextmanager
-def while_(condition: Condition) -> Generator[None]:
+class _While(RunTimeBlock):
+    construct = "ptx.while_"
+
+    def __init__(self, condition: Condition) -> None:
+        super().__init__()
+        self._condition = condition
+        self._body = 0
+        self._holds: Guard | None = None
+
+    def _open(self, trace: Trace) -> None:
+        start, end = trace.label(), trace.label()
+        self._block.continue_label, self._block.break_label = start, end
+        trace.place(start)
+        self._holds = _evaluated(trace, self._condition)
+        _branch(trace, end, _opposite(self._holds))
+        self._body = len(trace.body)
+
+    def _close(self, trace: Trace) -> None:
+        block = self._block
+        assert self._holds is not None
+        assert block.continue_label is not None
+        assert block.break_label is not None
+        if not callable(self._condition):
+            _check_changes(trace, self._body, self._holds, block)
+        _branch(trace, block.continue_label, None)
+        trace.place(block.break_label)
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        assert self._names is not None
+        self._names.condition = _names_of(self._condition)
+
+
+def while_(condition: Condition) -> RunTimeBlock:
     """Run the body while `condition` holds, tested before each round.
 
     A function is called once, at trace time, and appends the comparison: `lambda: i < n`. A
     predicate register is read as the body left it. Two `bra`, plus what the function appends.
     """
-    trace = current("ptx.while_")
-    start, end = trace.label(), trace.label()
-    trace.place(start)
-    holds = _evaluated(trace, condition)
-    _branch(trace, end, _opposite(holds))
-    first = len(trace.body)
-    with trace.block(Block("ptx.while_", caller(), end, start)) as block:
-        yield
-        if not callable(condition):
-            _check_changes(trace, first, holds, block)
-        _branch(trace, start, None)
-    trace.place(end)
+    return _While(condition)
+
+
+def _names_of(condition: object) -> frozenset[str]:
+    """The names of other scopes that a condition reads."""
+    code = getattr(condition, "__code__", None)
+    return frozenset() if code is None else frozenset((*code.co_freevars, *code.co_names))
 
 
 def _check_changes(trace: Trace, first: int, condition: Guard, block: Block) -> None:
@@ -146,9 +282,75 @@ def _check_changes(trace: Trace, first: int, condition: Guard, block: Block) -> 
 _LAZY: Final = {"ptx.loop": "pred=lambda: i < n", "ptx.while_": "lambda: i < n"}
 
 
+class _Range:
+    """What `ptx.range_` gives: iterating it once is the loop."""
+
+    construct: Final = "ptx.range_"
+
+    def __init__(self, first: Bound, last: Bound, step: int, kind: DType) -> None:
+        self._trace = current(self.construct)
+        self._bounds, self._step, self._kind = (first, last), step, kind
+        self._location = caller()
+        self._entered = False
+        self._trace.made[id(self)] = self.construct, self._location
+
+    def __bool__(self) -> NoReturn:
+        raise LanguageError(
+            "ptx.range_ has no truth value: it is a loop of the kernel",
+            location=caller(),
+            notes=(("help", ENTERED[self.construct]),),
+        )
+
+    def __iter__(self) -> Iterator[Reg]:
+        if self._entered or self._trace is not current(self.construct):
+            raise LanguageError(
+                "this ptx.range_ was entered before; a block is entered once",
+                location=caller(),
+                notes=(("made", str(self._location)), ("help", ENTERED[self.construct])),
+            )
+        self._entered = True
+        del self._trace.made[id(self)]
+        return self._rounds(self._trace)
+
+    def _rounds(self, trace: Trace) -> Generator[Reg]:
+        first, last = self._bounds
+        kind, stride = self._kind, self._step
+        known = [_known_bound(bound) for bound in self._bounds]
+        guarded = None in known
+        if not guarded and not range(known[0] or 0, known[1] or 0, stride):
+            return
+        counter = Reg(trace, trace.register(kind))
+        move(counter, first)
+        limit = _limit(trace, last)
+        begin, again, end = trace.label(), trace.label(), trace.label()
+        inside, outside = ("lt", "ge") if stride > 0 else ("gt", "le")
+        if guarded:
+            _branch(trace, end, _compare(trace, f"setp.{outside}.{kind}", counter, limit))
+        trace.place(begin)
+        start = len(trace.body)
+        block = Block(self.construct, self._location, end, again)
+        names = Names(self.construct, self._location, repeats=True, counter=counter)
+        names.take()
+        trace.blocks.append(block)
+        try:
+            yield counter
+        except GeneratorExit:
+            trace.abandoned = LanguageError(
+                "`break` or `return` left a ptx.range_ loop while it was being traced",
+                location=block.location,
+                notes=(("help", "ptx.break_(pred=p) leaves the loop when the kernel runs"),),
+            )
+            raise
+        _leave(trace, names, start)
+        trace.place(again)
+        trace.write(f"add.{kind}", counter.register, counter.register, Number(stride))
+        _branch(trace, begin, _compare(trace, f"setp.{inside}.{kind}", counter, limit))
+        trace.place(end)
+
+
 def range_(
     start: Bound, stop: Bound | None = None, step: SupportsIndex = 1, *, dtype: DType | None = None
-) -> Generator[Reg]:
+) -> Iterable[Reg]:
     """`for i in ptx.range_(...)`: a loop of the kernel, `i` its register.
 
     Bounds are ints or registers of one integer type; `step` is a Python int, not zero. `i` has
@@ -156,7 +358,7 @@ def range_(
     each round; one `setp` and one `bra` before, unless both bounds are ints. An empty range of ints
     appends nothing. Leave it early with `ptx.break_`, not with `break`.
     """
-    trace = current("ptx.range_")
+    current("ptx.range_")
     first, last = (0, start) if stop is None else (start, stop)
     stride = integer(step)
     if not stride:
@@ -165,35 +367,9 @@ def range_(
         )
     if dtype is not None:
         checked_dtype(dtype)
-    known = [_known_bound(bound) for bound in (first, last)]
-    kind = _loop_type(first, last, dtype)
-    guarded = None in known
-    if not guarded and not range(known[0] or 0, known[1] or 0, stride):
-        return
-    counter = Reg(trace, trace.register(kind))
-    move(counter, first)
-    limit = _limit(trace, last)
-    begin, again, end = trace.label(), trace.label(), trace.label()
-    inside, outside = ("lt", "ge") if stride > 0 else ("gt", "le")
-    if guarded:
-        _branch(trace, end, _compare(trace, f"setp.{outside}.{kind}", counter, limit))
-    trace.place(begin)
-    block = Block("ptx.range_", caller(), end, again)
-    trace.blocks.append(block)
-    try:
-        yield counter
-    except GeneratorExit:
-        trace.abandoned = LanguageError(
-            "`break` or `return` left a ptx.range_ loop while it was being traced",
-            location=block.location,
-            notes=(("help", "ptx.break_(pred=p) leaves the loop when the kernel runs"),),
-        )
-        raise
-    trace.blocks.pop()
-    trace.place(again)
-    trace.write(f"add.{kind}", counter.register, counter.register, Number(stride))
-    _branch(trace, begin, _compare(trace, f"setp.{inside}.{kind}", counter, limit))
-    trace.place(end)
+    for bound in (first, last):
+        _known_bound(bound)
+    return _Range(first, last, stride, _loop_type(first, last, dtype))
 
 
 def break_(*, pred: Pred | None = None) -> None:

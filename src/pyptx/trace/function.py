@@ -28,6 +28,7 @@ from pyptx.target import PtxVersion, Target
 from pyptx.text.names import identifier
 from pyptx.trace.context import Trace, current, tracing
 from pyptx.trace.memory import parameter
+from pyptx.trace.names import root
 from pyptx.trace.scope import DeviceFunction, ModuleScope
 from pyptx.trace.values import Not, Reg, checked_dtype, guard, integer, own
 from pyptx.types import DType, b64
@@ -72,6 +73,7 @@ class Func(DeviceFunction):
         trace.module.function(self)
         return FunctionName(self.name)
 
+    @root
     def traced(self, scope: ModuleScope, target: Target, version: PtxVersion | None) -> Function:
         """The function, traced for the target and version of the module."""
         trace = FunctionTrace(target, version, module=scope)
@@ -100,6 +102,7 @@ class Func(DeviceFunction):
 class ExternFunc(Func):
     """A function of another module: only what it takes and returns is known."""
 
+    @root
     def traced(self, scope: ModuleScope, target: Target, version: PtxVersion | None) -> Function:
         trace = FunctionTrace(target, version, module=scope)
         with tracing(trace):

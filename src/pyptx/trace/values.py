@@ -47,6 +47,7 @@ from pyptx.operands import (
     Vector,
 )
 from pyptx.source import caller
+from pyptx.trace import aliases
 from pyptx.trace.context import Trace, current
 from pyptx.types import DTYPES, DType, Kind, b64, pred, u32
 
@@ -232,6 +233,15 @@ class Reg(Value):
     def __invert__(self) -> Reg | Not:
         """A predicate gives its negation as an operand, anything else one `not`."""
         return Not(self) if self.dtype is pred else unary("not", self)
+
+    def set(self, value: Operand) -> None:
+        """Write `value`, a register or a number, into this register. One `mov`.
+
+        Every name for the register sees it, also after the block in which it is written. One `setp`
+        for a number into a predicate.
+        """
+        own(current("Reg.set"), self)
+        move(self, value)
 
     def __iadd__(self, other: Operand) -> Reg:
         return in_place("+", self, other)
@@ -665,6 +675,7 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
     """`target symbol= right`: one instruction that writes the same register."""
     trace = target.trace
     own(current(f"`{symbol}=`"), target)
+    aliases.warn(target, symbol, target.dtype)
     if isinstance(right, Not):
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, target, right)

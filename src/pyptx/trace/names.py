@@ -1,0 +1,298 @@
+"""Names that a run-time block binds anew, and blocks that Python leaves early.
+
+The body of a block is traced once, so a Python name that is bound anew in it has its new value for
+everything that is traced later: in threads that skip the block, and in the other rounds of a loop.
+A register that is written (`x += v`, `x.set(v)`) changes when the kernel runs. The one rule: a name
+that was bound before a block and is bound anew in it is not read after it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType, FunctionType
+from typing import Final, TypeVar, cast
+
+from pyptx import bytecode, verify
+from pyptx.errors import LanguageError
+from pyptx.ir import Instruction, Statement
+from pyptx.operands import Register
+from pyptx.source import SourceLocation, is_users
+from pyptx.trace.values import Reg, RegArray, Value
+
+_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
+_DEPTH: Final = 3
+_roots: Final[set[int]] = set()
+"""Code of the package that calls the user's functions: frames above it belong to no kernel."""
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def root(function: _Function) -> _Function:
+    """Mark a function of the package that runs the function of a kernel."""
+    _roots.add(id(cast("FunctionType", function).__code__))
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """An element of a list or an attribute that held a register when a block began."""
+
+    holder: object
+    key: object
+    held: Reg
+    spelled: str
+
+    @property
+    def now(self) -> object:
+        holder = self.holder
+        if isinstance(holder, list):
+            elements, at = cast("list[object]", holder), cast("int", self.key)
+            return elements[at] if at < len(elements) else None
+        mapping = cast("object", holder if isinstance(holder, dict) else vars(holder))
+        return cast("dict[object, object]", mapping).get(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A slot that a block gave another register: wrong if the old one is carried or the new read.
+
+    `first` and `end` are the statements of the block in the body of the kernel.
+    """
+
+    slot: _Slot
+    new: Reg
+    construct: str
+    block: SourceLocation
+    repeats: bool
+    first: int
+    end: int
+
+    def check(self, body: list[Statement]) -> None:
+        """Raises LanguageError where the kernel reads what the block replaced."""
+        if self.repeats:
+            self._reject(body[self.first : self.end], self.slot.held.register)
+        self._reject(body[self.end :], self.new.register)
+
+    def _reject(self, statements: list[Statement], register: Register) -> None:
+        for statement in statements:
+            if not isinstance(statement, Instruction):
+                continue
+            reads, writes = verify.reads_and_writes(statement)
+            if register in reads:
+                raise LanguageError(
+                    f"{self.slot.spelled} has another register after {self.construct} than before "
+                    "it, and is read here",
+                    location=statement.location,
+                    notes=(
+                        ("block", _shown(self.block)),
+                        ("why", _WHY),
+                        ("help", _CURE.format(self.slot.spelled)),
+                    ),
+                )
+            if register in writes:
+                return
+
+
+_WHY: Final = "the block is traced once, so a name bound in it changes for all threads and rounds"
+
+
+_CURE: Final = "{0} += v or {0}.set(v) writes the register that it has"
+
+
+@dataclass(slots=True)
+class Names:
+    """What the names of the user's frames were bound to when a block began."""
+
+    construct: str
+    location: SourceLocation
+    repeats: bool
+    frames: dict[FrameType, tuple[int, dict[str, object]]] = field(
+        default_factory=dict[FrameType, tuple[int, dict[str, object]]]
+    )
+    slots: list[_Slot] = field(default_factory=list[_Slot])
+    # Names that the condition of a loop reads, which is called once and not in every round.
+    condition: frozenset[str] = frozenset()
+    # The register that counts the rounds of a `ptx.range_`.
+    counter: Reg | None = None
+
+    def take(self) -> None:
+        """Remember the names of the frames that are running."""
+        for frame in _users():
+            held = dict(frame.f_locals)
+            self.frames[frame] = frame.f_lasti, held
+            for name, value in held.items():
+                self.slots += _slots(value, name, _DEPTH)
+
+    def check(self, first: int, end: int) -> list[Replaced]:
+        """Raises LanguageError where the block was left early or bound a name that is read later.
+
+        Gives the slots that it replaced, which the whole body decides.
+        """
+        running = set(_users())
+        frames = [frame for frame in self.frames if frame in running]
+        for frame in frames:
+            self._check_left(frame)
+        for frame in frames:
+            self._check_names(frame)
+            self._check_counter(frame)
+        found: list[Replaced] = []
+        for slot in self.slots:
+            now = slot.now
+            if isinstance(now, Reg) and now is not slot.held:
+                where = self.construct, self.location
+                found.append(Replaced(slot, now, *where, self.repeats, first, end))
+        return found
+
+    def _check_left(self, frame: FrameType) -> None:
+        entered, _ = self.frames[frame]
+        if entered == frame.f_lasti:  # it called what made the whole block
+            return
+        left = bytecode.leaving(frame.f_code, entered, frame.f_lasti)
+        if left is not None:
+            word, line = left
+            where = SourceLocation(frame.f_code.co_filename, line) if line else self.location
+            raise left_early(word, where, self.construct, self.location)
+
+    def _check_names(self, frame: FrameType) -> None:
+        entered, held = self.frames[frame]
+        names = frame.f_locals
+        for name, old in held.items():
+            new = names.get(name, old)
+            if new is old or new is self.counter or _same(old, new):
+                continue
+            read = self._read(frame, entered, name)
+            if read is not None:
+                self._reject(frame, name, old, new, read)
+
+    def _check_counter(self, frame: FrameType) -> None:
+        """The variable of a loop is one round further after it than Python's."""
+        if self.counter is None:
+            return
+        for name, value in frame.f_locals.items():
+            if value is not self.counter:
+                continue
+            code = frame.f_code
+            read = bytecode.next_read(code, frame.f_lasti, name, jump=True)
+            if read is not None:
+                raise LanguageError(
+                    f"{name} is read after its loop, where it holds the stop and not what it had "
+                    "in the last round",
+                    location=SourceLocation(code.co_filename, read),
+                    notes=(
+                        ("loop", _shown(self.location)),
+                        ("help", f"a register of its own keeps it: last.set({name}) in the loop"),
+                    ),
+                )
+
+    def _read(self, frame: FrameType, entered: int, name: str) -> int | None:
+        """The line that reads a name after the block, or in the next round of a loop."""
+        code, here = frame.f_code, frame.f_lasti
+        found = bytecode.next_read(code, here, name)
+        if found is None and self.repeats:
+            found = bytecode.next_read(code, entered, name)
+        if found is None and name in self.condition:
+            found = self.location.line
+        return found
+
+    def _reject(self, frame: FrameType, name: str, old: object, new: object, read: int) -> None:
+        code = frame.f_code
+        entered, _ = self.frames[frame]
+        line = bytecode.binding(code, entered, frame.f_lasti, name) or self.location.line
+        reads = SourceLocation(code.co_filename, read)
+        notes = [("block", _shown(self.location))]
+        if read != line:
+            notes.append(("read", _shown(reads)))
+        raise LanguageError(
+            f"{name} was bound before {self.construct} and is bound anew in it, and it is read "
+            f"{'in the next round' if self.repeats and read <= line else 'after it'}",
+            location=SourceLocation(code.co_filename, line),
+            notes=(*notes, ("why", _WHY), ("help", self._cure(name, old, new))),
+        )
+
+    def _cure(self, name: str, old: object, new: object) -> str:
+        if isinstance(old, Reg) and self.construct == "ptx.else_":
+            return f"{name} = reg.scalar({old.dtype}) before both blocks, {name}.set(v) in each"
+        if isinstance(old, Reg):
+            return _CURE.format(name)
+        if isinstance(old, (bool, int, float)) and isinstance(new, (Value, bool, int, float)):
+            default = "f32" if isinstance(old, float) else "s32"
+            dtype = new.dtype if isinstance(new, Value) else default
+            value = f"reg.scalar({dtype}, init={old!r})"
+            return f"{name} = {value} before the block, and {name} += v or {name}.set(v) in it"
+        return f"another name in the block; a register is changed by {name}.set(v)"
+
+
+def left_early(
+    word: str, where: SourceLocation, construct: str, block: SourceLocation
+) -> LanguageError:
+    """The error for Python's `return`, `break` or `continue` in a block of the kernel."""
+    instead = {
+        "return": "ptx.ret() returns when the kernel runs, in the threads that come to it",
+        "break": "ptx.break_() leaves the loop when the kernel runs",
+        "continue": "ptx.continue_() goes to the next round when the kernel runs",
+    }
+    help_ = instead.get(word, "ptx.ret(), ptx.break_() and ptx.continue_() act when it runs")
+    return LanguageError(
+        f"`{word}` leaves {construct} while the kernel is traced, so what follows is never traced",
+        location=where,
+        notes=(
+            *((("block", _shown(block)),) if block != where else ()),
+            ("help", help_),
+        ),
+    )
+
+
+def _shown(location: SourceLocation) -> str:
+    return f"{location}: {location.text}" if location.text else str(location)
+
+
+def _same(old: object, new: object) -> bool:
+    """Whether equal constants: any other comparison might append an instruction."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, tuple):
+        olds, news = cast("tuple[object, ...]", old), cast("tuple[object, ...]", new)
+        return len(olds) == len(news) and all(
+            a is b or _same(a, b) for a, b in zip(olds, news, strict=True)
+        )
+    return isinstance(old, _PLAIN) and old == new
+
+
+def _users() -> Iterator[FrameType]:
+    """The frames of the kernel's functions, innermost first."""
+    frame = inspect.currentframe()
+    while frame is not None and id(frame.f_code) not in _roots:
+        if is_users(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def _slots(value: object, spelled: str, depth: int) -> Iterator[_Slot]:
+    """Where registers are in lists, dicts and objects of the user."""
+    if depth == 0 or isinstance(value, (*_PLAIN, Value, RegArray, type)):
+        return
+    items: Iterator[tuple[object, object, str]]
+    if isinstance(value, (list, tuple)):
+        elements = cast("list[object]", value)
+        items = ((i, each, f"{spelled}[{i}]") for i, each in enumerate(elements))
+    elif isinstance(value, dict):
+        mapping = cast("dict[object, object]", value)
+        items = ((key, each, f"{spelled}[{key!r}]") for key, each in mapping.items())
+    elif _is_users_object(value):
+        items = ((key, each, f"{spelled}.{key}") for key, each in vars(value).items())
+    else:
+        return
+    for key, each, where in items:
+        if isinstance(each, Reg):
+            if not isinstance(value, tuple):
+                yield _Slot(cast("object", value), key, each, where)
+        else:
+            yield from _slots(each, where, depth - 1)
+
+
+def _is_users_object(value: object) -> bool:
+    """Whether an object keeps attributes of its own and is none of the language's."""
+    module = type(value).__module__
+    return hasattr(value, "__dict__") and not module.startswith(("pyptx.trace", "builtins"))
