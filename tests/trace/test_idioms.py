@@ -260,7 +260,14 @@ def _(t):
 
 @case("`state.advance()`", 4, "sm_80")
 def _(t):
-    assert t.state.advance() == (t.state.stage, t.state.phase)
+    t.state.advance()
+
+
+@case("`stage, phase = state.advance()`: what they were before", 6, "sm_80")
+def _(t):
+    stage, phase = t.state.advance()
+    assert stage.register != t.state.stage.register
+    assert phase.register != t.state.phase.register
 
 
 @case("`ptx.ring(n)`", 0)

@@ -146,6 +146,20 @@ def test_a_pipeline_of_one_stage_flips_its_phase(traced):
     assert traced(body).instructions[2:] == ["xor.b32 %u1, %u1, 1"]
 
 
+def test_unpacking_gives_the_stage_and_the_phase_before(traced):
+    def body():
+        stage, phase = ptx.pipeline(3).advance()
+        return stage, phase
+
+    found = traced(body)
+    stage, phase = found.result
+    assert found.named(stage=stage, phase=phase)[2:5] == [
+        "mov.u32 stage, %u0",
+        "mov.u32 phase, %u1",
+        "add.u32 %u0, %u0, 1",
+    ]
+
+
 def test_going_on_wraps_the_stage_and_flips_the_phase(traced):
     def body():
         ptx.pipeline(3, phase=1).advance()

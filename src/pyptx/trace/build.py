@@ -63,6 +63,7 @@ def build(
             trace, signature, dims, by_reference=scalars_by_reference, batch=batch
         )
         trace.implicit = None
+        trace.start = len(trace.body)
         result = function(*arguments, **constants)
         if result is not None:
             raise SpecError(

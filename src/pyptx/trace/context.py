@@ -96,6 +96,11 @@ class Trace:
     made: dict[int, tuple[str, SourceLocation]] = field(
         default_factory=dict[int, "tuple[str, SourceLocation]"]
     )
+    # What the kernel begins with, after its parameters are loaded: `start` statements of the body.
+    prologue: list[Statement] = field(default_factory=list[Statement])
+    start: int = 0
+    # How the elements of a tensor are addressed, by its parameter.
+    elements: dict[Parameter, object] = field(default_factory=dict[Parameter, object])
     # Checks that need the whole body.
     at_end: list[Callable[[list[Statement]], None]] = field(
         default_factory=list[Callable[[list[Statement]], None]]
@@ -218,6 +223,15 @@ class Trace:
         """Append an instruction that the language itself spells."""
         return self.emit(spelled(spelling), raw, guard, own=True)
 
+    @contextmanager
+    def beginning(self) -> Generator[None]:
+        """Append where the kernel begins, so that what is set there is set in every thread."""
+        body, self.body = self.body, self.prologue
+        try:
+            yield
+        finally:
+            self.body = body
+
     # ---- blocks ----------------------------------------------------------------------------------
 
     def abandon(self, block: Block) -> None:
@@ -252,6 +266,7 @@ class Trace:
             )
         for check_body in self.at_end:
             check_body(self.body)
+        self.body[self.start : self.start] = self.prologue
         last = self.body[-1] if self.body else None
         ends = isinstance(last, Instruction) and not last.guard
         if not (ends and isinstance(last, Instruction) and last.form.opcode in ("ret", "exit")):

@@ -36,6 +36,17 @@ class Instructions:
         self.__dict__[name] = path
         return path
 
+    def __getitem__(self, spelling: str) -> Spelling:
+        """`ptx.inst["ld.global.v4.b32"]`: the spelling of the manual, for code that makes it.
+
+        Raises IsaError as the attributes do: the nearest spelling, the right order, what is legal.
+        """
+        opcode, *modifiers = str(spelling).split(".")
+        try:
+            return Spelling(check.walk(spellings(), opcode, modifiers))
+        except IsaError as error:
+            raise error.at(caller()) from None
+
     def __dir__(self) -> list[str]:
         return [check.python_name(opcode) for opcode in spellings()]
 

@@ -6,6 +6,7 @@ n - 1, then 0 again with the other phase. Source: PTX ISA, "mbarrier", phases an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyptx.errors import LanguageError
@@ -14,7 +15,7 @@ from pyptx.isa.check import Number
 from pyptx.operands import Register
 from pyptx.source import caller
 from pyptx.trace import smem
-from pyptx.trace.context import current
+from pyptx.trace.context import Trace, current
 from pyptx.trace.mbarrier import Mbarrier, Mbarriers
 from pyptx.trace.values import Not, Reg, integer, move, own
 from pyptx.types import pred as predicate
@@ -23,32 +24,57 @@ from pyptx.types import u32
 
 @dataclass(frozen=True, slots=True)
 class PipelineState:
-    """The stage that comes next and the parity of its phase, in u32 registers that `advance` sets.
-
-    As a pair: `stage, phase = state.advance()` gives the same two registers.
-    """
+    """The stage that comes next and the parity of its phase: u32 registers that `advance` sets."""
 
     n_stages: int
     stage: Reg
     phase: Reg
 
-    def advance(self) -> tuple[Reg, Reg]:
+    def advance(self) -> Advanced:
         """Go on to the next stage, in place. Four instructions: `add`, `setp`, `mov`, `xor`.
 
-        One stage alone: one `xor` of the phase.
+        One stage alone: one `xor` of the phase. `stage, phase = state.advance()` gives what they
+        were before, 0 and 0 at first, in registers of their own: two `mov` more.
         """
         trace = current("a pipeline")
+        first = len(trace.body)
         stage, phase = own(trace, self.stage), own(trace, self.phase)
         if self.n_stages == 1:
             trace.write("xor.b32", phase, phase, Number(1))
-            return self.stage, self.phase
+            return Advanced(trace, self, first, len(trace.body))
         trace.write("add.u32", stage, stage, Number(1))
         wrapped: Register = trace.register(predicate)
         trace.write("setp.eq.u32", wrapped, stage, Number(self.n_stages))
         held = Guard(wrapped)
         trace.write("mov.u32", stage, Number(0), guard=held)
         trace.write("xor.b32", phase, phase, Number(1), guard=held)
-        return self.stage, self.phase
+        return Advanced(trace, self, first, len(trace.body))
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What `advance` left: the stage and the phase before it, for whoever unpacks it at once."""
+
+    trace: Trace
+    state: PipelineState
+    first: int
+    end: int
+
+    def __iter__(self) -> Iterator[Reg]:
+        trace = self.trace
+        if current("a pipeline") is not trace or len(trace.body) != self.end:
+            raise LanguageError(
+                "what advance() leaves is unpacked at once, before the next instruction",
+                location=caller(),
+                notes=(("help", "stage, phase = state.advance()"),),
+            )
+        advancing = trace.body[self.first :]
+        del trace.body[self.first :]  # the copies come before the registers change
+        before = [Reg(trace, trace.register(u32)) for _ in range(2)]
+        for copy, held in zip(before, (self.state.stage, self.state.phase), strict=True):
+            move(copy, held)
+        trace.body += advancing
+        yield from before
 
 
 def pipeline(
