@@ -18,6 +18,7 @@ from pyptx.trace.context import Trace, tracing
 from pyptx.trace.names import root
 from pyptx.trace.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx.trace.tensor_map import check_copies
+from pyptx.trace.tensor_types import check_types
 from pyptx.trace.transactions import check_transactions
 from pyptx.trace.values import Reg
 from pyptx.types import DType, b8, u64
@@ -75,6 +76,7 @@ def build(
         kernel = trace.finish(signature.name)
         check_copies(trace)
         check_transactions(trace)
+        check_types(trace.body, [each for each in arguments if isinstance(each, Tensor)])
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
     functions = trace.module.traced(target, version)
     module = Module(

@@ -6,6 +6,7 @@ from pyptx.errors import LanguageError
 from pyptx.isa.check import Number
 from pyptx.layouts.descriptor import ADDRESS_BITS
 from pyptx.layouts.matrix import MatrixLayout, Multiplicand
+from pyptx.layouts.swizzle import LINE_BYTES, Swizzle
 from pyptx.operands import Address, Register, Symbol, Variable
 from pyptx.source import caller
 from pyptx.trace.context import Trace
@@ -61,6 +62,46 @@ def shared_address(trace: Trace, base: object) -> tuple[Register, int]:
     register = trace.register(u32)
     trace.write("mov.u32", register, Symbol(where))
     return register, offset
+
+
+def check_pattern(base: object, swizzle: Swizzle, offset: int, base_offset: int) -> None:
+    """What a descriptor says of shared memory whose layout and alignment are known.
+
+    Raises LanguageError where the data have another swizzle, and where they need not begin at the
+    swizzle's pattern. An address in a register is known when the kernel runs. PTX ISA, "Matrix
+    Descriptor Format", base offset.
+    """
+    if isinstance(base, SharedTile) and base.layout is not None and base.swizzle is not swizzle:
+        data, said = _mode(base.swizzle), _mode(swizzle)
+        raise LanguageError(
+            f"this shared memory is laid out with swizzle {data}, and the descriptor says {said}",
+            location=caller(),
+            notes=(("help", f'swizzle="{data}"'),),
+        )
+    variable = base.variable if isinstance(base, SharedTile) and base.base is None else base
+    if not isinstance(variable, Variable) or swizzle is Swizzle.NONE or base_offset:
+        return
+    atom, mode = swizzle.atom_bytes, _mode(swizzle)
+    if variable.align % atom:
+        raise LanguageError(
+            f"this shared memory begins at a multiple of {variable.align} bytes, and the pattern "
+            f"of swizzle {mode} repeats every {atom}",
+            location=caller(),
+            notes=(("help", f'smem.alloc(..., swizzle="{mode}"), or align={atom}'),),
+        )
+    start = offset % atom
+    if start >= LINE_BYTES:
+        raise LanguageError(
+            f"this matrix begins {start} bytes into the pattern of swizzle {mode}, and its base "
+            "offset is 0",
+            location=caller(),
+            notes=(("legal", f"a multiple of {atom} bytes, or base_offset={start // LINE_BYTES}"),),
+        )
+
+
+def _mode(swizzle: Swizzle) -> str:
+    """A swizzle as `swizzle=` takes it."""
+    return "none" if swizzle is Swizzle.NONE else f"{swizzle.span}B"
 
 
 def beginning(

@@ -22,7 +22,13 @@ from pyptx.source import SourceLocation, caller
 from pyptx.trace.context import Block, Trace, current
 from pyptx.trace.indexing import index_register
 from pyptx.trace.layout import checked_major, checked_swizzle, layout_errors
-from pyptx.trace.multiplicand import add_start, beginning, matrix_of, shared_address
+from pyptx.trace.multiplicand import (
+    add_start,
+    beginning,
+    check_pattern,
+    matrix_of,
+    shared_address,
+)
 from pyptx.trace.values import Not, Reg, RegArray, guard, integer, materialise, move, own, raw
 from pyptx.types import DType, b32
 from pyptx.types import pred as predicate
@@ -225,11 +231,13 @@ def descriptor(
     trace = current("ptx.tcgen05.descriptor")
     if stride_bytes is not None:
         address, offset = shared_address(trace, addr)
+        mode = checked_swizzle(swizzle)
+        check_pattern(addr, mode, offset + byte_offset, base_offset)
         with layout_errors():
             bits = tcgen05_matrix(
                 leading=leading_bytes,
                 stride=stride_bytes,
-                swizzle=checked_swizzle(swizzle),
+                swizzle=mode,
                 base_offset=base_offset,
                 start=offset + byte_offset,
                 lbo_mode=lbo_mode,

@@ -22,6 +22,7 @@ from pyptx.trace.layout import checked_swizzle, layout_errors
 from pyptx.trace.multiplicand import (
     add_start,
     beginning,
+    check_pattern,
     checked_offset,
     matrix_of,
     multiplicand,
@@ -72,6 +73,7 @@ def auto_descriptor(base: object, *, dtype: DType, shape: tuple[int, int], major
     trace = current("ptx.wgmma.auto_descriptor")
     matrix = multiplicand(dtype, shape, major)
     address, offset = shared_address(trace, base)
+    check_pattern(base, matrix.layout.swizzle, offset, 0)
     return Reg(trace, add_start(trace, address, _bits(matrix, offset)))
 
 
@@ -91,11 +93,13 @@ def make_descriptor(
     """
     trace = current("ptx.wgmma.make_descriptor")
     address, offset = shared_address(trace, base)
+    mode = checked_swizzle(swizzle)
+    check_pattern(base, mode, offset + addr_byte_offset, base_offset)
     with layout_errors():
         bits = wgmma_matrix(
             leading=leading_byte_offset,
             stride=stride_byte_offset,
-            swizzle=checked_swizzle(swizzle),
+            swizzle=mode,
             base_offset=base_offset,
             start=offset + addr_byte_offset,
         )

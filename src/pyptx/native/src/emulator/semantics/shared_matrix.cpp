@@ -18,8 +18,25 @@ uint32_t chunk_address(const SharedMatrix& d, bool columns, uint32_t line, uint3
   return at ^ (((at >> 7) - d.base) & (wide - 1)) << 4;
 }
 
+namespace {
+
+// "Matrix Descriptor Format": a matrix that does not begin where its swizzle's pattern repeats says so in its base
+// offset, or tensor cores read chunks that lie elsewhere.
+bool begins_with_pattern(Warp& w, const Instruction& in, const SharedMatrix& d) {
+  const uint32_t wide = 1u << d.swizzle, line = d.start >> 7 & (wide - 1);
+  if (((line - d.base) & (wide - 1)) == 0) return true;
+  wrong_matrix(w, in, 0, "a matrix begins " + std::to_string(line * 128) + " bytes into its swizzle's pattern of " +
+                             std::to_string(wide * 128) + " bytes, and its descriptor has base offset " +
+                             std::to_string(d.base) + ": align it to the pattern, or give base offset " +
+                             std::to_string(line));
+  return false;
+}
+
+}  // namespace
+
 bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
                  const ChunkRange& range, std::vector<uint32_t>* out) {
+  if (!begins_with_pattern(w, in, matrix)) return false;
   const uint32_t window = owner.shared_base & 0x3ffffu;
   const Space space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
   out->reserve(range.lines * range.chunks);
