@@ -52,6 +52,8 @@ class Things:
         self.ring = ptx.ring(3)
         self.sums = reg.wgmma_frag(n=64, dtype=f32)
         self.four = reg.array(b32, 4)
+        self.x = reg.scalar(f32, init=0.0)
+        current("a test").block_size, current("a test").cluster_size = (128, 1, 1), (2, 1, 1)
 
 
 # ---- shared memory -------------------------------------------------------------------------------
@@ -296,6 +298,69 @@ def _(t):
 @case("`ptx.elect_one()`", 1)
 def _(t):
     assert ptx.elect_one().dtype is pred
+
+
+# ---- reductions and scans ------------------------------------------------------------------------
+
+
+@case("`ptx.warp.reduce_sum(r)`, `.reduce_max(r)`, `.reduce_min(r)`, each", 10, "sm_80")
+def _(t):
+    assert ptx.warp.reduce_sum(t.x) is t.x
+
+
+@case("`ptx.warp.reduce_sum(r, redux=True)`", 1, "sm_80")
+def _(t):
+    ptx.warp.reduce_sum(t.i, redux=True)
+
+
+@case("`ptx.warp.reduce(r, function)`, a function of one instruction", 11, "sm_80")
+def _(t):
+    assert ptx.warp.reduce(t.x, lambda a, b: a * b) is t.x
+
+
+@case("`ptx.warp.inclusive_scan(r)`", 11, "sm_80")
+def _(t):
+    assert ptx.warp.inclusive_scan(t.x).dtype is f32
+
+
+@case("`ptx.warp.exclusive_scan(r)`", 14, "sm_80")
+def _(t):
+    ptx.warp.exclusive_scan(t.x, "max")
+
+
+@case("`ptx.warp.broadcast(r, lane)`", 1, "sm_80")
+def _(t):
+    ptx.warp.broadcast(t.x, 31)
+
+
+@case("`ptx.cta.reduce_sum(r)`, `.reduce_max(r)`, `.reduce_min(r)`, each", 32, "sm_80")
+def _(t):
+    assert ptx.cta.reduce_sum(t.x) is t.x
+
+
+@case("`ptx.cta.reduce(r, function)`, a function of one instruction", 32, "sm_80")
+def _(t):
+    ptx.cta.reduce(t.x, lambda a, b: a * b)
+
+
+@case("`ptx.cta.inclusive_scan(r)`", 34, "sm_80")
+def _(t):
+    ptx.cta.inclusive_scan(t.x)
+
+
+@case("`ptx.cta.exclusive_scan(r)`", 37, "sm_80")
+def _(t):
+    ptx.cta.exclusive_scan(t.x)
+
+
+@case("`ptx.cta.broadcast(r, thread)`", 6, "sm_80")
+def _(t):
+    ptx.cta.broadcast(t.x, t.i)
+
+
+@case("`ptx.cluster.reduce_sum(r)` and the like, of two CTAs, each", 43)
+def _(t):
+    ptx.cluster.reduce_sum(t.x)
 
 
 # ---- tcgen05 -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, RawPair, TensorPosition
 from pyptx.operands import Address, FabricHandle, Label, Minus, Pair, Part, Register, Sink
 from pyptx.source import caller
-from pyptx.trace import cluster, fence, mbarrier, mma, tcgen05, tensormap, warp, wgmma
+from pyptx.trace import cluster, cta, fence, mbarrier, mma, tcgen05, tensormap, warp, wgmma
 from pyptx.trace import copy as cp
 from pyptx.trace.barrier import named_barrier
 from pyptx.trace.context import Trace, current
@@ -84,6 +84,7 @@ __all__ = [
     "const",
     "continue_",
     "cp",
+    "cta",
     "cvt",
     "elect",
     "elect_one",
