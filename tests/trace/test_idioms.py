@@ -12,7 +12,23 @@ from pyptx.ir import Instruction
 from pyptx.layouts import Swizzle
 from pyptx.trace import ptx, reg, smem
 from pyptx.trace.context import current
-from pyptx.types import b32, bf16, e4m3, f16, f16x2, f32, pred, s8, s32, tf32, u32, u64
+from pyptx.types import (
+    b32,
+    bf16,
+    bf16x2,
+    e4m3,
+    e4m3x2,
+    e5m2x4,
+    f16,
+    f16x2,
+    f32,
+    pred,
+    s8,
+    s32,
+    tf32,
+    u32,
+    u64,
+)
 
 ROWS = Path(__file__).parents[2] / "docs/idioms.md"
 CASES = {}
@@ -361,6 +377,119 @@ def _(t):
 @case("`ptx.cluster.reduce_sum(r)` and the like, of two CTAs, each", 43)
 def _(t):
     ptx.cluster.reduce_sum(t.x)
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------
+
+
+@case("`ptx.math.exp(r)`", 11, "sm_80")
+def _(t):
+    assert ptx.math.exp(t.x).dtype is f32
+
+
+@case("`ptx.math.exp(r, fast=True)`", 2, "sm_80")
+def _(t):
+    assert ptx.math.exp(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.exp2(r)`, `.log2(r)`, `.rsqrt(r)`, `.sqrt(r)`, `.reciprocal(r)`, each", 1, "sm_80")
+def _(t):
+    assert ptx.math.rsqrt(t.x).dtype is f32
+
+
+@case("`ptx.math.log(r)`", 14, "sm_80")
+def _(t):
+    assert ptx.math.log(t.x).dtype is f32
+
+
+@case("`ptx.math.log(r, fast=True)`", 2, "sm_80")
+def _(t):
+    assert ptx.math.log(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.sigmoid(r)`", 17, "sm_80")
+def _(t):
+    assert ptx.math.sigmoid(t.x).dtype is f32
+
+
+@case("`ptx.math.sigmoid(r, fast=True)`", 8, "sm_80")
+def _(t):
+    assert ptx.math.sigmoid(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.silu(r)`", 18, "sm_80")
+def _(t):
+    assert ptx.math.silu(t.x).dtype is f32
+
+
+@case("`ptx.math.silu(r, fast=True)`", 9, "sm_80")
+def _(t):
+    assert ptx.math.silu(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.tanh(r)`", 16, "sm_80")
+def _(t):
+    assert ptx.math.tanh(t.x).dtype is f32
+
+
+@case("`ptx.math.tanh(r, fast=True)`", 1, "sm_80")
+def _(t):
+    assert ptx.math.tanh(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.erf(r)`", 25, "sm_80")
+def _(t):
+    assert ptx.math.erf(t.x).dtype is f32
+
+
+@case("`ptx.math.gelu(r)`", 19, "sm_80")
+def _(t):
+    assert ptx.math.gelu(t.x).dtype is f32
+
+
+@case("`ptx.math.gelu_tanh(r)`", 11, "sm_80")
+def _(t):
+    assert ptx.math.gelu_tanh(t.x).dtype is f32
+
+
+@case("`ptx.where(p, a, b)`", 1, "sm_80")
+def _(t):
+    assert ptx.where(~t.p, t.x, 0.0).dtype is f32
+
+
+@case("`ptx.to_f32(r)` of f16, bf16", 1, "sm_80")
+def _(t):
+    assert len(ptx.to_f32(reg.scalar(bf16))) == 1
+
+
+@case("`ptx.to_f32(r)` of bf16x2", 2, "sm_80")
+def _(t):
+    assert len(ptx.to_f32(t.four[0], bf16x2)) == 2
+
+
+@case("`ptx.to_f32(r)` of f16x2, ue8m0x2", 3, "sm_80")
+def _(t):
+    assert len(ptx.to_f32(t.four[0], f16x2)) == 2
+
+
+@case("`ptx.to_f32(r)` of e4m3x2, e5m2x2, e2m3x2, e3m2x2, e2m1x2", 4, "sm_89")
+def _(t):
+    assert len(ptx.to_f32(reg.scalar(e4m3x2))) == 2
+
+
+@case("`ptx.to_f32(r)` of e4m3x4, e5m2x4, e2m3x4, e3m2x4", 9, "sm_89")
+def _(t):
+    assert len(ptx.to_f32(t.four[0], e5m2x4)) == 4
+
+
+@case("`ptx.from_f32(values, dtype)` of one or two", 1, "sm_89")
+def _(t):
+    assert ptx.from_f32([t.x, t.x], e4m3x2).dtype is e4m3x2
+
+
+@case("`ptx.from_f32(values, dtype)` of four", 3, "sm_89")
+def _(t):
+    assert ptx.from_f32([t.x] * 4, e5m2x4).dtype is e5m2x4
 
 
 # ---- tcgen05 -------------------------------------------------------------------------------------
