@@ -123,7 +123,7 @@ def a_function_of_bytes():
 @wrong(
     LanguageError,
     """
-    here: ptx.cta.broadcast has no value number 96
+    here: ptx.cta.broadcast takes the number of a thread, not 96
         ptx.cta.broadcast(reg.scalar(f32, init=1), 96)
       legal: 0 to 95, or a 32-bit register
     """,
@@ -136,7 +136,7 @@ def a_thread_that_is_not_there():
 @wrong(
     LanguageError,
     """
-    here: ptx.warp.broadcast has no value number -1
+    here: ptx.warp.broadcast takes the number of a lane, not -1
         ptx.warp.broadcast(reg.scalar(f32, init=1), -1)
       legal: 0 to 31, or a 32-bit register
     """,

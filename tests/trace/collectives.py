@@ -27,23 +27,23 @@ def thread_number(block):
     return ptx.inst.mad.lo.u32(ptx.inst.mad.lo.u32(z, block[1], y), block[0], x)
 
 
-def each_thread(body, dtype, block, values, *, cluster=1, arch="sm_90a"):
+def program(body, dtype, block, count, *, cluster=1, arch="sm_90a"):
     """A kernel that puts `body` of each value, and of the thread's number, in its place.
 
-    `values` are of all CTAs, one after the other. What it gives: the outputs, and the report.
+    Its `count` values are of all CTAs, one after the other, as unsigned integers.
     """
     threads, size = math.prod(block), DTYPES[dtype].bytes
     unsigned = _UNSIGNED[8 * size]
 
     @kernel(
-        in_specs=(Tile(values.size, unsigned),),
-        out_specs=(Tile(values.size, unsigned),),
-        grid=(values.size // threads, 1, 1),
+        in_specs=(Tile(count, unsigned),),
+        out_specs=(Tile(count, unsigned),),
+        grid=(count // threads, 1, 1),
         block=block,
         cluster=(cluster, 1, 1),
         arch=arch,
     )
-    def program(X, Y):
+    def combine(X, Y):
         x, y = ptx.global_ptrs(X, Y)
         thread = thread_number(block)
         index = ptx.inst.mad.lo.u32(reg.from_(ptx.special.ctaid.x(), u32), threads, thread)
@@ -53,7 +53,13 @@ def each_thread(body, dtype, block, values, *, cluster=1, arch="sm_90a"):
         result = body(value, thread)
         getattr(ptx.inst.st.global_, f"b{8 * size}")(ptx.addr(y + offset), result)
 
-    done = program.emulate(values.view(f"u{size}"), sanitize=True)
+    return combine
+
+
+def each_thread(body, dtype, block, values, **options):
+    """What the program gives in the emulator: the outputs, and the report."""
+    made = program(body, dtype, block, values.size, **options)
+    done = made.emulate(values.view(f"u{values.itemsize}"), sanitize=True)
     return done.outputs[0].view(values.dtype), done.report
 
 

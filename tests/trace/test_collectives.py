@@ -10,7 +10,7 @@ import pytest
 from pyptx.ir import Instruction
 from pyptx.trace import collective, ptx, reg
 from pyptx.trace.context import current
-from pyptx.types import DTYPES, b32, s32, u32
+from pyptx.types import DTYPES, b32, f16x2, s32, u32
 
 _path = Path(__file__).with_name("collectives.py")
 _spec = importlib.util.spec_from_file_location("trace_collectives", _path)
@@ -192,6 +192,36 @@ def test_the_sum_has_the_same_bits_in_every_thread():
     found = combined(lambda r, _: ptx.cta.reduce_sum(r), "f32", (416, 1, 1), x)
     assert (found == found[:, :1]).all()
     np.testing.assert_allclose(found[:, 0], x.reshape(2, -1).astype(np.float64).sum(1), rtol=1e-5)
+
+
+def test_packed_values():
+    """Both halves of a pair, each on its own."""
+    block, x = (96, 1, 1), whole(16, "f16", 2 * 96)
+
+    def check(body, expected):
+        def packed(r, _):
+            return reg.from_(body(reg.from_(r, f16x2)), b32)
+
+        found = combined(packed, "u32", block, x.view(np.uint32))[0]
+        np.testing.assert_array_equal(found.view(np.float16).reshape(-1, 2), expected)
+
+    rows = x.reshape(-1, 2)
+    check(ptx.cta.inclusive_scan, np.add.accumulate(rows.astype(np.float64)))
+    check(ptx.cta.reduce_min, np.broadcast_to(rows.min(0), rows.shape))
+    least = np.maximum.accumulate(rows)
+    least = np.concatenate([np.full((1, 2), -np.inf), least[:-1]])
+    check(lambda r: ptx.cta.exclusive_scan(r, "max"), least)
+
+
+@pytest.mark.parametrize("kind", ["reduce", "scan"])
+def test_a_call_that_some_threads_do_not_reach_is_found(kind):
+    def body(r, thread):
+        with ptx.if_(thread < 64):
+            kinds()[kind](r)
+        return r
+
+    _, report = each_thread(body, "s32", (128, 1, 1), whole(17, "s32", 128))
+    assert report.findings
 
 
 # ---- clusters ------------------------------------------------------------------------------------

@@ -344,7 +344,7 @@ def broadcast(what: str, value: object, thread: object) -> Reg:
     given = taken(what, value, "reads")
     register = own(here.trace, given)
     shuffled(what, given)
-    chosen = lane_operand(what, thread, here.threads)
+    chosen = lane_operand(what, "thread", thread, here.threads)
     if here.threads <= _WARP:
         result, _ = shuffle(here.trace, "idx", register, chosen, mask=here.lanes(None).mask)
         return Reg(here.trace, result)

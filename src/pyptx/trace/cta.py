@@ -1,11 +1,12 @@
 """`ptx.cta`: reductions, scans and broadcasts over all threads of a CTA.
 
-All threads of the CTA take part: a call that some of them do not reach, in `ptx.if_` or after
-`ptx.ret(pred=)`, never ends. `block=` of the kernel says how many threads there are, along one, two
-or three axes; they are numbered with x fastest, then y, then z. A CTA of up to 32 threads uses
-shuffles alone. A larger one waits at `bar.sync 0` twice in each call, and has 8 (2 W + 1) bytes of
-shared memory for all calls together, W being the number of warps. So calls may follow each other
-and may be in loops, and what threads write to shared memory before a call, all may read after it.
+All threads of the CTA take part. A call that some of them do not reach, in `ptx.if_` or after
+`ptx.ret(pred=)`, waits for ever or combines what nothing wrote. `block=` of the kernel says how
+many threads there are, along one, two or three axes; they are numbered with x fastest, then y, then
+z. A CTA of up to 32 threads uses shuffles alone. A larger one waits at `bar.sync 0` twice in each
+call, and has 8 (2 W + 1) bytes of shared memory for all calls together, W being the number of
+warps. So calls may follow each other and may be in loops, and what threads write to shared memory
+before a call, all may read after it.
 
 A *function* is one of two registers that appends instructions and returns a new register of their
 type; it writes neither of the two. It is associative.

@@ -172,14 +172,14 @@ def shuffled(what: str, value: Reg) -> None:
         )
 
 
-def lane_operand(what: str, lane: object, count: int) -> Raw:
-    """A lane or a thread as an operand. Raises LanguageError where there is no such one."""
+def lane_operand(what: str, kind: str, lane: object, count: int) -> Raw:
+    """A lane or a thread, which `kind` says, as an operand. Raises LanguageError for none."""
     if isinstance(lane, Reg):
         return own(current(what), lane)
     found = integer(lane)
     if found is None or not 0 <= found < count:
         raise LanguageError(
-            f"{what} has no value number {lane!r}",
+            f"{what} takes the number of a {kind}, not {lane!r}",
             location=caller(),
             notes=(("legal", f"0 to {count - 1}, or a 32-bit register"),),
         )

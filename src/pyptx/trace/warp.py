@@ -151,5 +151,5 @@ def broadcast(value: Reg, lane: int | Reg = 0) -> Reg:
     trace = current(what)
     register = own(trace, taken(what, value, "reads"))
     shuffled(what, value)
-    other, _ = shuffle(trace, "idx", register, lane_operand(what, lane, 32))
+    other, _ = shuffle(trace, "idx", register, lane_operand(what, "lane", lane, 32))
     return Reg(trace, other)
