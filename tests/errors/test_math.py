@@ -58,7 +58,7 @@ def the_root_of_an_f16():
     here: ptx.math.reciprocal has no instructions for .f64
         ptx.math.reciprocal(reg.scalar(f64, init=1.0), fast=True)
       legal: f32
-      help: PTX has no such function of f64; in f32: ptx.inst.cvt.rn.f32.f64(r)
+      help: leave fast= out: it is for f32 alone
     """,
 )
 def a_fast_reciprocal_of_an_f64():
@@ -76,6 +76,31 @@ def a_fast_reciprocal_of_an_f64():
 )
 def the_tangent_of_an_integer():
     ptx.math.tanh(reg.scalar(s32, init=1))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: ptx.math.silu has no instructions for .b32
+        ptx.math.silu(reg.scalar(b32, init=0))
+      legal: f32
+      help: say that the bits are an f32: reg.from_(r, f32)
+    """,
+)
+def a_function_of_bits():
+    ptx.math.silu(reg.scalar(b32, init=0))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: ptx.math.erf has no instructions for .pred
+        ptx.math.erf(reg.scalar(pred, init=0))
+      legal: f32
+    """,
+)
+def a_function_of_a_predicate():
+    ptx.math.erf(reg.scalar(pred, init=0))
 
 
 @wrong(

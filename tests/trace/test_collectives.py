@@ -421,11 +421,13 @@ def test_functions_count_as_the_docstrings_say(traced, f):
         cta.append(appended(lambda r: ptx.cta.reduce(r, function)))
         trace.block_size = (16, 1, 1)
         cta.append(appended(lambda r: ptx.cta.reduce(r, function)))
+        trace.block_size = (24, 1, 1)
+        cta.append(appended(lambda r: ptx.cta.reduce(r, function)))
         return warp, cta
 
     g = f + 1
     assert traced(body).result == (
         [5 * (1 + f) + 1, 6 + 5 * g, 9 + 5 * g],
         [28 + 2 * 3 + 8 * (f - 1), 30 + 2 * 3 + 9 * (f - 1) + 8 + 1,
-         31 + 2 * 2 + 7 * (g - 1), 2 * 4 + 4 * (f - 1) + 1],
+         31 + 2 * 2 + 7 * (g - 1), 2 * 4 + 4 * (f - 1) + 1, 2 * 5 + 2 + 5 * (g - 1)],
     )  # fmt: skip

@@ -54,7 +54,8 @@ def reduce(value: Reg, function: Function | Named) -> Reg:
     identity, as only threads that there are count. For one that is not commutative,
     `inclusive_scan` and `broadcast` of the last thread. Instruction counts as for `reduce_sum`,
     where the function is applied 5 + r times, with a guard in the warp where T is no multiple of
-    32, and among the warps where their number is no power of two. Up to 32 threads a `mov` more.
+    32, and among the warps where their number is no power of two. Up to 32 threads, where T is a
+    power of two beyond 1, a `mov` more.
     """
     return collective.reduce("ptx.cta.reduce", value, function)
 

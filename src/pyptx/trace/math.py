@@ -22,8 +22,9 @@ from pyptx.isa.check import Number
 from pyptx.operands import Register
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
+from pyptx.trace.narrow import COUNTS
 from pyptx.trace.values import Reg, own
-from pyptx.types import DType, f32, f64, pred
+from pyptx.types import DType, b32, f32, f64, pred
 
 _LN2: Final = 0.6931471824645996
 _LOG2E: Final = 1.4426950216293335
@@ -32,6 +33,7 @@ _TWO_LN2: Final = (1.38629150390625, 2.857213530660374e-06)
 # 1.5 * 2^23 puts the whole number of a sum into its last bits; 127 more make them an exponent.
 _WHOLE: Final = 12582912.0 + 127.0
 _SIGN: Final = 0x80000000
+_OF_F64: Final = ("sqrt", "rsqrt", "reciprocal")
 
 # (log(1 + r) - r) / r^2, |r| <= 0.25
 _LOG: Final = (
@@ -241,19 +243,27 @@ def _taken(name: str, value: object, *, double: bool = False) -> tuple[Trace, Re
         )
     if value.dtype is f32 or (double and value.dtype is f64):
         return trace, own(trace, value)
+    help_ = _advice(value.dtype, double=name in _OF_F64)
     raise LanguageError(
         f"{what} has no instructions for .{value.dtype}",
         location=caller(),
-        notes=(("legal", "f32 f64" if double else "f32"), ("help", _advice(value.dtype))),
+        notes=(("legal", "f32 f64" if double else "f32"), *((("help", help_),) if help_ else ())),
     )
 
 
-def _advice(dtype: DType) -> str:
+def _advice(dtype: DType, *, double: bool) -> str:
+    """What to write for a register of another type; nothing where there is no one way."""
     if dtype is f64:
+        if double:
+            return "leave fast= out: it is for f32 alone"
         return "PTX has no such function of f64; in f32: ptx.inst.cvt.rn.f32.f64(r)"
+    if dtype is b32:
+        return "say that the bits are an f32: reg.from_(r, f32)"
     if dtype.is_integer:
         return f"convert it: ptx.inst.cvt.rn.f32.{dtype}(r)"
-    return "convert it: ptx.to_f32(r), and back with ptx.from_f32"
+    if dtype in COUNTS:
+        return "convert it: ptx.to_f32(r), and back with ptx.from_f32"
+    return ""
 
 
 def _new(trace: Trace, spelling: str, *sources: Register | float) -> Register:

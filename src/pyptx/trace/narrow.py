@@ -36,7 +36,7 @@ _PAIRS: Final = {
     e4m3x2: f16x2, e5m2x2: f16x2, e2m3x2: f16x2, e3m2x2: f16x2, e2m1x2: f16x2, ue8m0x2: bf16x2,
 }  # fmt: skip
 _FOURS: Final = (e4m3x4, e5m2x4, e2m3x4, e3m2x4)
-_COUNTS: Final = {
+COUNTS: Final = {  # numbers in a register of each type
     **dict.fromkeys((f32, f16, bf16), 1),
     **dict.fromkeys((f16x2, bf16x2, *_PAIRS), 2),
     **dict.fromkeys(_FOURS, 4),
@@ -84,8 +84,8 @@ def from_f32(values: Reg | Sequence[Reg] | RegArray, dtype: DType) -> Reg:
     """
     trace = current("ptx.from_f32")
     kind = checked_dtype(dtype)
-    if kind not in _COUNTS or kind is ue8m0x2:
-        raise _no_conversion("ptx.from_f32", "to", kind, [t for t in _COUNTS if t is not ue8m0x2])
+    if kind not in COUNTS or kind is ue8m0x2:
+        raise _no_conversion("ptx.from_f32", "to", kind, [t for t in COUNTS if t is not ue8m0x2])
     sources = _sources(trace, values, kind)
     if kind is f32:
         return Reg(trace, sources[0])
@@ -98,8 +98,8 @@ def from_f32(values: Reg | Sequence[Reg] | RegArray, dtype: DType) -> Reg:
 def _held(value: Reg, dtype: DType | None) -> DType:
     """The type that a register holds. Raises LanguageError where there is no conversion of it."""
     held = value.dtype if dtype is None else checked_dtype(dtype)
-    if held not in _COUNTS:
-        raise _no_conversion("ptx.to_f32", "from", held, list(_COUNTS))
+    if held not in COUNTS:
+        raise _no_conversion("ptx.to_f32", "from", held, list(COUNTS))
     if value.dtype not in (held, DTYPES[held.storage], DTYPES[f"b{held.bits}"]):
         bits = f"b{held.bits}"
         same = value.dtype.bits == held.bits
@@ -131,7 +131,7 @@ def _sources(trace: Trace, values: object, dtype: DType) -> list[Register]:
     """The f32 registers that a value of this type is made of."""
     many = isinstance(values, (list, tuple, RegArray))
     given = list(cast("Sequence[object]", values)) if many else [values]
-    count = _COUNTS[dtype]
+    count = COUNTS[dtype]
     if len(given) != count:
         raise LanguageError(
             f".{dtype} is made of {count} f32 registers, not {len(given)}",
