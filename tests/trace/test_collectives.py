@@ -389,6 +389,28 @@ def test_calls_append_what_they_say(traced, kind, block):
     found.assemble()
 
 
+@pytest.mark.parametrize("kind", ["reduce", "inclusive", "exclusive"])
+def test_masks_name_no_lane_that_is_not_there(traced, kind):
+    """The last warp of 100 threads has four lanes; a CTA of seven has seven."""
+
+    def masks(block):
+        def body():
+            current("a test").block_size = block
+            CALLS[kind](reg.scalar(s32))
+
+        lines = traced(body).instructions
+        before_barrier = lines[: lines.index("bar.sync 0")] if "bar.sync 0" in lines else lines
+        chosen = [line for line in lines if line.startswith("selp.u32") and ", 15, " in line]
+        return {line.split(", ")[-1] for line in before_barrier if line.startswith("shfl")}, chosen
+
+    assert masks((7, 1, 1))[0] == {"127"}
+    assert masks((96, 1, 1))[0] == {"4294967295"}
+    (mask,), (chosen,) = masks((100, 1, 1))
+    register = chosen.split()[1].rstrip(",")
+    assert mask == register
+    assert chosen.split(", ")[1:3] == ["4294967295", "15"]
+
+
 def appended(body):
     """How many instructions `body` of a new register of bits appends."""
     trace = current("a test")
