@@ -12,7 +12,23 @@ from pyptx.ir import Instruction
 from pyptx.layouts import Swizzle
 from pyptx.trace import ptx, reg, smem
 from pyptx.trace.context import current
-from pyptx.types import b32, bf16, e4m3, f16, f16x2, f32, pred, s8, s32, tf32, u32, u64
+from pyptx.types import (
+    b32,
+    bf16,
+    bf16x2,
+    e4m3,
+    e4m3x2,
+    e5m2x4,
+    f16,
+    f16x2,
+    f32,
+    pred,
+    s8,
+    s32,
+    tf32,
+    u32,
+    u64,
+)
 
 ROWS = Path(__file__).parents[2] / "docs/idioms.md"
 CASES = {}
@@ -52,6 +68,8 @@ class Things:
         self.ring = ptx.ring(3)
         self.sums = reg.wgmma_frag(n=64, dtype=f32)
         self.four = reg.array(b32, 4)
+        self.x = reg.scalar(f32, init=0.0)
+        current("a test").block_size, current("a test").cluster_size = (128, 1, 1), (2, 1, 1)
 
 
 # ---- shared memory -------------------------------------------------------------------------------
@@ -303,6 +321,182 @@ def _(t):
 @case("`ptx.elect_one()`", 1)
 def _(t):
     assert ptx.elect_one().dtype is pred
+
+
+# ---- reductions and scans ------------------------------------------------------------------------
+
+
+@case("`ptx.warp.reduce_sum(r)`, `.reduce_max(r)`, `.reduce_min(r)`, each", 10, "sm_80")
+def _(t):
+    assert ptx.warp.reduce_sum(t.x) is t.x
+
+
+@case("`ptx.warp.reduce_sum(r, redux=True)`", 1, "sm_80")
+def _(t):
+    ptx.warp.reduce_sum(t.i, redux=True)
+
+
+@case("`ptx.warp.reduce(r, function)`, a function of one instruction", 11, "sm_80")
+def _(t):
+    assert ptx.warp.reduce(t.x, lambda a, b: a * b) is t.x
+
+
+@case("`ptx.warp.inclusive_scan(r)`", 11, "sm_80")
+def _(t):
+    assert ptx.warp.inclusive_scan(t.x).dtype is f32
+
+
+@case("`ptx.warp.exclusive_scan(r)`", 14, "sm_80")
+def _(t):
+    ptx.warp.exclusive_scan(t.x, "max")
+
+
+@case("`ptx.warp.broadcast(r, lane)`", 1, "sm_80")
+def _(t):
+    ptx.warp.broadcast(t.x, 31)
+
+
+@case("`ptx.cta.reduce_sum(r)`, `.reduce_max(r)`, `.reduce_min(r)`, each", 32, "sm_80")
+def _(t):
+    assert ptx.cta.reduce_sum(t.x) is t.x
+
+
+@case("`ptx.cta.reduce(r, function)`, a function of one instruction", 32, "sm_80")
+def _(t):
+    ptx.cta.reduce(t.x, lambda a, b: a * b)
+
+
+@case("`ptx.cta.inclusive_scan(r)`", 34, "sm_80")
+def _(t):
+    ptx.cta.inclusive_scan(t.x)
+
+
+@case("`ptx.cta.exclusive_scan(r)`", 37, "sm_80")
+def _(t):
+    ptx.cta.exclusive_scan(t.x)
+
+
+@case("`ptx.cta.broadcast(r, thread)`", 6, "sm_80")
+def _(t):
+    ptx.cta.broadcast(t.x, t.i)
+
+
+@case("`ptx.cluster.reduce_sum(r)` and the like, of two CTAs, each", 43)
+def _(t):
+    ptx.cluster.reduce_sum(t.x)
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------
+
+
+@case("`ptx.math.exp(r)`", 11, "sm_80")
+def _(t):
+    assert ptx.math.exp(t.x).dtype is f32
+
+
+@case("`ptx.math.exp(r, fast=True)`", 2, "sm_80")
+def _(t):
+    assert ptx.math.exp(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.exp2(r)`, `.log2(r)`, `.rsqrt(r)`, `.sqrt(r)`, `.reciprocal(r)`, each", 1, "sm_80")
+def _(t):
+    assert ptx.math.rsqrt(t.x).dtype is f32
+
+
+@case("`ptx.math.log(r)`", 14, "sm_80")
+def _(t):
+    assert ptx.math.log(t.x).dtype is f32
+
+
+@case("`ptx.math.log(r, fast=True)`", 2, "sm_80")
+def _(t):
+    assert ptx.math.log(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.sigmoid(r)`", 17, "sm_80")
+def _(t):
+    assert ptx.math.sigmoid(t.x).dtype is f32
+
+
+@case("`ptx.math.sigmoid(r, fast=True)`", 8, "sm_80")
+def _(t):
+    assert ptx.math.sigmoid(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.silu(r)`", 18, "sm_80")
+def _(t):
+    assert ptx.math.silu(t.x).dtype is f32
+
+
+@case("`ptx.math.silu(r, fast=True)`", 9, "sm_80")
+def _(t):
+    assert ptx.math.silu(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.tanh(r)`", 16, "sm_80")
+def _(t):
+    assert ptx.math.tanh(t.x).dtype is f32
+
+
+@case("`ptx.math.tanh(r, fast=True)`", 1, "sm_80")
+def _(t):
+    assert ptx.math.tanh(t.x, fast=True).dtype is f32
+
+
+@case("`ptx.math.erf(r)`", 25, "sm_80")
+def _(t):
+    assert ptx.math.erf(t.x).dtype is f32
+
+
+@case("`ptx.math.gelu(r)`", 19, "sm_80")
+def _(t):
+    assert ptx.math.gelu(t.x).dtype is f32
+
+
+@case("`ptx.math.gelu_tanh(r)`", 11, "sm_80")
+def _(t):
+    assert ptx.math.gelu_tanh(t.x).dtype is f32
+
+
+@case("`ptx.where(p, a, b)`", 1, "sm_80")
+def _(t):
+    assert ptx.where(~t.p, t.x, 0.0).dtype is f32
+
+
+@case("`ptx.to_f32(r)` of f16, bf16", 1, "sm_80")
+def _(t):
+    assert len(ptx.to_f32(reg.scalar(bf16))) == 1
+
+
+@case("`ptx.to_f32(r)` of bf16x2", 2, "sm_80")
+def _(t):
+    assert len(ptx.to_f32(t.four[0], bf16x2)) == 2
+
+
+@case("`ptx.to_f32(r)` of f16x2, ue8m0x2", 3, "sm_80")
+def _(t):
+    assert len(ptx.to_f32(t.four[0], f16x2)) == 2
+
+
+@case("`ptx.to_f32(r)` of e4m3x2, e5m2x2, e2m3x2, e3m2x2, e2m1x2", 4, "sm_89")
+def _(t):
+    assert len(ptx.to_f32(reg.scalar(e4m3x2))) == 2
+
+
+@case("`ptx.to_f32(r)` of e4m3x4, e5m2x4, e2m3x4, e3m2x4", 9, "sm_89")
+def _(t):
+    assert len(ptx.to_f32(t.four[0], e5m2x4)) == 4
+
+
+@case("`ptx.from_f32(values, dtype)` of one or two", 1, "sm_89")
+def _(t):
+    assert ptx.from_f32([t.x, t.x], e4m3x2).dtype is e4m3x2
+
+
+@case("`ptx.from_f32(values, dtype)` of four", 3, "sm_89")
+def _(t):
+    assert ptx.from_f32([t.x] * 4, e5m2x4).dtype is e5m2x4
 
 
 # ---- tcgen05 -------------------------------------------------------------------------------------

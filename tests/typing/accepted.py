@@ -21,7 +21,7 @@ from pyptx import (
 from pyptx.isa.check import TensorPosition
 from pyptx.operands import Address, Pair
 from pyptx.ops import rms_norm
-from pyptx.types import b32, b64, f32, f64, pred, s32, u32, u64
+from pyptx.types import b32, b64, bf16x2, f32, f64, pred, s32, u32, u64
 
 
 def arithmetic(a: Reg, b: Reg, c: Reg) -> None:
@@ -144,6 +144,14 @@ def registers() -> None:
     assert_type(ptx.elect(), Reg)
     ptx.warp.reduce_sum(total)
     reg.scalar(pred)
+    assert_type(ptx.cta.reduce(total, lambda a, b: a * b), Reg)
+    assert_type(ptx.cta.exclusive_scan(total, "max", identity=0), Reg)
+    assert_type(ptx.warp.broadcast(total, 3), Reg)
+    assert_type(ptx.cluster.reduce_sum(total), Reg)
+    assert_type(ptx.math.exp(reg.scalar(f32), fast=True), Reg)
+    assert_type(ptx.where(~(total > 0), total, 1), Reg)
+    assert_type(ptx.to_f32(total, bf16x2), list[Reg])
+    assert_type(ptx.from_f32(reg.array(f32, 2), bf16x2), Reg)
     reg.scalar(b64)
     reg.from_(1, u64)
 

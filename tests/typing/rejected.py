@@ -71,3 +71,8 @@ def others(a: Reg) -> None:
     reg.scalar("f32")  # rejected
     reg.array(f32, a)  # rejected
     smem.alloc(f32, [4, 4])  # rejected
+    ptx.cta.reduce(a, "product")  # rejected
+    ptx.warp.inclusive_scan(a, lambda x: x)  # rejected
+    ptx.math.exp(1.0)  # rejected
+    ptx.where(True, a, a)  # rejected
+    ptx.from_f32([1.0, 2.0], f32)  # rejected

@@ -262,6 +262,8 @@ class Kernel(Operation):
                 given=self._options.directives,
                 scalars_by_reference=key.by_reference,
                 batch=key.batch,
+                block=self._known_block,
+                cluster=self._options.cluster,
             )
         except PtxError as error:
             raise at_kernel(error, self._signature) from None
@@ -273,6 +275,12 @@ class Kernel(Operation):
         self._check_serialization(module)
         options = self._options
         return Specialisation(module, text.write(module), options.contract, options.shared)
+
+    @property
+    def _known_block(self) -> tuple[int, int, int] | None:
+        """What `block=` says; None where a kernel that is launched by hand leaves it out."""
+        block = self._options.block
+        return None if self._by_hand and block == (1, 1, 1) else block
 
     def _check_serialization(self, module: Module) -> None:
         """A kernel that may start early must wait for the one before it."""

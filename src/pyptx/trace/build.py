@@ -51,13 +51,17 @@ def build(
     given: Sequence[Directive],
     scalars_by_reference: bool,
     batch: Batch | None = None,
+    block: tuple[int, int, int] | None = None,
+    cluster: tuple[int, int, int] | None = None,
 ) -> Module:
     """Trace `function` for these sizes and compile-time values; `given` are its directives.
+
+    `block` and `cluster` are what it is launched with.
 
     Raises the errors of the language at the user's lines, SpecError for what the target lacks.
     """
     _check_version(signature, target, version)
-    trace = Trace(target, version)
+    trace = Trace(target, version, block, cluster)
     with tracing(trace):
         trace.implicit = signature.location
         arguments = _arguments(

@@ -69,6 +69,10 @@ class Trace:
 
     target: Target
     version: PtxVersion | None = None
+    # The threads of a CTA and the CTAs of a cluster, along x, y and z; None where no launch is
+    # known, as in device functions.
+    block_size: tuple[int, int, int] | None = None
+    cluster_size: tuple[int, int, int] | None = None
     parameters: list[Parameter] = field(default_factory=list[Parameter])
     registers: list[Register] = field(default_factory=list[Register])
     variables: list[Variable] = field(default_factory=list[Variable])
@@ -112,6 +116,8 @@ class Trace:
     # Strings of `.pragma` for the instruction that follows, and for the whole kernel.
     pragmas: list[str] = field(default_factory=list[str])
     kernel_pragmas: list[str] = field(default_factory=list[str])
+    # The shared memory that reductions and scans over the CTA have in common, once there is one.
+    scratch: Variable | None = None
     _labels: int = 0
     _available: dict[tuple[int, tuple[str, ...]], None] = field(
         default_factory=dict[tuple[int, tuple[str, ...]], None]

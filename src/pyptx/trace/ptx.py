@@ -14,7 +14,7 @@ from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, RawPair, TensorPosition
 from pyptx.operands import Address, FabricHandle, Label, Minus, Pair, Part, Register, Sink
 from pyptx.source import caller
-from pyptx.trace import cluster, fence, mbarrier, mma, tcgen05, tensormap, warp, wgmma
+from pyptx.trace import cluster, cta, fence, math, mbarrier, mma, tcgen05, tensormap, warp, wgmma
 from pyptx.trace import copy as cp
 from pyptx.trace.barrier import named_barrier
 from pyptx.trace.context import Trace, current
@@ -42,6 +42,7 @@ from pyptx.trace.function import (
 from pyptx.trace.matrix import ldmatrix, movmatrix, stmatrix
 from pyptx.trace.memory import address_of, argument, const, global_, local, param
 from pyptx.trace.namespace import inst
+from pyptx.trace.narrow import from_f32, to_f32
 from pyptx.trace.pipeline import pipeline, ring
 from pyptx.trace.printf import printf
 from pyptx.trace.raw import raw
@@ -67,6 +68,7 @@ from pyptx.trace.typed import (
 )
 from pyptx.trace.values import Not, Reg, RegArray, address, own, tensor_position
 from pyptx.trace.values import raw as operand
+from pyptx.trace.where import where
 from pyptx.types import pred as predicate
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "const",
     "continue_",
     "cp",
+    "cta",
     "cvt",
     "elect",
     "elect_one",
@@ -92,6 +95,7 @@ __all__ = [
     "fabric_handle",
     "fence",
     "formal",
+    "from_f32",
     "func",
     "global_",
     "global_ptrs",
@@ -103,6 +107,7 @@ __all__ = [
     "local",
     "loop",
     "mad",
+    "math",
     "mbarrier",
     "minus",
     "mma",
@@ -143,8 +148,10 @@ __all__ = [
     "target_options",
     "tcgen05",
     "tensormap",
+    "to_f32",
     "warp",
     "wgmma",
+    "where",
     "while_",
     "xor_",
 ]
