@@ -174,6 +174,11 @@ class Report:
             sums[location] = (number + 1, total + counts)
         return tuple(LineStatistics(place, n, total) for place, (n, total) in sums.items())
 
+    def __repr__(self) -> str:
+        count = len(self.findings)
+        found = f"{count} finding{'s' * (count != 1)}" if count else "no findings"
+        return f"<report of {self.kernel}: {found}, {self.instructions} warp-instructions>"
+
     def __str__(self) -> str:
         head = self.message or f"kernel {self.kernel}: no findings"
         parts = [head, f"{self.instructions} warp-instructions"]

@@ -101,6 +101,10 @@ class Emulation:
     outputs: tuple[Array, ...]
     reports: tuple[Report, ...]
 
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{each.shape} {each.dtype}" for each in self.outputs)
+        return f"<emulation: outputs {shapes or 'none'}; {self.report!r}>"
+
     @property
     def report(self) -> Report:
         """The reports as one; that of the launch, where a call has only one."""

@@ -34,6 +34,9 @@ class Mbarrier:
     base: Variable | Register
     offset: int = 0
 
+    def __repr__(self) -> str:
+        return f"<mbarrier at byte {self.offset} of {_name(self.base)}>"
+
     def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
         self._own(trace)
         if isinstance(self.base, Variable):
@@ -134,12 +137,22 @@ class Mbarrier:
             raise LanguageError("an mbarrier of another kernel is used here", location=caller())
 
 
+def _name(base: Variable | Register) -> str:
+    """Shared memory as a person knows it."""
+    if isinstance(base, Variable):
+        return base.name or f"shared_{base.index}"
+    return f"register {base.index}"
+
+
 @dataclass(frozen=True, slots=True)
 class MbarrierArray:
     """`count` mbarrier objects from an address on: `bars[i]` is one of them."""
 
     first: Mbarrier
     count: int
+
+    def __repr__(self) -> str:
+        return f"<{self.count} mbarriers of {_name(self.first.base)}>"
 
     def __len__(self) -> int:
         return self.count

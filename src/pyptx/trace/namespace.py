@@ -47,6 +47,9 @@ class Instructions:
         except IsaError as error:
             raise error.at(caller()) from None
 
+    def __repr__(self) -> str:
+        return "ptx.inst"
+
     def __dir__(self) -> list[str]:
         return [check.python_name(opcode) for opcode in spellings()]
 

@@ -110,6 +110,9 @@ class Ring:
     producers: int
     consumers: int
 
+    def __repr__(self) -> str:
+        return f"<ring of {self.n_stages} stages>"
+
     def init(self, *, pred: Reg | Not | None = None) -> None:
         """Make the mbarriers: one thread, before a barrier of all. One `mbarrier.init` each."""
         self.full.init(self.producers, pred=pred)

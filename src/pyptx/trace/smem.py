@@ -56,6 +56,10 @@ class SharedTile:
     base: Register | None = None
     offset: int = 0
 
+    def __repr__(self) -> str:
+        swizzle = "" if self.layout is None else f", swizzle {self.swizzle.name}"
+        return f"<shared memory of {self.shape} .{self.dtype}{swizzle}>"
+
     def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
         self._own(trace)
         if self.base is None:

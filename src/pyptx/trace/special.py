@@ -39,6 +39,9 @@ class Specials:
         current(f"ptx.special.{self._prefix}")
         return Special(SpecialRegister(self._prefix, entry.dtype))
 
+    def __repr__(self) -> str:
+        return f"ptx.special.{self._prefix}".rstrip(".")
+
     def __dir__(self) -> list[str]:
         return sorted(SPECIAL)
 

@@ -32,6 +32,10 @@ class Tensor:
     parameter: Parameter
     tile: Tile | None = None
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(e) if isinstance(e, int) else "?" for e in self.shape)
+        return f"<tensor {self.name} of ({sizes}{',' * (self.rank == 1)}) .{self.dtype}>"
+
     @property
     def rank(self) -> int:
         return len(self.shape)

@@ -299,6 +299,9 @@ class Not:
 
     of: Reg
 
+    def __repr__(self) -> str:
+        return f"<not {self.of!r}>"
+
     def __invert__(self) -> Reg:
         return self.of
 
@@ -317,6 +320,9 @@ class RegArray:
 
     def __init__(self, registers: Sequence[Reg]) -> None:
         self._registers = tuple(registers)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} registers .{self.dtype}>"
 
     @property
     def dtype(self) -> DType:
