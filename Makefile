@@ -20,13 +20,16 @@ READY := $(STAMP)
 endif
 
 SANITIZED := build/sanitize
+# What says soonest that the language is broken.
+QUICK := tests/trace tests/errors tests/kernel tests/golden tests/text/test_writer.py
 
-.PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep isa goldens \
+.PHONY: help demo test quick check lint format test-sanitize gpu-test bench tables picture sweep isa goldens \
     stub pages clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
 	@echo "make test            lint and the whole test suite, without a GPU"
+	@echo "make quick           lint and the tests of the language and its errors, in under a minute"
 	@echo "make gpu-test        the tests that need a GPU"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
 	@echo "make tables          put the measured numbers into README and docs"
@@ -44,6 +47,10 @@ demo: $(READY)
 	$(PY) -m pyptx demo $(ARGS)
 
 test: lint check
+
+quick: $(READY)
+	$(PY) -m ruff check .
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep" $(QUICK) $(ARGS)
 
 check: $(READY)
 	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep" $(ARGS)

@@ -260,12 +260,12 @@ def a_version_older_than_the_target():
     SpecError,
     """
     here: the cooperative grid (300, 1, 1) has 300 CTAs, and no device that runs sm_90a holds more than 144 at once, each of 1024 threads and 131072 bytes of shared memory
-        @kernel(grid=lambda N: N, block=1024, cooperative=True, **SAME)
+        @kernel(grid=lambda N: N, block=1024, cooperative=True, arch="sm_90a", **SAME)
       help: a grid of one CTA for each SM fits; let each do more of the work
     """,
 )
 def a_cooperative_grid_that_no_device_holds():
-    @kernel(grid=lambda N: N, block=1024, cooperative=True, **SAME)
+    @kernel(grid=lambda N: N, block=1024, cooperative=True, arch="sm_90a", **SAME)
     def large(X, Y):
         smem.alloc(f32, 32768)
 

@@ -590,7 +590,7 @@ def a_step_that_writes_in_place():
 @wrong(
     CallError,
     """
-    here: other is for sm_100a, and the kernels before it in two are for sm_90a
+    here: other is for sm_100a, and the kernels before it in two are for auto
         return other(copy(x))
       help: give the kernels of a sequence one arch=
     """,

@@ -77,7 +77,13 @@ def test_elements_of_a_parallel_dimension_share_a_grid():
 def test_grids_that_some_device_may_hold(ctas, fits):
     """The largest chip of compute capability 9.0 has 144 SMs, each of at most 32 CTAs."""
 
-    @kernel(in_specs=(Tile("N", u32),), out_specs=(Tile("N", u32),), grid=ctas, cooperative=True)
+    @kernel(
+        in_specs=(Tile("N", u32),),
+        out_specs=(Tile("N", u32),),
+        grid=ctas,
+        cooperative=True,
+        arch="sm_90a",
+    )
     def nothing(X, Y):
         pass
 

@@ -46,7 +46,7 @@ def test_the_object_that_a_user_holds():
     assert scale.in_specs == ROWS["in_specs"]
     assert scale.out_specs == ROWS["out_specs"]
     assert (scale.grid, scale.block, scale.cluster) == ((1, 1, 1), (1, 1, 1), (1, 1, 1))
-    assert (scale.arch, kernel(arch="auto")(lambda: None).arch) == ("sm_90a", "auto")
+    assert (scale.arch, kernel(arch="sm_90a")(lambda: None).arch) == ("auto", "sm_90a")
     assert scale.module(B=1, N=8).kernels[0].name == "scale"
 
 

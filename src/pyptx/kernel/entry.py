@@ -471,7 +471,7 @@ def kernel(
     block: Sizes = (1, 1, 1),
     cluster: Sizes = (1, 1, 1),
     smem: int | None = None,
-    arch: str = "sm_90a",
+    arch: str = "auto",
     version: tuple[int, int] | str | None = None,
     contract: bool = False,
     parallel: Iterable[str] = (),
@@ -491,7 +491,7 @@ def kernel(
     block: Sizes = (1, 1, 1),
     cluster: Sizes = (1, 1, 1),
     smem: int | None = None,
-    arch: str = "sm_90a",
+    arch: str = "auto",
     version: tuple[int, int] | str | None = None,
     contract: bool = False,
     parallel: Iterable[str] = (),
@@ -507,7 +507,8 @@ def kernel(
     grid                     up to three sizes, or a function of the named dimensions
     block, cluster           threads of a CTA, CTAs of a cluster
     smem                     bytes of shared memory; by default what the body allocates
-    arch                     target such as "sm_90a", or "auto" for that of the device
+    arch                     target such as "sm_90a"; by default "auto", that of the device that a
+                             program is lowered for, and sm_90a where there is none (`pyptx.target`)
     version                  PTX version; by default the lowest that the instructions need
     contract                 let the assembler fuse a `mul` and an `add` that were written apart
     parallel                 named dimensions that are run-time values, one compiled kernel for all
