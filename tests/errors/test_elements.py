@@ -247,6 +247,30 @@ def unpacking_what_advance_left_too_late(X, H, Y):
     stage, phase = left
 
 
+@wrong(
+    LanguageError,
+    """
+    here: weights is in constant memory, which a kernel cannot write
+        ptx.const(f32, name="weights", init=[1.0])[0] = 2.0
+      help: ptx.global_(...) is a variable that kernels write
+    """,
+)
+def a_store_to_constant_memory(X, H, Y):
+    ptx.const(f32, name="weights", init=[1.0])[0] = 2.0
+
+
+@wrong(
+    LanguageError,
+    """
+    here: index 4 is outside dimension 0 of mine, whose shape is (4,)
+        ptx.local(f32, 4, name="mine")[4]
+      legal: 0 to 3
+    """,
+)
+def an_element_beyond_local_memory(X, H, Y):
+    ptx.local(f32, 4, name="mine")[4]
+
+
 @wrong.parametrize()
 def test_the_whole_message(wrong):
     wrong.check(lambda: kernel(**SPECS)(wrong.program).ptx())

@@ -300,3 +300,40 @@ def test_an_instruction_by_its_spelling(traced):
         "add.rn.f32 %f1, %f0, 0f40000000",
         "mov.f32 %f0, %f1",
     ]
+
+
+# ---- variables -----------------------------------------------------------------------------------
+
+
+def test_elements_of_constant_and_local_memory():
+    table = ptx.const(f32, name="squares", init=[float(i * i) for i in range(32)])
+
+    @kernel(in_specs=(Tile(32, u32),), out_specs=(Tile(32, f32),), block=32)
+    def look_up(X, Y):
+        i = thread()
+        mine = ptx.local(f32, 4)
+        mine[0] = 0.0
+        mine[1] = table[X[i]]
+        mine[i & 1] = table[2] + mine[1]
+        Y[i] = ptx.where((i & 1) == 0, mine[0], mine[1])
+
+    x = np.random.default_rng(6).permutation(32).astype(np.uint32)
+    done = look_up.emulate(x, sanitize=True)
+    assert not done.report.findings
+    assert (done.outputs[0] == x.astype(np.float32) ** 2 + 4).all()
+    text = look_up.ptx()
+    assert text.count("mov.u64") == 2
+    assert "ld.const.f32" in text
+    assert "st.local.f32" in text
+
+
+def test_a_variable_in_global_memory_keeps_what_a_kernel_stores():
+    counters = ptx.global_(u32, 4, name="counters", init=[1, 2, 3, 4])
+
+    @kernel(in_specs=(Tile(1, u32),), out_specs=(Tile(4, u32),), block=4)
+    def count(X, Y):
+        i = thread()
+        counters[i] = counters[i] + X[0]
+        Y[i] = counters[i]
+
+    assert count.emulate(np.array([10], np.uint32)).outputs[0].tolist() == [11, 12, 13, 14]

@@ -103,8 +103,10 @@ class Trace:
     # What the kernel begins with, after its parameters are loaded: `start` statements of the body.
     prologue: list[Statement] = field(default_factory=list[Statement])
     start: int = 0
-    # How the elements of a tensor are addressed, by its parameter.
-    elements: dict[Parameter, object] = field(default_factory=dict[Parameter, object])
+    # How the elements of a tensor or a variable are addressed, by what declares it.
+    elements: dict[Parameter | Variable, object] = field(
+        default_factory=dict["Parameter | Variable", object]
+    )
     # Checks that need the whole body.
     at_end: list[Callable[[list[Statement]], None]] = field(
         default_factory=list[Callable[[list[Statement]], None]]

@@ -1,4 +1,4 @@
-"""Elements of tensors in global memory: `X[i, j]`, `Y[i, j] = v`, and vectors of them.
+"""Elements of tensors and variables in memory: `X[i, j]`, `Y[i, j] = v`, and vectors of them.
 
 An index is a Python int or an integer register. What is known while tracing goes into the offset
 of the address. The rest is `mul.wide` and `add` for each index in a register, one instruction of
@@ -43,13 +43,14 @@ _VECTORS: Final = (1, 2, 4, 8)
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """A row-major tensor in global memory, as one trace knows it."""
+    """A row-major tensor or variable in a state space, as one trace knows it."""
 
     name: str
     shape: tuple[Extent, ...]
     dtype: DType
     base: Register
     strides: tuple[Stride, ...]
+    space: str = "global"
 
     # ---- addresses -------------------------------------------------------------------------------
 
@@ -149,7 +150,9 @@ class Elements:
                 move(each, other)
         values = _values([each.register for each in made])
         held = guard(trace, pred)
-        trace.emit(_spelled("ld", cache, count, kind), (values, where), held, own=True)
+        trace.emit(
+            _spelled(f"ld.{self.space}", cache, count, kind), (values, where), held, own=True
+        )
         return made[0] if vector is None else RegArray(made)
 
     def store(
@@ -174,7 +177,12 @@ class Elements:
         where = self.address(trace, indices)
         self._check_aligned(where, kind.bytes * count)
         held = guard(trace, pred)
-        trace.emit(_spelled("st", cache, count, kind), (where, _values(sources)), held, own=True)
+        trace.emit(
+            _spelled(f"st.{self.space}", cache, count, kind),
+            (where, _values(sources)),
+            held,
+            own=True,
+        )
 
     def _kind(self, dtype: DType | None) -> DType:
         """The type of a load or store: the Tile's, or a packed one of its elements."""
@@ -328,7 +336,7 @@ def _register(trace: Trace, name: str, index: Value) -> Register:
 
 def _spelled(opcode: str, cache: str, count: int, dtype: DType) -> State:
     access = dtype.name if dtype.storage == dtype.name else f"b{dtype.bits}"
-    parts = (opcode, "global", *cache.split("."), f"v{count}" * (count > 1), access)
+    parts = (opcode, *cache.split("."), f"v{count}" * (count > 1), access)
     try:
         return spelled(".".join(part for part in parts if part))
     except IsaError as error:

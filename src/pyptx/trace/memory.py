@@ -8,9 +8,10 @@ Source: PTX ISA, "State Spaces", "Variables" and "Initializers".
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Final, NoReturn, SupportsIndex, TypeAlias
 
 from pyptx.errors import LanguageError
 from pyptx.isa import check
@@ -19,19 +20,100 @@ from pyptx.operands import Initial, Parameter, Pointer, Symbol, Variable
 from pyptx.source import caller
 from pyptx.text.names import DYNAMIC_SHARED, identifier
 from pyptx.trace.context import Trace, current
+from pyptx.trace.elements import Elements
 from pyptx.trace.scope import DeviceFunction, ModuleScope
-from pyptx.trace.values import checked_dtype, integer, raw
-from pyptx.types import DType
+from pyptx.trace.values import Reg, Value, checked_dtype, integer, raw
+from pyptx.types import DType, u64
 
+_UNKNOWN: Final = 2**31
+"""Elements of a variable that is defined elsewhere."""
 _OPAQUE: Final = ("texref", "samplerref", "surfref")
 
 
+class _Elements(ABC):
+    """`v[i]` and `v[i] = x`: the elements of a variable, in its type."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _declared(self, trace: Trace) -> Variable: ...
+
+    def __getitem__(self, index: SupportsIndex | Value) -> Reg:
+        """The element at an index, an int or an integer register, in a new register.
+
+        One `ld`, after `mul.wide` and `add` for a register; the kernel begins with a `mov` of the
+        variable's address. Raises LanguageError for an int beyond the last element.
+        """
+        trace = current("a variable")
+        found = self._elements(trace).load(trace, (index,))
+        assert isinstance(found, Reg)
+        return found
+
+    def __setitem__(self, index: SupportsIndex | Value, value: object) -> None:
+        """Store a register or a number to an element. One `st`, otherwise as for a load."""
+        trace = current("a variable")
+        elements = self._elements(trace)
+        if elements.space == "const":
+            raise LanguageError(
+                f"{elements.name} is in constant memory, which a kernel cannot write",
+                location=caller(),
+                notes=(("help", "ptx.global_(...) is a variable that kernels write"),),
+            )
+        elements.store(trace, (index,), value)
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError("a variable is not iterable", location=caller())
+
+    def _elements(self, trace: Trace) -> Elements:
+        variable = self._declared(trace)
+        found = trace.elements.get(variable)
+        if found is None:
+            base, dtype = trace.register(u64), variable.dtype
+            with trace.beginning():
+                trace.write("mov.u64", base, Symbol(variable))
+            name = variable.name or f"{variable.space}_{variable.index}"
+            count = variable.size // dtype.bytes or _UNKNOWN
+            found = Elements(name, (count,), dtype, base, (dtype.bytes,), variable.space)
+            trace.elements[variable] = found
+        assert isinstance(found, Elements)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LocalArray(_Elements):
+    """Local memory of each thread; as an operand it is its address in `.local`."""
+
+    trace: Trace = field(repr=False)
+    variable: Variable
+
+    def __repr__(self) -> str:
+        count = self.variable.size // self.variable.dtype.bytes
+        return f"<{count} values .{self.variable.dtype} in local memory>"
+
+    def _declared(self, trace: Trace) -> Variable:
+        if trace is not self.trace:
+            raise LanguageError("local memory of another kernel is used here", location=caller())
+        return self.variable
+
+    def __ptx_operand__(self, trace: Trace) -> Symbol:
+        return Symbol(self._declared(trace))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class ModuleVariable:
+class ModuleVariable(_Elements):
     """A variable of the module; as an operand it is its address."""
 
     variable: Variable
     names: tuple[ModuleVariable | DeviceFunction, ...] = ()
+
+    def __repr__(self) -> str:
+        of = self.variable
+        return (
+            f"<variable {of.name} of {of.size // of.dtype.bytes} values .{of.dtype} in .{of.space}>"
+        )
+
+    def _declared(self, trace: Trace) -> Variable:
+        return used(trace, self)
 
     def require(self, scope: ModuleScope) -> None:
         """Bring in what the initial value names."""
@@ -124,12 +206,14 @@ def parameter(
     )
 
 
-def local(dtype: DType, count: int = 1, *, align: int | None = None, name: str = "") -> Variable:
+def local(dtype: DType, count: int = 1, *, align: int | None = None, name: str = "") -> LocalArray:
     """`count` values in local memory, at `align` bytes (its type's): one for each thread.
 
-    As an operand it is its address in `.local`. No instruction.
+    `a[i]` loads one of them and `a[i] = v` stores; as an operand it is its address in `.local`. No
+    instruction.
     """
-    return _own("ptx.local", "local", dtype, count, align=align, name=name)
+    made = _own("ptx.local", "local", dtype, count, align=align, name=name)
+    return LocalArray(current("ptx.local"), made)
 
 
 def argument(dtype: DType, count: int = 1, *, align: int | None = None, name: str = "") -> Variable:

@@ -13,7 +13,7 @@ from typing import Final, SupportsIndex
 from pyptx.errors import LanguageError
 from pyptx.isa import check
 from pyptx.isa.table import spellings
-from pyptx.operands import Address, Immediate, Register, Symbol, Variable
+from pyptx.operands import Address, Immediate, Register, Symbol
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
 from pyptx.trace.function import ExternFunc, call, returned
@@ -213,7 +213,7 @@ def _buffer(
     for bits, _ in stored:
         offsets.append(-(-end // (bits // 8)) * (bits // 8))
         end = offsets[-1] + bits // 8
-    memory: Variable = local(b8, end, align=8)
+    memory = local(b8, end, align=8).variable
     for offset, (bits, value) in zip(offsets, stored, strict=True):
         raw = check.Number(value.bits) if isinstance(value, Immediate) else value
         trace.write(f"st.local.b{bits}", Address(memory, offset), raw)
