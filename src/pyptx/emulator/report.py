@@ -71,6 +71,7 @@ KINDS: Final = {
     "bad-call": "a call of no function or of one that takes something else, or a wrong format",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",
     "residency": "more CTAs wait for each other than the device holds at once",
+    "unwritten-output": "elements of an output that the launch never wrote",
     "uninitialised-memory": "a load of memory that nothing has stored to",
     "uninitialised-register": "a register read before it is written",
     "unassigned-predicate": "a predicate used before it is assigned",
@@ -90,7 +91,7 @@ KINDS: Final = {
     "tensor-fence": "accesses to Tensor Memory that are ordered, without a tcgen05.fence",
     "unfreed-tensor-memory": "an exit of a CTA with Tensor Memory that is not deallocated",
 }
-"""The kinds of findings and what they mean; those up to "residency" are always checked."""
+"""The kinds of findings and what they mean; those up to "unwritten-output" are always checked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from pyptx.spec import advice
 ALIGNMENT: Final = 256
 """Device memory starts at multiples of this, so kernels may rely on it."""
 
-_READ_ONLY, _UNINITIALISED = 1, 2
+_READ_ONLY, _UNINITIALISED, _COMPLETE = 1, 2, 4
 _SANITIZE_ALL: Final = 7
 _RANDOM_SCHEDULE: Final = 1
 _INVALID: Final = 3
@@ -51,13 +51,15 @@ class Tensor:
     The array is contiguous and starts at a multiple of the program's widest access, as those of
     `device_array` and `on_device` do.
     A store to it is a finding unless it is `writable`; with the sanitizer, so is a load of what
-    nothing has stored, unless it is `initialised`. `name` is for findings.
+    nothing has stored, unless it is `initialised`. Of one that is `complete`, an element that the
+    launch never writes is a finding. `name` is for findings.
     """
 
     array: Array
     name: str = ""
     writable: bool = False
     initialised: bool = True
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +215,10 @@ def _describe(buffer: loader.Buffer, tensor: Tensor, alignment: int) -> Any:
     buffer.shape = shape
     buffer.rank = array.ndim
     buffer.itemsize = array.itemsize
-    buffer.flags = (0 if tensor.writable else _READ_ONLY) | (
-        0 if tensor.initialised else _UNINITIALISED
+    buffer.flags = (
+        (0 if tensor.writable else _READ_ONLY)
+        | (0 if tensor.initialised else _UNINITIALISED)
+        | (_COMPLETE if tensor.complete else 0)
     )
     return shape
 

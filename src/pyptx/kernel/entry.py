@@ -13,6 +13,7 @@ from pyptx import assemble, text
 from pyptx.dims import Extent, Symbol
 from pyptx.errors import PtxError, SpecError
 from pyptx.frozen import uncollected
+from pyptx.grid import Grid, resolve_grid
 from pyptx.ir import Instruction, Module
 from pyptx.kernel.operation import Operation, symbolic
 from pyptx.kernel.options import (
@@ -52,14 +53,12 @@ from pyptx.launch.plan import (
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import (
-    Grid,
     Scalar,
     Spec,
     Tile,
     check_aliases,
     check_outputs,
     check_parallel,
-    resolve_grid,
 )
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
@@ -102,7 +101,7 @@ class Kernel(Operation):
             parallel=options.parallel,
             location=made.location,
         )
-        tensors = tuple(spec and spec.partial for spec in self._signature.specs)
+        tensors = tuple(spec and spec.part for spec in self._signature.specs)
         self._partial_signature = replace(self._signature, specs=tensors)
         self._check_specs()
         self._traced: dict[Key, Specialisation] = {}
@@ -272,7 +271,8 @@ class Kernel(Operation):
         self._check_shared(module)
         self._check_serialization(module)
         options = self._options
-        return Specialisation(module, text.write(module), options.contract, options.shared)
+        where = self._signature.location
+        return Specialisation(module, text.write(module), options.contract, options.shared, where)
 
     def _check_serialization(self, module: Module) -> None:
         """A kernel that may start early must wait for the one before it."""

@@ -17,7 +17,7 @@ from typing import Final
 from pyptx.errors import DeviceError
 
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
-_ABI: Final = 2
+_ABI: Final = 3
 _HELP: Final = (
     ("help", "pip install pyptx builds them; they need CMake and a C++17 compiler"),
     (
@@ -127,6 +127,7 @@ class EmulatorApi(ctypes.Structure):
                 _SIZE,
                 ctypes.POINTER(ctypes.c_char_p),
                 _SIZE,
+                ctypes.POINTER(SourceLine),
             ),
         ),
         ("launch", ctypes.CFUNCTYPE(_POINTER, _POINTER, ctypes.POINTER(Launch))),

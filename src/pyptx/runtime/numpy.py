@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats from it  # pyright: ignore[reportUnusedImport]
@@ -30,6 +31,7 @@ from pyptx.launch.plan import (
     InputAddress,
     InputValue,
     Integer,
+    Launch,
     MapArgument,
     OutputAddress,
 )
@@ -101,8 +103,10 @@ def emulate(
         for i, (tensor, shape) in enumerate(zip(tensors, result_shapes, strict=True))
     ]
     reports: list[Report] = []
-    written = {target for _, target in call.aliases}
+    buffers = _Arrays(call, inputs, results, {target for _, target in call.aliases})
     for launch, image in zip(launches, images, strict=True):
+        if not launch.skipped:
+            buffers.fill(launch)
         if launch.empty:
             for index in launch.zeros:
                 results[index][...] = 0
@@ -110,7 +114,7 @@ def emulate(
             continue
         report = run(
             image,
-            [_argument(call, argument, inputs, results, written) for argument in launch.arguments],
+            [buffers.argument(launch, each) for each in launch.arguments],
             grid=launch.grid,
             block=launch.block,
             cluster=launch.cluster,
@@ -125,7 +129,7 @@ def emulate(
         reports.append(report)
         if report.status == "stopped":
             break
-        written.update(a.index for a in launch.arguments if isinstance(a, OutputAddress))
+        buffers.written.update(a.index for a in launch.arguments if isinstance(a, OutputAddress))
     return Emulation(tuple(results[: len(call.outputs)]), tuple(reports))
 
 
@@ -135,30 +139,47 @@ def _copy(array: Array) -> Array:
     return copy
 
 
-def _argument(
-    call: Call,
-    argument: Argument,
-    inputs: Sequence[Array],
-    results: Sequence[Array],
-    initialised: Set[int],
-) -> Tensor | Map | Value | bytes:
-    """What the emulator takes; `initialised` are the results that have been written before."""
-    match argument:
-        case InputValue(index):
-            return inputs[index].tobytes()
-        case Integer():
-            return argument.value
-        case Bytes(data, align):
-            return Value(data, align)
-        case MapArgument(buffer, name, described, sizes, strides):
-            arrays = inputs if isinstance(buffer, InputAddress) else results
-            axes = (tuple(map(int, each)) for each in (sizes, strides))
-            return Map(arrays[buffer.index], name, described, *axes)
-        case InputAddress(index):
-            written = any(source == index for source, _ in call.aliases)
-            return Tensor(inputs[index], call.inputs[index].name, writable=written)
-        case OutputAddress(index) | EarlierResult(index):
-            written = isinstance(argument, OutputAddress)
-            tensor = (*call.outputs, *call.scratch)[index]
-            known = index in initialised
-            return Tensor(results[index], tensor.name, writable=written, initialised=known)
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """The arrays of a call; `written` are the results that have values so far."""
+
+    call: Call
+    inputs: Sequence[Array]
+    results: Sequence[Array]
+    written: set[int]
+
+    def fill(self, launch: Launch) -> None:
+        """What results hold before the kernel starts."""
+        for index, value in launch.init:
+            result = self.results[index]
+            result[...] = np.frombuffer(value, result.dtype)[0]
+            self.written.add(index)
+
+    def argument(self, launch: Launch, argument: Argument) -> Tensor | Map | Value | bytes:
+        """What the emulator takes for an argument of a launch."""
+        match argument:
+            case InputValue(index):
+                return self.inputs[index].tobytes()
+            case Integer():
+                return argument.value
+            case Bytes(data, align):
+                return Value(data, align)
+            case MapArgument(buffer, name, described, sizes, strides):
+                arrays = self.inputs if isinstance(buffer, InputAddress) else self.results
+                axes = (tuple(map(int, each)) for each in (sizes, strides))
+                return Map(arrays[buffer.index], name, described, *axes)
+            case InputAddress(index):
+                shared = any(source == index for source, _ in self.call.aliases)
+                return Tensor(self.inputs[index], self.call.inputs[index].name, writable=shared)
+            case OutputAddress(index) | EarlierResult(index):
+                return self._result(launch, index, read=isinstance(argument, EarlierResult))
+
+    def _result(self, launch: Launch, index: int, *, read: bool) -> Tensor:
+        known = index in self.written
+        return Tensor(
+            self.results[index],
+            (*self.call.outputs, *self.call.scratch)[index].name,
+            writable=not read,
+            initialised=known,
+            complete=not read and not known and index in launch.complete,
+        )

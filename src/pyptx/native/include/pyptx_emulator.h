@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a structure or a signature below does. */
-#define PYPTX_EMULATOR_ABI 2u
+#define PYPTX_EMULATOR_ABI 3u
 
 #if defined(_WIN32)
 #define PYPTX_EXPORT __declspec(dllexport)
@@ -40,7 +40,8 @@ typedef struct PyptxBuffer {
 
 enum {
   PYPTX_BUFFER_READ_ONLY = 1,    /* a store to it is a finding */
-  PYPTX_BUFFER_UNINITIALISED = 2 /* with PYPTX_SANITIZE_INITIALISATION, a load before a store is a finding */
+  PYPTX_BUFFER_UNINITIALISED = 2, /* with PYPTX_SANITIZE_INITIALISATION, a load before a store is a finding */
+  PYPTX_BUFFER_COMPLETE = 4 /* the launch writes every element: one that it does not write is a finding */
 };
 
 enum {
@@ -89,7 +90,7 @@ typedef struct PyptxLaunch {
 /* How a launch ended. */
 enum {
   PYPTX_OK = 0,       /* ran to the end, no findings */
-  PYPTX_FINDINGS = 1, /* ran to the end; the sanitizer has findings */
+  PYPTX_FINDINGS = 1, /* ran to the end; the sanitizer has findings, or an element was never written */
   PYPTX_STOPPED = 2,  /* stopped by a finding: bounds, alignment, deadlock, runaway loop, trap */
   PYPTX_INVALID = 3   /* not started: the launch itself is wrong; the message says what */
 };
@@ -128,10 +129,10 @@ typedef struct PyptxEmulatorApi {
   uint64_t (*program_alignment)(const PyptxProgram* program);
 
   /* Remembers for every later launch, in this process, of programs made from these image bytes: a Python
-   * line per instruction and a tensor name per buffer position. Either count may be 0. Replaces what was
-   * registered before. Everything is copied. */
+   * line per instruction, a tensor name per buffer position, and where the kernel is defined (NULL where that
+   * is not known). Either count may be 0. Replaces what was registered before. Everything is copied. */
   void (*register_source)(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
-                          const char* const* tensors, size_t tensor_count);
+                          const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel);
 
   /* Runs a launch to its end. Never NULL, except when memory runs out. */
   PyptxResult* (*launch)(const PyptxProgram* program, const PyptxLaunch* launch);

@@ -52,13 +52,16 @@ uint64_t program_alignment(const PyptxProgram* p) { return p->program->widest_gl
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
+emu::SourceLine line_of(const PyptxSourceLine& l) { return {text_of(l.file), text_of(l.text), l.line}; }
+
 void register_source(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
-                     const char* const* tensors, size_t tensor_count) {
+                     const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel) {
   try {
     emu::SourceTable table;
     for (size_t i = 0; i < line_count; ++i) {
-      table.lines.push_back({text_of(lines[i].file), text_of(lines[i].text), lines[i].line});
+      table.lines.push_back(line_of(lines[i]));
     }
+    if (kernel != nullptr) table.kernel = line_of(*kernel);
     for (size_t i = 0; i < tensor_count; ++i) table.tensors.push_back(text_of(tensors[i]));
     emu::register_source(emu::content_hash(image, bytes), std::move(table));
   } catch (const std::bad_alloc&) {
@@ -156,6 +159,7 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.config.schedule = config.schedule & kScheduleMask;
   launch.completion = completion_of(config);
   launch.memory.set_buffers(config, program, emu::source_of(program.hash).tensors);
+  launch.memory.add_written(program.global_granule);
   const uint64_t ctas = launch.clusters * launch.cluster_size;
   const uint64_t segments = emu::GlobalClocks::segments_for(ctas);
   launch.global_clocks.reset(ctas, launch.memory.add_shadow(config, program.global_granule, segments));
@@ -181,6 +185,7 @@ void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& co
     set_invalid(result, program.name, launch->failure);
     return;
   }
+  if (!launch->findings.stopped()) emu::report_unwritten(*launch);
   result.status = launch->findings.stopped() ? PYPTX_STOPPED : launch->findings.empty() ? PYPTX_OK : PYPTX_FINDINGS;
   result.message = launch->findings.message(*launch);
   result.json = launch->findings.json(*launch);

@@ -16,6 +16,7 @@ struct AccessPlan {
   uint8_t bytes = 4;     // element * vector: the alignment, too
   bool constant_address = false;  // a variable's or parameter's: the same in all lanes
   bool wide_address = true;  // the address register has 64 bits
+  bool discards = false;     // a store that leaves no value
   uint8_t address = 0;   // slot of the address operand
   uint8_t data = 0;      // slot of the first data operand
   // Stores: whether two lanes store the same value.
