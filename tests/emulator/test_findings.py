@@ -389,7 +389,8 @@ ELSEWHERE = {
 
 
 def test_every_kind_has_a_case_and_a_line_in_the_documentation():
-    assert {case.kind for case in CASES.values()} | ELSEWHERE.keys() == KINDS.keys()
+    asked_for = {"not-parallel"}  # kernel/test_parallel.py
+    assert {case.kind for case in CASES.values()} | ELSEWHERE.keys() | asked_for == KINDS.keys()
     page = (Path(__file__).parents[2] / "docs/emulator.md").read_text()
     rows = {
         line.split("`")[1]: line.split("|")[2].strip()

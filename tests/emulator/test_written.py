@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -246,7 +247,7 @@ def boxes(X, Y, *, rows=3):
 
 def test_boxes_of_a_tensor_count():
     """Boxes reach beyond the tensor, whose rows are no multiple of a granule of 16 bytes."""
-    x = np.arange(20 * 40, dtype=np.float32).reshape(20, 40).astype("bfloat16")
+    x = np.arange(20 * 40, dtype=np.float32).reshape(20, 40).astype(ml_dtypes.bfloat16)
     done = boxes.emulate(x)
     assert notes(done.report) == []
     assert np.array_equal(done.outputs[0], x)

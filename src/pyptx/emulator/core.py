@@ -87,6 +87,13 @@ class Result:
         start = self._api.result_printed(self._handle, ctypes.byref(count))
         return ctypes.string_at(start, count.value).decode(errors="replace")
 
+    def visits(self) -> list[tuple[int, int, int, int, int, bool]]:
+        """Of the watched ranges: range, instruction, CTA, warp, lanes, and whether they store."""
+        count = ctypes.c_uint64()
+        rows = self._api.result_visits(self._handle, ctypes.byref(count))
+        found = (rows[i] for i in range(count.value))
+        return [(v.watch, v.instruction, v.cta, v.warp, v.lanes, bool(v.store)) for v in found]
+
     def statistics(self) -> list[tuple[int, ...]]:
         """The counters of each instruction; empty unless the launch asked for them."""
         count = ctypes.c_uint64()

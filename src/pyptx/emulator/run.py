@@ -142,6 +142,7 @@ def run(
     seed: int | None = None,
     statistics: bool = False,
     completion: Completion | None = None,
+    watch: Sequence[tuple[int, int]] = (),
 ) -> Report:
     """Run a program image on arrays, in place, and report.
 
@@ -150,6 +151,8 @@ def run(
     `threads` are host threads, by default all cores. `max_instructions` bounds a warp's
     instructions (2**28). `seed` runs warps in a random order of that seed. `completion` says when
     asynchronous operations move their data: by default "late" with the sanitizer, else "eager".
+    `watch` are ranges of memory, each an address and a number of bytes: with the sanitizer,
+    `Report.visits` has who touches them.
 
     What the kernel prints with printf is written to standard output when it has ended.
     Findings do not raise: see `Report.check`. Raises EmulationError for an image that cannot run
@@ -165,6 +168,7 @@ def run(
     for buffer, tensor in zip(buffers, tensors, strict=True):
         shapes.append(_describe(buffer, tensor, prepared.alignment))
     params = _parameters(arguments)
+    watches = (loader.Watch * len(watch))(*watch)
     launch = loader.Launch(
         size=ctypes.sizeof(loader.Launch),
         grid=grid,
@@ -181,6 +185,8 @@ def run(
         param_bytes=len(params) - 1,
         buffers=buffers,
         buffer_count=len(tensors),
+        watches=watches,
+        watch_count=len(watches),
     )
     return _launch(prepared, launch)
 
@@ -201,6 +207,7 @@ def _launch(prepared: Program, launch: loader.Launch) -> Report:
             printed=result.printed,
             statistics=result.statistics(),
             locations=registered_locations(prepared.image),
+            visits=result.visits(),
         )
 
 

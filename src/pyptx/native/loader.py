@@ -47,6 +47,26 @@ class Buffer(ctypes.Structure):
     )
 
 
+class Watch(ctypes.Structure):
+    """PyptxWatch of pyptx_emulator.h."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_uint64))
+
+
+class Visit(ctypes.Structure):
+    """PyptxVisit of pyptx_emulator.h."""
+
+    _fields_ = (
+        ("cta", ctypes.c_uint64),
+        ("watch", ctypes.c_uint32),
+        ("instruction", ctypes.c_uint32),
+        ("warp", ctypes.c_uint32),
+        ("lanes", ctypes.c_uint32),
+        ("store", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
 class Launch(ctypes.Structure):
     """PyptxLaunch of pyptx_emulator.h."""
 
@@ -67,6 +87,8 @@ class Launch(ctypes.Structure):
         ("param_bytes", ctypes.c_uint64),
         ("buffers", ctypes.POINTER(Buffer)),
         ("buffer_count", ctypes.c_uint64),
+        ("watches", ctypes.POINTER(Watch)),
+        ("watch_count", ctypes.c_uint64),
     )
 
 
@@ -142,6 +164,10 @@ class EmulatorApi(ctypes.Structure):
         (
             "result_printed",
             ctypes.CFUNCTYPE(_POINTER, _POINTER, ctypes.POINTER(ctypes.c_uint64)),
+        ),
+        (
+            "result_visits",
+            ctypes.CFUNCTYPE(ctypes.POINTER(Visit), _POINTER, ctypes.POINTER(ctypes.c_uint64)),
         ),
         ("result_destroy", ctypes.CFUNCTYPE(None, _POINTER)),
     )

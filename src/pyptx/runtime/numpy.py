@@ -80,10 +80,14 @@ def emulate(
     seed: int | None = None,
     statistics: bool = False,
     completion: Completion | None = None,
+    clear: bool = False,
+    watch: Sequence[tuple[bool, int, int, int]] = (),
 ) -> Emulation:
     """Run `call` in the emulator and keep its report; findings do not raise.
 
-    The options are those of `pyptx.emulator.run`. Raises EmulationError where the kernel has
+    The options are those of `pyptx.emulator.run`, but that `watch` are bytes of the call's tensors:
+    whether of a result, its number, where they begin, and how many. With `clear`, results hold
+    zeros before the first step instead of anything. Raises EmulationError where the kernel has
     instructions that are not emulated.
     """
     shapes = [array.shape for array in arrays]
@@ -101,6 +105,14 @@ def emulate(
     results = [
         shared.get(i, device_array(shape, tensor.dtype))
         for i, (tensor, shape) in enumerate(zip(tensors, result_shapes, strict=True))
+    ]
+    if clear:
+        for i, result in enumerate(results):
+            if i not in shared:
+                result[...] = np.zeros((), result.dtype)
+    ranges = [
+        ((results if output else inputs)[number].ctypes.data + start, size)
+        for output, number, start, size in watch
     ]
     reports: list[Report] = []
     buffers = _Arrays(call, inputs, results, {target for _, target in call.aliases})
@@ -125,6 +137,7 @@ def emulate(
             seed=seed,
             statistics=statistics,
             completion=completion,
+            watch=ranges,
         )
         reports.append(report)
         if report.status == "stopped":

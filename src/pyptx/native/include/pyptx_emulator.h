@@ -66,6 +66,23 @@ enum {
   PYPTX_APPROXIMATE_ROUNDED = 0 /* `.approx` operations are correctly rounded */
 };
 
+/* A range of global memory of which a launch tells who touched it, while any sanitizer flag is set. */
+typedef struct PyptxWatch {
+  const void* data;
+  uint64_t bytes;
+} PyptxWatch;
+
+/* Lanes (a mask) of a warp of a CTA, numbered in the grid, that touched a range in one instruction. */
+typedef struct PyptxVisit {
+  uint64_t cta;
+  uint32_t watch; /* the range's position */
+  uint32_t instruction;
+  uint32_t warp;
+  uint32_t lanes;
+  uint32_t store; /* 0 for a load */
+  uint32_t reserved;
+} PyptxVisit;
+
 typedef struct PyptxLaunch {
   uint32_t size;       /* sizeof(PyptxLaunch) */
   uint32_t grid[3];    /* CTAs; a zero launches nothing */
@@ -85,6 +102,8 @@ typedef struct PyptxLaunch {
   uint64_t param_bytes;
   const PyptxBuffer* buffers; /* every tensor that the kernel may touch */
   uint64_t buffer_count;
+  const PyptxWatch* watches;
+  uint64_t watch_count;
 } PyptxLaunch;
 
 /* How a launch ended. */
@@ -146,6 +165,8 @@ typedef struct PyptxEmulatorApi {
   uint64_t (*result_instructions)(const PyptxResult* result); /* warp-instructions executed */
   /* What the launch printed with printf, of each CTA in the order of their ids: bytes, which may hold zeros. */
   const char* (*result_printed)(const PyptxResult* result, uint64_t* bytes);
+  /* Who touched the launch's watched ranges, in their order. */
+  const PyptxVisit* (*result_visits)(const PyptxResult* result, uint64_t* count);
   void (*result_destroy)(PyptxResult* result);
 } PyptxEmulatorApi;
 

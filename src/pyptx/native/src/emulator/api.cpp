@@ -18,6 +18,7 @@ struct PyptxResult {
   int32_t status = PYPTX_OK;
   std::string message, json, printed;
   std::vector<PyptxInstructionStatistics> statistics;
+  std::vector<PyptxVisit> visits;
   uint64_t instructions = 0;
 };
 
@@ -124,6 +125,7 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   if (schedule > PYPTX_SCHEDULE_RANDOM || completion > PYPTX_COMPLETION_RANDOM) return "unknown schedule";
   if (c.approximate != PYPTX_APPROXIMATE_ROUNDED) return "unknown mode of approximate operations";
   if (c.buffer_count > 0 && c.buffers == nullptr) return "the buffers are missing";
+  if (c.watch_count > 0 && c.watches == nullptr) return "the watched ranges are missing";
   for (uint64_t i = 0; i < c.buffer_count; ++i) {
     const PyptxBuffer& b = c.buffers[i];
     if (b.bytes > 0 && b.data == nullptr) return "buffer " + std::to_string(i) + " has no data";
@@ -160,6 +162,8 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.completion = completion_of(config);
   launch.memory.set_buffers(config, program, emu::source_of(program.hash).tensors);
   launch.memory.add_written(program.global_granule);
+  launch.watches.set(config);
+  for (emu::Buffer& b : launch.memory.buffers) b.watched = launch.watches.inside(b.lo, b.hi);
   const uint64_t ctas = launch.clusters * launch.cluster_size;
   const uint64_t segments = emu::GlobalClocks::segments_for(ctas);
   launch.global_clocks.reset(ctas, launch.memory.add_shadow(config, program.global_granule, segments));
@@ -190,6 +194,7 @@ void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& co
   result.message = launch->findings.message(*launch);
   result.json = launch->findings.json(*launch);
   result.printed = launch->printed.text();
+  result.visits = launch->watches.visits();
 }
 
 PyptxResult* launch_program(const PyptxProgram* program, const PyptxLaunch* config) {
@@ -217,12 +222,16 @@ const char* result_printed(const PyptxResult* r, uint64_t* bytes) {
   return r->printed.data();
 }
 uint64_t result_instructions(const PyptxResult* r) { return r->instructions; }
+const PyptxVisit* result_visits(const PyptxResult* r, uint64_t* count) {
+  *count = r->visits.size();
+  return r->visits.data();
+}
 void result_destroy(PyptxResult* r) { delete r; }
 
 constexpr PyptxEmulatorApi kApi = {
     PYPTX_EMULATOR_ABI, sizeof(PyptxEmulatorApi), program_create, program_destroy, program_instructions,
     program_param_bytes, program_shared_bytes, program_alignment, register_source, launch_program, result_status, result_message,
-    result_json, result_statistics, result_instructions, result_printed, result_destroy};
+    result_json, result_statistics, result_instructions, result_printed, result_visits, result_destroy};
 
 }  // namespace
 

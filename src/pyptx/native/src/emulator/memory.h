@@ -48,6 +48,7 @@ struct Buffer {
   bool read_only = false;
   bool initialised = true;  // before the launch
   bool complete = false;    // every element has to be written
+  bool watched = false;     // the launch asks who touches a part of it
   std::string name;
   std::string parameter;  // the kernel's name of it
   std::vector<int64_t> shape;

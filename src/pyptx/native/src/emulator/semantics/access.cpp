@@ -124,6 +124,7 @@ uint32_t locate_global(Warp& w, const Instruction& in, const AccessPlan& plan, c
       good |= 1u << l;
       places.at[l] = reinterpret_cast<uint8_t*>(at);
       if (plan.access != Access::Load) stored.add(*buffer, at, plan.bytes);
+      if (kSanitized && buffer->watched) note_visit(w, in, at, plan.bytes, l, plan.access != Access::Load);
       if (kSanitized && buffer->stores != nullptr) {
         check_global(w, in, *buffer, at, l, plan.bytes, plan.access, plan.order);
       }
@@ -312,7 +313,9 @@ const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& 
   switch (plan.space) {
     case Space::Global: {
       Buffer* buffer = w.worker->launch->memory.find(address, address + plan.bytes, w.worker->buffer_hint[in.index]);
-      if (buffer == nullptr || (kSanitized && buffer->stores != nullptr)) return nullptr;
+      if (buffer == nullptr || (kSanitized && (buffer->stores != nullptr || buffer->watched))) {
+        return nullptr;
+      }
       if (statistics != nullptr) {
         const uint64_t sectors = (plan.bytes + 31u) / 32u;
         add_request(statistics[in.index], sectors, sectors, 0, 0);
@@ -345,6 +348,11 @@ uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& p
   if (plan.access != Access::Load) {
     if (buffer->read_only) return nullptr;
     buffer->mark(address, end - address);
+  }
+  if (kSanitized && buffer->watched) {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      note_visit(w, in, address + l * plan.bytes, plan.bytes, l, plan.access != Access::Load);
+    }
   }
   if (kSanitized && buffer->stores != nullptr) {
     check_global_range(w, in, *buffer, address, plan.bytes, plan.access, plan.order);

@@ -89,6 +89,11 @@ bool find_shared(Warp& w, const Instruction& in, Space space, uint64_t address, 
 Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t bytes, uint32_t alignment, unsigned lane,
                     bool store);
 
+// Tells the launch's watches of an access of one lane.
+inline void note_visit(Warp& w, const Instruction& in, uint64_t address, uint64_t bytes, unsigned lane, bool store) {
+  w.worker->launch->watches.add(address, bytes, {w.cta->linear, 0, in.index, w.index, 1u << lane, store, 0});
+}
+
 // Counts, where that is asked for, the sectors of global memory that the lanes of `mask` touch with `bytes` each;
 // `ideal` is what the same bytes take side by side.
 void count_global(Warp& w, const Instruction& in, const Addresses& addresses, uint32_t mask, uint32_t bytes);
