@@ -228,6 +228,42 @@ def where_positive(X, Y, Count):
     ptx.inst.st.global_.u32(ptx.addr(c + cta() * 4), ptx.inst.popc.b32(found), pred=tid() == 0)
 
 
+def grid_of_two(*, wrong=False):
+    @kernel(
+        in_specs=(Tile("B", "C", f32),), out_specs=(Tile("B", "C", f32),),
+        grid=lambda B, C: (C, B), parallel=("B", "C"),
+    )  # fmt: skip
+    def two_dimensions(X, Y):
+        x, y = ptx.global_ptrs(X, Y)
+        row = reg.from_(ptx.special.ctaid.y(), u32)
+        at = ptx.inst.mad.lo.u32(row, low(X.shape[1]), cta()) * 4
+        value = ptx.inst.ld.global_.f32(ptx.addr(x + at))
+        if wrong:
+            with ptx.if_(cta() > 2):
+                value += ptx.inst.ld.global_.f32(ptx.addr(x + at, -4))
+        ptx.inst.st.global_.f32(ptx.addr(y + at), value)
+
+    return two_dimensions
+
+
+@kernel(
+    in_specs=(Tile("B", 64, f32),), out_specs=(Tile("B", f32, init=0),),
+    grid=lambda B: (8, B), block=8, parallel=("B",),
+)  # fmt: skip
+def any_order(X, Y):
+    """Several CTAs add to one result: its bits depend on the schedule."""
+    x, y = ptx.global_ptrs(X, Y)
+    row = reg.from_(ptx.special.ctaid.y(), u32)
+    column = ptx.inst.mad.lo.u32(cta(), 8, tid())
+    ptx.inst.red.global_.add.f32(ptx.addr(y + row * 4), load(x, row, column, 64))
+
+
+@kernel(**{**ONE, "grid": lambda B: B // 4, "block": 32})
+def multiples_of_four(X, Y):
+    x, y = ptx.global_ptrs(X, Y)
+    store(y, cta(), tid(), load(x, cta(), tid(), 32), 32)
+
+
 SMALL = RANDOM.integers(0, 1000, (7, 8)).astype(np.uint32)
 TRUE = {
     "a row for each CTA": (doubles, (rows(),)),
@@ -244,6 +280,9 @@ TRUE = {
     "a scalar and a tensor without B": (scaled, (rows(), 0.5, rows(1)[0])),
     "in place": (in_place, (rows(),)),
     "elements that are not written": (where_positive, (rows(),)),
+    "two dimensions": (grid_of_two(), (rows(3, 5),)),
+    "any order": (any_order, (rows(9, 64) * 10.0 ** RANDOM.integers(-4, 4, (9, 64)).astype("f4"),)),
+    "multiples of four": (multiples_of_four, (rows(12),)),
 }
 
 
@@ -399,7 +438,21 @@ def gathers(X, From, Y):
     store(y, cta(), tid(), load(x, row, tid()))
 
 
+@kernel(**ONE)
+def one_of_many(X, Y):
+    """A single pair of many rows, and only where the other one's element is larger."""
+    x, y = ptx.global_ptrs(X, Y)
+    value = load(x, cta(), tid())
+    with ptx.if_(cta() == 70):
+        ptx.inst.max.f32(value, value, load(x, reg.scalar(u32, init=33), tid()))
+    store(y, cta(), tid(), value)
+
+
 FALSE = {
+    "two dimensions": (
+        grid_of_two(wrong=True), (rows(3, 5),), r"X\[:, \d\] is read by the threads of C = [34]$",
+    ),
+    "one of many": (one_of_many, (rows(99),), r"X\[33\] is read by the threads of B = 70$"),
     "a prefix sum": (prefix_sum, (rows(),), r"X\[\d\] is read by the threads of B = \d"),
     "a neighbour": (neighbour, (rows(),), r"X\[(\d)\] is read by the threads of B = \d"),
     "a neighbour of many": (neighbour, (rows(70),), r"X\[\d+\] is read by the threads of B = \d+"),
@@ -431,7 +484,7 @@ def test_a_promise_that_does_not_hold(name):
     assert finding.kind == "not-parallel"
     assert re.search(problem, finding.note), str(caught.value)
     assert str(caught.value).startswith(f"{operation.name} is not parallel: 1 finding\n{__file__}:")
-    assert str(caught.value).endswith(HELP)
+    assert str(caught.value).endswith(HELP if name != "two dimensions" else HELP.replace("B", "C"))
 
 
 def test_the_whole_message():

@@ -159,9 +159,7 @@ def run(
     (its message names every spelling that is not emulated) and for a launch that is wrong itself.
     """
     prepared = program(image)
-    if completion not in _COMPLETIONS:
-        known = ", ".join(repr(name) for name in _COMPLETIONS if name)
-        raise EmulationError(f"completion is {completion!r} and must be one of {known}")
+    schedule = _schedule(completion, seed)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     buffers = (loader.Buffer * len(tensors))()
     shapes: list[Any] = []
@@ -177,7 +175,7 @@ def run(
         dynamic_shared=dynamic_shared,
         sanitize=_SANITIZE_ALL if sanitize is True else int(sanitize),
         threads=threads or 0,
-        schedule=(0 if seed is None else _RANDOM_SCHEDULE) | _COMPLETIONS[completion],
+        schedule=schedule,
         seed=seed or 0,
         max_instructions=max_instructions or 0,
         statistics=statistics,
@@ -189,6 +187,13 @@ def run(
         watch_count=len(watches),
     )
     return _launch(prepared, launch)
+
+
+def _schedule(completion: Completion | None, seed: int | None) -> int:
+    if completion not in _COMPLETIONS:
+        known = ", ".join(repr(name) for name in _COMPLETIONS if name)
+        raise EmulationError(f"completion is {completion!r} and must be one of {known}")
+    return (0 if seed is None else _RANDOM_SCHEDULE) | _COMPLETIONS[completion]
 
 
 def _launch(prepared: Program, launch: loader.Launch) -> Report:

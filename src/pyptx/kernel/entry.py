@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final, ParamSpec, overload
 
 from pyptx import assemble, text
+from pyptx.agreement import check_aliases, check_outputs, check_parallel
 from pyptx.dims import Extent, Symbol
 from pyptx.errors import PtxError, SpecError
 from pyptx.frozen import uncollected
@@ -52,14 +53,7 @@ from pyptx.launch.plan import (
 )
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
-from pyptx.spec import (
-    Scalar,
-    Spec,
-    Tile,
-    check_aliases,
-    check_outputs,
-    check_parallel,
-)
+from pyptx.spec import Scalar, Spec, Tile
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.build import Signature, at_kernel, build

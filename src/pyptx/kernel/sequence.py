@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
+from pyptx.agreement import check_outputs, check_parallel
 from pyptx.dims import Comparison, Extent
 from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.grid import condition_of
@@ -26,7 +27,7 @@ from pyptx.kernel.signature import Body, check_constants, parameters_of, specs
 from pyptx.launch.layout import Description
 from pyptx.launch.plan import EarlierResult, InputAddress
 from pyptx.source import SourceLocation, caller, raised_by_user
-from pyptx.spec import Spec, Tile, check_outputs, check_parallel
+from pyptx.spec import Spec, Tile
 
 
 class KernelSequence(Operation):

@@ -90,38 +90,17 @@ def emulate(
     zeros before the first step instead of anything. Raises EmulationError where the kernel has
     instructions that are not emulated.
     """
-    shapes = [array.shape for array in arrays]
-    tensors = (*call.outputs, *call.scratch)
-    result_shapes = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
-    launches = call.plan.evaluate(shapes, result_shapes)
     images = [code.image() for code in call.code]
-    updated = {source for source, _ in call.aliases}
     # Sectors are counted as on a device, where tensors start at multiples of 256 bytes.
-    inputs = [
-        _copy(array) if statistics or i in updated else on_device(array, *images)
-        for i, array in enumerate(arrays)
-    ]
-    shared = {target: inputs[source] for source, target in call.aliases}
-    results = [
-        shared.get(i, device_array(shape, tensor.dtype))
-        for i, (tensor, shape) in enumerate(zip(tensors, result_shapes, strict=True))
-    ]
-    if clear:
-        for i, result in enumerate(results):
-            if i not in shared:
-                result[...] = np.zeros((), result.dtype)
-    ranges = [
-        ((results if output else inputs)[number].ctypes.data + start, size)
-        for output, number, start, size in watch
-    ]
+    buffers = _Arrays.of(call, arrays, images, copy=statistics, clear=clear)
+    ranges = [buffers.range(*part) for part in watch]
     reports: list[Report] = []
-    buffers = _Arrays(call, inputs, results, {target for _, target in call.aliases})
-    for launch, image in zip(launches, images, strict=True):
+    for launch, image in zip(buffers.launches, images, strict=True):
         if not launch.skipped:
             buffers.fill(launch)
         if launch.empty:
             for index in launch.zeros:
-                results[index][...] = 0
+                buffers.results[index][...] = 0
             reports.append(Report(launch.kernel, "ok", ""))
             continue
         report = run(
@@ -143,7 +122,7 @@ def emulate(
         if report.status == "stopped":
             break
         buffers.written.update(a.index for a in launch.arguments if isinstance(a, OutputAddress))
-    return Emulation(tuple(results[: len(call.outputs)]), tuple(reports))
+    return Emulation(tuple(buffers.results[: len(call.outputs)]), tuple(reports))
 
 
 def _copy(array: Array) -> Array:
@@ -154,12 +133,41 @@ def _copy(array: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Arrays:
-    """The arrays of a call; `written` are the results that have values so far."""
+    """The arrays of a call, and its launches; `written` are the results that have values so far."""
 
     call: Call
+    launches: tuple[Launch, ...]
     inputs: Sequence[Array]
     results: Sequence[Array]
     written: set[int]
+
+    @staticmethod
+    def of(
+        call: Call, arrays: Sequence[Array], images: Sequence[bytes], *, copy: bool, clear: bool
+    ) -> _Arrays:
+        """Those of a call: inputs where they are, if that will do, unless it is to `copy` them."""
+        shapes = [array.shape for array in arrays]
+        tensors = (*call.outputs, *call.scratch)
+        result_shapes = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
+        launches = call.plan.evaluate(shapes, result_shapes)
+        updated = {source for source, _ in call.aliases}
+        inputs = [
+            _copy(array) if copy or i in updated else on_device(array, *images)
+            for i, array in enumerate(arrays)
+        ]
+        results = [
+            device_array(shape, tensor.dtype)
+            for tensor, shape in zip(tensors, result_shapes, strict=True)
+        ]
+        for result in results if clear else ():
+            result[...] = np.zeros((), result.dtype)
+        for source, target in call.aliases:
+            results[target] = inputs[source]
+        return _Arrays(call, launches, inputs, results, {target for _, target in call.aliases})
+
+    def range(self, output: bool, number: int, start: int, size: int) -> tuple[int, int]:
+        """The address and the size of bytes of a tensor."""
+        return (self.results if output else self.inputs)[number].ctypes.data + start, size
 
     def fill(self, launch: Launch) -> None:
         """What results hold before the kernel starts."""
