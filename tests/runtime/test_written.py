@@ -301,3 +301,28 @@ def test_an_empty_grid_leaves_initial_values():
         filled, unspecified = call(X[:0])
         assert np.array_equal(filled, np.full(3, 2, ml_dtypes.bfloat16))
         assert unspecified.shape == (2,)
+
+
+# ---- another process -----------------------------------------------------------------------------
+
+
+def test_an_exported_program_names_the_output(process, tmp_path):
+    """Where the kernel's Python is not known, the finding has the name that the image has."""
+    exported = jax.export.export(jax.jit(first_half), disabled_checks=pyptx.export_safety_checks())(
+        jax.ShapeDtypeStruct((3, 64), np.float32)
+    )
+    (tmp_path / "program").write_bytes(exported.serialize(vjp_order=0))
+    printed = process(
+        """
+        import pathlib, sys, jax, numpy as np, pyptx
+        program = jax.export.deserialize(pathlib.Path(sys.argv[1]).read_bytes())
+        try:
+            jax.block_until_ready(program.call(np.ones((3, 64), np.float32)))
+        except jax.errors.JaxRuntimeError as error:
+            print(error)
+        """,
+        tmp_path / "program",
+    )
+    assert printed.removeprefix("INTERNAL: ").rstrip() == (
+        f"kernel first_half: 1 finding\nC: 96 of 192 elements never written, first C[0, 32]\n{HELP}"
+    )

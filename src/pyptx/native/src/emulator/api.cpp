@@ -142,6 +142,16 @@ uint64_t residency_of(const emu::Program& program, const emu::Launch& launch) {
   return std::max<uint64_t>(1, sms * std::min<uint64_t>({32, threads, shared}) / launch.cluster_size);
 }
 
+// The names of tensors, in the order of the buffers: those that were registered, or the image's own.
+std::vector<std::string> tensor_names(const emu::Program& program) {
+  std::vector<std::string> names = emu::source_of(program.hash).tensors;
+  if (!names.empty()) return names;
+  for (const emu::Parameter& p : program.params) {
+    if (p.tensor) names.push_back(p.name);
+  }
+  return names;
+}
+
 void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch& config) {
   launch.program = &program;
   launch.config = config;
@@ -160,7 +170,7 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.synchronisation = config.sanitize & PYPTX_SANITIZE_SYNCHRONISATION;
   launch.config.schedule = config.schedule & kScheduleMask;
   launch.completion = completion_of(config);
-  launch.memory.set_buffers(config, program, emu::source_of(program.hash).tensors);
+  launch.memory.set_buffers(config, program, tensor_names(program));
   launch.memory.add_written(program.global_granule);
   launch.watches.set(config);
   for (emu::Buffer& b : launch.memory.buffers) b.watched = launch.watches.inside(b.lo, b.hi);
