@@ -499,7 +499,8 @@ def kernel(
     parallel                 named dimensions that are run-time values, one compiled kernel for all
                              sizes; the kernel treats every index of them on its own, so `jax.vmap`
                              and shardings go along them. An output without one is a sum over it,
-                             and its Tile says so: `Tile("N", f32, sum_over="B")`
+                             and its Tile says so: `Tile("N", f32, sum_over="B")`. It is a
+                             promise: `k.check_parallel(*arrays)` looks for what breaks it
     input_output_aliases     {input: output}, each by position, that share one buffer
     cooperative              CUDA's launch attribute: all CTAs of the grid are resident at once, so
                              they may wait for each other through global memory. A launch of more

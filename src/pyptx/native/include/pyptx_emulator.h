@@ -30,7 +30,7 @@ typedef struct PyptxResult PyptxResult;
 typedef struct PyptxBuffer {
   void* data;
   uint64_t bytes;
-  const char* name;     /* for findings; NULL takes the registered name of this position, see below */
+  const char* name;     /* for findings; NULL takes the name of this position: the registered one, or the image's */
   const int64_t* shape; /* `rank` extents in elements, row-major; NULL with rank 0 is allowed */
   uint32_t rank;
   uint32_t itemsize; /* bytes of an element; 0 if unknown */
