@@ -7,13 +7,13 @@ have there, and means the same size everywhere in one call.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
-from typing import Any, SupportsIndex, TypeAlias, cast
+from typing import Final, SupportsFloat, SupportsIndex, TypeAlias, cast
 
-from pyptx.dims import Comparison, Dim, Extent, as_extent, known_names, maximum, minimum
+from pyptx.dims import as_extent, known_names
 from pyptx.errors import CallError, PtxError, SpecError
+from pyptx.isa.constants import BadConstantError, exact_bits
 from pyptx.layouts import Im2col, L2Promotion, Layout, MapError, OobFill, TensorMap
 from pyptx.source import SourceLocation, caller
 from pyptx.types import BY_NUMPY, DType
@@ -22,15 +22,8 @@ Shape: TypeAlias = tuple[int, ...]
 Size: TypeAlias = "int | Shape"
 """What a name is bound to: a size, or the sizes of the axes of a starred dimension."""
 
-Sizes: TypeAlias = "Extent | Sequence[Extent]"
-# Type checkers know the parameters of a lambda from a list of them only, and `...` is none.
-GridOf1: TypeAlias = "Callable[[Any], Sizes]"
-GridOf2: TypeAlias = "Callable[[Any, Any], Sizes]"
-GridOf3: TypeAlias = "Callable[[Any, Any, Any], Sizes]"
-GridOf4: TypeAlias = "Callable[[Any, Any, Any, Any], Sizes]"
-GridOf5: TypeAlias = "Callable[[Any, Any, Any, Any, Any], Sizes]"
-Grid: TypeAlias = "Sizes | GridOf1 | GridOf2 | GridOf3 | GridOf4 | GridOf5"
-"""One to three sizes, or a function of the dimensions that it names."""
+Number: TypeAlias = "SupportsIndex | SupportsFloat"
+"""A Python or NumPy number."""
 
 Box: TypeAlias = "Sequence[int | str]"
 """The elements that a copy spans along each axis: numbers, and names of dimensions."""
@@ -48,6 +41,11 @@ class Tile:
     these are added up in the type `accumulate` and rounded after that. The kernel is traced for
     both: its tensor has the type `accumulate` where what it writes is such a part, and the tile's
     type where it is all of the sum.
+
+    A kernel writes every element of an output, and the emulator reports the first that it does not.
+    An output with `partial=True` need not be written everywhere: elsewhere it is unspecified. One
+    with `init=` holds that number in every element before the kernel starts, so what is not written
+    is that, and atomics add to it. The number is exact in the tile's type; that of a sum is 0.
 
     The rest is for `tma_desc`, which the body calls for a tensor map of the tensor:
 
@@ -68,6 +66,9 @@ class Tile:
     sum_over: tuple[str, ...]
     accumulate: DType | None
     """The type of parts of the sum; None where it is that of the tile."""
+    partial: bool
+    init: int | float | None
+    """What every element is before the kernel starts; None where it writes all of them."""
     layout: Layout
     tma_box: tuple[int | str, ...] | None
     tma_element_strides: tuple[int, ...] | None
@@ -80,6 +81,8 @@ class Tile:
         *dims_and_dtype: int | str | DType | Layout,
         sum_over: str | Sequence[str] | None = None,
         accumulate: DType | None = None,
+        partial: bool = False,
+        init: Number | None = None,
         layout: Layout | None = None,
         tma_box: Box | None = None,
         tma_element_strides: Sequence[int] | None = None,
@@ -92,6 +95,7 @@ class Tile:
             dims, dtype = _tile(given)
             sums = _sum_over(sum_over, dims)
             accumulated = _accumulate(accumulate, dtype, sums)
+            value = _init(init, dtype, sums, partial=partial)
         except SpecError as error:
             raise error.at(caller()) from None
         box = None if tma_box is None else _sequence("tma_box", tma_box)
@@ -102,6 +106,8 @@ class Tile:
         object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "sum_over", sums)
         object.__setattr__(self, "accumulate", accumulated)
+        object.__setattr__(self, "partial", partial)
+        object.__setattr__(self, "init", value)
         object.__setattr__(self, "layout", layout)
         object.__setattr__(self, "tma_box", box)
         object.__setattr__(self, "tma_element_strides", strides)
@@ -115,7 +121,8 @@ class Tile:
 
     def __repr__(self) -> str:
         dims = (f'"{dim}"' if isinstance(dim, str) else str(dim) for dim in self.dims)
-        parts = (*dims, repr(self.dtype), *self._sum_over_text(), *self._map_text())
+        written = (self.written,) if self.written else ()
+        parts = (*dims, repr(self.dtype), *self._sum_over_text(), *written, *self._map_text())
         return f"Tile({', '.join(parts)})"
 
     def _sum_over_text(self) -> tuple[str, ...]:
@@ -246,19 +253,39 @@ class Tile:
         return _multiplicand((k, n), dtype, ("tile_k", tile_k), ("tile_n", tile_n))
 
     @property
-    def partial(self) -> Tile:
+    def part(self) -> Tile:
         """The tile of one device's part of the sum."""
         return self.like(self.accumulate or self.dtype, sum_over=self.sum_over)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the kernel writes every element."""
+        return not self.partial and self.init is None
+
+    @property
+    def written(self) -> str:
+        """What it says of elements that the kernel does not write, "" where there are none."""
+        if self.partial:
+            return "partial=True"
+        return "" if self.init is None else f"init={self.init!r}"
+
+    def initial(self, dtype: DType) -> bytes | None:
+        """The bytes of `init` in a type, None without."""
+        if self.init is None:
+            return None
+        return exact_bits(self.init, dtype).to_bytes(dtype.bytes, "little")
 
     def like(
         self, dtype: DType, *, sum_over: tuple[str, ...], accumulate: DType | None = None
     ) -> Tile:
-        """A Tile that differs in its type and its sum."""
+        """A Tile that differs in its type and its sum; `init` stays where that can have it."""
         return Tile(
             *self.dims,
             dtype,
             sum_over=sum_over,
             accumulate=accumulate,
+            partial=self.partial,
+            init=None if sum_over and self.init else self.init,
             layout=self.layout,
             tma_box=self.tma_box,
             tma_element_strides=self.tma_element_strides,
@@ -325,7 +352,7 @@ class Scalar:
         return None
 
     @property
-    def partial(self) -> Scalar:
+    def part(self) -> Scalar:
         return self
 
     def shape(self, _dims: Mapping[str, Size]) -> Shape:
@@ -473,6 +500,41 @@ def _accumulate(accumulate: DType | None, dtype: DType, sums: Sequence[str]) -> 
     return accumulate if accumulate is not dtype else None
 
 
+def _init(
+    init: object, dtype: DType, sums: Sequence[str], *, partial: object
+) -> int | float | None:
+    """What stands after init=, checked; so is what stands after partial=."""
+    if not isinstance(partial, bool):
+        raise SpecError(f"partial={partial!r} is neither True nor False")
+    if init is None:
+        return None
+    if partial:
+        raise SpecError(
+            f"a Tile has partial=True or init={init!r}, not both",
+            notes=(("help", "with init= an element that is not written has that value"),),
+        )
+    try:
+        exact_bits(init, dtype)
+    except BadConstantError as error:
+        nearest = dtype.is_float and isinstance(init, (int, float))
+        module = "ml_dtypes" if str(dtype.numpy) in _ML_DTYPES else "numpy"
+        help_ = (("help", f"init={module}.{dtype.numpy}({init!r}) is the nearest"),)
+        raise SpecError(f"init={init!r}: {error}", notes=help_ if nearest else ()) from None
+    if sums and init:
+        raise SpecError(
+            f'init={init!r} of a sum over "{sums[0]}" would be added once for each device that has '
+            "a part of it",
+            notes=(("help", "init=0, and add the rest to the sum"),),
+        )
+    try:
+        return operator.index(cast("SupportsIndex", init))
+    except TypeError:
+        return float(cast("SupportsFloat", init))
+
+
+_ML_DTYPES: Final = frozenset(("bfloat16", "float8_e4m3fn", "float8_e5m2"))
+
+
 def unstarred(dim: str) -> str:
     """The name of a dimension that may be written with a star."""
     return dim.removeprefix("*")
@@ -582,160 +644,3 @@ def check_dtypes(
                 location=location,
                 notes=(("help", f"convert it: {tensor}.astype({spec.dtype.numpy!r})"),),
             )
-
-
-def check_outputs(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> None:
-    """Every named dimension of an output must be one of an input. Raises SpecError."""
-    known = {name: None for spec in in_specs for name in spec.names}
-    for spec in out_specs:
-        if isinstance(spec, Scalar):
-            raise SpecError(
-                f"{spec!r} is among the outputs; a kernel writes tensors: Tile({spec.dtype})"
-            )
-        for name in spec.names:
-            if name not in known:
-                raise SpecError(
-                    f'the dimension "{name}" of the output {spec!r} is in no input',
-                    notes=known_names(known),
-                )
-
-
-def check_parallel(
-    in_specs: Sequence[Spec], out_specs: Sequence[Spec], parallel: Sequence[str], name: str
-) -> None:
-    """What must hold between the specs of `name` and its parallel dimensions. Raises SpecError.
-
-    Every parallel dimension is a dimension of a Tile, every starred one is parallel and has its
-    star everywhere, and an output that lacks a parallel dimension is a sum over it.
-    """
-    known = {n for spec in (*in_specs, *out_specs) for n in spec.names}
-    for dim in parallel:
-        if dim not in known:
-            raise SpecError(
-                f"parallel= names {dim!r}, which is no dimension of {name}",
-                notes=(("dimensions", ", ".join(sorted(known)) or "none"),),
-            )
-    for spec in in_specs:
-        if isinstance(spec, Tile) and spec.sum_over:
-            raise SpecError(f"{spec!r} is among the inputs; only an output is a sum")
-    for spec in (*in_specs, *out_specs):
-        _check_star(spec, (*in_specs, *out_specs), parallel, name)
-    for spec in out_specs:
-        if isinstance(spec, Tile):
-            _check_sum(spec, parallel, name)
-
-
-def _check_star(spec: Spec, specs: Sequence[Spec], parallel: Sequence[str], name: str) -> None:
-    dim = spec.starred
-    if dim is None:
-        return
-    if dim not in parallel:
-        raise SpecError(
-            f'"*{dim}" of {spec!r} stands for any number of axes, so {name} needs it parallel',
-            notes=(("help", f"parallel={(*parallel, dim)!r}"),),
-        )
-    for other in specs:
-        if dim in other.dims:
-            raise SpecError(
-                f'the dimension "{dim}" has a star in {spec!r} and none in {other!r}',
-                notes=(("help", f'write "*{dim}" in both, or "{dim}"'),),
-            )
-
-
-def _check_sum(spec: Tile, parallel: Sequence[str], name: str) -> None:
-    for dim in spec.sum_over:
-        if dim not in parallel:
-            raise SpecError(
-                f'{spec!r} is a sum over "{dim}", which is no parallel dimension of {name}',
-                notes=(("parallel", ", ".join(parallel) or "none"),),
-            )
-    missing = tuple(dim for dim in parallel if dim not in spec.names and dim not in spec.sum_over)
-    if not missing:
-        return
-    sums = (*spec.sum_over, *missing)
-    fixed = spec.like(spec.dtype, sum_over=sums, accumulate=spec.accumulate)
-    raise SpecError(
-        f'the output {spec!r} of {name} lacks the parallel dimension "{missing[0]}": '
-        "what is written there must be a sum over it",
-        notes=(("help", repr(fixed)),),
-    )
-
-
-def check_aliases(
-    in_specs: Sequence[Spec],
-    out_specs: Sequence[Spec],
-    aliases: Iterable[tuple[int, int]],
-    name: str,
-) -> None:
-    """Inputs and outputs that share a buffer have one spec. Raises SpecError."""
-    for source, target in aliases:
-        if not (0 <= source < len(in_specs) and 0 <= target < len(out_specs)):
-            raise SpecError(
-                f"input_output_aliases has {source}: {target}, and {name} has "
-                f"{len(in_specs)} inputs and {len(out_specs)} outputs"
-            )
-        if _contents(in_specs[source]) != _contents(out_specs[target]):
-            raise SpecError(
-                f"input {source} is {in_specs[source]!r} and output {target} is "
-                f"{out_specs[target]!r}: tensors that share a buffer need one spec"
-            )
-
-
-def _contents(spec: Spec) -> tuple[object, ...]:
-    """What a spec says of the array itself, however a kernel reaches it."""
-    return type(spec), spec.dims, spec.dtype, spec.sum_over, spec.accumulate
-
-
-def resolve_grid(grid: Grid, dims: Mapping[str, Extent]) -> tuple[Extent, Extent, Extent]:
-    """The three grid expressions of `grid=`: one to three sizes, or a function of dimensions.
-
-    The function's parameters are names of dimensions, and its `min` and `max` take dimensions.
-    Raises SpecError.
-    """
-    values: object = _call_grid(grid, dims) if callable(grid) else grid
-    values = (values,) if isinstance(values, (int, Dim)) else values
-    sizes = cast("Sequence[object]", values if isinstance(values, (tuple, list)) else ())
-    if not 1 <= len(sizes) <= 3:
-        raise SpecError(f"grid= gives {values!r}; a grid is one to three sizes (x, y, z)")
-    x, y, z = (*map(as_extent, sizes), 1, 1, 1)[:3]
-    for size in (x, y, z):
-        if isinstance(size, int) and size < 0:
-            raise SpecError(f"grid= gives ({x}, {y}, {z}); a size is not negative")
-    return x, y, z
-
-
-def extent_of(
-    function: Callable[..., Extent], dims: Mapping[str, Extent], what: str = ""
-) -> Extent:
-    """A size as a function of named dimensions, as `grid=` has them. Raises SpecError."""
-    return as_extent(_call_grid(function, dims, f"the function {what}".rstrip()))
-
-
-def condition_of(function: Callable[..., object], dims: Mapping[str, Extent]) -> Comparison | bool:
-    """A comparison as a function of named dimensions, as `grid=` has them. Raises SpecError."""
-    found = _call_grid(function, dims, "the condition")
-    if isinstance(found, (Comparison, bool)):
-        return found
-    raise SpecError(
-        f"the condition gives {found!r}, which is no comparison",
-        notes=(("help", "lambda B: B <= 16"),),
-    )
-
-
-def _call_grid(
-    grid: Callable[..., object], dims: Mapping[str, Extent], what: str = "grid="
-) -> object:
-    if not isinstance(grid, FunctionType):
-        return grid(**dims)
-    code = grid.__code__
-    wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    defaults = set(wanted[code.co_argcount - len(grid.__defaults__ or ()) : code.co_argcount])
-    defaults |= set(grid.__kwdefaults__ or ())
-    for name in wanted:
-        if name not in dims and name not in defaults:
-            raise SpecError(f"{what} asks for the dimension {name}", notes=known_names(dims))
-    # Python's min and max cannot build an expression, so the function sees ours under their names.
-    own = {"min": minimum, "max": maximum} | grid.__globals__
-    seen = FunctionType(code, own, grid.__name__, grid.__defaults__, grid.__closure__)
-    seen.__kwdefaults__ = grid.__kwdefaults__
-    return seen(**{name: dims[name] for name in wanted if name in dims})

@@ -383,12 +383,14 @@ ELSEWHERE = {
     "bad-branch": "test_warp.py: brx to an index beyond its labels",
     "bad-call": "test_functions.py: a call through what is no address of a function",
     "stack-overflow": "test_functions.py: a function that calls itself for ever",
+    "unwritten-output": "test_written.py: a grid that is too small",
     "residency": "test_sync.py: more CTAs than the device holds",
 }
 
 
 def test_every_kind_has_a_case_and_a_line_in_the_documentation():
-    assert {case.kind for case in CASES.values()} | ELSEWHERE.keys() == KINDS.keys()
+    asked_for = {"not-parallel"}  # kernel/test_parallel.py
+    assert {case.kind for case in CASES.values()} | ELSEWHERE.keys() | asked_for == KINDS.keys()
     page = (Path(__file__).parents[2] / "docs/emulator.md").read_text()
     rows = {
         line.split("`")[1]: line.split("|")[2].strip()

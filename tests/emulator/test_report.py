@@ -105,7 +105,7 @@ def test_where_no_source_is_registered_findings_name_the_instruction():
         "out of bounds: loads 4 bytes of global memory\n"
         "  instruction: 4: ld.global.f32 %r4, [%r3+24]\n"
     )
-    assert "past the end of buffer 0 (16 bytes)" in report.message
+    assert "past the end of X (16 bytes)" in report.message
     assert report.findings[0].site.location is None
 
 

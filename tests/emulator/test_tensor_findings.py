@@ -20,7 +20,7 @@ def maker(cluster=1):
 
     @kernel(
         in_specs=(Tile(*SHAPE, f32, Layout.TMA_128B, tma_box=BOX),),
-        out_specs=(Tile(*SHAPE, f32, Layout.TMA_128B, tma_box=BOX),),
+        out_specs=(Tile(*SHAPE, f32, Layout.TMA_128B, tma_box=BOX, partial=True),),
         grid=(cluster, 1, 1), cluster=(cluster, 1, 1), block=(64, 1, 1),
     )  # fmt: skip
     def copies(X, Y, *, wrong=""):
@@ -154,7 +154,8 @@ def test_the_clean_twin_is_silent(cluster, seed):
 
 
 @kernel(
-    in_specs=(Tile(8, 8, f32, tma_box=(8, 8)),), out_specs=(Tile(8, 8, f32, tma_box=(8, 8)),),
+    in_specs=(Tile(8, 8, f32, tma_box=(8, 8)),),
+    out_specs=(Tile(8, 8, f32, tma_box=(8, 8), partial=True),),
     grid=(2, 1, 1), block=(32, 1, 1),
 )  # fmt: skip
 def exchanges(X, Y, *, column):

@@ -25,7 +25,7 @@ def _scale(X, W, Y):
     pass
 
 
-@kernel(**ROWS, parallel=("B",))
+@kernel(in_specs=ROWS["in_specs"], out_specs=(Tile("B", "N", f32, partial=True),), parallel=("B",))
 def copy(X, Y):
     pass
 

@@ -70,8 +70,9 @@ def test_it_is_one_call_with_scratch():
     assert str(call.plan) == (
         "inputs=[? ? 40],[? ?],[? ? 40],[40];outputs=[? ? 40],[40],[3 40]\n"
         "kernel=rows;grid=3,1,1;block=32,1,1;cluster=1,1,1;shared=0;"
-        "params=a0,a1,a2,a3,r0,r2,i64:a0.0 a0.1 *\n"
-        "kernel=finish;grid=1,1,1;block=32,1,1;cluster=1,1,1;shared=0;params=e2,r1"
+        "params=a0,a1,a2,a3,r0,r2,i64:a0.0 a0.1 *;complete=r0,r2\n"
+        "kernel=finish;grid=1,1,1;block=32,1,1;cluster=1,1,1;shared=0;params=e2,r1;"
+        "complete=r1"
     )
 
 

@@ -126,7 +126,7 @@ def test_what_a_batched_kernel_is():
         "kernel=scale;grid=a0.2,1,a0.0 a0.1 * a1.1 *;block=32,1,1;cluster=1,1,1;shared=0;"
         "params=a0,a1,r0,i64:a0.2,i64:a0.1,i64:a1.1,"
         "i64:160 a0.1 * a0.2 *,i64:160 a0.1 * a1.1 * a0.2 *,"
-        "i64:160 a0.2 *,i64:160 a1.1 *,i64:160 a1.1 * a0.2 *,i64:160,i64:160 a0.2 *"
+        "i64:160 a0.2 *,i64:160 a1.1 *,i64:160 a1.1 * a0.2 *,i64:160,i64:160 a0.2 *;complete=r0"
     )
 
 

@@ -37,6 +37,8 @@ ROWS = Step(
     ),
     shared="2048",
     zeros=(1,),
+    complete=(0, 1),
+    init=((0, b"\0\0\x80\x3f"),),
 )
 FINISH = Step(
     "finish",
@@ -75,7 +77,7 @@ def test_a_plan_is_a_short_text():
     assert str(plan) == (
         "inputs=[? 512],[512],[];outputs=[? 512],[4 512],[512]\n"
         "kernel=rows;grid=a0.0 4 cdiv,a0.1 7 min,1;block=128,1,1;cluster=1,1,1;shared=2048;"
-        "params=a0,a1,v2,r0,r1,i64:a0.0 4 *;zeros=r1\n"
+        "params=a0,a1,v2,r0,r1,i64:a0.0 4 *;zeros=r1;complete=r0,r1;init=r0:0000803f\n"
         "kernel=finish;grid=1,1,1;block=32,1,1;cluster=1,1,1;shared=0;params=e1,r2;"
         "cooperative=1;programmatic_stream_serialization=1"
     )
@@ -83,7 +85,7 @@ def test_a_plan_is_a_short_text():
     assert python(plan, inputs, outputs) == native(str(plan), inputs, outputs)
     assert python(plan, inputs, outputs) == (
         "kernel=rows;grid=3,7,1;block=128,1,1;cluster=1,1,1;shared=2048;"
-        "params=a0,a1,v2,r0,r1,i64:40;zeros=r1\n"
+        "params=a0,a1,v2,r0,r1,i64:40;zeros=r1;complete=r0,r1;init=r0:0000803f\n"
         "kernel=finish;grid=1,1,1;block=32,1,1;cluster=1,1,1;shared=0;params=e1,r2"
     )
     empty = plan.evaluate([(0, 512), (512,), ()], [(0, 512), (4, 512), (512,)])
@@ -102,6 +104,31 @@ def test_a_step_with_a_condition():
         assert python(plan, *shapes).startswith(f"kernel=few;{launch}")
     (launch,) = plan.evaluate([(3,)], [(3,)])
     assert (launch.empty, launch.zeros) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        ({"complete": (1,)}, "output 1 of shape (3,) would never be written"),
+        ({"complete": (0, 1), "zeros": (0,)}, "output 1 of shape (3,) would never be written"),
+        ({"complete": (0, 1), "zeros": (1,)}, ""),
+        ({"complete": (0,), "init": ((1, b"\7"),)}, ""),
+    ],
+)
+def test_an_empty_grid_writes_nothing(step, problem):
+    """Output 0 has no elements where the grid is empty."""
+    grid = ("a0.0", "2", "1")
+    plan = Plan(((None,),), ((None,), (3,)), (Step("k", grid, (32, 1, 1), (), **step),))
+    assert native(str(plan), [(2,)], [(2,), (3,)]) == python(plan, [(2,)], [(2,), (3,)])
+    shapes = [(0,)], [(0,), (3,)]
+    if not problem:
+        assert native(str(plan), *shapes) == python(plan, *shapes)
+        return
+    whole = f"the grid (0, 2, 1) launches nothing, and {problem}"
+    assert native(str(plan), *shapes) == whole
+    assert python(plan, *shapes) == (
+        f"{whole}\n  help: Tile(..., init=0) in out_specs gives every element that value"
+    )
 
 
 def test_a_kernel_without_inputs():

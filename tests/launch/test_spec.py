@@ -2,10 +2,12 @@
 
 import pytest
 
+from pyptx.agreement import check_outputs, check_parallel
 from pyptx.dims import Symbol, cdiv, maximum, minimum, rpn
 from pyptx.errors import CallError, SpecError
+from pyptx.grid import resolve_grid
 from pyptx.source import SourceLocation
-from pyptx.spec import Scalar, Tile, bind, check_dtypes, check_outputs, check_parallel, resolve_grid
+from pyptx.spec import Scalar, Tile, bind, check_dtypes
 from pyptx.types import b32, bf16, f32, f64, s8, s32
 
 B, N = Symbol("B"), Symbol("N")
@@ -81,14 +83,14 @@ def test_sums_that_are_accumulated_in_another_type():
     tile = Tile("N", bf16, sum_over="B", accumulate=f32)
     assert (tile.dtype, tile.accumulate) == (bf16, f32)
     assert repr(tile) == 'Tile("N", bf16, sum_over="B", accumulate=f32)'
-    assert tile.partial == Tile("N", f32, sum_over="B")
+    assert tile.part == Tile("N", f32, sum_over="B")
     plain = Tile("N", bf16, sum_over="B")
     assert tile != plain
-    assert (plain.accumulate, plain.partial) == (None, plain)
+    assert (plain.accumulate, plain.part) == (None, plain)
     assert Tile("N", f32, sum_over="B", accumulate=f32) == Tile("N", f32, sum_over="B")
-    assert Tile("N", s8, sum_over="B", accumulate=s32).partial.dtype is s32
+    assert Tile("N", s8, sum_over="B", accumulate=s32).part.dtype is s32
     scalar = Scalar(f32)
-    assert (scalar.accumulate, scalar.partial) == (None, scalar)
+    assert (scalar.accumulate, scalar.part) == (None, scalar)
     parallel = ("B", "C")
     rows = Tile("B", "C", "N", bf16)
     assert message(SpecError, check_parallel, (rows,), (tile,), parallel, "k").endswith(

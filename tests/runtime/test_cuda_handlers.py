@@ -36,7 +36,7 @@ def libraries(tmp_path_factory):
 
 
 def test_every_scenario_is_run():
-    assert len(SCENARIOS) == 17
+    assert len(SCENARIOS) == 18
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,7 @@ def test_emulate_keeps_the_report(kernels):
 
 
 def test_the_environment_adds_the_sanitizer(monkeypatch):
-    @kernel(in_specs=(Tile(1, u32),), out_specs=(Tile(1, u32), Tile(1, u32)))
+    @kernel(in_specs=(Tile(1, u32),), out_specs=(Tile(1, u32, partial=True), Tile(1, u32)))
     def uninitialised(X, Y, Z):
         _, py, pz = ptx.global_ptrs(X, Y, Z)
         ptx.inst.st.global_.u32(ptx.addr(pz), ptx.inst.ld.global_.u32(ptx.addr(py)))

@@ -14,6 +14,7 @@ from pyptx.emulator.report import (
     LineStatistics,
     Report,
     Site,
+    Visit,
     Waiting,
 )
 from pyptx.emulator.run import (
@@ -41,6 +42,7 @@ __all__ = [
     "Site",
     "Tensor",
     "Value",
+    "Visit",
     "Waiting",
     "device_array",
     "encode",

@@ -87,6 +87,13 @@ class Result:
         start = self._api.result_printed(self._handle, ctypes.byref(count))
         return ctypes.string_at(start, count.value).decode(errors="replace")
 
+    def visits(self) -> list[tuple[int, int, int, int, int, bool]]:
+        """Of the watched ranges: range, instruction, CTA, warp, lanes, and whether they store."""
+        count = ctypes.c_uint64()
+        rows = self._api.result_visits(self._handle, ctypes.byref(count))
+        found = (rows[i] for i in range(count.value))
+        return [(v.watch, v.instruction, v.cta, v.warp, v.lanes, bool(v.store)) for v in found]
+
     def statistics(self) -> list[tuple[int, ...]]:
         """The counters of each instruction; empty unless the launch asked for them."""
         count = ctypes.c_uint64()
@@ -102,24 +109,37 @@ def program(image: bytes) -> Program:
 
 
 def register_sources(
-    image: bytes, kernel: Kernel, locations: Sequence[SourceLocation] | None = None
+    image: bytes,
+    kernel: Kernel,
+    locations: Sequence[SourceLocation] | None = None,
+    *,
+    defined: SourceLocation = UNKNOWN,
 ) -> None:
     """Tell the core the Python line of each instruction of an image, and the names of its tensors.
 
     Findings and statistics of every launch of this image in this process then name them.
-    `locations` are those lines, where they are not those of the kernel's instructions.
+    `locations` are those lines, where they are not those of the kernel's instructions. `defined` is
+    where the kernel is, for findings that no instruction is to blame for.
     """
     api = loader.emulator()
     locations = source_locations(kernel) if locations is None else tuple(locations)
     lines = (loader.SourceLine * len(locations))()
     for line, location in zip(lines, locations, strict=True):
-        if location != UNKNOWN:
-            line.file, line.line = location.file.encode(), location.line
-            line.text = location.text.encode()
+        _describe(line, location)
     names = [p.name.encode() for p in kernel.parameters if p.tensor]
     tensors = (ctypes.c_char_p * len(names))(*names)
-    api.register_source(image, len(image), lines, len(lines), tensors, len(names))
+    place = loader.SourceLine()
+    _describe(place, defined)
+    api.register_source(
+        image, len(image), lines, len(lines), tensors, len(names), ctypes.byref(place)
+    )
     _locations[image] = locations
+
+
+def _describe(line: loader.SourceLine, location: SourceLocation) -> None:
+    if location != UNKNOWN:
+        line.file, line.line = location.file.encode(), location.line
+        line.text = location.text.encode()
 
 
 _locations: dict[bytes, tuple[SourceLocation, ...]] = {}

@@ -71,6 +71,8 @@ KINDS: Final = {
     "bad-call": "a call of no function or of one that takes something else, or a wrong format",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",
     "residency": "more CTAs wait for each other than the device holds at once",
+    "unwritten-output": "elements of an output that the launch never wrote",
+    "not-parallel": "an index of a parallel dimension that depends on others, by `check_parallel`",
     "uninitialised-memory": "a load of memory that nothing has stored to",
     "uninitialised-register": "a register read before it is written",
     "unassigned-predicate": "a predicate used before it is assigned",
@@ -90,7 +92,7 @@ KINDS: Final = {
     "tensor-fence": "accesses to Tensor Memory that are ordered, without a tcgen05.fence",
     "unfreed-tensor-memory": "an exit of a CTA with Tensor Memory that is not deallocated",
 }
-"""The kinds of findings and what they mean; those up to "residency" are always checked."""
+"""The kinds of findings and what they mean; those up to "unwritten-output" are always checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,21 @@ class LineStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Visit:
+    """Lanes (a mask) of a warp that touched a watched range in one instruction.
+
+    `watch` is the position of the range, `cta` counts in the grid, `warp` in the CTA.
+    """
+
+    watch: int
+    instruction: int
+    cta: int
+    warp: int
+    lanes: int
+    store: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The outcome of one launch.
 
@@ -143,7 +160,8 @@ class Report:
     a person. `instructions` counts warp-instructions, `seconds` is how long they took to run.
     `statistics` has a row per instruction, empty unless the launch asked for them; `lines` adds
     them up per Python line. `printed` is what the kernel printed with printf: of each CTA, in the
-    order of their numbers, what its threads printed one after the other.
+    order of their numbers, what its threads printed one after the other. `visits` are those of the
+    ranges that the launch watched.
     """
 
     kernel: str
@@ -156,6 +174,7 @@ class Report:
     statistics: tuple[InstructionStatistics, ...] = ()
     locations: tuple[SourceLocation, ...] = field(default=(), repr=False)
     printed: str = ""
+    visits: tuple[Visit, ...] = field(default=(), repr=False)
 
     def check(self) -> None:
         """Raise EmulationError with the whole message if there are findings."""
@@ -202,6 +221,7 @@ def joined(reports: Sequence[Report]) -> Report:
         statistics=tuple(row for report in reports for row in report.statistics),
         locations=tuple(place for report in reports for place in report.locations),
         printed="".join(report.printed for report in reports),
+        visits=tuple(visit for report in reports for visit in report.visits),
     )
 
 
@@ -240,6 +260,7 @@ def report_from(
     printed: str,
     statistics: Iterable[tuple[int, ...]],
     locations: tuple[SourceLocation, ...],
+    visits: Iterable[tuple[int, int, int, int, int, bool]],
 ) -> Report:
     """A report from the core's JSON and counters."""
     data: Mapping[str, Any] = json.loads(text)
@@ -254,6 +275,7 @@ def report_from(
         statistics=tuple(InstructionStatistics(*row) for row in statistics),
         locations=locations,
         printed=printed,
+        visits=tuple(Visit(*row) for row in visits),
     )
 
 

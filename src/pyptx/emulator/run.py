@@ -25,7 +25,7 @@ from pyptx.spec import advice
 ALIGNMENT: Final = 256
 """Device memory starts at multiples of this, so kernels may rely on it."""
 
-_READ_ONLY, _UNINITIALISED = 1, 2
+_READ_ONLY, _UNINITIALISED, _COMPLETE = 1, 2, 4
 _SANITIZE_ALL: Final = 7
 _RANDOM_SCHEDULE: Final = 1
 _INVALID: Final = 3
@@ -51,13 +51,15 @@ class Tensor:
     The array is contiguous and starts at a multiple of the program's widest access, as those of
     `device_array` and `on_device` do.
     A store to it is a finding unless it is `writable`; with the sanitizer, so is a load of what
-    nothing has stored, unless it is `initialised`. `name` is for findings.
+    nothing has stored, unless it is `initialised`. Of one that is `complete`, an element that the
+    launch never writes is a finding. `name` is for findings.
     """
 
     array: Array
     name: str = ""
     writable: bool = False
     initialised: bool = True
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ def run(
     seed: int | None = None,
     statistics: bool = False,
     completion: Completion | None = None,
+    watch: Sequence[tuple[int, int]] = (),
 ) -> Report:
     """Run a program image on arrays, in place, and report.
 
@@ -152,21 +155,22 @@ def run(
     `threads` are host threads, by default all cores. `max_instructions` bounds a warp's
     instructions (2**28). `seed` runs warps in a random order of that seed. `completion` says when
     asynchronous operations move their data: by default "late" with the sanitizer, else "eager".
+    `watch` are ranges of memory, each an address and a number of bytes: with the sanitizer,
+    `Report.visits` has who touches them.
 
     What the kernel prints with printf is written to standard output when it has ended.
     Findings do not raise: see `Report.check`. Raises EmulationError for an image that cannot run
     (its message names every spelling that is not emulated) and for a launch that is wrong itself.
     """
     prepared = program(image)
-    if completion not in _COMPLETIONS:
-        known = ", ".join(repr(name) for name in _COMPLETIONS if name)
-        raise EmulationError(f"completion is {completion!r} and must be one of {known}")
+    schedule = _schedule(completion, seed)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     buffers = (loader.Buffer * len(tensors))()
     shapes: list[Any] = []
     for buffer, tensor in zip(buffers, tensors, strict=True):
         shapes.append(_describe(buffer, tensor, prepared.alignment))
     params = _parameters(arguments)
+    watches = (loader.Watch * len(watch))(*watch)
     launch = loader.Launch(
         size=ctypes.sizeof(loader.Launch),
         grid=grid,
@@ -175,7 +179,7 @@ def run(
         dynamic_shared=dynamic_shared,
         sanitize=_SANITIZE_ALL if sanitize is True else int(sanitize),
         threads=threads or 0,
-        schedule=(0 if seed is None else _RANDOM_SCHEDULE) | _COMPLETIONS[completion],
+        schedule=schedule,
         seed=seed or 0,
         max_instructions=max_instructions or 0,
         statistics=statistics,
@@ -183,8 +187,17 @@ def run(
         param_bytes=len(params) - 1,
         buffers=buffers,
         buffer_count=len(tensors),
+        watches=watches,
+        watch_count=len(watches),
     )
     return _launch(prepared, launch)
+
+
+def _schedule(completion: Completion | None, seed: int | None) -> int:
+    if completion not in _COMPLETIONS:
+        known = ", ".join(repr(name) for name in _COMPLETIONS if name)
+        raise EmulationError(f"completion is {completion!r} and must be one of {known}")
+    return (0 if seed is None else _RANDOM_SCHEDULE) | _COMPLETIONS[completion]
 
 
 def _launch(prepared: Program, launch: loader.Launch) -> Report:
@@ -203,6 +216,7 @@ def _launch(prepared: Program, launch: loader.Launch) -> Report:
             printed=result.printed,
             statistics=result.statistics(),
             locations=registered_locations(prepared.image),
+            visits=result.visits(),
         )
 
 
@@ -217,8 +231,10 @@ def _describe(buffer: loader.Buffer, tensor: Tensor, alignment: int) -> Any:
     buffer.shape = shape
     buffer.rank = array.ndim
     buffer.itemsize = array.itemsize
-    buffer.flags = (0 if tensor.writable else _READ_ONLY) | (
-        0 if tensor.initialised else _UNINITIALISED
+    buffer.flags = (
+        (0 if tensor.writable else _READ_ONLY)
+        | (0 if tensor.initialised else _UNINITIALISED)
+        | (_COMPLETE if tensor.complete else 0)
     )
     return shape
 

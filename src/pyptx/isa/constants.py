@@ -34,6 +34,65 @@ def constant(value: object, dtype: DType) -> Immediate:
     return Immediate(_integer(value, dtype), dtype)
 
 
+# Bits of the exponent and of the fraction. e4m3 has no infinity, and its only NaN is all ones.
+_FIELDS: Final = {
+    "f16": (5, 10),
+    "bf16": (8, 7),
+    "f32": (8, 23),
+    "f64": (11, 52),
+    "e4m3": (4, 3),
+    "e5m2": (5, 2),
+}
+
+
+def exact_bits(value: object, dtype: DType) -> int:
+    """The bits of `value` in a type of elements of arrays: integers, floats, predicates.
+
+    Raises BadConstantError for a number that the type does not have, and for what is no number.
+    """
+    if dtype.kind is Kind.PREDICATE:
+        if value in (0, 1) and getattr(value, "shape", ()) == ():
+            return int(cast("SupportsIndex", value))
+        raise BadConstantError(f"{value!r} is neither 0 nor 1")
+    number_like = isinstance(value, SupportsIndex | SupportsFloat) and not isinstance(value, bool)
+    if not number_like or getattr(value, "shape", ()) != ():
+        raise BadConstantError(f"{value!r} is no number")
+    if not dtype.is_float:
+        return _integer(value, dtype) % (1 << dtype.bits)
+    try:
+        number = float(cast("SupportsFloat", value))
+    except TypeError:
+        raise BadConstantError(f"{value!r} is no number") from None
+    except OverflowError:
+        number = math.inf
+    bits = _exact_float(number, *_FIELDS[dtype.name], infinite=dtype.name != "e4m3")
+    if bits is None or (number != value and not math.isnan(number)):
+        raise BadConstantError(f"{value!r} is not exact in .{dtype}")
+    return bits
+
+
+def _exact_float(number: float, exponent: int, fraction: int, *, infinite: bool) -> int | None:
+    """The bits of a number in a format of IEEE 754, None where it has none."""
+    sign = int(math.copysign(1, number) < 0) << (exponent + fraction)
+    most = (1 << exponent) - 1
+    if math.isnan(number):
+        return most << fraction | ((1 << fraction) - 1 if not infinite else 1 << (fraction - 1))
+    if math.isinf(number):
+        return sign | most << fraction if infinite else None
+    bias = most >> 1
+    lowest = 1 - bias
+    _, scale = math.frexp(number)
+    power = max(scale - 1, lowest) - fraction
+    digits = math.ldexp(abs(number), -power)  # exact: only the exponent changes
+    if digits != int(digits):
+        return None
+    # A number below 1 << fraction is subnormal, and then its exponent field is 0.
+    field = power + fraction + bias if digits >= 1 << fraction else 0
+    bits = field << fraction | int(digits) & (1 << fraction) - 1
+    largest = most << fraction if infinite else (most << fraction) + (1 << fraction) - 1
+    return sign | bits if field <= most and bits < largest else None
+
+
 def _integer(value: object, dtype: DType) -> int:
     try:
         number = operator.index(cast("SupportsIndex", value))

@@ -11,11 +11,12 @@ from typing import Any, Final, TypeAlias, cast
 from pyptx import ir
 from pyptx.dims import Extent
 from pyptx.errors import SpecError
+from pyptx.grid import extent_of
 from pyptx.launch.layout import Number
 from pyptx.launch.plan import Bytes
 from pyptx.operands import Parameter
 from pyptx.source import SourceLocation
-from pyptx.spec import Scalar, Spec, extent_of
+from pyptx.spec import Scalar, Spec
 from pyptx.trace.values import integer
 
 

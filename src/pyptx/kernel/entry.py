@@ -10,9 +10,11 @@ from functools import partial
 from typing import Final, ParamSpec, overload
 
 from pyptx import assemble, text
+from pyptx.agreement import check_aliases, check_outputs, check_parallel
 from pyptx.dims import Extent, Symbol
 from pyptx.errors import PtxError, SpecError
 from pyptx.frozen import uncollected
+from pyptx.grid import Grid, resolve_grid
 from pyptx.ir import Instruction, Module
 from pyptx.kernel.operation import Operation, symbolic
 from pyptx.kernel.options import (
@@ -51,16 +53,7 @@ from pyptx.launch.plan import (
 )
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
-from pyptx.spec import (
-    Grid,
-    Scalar,
-    Spec,
-    Tile,
-    check_aliases,
-    check_outputs,
-    check_parallel,
-    resolve_grid,
-)
+from pyptx.spec import Scalar, Spec, Tile
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.build import Signature, at_kernel, build
@@ -102,7 +95,7 @@ class Kernel(Operation):
             parallel=options.parallel,
             location=made.location,
         )
-        tensors = tuple(spec and spec.partial for spec in self._signature.specs)
+        tensors = tuple(spec and spec.part for spec in self._signature.specs)
         self._partial_signature = replace(self._signature, specs=tensors)
         self._check_specs()
         self._traced: dict[Key, Specialisation] = {}
@@ -274,7 +267,8 @@ class Kernel(Operation):
         self._check_shared(module)
         self._check_serialization(module)
         options = self._options
-        return Specialisation(module, text.write(module), options.contract, options.shared)
+        where = self._signature.location
+        return Specialisation(module, text.write(module), options.contract, options.shared, where)
 
     @property
     def _known_block(self) -> tuple[int, int, int] | None:
@@ -514,7 +508,8 @@ def kernel(
     parallel                 named dimensions that are run-time values, one compiled kernel for all
                              sizes; the kernel treats every index of them on its own, so `jax.vmap`
                              and shardings go along them. An output without one is a sum over it,
-                             and its Tile says so: `Tile("N", f32, sum_over="B")`
+                             and its Tile says so: `Tile("N", f32, sum_over="B")`. It is a
+                             promise: `k.check_parallel(*arrays)` looks for what breaks it
     input_output_aliases     {input: output}, each by position, that share one buffer
     cooperative              CUDA's launch attribute: all CTAs of the grid are resident at once, so
                              they may wait for each other through global memory. A launch of more

@@ -13,6 +13,7 @@ from typing import Final, Literal, cast
 from pyptx import assemble, emulator, ir, text
 from pyptx.dims import Extent
 from pyptx.errors import PtxError, SpecError
+from pyptx.grid import Grid, extent_of
 from pyptx.kernel.arguments import Given, Param, Taken, checked_params, match
 from pyptx.kernel.entry import Kernel
 from pyptx.kernel.module_variables import warn_of_shared
@@ -34,7 +35,7 @@ from pyptx.launch.plan import Bytes, check_block, check_cluster
 from pyptx.operands import Parameter
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
-from pyptx.spec import Grid, Spec, Tile, extent_of
+from pyptx.spec import Spec, Tile
 from pyptx.target import Target, targets_of
 from pyptx.trace.batch import Batch
 from pyptx.trace.build import Signature
@@ -287,7 +288,8 @@ class ForeignKernel(Kernel):
         smem = self._smem if isinstance(self._smem, int) else None
         parameters = tuple(self._shown(p, scalars) for p in module.kernels[0].parameters)
         contract = self._options.contract
-        return ForeignCode(module, written, contract, smem, target, parameters, self._lines)
+        where = self._signature.location
+        return ForeignCode(module, written, contract, smem, where, target, parameters, self._lines)
 
     def _shown(self, parameter: Parameter, scalars: frozenset[int]) -> Parameter:
         """A parameter as findings name it: tensors by their names, and scalars in memory too."""

@@ -9,6 +9,7 @@ from typing import Any
 from pyptx import emulator, runtime
 from pyptx.dims import Symbol
 from pyptx.errors import CallError, PtxError
+from pyptx.kernel import parallel
 from pyptx.kernel.recording import Recording, current, refuse
 from pyptx.kernel.signature import exact
 from pyptx.launch.call import Call
@@ -193,6 +194,42 @@ class Operation:
             statistics=statistics,
             completion=completion,
         )
+
+    def check_parallel(self, *arrays: object, **constants: object) -> None:
+        """Raise EmulationError unless every index of the parallel dimensions is on its own.
+
+        `parallel=("B",)` is a promise, and `jax.vmap` and shardings rely on it. Here the emulator
+        runs the operation on these NumPy arrays with the values of some indices changed, moved and
+        taken apart: whether results of the others keep every bit, and move and add up with their
+        values, within rounding. The error names the line, the tensor and the indices, and has
+        `findings` of the kind "not-parallel". A few dozen runs for arrays of any size, so small
+        ones will do: several indices, random values, and more than one CTA's share of them.
+
+        That nothing is found is no proof: it is for these values and sizes. Raises CallError for
+        arrays on which nothing would show, and EmulationError for what `emulate` finds.
+        """
+        where = caller()
+        refuse(f"{self.name} is checked")
+        self._needs_specs("checked", where)
+        names = self._arrays(arrays, where)
+        if not self.parallel:
+            raise CallError(
+                f"{self.name} has no parallel dimension to check",
+                location=where,
+                notes=(("help", 'parallel=("B",)'),),
+            )
+        place = runtime.emulator(self.in_specs, arrays, names, where)
+        call, operands = self._bind(place, arrays, constants, where)
+
+        def run(given: Sequence[object], **options: object) -> emulator.Emulation:
+            call, operands = self._bind(place, given, constants, where)
+            return place.emulate(call, operands, threads=1, clear=True, **options)
+
+        outputs = tuple(tensor.name for tensor in call.outputs)
+        subject = parallel.Subject(
+            self.name, self._inputs, outputs, self.in_specs, self.out_specs, self._location, run
+        )
+        parallel.check(subject, self.parallel, tuple(operands), where)
 
     # ---- preparing -------------------------------------------------------------------------------
 

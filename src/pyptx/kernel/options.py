@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
 from pyptx.errors import PtxError, SpecError
+from pyptx.grid import Grid
 from pyptx.ir import Directive
 from pyptx.isa import directives as isa_directives
 from pyptx.isa.directives import DIRECTIVES
 from pyptx.source import SourceLocation
-from pyptx.spec import Grid
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.values import integer
 

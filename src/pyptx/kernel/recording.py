@@ -44,7 +44,8 @@ class SymbolicArray:
     `shape` holds ints, and the name of each parallel dimension; a starred one is one entry. `sums`
     are the parallel dimensions that it is a sum over: each device has its part of that sum, and
     what is made of it is one too, until the sequence has ended. `accumulate` is the type of such
-    parts, None where it is `dtype`.
+    parts, None where it is `dtype`. `written` is what the Tile of its kernel says of unwritten
+    elements.
     """
 
     name: str
@@ -54,6 +55,7 @@ class SymbolicArray:
     recording: Recording = field(repr=False)
     sums: frozenset[str] = field(default=frozenset(), repr=False)
     accumulate: DType | None = field(default=None, repr=False)
+    written: str = field(default="", repr=False)
 
     def _no_value(self, *_: object, **__: object) -> NoReturn:
         raise CallError(
@@ -275,7 +277,9 @@ class Recording:
             self._made += 1
             sums = carried | _names(bound[dim] for dim in spec.sum_over)
             made.append(
-                SymbolicArray(name, shape, spec.dtype, reference, self, sums, spec.accumulate)
+                SymbolicArray(
+                    name, shape, spec.dtype, reference, self, sums, spec.accumulate, spec.written
+                )
             )
             self.results.append(made[-1])
         return made

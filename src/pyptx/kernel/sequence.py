@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
+from pyptx.agreement import check_outputs, check_parallel
 from pyptx.dims import Comparison, Extent
 from pyptx.errors import CallError, PtxError, SpecError
+from pyptx.grid import condition_of
 from pyptx.kernel.operation import Operation
 from pyptx.kernel.options import dimension_names
 from pyptx.kernel.recording import (
@@ -25,7 +27,7 @@ from pyptx.kernel.signature import Body, check_constants, parameters_of, specs
 from pyptx.launch.layout import Description
 from pyptx.launch.plan import EarlierResult, InputAddress
 from pyptx.source import SourceLocation, caller, raised_by_user
-from pyptx.spec import Spec, Tile, check_outputs, check_parallel, condition_of
+from pyptx.spec import Spec, Tile
 
 
 class KernelSequence(Operation):
@@ -165,6 +167,13 @@ class KernelSequence(Operation):
                 f"output {index} of {self.name} is {array.name} of shape {array.shape} and type "
                 f"{array.dtype!r}, and its spec is {spec!r}, here {shape}",
                 location=self._location,
+            )
+        if not spec.complete and spec.written != array.written:
+            raise SpecError(
+                f"output {index} of {self.name} is {array.name}, and its spec is {spec!r}: "
+                f"{spec.written} is of the kernel that writes it, whose Tile does not say so",
+                location=self._location,
+                notes=(("help", f"{spec.written} in the out_specs of that kernel"),),
             )
         for dim in spec.sum_over:
             if dim not in array.sums:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pyptx import assemble, emulator, text
 from pyptx.ir import Kernel, Module
 from pyptx.layouts import TensorMap
-from pyptx.source import SourceLocation
+from pyptx.source import UNKNOWN, SourceLocation
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
 
@@ -28,19 +28,20 @@ class Key:
 
 @dataclass(frozen=True)
 class Specialisation:
-    """A kernel traced for sizes, compile-time values and a target."""
+    """A kernel traced for sizes, compile-time values and a target; `location` defines it."""
 
     module: Module
     written: text.Text
     contract: bool
     shared: int | None
+    location: SourceLocation = UNKNOWN
 
     @cached_property
     def image(self) -> bytes:
         """The emulator's program."""
         kernel = self.shown
         image = emulator.encode(kernel, self.module.target, self.module)
-        emulator.register_sources(image, kernel, self.locations)
+        emulator.register_sources(image, kernel, self.locations, defined=self.location)
         return image
 
     @property

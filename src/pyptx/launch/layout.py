@@ -31,7 +31,7 @@ from pyptx.launch.plan import (
     Triple,
 )
 from pyptx.layouts import TensorMap
-from pyptx.spec import Spec, unstarred
+from pyptx.spec import Spec, Tile, unstarred
 from pyptx.trace.batch import Batch
 from pyptx.types import BY_NUMPY, DType
 
@@ -185,6 +185,7 @@ class _Buffers:
     def __init__(self, description: Description, levels: Levels, *, partial: bool) -> None:
         self.levels = levels
         self.partial = partial
+        self.aliased = frozenset(target for _, target in description.aliases)
         self.stars = description.stars or {}
         outer = tuple(f"vmap.{i}" for i in range(len(levels)))
         self.inputs = tuple(
@@ -224,6 +225,10 @@ class _Buffers:
     def size(self, extent: Extent) -> str:
         """An expression over dimensions and factors, as the plan writes it."""
         return rpn(extent, self.places)
+
+    def dtype(self, index: int) -> DType:
+        """The type of a result."""
+        return BY_NUMPY[self.results[index].dtype]
 
     def stride(self, reference: Argument, level: str) -> Extent:
         """The bytes from one element of a level to the next in a tensor."""
@@ -278,6 +283,7 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         grid = batch.grid(base)
         extents += batch.arguments(application, buffers)
     x, y, z = map(buffers.size, grid)
+    fresh = _fresh(application, buffers)
     shared = made.shared if entry.shared is None else entry.shared(dims)
     step = Step(
         kernel=entry.name,
@@ -294,6 +300,8 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         cluster=entry.cluster,
         shared=buffers.size(shared),
         zeros=_zeros(application, base),
+        complete=tuple(index for index, spec in fresh if spec.complete),
+        init=tuple((i, value) for i, s in fresh if (value := s.initial(buffers.dtype(i)))),
         cooperative=entry.cooperative,
         programmatic_stream_serialization=entry.programmatic_stream_serialization,
         when=None if application.when is None else buffers.size(application.when),
@@ -349,6 +357,18 @@ def _zeros(application: Application, grid: Sequence[Extent]) -> tuple[int, ...]:
         return ()
     specs = zip(application.entry.out_specs, application.outputs, strict=True)
     return tuple(output.index for spec, output in specs if spec.sum_over)
+
+
+def _fresh(application: Application, buffers: _Buffers) -> list[tuple[int, Tile]]:
+    """The results that have no values before the step, each with its Tile."""
+    updated = {a.index for a in application.inputs if isinstance(a, OutputAddress)}
+    specs = zip(application.entry.out_specs, application.outputs, strict=True)
+    known = updated | buffers.aliased
+    return [
+        (output.index, spec)
+        for spec, output in specs
+        if isinstance(spec, Tile) and output.index not in known
+    ]
 
 
 def _masks(application: Application, levels: Levels) -> tuple[Mask, ...]:

@@ -171,8 +171,8 @@ PlanShape: TypeAlias = tuple[int | None, ...]
 class Launch:
     """An evaluated step: what goes to the driver or the emulator.
 
-    `zeros` are the positions of results to fill with zeros instead, where the grid is empty; of a
-    step that is `skipped`, nothing is left to do.
+    `zeros` are the positions of results to fill with zeros instead, where the grid is empty;
+    `complete` and `init` are those of the step. Of a step that is `skipped`, nothing is left to do.
     """
 
     kernel: str
@@ -182,6 +182,8 @@ class Launch:
     shared: int
     arguments: tuple[Argument, ...]
     zeros: tuple[int, ...] = ()
+    complete: tuple[int, ...] = ()
+    init: tuple[tuple[int, bytes], ...] = ()
     skipped: bool = False
 
     @property
@@ -195,7 +197,7 @@ class Launch:
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
             f"cluster={_commas(self.cluster)};shared={self.shared};"
-            f"params={_commas(self.arguments)}{_zeros_text(self.zeros)}"
+            f"params={_commas(self.arguments)}{_results_text(self)}"
         )
 
 
@@ -204,7 +206,10 @@ class Step:
     """How to launch one kernel of a call.
 
     `grid` and `shared` (dynamic bytes) are expressions, `block` and `cluster` sizes. `zeros` are
-    the positions of the results that an empty grid leaves as zeros: sums over nothing.
+    the positions of the results that an empty grid leaves as zeros: sums over nothing. `complete`
+    are those of the results of which the kernel writes every element; a grid may be empty only
+    where these are zeros or have no elements. `init` says what every element of a result is before
+    the kernel starts: its bytes, 1, 2, 4 or 8.
     `cooperative` and `programmatic_stream_serialization` are CUDA's launch attributes of those
     names. With `when`, an expression, the step is skipped unless that is more than 0.
     """
@@ -216,6 +221,8 @@ class Step:
     cluster: Triple = (1, 1, 1)
     shared: str = "0"
     zeros: tuple[int, ...] = ()
+    complete: tuple[int, ...] = ()
+    init: tuple[tuple[int, bytes], ...] = ()
     cooperative: bool = False
     programmatic_stream_serialization: bool = False
     when: str | None = None
@@ -225,7 +232,7 @@ class Step:
         return (
             f"kernel={self.kernel};grid={_commas(self.grid)};block={_commas(self.block)};"
             f"cluster={_commas(self.cluster)};shared={self.shared};"
-            f"params={_commas(self.arguments)}{_zeros_text(self.zeros)}"
+            f"params={_commas(self.arguments)}{_results_text(self)}"
             + "".join(f";{name}=1" for name in attributes if getattr(self, name))
             + (f";when={self.when}" if self.when is not None else "")
         )
@@ -240,12 +247,34 @@ class Step:
         if not 0 <= shared <= SHARED_LIMIT:
             raise SpecError(f"the dynamic shared memory is {shared} bytes")
         empty = 0 in (x, y, z)
+        if empty:
+            self._check_empty((x, y, z), outputs)
         arguments = tuple(
             _evaluated(argument, inputs, outputs, empty=empty) for argument in self.arguments
         )
         return Launch(
-            self.kernel, (x, y, z), self.block, self.cluster, shared, arguments, self.zeros
+            self.kernel,
+            (x, y, z),
+            self.block,
+            self.cluster,
+            shared,
+            arguments,
+            self.zeros,
+            self.complete,
+            self.init,
         )
+
+    def _check_empty(self, grid: Triple, outputs: Sequence[Shape]) -> None:
+        """An empty grid writes nothing, so what it would write all of must have no elements."""
+        for index in self.complete:
+            if index not in self.zeros and 0 not in outputs[index]:
+                raise SpecError(
+                    f"the grid {grid} launches nothing, and output {index} of shape "
+                    f"{tuple(outputs[index])} would never be written",
+                    notes=(
+                        ("help", "Tile(..., init=0) in out_specs gives every element that value"),
+                    ),
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +337,14 @@ def _commas(values: Iterable[object]) -> str:
     return ",".join(map(str, values))
 
 
-def _zeros_text(zeros: Sequence[int]) -> str:
-    return f";zeros={_commas(f'r{index}' for index in zeros)}" if zeros else ""
+def _results_text(step: Launch | Step) -> str:
+    """What is said of results beyond their addresses."""
+    fields = {
+        "zeros": [f"r{index}" for index in step.zeros],
+        "complete": [f"r{index}" for index in step.complete],
+        "init": [f"r{index}:{value.hex()}" for index, value in step.init],
+    }
+    return "".join(f";{name}={_commas(values)}" for name, values in fields.items() if values)
 
 
 def _shape_text(shape: PlanShape) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 from pyptx.errors import DeviceError
 
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
-_ABI: Final = 2
+_ABI: Final = 3
 _HELP: Final = (
     ("help", "pip install pyptx builds them; they need CMake and a C++17 compiler"),
     (
@@ -47,6 +47,26 @@ class Buffer(ctypes.Structure):
     )
 
 
+class Watch(ctypes.Structure):
+    """PyptxWatch of pyptx_emulator.h."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_uint64))
+
+
+class Visit(ctypes.Structure):
+    """PyptxVisit of pyptx_emulator.h."""
+
+    _fields_ = (
+        ("cta", ctypes.c_uint64),
+        ("watch", ctypes.c_uint32),
+        ("instruction", ctypes.c_uint32),
+        ("warp", ctypes.c_uint32),
+        ("lanes", ctypes.c_uint32),
+        ("store", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
 class Launch(ctypes.Structure):
     """PyptxLaunch of pyptx_emulator.h."""
 
@@ -67,6 +87,8 @@ class Launch(ctypes.Structure):
         ("param_bytes", ctypes.c_uint64),
         ("buffers", ctypes.POINTER(Buffer)),
         ("buffer_count", ctypes.c_uint64),
+        ("watches", ctypes.POINTER(Watch)),
+        ("watch_count", ctypes.c_uint64),
     )
 
 
@@ -127,6 +149,7 @@ class EmulatorApi(ctypes.Structure):
                 _SIZE,
                 ctypes.POINTER(ctypes.c_char_p),
                 _SIZE,
+                ctypes.POINTER(SourceLine),
             ),
         ),
         ("launch", ctypes.CFUNCTYPE(_POINTER, _POINTER, ctypes.POINTER(Launch))),
@@ -141,6 +164,10 @@ class EmulatorApi(ctypes.Structure):
         (
             "result_printed",
             ctypes.CFUNCTYPE(_POINTER, _POINTER, ctypes.POINTER(ctypes.c_uint64)),
+        ),
+        (
+            "result_visits",
+            ctypes.CFUNCTYPE(ctypes.POINTER(Visit), _POINTER, ctypes.POINTER(ctypes.c_uint64)),
         ),
         ("result_destroy", ctypes.CFUNCTYPE(None, _POINTER)),
     )

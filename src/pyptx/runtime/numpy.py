@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats from it  # pyright: ignore[reportUnusedImport]
@@ -30,6 +31,7 @@ from pyptx.launch.plan import (
     InputAddress,
     InputValue,
     Integer,
+    Launch,
     MapArgument,
     OutputAddress,
 )
@@ -78,39 +80,32 @@ def emulate(
     seed: int | None = None,
     statistics: bool = False,
     completion: Completion | None = None,
+    clear: bool = False,
+    watch: Sequence[tuple[bool, int, int, int]] = (),
 ) -> Emulation:
     """Run `call` in the emulator and keep its report; findings do not raise.
 
-    The options are those of `pyptx.emulator.run`. Raises EmulationError where the kernel has
+    The options are those of `pyptx.emulator.run`, but that `watch` are bytes of the call's tensors:
+    whether of a result, its number, where they begin, and how many. With `clear`, results hold
+    zeros before the first step instead of anything. Raises EmulationError where the kernel has
     instructions that are not emulated.
     """
-    shapes = [array.shape for array in arrays]
-    tensors = (*call.outputs, *call.scratch)
-    result_shapes = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
-    launches = call.plan.evaluate(shapes, result_shapes)
     images = [code.image() for code in call.code]
-    updated = {source for source, _ in call.aliases}
     # Sectors are counted as on a device, where tensors start at multiples of 256 bytes.
-    inputs = [
-        _copy(array) if statistics or i in updated else on_device(array, *images)
-        for i, array in enumerate(arrays)
-    ]
-    shared = {target: inputs[source] for source, target in call.aliases}
-    results = [
-        shared.get(i, device_array(shape, tensor.dtype))
-        for i, (tensor, shape) in enumerate(zip(tensors, result_shapes, strict=True))
-    ]
+    buffers = _Arrays.of(call, arrays, images, copy=statistics, clear=clear)
+    ranges = [buffers.range(*part) for part in watch]
     reports: list[Report] = []
-    written = {target for _, target in call.aliases}
-    for launch, image in zip(launches, images, strict=True):
+    for launch, image in zip(buffers.launches, images, strict=True):
+        if not launch.skipped:
+            buffers.fill(launch)
         if launch.empty:
             for index in launch.zeros:
-                results[index][...] = 0
+                buffers.results[index][...] = 0
             reports.append(Report(launch.kernel, "ok", ""))
             continue
         report = run(
             image,
-            [_argument(call, argument, inputs, results, written) for argument in launch.arguments],
+            [buffers.argument(launch, each) for each in launch.arguments],
             grid=launch.grid,
             block=launch.block,
             cluster=launch.cluster,
@@ -121,12 +116,13 @@ def emulate(
             seed=seed,
             statistics=statistics,
             completion=completion,
+            watch=ranges,
         )
         reports.append(report)
         if report.status == "stopped":
             break
-        written.update(a.index for a in launch.arguments if isinstance(a, OutputAddress))
-    return Emulation(tuple(results[: len(call.outputs)]), tuple(reports))
+        buffers.written.update(a.index for a in launch.arguments if isinstance(a, OutputAddress))
+    return Emulation(tuple(buffers.results[: len(call.outputs)]), tuple(reports))
 
 
 def _copy(array: Array) -> Array:
@@ -135,30 +131,76 @@ def _copy(array: Array) -> Array:
     return copy
 
 
-def _argument(
-    call: Call,
-    argument: Argument,
-    inputs: Sequence[Array],
-    results: Sequence[Array],
-    initialised: Set[int],
-) -> Tensor | Map | Value | bytes:
-    """What the emulator takes; `initialised` are the results that have been written before."""
-    match argument:
-        case InputValue(index):
-            return inputs[index].tobytes()
-        case Integer():
-            return argument.value
-        case Bytes(data, align):
-            return Value(data, align)
-        case MapArgument(buffer, name, described, sizes, strides):
-            arrays = inputs if isinstance(buffer, InputAddress) else results
-            axes = (tuple(map(int, each)) for each in (sizes, strides))
-            return Map(arrays[buffer.index], name, described, *axes)
-        case InputAddress(index):
-            written = any(source == index for source, _ in call.aliases)
-            return Tensor(inputs[index], call.inputs[index].name, writable=written)
-        case OutputAddress(index) | EarlierResult(index):
-            written = isinstance(argument, OutputAddress)
-            tensor = (*call.outputs, *call.scratch)[index]
-            known = index in initialised
-            return Tensor(results[index], tensor.name, writable=written, initialised=known)
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """The arrays of a call, and its launches; `written` are the results that have values so far."""
+
+    call: Call
+    launches: tuple[Launch, ...]
+    inputs: Sequence[Array]
+    results: Sequence[Array]
+    written: set[int]
+
+    @staticmethod
+    def of(
+        call: Call, arrays: Sequence[Array], images: Sequence[bytes], *, copy: bool, clear: bool
+    ) -> _Arrays:
+        """Those of a call: inputs where they are, if that will do, unless it is to `copy` them."""
+        shapes = [array.shape for array in arrays]
+        tensors = (*call.outputs, *call.scratch)
+        result_shapes = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
+        launches = call.plan.evaluate(shapes, result_shapes)
+        updated = {source for source, _ in call.aliases}
+        inputs = [
+            _copy(array) if copy or i in updated else on_device(array, *images)
+            for i, array in enumerate(arrays)
+        ]
+        results = [
+            device_array(shape, tensor.dtype)
+            for tensor, shape in zip(tensors, result_shapes, strict=True)
+        ]
+        for result in results if clear else ():
+            result[...] = np.zeros((), result.dtype)
+        for source, target in call.aliases:
+            results[target] = inputs[source]
+        return _Arrays(call, launches, inputs, results, {target for _, target in call.aliases})
+
+    def range(self, output: bool, number: int, start: int, size: int) -> tuple[int, int]:
+        """The address and the size of bytes of a tensor."""
+        return (self.results if output else self.inputs)[number].ctypes.data + start, size
+
+    def fill(self, launch: Launch) -> None:
+        """What results hold before the kernel starts."""
+        for index, value in launch.init:
+            result = self.results[index]
+            result[...] = np.frombuffer(value, result.dtype)[0]
+            self.written.add(index)
+
+    def argument(self, launch: Launch, argument: Argument) -> Tensor | Map | Value | bytes:
+        """What the emulator takes for an argument of a launch."""
+        match argument:
+            case InputValue(index):
+                return self.inputs[index].tobytes()
+            case Integer():
+                return argument.value
+            case Bytes(data, align):
+                return Value(data, align)
+            case MapArgument(buffer, name, described, sizes, strides):
+                arrays = self.inputs if isinstance(buffer, InputAddress) else self.results
+                axes = (tuple(map(int, each)) for each in (sizes, strides))
+                return Map(arrays[buffer.index], name, described, *axes)
+            case InputAddress(index):
+                shared = any(source == index for source, _ in self.call.aliases)
+                return Tensor(self.inputs[index], self.call.inputs[index].name, writable=shared)
+            case OutputAddress(index) | EarlierResult(index):
+                return self._result(launch, index, read=isinstance(argument, EarlierResult))
+
+    def _result(self, launch: Launch, index: int, *, read: bool) -> Tensor:
+        known = index in self.written
+        return Tensor(
+            self.results[index],
+            (*self.call.outputs, *self.call.scratch)[index].name,
+            writable=not read,
+            initialised=known,
+            complete=not read and not known and index in launch.complete,
+        )

@@ -178,6 +178,22 @@ int cuTensorMapEncodeIm2col(uint64_t* map, int type, uint32_t rank, void* addres
   return 0;
 }
 
+// Rows of integers that are `pitch` bytes apart, of two bytes in a row of two and of four in others.
+static int Fill(const char* call, unsigned long long address, size_t pitch, unsigned value, size_t columns, size_t rows,
+                void* stream) {
+  int result = Called(call);
+  if (result != 0) return result;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t column = 0; column < columns; ++column) {
+      std::memcpy(reinterpret_cast<char*>(address) + row * pitch + column * 4, &value, pitch == 2 ? 2 : 4);
+    }
+  }
+  g_log += std::string(call) + " value=" + std::to_string(value) + " rows=" + std::to_string(rows) +
+           " stream=" + std::to_string(reinterpret_cast<uintptr_t>(stream)) + "\n";
+  return 0;
+}
+
 int cuMemsetD8Async(unsigned long long address, unsigned char value, size_t bytes, void* stream) {
   int result = Called("cuMemsetD8Async");
   if (result != 0) return result;
@@ -186,6 +202,19 @@ int cuMemsetD8Async(unsigned long long address, unsigned char value, size_t byte
   g_log += "memset value=" + std::to_string(value) + " bytes=" + std::to_string(bytes) +
            " stream=" + std::to_string(reinterpret_cast<uintptr_t>(stream)) + "\n";
   return 0;
+}
+
+int cuMemsetD16Async(unsigned long long address, unsigned short value, size_t count, void* stream) {
+  return Fill("cuMemsetD16Async", address, 2, value, 1, count, stream);
+}
+
+int cuMemsetD32Async(unsigned long long address, unsigned value, size_t count, void* stream) {
+  return Fill("cuMemsetD32Async", address, 4, value, 1, count, stream);
+}
+
+int cuMemsetD2D32Async(unsigned long long address, size_t pitch, unsigned value, size_t columns, size_t rows,
+                       void* stream) {
+  return Fill("cuMemsetD2D32Async", address, pitch, value, columns, rows, stream);
 }
 
 }  // extern "C"

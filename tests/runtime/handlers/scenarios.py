@@ -79,7 +79,7 @@ def log() -> list[str]:
 
 
 def launches() -> list[str]:
-    return [line for line in log() if not line.startswith(("attribute", "memset"))]
+    return [line for line in log() if not line.startswith(("attribute", "memset", "cuMemset"))]
 
 
 class Site:
@@ -283,6 +283,47 @@ def zeros() -> None:
         assert site.run(EXECUTE) == f"pyptx: kernel k: {problem}"
 
 
+def initial_values() -> None:
+    """Outputs are filled on the stream before the launch, by the widest memset that has to be."""
+    cases = {
+        "00": "memset value=0 bytes=160",
+        "0707": "memset value=7 bytes=160",
+        "0102": "cuMemsetD16Async value=513 rows=80",
+        "0000803f": "cuMemsetD32Async value=1065353216 rows=40",
+        "0102010201020102": "cuMemsetD16Async value=513 rows=80",
+        "0000803f0000803f": "cuMemsetD32Async value=1065353216 rows=40",
+        "0102030405060708": "cuMemsetD2D32Async value=67305985 rows=20",
+    }
+    for value, call in cases.items():
+        before = len(log())
+        site = Site(f"{PLAN};complete=r0;init=r0:{value}", rows=5).ready()
+        with Current():
+            assert site.run(EXECUTE, stream=9) == ""
+        assert f"{call} stream=9" in log()[before:], log()
+        wanted = bytes.fromhex(value)
+        assert site.buffers[1].raw[:161] == wanted * (160 // len(wanted)) + b"x"
+    assert [line.split()[0] for line in launches()] == ["k"] * len(cases)
+    halves = [line for line in log() if "D2D32" in line]
+    assert halves == [
+        "cuMemsetD2D32Async value=67305985 rows=20 stream=9",
+        "cuMemsetD2D32Async value=134678021 rows=20 stream=9",
+    ]
+    with Current():
+        empty = Site(f"{PLAN.replace('2 cdiv', '0 *')};init=r0:05", rows=5).ready()
+        assert empty.run(EXECUTE) == "" and empty.buffers[1].raw[:161] == b"\5" * 160 + b"x"
+        unwritten = Site(f"{PLAN.replace('2 cdiv', '0 *')};complete=r0", rows=5).ready()
+        assert unwritten.run(EXECUTE) == (
+            "pyptx: kernel k: the grid (0, 1, 1) launches nothing, and output 0 of shape (5, 8) "
+            "would never be written"
+        )
+        assert Site(f"{PLAN};init=r0:01", rows=0).ready().run(EXECUTE) == ""
+        for call, value in (("cuMemsetD16Async", "0102"), ("cuMemsetD2D32Async", "01" * 7 + "02")):
+            setting(f"fail {call}", 1)
+            assert Site(f"{PLAN};init=r0:{value}").ready().run(EXECUTE) == (
+                f"pyptx: kernel k: {call} failed with CUDA_ERROR_INVALID_VALUE (1), invalid argument"
+            )
+
+
 def cluster() -> None:
     plan = PLAN.replace("cluster=1,1,1", "cluster=16,1,1").replace("a0.0 2 cdiv", "a0.0 16 *")
     site = Site(plan).ready()
@@ -467,6 +508,14 @@ def bad_attributes() -> None:
         PLAN + ";color=red": "k: unknown field 'color' in its plan",
         PLAN.partition("\n")[0]: "?: its plan has no steps",
         PLAN + ";zeros=r1": "k: its plan names a buffer that does not exist",
+        PLAN + ";complete=r1": "k: its plan names a buffer that does not exist",
+        PLAN + ";complete=a0": "k: bad output 'a0' in its plan",
+        PLAN + ";init=r1:00": "k: its plan names a buffer that does not exist",
+        PLAN + ";init=r0": "k: bad initial value 'r0' in its plan",
+        PLAN + ";init=r0:": "k: bad initial value 'r0:' in its plan",
+        PLAN + ";init=r0:0": "k: bad initial value 'r0:0' in its plan",
+        PLAN + ";init=r0:000000": "k: bad initial value 'r0:000000' in its plan",
+        PLAN + ";init=r0:0g": "k: bad initial value 'r0:0g' in its plan",
         PLAN.replace("params=a0", "params=e1"): "k: its plan names a buffer that does not exist",
     }
     for plan, problem in cases.items():
@@ -499,6 +548,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
         empty_grid,
         steps,
         zeros,
+        initial_values,
         cluster,
         cooperative,
         errors,

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a structure or a signature below does. */
-#define PYPTX_EMULATOR_ABI 2u
+#define PYPTX_EMULATOR_ABI 3u
 
 #if defined(_WIN32)
 #define PYPTX_EXPORT __declspec(dllexport)
@@ -30,7 +30,7 @@ typedef struct PyptxResult PyptxResult;
 typedef struct PyptxBuffer {
   void* data;
   uint64_t bytes;
-  const char* name;     /* for findings; NULL takes the registered name of this position, see below */
+  const char* name;     /* for findings; NULL takes the name of this position: the registered one, or the image's */
   const int64_t* shape; /* `rank` extents in elements, row-major; NULL with rank 0 is allowed */
   uint32_t rank;
   uint32_t itemsize; /* bytes of an element; 0 if unknown */
@@ -40,7 +40,8 @@ typedef struct PyptxBuffer {
 
 enum {
   PYPTX_BUFFER_READ_ONLY = 1,    /* a store to it is a finding */
-  PYPTX_BUFFER_UNINITIALISED = 2 /* with PYPTX_SANITIZE_INITIALISATION, a load before a store is a finding */
+  PYPTX_BUFFER_UNINITIALISED = 2, /* with PYPTX_SANITIZE_INITIALISATION, a load before a store is a finding */
+  PYPTX_BUFFER_COMPLETE = 4 /* the launch writes every element: one that it does not write is a finding */
 };
 
 enum {
@@ -65,6 +66,23 @@ enum {
   PYPTX_APPROXIMATE_ROUNDED = 0 /* `.approx` operations are correctly rounded */
 };
 
+/* A range of global memory of which a launch tells who touched it, while any sanitizer flag is set. */
+typedef struct PyptxWatch {
+  const void* data;
+  uint64_t bytes;
+} PyptxWatch;
+
+/* Lanes (a mask) of a warp of a CTA, numbered in the grid, that touched a range in one instruction. */
+typedef struct PyptxVisit {
+  uint64_t cta;
+  uint32_t watch; /* the range's position */
+  uint32_t instruction;
+  uint32_t warp;
+  uint32_t lanes;
+  uint32_t store; /* 0 for a load */
+  uint32_t reserved;
+} PyptxVisit;
+
 typedef struct PyptxLaunch {
   uint32_t size;       /* sizeof(PyptxLaunch) */
   uint32_t grid[3];    /* CTAs; a zero launches nothing */
@@ -84,12 +102,14 @@ typedef struct PyptxLaunch {
   uint64_t param_bytes;
   const PyptxBuffer* buffers; /* every tensor that the kernel may touch */
   uint64_t buffer_count;
+  const PyptxWatch* watches;
+  uint64_t watch_count;
 } PyptxLaunch;
 
 /* How a launch ended. */
 enum {
   PYPTX_OK = 0,       /* ran to the end, no findings */
-  PYPTX_FINDINGS = 1, /* ran to the end; the sanitizer has findings */
+  PYPTX_FINDINGS = 1, /* ran to the end; the sanitizer has findings, or an element was never written */
   PYPTX_STOPPED = 2,  /* stopped by a finding: bounds, alignment, deadlock, runaway loop, trap */
   PYPTX_INVALID = 3   /* not started: the launch itself is wrong; the message says what */
 };
@@ -128,10 +148,10 @@ typedef struct PyptxEmulatorApi {
   uint64_t (*program_alignment)(const PyptxProgram* program);
 
   /* Remembers for every later launch, in this process, of programs made from these image bytes: a Python
-   * line per instruction and a tensor name per buffer position. Either count may be 0. Replaces what was
-   * registered before. Everything is copied. */
+   * line per instruction, a tensor name per buffer position, and where the kernel is defined (NULL where that
+   * is not known). Either count may be 0. Replaces what was registered before. Everything is copied. */
   void (*register_source)(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
-                          const char* const* tensors, size_t tensor_count);
+                          const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel);
 
   /* Runs a launch to its end. Never NULL, except when memory runs out. */
   PyptxResult* (*launch)(const PyptxProgram* program, const PyptxLaunch* launch);
@@ -145,6 +165,8 @@ typedef struct PyptxEmulatorApi {
   uint64_t (*result_instructions)(const PyptxResult* result); /* warp-instructions executed */
   /* What the launch printed with printf, of each CTA in the order of their ids: bytes, which may hold zeros. */
   const char* (*result_printed)(const PyptxResult* result, uint64_t* bytes);
+  /* Who touched the launch's watched ranges, in their order. */
+  const PyptxVisit* (*result_visits)(const PyptxResult* result, uint64_t* count);
   void (*result_destroy)(PyptxResult* result);
 } PyptxEmulatorApi;
 

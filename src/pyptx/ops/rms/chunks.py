@@ -211,7 +211,10 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
 
     return kernel(
         in_specs=(*rows.backward_inputs, sums_of(rows)),
-        out_specs=(rows.tensor(rows.x), Tile(teams, rows.padded, compute, sum_over="B")),
+        out_specs=(
+            rows.tensor(rows.x),
+            Tile(teams, rows.padded, compute, sum_over="B", partial=True),
+        ),
         grid=grid(lambda B: (min(B, teams) * count, 1, 1)),
         block=(THREADS, 1, 1),
         arch="auto",

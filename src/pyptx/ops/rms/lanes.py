@@ -215,7 +215,7 @@ def backward(rows: Rows, teams: Teams, *, ctas: int, maxnreg: int | None = None)
     options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return kernel(
         in_specs=rows.backward_inputs,
-        out_specs=(rows.tensor(rows.x), Tile(ctas, n, compute, sum_over="B")),
+        out_specs=(rows.tensor(rows.x), Tile(ctas, n, compute, sum_over="B", partial=True)),
         grid=grid(lambda B: (min(ptx.cdiv(B, teams.rows), ctas), 1, 1)),
         block=(teams.threads, 1, 1),
         arch="auto",

@@ -166,7 +166,7 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
         out_specs=(
             *_mail(rows, shape),
             rows.tensor(rows.x),
-            Tile(shape.teams, rows.padded, rows.compute, sum_over="B"),
+            Tile(shape.teams, rows.padded, rows.compute, sum_over="B", partial=True),
         ),
         **_launch(shape),
     )(rms_norm_grid_backward if shape.grid else rms_norm_strips_backward)

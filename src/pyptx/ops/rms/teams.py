@@ -71,7 +71,10 @@ def backward(rows: Rows, shape: Shape) -> Kernel:
 
     return kernel(
         in_specs=rows.backward_inputs,
-        out_specs=(rows.tensor(rows.x), Tile(shape.ctas, rows.padded, rows.compute, sum_over="B")),
+        out_specs=(
+            rows.tensor(rows.x),
+            Tile(shape.ctas, rows.padded, rows.compute, sum_over="B", partial=True),
+        ),
         grid=grid(lambda B: (min(ptx.cdiv(B, beside), shape.ctas), 1, 1)),
         block=(shape.threads * shape.teams, 1, 1),
         arch="auto",

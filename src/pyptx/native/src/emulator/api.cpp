@@ -18,6 +18,7 @@ struct PyptxResult {
   int32_t status = PYPTX_OK;
   std::string message, json, printed;
   std::vector<PyptxInstructionStatistics> statistics;
+  std::vector<PyptxVisit> visits;
   uint64_t instructions = 0;
 };
 
@@ -52,13 +53,16 @@ uint64_t program_alignment(const PyptxProgram* p) { return p->program->widest_gl
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
+emu::SourceLine line_of(const PyptxSourceLine& l) { return {text_of(l.file), text_of(l.text), l.line}; }
+
 void register_source(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
-                     const char* const* tensors, size_t tensor_count) {
+                     const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel) {
   try {
     emu::SourceTable table;
     for (size_t i = 0; i < line_count; ++i) {
-      table.lines.push_back({text_of(lines[i].file), text_of(lines[i].text), lines[i].line});
+      table.lines.push_back(line_of(lines[i]));
     }
+    if (kernel != nullptr) table.kernel = line_of(*kernel);
     for (size_t i = 0; i < tensor_count; ++i) table.tensors.push_back(text_of(tensors[i]));
     emu::register_source(emu::content_hash(image, bytes), std::move(table));
   } catch (const std::bad_alloc&) {
@@ -121,6 +125,7 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   if (schedule > PYPTX_SCHEDULE_RANDOM || completion > PYPTX_COMPLETION_RANDOM) return "unknown schedule";
   if (c.approximate != PYPTX_APPROXIMATE_ROUNDED) return "unknown mode of approximate operations";
   if (c.buffer_count > 0 && c.buffers == nullptr) return "the buffers are missing";
+  if (c.watch_count > 0 && c.watches == nullptr) return "the watched ranges are missing";
   for (uint64_t i = 0; i < c.buffer_count; ++i) {
     const PyptxBuffer& b = c.buffers[i];
     if (b.bytes > 0 && b.data == nullptr) return "buffer " + std::to_string(i) + " has no data";
@@ -135,6 +140,16 @@ uint64_t residency_of(const emu::Program& program, const emu::Launch& launch) {
   const uint64_t threads = 2048 / (static_cast<uint64_t>(launch.warps_per_cta) * 32);
   const uint64_t shared = (228u << 10) / (static_cast<uint64_t>(launch.shared_bytes) + 1024);
   return std::max<uint64_t>(1, sms * std::min<uint64_t>({32, threads, shared}) / launch.cluster_size);
+}
+
+// The names of tensors, in the order of the buffers: those that were registered, or the image's own.
+std::vector<std::string> tensor_names(const emu::Program& program) {
+  std::vector<std::string> names = emu::source_of(program.hash).tensors;
+  if (!names.empty()) return names;
+  for (const emu::Parameter& p : program.params) {
+    if (p.tensor) names.push_back(p.name);
+  }
+  return names;
 }
 
 void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch& config) {
@@ -155,7 +170,10 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.synchronisation = config.sanitize & PYPTX_SANITIZE_SYNCHRONISATION;
   launch.config.schedule = config.schedule & kScheduleMask;
   launch.completion = completion_of(config);
-  launch.memory.set_buffers(config, program, emu::source_of(program.hash).tensors);
+  launch.memory.set_buffers(config, program, tensor_names(program));
+  launch.memory.add_written(program.global_granule);
+  launch.watches.set(config);
+  for (emu::Buffer& b : launch.memory.buffers) b.watched = launch.watches.inside(b.lo, b.hi);
   const uint64_t ctas = launch.clusters * launch.cluster_size;
   const uint64_t segments = emu::GlobalClocks::segments_for(ctas);
   launch.global_clocks.reset(ctas, launch.memory.add_shadow(config, program.global_granule, segments));
@@ -181,10 +199,12 @@ void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& co
     set_invalid(result, program.name, launch->failure);
     return;
   }
+  if (!launch->findings.stopped()) emu::report_unwritten(*launch);
   result.status = launch->findings.stopped() ? PYPTX_STOPPED : launch->findings.empty() ? PYPTX_OK : PYPTX_FINDINGS;
   result.message = launch->findings.message(*launch);
   result.json = launch->findings.json(*launch);
   result.printed = launch->printed.text();
+  result.visits = launch->watches.visits();
 }
 
 PyptxResult* launch_program(const PyptxProgram* program, const PyptxLaunch* config) {
@@ -212,12 +232,16 @@ const char* result_printed(const PyptxResult* r, uint64_t* bytes) {
   return r->printed.data();
 }
 uint64_t result_instructions(const PyptxResult* r) { return r->instructions; }
+const PyptxVisit* result_visits(const PyptxResult* r, uint64_t* count) {
+  *count = r->visits.size();
+  return r->visits.data();
+}
 void result_destroy(PyptxResult* r) { delete r; }
 
 constexpr PyptxEmulatorApi kApi = {
     PYPTX_EMULATOR_ABI, sizeof(PyptxEmulatorApi), program_create, program_destroy, program_instructions,
     program_param_bytes, program_shared_bytes, program_alignment, register_source, launch_program, result_status, result_message,
-    result_json, result_statistics, result_instructions, result_printed, result_destroy};
+    result_json, result_statistics, result_instructions, result_printed, result_visits, result_destroy};
 
 }  // namespace
 

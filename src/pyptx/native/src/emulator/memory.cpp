@@ -14,6 +14,7 @@ Buffer buffer_of(const PyptxBuffer& b, const std::string& name) {
   out.hi = out.lo + b.bytes;
   out.read_only = (b.flags & PYPTX_BUFFER_READ_ONLY) != 0;
   out.initialised = (b.flags & PYPTX_BUFFER_UNINITIALISED) == 0;
+  out.complete = (b.flags & PYPTX_BUFFER_COMPLETE) != 0;
   out.name = name;
   if (b.shape != nullptr) out.shape.assign(b.shape, b.shape + b.rank);
   out.itemsize = b.itemsize;
@@ -42,6 +43,7 @@ void Memory::set_buffers(const PyptxLaunch& launch, const Program& program,
                              : i < names.size()    ? names[i]
                                                    : "buffer " + std::to_string(i);
     Buffer add = buffer_of(b, name);
+    add.parameter = i < names.size() ? names[i] : name;
     const auto same = std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& o) { return o.lo == add.lo; });
     if (same == buffers.end()) {
       buffers.push_back(std::move(add));
@@ -53,6 +55,7 @@ void Memory::set_buffers(const PyptxLaunch& launch, const Program& program,
     }
     same->read_only &= add.read_only;
     same->initialised |= add.initialised;
+    same->complete &= add.complete;
     if (same->name != add.name) same->name += " = " + add.name;
   }
   add_variables(program);
@@ -104,6 +107,15 @@ uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_
   shadow_ = ShadowPool::instance().take(sizes, segments);
   for (size_t i = 0; i < places.size(); ++i) *places[i] = static_cast<uint64_t*>(shadow_.pages[i].data());
   return shadow_.base;
+}
+
+void Memory::add_written(uint32_t granule) {
+  for (Buffer& b : buffers) {
+    if (!b.complete || b.itemsize == 0) continue;
+    uint32_t size = std::min(granule, b.itemsize);
+    if ((size & (size - 1)) != 0 || b.itemsize % size != 0 || b.lo % size != 0) size = 1;
+    b.written.make(b.hi - b.lo, size);
+  }
 }
 
 Buffer* Memory::search(uint64_t lo, uint64_t hi, uint32_t& hint) {

@@ -15,6 +15,7 @@
 #include "program.h"
 #include "pyptx_emulator.h"
 #include "shadow_pool.h"
+#include "written.h"
 
 namespace pyptx::emulator {
 
@@ -46,13 +47,22 @@ struct Buffer {
   uint64_t lo = 0, hi = 0;
   bool read_only = false;
   bool initialised = true;  // before the launch
+  bool complete = false;    // every element has to be written
+  bool watched = false;     // the launch asks who touches a part of it
   std::string name;
+  std::string parameter;  // the kernel's name of it
   std::vector<int64_t> shape;
   uint32_t itemsize = 0;
   // Shadow, one cell per granule: the last store and the last load. nullptr where nothing needs it.
   uint64_t* stores = nullptr;
   uint64_t* loads = nullptr;
   std::unique_ptr<std::atomic<bool>> has_loads;
+  Written written;  // where every element has to be
+
+  // So many bytes have a value now, or have none any more.
+  void mark(uint64_t address, uint64_t bytes, bool has_value = true) {
+    if (written.wanted() && bytes > 0) written.mark(address - lo, bytes, has_value);
+  }
 };
 
 class Memory {
@@ -67,6 +77,9 @@ class Memory {
   // Gives buffers the shadow that the sanitizer needs; `segments` are those of the launch. Returns the segment
   // up to which cells count as empty.
   uint32_t add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments);
+
+  // Prepares to tell what is written; `granule` is the program's smallest access.
+  void add_written(uint32_t granule);
 
   // The buffer that holds [lo, hi), tried at `hint` first; nullptr if none does. Updates the hint.
   Buffer* find(uint64_t lo, uint64_t hi, uint32_t& hint) {

@@ -31,6 +31,7 @@ constexpr KindRow kKinds[] = {
     {Kind::BadCall, "bad-call", "call of what is no such function"},
     {Kind::StackOverflow, "stack-overflow", "calls deeper than the stack"},
     {Kind::Residency, "residency", "too many CTAs wait at once"},
+    {Kind::UnwrittenOutput, "unwritten-output", ""},
     {Kind::UninitialisedMemory, "uninitialised-memory", "uninitialised memory is read"},
     {Kind::UninitialisedRegister, "uninitialised-register", "register is read before it is written"},
     {Kind::UnassignedPredicate, "unassigned-predicate", "predicate is used before it is assigned"},
@@ -76,18 +77,18 @@ std::string triple(uint64_t linear, const uint32_t* dim) {
          std::to_string(linear / dim[0] / dim[1]) + ")";
 }
 
-std::string subscript(const Buffer& b, uint64_t offset, std::vector<uint64_t>* index) {
-  if (b.itemsize == 0) return b.name + " + " + std::to_string(offset) + " bytes";
+std::string subscript(const Buffer& b, const std::string& name, uint64_t offset, std::vector<uint64_t>* index) {
+  if (b.itemsize == 0) return name + " + " + std::to_string(offset) + " bytes";
   uint64_t element = offset / b.itemsize;
   for (const int64_t extent : b.shape) {
-    if (extent <= 0) return b.name;
+    if (extent <= 0) return name;
   }
   std::vector<uint64_t> at(b.shape.size());
   for (size_t i = b.shape.size(); i-- > 0;) {
     at[i] = element % static_cast<uint64_t>(b.shape[i]);
     element /= static_cast<uint64_t>(b.shape[i]);
   }
-  std::string text = b.name + "[";
+  std::string text = name + "[";
   for (size_t i = 0; i < at.size(); ++i) text += (i ? ", " : "") + std::to_string(at[i]);
   text += "]";
   if (offset % b.itemsize != 0) text += " + " + std::to_string(offset % b.itemsize) + " bytes";
@@ -110,7 +111,7 @@ AddressText describe_global(const Memory& memory, const Finding& f) {
   }
   out.tensor = b->name;
   if (f.address >= b->lo && f.address + f.bytes <= b->hi) {
-    out.text += ", " + subscript(*b, f.address - b->lo, &out.index);
+    out.text += ", " + subscript(*b, b->name, f.address - b->lo, &out.index);
     return out;
   }
   const std::string size = " (" + std::to_string(b->hi - b->lo) + " bytes)";
@@ -158,6 +159,12 @@ AddressText describe_address(const Launch& launch, const Finding& f) {
   }
 }
 
+// Findings of the kernel as a whole name the line where it is defined.
+const SourceLine* line_of(const SourceTable& table, const Finding& f) {
+  if (f.kind == Kind::UnwrittenOutput) return table.kernel.file.empty() ? nullptr : &table.kernel;
+  return table.place(f.site.instruction).empty() ? nullptr : &table.lines[f.site.instruction];
+}
+
 std::string instruction_text(const Launch& launch, uint32_t i) {
   if (i >= launch.program->text.size()) return "the end of the kernel";
   return launch.program->text[i];
@@ -172,28 +179,32 @@ std::string who(const Launch& launch, const Site& s) {
          std::to_string(s.warp) + " lane " + std::to_string(s.lane);
 }
 
+constexpr const char* kUnwrittenHelp =
+    "  help: a larger grid, or a wider guard, writes them; in out_specs, Tile(..., partial=True) leaves them unspecified\n"
+    "        and Tile(..., init=0) gives every element that value before the kernel starts\n";
+
 bool about_memory(Kind kind) {
   return kind == Kind::SharedRace || kind == Kind::GlobalRace || kind == Kind::UninitialisedMemory ||
          kind == Kind::OutOfBounds || kind == Kind::Misaligned || kind == Kind::ReadOnly || kind == Kind::ProxyRace;
 }
 
 void append_finding(std::string& out, const Launch& launch, const SourceTable& table, const Finding& f) {
-  const std::string line = table.place(f.site.instruction);
-  out += (line.empty() ? "" : line + ": ") + row_of(f.kind).title;
+  const SourceLine* line = line_of(table, f);
+  const std::string title = row_of(f.kind).title;
+  out += (line == nullptr ? "" : line->file + ":" + std::to_string(line->line) + ": ") + title;
   if (f.has_address && about_memory(f.kind)) {
     out += f.site.store ? ": stores " : ": loads ";
     out += std::to_string(f.bytes) + " bytes of " + kSpaceNames[static_cast<size_t>(f.space)] + " memory";
   }
-  if (!f.note.empty()) out += ": " + f.note;
+  if (!f.note.empty()) out += (title.empty() ? "" : ": ") + f.note;
   out += "\n";
-  if (!line.empty() && !table.lines[f.site.instruction].text.empty()) {
-    out += "    " + table.lines[f.site.instruction].text + "\n";
-  }
+  if (line != nullptr && !line->text.empty()) out += "    " + line->text + "\n";
+  if (f.kind == Kind::UnwrittenOutput) out += kUnwrittenHelp;
   if (f.site.instruction != kNone) {
     out += "  instruction: " + std::to_string(f.site.instruction) + ": " + instruction_text(launch, f.site.instruction) + "\n";
   }
   if (f.site.cta != ~0ull) out += "  thread: " + who(launch, f.site) + "\n";
-  if (f.has_address) out += "  address: " + describe_address(launch, f).text + "\n";
+  if (f.has_address && f.kind != Kind::UnwrittenOutput) out += "  address: " + describe_address(launch, f).text + "\n";
   if (f.other.cta != ~0ull || f.other.instruction != kNone) {
     const std::string party = who(launch, f.other);
     out += "  other: " + party;
@@ -235,21 +246,22 @@ std::string json_triple(uint64_t linear, const uint32_t* dim) {
   return t;
 }
 
-std::string json_site(const Launch& launch, const SourceTable& table, const Site& s) {
+std::string json_site(const Launch& launch, const SourceTable& table, const Site& s, bool of_kernel = false) {
   std::string out = "{";
   const auto field = [&](const char* name, const std::string& value) {
     out += (out.size() > 1 ? ", \"" : "\"") + std::string(name) + "\": " + value;
   };
+  const auto add_line = [&](const SourceLine& line) {
+    field("file", quoted(line.file));
+    field("line", std::to_string(line.line));
+    field("source", quoted(line.text));
+  };
   if (s.instruction != kNone) {
     field("instruction", std::to_string(s.instruction));
     field("ptx", quoted(instruction_text(launch, s.instruction)));
-    if (!table.place(s.instruction).empty()) {
-      const SourceLine& line = table.lines[s.instruction];
-      field("file", quoted(line.file));
-      field("line", std::to_string(line.line));
-      field("source", quoted(line.text));
-    }
+    if (!table.place(s.instruction).empty()) add_line(table.lines[s.instruction]);
   }
+  if (of_kernel && !table.kernel.file.empty()) add_line(table.kernel);
   if (s.cta != ~0ull) field("cta", json_triple(s.cta, launch.config.grid));
   if (s.warp != kNone) field("warp", std::to_string(s.warp));
   if (s.lane != kNone) {
@@ -265,7 +277,7 @@ std::string json_finding(const Launch& launch, const SourceTable& table, const F
   append_finding(text, launch, table, f);
   std::string out = "{\"kind\": " + quoted(row_of(f.kind).name) + ", \"text\": " + quoted(text) +
                     ", \"note\": " + quoted(f.note) + ", \"count\": " + std::to_string(f.count) +
-                    ", \"site\": " + json_site(launch, table, f.site);
+                    ", \"site\": " + json_site(launch, table, f.site, f.kind == Kind::UnwrittenOutput);
   if (f.other.cta != ~0ull || f.other.instruction != kNone) out += ", \"other\": " + json_site(launch, table, f.other);
   if (f.has_address) {
     const AddressText a = describe_address(launch, f);
@@ -295,6 +307,10 @@ bool stops(Kind kind) { return kind <= Kind::Residency; }
 
 void Findings::add(Finding f) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (f.kind == Kind::UnwrittenOutput) {
+    unwritten_.push_back(std::move(f));
+    return;
+  }
   stopped_ |= stops(f.kind);
   waits_wanted_ |= f.kind == Kind::Deadlock || f.kind == Kind::Residency || f.kind == Kind::Runaway;
   const uint32_t a = f.site.instruction, b = f.other.instruction;
@@ -332,6 +348,7 @@ std::vector<const Finding*> Findings::sorted() const {
   std::stable_sort(out.begin(), out.end(), [](const Finding* a, const Finding* b) {
     return std::make_tuple(!stops(a->kind), a->site.instruction) < std::make_tuple(!stops(b->kind), b->site.instruction);
   });
+  for (const Finding& f : unwritten_) out.push_back(&f);
   return out;
 }
 
@@ -390,6 +407,24 @@ void report(Warp& w, Kind kind, const Site& site, std::string note) {
   f.site = site;
   f.note = std::move(note);
   report(w, std::move(f));
+}
+
+void report_unwritten(Launch& launch) {
+  for (const Buffer& b : launch.memory.buffers) {
+    if (!b.written.wanted()) continue;
+    const Written::Missing missing = b.written.missing(b.itemsize);
+    if (missing.count == 0) continue;
+    Finding f{};
+    f.kind = Kind::UnwrittenOutput;
+    f.site.store = true;
+    f.has_address = true;
+    f.address = b.lo + missing.first * b.itemsize;
+    f.bytes = b.itemsize;
+    f.note = b.parameter + ": " + std::to_string(missing.count) + " of " + std::to_string(missing.elements) +
+             (missing.elements == 1 ? " element" : " elements") + " never written, first " +
+             subscript(b, b.parameter, f.address - b.lo, nullptr);
+    launch.findings.add(std::move(f));
+  }
 }
 
 void register_source(uint64_t hash, SourceTable table) {

@@ -20,6 +20,8 @@ enum class Kind : uint8_t {
   // Always checked; each stops the launch.
   OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadMatrix,
   BadTensorMemory, BadBranch, BadCall, StackOverflow, Residency,
+  // Always checked, at the end of the launch.
+  UnwrittenOutput,
   // The sanitizer's; the launch runs to its end.
   UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace,
   DivergentBarrier, AbsentLane, BadMembermask, ProxyRace, UnorderedInit, MbarrierAccess, PhaseOverrun,
@@ -57,10 +59,10 @@ struct WaitRow {
 class Findings {
  public:
   // Counts a finding; the first of its (kind, instruction, other instruction) is kept, of several host
-  // threads' the one in the lowest CTA.
+  // threads' the one in the lowest CTA. Of outputs that were not written all are kept.
   void add(Finding finding);
   void add_wait(WaitRow row);
-  bool empty() const { return found_.empty(); }
+  bool empty() const { return found_.empty() && unwritten_.empty(); }
   bool waits_wanted() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return waits_wanted_;
@@ -74,11 +76,15 @@ class Findings {
 
   std::mutex mutex_;
   std::map<std::tuple<Kind, uint32_t, uint32_t>, Finding> found_;
+  std::vector<Finding> unwritten_;
   std::vector<WaitRow> waits_;
   bool stopped_ = false, waits_wanted_ = false;
 };
 
 bool stops(Kind kind);
+
+// Adds a finding for each output of which elements were never written.
+void report_unwritten(Launch& launch);
 
 // The site of a lane of the running warp at an instruction.
 Site site_of(const Warp& w, const Instruction& in, unsigned lane, bool store = false);
@@ -95,6 +101,7 @@ struct SourceLine {
 struct SourceTable {
   std::vector<SourceLine> lines;
   std::vector<std::string> tensors;
+  SourceLine kernel;  // where it is defined
 
   // "file:line" of an instruction, "" where it is not known.
   std::string place(uint32_t instruction) const;

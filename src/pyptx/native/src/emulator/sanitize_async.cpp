@@ -261,6 +261,7 @@ void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offs
 
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, Operation& op) {
+  if (buffer.watched) note_visit(w, in, address, bytes, lane, store);
   if (buffer.stores == nullptr) return;
   if (async_proxy) check_global_proxies(w, in, buffer, address, bytes, lane, store);
   GlobalAgent& cta = w.cta->global;

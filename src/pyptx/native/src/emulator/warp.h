@@ -21,6 +21,7 @@
 #include "printed.h"
 #include "report.h"
 #include "sanitize.h"
+#include "watch.h"
 
 namespace pyptx::emulator {
 
@@ -203,6 +204,7 @@ struct Launch {
   PyptxLaunch config;
   Memory memory;
   Findings findings;
+  Watches watches;
   Printed printed;
   GlobalClocks global_clocks;
   std::mutex wide_atomics;  // 128-bit read-modify-write

@@ -4,6 +4,7 @@
 // Attributes: `plan` (see plan.h), `images` (a dictionary from the number of a step to the emulator's
 // program image), and `several_devices` where the program runs on more than one.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -144,13 +145,21 @@ uint32_t BufferFlags(const CallBuffers& buffers, const Parameter& parameter, con
   }
 }
 
+// Whether the kernel must write every element of a tensor: of an output that has no values yet.
+uint32_t CompleteFlag(const Step& step, const Parameter& parameter, uint32_t flags) {
+  const bool output = parameter.kind == Parameter::Kind::kOutputAddress && (flags & PYPTX_BUFFER_UNINITIALISED) != 0;
+  const bool complete = std::find(step.complete.begin(), step.complete.end(), parameter.index) != step.complete.end();
+  return output && complete ? PYPTX_BUFFER_COMPLETE : 0;
+}
+
 // The tensors of a step, in the order of the kernel's parameters.
 std::vector<PyptxBuffer> EmulatorBuffers(const Step& step, const CallBuffers& buffers,
                                          const std::vector<bool>& written) {
   std::vector<PyptxBuffer> described;
   for (const Parameter& parameter : step.parameters) {
     if (!parameter.IsAddress()) continue;
-    described.push_back(Describe(buffers.Of(parameter), BufferFlags(buffers, parameter, written)));
+    const uint32_t flags = BufferFlags(buffers, parameter, written);
+    described.push_back(Describe(buffers.Of(parameter), flags | CompleteFlag(step, parameter, flags)));
   }
   return described;
 }
@@ -200,6 +209,17 @@ void WriteZeros(const Step& step, const CallBuffers& buffers) {
   }
 }
 
+void WriteInitialValues(const Step& step, const CallBuffers& buffers, std::vector<bool>* written) {
+  for (const Fill& fill : step.fills) {
+    const BufferView& output = buffers.outputs[fill.output];
+    char* at = static_cast<char*>(output.data);
+    for (size_t i = 0; i + fill.value.size() <= output.bytes; i += fill.value.size()) {
+      std::memcpy(at + i, fill.value.data(), fill.value.size());
+    }
+    (*written)[size_t(fill.output)] = true;
+  }
+}
+
 void MarkWritten(const Step& step, std::vector<bool>* written) {
   for (const Parameter& parameter : step.parameters) {
     if (parameter.kind == Parameter::Kind::kOutputAddress) (*written)[size_t(parameter.index)] = true;
@@ -211,6 +231,7 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
   if (launch.skipped) return ffi::Error::Success();
+  WriteInitialValues(step, buffers, written);
   if (launch.empty()) {
     WriteZeros(step, buffers);
     return ffi::Error::Success();

@@ -246,19 +246,69 @@ ffi::Error LaunchKernel(const Step& step, const Launch& launch, void** parameter
   return ffi::Error::Success();
 }
 
+// The shortest of 1, 2, 4 and 8 bytes that a value repeats.
+size_t Period(const std::string& value) {
+  size_t period = value.size();
+  while (period > 1 && value.compare(0, period / 2, value, period / 2, period / 2) == 0) period /= 2;
+  return period;
+}
+
+// The little-endian integer of four bytes of a value, or of fewer where it is shorter.
+uint32_t Word(const std::string& value, size_t at, size_t bytes) {
+  uint32_t word = 0;
+  std::memcpy(&word, value.data() + at, bytes);
+  return word;
+}
+
+// Fills a buffer with a value, on the stream; "" or the call that failed. The driver repeats four bytes at most, so
+// eight are two columns of a matrix whose rows they are.
+const char* FillBuffer(const BufferView& output, const std::string& value, Stream stream, Result* result) {
+  const Driver& driver = GetDriver();
+  const uint64_t address = reinterpret_cast<uintptr_t>(output.data);
+  const size_t period = Period(value), count = output.bytes / period;
+  if (period == 1) {
+    *result = driver.MemsetD8Async(address, static_cast<unsigned char>(value[0]), count, stream);
+    return "cuMemsetD8Async";
+  }
+  if (period == 2) {
+    *result = driver.MemsetD16Async(address, static_cast<unsigned short>(Word(value, 0, 2)), count, stream);
+    return "cuMemsetD16Async";
+  }
+  if (period == 4) {
+    *result = driver.MemsetD32Async(address, Word(value, 0, 4), count, stream);
+    return "cuMemsetD32Async";
+  }
+  *result = driver.MemsetD2D32Async(address, 8, Word(value, 0, 4), 1, count, stream);
+  if (*result == kSuccess) *result = driver.MemsetD2D32Async(address + 4, 8, Word(value, 4, 4), 1, count, stream);
+  return "cuMemsetD2D32Async";
+}
+
+ffi::Error FillOutput(const Step& step, const BufferView& output, const std::string& value, Stream stream) {
+  if (output.bytes == 0) return ffi::Error::Success();
+  const Driver& driver = GetDriver();
+  if (!driver.problem.empty()) {
+    return KernelError(ffi::ErrorCode::kFailedPrecondition, step.kernel, driver.problem);
+  }
+  Result result = kSuccess;
+  const char* call = FillBuffer(output, value, stream, &result);
+  if (result != kSuccess) return KernelError(ffi::ErrorCode::kInternal, step.kernel, Describe(call, result));
+  return ffi::Error::Success();
+}
+
+// What outputs hold before the kernel starts.
+ffi::Error WriteInitialValues(const Step& step, const CallBuffers& buffers, Stream stream) {
+  for (const Fill& fill : step.fills) {
+    ffi::Error error = FillOutput(step, buffers.outputs[fill.output], fill.value, stream);
+    if (error.failure()) return error;
+  }
+  return ffi::Error::Success();
+}
+
 // What an empty grid leaves of the outputs that are sums.
 ffi::Error WriteZeros(const Step& step, const CallBuffers& buffers, Stream stream) {
   for (int index : step.zeros) {
-    const BufferView& output = buffers.outputs[index];
-    if (output.bytes == 0) continue;
-    const Driver& driver = GetDriver();
-    if (!driver.problem.empty()) {
-      return KernelError(ffi::ErrorCode::kFailedPrecondition, step.kernel, driver.problem);
-    }
-    uint64_t address = reinterpret_cast<uintptr_t>(output.data);
-    if (Result r = driver.MemsetD8Async(address, 0, output.bytes, stream)) {
-      return KernelError(ffi::ErrorCode::kInternal, step.kernel, Describe("cuMemsetD8Async", r));
-    }
+    ffi::Error error = FillOutput(step, buffers.outputs[index], std::string(1, 0), stream);
+    if (error.failure()) return error;
   }
   return ffi::Error::Success();
 }
@@ -268,10 +318,11 @@ ffi::Error ExecuteStep(const Step& step, StepCode& code, CallBuffers& buffers, S
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
   if (launch.skipped) return ffi::Error::Success();
+  ffi::Error error = WriteInitialValues(step, buffers, stream);
+  if (error.failure()) return error;
   if (launch.empty()) return WriteZeros(step, buffers, stream);
   Function function = nullptr;
-  ffi::Error error = ResolveFunction(step, code, ordinal, &function);
-  if (error.failure()) return error;
+  if (error = ResolveFunction(step, code, ordinal, &function); error.failure()) return error;
   std::vector<EncodedMap> maps;
   if (error = EncodeMaps(step, launch, &maps); error.failure()) return error;
   std::vector<void*> parameters = ParameterPointers(step, buffers, launch, maps);

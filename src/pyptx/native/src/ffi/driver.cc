@@ -41,6 +41,9 @@ Driver OpenDriver() {
   bind(&driver.OccupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters");
   bind(&driver.LaunchKernelEx, "cuLaunchKernelEx");
   bind(&driver.MemsetD8Async, "cuMemsetD8Async");
+  bind(&driver.MemsetD16Async, "cuMemsetD16Async");
+  bind(&driver.MemsetD32Async, "cuMemsetD32Async");
+  bind(&driver.MemsetD2D32Async, "cuMemsetD2D32Async");
   driver.TensorMapEncodeTiled = reinterpret_cast<decltype(driver.TensorMapEncodeTiled)>(
       dlsym(library, "cuTensorMapEncodeTiled"));
   driver.TensorMapEncodeIm2col = reinterpret_cast<decltype(driver.TensorMapEncodeIm2col)>(

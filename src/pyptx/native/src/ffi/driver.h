@@ -83,6 +83,10 @@ struct Driver {
   Result (*OccupancyMaxActiveClusters)(int*, Function, const LaunchConfig*);
   Result (*LaunchKernelEx)(const LaunchConfig*, Function, void**, void**);
   Result (*MemsetD8Async)(uint64_t, unsigned char, size_t, Stream);
+  Result (*MemsetD16Async)(uint64_t, unsigned short, size_t, Stream);
+  Result (*MemsetD32Async)(uint64_t, unsigned, size_t, Stream);
+  // Address, pitch in bytes, value, columns, rows.
+  Result (*MemsetD2D32Async)(uint64_t, size_t, unsigned, size_t, size_t, Stream);
   // nullptr where the driver has no tensor maps.
   Result (*TensorMapEncodeTiled)(EncodedMap*, int, uint32_t, void*, const uint64_t*, const uint64_t*,
                                  const uint32_t*, const uint32_t*, int, int, int, int);

@@ -72,6 +72,13 @@ std::string LaunchText(const Step& step, const Launch& launch) {
   for (size_t i = 0; i < step.zeros.size(); ++i) {
     text += (i == 0 ? ";zeros=r" : ",r") + std::to_string(step.zeros[i]);
   }
+  for (size_t i = 0; i < step.complete.size(); ++i) {
+    text += (i == 0 ? ";complete=r" : ",r") + std::to_string(step.complete[i]);
+  }
+  for (size_t i = 0; i < step.fills.size(); ++i) {
+    const Fill& fill = step.fills[i];
+    text += (i == 0 ? ";init=r" : ",r") + std::to_string(fill.output) + ":" + Hexadecimal(fill.value);
+  }
   return text;
 }
 

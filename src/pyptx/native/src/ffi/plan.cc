@@ -188,19 +188,23 @@ Problem ParseIntegerParameter(std::string_view text, size_t colon, Parameter* pa
   return ParseExpression(text.substr(colon + 1), &parameter->expression);
 }
 
+bool ParseHexadecimal(std::string_view digits, std::string* bytes) {
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    uint8_t byte = 0;
+    if (digits.size() % 2 != 0) return false;
+    auto [end, error] = std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
+    if (error != std::errc() || end != digits.data() + i + 2) return false;
+    bytes->push_back(static_cast<char>(byte));
+  }
+  return true;
+}
+
 // `b4:0000803f` are four bytes at a multiple of four.
 Problem ParseBytes(std::string_view text, size_t colon, Parameter* parameter) {
   parameter->kind = Parameter::Kind::kBytes;
   int& align = parameter->align;
-  std::string_view digits = text.substr(colon + 1);
   bool good = ParseInteger(text.substr(1, colon - 1), &align) && align > 0 && (align & (align - 1)) == 0 &&
-              digits.size() % 2 == 0;
-  for (size_t i = 0; good && i < digits.size(); i += 2) {
-    uint8_t byte = 0;
-    auto [end, error] = std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
-    good = error == std::errc() && end == digits.data() + i + 2;
-    parameter->bytes.push_back(static_cast<char>(byte));
-  }
+              ParseHexadecimal(text.substr(colon + 1), &parameter->bytes);
   if (!good) return "bad parameter " + Quoted(text) + " in its plan";
   return {};
 }
@@ -256,13 +260,31 @@ Problem ParseShapes(std::string_view text, std::vector<Shape>* shapes) {
   return {};
 }
 
-Problem ParseZeros(std::string_view text, std::vector<int>* zeros) {
+bool ParseOutput(std::string_view text, int* index) {
+  return !text.empty() && text[0] == 'r' && ParseInteger(text.substr(1), index) && *index >= 0;
+}
+
+Problem ParseOutputs(std::string_view text, std::vector<int>* outputs) {
   for (std::string_view part : Split(text, ',')) {
     int index = -1;
-    if (part.empty() || part[0] != 'r' || !ParseInteger(part.substr(1), &index) || index < 0) {
-      return "bad output " + Quoted(part) + " in its plan";
+    if (!ParseOutput(part, &index)) return "bad output " + Quoted(part) + " in its plan";
+    outputs->push_back(index);
+  }
+  return {};
+}
+
+// `r0:0000803f` says that output 0 is filled with these bytes.
+Problem ParseFills(std::string_view text, std::vector<Fill>* fills) {
+  for (std::string_view part : Split(text, ',')) {
+    Fill fill;
+    const size_t colon = std::min(part.find(':'), part.size());
+    const bool good = colon < part.size() && ParseOutput(part.substr(0, colon), &fill.output) &&
+                      ParseHexadecimal(part.substr(colon + 1), &fill.value);
+    const size_t bytes = fill.value.size();
+    if (!good || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)) {
+      return "bad initial value " + Quoted(part) + " in its plan";
     }
-    zeros->push_back(index);
+    fills->push_back(std::move(fill));
   }
   return {};
 }
@@ -289,7 +311,9 @@ Problem ParseStepField(std::string_view name, std::string_view value, Step* step
   if (name == "cluster") return ParseTriple(value, &step->cluster);
   if (name == "shared") return ParseExpression(value, &step->shared);
   if (name == "params") return ParseParameters(value, &step->parameters);
-  if (name == "zeros") return ParseZeros(value, &step->zeros);
+  if (name == "zeros") return ParseOutputs(value, &step->zeros);
+  if (name == "complete") return ParseOutputs(value, &step->complete);
+  if (name == "init") return ParseFills(value, &step->fills);
   if (name == "cooperative") return ParseFlag(value, &step->cooperative);
   if (name == "programmatic_stream_serialization") {
     return ParseFlag(value, &step->programmatic_stream_serialization);
@@ -358,8 +382,13 @@ Problem CheckIndices(const Plan& plan, const Step& step) {
   for (const Parameter& parameter : step.parameters) {
     if (Problem problem = CheckParameter(plan, parameter)) return problem;
   }
-  for (int index : step.zeros) {
-    if (Problem problem = CheckBuffer(plan.outputs, index)) return problem;
+  for (const auto& outputs : {step.zeros, step.complete}) {
+    for (int index : outputs) {
+      if (Problem problem = CheckBuffer(plan.outputs, index)) return problem;
+    }
+  }
+  for (const Fill& fill : step.fills) {
+    if (Problem problem = CheckBuffer(plan.outputs, fill.output)) return problem;
   }
   return {};
 }
@@ -448,6 +477,18 @@ Problem CheckGrid(const Step& step, const std::array<int64_t, 3>& grid) {
   return {};
 }
 
+// An empty grid writes nothing, so an output that the kernel writes all of must have no elements then.
+Problem CheckEmpty(const Step& step, const Buffers& buffers, const Launch& launch) {
+  for (int index : step.complete) {
+    const BufferView& output = buffers.outputs[index];
+    const bool zeroed = std::find(step.zeros.begin(), step.zeros.end(), index) != step.zeros.end();
+    if (zeroed || std::find(output.dims, output.dims + output.rank, 0) != output.dims + output.rank) continue;
+    return "the grid " + ShapeText(launch.grid.data(), 3) + " launches nothing, and output " + std::to_string(index) +
+           " of shape " + ShapeText(output.dims, size_t(output.rank)) + " would never be written";
+  }
+  return {};
+}
+
 Problem CheckShapesOf(const std::vector<Shape>& expected, const BufferView* buffers, int count,
                       const char* what) {
   if (size_t(count) != expected.size()) {
@@ -529,6 +570,9 @@ std::optional<std::string> EvaluateLaunch(const Step& step, const Buffers& buffe
     if (Problem problem = Evaluate(step.grid[i], buffers, "the grid", &launch->grid[i])) return problem;
   }
   if (Problem problem = CheckGrid(step, launch->grid)) return problem;
+  if (launch->empty()) {
+    if (Problem problem = CheckEmpty(step, buffers, *launch)) return problem;
+  }
   if (Problem problem = Evaluate(step.shared, buffers, "the shared memory", &launch->shared)) {
     return problem;
   }

@@ -74,6 +74,12 @@ struct Parameter {
   bool IsAddress() const { return kind <= Kind::kEarlierResult; }
 };
 
+// What every element of an output holds before the kernel starts: 1, 2, 4 or 8 bytes.
+struct Fill {
+  int output = -1;
+  std::string value;
+};
+
 // One launch of the call.
 struct Step {
   std::string kernel;
@@ -83,6 +89,8 @@ struct Step {
   Expression shared;
   std::vector<Parameter> parameters;
   std::vector<int> zeros;  // outputs that an empty grid leaves as zeros
+  std::vector<int> complete;  // outputs of which the kernel writes every element
+  std::vector<Fill> fills;
   bool cooperative = false;  // all CTAs of the grid are resident at once
   bool programmatic_stream_serialization = false;
   Expression when;  // the step is skipped unless this is more than 0; empty for none

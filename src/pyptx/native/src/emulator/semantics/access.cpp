@@ -73,6 +73,34 @@ void count_wavefronts(Warp& w, const Instruction& in, const AccessPlan& plan, co
   add_request(w.worker->statistics[in.index], 0, 0, passes, ideal);
 }
 
+// What the lanes of one instruction store: neighbours are marked as one.
+class Stored {
+ public:
+  explicit Stored(bool has_value) : has_value_(has_value) {}
+  Stored(const Stored&) = delete;
+  ~Stored() { mark(); }
+  void add(Buffer& buffer, uint64_t at, uint64_t bytes) {
+    if (!buffer.written.wanted()) return;
+    if (&buffer == buffer_ && at == hi_) {
+      hi_ += bytes;
+      return;
+    }
+    mark();
+    buffer_ = &buffer;
+    lo_ = at;
+    hi_ = at + bytes;
+  }
+
+ private:
+  void mark() {
+    if (buffer_ != nullptr) buffer_->mark(lo_, hi_ - lo_, has_value_);
+  }
+
+  bool has_value_;
+  Buffer* buffer_ = nullptr;
+  uint64_t lo_ = 0, hi_ = 0;
+};
+
 // ---- Spaces ----------------------------------------------------------------------------------------------
 
 template <bool kSanitized>
@@ -80,6 +108,7 @@ uint32_t locate_global(Warp& w, const Instruction& in, const AccessPlan& plan, c
                        Places& places) {
   Memory& memory = w.worker->launch->memory;
   uint32_t& hint = w.worker->buffer_hint[in.index];
+  Stored stored(!plan.discards);
   uint32_t good = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(mask >> l & 1u)) continue;
@@ -94,6 +123,8 @@ uint32_t locate_global(Warp& w, const Instruction& in, const AccessPlan& plan, c
     } else {
       good |= 1u << l;
       places.at[l] = reinterpret_cast<uint8_t*>(at);
+      if (plan.access != Access::Load) stored.add(*buffer, at, plan.bytes);
+      if (kSanitized && buffer->watched) note_visit(w, in, at, plan.bytes, l, plan.access != Access::Load);
       if (kSanitized && buffer->stores != nullptr) {
         check_global(w, in, *buffer, at, l, plan.bytes, plan.access, plan.order);
       }
@@ -282,7 +313,9 @@ const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& 
   switch (plan.space) {
     case Space::Global: {
       Buffer* buffer = w.worker->launch->memory.find(address, address + plan.bytes, w.worker->buffer_hint[in.index]);
-      if (buffer == nullptr || (kSanitized && buffer->stores != nullptr)) return nullptr;
+      if (buffer == nullptr || (kSanitized && (buffer->stores != nullptr || buffer->watched))) {
+        return nullptr;
+      }
       if (statistics != nullptr) {
         const uint64_t sectors = (plan.bytes + 31u) / 32u;
         add_request(statistics[in.index], sectors, sectors, 0, 0);
@@ -312,7 +345,15 @@ uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& p
   const uint64_t end = address + static_cast<uint64_t>(plan.bytes) * kLanes;
   Buffer* buffer = worker.launch->memory.find(address, end, worker.buffer_hint[in.index]);
   if (buffer == nullptr || misaligned(plan, address)) return nullptr;
-  if (plan.access != Access::Load && buffer->read_only) return nullptr;
+  if (plan.access != Access::Load) {
+    if (buffer->read_only) return nullptr;
+    buffer->mark(address, end - address);
+  }
+  if (kSanitized && buffer->watched) {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      note_visit(w, in, address + l * plan.bytes, plan.bytes, l, plan.access != Access::Load);
+    }
+  }
   if (kSanitized && buffer->stores != nullptr) {
     check_global_range(w, in, *buffer, address, plan.bytes, plan.access, plan.order);
   }
@@ -404,7 +445,10 @@ Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t b
   if (address % alignment != 0) {
     return wrong(Kind::Misaligned, "the address must be a multiple of " + std::to_string(alignment));
   }
-  return store && buffer->read_only ? wrong(Kind::ReadOnly, "") : buffer;
+  if (!store) return buffer;
+  if (buffer->read_only) return wrong(Kind::ReadOnly, "");
+  buffer->mark(address, bytes);
+  return buffer;
 }
 
 #define PYPTX_LOCATE(sanitized)                                                                                      \

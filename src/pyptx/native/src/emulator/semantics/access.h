@@ -16,6 +16,7 @@ struct AccessPlan {
   uint8_t bytes = 4;     // element * vector: the alignment, too
   bool constant_address = false;  // a variable's or parameter's: the same in all lanes
   bool wide_address = true;  // the address register has 64 bits
+  bool discards = false;     // a store that leaves no value
   uint8_t address = 0;   // slot of the address operand
   uint8_t data = 0;      // slot of the first data operand
   // Stores: whether two lanes store the same value.
@@ -87,6 +88,11 @@ bool find_shared(Warp& w, const Instruction& in, Space space, uint64_t address, 
 // misaligned, or if a store may not go there.
 Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t bytes, uint32_t alignment, unsigned lane,
                     bool store);
+
+// Tells the launch's watches of an access of one lane.
+inline void note_visit(Warp& w, const Instruction& in, uint64_t address, uint64_t bytes, unsigned lane, bool store) {
+  w.worker->launch->watches.add(address, bytes, {w.cta->linear, 0, in.index, w.index, 1u << lane, store, 0});
+}
 
 // Counts, where that is asked for, the sectors of global memory that the lanes of `mask` touch with `bytes` each;
 // `ideal` is what the same bytes take side by side.

@@ -164,6 +164,7 @@ Handler resolve_line(Decoding& d) {
   AccessPlan plan;
   const bool discard = d.opcode == "discard";
   plan.access = discard ? Access::Store : Access::Load;
+  plan.discards = discard;
   plan.space = d.has("global") ? Space::Global : Space::Generic;
   plan.element = plan.bytes = 128;
   const std::string_view level = discard ? "L2" : "L2::evict_normal";
