@@ -1,8 +1,8 @@
 """What `pyptx.ops.rms_norm` launches on an H200: every kernel's text, and what the assembler says.
 
 The kernels were tuned on an H200, so no change to them is an accident. A text is kept as the
-SHA-256 of its PTX (its begin), three as files; registers, spills and shared memory are kept of one kernel of
-each sort, of all of them in the sweep. `make goldens` writes the files anew.
+begin of the SHA-256 of its PTX, three as files; registers, spills and shared memory are kept of one
+kernel of each sort, of all of them in the sweep. `make goldens` writes the files anew.
 """
 
 from __future__ import annotations

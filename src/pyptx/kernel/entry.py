@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, ParamSpec, overload
 
-from pyptx import assemble, text
+from pyptx import assemble, device, text
 from pyptx.dims import Extent, Symbol
 from pyptx.errors import PtxError, SpecError
 from pyptx.frozen import uncollected
@@ -64,7 +64,6 @@ from pyptx.spec import (
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.build import Signature, at_kernel, build
-from pyptx.verify import SHARED_LIMIT
 
 _P = ParamSpec("_P")
 _WAIT: Final = "griddepcontrol.wait"
@@ -296,7 +295,7 @@ class Kernel(Operation):
                 location=self._signature.location,
                 notes=(("help", "leave smem= out: it is inferred from the allocations"),),
             )
-        limit = SHARED_LIMIT[module.target.sm] * 1024
+        limit = device.of(module.target).cta_shared
         if wanted is not None and wanted > limit:
             raise SpecError(
                 f"smem={wanted} is more than the {limit} bytes that a CTA of {module.target} has",

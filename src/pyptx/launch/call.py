@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from pyptx import device
 from pyptx.assemble import Cubin
 from pyptx.errors import SpecError
 from pyptx.launch.plan import Plan
@@ -21,7 +22,7 @@ Axes: TypeAlias = tuple[int | str, ...]
 Levels: TypeAlias = tuple[tuple[bool, ...], ...]
 """For each level of `jax.vmap`, outermost first, which inputs have its axis."""
 
-BATCH_LIMIT: Final = 65535
+BATCH_LIMIT: Final = min(device.GRID_LIMITS[1:])
 """CTAs that a grid has in y and in z: so many elements one launch can batch at most."""
 
 
