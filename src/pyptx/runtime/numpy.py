@@ -33,6 +33,7 @@ from pyptx.launch.plan import (
     MapArgument,
     OutputAddress,
 )
+from pyptx.runtime import targets
 
 Array: TypeAlias = NDArray[Any]
 
@@ -84,6 +85,7 @@ def emulate(
     The options are those of `pyptx.emulator.run`. Raises EmulationError where the kernel has
     instructions that are not emulated.
     """
+    call = call.lowered_for(targets.emulated())
     shapes = [array.shape for array in arrays]
     tensors = (*call.outputs, *call.scratch)
     result_shapes = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
