@@ -37,10 +37,27 @@ PORTABLE_CLUSTER: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What a way to compute needs of a device, so that choices can take the first it allows.
+
+    features   names of `FEATURES`
+    shared     bytes of shared memory of a CTA
+    cluster    CTAs of a cluster
+    at_once    CTAs that have to run at the same time, one on each SM
+    """
+
+    features: tuple[str, ...] = ()
+    shared: int = 0
+    cluster: int = 1
+    at_once: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Device:
     """A GPU of a target, or what all GPUs of several targets have; sizes are in bytes.
 
     multiprocessors    of `part`, the product that choices are made for; others have more or fewer
+    counted_on         SMs that a launch may count on: of the smallest product
     largest            SMs of the largest chip
     threads, ctas      at most resident on an SM
     shared             shared memory of an SM
@@ -55,6 +72,7 @@ class Device:
     name: str
     part: str
     multiprocessors: int
+    counted_on: int
     largest: int
     threads: int
     ctas: int
@@ -76,6 +94,15 @@ class Device:
         if unknown:
             raise KeyError(f"no feature of a device: {' '.join(sorted(unknown))}")
         return self.features.issuperset(features)
+
+    def allows(self, needs: Needs) -> bool:
+        """Whether it has all that a way to compute needs."""
+        return (
+            self.has(*needs.features)
+            and needs.shared <= self.cta_shared
+            and needs.cluster <= self.cluster
+            and needs.at_once <= self.counted_on
+        )
 
     def resident_clusters(self, size: int) -> int:
         """Clusters of `size` CTAs, one on each SM, that run at once; 0 where it takes none.
@@ -103,6 +130,7 @@ FEATURES: Final[Mapping[str, str]] = {
     "cp.async": "sm_80",
     "createpolicy": "sm_80",
     "bf16": "sm_80",
+    "cvt.bf16.f64": "sm_90",
     "mbarrier": "sm_80",
     "mbarrier.expect_tx": "sm_90",
     "clusters": "sm_90",
@@ -125,24 +153,27 @@ dependent launch; "cp.async.bulk" and "cp.async.bulk.tensor" are the Tensor Memo
 """
 
 # Threads and CTAs of an SM, KiB of shared memory of an SM, KiB that it keeps for each CTA, CTAs of
-# a cluster; then SMs of a part and of the largest chip, and the part.
+# a cluster; then SMs: of a part, of the smallest product, of the largest chip; and the part.
+#
+# Of 9.0 the smallest is that of the SXM and NVL products: choices for it are those of an H200. An
+# H100 PCIe has 114 SMs and an H20 has 78; they refuse a cooperative launch that counts on more.
 #
 # The guide has no row for 8.8 and 10.7: they are taken to be as 8.7 with the shared memory of 8.6,
 # and as 10.3. That CTAs of 11.0 and 12.x form no cluster beyond 8 is the guide's default.
 _TABLE: Final = """
-    sm_75   1024 16  64 0  1    40  72  Tesla T4
-    sm_80   2048 32 164 1  1   108 128  A100
-    sm_86   1536 16 100 1  1    84  84  RTX A6000
-    sm_87   1536 16 164 1  1    16  16  Jetson AGX Orin
-    sm_88   1536 16 100 1  1    16  16  no product
-    sm_89   1536 24 100 1  1   142 144  L40S
-    sm_90   2048 32 228 1 16   132 144  H200
-    sm_100  2048 32 228 1 16   148 160  B200
-    sm_103  2048 32 228 1 16   148 160  B300
-    sm_107  2048 32 228 1 16   148 160  no product
-    sm_110  1536 24 228 1  8    20  20  Jetson Thor
-    sm_120  1536 24 100 1  8   170 192  GeForce RTX 5090
-    sm_121  1536 24 100 1  8    48  48  GB10
+    sm_75   1024 16  64 0  1    40  14  72  Tesla T4
+    sm_80   2048 32 164 1  1   108  56 128  A100
+    sm_86   1536 16 100 1  1    84  16  84  RTX A6000
+    sm_87   1536 16 164 1  1    16   8  16  Jetson AGX Orin
+    sm_88   1536 16 100 1  1    16   8  16  no product
+    sm_89   1536 24 100 1  1   142  20 144  L40S
+    sm_90   2048 32 228 1 16   132 132 144  H200
+    sm_100  2048 32 228 1 16   148 148 160  B200
+    sm_103  2048 32 228 1 16   148 148 160  B300
+    sm_107  2048 32 228 1 16   148 148 160  no product
+    sm_110  1536 24 228 1  8    20  12  20  Jetson Thor
+    sm_120  1536 24 100 1  8   170  20 192  GeForce RTX 5090
+    sm_121  1536 24 100 1  8    48  48  48  GB10
 """
 
 _MEASURED: Final = {90: ((2, 64), (4, 28), (8, 14), (16, 6))}
@@ -186,6 +217,7 @@ def _both(one: Device, other: Device) -> Device:
         name=f"{one.name} {other.name}",
         part=smaller.part,
         multiprocessors=smaller.multiprocessors,
+        counted_on=min(one.counted_on, other.counted_on),
         largest=min(one.largest, other.largest),
         threads=min(one.threads, other.threads),
         ctas=min(one.ctas, other.ctas),
@@ -204,14 +236,15 @@ def _both(one: Device, other: Device) -> Device:
 def _devices(table: str) -> dict[int, Device]:
     found: dict[int, Device] = {}
     for line in table.strip().splitlines():
-        name, *numbers, part = line.split(None, 8)
-        threads, ctas, shared, reserved, cluster, multiprocessors, largest = map(int, numbers)
+        name, *numbers, part = line.split(None, 9)
+        threads, ctas, shared, reserved, cluster, *sms = map(int, numbers)
         sm = Target.parse(name).sm
         found[sm] = Device(
             name=name,
             part=part,
-            multiprocessors=multiprocessors,
-            largest=largest,
+            multiprocessors=sms[0],
+            counted_on=sms[1],
+            largest=sms[2],
             threads=threads,
             ctas=ctas,
             shared=shared * KIB,
