@@ -26,6 +26,7 @@ from pyptx.ops.rms.arithmetic import (
 from pyptx.ops.rms.beside import Beside, Progress
 from pyptx.ops.rms.elements import (
     BULK,
+    LINE,
     PIECE,
     Group,
     instruction,
@@ -91,7 +92,7 @@ def needs(rows: Rows, shape: Shape, *, backward: bool) -> Needs:
     """What `forward` and `backward` need of a device: beside stages, weights and sums."""
     slot = shape.threads // WARP + rounded_up(1 if shape.grid else shape.parts, PIECE // 4)
     shared = shape.stages * (stage_bytes(rows, shape, backward=backward) + 2 * 8)
-    shared += shape.slots * (slot * rows.compute.bytes + 2 * 8) + 4 * PIECE
+    shared += shape.slots * (slot * rows.compute.bytes + 2 * 8) + LINE
     if shape.shared:
         shared += rows.part(shape.parts) * rows.ws.bytes
     if not shape.clustered:
