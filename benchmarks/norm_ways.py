@@ -149,7 +149,7 @@ def _strips(**changes: Any) -> Make:
 
 def _strips_backward(parts: int, threads: int) -> Make:
     def make(what: Rows) -> Any:
-        shape = choice._shape(what, parts, choice._CLUSTERS[parts], backward=True)
+        shape = choice._shape(what, parts, what.device.resident_clusters(parts), backward=True)
         assert shape is not None
         kernel = strips.backward(what, replace(shape, threads=threads))
         return choice._backward(what, kernel, shape.teams, 1, what.weight)

@@ -1,5 +1,6 @@
 """pyptx: PTX kernels written by hand in Python: checked, assembled, run from JAX, emulated."""
 
+from pyptx import device as device
 from pyptx import types as types
 from pyptx.errors import AssembleError as AssembleError
 from pyptx.errors import CallError as CallError
@@ -18,6 +19,7 @@ from pyptx.kernel import Out as Out
 from pyptx.kernel import cond as cond
 from pyptx.kernel import from_ptx as from_ptx
 from pyptx.kernel import kernel as kernel
+from pyptx.kernel import lowered_for as lowered_for
 from pyptx.kernel import sequence as sequence
 from pyptx.layouts import Im2col as Im2col
 from pyptx.layouts import L2Promotion as L2Promotion

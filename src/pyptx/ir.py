@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from pyptx.device import STATIC_SHARED
 from pyptx.isa.model import Form
 from pyptx.operands import Label, Operand, Parameter, Register, Variable
 from pyptx.source import UNKNOWN, SourceLocation
@@ -127,10 +128,6 @@ class Function:
     written: Written = field(default=Written(), compare=False)
 
 
-STATIC_SHARED_LIMIT = 48 * 1024
-"""Bytes of shared memory that a kernel may declare statically (PTX ISA, `.shared`)."""
-
-
 @dataclass(frozen=True, slots=True)
 class SharedLayout:
     """Byte offset of each shared variable in the CTA's window, the total, and its alignment.
@@ -144,7 +141,7 @@ class SharedLayout:
 
     @property
     def dynamic(self) -> bool:
-        return self.size > STATIC_SHARED_LIMIT
+        return self.size > STATIC_SHARED
 
 
 def shared_layout(variables: tuple[Variable, ...]) -> SharedLayout:

@@ -6,18 +6,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
+from pyptx import device
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa.model import Form
 from pyptx.operands import Label, Register, Targets, registers_of
 from pyptx.target import Target
 
-# Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-SHARED_LIMIT: Final = {
-    75: 64, 80: 163, 86: 99, 87: 163, 88: 99, 89: 99, 90: 227,
-    100: 227, 103: 227, 107: 227, 110: 227, 120: 99, 121: 99,
-}  # fmt: skip
-"""KiB of shared memory one CTA can have, by compute capability."""
 ENDS: Final = frozenset(("ret", "exit", "trap"))
 """Opcodes after which a thread without a guard runs nothing more."""
 
@@ -34,7 +29,7 @@ def verify(module: Module) -> None:
 
 
 def _shared(kernel: Kernel, target: Target) -> None:
-    limit = SHARED_LIMIT[target.sm] * 1024
+    limit = device.of(target).cta_shared
     if kernel.shared.size > limit:
         raise SpecError(
             f"{kernel.name} allocates {kernel.shared.size} bytes of shared memory; "

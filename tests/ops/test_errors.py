@@ -171,7 +171,7 @@ def test_forward_mode_in_a_compiled_program_is_refused_by_jax():
 
 
 WHOLE = """
-dimension 1 of X is sharded over 'columns', and kernel rms_norm_lanes needs it whole
+dimension 1 of x is sharded over 'columns', and kernel rms_norm needs it whole
   help: call the kernel inside jax.shard_map, or replicate the array
   help: parallel= names dimensions that a kernel treats each index of on its own
 """

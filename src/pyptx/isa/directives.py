@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pyptx.device import CLUSTER_LIMIT, CTA_THREADS, THREAD_REGISTERS
 from pyptx.errors import IsaError
 from pyptx.isa.model import EVERYWHERE, Availability
 from pyptx.target import TARGETS, PtxVersion, Target
@@ -51,8 +52,6 @@ class PragmaSpec:
 _ONE: Final = range(1, 2)
 _UP_TO_THREE: Final = range(1, 4)
 _CLUSTERS: Final = Availability("sm_90", PtxVersion(7, 8))
-_THREADS: Final = 1024
-_CTAS: Final = 16
 
 DIRECTIVES: Final[Mapping[str, DirectiveSpec]] = {
     spec.name: spec
@@ -62,15 +61,15 @@ DIRECTIVES: Final[Mapping[str, DirectiveSpec]] = {
             "performance-tuning-directives-maxnreg",
             "The most registers a thread may use.",
             _ONE,
-            range(1, 256),
+            range(1, THREAD_REGISTERS + 1),
         ),
         DirectiveSpec(
             "maxntid",
             "performance-tuning-directives-maxntid",
             "The most threads of a CTA, by dimension.",
             _UP_TO_THREE,
-            range(1, _THREADS + 1),
-            _THREADS,
+            range(1, CTA_THREADS + 1),
+            CTA_THREADS,
             excludes=("reqntid",),
         ),
         DirectiveSpec(
@@ -78,8 +77,8 @@ DIRECTIVES: Final[Mapping[str, DirectiveSpec]] = {
             "performance-tuning-directives-reqntid",
             "The exact number of threads of a CTA, by dimension.",
             _UP_TO_THREE,
-            range(1, _THREADS + 1),
-            _THREADS,
+            range(1, CTA_THREADS + 1),
+            CTA_THREADS,
             excludes=("maxntid",),
         ),
         DirectiveSpec(
@@ -100,8 +99,8 @@ DIRECTIVES: Final[Mapping[str, DirectiveSpec]] = {
             "cluster-dimension-directives-reqnctapercluster",
             "The exact number of CTAs of a cluster, by dimension.",
             _UP_TO_THREE,
-            range(1, _CTAS + 1),
-            _CTAS,
+            range(1, CLUSTER_LIMIT + 1),
+            CLUSTER_LIMIT,
             _CLUSTERS,
             excludes=("maxclusterrank",),
         ),
@@ -116,7 +115,7 @@ DIRECTIVES: Final[Mapping[str, DirectiveSpec]] = {
             "cluster-dimension-directives-maxclusterrank",
             "The most CTAs of a cluster.",
             _ONE,
-            range(1, _CTAS + 1),
+            range(1, CLUSTER_LIMIT + 1),
             availability=_CLUSTERS,
             excludes=("reqnctapercluster",),
         ),

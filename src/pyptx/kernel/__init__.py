@@ -4,7 +4,7 @@ from pyptx.kernel.arguments import In, Out
 from pyptx.kernel.entry import Kernel, kernel
 from pyptx.kernel.foreign import ForeignKernel, from_ptx
 from pyptx.kernel.operation import Operation
-from pyptx.kernel.sequence import KernelSequence, cond, sequence
+from pyptx.kernel.sequence import KernelSequence, cond, lowered_for, sequence
 
 __all__ = [
     "ForeignKernel",
@@ -16,5 +16,6 @@ __all__ = [
     "cond",
     "from_ptx",
     "kernel",
+    "lowered_for",
     "sequence",
 ]

@@ -9,14 +9,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, ParamSpec, overload
 
-from pyptx import assemble, text
+from pyptx import assemble, device, text
 from pyptx.agreement import check_aliases, check_outputs, check_parallel
 from pyptx.dims import Extent, Symbol
 from pyptx.errors import PtxError, SpecError
 from pyptx.frozen import uncollected
 from pyptx.grid import Grid, resolve_grid
 from pyptx.ir import Instruction, Module
-from pyptx.kernel.operation import Operation, symbolic
+from pyptx.kernel.operation import Operation, Targets, symbolic
 from pyptx.kernel.options import (
     Options,
     Sizes,
@@ -57,7 +57,6 @@ from pyptx.spec import Scalar, Spec, Tile
 from pyptx.target import Target
 from pyptx.trace.batch import Batch
 from pyptx.trace.build import Signature, at_kernel, build
-from pyptx.verify import SHARED_LIMIT
 
 _P = ParamSpec("_P")
 _WAIT: Final = "griddepcontrol.wait"
@@ -298,7 +297,7 @@ class Kernel(Operation):
                 location=self._signature.location,
                 notes=(("help", "leave smem= out: it is inferred from the allocations"),),
             )
-        limit = SHARED_LIMIT[module.target.sm] * 1024
+        limit = device.of(module.target).cta_shared
         if wanted is not None and wanted > limit:
             raise SpecError(
                 f"smem={wanted} is more than the {limit} bytes that a CTA of {module.target} has",
@@ -309,10 +308,11 @@ class Kernel(Operation):
         self,
         fixed: Mapping[str, int],
         constants: Mapping[str, object],
+        targets: Targets,
         *,
         by_reference: bool,
     ) -> Entry:
-        """The kernel for these sizes and values, as a step of a call."""
+        """The kernel for these sizes and values, as a step of a call for these targets."""
         names = self._dimension_names()
         options = self._options
         return Entry(
@@ -325,7 +325,7 @@ class Kernel(Operation):
             block=options.block,
             cluster=options.cluster,
             make=lambda batch, partial: self._make(
-                fixed, constants, batch, by_reference=by_reference, partial=partial
+                fixed, constants, targets, batch, by_reference=by_reference, partial=partial
             ),
             takes=self._takes(),
             shared=self._shared(),
@@ -343,6 +343,7 @@ class Kernel(Operation):
         self,
         fixed: Mapping[str, int],
         constants: Mapping[str, object],
+        targets: Targets,
         batch: Batch | None,
         *,
         by_reference: bool,
@@ -353,7 +354,8 @@ class Kernel(Operation):
                 fixed, constants, target, by_reference=by_reference, batch=batch, partial=partial
             )
 
-        target = self._usual
+        every = (self._options.arch,) if self._options.arch else targets or (self._usual,)
+        target = every[0]
         usual = specialise(target)
         if partial and usual.written.ptx == specialise(target, partial=False).written.ptx:
             raise self._same_for_parts()
@@ -363,11 +365,12 @@ class Kernel(Operation):
             cubin=lambda target: specialise(target).launched(),
             image=lambda: usual.image,
         )
-        return Made(code, usual.dynamic_shared, usual.tensor_maps)
+        shared = max(specialise(target).dynamic_shared for target in every)
+        return Made(code, shared, usual.tensor_maps)
 
     @property
     def _usual(self) -> Target:
-        """The target that the emulator follows."""
+        """The target of a call that is for none in particular."""
         return self._options.arch or targets.DEFAULT
 
     def _takes(self) -> tuple[int | Number | Bytes, ...]:
@@ -409,6 +412,7 @@ class Kernel(Operation):
         fixed: Mapping[str, int],
         stars: Mapping[str, int],
         constants: Mapping[str, object],
+        targets: Targets = (),
         *,
         by_reference: bool,
     ) -> Description:
@@ -419,7 +423,7 @@ class Kernel(Operation):
         )
         count = len(self.in_specs)
         step = Application(
-            self.entry(fixed, constants, by_reference=by_reference),
+            self.entry(fixed, constants, targets, by_reference=by_reference),
             tuple(
                 InputValue(i) if isinstance(spec, Scalar) and not by_reference else InputAddress(i)
                 for i, spec in enumerate(self.in_specs)
@@ -435,6 +439,9 @@ class Kernel(Operation):
             steps=(step,),
             stars=stars,
             aliases=self._options.aliases,
+            retarget=lambda others: self._describe(
+                fixed, stars, constants, others, by_reference=by_reference
+            ),
         )
 
     def _needs_specs(self, what: str, where: SourceLocation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyptx import emulator, runtime
 from pyptx.dims import Symbol
@@ -16,6 +16,9 @@ from pyptx.launch.call import Call
 from pyptx.launch.layout import Description, make_call
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import Scalar, Shape, Size, Spec, Tile, bind, check_dtypes
+from pyptx.target import Target
+
+Targets: TypeAlias = tuple[Target, ...]
 
 
 class Operation:
@@ -268,10 +271,14 @@ class Operation:
         fixed: Mapping[str, int],
         stars: Mapping[str, int],
         constants: Mapping[str, object],
+        targets: Targets = (),
         *,
         by_reference: bool,
     ) -> Description:
-        """The call for these sizes of the dimensions that are not parallel."""
+        """The call for these sizes of the dimensions that are not parallel, and these targets.
+
+        Without targets it is for what "auto" means where nothing names them.
+        """
         raise NotImplementedError
 
     def _fixed(self, dims: Mapping[str, Size], location: SourceLocation) -> dict[str, int]:

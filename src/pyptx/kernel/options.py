@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
+from pyptx.device import CTA_REGISTERS, THREAD_REGISTERS
 from pyptx.errors import PtxError, SpecError
 from pyptx.grid import Grid
 from pyptx.ir import Directive
@@ -22,7 +23,7 @@ Sizes: TypeAlias = "int | Sequence[int]"
 
 # Up to so many threads, 255 registers each fit the register file. Beyond, the assembler must know
 # the size of the CTA, or a launch can fail; below it is not told: it would spill for occupancy.
-_ANY_REGISTERS: Final = 256
+_ANY_REGISTERS: Final = CTA_REGISTERS // (THREAD_REGISTERS + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pyptx.launch.layout import Application, Tensor, product
 from pyptx.launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import Scalar, Spec, Tile, bind, check_dtypes
+from pyptx.target import Target
 from pyptx.types import DType
 
 if TYPE_CHECKING:
@@ -76,9 +77,13 @@ class Recording:
 
     name: str
     by_reference: bool
+    targets: tuple[Target, ...] = ()
+    """What the sequence is traced for; none where nothing has named them."""
     steps: list[Application] = field(default_factory=list[Application])
     results: list[SymbolicArray] = field(default_factory=list[SymbolicArray])
     arch: str | None = None
+    asked: bool = False
+    """Whether the function has asked for the targets, so that its steps may depend on them."""
     _when: Extent | None = None
     """What has to be more than 0 for the steps that are recorded now; None for all cases."""
     _made: int = 0
@@ -102,7 +107,7 @@ class Recording:
         for source, target in kernel.aliases:
             arguments[source] = OutputAddress(results[target].reference.index)
         step = Application(
-            kernel.entry(fixed, constants, by_reference=self.by_reference),
+            kernel.entry(fixed, constants, self.targets, by_reference=self.by_reference),
             tuple(arguments),
             tuple(OutputAddress(result.reference.index) for result in results),
             {name: _extent(value) for name, value in bound.items()},

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from itertools import count
+from typing import Any, Final, cast
 
 from pyptx.agreement import check_outputs, check_parallel
 from pyptx.dims import Comparison, Extent
 from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.grid import condition_of
-from pyptx.kernel.operation import Operation
+from pyptx.kernel.operation import Operation, Targets
 from pyptx.kernel.options import dimension_names
 from pyptx.kernel.recording import (
     Bound,
@@ -26,8 +27,13 @@ from pyptx.kernel.recording import (
 from pyptx.kernel.signature import Body, check_constants, parameters_of, specs
 from pyptx.launch.layout import Description
 from pyptx.launch.plan import EarlierResult, InputAddress
+from pyptx.runtime.targets import DEFAULT
 from pyptx.source import SourceLocation, caller, raised_by_user
 from pyptx.spec import Spec, Tile
+from pyptx.target import Target
+
+_sequences: Final = count(1)
+"""Tells sequences apart that choose by target: their code for other targets is not compared."""
 
 
 class KernelSequence(Operation):
@@ -54,6 +60,7 @@ class KernelSequence(Operation):
                 notes=(("help", "a sequence takes its inputs, and returns its outputs"),),
             )
         self._body = function
+        self._chosen = str(next(_sequences))
         super().__init__(
             function,
             name,
@@ -78,12 +85,13 @@ class KernelSequence(Operation):
         fixed: Mapping[str, int],
         stars: Mapping[str, int],
         constants: Mapping[str, object],
+        targets: Targets = (),
         *,
         by_reference: bool,
     ) -> Description:
         values = {**self._constants, **constants}
         check_constants(self.name, values)
-        record = Recording(self.name, by_reference)
+        record = Recording(self.name, by_reference, targets)
         bound: Bound = {**{name: Name(name) for name in self.parallel}, **fixed}
         inputs = [
             SymbolicArray(name, shape_of(spec, bound), spec.dtype, InputAddress(i), record)
@@ -110,6 +118,10 @@ class KernelSequence(Operation):
             steps=tuple(renumbered(step, order) for step in record.steps),
             scratch=tuple(record.tensor(array, (), accumulated) for array in scratch),
             stars=stars,
+            chosen=self._chosen if record.asked else "",
+            retarget=lambda others: self._describe(
+                fixed, stars, constants, others, by_reference=by_reference
+            ),
         )
 
     def _located(self, error: PtxError) -> PtxError:
@@ -233,6 +245,30 @@ def sequence(
         return KernelSequence(body, inputs, outputs, names, where)
 
     return decorate
+
+
+def lowered_for() -> tuple[Target, ...]:
+    """In the body of a sequence: the targets that it is traced for, so that it can choose by them.
+
+        @sequence(in_specs=..., out_specs=..., parallel=("B",))
+        def norm(x, w):
+            device = pyptx.device.common(pyptx.lowered_for())
+            return (clustered if device.has("clusters") else single)(x, w)
+
+    The function is traced anew for each list of targets that a program is lowered for, and its
+    kernels with `arch="auto"` are assembled for all of them; so what it chooses has to run on each.
+    In the emulator it is one target: that of `pyptx.target`, else sm_90a. Results have the shapes
+    and types of `out_specs` whatever it chooses. Raises CallError outside of a sequence.
+    """
+    record = current()
+    if record is None:
+        raise CallError(
+            "lowered_for tells the targets of a sequence, and none is being traced",
+            location=caller(),
+            notes=(("help", "@sequence(...)\ndef f(x): ... pyptx.lowered_for()"),),
+        )
+    record.asked = True
+    return record.targets or (DEFAULT,)
 
 
 def cond(

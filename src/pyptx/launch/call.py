@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from pyptx import device
 from pyptx.assemble import Cubin
 from pyptx.errors import SpecError
 from pyptx.launch.plan import Plan
@@ -21,7 +22,7 @@ Axes: TypeAlias = tuple[int | str, ...]
 Levels: TypeAlias = tuple[tuple[bool, ...], ...]
 """For each level of `jax.vmap`, outermost first, which inputs have its axis."""
 
-BATCH_LIMIT: Final = 65535
+BATCH_LIMIT: Final = min(device.GRID_LIMITS[1:])
 """CTAs that a grid has in y and in z: so many elements one launch can batch at most."""
 
 
@@ -49,8 +50,8 @@ class TensorSpec:
 class Code:
     """The code of one step, made when it is asked for.
 
-    `digest` stands for everything that `cubin` and `image` are made from: the PTX (of the default
-    target where the call's `arch` is "auto") and the assembler's options, but no Python lines.
+    `digest` stands for everything that `cubin` and `image` are made from: the PTX (of the call's
+    first target where its `arch` is "auto") and the assembler's options, but no Python lines.
     """
 
     digest: str
@@ -76,6 +77,8 @@ class Call:
     scratch  further results that only later steps read, in the plan after the outputs
     aliases  (input, output) pairs that share memory
     levels   which inputs have the axis of each level of `jax.vmap`
+    chosen   what tells calls apart whose steps depend on the targets (`lowered_for`), empty for
+             others: such calls may have the same steps for one target and others for the next
     """
 
     name: str
@@ -87,12 +90,15 @@ class Call:
     scratch: tuple[TensorSpec, ...] = ()
     aliases: tuple[tuple[int, int], ...] = ()
     levels: Levels = ()
+    chosen: str = ""
     relevel: Callable[[Levels], Call] = field(kw_only=True, repr=False)
     """The same call with other levels. Raises SpecError where they need an axis that is taken."""
     unfolded: Callable[[Levels], int] = field(kw_only=True, repr=False)
     """How many of the levels, outermost first, need an axis of the grid in one step or another."""
     free_axis: bool = field(kw_only=True)
     """Whether the grid of every step has an axis that can batch."""
+    retarget: Callable[[tuple[Target, ...]], Call] = field(kw_only=True, repr=False)
+    """`lowered_for`. Raises the errors of the language, as it traces kernels."""
     make_partial: Callable[[], Call] | None = field(kw_only=True, default=None, repr=False)
     """`partial` where there is one. Raises the errors of the language, as it traces kernels."""
 
@@ -104,13 +110,31 @@ class Call:
         """
         return self.make_partial() if self.make_partial is not None else None
 
+    def lowered_for(self, targets: tuple[Target, ...]) -> Call:
+        """The call that a program for these targets launches, made once for each list of them.
+
+        Its steps, their code's emulated target (the first) and its scratch may differ from this
+        one's; inputs and outputs are the same. Without targets, and where the call's `arch` is one
+        target, it is this call.
+        """
+        if self.arch != AUTO or not targets:
+            return self
+        found = self._lowered.get(targets)
+        if found is None:
+            found = self._lowered[targets] = self.retarget(targets)
+        return found
+
+    @cached_property
+    def _lowered(self) -> dict[tuple[Target, ...], Call]:
+        return {}
+
     @cached_property
     def identity(self) -> str:
         """A SHA-256 of all that the call does, the same in every process."""
         parts = (self.plan, self.inputs, self.outputs, self.scratch, self.aliases, self.levels)
         codes = (code.digest for code in self.code)
         partial = (self.partial.identity,) if self.partial is not None else ()
-        return digest(self.name, self.arch, *codes, *map(str, parts), *partial)
+        return digest(self.name, self.arch, self.chosen, *codes, *map(str, parts), *partial)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Call) and self.identity == other.identity)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final, TypeAlias
 
@@ -32,6 +32,7 @@ from pyptx.launch.plan import (
 )
 from pyptx.layouts import TensorMap
 from pyptx.spec import Spec, Tile, unstarred
+from pyptx.target import Target
 from pyptx.trace.batch import Batch
 from pyptx.types import BY_NUMPY, DType
 
@@ -118,7 +119,10 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A call without levels. `stars` has the number of axes of each starred dimension."""
+    """A call without levels. `stars` has the number of axes of each starred dimension.
+
+    `retarget` describes the same call for other targets; `chosen` is the Call's.
+    """
 
     name: str
     arch: str
@@ -128,6 +132,8 @@ class Description:
     scratch: tuple[Tensor, ...] = ()
     stars: Mapping[str, int] | None = None
     aliases: tuple[tuple[int, int], ...] = ()
+    chosen: str = ""
+    retarget: Callable[[tuple[Target, ...]], Description] = field(kw_only=True)
 
 
 def make_call(description: Description, levels: Levels = (), *, partial: bool = False) -> Call:
@@ -153,6 +159,8 @@ def make_call(description: Description, levels: Levels = (), *, partial: bool = 
         scratch=buffers.results[len(outputs) :],
         aliases=description.aliases,
         levels=levels,
+        chosen=description.chosen,
+        retarget=lambda targets: make_call(description.retarget(targets), levels, partial=partial),
         relevel=lambda levels: make_call(description, levels, partial=partial),
         make_partial=(
             (lambda: make_call(description, levels, partial=True))

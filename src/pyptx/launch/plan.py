@@ -13,29 +13,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from pyptx import device
+from pyptx.device import BLOCK_LIMITS, CLUSTER_LIMIT, CTA_THREADS, GRID_LIMITS, Triple
 from pyptx.dims import OPERATORS, apply
 from pyptx.errors import SpecError
 from pyptx.layouts import MapError, TensorMap
 from pyptx.spec import Shape, advice
 from pyptx.target import Target
 
-Triple: TypeAlias = tuple[int, int, int]
-
-GRID_LIMITS: Final[Triple] = (2**31 - 1, 65535, 65535)
-BLOCK_LIMITS: Final[Triple] = (1024, 1024, 64)
-BLOCK_THREADS: Final = 1024
-CLUSTER_LIMIT: Final = 16
-SHARED_LIMIT: Final = 2**31 - 1
-
-# Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and the
-# white papers of the architectures, of whose SMs products have some or all.
-MULTIPROCESSORS: Final = {8: 144, 9: 144, 10: 160, 12: 192}
-"""SMs of the largest chip of a major compute capability."""
-MULTIPROCESSOR_CTAS: Final = 32
-MULTIPROCESSOR_THREADS: Final = 2048
-MULTIPROCESSOR_SHARED: Final = 228 * 1024
-CTA_RESERVED_SHARED: Final = 1024
-"""Bytes of shared memory that each CTA takes besides its own."""
+INT_MAX: Final = 2**31 - 1
+"""The most bytes that a launch's argument holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +231,7 @@ class Step:
         x, y, z = (evaluate(text, inputs, outputs) for text in self.grid)
         check_grid((x, y, z), self.cluster)
         shared = evaluate(self.shared, inputs, outputs)
-        if not 0 <= shared <= SHARED_LIMIT:
+        if not 0 <= shared <= INT_MAX:
             raise SpecError(f"the dynamic shared memory is {shared} bytes")
         empty = 0 in (x, y, z)
         if empty:
@@ -379,16 +366,10 @@ def check_resident(grid: Triple, block: Triple, shared: int, target: Target) -> 
     `shared` are bytes for each CTA. Registers, which the assembler chooses, can make it less: then
     the launch fails.
     """
-    multiprocessors = MULTIPROCESSORS.get(target.sm // 10)
-    if multiprocessors is None:
-        return
-    threads = -(-math.prod(block) // 32) * 32
-    each = min(
-        MULTIPROCESSOR_CTAS,
-        MULTIPROCESSOR_THREADS // threads,
-        MULTIPROCESSOR_SHARED // (shared + CTA_RESERVED_SHARED),
+    most = max(
+        each.largest * each.resident_ctas(math.prod(block), shared)
+        for each in device.that_run(target)
     )
-    most = multiprocessors * each
     if math.prod(grid) > most:
         raise SpecError(
             f"the cooperative grid {grid} has {math.prod(grid)} CTAs, and no device that runs "
@@ -404,8 +385,8 @@ def check_block(block: Triple) -> None:
         if not 1 <= size <= limit:
             raise SpecError(f"block dimension {axis} is {size}; the range is 1 to {limit}")
     threads = block[0] * block[1] * block[2]
-    if threads > BLOCK_THREADS:
-        raise SpecError(f"block {block} has {threads} threads; a CTA has at most {BLOCK_THREADS}")
+    if threads > CTA_THREADS:
+        raise SpecError(f"block {block} has {threads} threads; a CTA has at most {CTA_THREADS}")
 
 
 def check_cluster(cluster: Triple) -> None:

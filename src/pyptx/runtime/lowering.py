@@ -31,6 +31,7 @@ from pyptx.runtime import partition, registration, targets
 def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
     """The rule for CUDA: the call carries the assembled kernels, a cubin for each target."""
     chosen = targets.lowering_targets(call.arch, _cuda_capabilities)
+    call = call.lowered_for(chosen)
 
     def code(call: Call) -> dict[str, Any]:
         cubins = [{str(target): code.cubin(target) for target in chosen} for code in call.code]
@@ -46,6 +47,7 @@ def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
 
 def lower_cpu(ctx: Any, *operands: Any, call: Call) -> Any:
     """The rule for CPU: the call carries the emulator's programs."""
+    call = call.lowered_for(targets.emulated())
 
     def code(call: Call) -> dict[str, Any]:
         images = {str(i): np.frombuffer(code.image(), np.uint8) for i, code in enumerate(call.code)}

@@ -35,6 +35,7 @@ from pyptx.launch.plan import (
     MapArgument,
     OutputAddress,
 )
+from pyptx.runtime import targets
 
 Array: TypeAlias = NDArray[Any]
 
@@ -90,6 +91,7 @@ def emulate(
     zeros before the first step instead of anything. Raises EmulationError where the kernel has
     instructions that are not emulated.
     """
+    call = call.lowered_for(targets.emulated())
     images = [code.image() for code in call.code]
     # Sectors are counted as on a device, where tensors start at multiples of 256 bytes.
     buffers = _Arrays.of(call, arrays, images, copy=statistics, clear=clear)

@@ -15,7 +15,7 @@ from pyptx.target import PTX_FOR_TARGET, TARGETS, Target
 
 VARIABLE: Final = "PYPTX_TARGET"
 DEFAULT: Final = Target(90, "a")
-"""What "auto" means to the emulator, which has no device to ask."""
+"""What "auto" means to the emulator where nothing names a target: it has no device to ask."""
 
 _named: ContextVar[tuple[Target, ...]] = ContextVar("pyptx_target", default=())
 
@@ -52,11 +52,23 @@ def target(*names: str) -> Generator[None]:
 
 
 def named() -> Target | None:
-    """The first target of the innermost `target(...)`, else of $PYPTX_TARGET, if there is one."""
-    if chosen := _named.get():
-        return chosen[0]
+    """The first of those `chosen`, if there is one."""
+    found = chosen()
+    return found[0] if found else None
+
+
+def chosen() -> tuple[Target, ...]:
+    """The targets of the innermost `target(...)`, else of $PYPTX_TARGET; empty without either."""
+    if found := _named.get():
+        return found
     text = os.environ.get(VARIABLE)
-    return parse(text, VARIABLE)[0] if text else None
+    return parse(text, VARIABLE) if text else ()
+
+
+def emulated() -> tuple[Target, ...]:
+    """What the emulator runs kernels with `arch="auto"` as; empty where nothing names a target."""
+    found = named()
+    return () if found is None else (found,)
 
 
 def parse(text: str, source: str) -> tuple[Target, ...]:
@@ -75,8 +87,8 @@ def lowering_targets(arch: str, capabilities: Callable[[], Sequence[str]]) -> tu
     """
     if arch != "auto":
         return parse(arch, "arch=")
-    if chosen := _named.get():
-        return chosen
+    if found := _named.get():
+        return found
     if present := tuple(dict.fromkeys(map(for_capability, capabilities()))):
         return present
     if text := os.environ.get(VARIABLE):

@@ -14,6 +14,7 @@ from pyptx.errors import LanguageError
 from pyptx.isa.check import Number, RawPair, TensorPosition
 from pyptx.operands import Address, FabricHandle, Label, Minus, Pair, Part, Register, Sink
 from pyptx.source import caller
+from pyptx.target import Target
 from pyptx.trace import cluster, cta, fence, math, mbarrier, mma, tcgen05, tensormap, warp, wgmma
 from pyptx.trace import copy as cp
 from pyptx.trace.barrier import named_barrier
@@ -191,6 +192,15 @@ def addr(
     if more or isinstance(last, (list, tuple, RegArray)):
         return tensor_position(trace, base, cast("object", last), between)
     return address(trace, base, offset, unified=unified)
+
+
+def target() -> Target:
+    """What the kernel is traced for, such as sm_90a: `str()` of it is its name. No instruction.
+
+    A kernel with `arch="auto"` is traced for each target that it is assembled for, so its body may
+    ask `pyptx.device.of(ptx.target())` what that has, and write other instructions.
+    """
+    return current("ptx.target").target
 
 
 def fabric_handle(endpoint: Reg, *offsets: Reg) -> FabricHandle:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pyptx import device
 from pyptx.errors import LanguageError, SpecError
 from pyptx.ir import Instruction
 from pyptx.layouts import Atomicity, Im2col, Layout, MapError, TensorMap
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _SUFFIX: Final = "_map"
 _SIGN: Final = 1 << 31
-_ATOMICITY_SM: Final = 100
+_ATOMICITY: Final = "tensor map atomicity"
 _RANKS: Final = ("1d", "2d", "3d", "4d", "5d")
 _OF_ROWS: Final = frozenset(("tile::gather4", "tile::scatter4"))
 _ROWS: Final = 4
@@ -200,11 +201,11 @@ def _check_layout(
 ) -> None:
     """That the target has the layout, and the direction (PTX ISA, "Swizzling Modes")."""
     layout = tensor_map.layout
-    if layout.atomicity is not Atomicity.B16 and trace.target.sm < _ATOMICITY_SM:
+    if layout.atomicity is not Atomicity.B16 and not device.of(trace.target).has(_ATOMICITY):
         raise LanguageError(
             f"{trace.target} has no {layout!r}: its swizzles move 16 bytes",
             location=instruction.location,
-            notes=(("first in", f"sm_{_ATOMICITY_SM}"),),
+            notes=(("first in", device.FEATURES[_ATOMICITY]),),
         )
     if layout.atomicity is Atomicity.B32_FLIP_8B and store:
         raise LanguageError(

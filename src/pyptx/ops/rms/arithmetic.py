@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyptx import Reg, SharedTile, ptx, reg, smem
-from pyptx.ops.rms.elements import PIECE, WARP, Group, instruction, power_of_two
+from pyptx.device import WARP
+from pyptx.ops.rms.elements import PIECE, Group, instruction, power_of_two
 from pyptx.types import DType, f32, u32
 
 

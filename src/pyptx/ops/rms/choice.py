@@ -4,34 +4,36 @@ A new number of rows needs no new kernel: where a few rows want other kernels th
 has both, and each launch chooses. The sizes are what was fastest on an H200
 (benchmarks/results/norm_*): short rows share a warp, a row that fits a CTA several times over is
 loaded at once, and longer rows are split over as many CTAs as keep two or three of them on chip.
+
+Each way says what it needs of a device (`needs` in its file); a device that does not allow it gets
+the next one. The last of them, chunks, every device allows. Numbers of CTAs follow the SMs of the
+device; the other sizes were measured on no other device than an H200.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from pyptx import Kernel, KernelSequence, cond, sequence
+from pyptx import CallError, Kernel, KernelSequence, Tile, cond, device, lowered_for, sequence
+from pyptx.device import KIB, WARP
 from pyptx.ops.rms import chunks, few, lanes, rows, strips, teams, twice
 from pyptx.ops.rms.columns import column_sums
-from pyptx.ops.rms.elements import WARP, power_of_two, rounded_up
+from pyptx.ops.rms.elements import power_of_two, rounded_up
 from pyptx.ops.rms.geometry import Rows
 from pyptx.ops.rms.gradient import FEW
+from pyptx.target import Target
 from pyptx.types import DType, f32
 
 Operation: TypeAlias = "Kernel | KernelSequence"
 
-KIB: Final = 1024
-SHARED: Final = 226 * KIB
-"""Shared memory of a CTA on Hopper, less what is allocated beside rows and weights."""
+_EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
+"""Features of all devices that there are kernels for."""
 
-_CTAS: Final = 132
-"""CTAs that stay, one on each multiprocessor."""
-
-_CLUSTERS: Final = {2: 64, 4: 28, 8: 14, 16: 6}
-"""Clusters of each size that run at once, whichever of its multiprocessors a chip has."""
+_BESIDE: Final = 1 * KIB
+"""Bytes of shared memory that are left for what is allocated beside rows and weights."""
 
 _TWICE: Final = 4096 * KIB
 """Bytes of x that are quicker read twice, forward; twice as many backward.
@@ -100,7 +102,9 @@ def _forward_of_many(what: Rows, eps: float, *, invvar: bool) -> Operation:
         some = _either(2 * _LITTLE // size, by_lanes(4, 256), many)
         return _either(_LITTLE // size, by_lanes(2, 256), some)
     if what.columns * max(what.x.bytes, what.weight.bytes) <= 128 * KIB:
-        return _forward_by_rows(what, eps, invvar=invvar)
+        by_rows = _forward_by_rows(what, eps, invvar=invvar)
+        if by_rows is not None:
+            return by_rows
     shape = _strips(what, backward=False)
     if shape is None:
         return _chunked_forward(what, eps, invvar=invvar)
@@ -129,8 +133,7 @@ def _backward_of_some(what: Rows, result: DType) -> tuple[int, Operation | None]
         parts = 16 if strip is None else strip.parts
     if what.x.bytes > 2 or what.groups <= 512 or parts > 4:
         return 0, None
-    count = _CLUSTERS[2 * parts]
-    shape = _shape(what, 2 * parts, count, backward=True) if count >= what.alignments else None
+    shape = _clusters(what, 2 * parts, backward=True)
     if shape is None:
         return 0, None
     gradient = strips.backward(what, shape)
@@ -145,7 +148,8 @@ def _backward_of_few(what: Rows, result: DType) -> tuple[int, Operation | None]:
         return shape.together, few.backward(what.divided(), shape, result)
     size = _size(what)
     most = min(twice.MOST if what.x.bytes == 2 else twice.MOST // 2, 2 * _TWICE // size)
-    if most == 0 or not what.aligned:
+    # Short rows get here only where there are no clusters, and then the other kernels are as quick.
+    if most == 0 or not what.aligned or _short(what):
         return 0, None
     return most, twice.backward(what, twice.Shape(128, 4 if most >= 4 else 2), result)
 
@@ -155,19 +159,68 @@ def _backward_of_many(what: Rows, result: DType) -> KernelSequence:
     if _short(what) and what.divided().groups <= (2 if what.x.bytes == 2 else 4) * WARP:
         team = _teams(what, accesses=3)
         most = 128 if _plain(what) and what.divided().groups <= WARP else None
-        gradient: Operation = lanes.backward(what, team, ctas=2 * _CTAS, maxnreg=most)
-        return _backward(what.divided(), gradient, 2 * _CTAS, team.rows, result)
-    if _by_teams(what):
-        what = _in_lines(what, _team_threads(what), backward=True)
-        shape = _resident(what)
-        gradient = teams.backward(what, shape)
-        return _backward(what, gradient, shape.ctas, shape.beside(what), result)
+        ctas = 2 * what.device.multiprocessors
+        gradient: Operation = lanes.backward(what, team, ctas=ctas, maxnreg=most)
+        return _backward(what.divided(), gradient, ctas, team.rows, result)
+    cut = _in_lines(what, _team_threads(what), backward=True)
+    shape = _resident(cut) if _by_teams(what) else None
+    if shape is not None:
+        gradient = teams.backward(cut, shape)
+        return _backward(cut, gradient, shape.ctas, shape.beside(cut), result)
     strip = _strips(what, backward=True)
     if strip is None:
         return _chunked_backward(what, result)
     norm = strips.backward(what, strip)
     gradient = _grid_backward(what, strip, norm) if strip.grid else norm
     return _backward(what, gradient, strip.teams, 1, result)
+
+
+# ---- the operation: a choice for each list of targets --------------------------------------------
+
+
+@cache
+def norm(what: Rows, eps: float, *, invvar: bool) -> KernelSequence:
+    """x[*B, N], w[N] to y[*B, N], and r[*B] with `invvar`, on whatever it is lowered for."""
+
+    @sequence(
+        in_specs=what.forward_inputs,
+        out_specs=what.forward_outputs(invvar=invvar),
+        parallel=("B",),
+    )
+    def rms_norm(x: Any, w: Any) -> Any:
+        return forward(_on_targets(what), eps, invvar=invvar)(x, w)
+
+    return rms_norm
+
+
+@cache
+def gradients(what: Rows, result: DType) -> KernelSequence:
+    """g[*B, N], r[*B], x[*B, N], w[N] to dx[*B, N] and dw[N] of type `result`, likewise."""
+    dw = Tile(*what.shape, result, sum_over="B", accumulate=what.compute)
+
+    @sequence(in_specs=what.backward_inputs, out_specs=(what.tensor(what.x), dw), parallel=("B",))
+    def rms_norm_backward(g: Any, r: Any, x: Any, w: Any) -> tuple[Any, ...]:
+        return backward(_on_targets(what), result)(g, r, x, w)
+
+    return rms_norm_backward
+
+
+def check(targets: Iterable[Target]) -> None:
+    """Raises CallError for a target that no kernel of the norm can be assembled for."""
+    for target in targets:
+        if not device.of(target).has(*_EVERYWHERE):
+            raise CallError(
+                f"rms_norm has no kernels for {target}",
+                notes=(
+                    ("legal", "sm_80 and later: bf16 and the cache policies of loads are theirs"),
+                ),
+            )
+
+
+def _on_targets(what: Rows) -> Rows:
+    targets = lowered_for()
+    check(targets)
+    return replace(what, device=device.common(targets))
 
 
 # ---- sizes ---------------------------------------------------------------------------------------
@@ -222,11 +275,10 @@ def _at_most(rows: int) -> Callable[[Any], Any]:
 def _few(what: Rows) -> few.Shape | None:
     """A cluster in which each thread has one group of eight rows, or of four longer ones."""
     groups = what.groups
-    parts = min(16, max(2, power_of_two(-(-groups // 128))))
+    parts = min(16, max(2, power_of_two(-(-groups // 128))), max(2, what.device.cluster))
     threads = _threads(groups, parts)
-    if threads > 256:
-        return None
-    return few.Shape(parts, threads, 8 if what.xs.words + what.ws.words <= 8 else 4)
+    shape = few.Shape(parts, threads, 8 if what.xs.words + what.ws.words <= 8 else 4)
+    return shape if threads <= 256 and what.device.allows(few.needs(shape)) else None
 
 
 def _in_lines(what: Rows, threads: int, *, backward: bool = False) -> Rows:
@@ -275,14 +327,27 @@ def _by_teams(what: Rows) -> bool:
     return fits and what.columns * what.compute.bytes <= most * FEW
 
 
-def _resident(what: Rows) -> teams.Shape:
-    """Teams that fit a CTA, and three rows for each: more of them would only delay the first."""
+def _resident(what: Rows) -> teams.Shape | None:
+    """Teams that fit a CTA, and three rows for each: more of them would only delay the first.
+
+    None where not even one team with one row fits.
+    """
     threads = _team_threads(what)
     sums = -(-what.groups // threads) * what.group * what.compute.bytes
-    count = 1 if sums > FEW else min(8, 512 // threads)
-    room = SHARED - (count - 1) * threads * (sums + what.compute.bytes)
-    stages = min(3, room // (count * (_read(what) + 256)))
-    return teams.Shape(_aligned(_CTAS, what), count, threads, stages)
+    most = 1 if sums > FEW else min(8, 512 // threads)
+    ctas = _aligned(max(what.device.multiprocessors, what.alignments), what)
+    for count in range(most, 0, -1):
+        room = _room(what) - (count - 1) * threads * (sums + what.compute.bytes)
+        stages = min(3, room // (count * (_read(what) + 256)))
+        shape = teams.Shape(ctas, count, threads, stages)
+        if stages > 0 and what.device.allows(teams.needs(what, shape)):
+            return shape
+    return None
+
+
+def _room(what: Rows) -> int:
+    """Bytes of a CTA's shared memory for rows and weights."""
+    return what.device.cta_shared - _BESIDE
 
 
 def _strips(what: Rows, *, backward: bool) -> strips.Shape | None:
@@ -293,38 +358,54 @@ def _strips(what: Rows, *, backward: bool) -> strips.Shape | None:
     """
     size = _read(what) if backward else _size(what)
     most = (42 if backward else 36) * KIB
-    parts = min(16, max(2, power_of_two(-(-size // most))))
-    if _CLUSTERS[parts] < what.alignments:
+    parts = min(16, max(2, power_of_two(-(-size // most))), max(2, what.device.cluster))
+    if what.device.resident_clusters(parts) < what.alignments:
         parts //= 2
-    if size // parts * 3 <= SHARED:
-        return _shape(what, parts, _CLUSTERS[parts], backward=backward)
+    if size // parts * 3 <= _room(what):
+        return _clusters(what, parts, backward=backward)
     # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
     return _shape(what, _GRID, 1, backward=backward) if what.aligned else None
 
 
+def _clusters(what: Rows, parts: int, *, backward: bool) -> strips.Shape | None:
+    """As many clusters of that many CTAs as run at once; None where they are fewer than needed."""
+    count = what.device.resident_clusters(parts)
+    if count < what.alignments:
+        return None
+    return _shape(what, parts, count, backward=backward)
+
+
 def _shape(what: Rows, parts: int, count: int, *, backward: bool) -> strips.Shape | None:
-    """Teams of `parts` CTAs, `count` of which run at once."""
+    """Teams of `parts` CTAs, `count` of which run at once. None where a device has no room."""
     grid = parts == _GRID
     most = what.part(parts)
     stage = rounded_up(most * what.xs.bytes)
     if backward:
         stage += rounded_up(most * what.ws.bytes)
     weights = most * what.ws.bytes
-    room = SHARED - (0 if grid else 8 * parts * 4)
+    room = _room(what) - (0 if grid else 8 * parts * 4)
     if 3 * stage > room:
         return None
     shared = not grid and 3 * stage + weights <= room
     held = min(6 if grid else _STAGES, (room - (weights if shared else 0)) // stage)
-    # Sums take longer through global memory: more rows are on their way, if they fit.
-    lag, pieces = 1, 1
-    if grid and held < 5:
-        pieces = 4
-        held = room // (stage // pieces)
-        lag = (held - 2) // pieces - 1
-    elif grid:
-        lag = held - 3
     threads = _strip_threads(what, most) if backward and not grid else 512
-    return strips.Shape(_aligned(count, what), parts, threads, held, lag, shared, grid, pieces)
+    shape = strips.Shape(_aligned(count, what), parts, threads, held, 1, shared, grid)
+    if grid:
+        shape = _lagging(what, shape, room, backward=backward)
+    return shape if what.device.allows(strips.needs(what, shape, backward=backward)) else None
+
+
+def _lagging(what: Rows, shape: strips.Shape, room: int, *, backward: bool) -> strips.Shape:
+    """Sums take longer through global memory: more rows are on their way, if they fit."""
+    if shape.stages >= 5:
+        return replace(shape, lag=shape.stages - 3)
+    each = -(-what.part(shape.parts) // shape.threads)
+    # In pieces of as many groups of each thread; then a stage is free as soon as one is written.
+    pieces = -(-each // -(-each // 4))
+    shape = replace(shape, pieces=pieces)
+    held = room // strips.stage_bytes(what, shape, backward=backward)
+    lag = (held - 2) // pieces - 1 if pieces > 1 else held - 3
+    return replace(shape, stages=held, lag=lag)
 
 
 def _strip_threads(what: Rows, groups: int) -> int:
@@ -351,14 +432,20 @@ def _together(what: Rows) -> dict[int, int]:
     """
     if what.groups <= 128 or what.groups > (2 * _ROW if _plain(what) else 2048):
         return {}
-    return ({4: 66} if what.groups <= _ROW else {}) | ({8: 16} if what.groups > 1024 else {})
+    half = what.device.multiprocessors // 2
+    return ({4: half} if what.groups <= _ROW else {}) | ({8: 16} if what.groups > 1024 else {})
 
 
 # ---- sequences -----------------------------------------------------------------------------------
 
 
-def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
-    """One CTA a row, or a few where rows are so few and long that they would end one by one."""
+def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation | None:
+    """One CTA a row, or a few where rows are so few and long that they would end one by one.
+
+    None where a CTA has no room for a row.
+    """
+    if not what.device.allows(rows.needs(what, direct=False)):
+        return None
 
     def by_rows(threads: int, *, held: bool, **options: Any) -> Kernel:
         return _by_rows(what, eps, threads, held=held, invvar=invvar, **options)
@@ -366,10 +453,12 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     threads, held, most = _row(what)
     many = by_rows(threads, held=held, maxnreg=most)
     if what.groups > _ROW:
-        shape = _shape(what, 4, _CLUSTERS[4], backward=False)
-        if shape is None or _CLUSTERS[4] < what.alignments:
+        shape = _clusters(what, 4, backward=False)
+        if shape is None:
             return many
-        return _either(4 * _CTAS, strips.forward(what, eps, shape, invvar=invvar), many)
+        return _either(
+            4 * what.device.multiprocessors, strips.forward(what, eps, shape, invvar=invvar), many
+        )
     if what.groups > (4096 if _plain(what) else 2048):
         return many  # of which the registers of a CTA would not hold a row
     size = _size(what)
@@ -378,7 +467,9 @@ def _forward_by_rows(what: Rows, eps: float, *, invvar: bool) -> Operation:
     # Where each CTA has a multiprocessor of its own, a copy would come too late. CTAs of short
     # rows are so many that others start while one of them waits.
     direct = by_rows(min(1024, max(WARP, power_of_two(what.groups) // 4)), held=True, direct=True)
-    return _either(_SOON // size if what.groups <= 512 else _CTAS, direct, many)
+    return _either(
+        _SOON // size if what.groups <= 512 else what.device.multiprocessors, direct, many
+    )
 
 
 def _forward_by_parts(what: Rows, eps: float, parts: int, *, invvar: bool) -> Kernel:
@@ -471,7 +562,10 @@ def _chunked_forward(
 
 
 def _chunked_backward(what: Rows, result: DType) -> KernelSequence:
-    count = _aligned(8, what)  # a group has 8 elements at most
+    # So few for rows that nothing but chunks can take; more where these are the common way.
+    each = 1 if what.device.has("clusters") else 2
+    count = max(8, each * what.device.multiprocessors // chunks.parts(what))
+    count = _aligned(count, what)  # a group has 8 elements at most
     products = chunks.sums(what, gradient=True)
     gradient = chunks.backward(what, teams=count)
     finish = column_sums(what, count, 1, result)

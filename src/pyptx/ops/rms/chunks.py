@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
-from pyptx.ops.rms.arithmetic import WARP, Arithmetic, Backward, Forward, team_sum
+from pyptx.device import WARP
+from pyptx.ops.rms import dependent
+from pyptx.ops.rms.arithmetic import Arithmetic, Backward, Forward, team_sum
 from pyptx.ops.rms.elements import Group, advance, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
@@ -97,13 +99,13 @@ def sums(rows: Rows, *, gradient: bool, each: int = EACH) -> Kernel:
         store_one(compute, base + cta * compute.bytes, total, pred=chunk.lane == 0)
 
     def rms_norm_chunk_squares(X: Tensor, S: Tensor) -> None:
-        ptx.inst.griddepcontrol.launch_dependents()
+        dependent.launch_dependents(rows)
         chunk = _Chunk(rows, *_row_and_rank(count), count)
         (x,) = ptx.global_ptrs(X)
         body(S, [(v, v) for group in chunk.load(x, rows.xs) for v in group], chunk)
 
     def rms_norm_chunk_products(G: Tensor, X: Tensor, W: Tensor, S: Tensor) -> None:
-        ptx.inst.griddepcontrol.launch_dependents()
+        dependent.launch_dependents(rows)
         chunk = _Chunk(rows, *_row_and_rank(count), count)
         g, x, w = ptx.global_ptrs(G, X, W)
         gs, xs, ws = chunk.load(g, rows.ws), chunk.load(x, rows.xs), chunk.weights(w)
@@ -139,7 +141,7 @@ def forward(rows: Rows, eps: float, *, invvar: bool, each: int = EACH) -> Kernel
         chunk = _Chunk(rows, row, rank, count)
         x, w, s, y = ptx.global_ptrs(X, W, S, outputs[0])
         xs, ws = chunk.load(x, rows.xs), chunk.weights(w)
-        ptx.inst.griddepcontrol.wait()
+        dependent.wait(rows)
         r = math.invvar(row_sum(a, s, row, count, chunk.lane))
         result = [
             [math.result(v, u, r) for v, u in zip(*group, strict=True)]
@@ -164,7 +166,7 @@ def forward(rows: Rows, eps: float, *, invvar: bool, each: int = EACH) -> Kernel
         block=(THREADS, 1, 1),
         arch="auto",
         parallel=("B",),
-        programmatic_stream_serialization=True,
+        programmatic_stream_serialization=dependent.starts_early(rows),
     )(rms_norm_chunks_invvar if invvar else rms_norm_chunks)
 
 
@@ -206,7 +208,7 @@ def backward(rows: Rows, *, teams: int) -> Kernel:
             row += teams
             for pointer, dtype in ((g, rows.weight), (x, rows.x), (dx, rows.x)):
                 advance(pointer, teams * n * dtype.bytes)
-        ptx.inst.griddepcontrol.launch_dependents()
+        dependent.launch_dependents(rows)
         gradient.write(chunk.active)
 
     return kernel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
+from pyptx.ops.rms import dependent
 from pyptx.ops.rms.arithmetic import Arithmetic
 from pyptx.ops.rms.elements import instruction, power_of_two, store_one, wide
 from pyptx.ops.rms.geometry import Rows
@@ -13,18 +14,18 @@ from pyptx.types import DType, u32
 THREADS: Final = 512
 MOST: Final = 16
 """Partial sums that a CTA reads at the same time, at most."""
-RESIDENT: Final = 132 * 2048
-"""Threads of an H200; where columns alone are as many, each adds up one by itself."""
 
 
 def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType) -> Kernel:
     """partial[P, padded] and r[*B] to dw[N]: the sum of the first cdiv(B, rows_per_partial).
 
     `r` is there for its number of rows. A thread adds up every `depth`-th partial sum of a column;
-    then the first `width` threads of a CTA add up what the threads of their column have.
+    then the first `width` threads of a CTA add up what the threads of their column have. Where
+    columns alone are as many as threads that a device holds, each thread adds up one by itself.
     """
     depth = min(MOST, power_of_two(partials))
-    while depth > 1 and depth * rows.columns > RESIDENT:
+    resident = rows.device.multiprocessors * rows.device.threads
+    while depth > 1 and depth * rows.columns > resident:
         depth //= 2
     width = THREADS // depth
     columns, compute = rows.columns, rows.compute
@@ -41,7 +42,7 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
             written = (written + (rows_per_partial - 1)) // rows_per_partial
         written = ptx.inst.min.u32(written, partials)
         there = column < columns
-        ptx.inst.griddepcontrol.wait()
+        dependent.wait(rows)
         partial, dw = ptx.global_ptrs(PARTIAL, DW)
         partial += (level * rows.padded + wide(column)) * compute.bytes
         values: list[Reg] = []
@@ -68,7 +69,7 @@ def column_sums(rows: Rows, partials: int, rows_per_partial: int, result: DType)
         block=(width, depth, 1),
         arch="auto",
         parallel=("B",),
-        programmatic_stream_serialization=True,
+        programmatic_stream_serialization=dependent.starts_early(rows),
     )(rms_norm_column_sums)
 
 

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
-from pyptx import Pred, Reg, ptx, reg
-from pyptx.types import DType, b32, bf16, f32
+from pyptx import Pred, Reg, device, ptx, reg
+from pyptx.types import DType, b32, bf16, f32, f64
 
 PIECE: Final = 16
 """Bytes of the widest access."""
 
+BULK: Final = ("cp.async.bulk", "mbarrier.expect_tx")
+"""Features of a device on which one thread copies a row, and an mbarrier counts its bytes."""
+
 LINE: Final = 128
 """Bytes that memory moves at once between caches."""
-
-WARP: Final = 32
 
 
 def instruction(spelling: str) -> Any:
@@ -37,6 +38,17 @@ def bulk_load(to: object, source: object, size: int | Reg, arrived: object) -> N
     """Copy `size` bytes of global to shared memory, counted by the mbarrier `arrived`."""
     spelling = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
     instruction(spelling)(to, source, size, arrived, kept())
+
+
+def async_load(to: Reg, source: Reg, offset: int, size: int, *, pred: Pred | None) -> None:
+    """Copy a thread's `size` bytes, 16 at a time, of global to shared memory: `cp.async`.
+
+    Both are at `offset` from the addresses given. It is for devices without `bulk_load`.
+    """
+    assert size % PIECE == 0
+    copy = instruction("cp.async.cg.shared.global.L2::cache_hint")
+    for first in range(offset, offset + size, PIECE):
+        copy(ptx.addr(to, first), ptx.addr(source, first), PIECE, kept(), pred=pred)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +186,25 @@ def convert(value: Reg, dtype: DType) -> Reg:
     """A value in another type: exact to a wider one, rounded to nearest even to a narrower one."""
     if value.dtype is dtype:
         return value
+    if {value.dtype, dtype} == {bf16, f64} and not device.of(ptx.target()).has("cvt.bf16.f64"):
+        return convert(convert(value, f32) if dtype is f64 else _rounded_to_odd(value), dtype)
     rounding = ".rn" if dtype.bits < value.dtype.bits else ""
     return instruction(f"cvt{rounding}.{dtype.name}.{value.dtype.name}")(value)
+
+
+def _rounded_to_odd(value: Reg) -> Reg:
+    """An f64 as f32: cut off, and the last bit set if that has lost something. Six instructions.
+
+    Rounded once more, to so much less, it is what one rounding would have given (Boldo and
+    Melquiond, Emulation of FMA and Correctly Rounded Sums, 2008).
+    """
+    cut = ptx.inst.cvt.rz.f32.f64(value)
+    lost = ptx.inst.setp.neu.f64(ptx.inst.cvt.f64.f32(cut), value)
+    bits = reg.scalar(b32)
+    ptx.inst.mov.b32(bits, cut)
+    ptx.inst.or_.b32(bits, bits, 1, pred=lost)
+    ptx.inst.mov.b32(cut, bits)
+    return cut
 
 
 def access(dtype: DType) -> str:

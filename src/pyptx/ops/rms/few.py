@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
+from pyptx.device import WARP, Needs
 from pyptx.ops.rms.arithmetic import address
-from pyptx.ops.rms.elements import PIECE, WARP, Group, load_one, rounded_up
+from pyptx.ops.rms.elements import PIECE, Group, load_one, rounded_up
 from pyptx.ops.rms.geometry import Rows
 from pyptx.ops.rms.held import Columns, Held
 from pyptx.types import DType, u32
@@ -28,6 +29,11 @@ class Shape:
     def warps(self) -> int:
         """Warps of the cluster, each of which has a sum for each row."""
         return self.parts * self.threads // WARP
+
+
+def needs(shape: Shape) -> Needs:
+    """What `backward` needs of a device."""
+    return Needs(("clusters",), cluster=shape.parts)
 
 
 def backward(rows: Rows, shape: Shape, result: DType) -> Kernel:

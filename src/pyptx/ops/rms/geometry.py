@@ -15,8 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from pyptx import Reg, Tile, ptx, reg
-from pyptx.ops.rms.elements import LINE, PIECE, WARP, Group, wide
+from pyptx.device import WARP, Device, of
+from pyptx.ops.rms.elements import LINE, PIECE, Group, wide
+from pyptx.target import Target
 from pyptx.types import DType, f32, f64, s32, u32
+
+H200: Final = of(Target(90, "a"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,8 @@ class Rows:
     """The most elements of a group."""
     lines: bool = False
     """Whether rows are cut at lines of memory: longer ends, but no access crosses a line more."""
+    device: Device = H200
+    """What the kernels have to run on; they are tuned for the default, an H200."""
 
     @property
     def columns(self) -> int:

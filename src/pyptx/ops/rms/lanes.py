@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
+from pyptx.device import WARP
 from pyptx.ops.rms.arithmetic import Arithmetic, Backward, Forward
-from pyptx.ops.rms.elements import WARP, advance, instruction, load_one, store_one, wide
+from pyptx.ops.rms.elements import advance, instruction, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Part, Rows, grid, load_weights
 from pyptx.types import DType, u32
 

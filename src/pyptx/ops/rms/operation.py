@@ -19,9 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core
 
-from pyptx import CallError, PtxError
+from pyptx import CallError, KernelSequence, PtxError
 from pyptx.ops.rms import choice
 from pyptx.ops.rms.geometry import Rows
+from pyptx.runtime import targets
 from pyptx.source import SourceLocation, call_site
 from pyptx.types import bf16, f16, f32, f64
 
@@ -32,7 +33,7 @@ _MOST_ROWS: Final = 2**31 - 1
 """Kernels count rows in 32 bits, and add to the count before they compare it."""
 
 
-_known: Final[dict[object, choice.Operation]] = {}
+_known: Final[dict[object, KernelSequence]] = {}
 """The kernels of eager calls that were made before, which need no checks again."""
 
 _KINDS: Final = 4096
@@ -55,6 +56,8 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     and sharded over leading dimensions, one launch for each device. On one device the result is the
     same bit by bit in every run. In forward mode (`jax.jvp`, `jax.jacfwd`) there is no derivative:
     CallError, and inside `jax.jit` the TypeError that JAX raises for any `jax.custom_vjp`.
+    There are kernels for sm_80 and every later target; a program has those that suit the targets
+    it is lowered for.
     Raises CallError.
     """
     try:
@@ -66,7 +69,7 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     value = _number(eps, where)
     if isinstance(x, core.Tracer) or isinstance(weight, core.Tracer):
         return _located(where, _norm, rows, value, *_jax_arrays(x, weight))
-    norm = choice.forward(rows, value, invvar=False)
+    norm = choice.norm(rows, value, invvar=False)
     result = _located(where, norm, x, weight)
     if len(_known) >= _KINDS:
         _known.clear()
@@ -108,6 +111,10 @@ def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) ->
 
 def _checked(x: Any, weight: Any, where: SourceLocation) -> Rows:
     """What the kernels are made for: the shape of a row, and the types."""
+    try:
+        choice.check(targets.chosen())
+    except CallError as error:
+        raise error.at(where) from None
     for name, array in (("x", x), ("weight", weight)):
         _check_array(name, array, where)
         if str(array.dtype) not in _DTYPES:
@@ -211,7 +218,7 @@ def _located(where: SourceLocation, function: Callable[..., Any], *arguments: An
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
 def _norm(rows: Rows, eps: float, x: Any, weight: Any) -> Any:
-    return choice.forward(rows, eps, invvar=False)(x, weight)
+    return choice.norm(rows, eps, invvar=False)(x, weight)
 
 
 def _norm_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
@@ -230,7 +237,7 @@ _norm.defvjp(_norm_fwd, _norm_bwd)
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
 def _norm_and_invvar(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    return choice.forward(rows, eps, invvar=True)(x, weight)
+    return choice.norm(rows, eps, invvar=True)(x, weight)
 
 
 def _norm_and_invvar_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
@@ -253,7 +260,7 @@ def _gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, An
     # Inside shard_map the sum goes on over devices, and is rounded after that.
     rounds = not over and rows.weight.bytes <= rows.compute.bytes
     result = rows.weight if rounds else rows.compute
-    dx, dw = choice.backward(rows, result)(g, r, x, weight)
+    dx, dw = choice.gradients(rows, result)(g, r, x, weight)
     if over:
         dw = _jax.lax.psum(dw, over)
     return _like(dx, x), _like(dw.astype(weight.dtype), weight)

@@ -7,12 +7,21 @@ completes a phase when all bytes are there; who may fill a stage again is up to 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
-from pyptx import Mbarrier, Reg, Tensor, ptx, reg, smem
+from pyptx import Mbarrier, Pred, Reg, Tensor, ptx, reg, smem
 from pyptx.ops.rms.arithmetic import address
-from pyptx.ops.rms.elements import LINE, Group, advance, bulk_load, rounded_up, wide
+from pyptx.ops.rms.elements import (
+    LINE,
+    Group,
+    advance,
+    async_load,
+    bulk_load,
+    rounded_up,
+    wide,
+)
 from pyptx.ops.rms.geometry import Part
 from pyptx.types import u8, u32
 
@@ -68,17 +77,27 @@ class Ring:
             end += rounded_up(most * source.group.bytes)
         self.stage_bytes: Final = end
         self._base = address(smem.alloc(u8, teams * stages * end, align=LINE))
-        bars = smem.mbarrier(teams * stages)
-        self._bars = reg.from_(bars, u32)
+        bars = self._mbarriers(teams * stages)
         if team is not None:
             self._base = ptx.inst.mad.lo.u32(team, stages * end, self._base)
-            self._bars = ptx.inst.mad.lo.u32(team, stages * 8, self._bars)
+            bars = None if bars is None else ptx.inst.mad.lo.u32(team, stages * 8, bars)
+        self._bars = bars
         self.next_row = reg.scalar(u32, init=row)
         self._held = [self._address(source, part.start) for source in sources] if held else None
+
+    def _mbarriers(self, count: int) -> Reg | None:
+        """The address of the mbarriers of all stages."""
+        return reg.from_(smem.mbarrier(count), u32)
+
+    @staticmethod
+    def threads(leader: Pred) -> AbstractContextManager[None]:
+        """A block for the threads that fetch: the one of each team where `leader` holds."""
+        return ptx.if_(leader)
 
     def init(self) -> None:
         """Make the mbarriers; one thread of the team calls it before it fetches."""
         for stage in range(self.stages):
+            assert self._bars is not None
             ptx.mbarrier.init(ptx.addr(self._bars, 8 * stage), 1)
 
     def ks(self, piece: int) -> range:
@@ -129,8 +148,13 @@ class Ring:
         (base,) = ptx.global_ptrs(source.tensor)
         return base + element * source.group.dtype.bytes
 
+    def wait(self, stage: Counter) -> None:
+        """Wait until the stage that comes next has been filled."""
+        self.arrived(stage.index).wait(stage.parity)
+
     def arrived(self, stage: Reg) -> Mbarrier:
         """The mbarrier of a stage."""
+        assert self._bars is not None
         return ptx.mbarrier.at(ptx.inst.mad.lo.u32(stage, 8, self._bars))
 
     def place(self, stage: Reg) -> Reg:
@@ -144,6 +168,44 @@ class Ring:
             ptx.inst.mad.lo.u32(self.part.lane, source.group.bytes, here + offset)
             for source, offset in zip(self._sources, self._offsets, strict=True)
         ]
+
+
+class ThreadRing(Ring):
+    """The same for devices without bulk copies: each thread fetches what it reads, by `cp.async`.
+
+    All threads of the team call `begin` and `fetch`, the latter for the stages in turn, and wait
+    for the groups of copies in the order in which they were made. A row comes in one piece.
+    """
+
+    def _mbarriers(self, count: int) -> None:
+        """None: a thread waits for its own copies."""
+
+    @staticmethod
+    def threads(leader: Pred) -> AbstractContextManager[None]:
+        del leader
+        return nullcontext()
+
+    def begin(self) -> None:
+        for stage in range(self.stages):
+            self.fetch(reg.from_(stage, u32))
+
+    def fetch(self, stage: Reg, piece: int = 0) -> None:
+        assert self.pieces == 1
+        assert piece == 0
+        part = self.part
+        with ptx.if_(self.next_row < self._rows):
+            starts = self._held or self._addresses()
+            for to, start, source in zip(self.groups(stage), starts, self._sources, strict=True):
+                group = source.group
+                mine = start + wide(ptx.inst.mul.lo.u32(part.lane, group.bytes))
+                for k in range(part.each):
+                    async_load(to, mine, part.step(k, group), group.bytes, pred=part.active(k))
+        ptx.inst.cp.async_.commit_group()  # of nothing too, so that groups can be counted
+        self._next()
+
+    def wait(self, stage: Counter) -> None:
+        del stage
+        ptx.inst.cp.async_.wait_group(self.stages - 1)
 
 
 class Counter:

@@ -1,5 +1,7 @@
 """Forward, one CTA a row: the row comes by one bulk copy while the weights go to registers.
 
+A device without bulk copies has each thread copy the elements that it reads, by `cp.async`.
+
 What a CTA waits for is on its way before anything is waited for, so with a few CTAs on each
 multiprocessor the memory never idles; between the copy and the stores there is one barrier. With
 few rows there is no memory to keep busy: loads to registers are sooner there, and several CTAs add
@@ -9,11 +11,13 @@ up the same row, so that each has only a part of it to write.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, kernel, ptx, reg, smem
+from pyptx.device import KIB, Needs
 from pyptx.ops.rms.arithmetic import Arithmetic, Forward, address, team_sum
-from pyptx.ops.rms.elements import bulk_load, load_one, store_one, wide
+from pyptx.ops.rms.elements import BULK, async_load, bulk_load, load_one, store_one, wide
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.types import u8, u32
 
@@ -64,6 +68,14 @@ def forward(
     )(rms_norm_row_invvar if invvar else rms_norm_row)
 
 
+def needs(rows: Rows, *, direct: bool) -> Needs:
+    """What `forward` needs of a device; beside the row a CTA has sums of its warps."""
+    if direct:
+        return Needs()
+    copied = Needs(("cp.async",), rows.part(1) * rows.xs.bytes + KIB)
+    return replace(copied, features=BULK) if rows.device.has(*BULK) else copied
+
+
 def _row(
     rows: Rows,
     eps: float,
@@ -86,8 +98,10 @@ def _row(
         row = row >> (parts.bit_length() - 1)
     whole = Part(rows, row, lane, threads)
     part = whole if rank is None else Part(rows, row, lane, threads, parts, rank)
-    copy = None if direct else _Copy(whole, x)
+    copy = None if direct or not rows.device.has(*BULK) else _Copy(whole, x)
     active = [part.active(k) for k in range(part.each)]
+    if not direct and copy is None:
+        copy = _ThreadCopies(whole, x, active)
     weights = load_weights(part, w, active, _AT_ONCE if direct else "global")
     ends = None if rows.aligned else Ends(whole)
     end_x = end_w = None
@@ -135,6 +149,23 @@ def _row(
         place = base + ends.position * rows.weight.bytes
         there = ends.active if rank is None else ends.active & (rank == 0)
         store_one(rows.weight, place, forward_.result(end_x, end_w, r), pred=there)
+
+
+class _ThreadCopies:
+    """The row on its way to shared memory, each thread's groups by its own copies."""
+
+    def __init__(self, part: Part, x: Reg, active: Sequence[Reg | None]) -> None:
+        xs = part.rows.xs
+        buffer = smem.alloc(u8, part.most * xs.bytes, align=128)
+        self._here = ptx.inst.mad.lo.u32(part.lane, xs.bytes, address(buffer))
+        source = x + part.offset * part.rows.x.bytes
+        for k, ok in enumerate(active):
+            async_load(self._here, source, part.step(k, xs), xs.bytes, pred=ok)
+
+    def wait(self) -> Reg:
+        """The address of the thread's first group, when its own are there; it reads no other."""
+        ptx.inst.cp.async_.wait_all()
+        return self._here
 
 
 class _Copy:

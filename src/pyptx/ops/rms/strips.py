@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
+from pyptx.device import WARP, Needs
+from pyptx.ops.rms import dependent
 from pyptx.ops.rms.arithmetic import (
     Arithmetic,
     Backward,
@@ -23,8 +25,9 @@ from pyptx.ops.rms.arithmetic import (
 )
 from pyptx.ops.rms.beside import Beside, Progress
 from pyptx.ops.rms.elements import (
+    BULK,
+    LINE,
     PIECE,
-    WARP,
     Group,
     instruction,
     rounded_up,
@@ -74,6 +77,27 @@ class Shape:
     def slots(self) -> int:
         """Sums of so many rows can be on their way before the first of them is overwritten."""
         return 2 * self.lag + 2
+
+
+def stage_bytes(rows: Rows, shape: Shape, *, backward: bool) -> int:
+    """Bytes of a piece of a row in each tensor that is read, as `ring.Ring` has them."""
+    most = rows.part(shape.parts)
+    each = -(-most // shape.threads)
+    groups = min(most, -(-each // shape.pieces) * shape.threads)
+    read = (rows.xs, rows.ws) if backward else (rows.xs,)
+    return sum(rounded_up(groups * group.bytes) for group in read)
+
+
+def needs(rows: Rows, shape: Shape, *, backward: bool) -> Needs:
+    """What `forward` and `backward` need of a device: beside stages, weights and sums."""
+    slot = shape.threads // WARP + rounded_up(1 if shape.grid else shape.parts, PIECE // 4)
+    shared = shape.stages * (stage_bytes(rows, shape, backward=backward) + 2 * 8)
+    shared += shape.slots * (slot * rows.compute.bytes + 2 * 8) + LINE
+    if shape.shared:
+        shared += rows.part(shape.parts) * rows.ws.bytes
+    if not shape.clustered:
+        return Needs(BULK, shared, at_once=shape.teams * shape.parts if shape.grid else 0)
+    return Needs((*BULK, "clusters", "st.async"), shared, cluster=shape.parts)
 
 
 def words(rows: Rows) -> int:
@@ -615,7 +639,7 @@ class _Backward(_Rows):
 
     def end(self) -> None:
         """Write what is left of the sums."""
-        ptx.inst.griddepcontrol.launch_dependents()
+        dependent.launch_dependents(self.rows)
         self._sums.write(self.strip.active)
 
 

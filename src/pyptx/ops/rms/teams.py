@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
+from pyptx.device import KIB, WARP, Needs
+from pyptx.ops.rms import dependent
 from pyptx.ops.rms.arithmetic import (
     Arithmetic,
     Backward,
@@ -20,10 +22,10 @@ from pyptx.ops.rms.arithmetic import (
     store_warp_sum,
 )
 from pyptx.ops.rms.beside import Beside, Progress
-from pyptx.ops.rms.elements import WARP, store_one
+from pyptx.ops.rms.elements import BULK, rounded_up, store_one
 from pyptx.ops.rms.geometry import Ends, Part, Rows, grid, load_weights
 from pyptx.ops.rms.gradient import WeightGradient
-from pyptx.ops.rms.ring import Counter, Ring, Source
+from pyptx.ops.rms.ring import Counter, Ring, Source, ThreadRing
 from pyptx.types import u32
 
 
@@ -43,6 +45,16 @@ class Shape:
         can add up their sums.
         """
         return self.teams if rows.aligned else 1
+
+
+def needs(rows: Rows, shape: Shape) -> Needs:
+    """What `backward` needs of a device: its stages, and where teams add up their sums."""
+    groups = rows.part(1)
+    stage = rounded_up(groups * rows.xs.bytes) + rounded_up(groups * rows.ws.bytes)
+    sums = -(-groups // shape.threads) * rows.group + 1
+    gathered = (shape.teams - 1) * shape.threads * sums * rows.compute.bytes
+    features = BULK if rows.device.has(*BULK) else ("cp.async",)
+    return Needs(features, shape.teams * shape.stages * stage + gathered + KIB)
 
 
 def backward(rows: Rows, shape: Shape) -> Kernel:
@@ -132,7 +144,7 @@ class _Team:
         beside.begin(w, rows.weight)
         ring = self._ring(X, G)
         leader = part.lane == 0
-        with ptx.if_(leader):
+        with ring.threads(leader):
             ring.begin()
         weights = load_weights(part, w, self.active)
         gradient = WeightGradient(a, part, ends, DW, lambda: reg.from_(ptx.special.ctaid.x(), u32))
@@ -147,7 +159,7 @@ class _Team:
         with ptx.while_(lambda: self.row < self.rows):
             beside.take()
             beside.load(self.row + self.stride)
-            ring.arrived(stage.index).wait(stage.parity)
+            ring.wait(stage)
             elements = self._read(ring, stage, weights)
             products = a.products((v, a.mul(d, u)) for k in elements for v, d, u in k.unpacked())
             scale, *end = beside.queue[0]
@@ -157,7 +169,7 @@ class _Team:
             here = ptx.inst.mad.lo.u32(half, self._half_bytes, slots)
             store_warp_sum(a, products, part.lane, here)
             self._sync()
-            with ptx.if_(leader):  # everyone has read the stage
+            with ring.threads(leader):  # everyone has read the stage
                 ring.fetch(stage.index)
             products = load_warp_sums(a, part.lane, here, shape.threads // WARP)
             coefficient = self.math.coefficient(scale, products)
@@ -173,7 +185,7 @@ class _Team:
             self.row += self.stride
             ptx.inst.xor.b32(half, half, 1)
             stage.advance()
-        ptx.inst.griddepcontrol.launch_dependents()
+        dependent.launch_dependents(rows)
         gradient.write(self.active, self.team, shape.teams)
 
     def _beside(self, ends: Ends | None, g: Reg, r: Reg, x: Reg) -> Beside:
@@ -188,7 +200,8 @@ class _Team:
     def _ring(self, X: Tensor, G: Tensor) -> Ring:
         """x and g on their way."""
         rows, shape = self.part.rows, self.shape
-        return Ring(
+        kind = Ring if rows.device.has(*BULK) else ThreadRing
+        return kind(
             self.part,
             [Source(X, rows.xs), Source(G, rows.ws)],
             self.row,

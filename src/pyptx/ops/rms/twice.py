@@ -24,8 +24,9 @@ from pyptx import (
     sequence,
     smem,
 )
-from pyptx.ops.rms import chunks
-from pyptx.ops.rms.elements import WARP, load_one
+from pyptx.device import WARP
+from pyptx.ops.rms import chunks, dependent
+from pyptx.ops.rms.elements import load_one
 from pyptx.ops.rms.geometry import Rows
 from pyptx.ops.rms.held import Columns
 from pyptx.types import DType, u32
@@ -79,7 +80,7 @@ def _gradient(rows: Rows, shape: Shape, result: DType) -> Kernel:
         block=(shape.threads, 1, 1),
         arch="auto",
         parallel=("B",),
-        programmatic_stream_serialization=True,
+        programmatic_stream_serialization=dependent.starts_early(rows),
     )(rms_norm_twice)
 
 
@@ -107,7 +108,7 @@ class _Chunk:
         with ptx.while_(lambda: row < self.count):
             found = [columns.load(i, row + i < self.count) for i in range(together)]
             with ptx.if_(row == 0):
-                ptx.inst.griddepcontrol.wait()
+                dependent.wait(self.rows)
                 self._scale(r, s)
             for i, held in enumerate(found):
                 columns.write(i, held, self.scales[row + i, 0], self.scales[row + i, 1])
