@@ -20,6 +20,9 @@ READY := $(STAMP)
 endif
 
 SANITIZED := build/sanitize
+# Recipes read these: $(PY) has cmake's helpers and jaxlib's headers.
+CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
+    -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep isa goldens \
     stub pages clean
@@ -32,7 +35,7 @@ help:
 	@echo "make tables          put the measured numbers into README and docs"
 	@echo "make picture         draw the measured sweep into docs"
 	@echo "make format          let ruff format and sort"
-	@echo "make test-sanitize   the emulator's tests with ASan and UBSan"
+	@echo "make test-sanitize   the native code with ASan and UBSan, and with TSan"
 	@echo "make isa             prove with the assembler that the ISA table is the whole ISA"
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
@@ -61,15 +64,13 @@ format: $(READY)
 
 # The sanitizers have to be in the process before everything else; what they say goes past pytest.
 test-sanitize: $(READY)
-	$(PY) -m cmake -S src/pyptx/native -B $(SANITIZED) -G Ninja \
-	    -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
-	    -DPYPTX_SANITIZE=ON -DPYPTX_FFI=OFF
+	$(PY) -m cmake -S src/pyptx/native -B $(SANITIZED) $(CMAKE_ARGS) -DPYPTX_SANITIZE=ON
 	$(PY) -m cmake --build $(SANITIZED)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
 	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
-	        tests/emulator tests/semantics \
+	        tests/emulator tests/semantics tests/launch tests/runtime/test_cuda_handlers.py \
 	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
 
 gpu-test: $(READY)

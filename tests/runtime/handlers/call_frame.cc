@@ -122,10 +122,12 @@ void Point(std::deque<Buffers::Buffer>& buffers, Type kind, std::vector<Type>* t
 extern "C" {
 
 CallSite* site_new() { return new CallSite(); }
-void site_string(CallSite* site, const char* name, const char* text) {
+// The state that instantiate left, if any, is the handler's and stays.
+void site_delete(CallSite* site) { delete site; }
+void site_string(CallSite* site, const char* name, const char* text, size_t size) {
   auto& value = site->attributes.values[name];
   value.type = XLA_FFI_AttrType_STRING;
-  value.bytes = text;
+  value.bytes.assign(text, size);
 }
 void site_integer(CallSite* site, const char* name, int64_t integer) {
   auto& value = site->attributes.values[name];

@@ -257,7 +257,7 @@ PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cpu_instantiate(XLA_FFI_CallFrame* frame) 
   XLA_FFI_Error* error = pyptx::EnsureStateType<CpuState>(frame->api, "pyptx.CpuState");
   if (error != nullptr) return error;
   XLA_FFI_DEFINE_HANDLER(handler, pyptx::cpu::Instantiate, xla::ffi::Ffi::BindInstantiate().Attrs());
-  return (*handler)(frame);
+  return pyptx::Guarded(frame, *handler);
 }
 
 PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cpu_execute(XLA_FFI_CallFrame* frame) {
@@ -266,5 +266,5 @@ PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cpu_execute(XLA_FFI_CallFrame* frame) {
                              .Ctx<xla::ffi::State<CpuState>>()
                              .RemainingArgs()
                              .RemainingRets());
-  return (*handler)(frame);
+  return pyptx::Guarded(frame, *handler);
 }
