@@ -54,7 +54,7 @@ def test_a_library_of_another_interface_is_refused(fresh):
         loader.emulator()
     assert (
         str(raised.value)
-        == f"the emulator's library has interface 2, this package needs 99\n{HELP}"
+        == f"the emulator's library has interface 3, this package needs 99\n{HELP}"
     )
 
 
@@ -82,7 +82,8 @@ def test_the_structures_have_the_sizes_of_the_header():
     api = loader.emulator()
     assert api.size == ctypes.sizeof(loader.EmulatorApi)
     assert ctypes.sizeof(loader.Buffer) == 48
-    assert ctypes.sizeof(loader.Launch) == 112
+    assert ctypes.sizeof(loader.Launch) == 152
+    assert ctypes.sizeof(loader.Signals) == 56
     assert ctypes.sizeof(loader.Statistics) == 56
     assert ctypes.sizeof(loader.SourceLine) == 24
 
