@@ -188,9 +188,10 @@ def test_ctas_that_wait_for_others_without_an_order():
     """
     (_, _, findings, *_), _, _ = only(runs(text, 2, repeat=10, sanitize=True))
     assert {kind for kind, *_ in findings} == {"global-race"}
-    never = text.replace("st.global.u32 [%rd2], 1", "st.global.u32 [%rd2], 2")
-    (_, _, findings, waits, _), _, _ = only(runs(never, 3, repeat=10, sanitize=False))
-    assert [kind for kind, *_ in findings] == ["deadlock"]
+    never = text.replace("st.global.u32 [%rd2], 1", "add.u32 %r4, %r4, 1")
+    for sanitize in (False, True):
+        (_, _, findings, waits, _), _, _ = only(runs(never, 3, repeat=10, sanitize=sanitize))
+        assert [kind for kind, *_ in findings] == ["deadlock"]
     assert len(waits) == 3
 
 

@@ -101,7 +101,7 @@ typedef struct PyptxLaunch {
   const int32_t* cancel;
   int32_t cancel_from;
   uint32_t reserved;
-  /* NULL unless the calling thread is Python's main thread, without its lock: it looks 50 times a second. */
+  /* NULL unless the calling thread is Python's main thread, without its lock: it looks 20 times a second. */
   PyptxSignals* signals;
 } PyptxLaunch;
 

@@ -27,7 +27,7 @@ constexpr uint64_t kDefaultMaxInstructions = 1ull << 28;
 // A running warp looks after so many instructions whether the launch goes on, and every so often at the clock.
 constexpr uint64_t kLook = 256;
 constexpr uint32_t kLooksByTime = 4;
-constexpr std::chrono::milliseconds kSignals{20};
+constexpr std::chrono::milliseconds kSignals{50};
 // A host thread tells others after so many instructions how many it has run.
 constexpr uint64_t kAccount = 1 << 16;
 
