@@ -50,7 +50,7 @@ def interrupted(run):
 def test_compiled_and_eager(process, tmp_path):
     """An endless kernel, and a program of a million short ones; then the next program runs."""
     program = f"""{START}
-interrupted(jax.jit(endless))
+interrupted(jax.jit(endless).lower(x).compile())
 interrupted(endless)
 million = jax.jit(lambda x: jax.lax.scan(lambda c, _: (same(c), None), x, None, length=10**6)[0])
 interrupted(million.lower(x).compile())
@@ -68,9 +68,10 @@ def test_a_handler_of_the_program(process, tmp_path):
     program = f"""{START}
 handled = []
 signal.signal(signal.SIGINT, lambda *_: handled.append(1))
-interrupted(jax.jit(endless))
+compiled = jax.jit(endless).lower(x).compile()  # the signal is for the launch
+interrupted(compiled)
 signal.signal(signal.SIGINT, signal.default_int_handler)
-interrupted(jax.jit(lambda x: endless(x + 1)))
+interrupted(compiled)
 assert handled == [1]
 print(json.dumps(seen))
 """
