@@ -23,7 +23,12 @@ SANITIZED := build/sanitize
 # What says soonest that the language is broken.
 QUICK := tests/trace tests/errors tests/kernel tests/golden tests/text/test_writer.py
 
-.PHONY: help demo test quick check lint format test-sanitize gpu-test bench tables picture sweep isa goldens \
+THREAD_SANITIZED := build/sanitize-threads
+# Recipes read these: $(PY) has cmake's helpers and jaxlib's headers.
+CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
+    -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
+
+.PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep isa goldens \
     stub pages clean
 
 help:
@@ -35,7 +40,7 @@ help:
 	@echo "make tables          put the measured numbers into README and docs"
 	@echo "make picture         draw the measured sweep into docs"
 	@echo "make format          let ruff format and sort"
-	@echo "make test-sanitize   the emulator's tests with ASan and UBSan"
+	@echo "make test-sanitize   the native code with ASan and UBSan, and with TSan"
 	@echo "make isa             prove with the assembler that the ISA table is the whole ISA"
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
@@ -67,17 +72,26 @@ format: $(READY)
 	$(PY) -m ruff format .
 
 # The sanitizers have to be in the process before everything else; what they say goes past pytest.
-test-sanitize: $(READY)
-	$(PY) -m cmake -S src/pyptx/native -B $(SANITIZED) -G Ninja \
-	    -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
-	    -DPYPTX_SANITIZE=ON -DPYPTX_FFI=OFF
+test-sanitize: $(READY) test-tsan
+	$(PY) -m cmake -S src/pyptx/native -B $(SANITIZED) $(CMAKE_ARGS) -DPYPTX_SANITIZE=ON
 	$(PY) -m cmake --build $(SANITIZED)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
 	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
-	        tests/emulator tests/semantics \
+	        tests/emulator tests/semantics tests/launch tests/runtime/test_cuda_handlers.py \
 	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
+
+# Python itself, NumPy and JAX are not built with it, and nothing of theirs is reported: what it knows is the native code.
+test-tsan: $(READY)
+	$(PY) -m cmake -S src/pyptx/native -B $(THREAD_SANITIZED) $(CMAKE_ARGS) -DPYPTX_SANITIZE_THREADS=ON
+	$(PY) -m cmake --build $(THREAD_SANITIZED)
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" \
+	    TSAN_OPTIONS=halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1 \
+	    PYPTX_NATIVE_DIR=$(CURDIR)/$(THREAD_SANITIZED) \
+	    setarch -R $(PY) -m pytest -p no:cacheprovider --capture=sys tests/emulator/test_threads.py \
+	        tests/emulator/test_limits.py tests/emulator/test_sync.py tests/emulator/test_atomics.py \
+	        tests/emulator/test_printf.py tests/emulator/test_report.py $(ARGS)
 
 gpu-test: $(READY)
 	$(PY) -m pytest -m gpu tests/gpu tests/benchmarks/test_norm_torch.py $(ARGS)

@@ -122,6 +122,12 @@ CASES = {
         "setp.ne.u32 %p1, %r7, -1", "setp.ne.u32 %p1, %r7, 100",
         at="", always=True, options={"max_instructions": 20000},
     ),
+    "a launch longer than it may be": Case(
+        "budget",
+        "mov.u32 %r7, 0\nloop:\nadd.u32 %r7, %r7, 1\nBUG\n@%p1 bra loop",
+        "setp.ne.u32 %p1, %r7, -1", "setp.ne.u32 %p1, %r7, 100",
+        at="", always=True, options={"max_launch_instructions": 20000},
+    ),
     "a trap": Case(
         "trap",
         "setp.eq.u32 %p1, %r1, 40\nBUG\nst.global.u32 [%rd5], %r1",

@@ -39,7 +39,7 @@ FILE = """.version 8.7
     {call} (status), vprintf, (format_, values_);
     ld.param.b32 r, [status];
     ld.param.u64 p, [out];
-    st.global.b32 [p], r;
+    {result}
     ret;
 }}
 """
@@ -49,6 +49,7 @@ WORD = "mov.u64 p, word;\ncvta.global.u64 p, p;\nst.local.b64 [values], p;\n"
 def run(format_, data=b"", *, size=0, grid=1, block=1, **changed):
     """The report of a kernel that prints the bytes of `data`, and what vprintf returned."""
     parts = {"declared": DECLARED, "stores": "", "address": "", "call": "call.uni"}
+    parts["result"] = "st.global.b32 [p], r;" if grid == 1 else ""  # CTAs would race
     options = {"sanitize": True} | {k: v for k, v in changed.items() if k not in parts}
     parts |= {k: v for k, v in changed.items() if k in parts}
     raw = format_.encode() + b"\0"

@@ -137,39 +137,64 @@ def test_a_kernel_without_inputs():
     assert str(plan).startswith("inputs=;outputs=[256]\n")
 
 
+STEP = "kernel=k;grid=1,1,1;block=1,1,1;cluster=1,1,1;shared=0;params="
+ONE = f"inputs=[];outputs=[]\n{STEP}"
+DEEP = "1 " * 33 + "+ " * 31 + "+"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("inputs=[];outputs=", "its plan has no steps"),
-        (
-            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;zeros=r1",
-            "its plan names a buffer that does not exist",
-        ),
-        (
-            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;zeros=a0",
-            "bad output 'a0' in its plan",
-        ),
-        (
-            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;params=e1",
-            "its plan names a buffer that does not exist",
-        ),
-        (
-            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;when=a0.0",
-            "its plan names a dimension that no buffer has",
-        ),
-        (
-            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;programmatic_stream_serialization=yes",
-            "bad flag 'yes' in its plan",
-        ),
-        (
-            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0;cooperative=true",
-            "bad flag 'true' in its plan",
-        ),
+        (f"{ONE};zeros=r1", "its plan names a buffer that does not exist"),
+        (f"{ONE};zeros=a0", "bad output 'a0' in its plan"),
+        (f"{ONE}e1", "its plan names a buffer that does not exist"),
+        (f"{ONE};when=a0.0", "its plan names a dimension that no buffer has"),
+        (f"{ONE};programmatic_stream_serialization=yes", "bad flag 'yes' in its plan"),
+        (f"{ONE};cooperative=true", "bad flag 'true' in its plan"),
         ("inputs=[];outputs=[]\nkernel=k;inputs=[]", "unknown field 'inputs' in its plan"),
-        (
-            "inputs=[];outputs=[]\nkernel=k;grid=1,1,1;shared=0\ngrid=1,1,1;shared=0",
-            "its plan lacks the kernel's name, the grid or the shared memory",
+        (f"{ONE}\n{STEP[9:]}", "its plan lacks the field 'kernel'"),
+        (f"{ONE}\n", "its plan lacks the field 'kernel'"),
+        *(
+            (
+                ONE.replace(f"{name}=", "when=1;when="),
+                "its plan has the field 'when' twice in one line",
+            )
+            for name in ("grid", "block", "cluster", "shared")
         ),
+        *(
+            (
+                f"{ONE};{field}",
+                f"its plan has the field '{field.partition('=')[0]}' twice in one line",
+            )
+            for field in STEP.split(";")
+        ),
+        (f"{ONE};zeros=r0;zeros=r0", "its plan has the field 'zeros' twice in one line"),
+        (f"inputs=[];{ONE}", "its plan has the field 'inputs' twice in one line"),
+        (ONE.replace("outputs=[]", "x=1"), "unknown field 'x' in its plan"),
+        (ONE.replace(";outputs=[]", ""), "its plan lacks the field 'outputs'"),
+        (
+            f"{ONE};when={DEEP}",
+            f"the expression '{DEEP}' in its plan is nested deeper than 32",
+        ),
+        (f"{ONE};when=1 +", "bad expression '1 +' in its plan"),
+        (f"{ONE};when=1 1", "bad expression '1 1' in its plan"),
+        (f"{ONE};when={2**63}", f"bad token '{2**63}' in its plan"),
+        (f"{ONE}i64:{-(2**63)} -1 //", "an integer argument does not fit 64 bits"),
+        (f"{ONE}i64:{-(2**63)} -1 *", "an integer argument does not fit 64 bits"),
+        (f"{ONE}a{2**32}", f"bad parameter 'a{2**32}' in its plan"),
+        (f"{ONE}b256:00", "bad parameter 'b256:00' in its plan"),
+        (f"{ONE}b1:{'00' * 32765}", f"bad parameter 'b1:{'00' * 32765}' in its plan"[:2047]),
+        (
+            f"{ONE}{','.join(['i64:1'] * 4096)}",
+            "its plan has more than the 32764 bytes of arguments that a launch takes",
+        ),
+        (
+            f"inputs=[1];outputs=[]\n{STEP}v0",
+            "its plan passes input 0 by value, which is no scalar",
+        ),
+        (ONE.replace("block=1,1,1", "block=1,1,65"), "bad triple '1,1,65' in its plan"),
+        (ONE.replace("cluster=1,1,1", "cluster=17,1,1"), "bad triple '17,1,1' in its plan"),
     ],
 )
 def test_damaged_plans(text, problem):

@@ -59,6 +59,17 @@ def test_handlers(results, scenario):
     assert (status, printed.strip()) == (0, "ok"), printed
 
 
+def test_damaged_plans(libraries):
+    """Each is refused or evaluated, in a process that would not survive a write past an array."""
+    command = [sys.executable, str(HANDLERS / "damaged_plans.py"), str(libraries), "6000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + (libraries / "current").read_text("latin-1")
+    seen = json.loads(done.stdout)
+    assert seen["refused"] > 1000
+    assert seen["evaluated"] > 500
+    assert seen["ran"] > 500
+
+
 def test_declarations_of_the_driver():
     """The hand-written declarations have the layout and the numbers of NVIDIA's header."""
     include = pathfinder.find_nvidia_header_directory("cudart")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from types import TracebackType
@@ -39,8 +40,38 @@ class Program:
             self._handle = None
 
     def launch(self, launch: loader.Launch) -> Result:
-        """Run a launch to its end, without the interpreter's lock."""
-        return Result(self._api, self._api.launch(self._handle, ctypes.byref(launch)))
+        """Run a launch to its end, without the interpreter's lock.
+
+        On the main thread Python's signal handlers run meanwhile. What one raises, as that of
+        Ctrl-C does, ends the launch and is raised here.
+        """
+        signals = None
+        if threading.current_thread() is threading.main_thread():
+            signals = _signals()
+            launch.signals = ctypes.pointer(signals)
+        result = Result(self._api, self._api.launch(self._handle, ctypes.byref(launch)))
+        if signals is not None and signals.raised[0]:
+            result.__exit__(None, None, None)
+            _restore(*signals.raised)
+        return result
+
+
+def _signals() -> loader.Signals:
+    """CPython's functions by which the core lets signal handlers run."""
+    python = ctypes.pythonapi
+    functions = (
+        python.PyGILState_Ensure,
+        python.PyGILState_Release,
+        python.PyErr_CheckSignals,
+        python.PyErr_Fetch,
+    )
+    return loader.Signals(*(ctypes.cast(function, ctypes.c_void_p) for function in functions))
+
+
+def _restore(*raised: int | None) -> None:
+    """Raise what a signal handler raised: its type, value and traceback, which are taken."""
+    restore = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(("PyErr_Restore", ctypes.pythonapi))
+    restore(*raised)
 
 
 class Result:

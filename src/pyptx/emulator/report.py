@@ -70,6 +70,7 @@ KINDS: Final = {
     "bad-branch": "an index beyond the targets of `brx.idx`",
     "bad-call": "a call of no function or of one that takes something else, or a wrong format",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",
+    "budget": "the launch ran more instructions, or longer, than it may",
     "residency": "more CTAs wait for each other than the device holds at once",
     "unwritten-output": "elements of an output that the launch never wrote",
     "not-parallel": "an index of a parallel dimension that depends on others, by `check_parallel`",

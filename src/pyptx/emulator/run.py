@@ -143,6 +143,8 @@ def run(
     sanitize: bool | int = False,
     threads: int | None = None,
     max_instructions: int | None = None,
+    max_launch_instructions: int | None = None,
+    max_seconds: float | None = None,
     seed: int | None = None,
     statistics: bool = False,
     completion: Completion | None = None,
@@ -152,14 +154,17 @@ def run(
 
     `arguments` are in the order of the kernel's parameters. `dynamic_shared` counts bytes.
     `sanitize` adds initialisation, races and synchronisation (or the flags of pyptx_emulator.h).
-    `threads` are host threads, by default all cores. `max_instructions` bounds a warp's
-    instructions (2**28). `seed` runs warps in a random order of that seed. `completion` says when
+    `threads` are host threads at most, by default all cores; what a launch gives and what is found
+    is the same for any number. `max_instructions` bounds a warp's instructions (2**28),
+    `max_launch_instructions` those of all warps together (2**34), and `max_seconds` the time that
+    the launch takes (600). `seed` runs warps in a random order of that seed. `completion` says when
     asynchronous operations move their data: by default "late" with the sanitizer, else "eager".
     `watch` are ranges of memory, each an address and a number of bytes: with the sanitizer,
     `Report.visits` has who touches them.
 
     What the kernel prints with printf is written to standard output when it has ended.
-    Findings do not raise: see `Report.check`. Raises EmulationError for an image that cannot run
+    Findings do not raise: see `Report.check`. What a signal handler of Python raises, Ctrl-C for
+    one, ends the launch and is raised. Raises EmulationError for an image that cannot run
     (its message names every spelling that is not emulated) and for a launch that is wrong itself.
     """
     prepared = program(image)
@@ -182,6 +187,8 @@ def run(
         schedule=schedule,
         seed=seed or 0,
         max_instructions=max_instructions or 0,
+        max_launch_instructions=max_launch_instructions or 0,
+        max_seconds=max_seconds or 0,
         statistics=statistics,
         params=ctypes.cast(params, ctypes.c_void_p),
         param_bytes=len(params) - 1,

@@ -167,6 +167,8 @@ class Operation:
         sanitize: bool = True,
         threads: int | None = None,
         max_instructions: int | None = None,
+        max_launch_instructions: int | None = None,
+        max_seconds: float | None = None,
         seed: int | None = None,
         statistics: bool = True,
         completion: emulator.Completion | None = None,
@@ -175,8 +177,9 @@ class Operation:
         """Run on NumPy arrays in the emulator and keep its report; works without JAX.
 
         `sanitize` adds initialisation, races and the rest to the checks that are always on.
-        `threads` are host threads (all cores), `max_instructions` bounds the warp-instructions,
-        `seed` runs warps in a random order of that seed, `statistics` counts per Python line.
+        `threads` are host threads at most (all cores), `max_instructions` bounds the instructions
+        of a warp, `max_launch_instructions` those of all warps, `max_seconds` the time. `seed` runs
+        warps in a random order of that seed, `statistics` counts per Python line.
         `completion` is "eager", "late", "reversed" or "random": when asynchronous operations move
         their data, by default late with the sanitizer. The result has `outputs`, `report` and
         `reports` of each step; findings do not raise here.
@@ -193,6 +196,8 @@ class Operation:
             sanitize=sanitize,
             threads=threads,
             max_instructions=max_instructions,
+            max_launch_instructions=max_launch_instructions,
+            max_seconds=max_seconds,
             seed=seed,
             statistics=statistics,
             completion=completion,

@@ -17,7 +17,7 @@ from typing import Final
 from pyptx.errors import DeviceError
 
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
-_ABI: Final = 3
+_ABI: Final = 4
 _HELP: Final = (
     ("help", "pip install pyptx builds them; they need CMake and a C++17 compiler"),
     (
@@ -67,6 +67,18 @@ class Visit(ctypes.Structure):
     )
 
 
+class Signals(ctypes.Structure):
+    """PyptxSignals of pyptx_emulator.h."""
+
+    _fields_ = (
+        ("enter", ctypes.c_void_p),
+        ("leave", ctypes.c_void_p),
+        ("check", ctypes.c_void_p),
+        ("fetch", ctypes.c_void_p),
+        ("raised", ctypes.c_void_p * 3),
+    )
+
+
 class Launch(ctypes.Structure):
     """PyptxLaunch of pyptx_emulator.h."""
 
@@ -81,6 +93,8 @@ class Launch(ctypes.Structure):
         ("schedule", ctypes.c_uint32),
         ("seed", ctypes.c_uint64),
         ("max_instructions", ctypes.c_uint64),
+        ("max_launch_instructions", ctypes.c_uint64),
+        ("max_seconds", ctypes.c_double),
         ("statistics", ctypes.c_uint32),
         ("approximate", ctypes.c_uint32),
         ("params", ctypes.c_void_p),
@@ -89,6 +103,10 @@ class Launch(ctypes.Structure):
         ("buffer_count", ctypes.c_uint64),
         ("watches", ctypes.POINTER(Watch)),
         ("watch_count", ctypes.c_uint64),
+        ("cancel", ctypes.POINTER(ctypes.c_int32)),
+        ("cancel_from", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32),
+        ("signals", ctypes.POINTER(Signals)),
     )
 
 

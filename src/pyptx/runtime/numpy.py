@@ -41,6 +41,8 @@ Array: TypeAlias = NDArray[Any]
 
 THREADS: Final = "PYPTX_EMULATOR_THREADS"
 SANITIZE: Final = "PYPTX_EMULATOR_SANITIZE"
+INSTRUCTIONS: Final = "PYPTX_EMULATOR_INSTRUCTIONS"
+SECONDS: Final = "PYPTX_EMULATOR_SECONDS"
 
 scalars_by_value: Final = True
 """Scalars are numbers on the host and go into the launch as they are."""
@@ -55,10 +57,17 @@ def launch(call: Call, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """Run `call` in the emulator. Raises EmulationError for what the kernel did wrong.
 
     $PYPTX_EMULATOR_THREADS is the number of host threads (all cores), $PYPTX_EMULATOR_SANITIZE=1
-    adds the sanitizer; the same variables hold for JAX on the CPU.
+    adds the sanitizer, $PYPTX_EMULATOR_INSTRUCTIONS and $PYPTX_EMULATOR_SECONDS are what a launch
+    may take (`max_launch_instructions` and `max_seconds` of `pyptx.emulator.run`); the same
+    variables hold for JAX on the CPU.
     """
     done = emulate(
-        call, arrays, sanitize=bool(_setting(SANITIZE)), threads=_setting(THREADS) or None
+        call,
+        arrays,
+        sanitize=bool(_setting(SANITIZE)),
+        threads=_setting(THREADS) or None,
+        max_launch_instructions=_setting(INSTRUCTIONS) or None,
+        max_seconds=_setting(SECONDS) or None,
     )
     done.report.check()
     return done.outputs
@@ -78,6 +87,8 @@ def emulate(
     sanitize: bool = True,
     threads: int | None = None,
     max_instructions: int | None = None,
+    max_launch_instructions: int | None = None,
+    max_seconds: float | None = None,
     seed: int | None = None,
     statistics: bool = False,
     completion: Completion | None = None,
@@ -115,6 +126,8 @@ def emulate(
             sanitize=sanitize,
             threads=threads,
             max_instructions=max_instructions,
+            max_launch_instructions=max_launch_instructions,
+            max_seconds=max_seconds,
             seed=seed,
             statistics=statistics,
             completion=completion,

@@ -23,6 +23,7 @@ namespace {
 
 int64_t g_types = 0;
 int64_t g_streams_asked = 0;
+int64_t g_runs = 0;
 
 XLA_FFI_Error* CreateError(XLA_FFI_Error_Create_Args* a) { return new XLA_FFI_Error{a->message}; }
 XLA_FFI_Error* RegisterType(XLA_FFI_Type_Register_Args* a) {
@@ -42,6 +43,11 @@ XLA_FFI_Error* GetOrdinal(XLA_FFI_DeviceOrdinal_Get_Args* a) {
   return nullptr;
 }
 
+XLA_FFI_Error* GetRunId(XLA_FFI_RunId_Get_Args* a) {
+  a->run_id = ++g_runs;
+  return nullptr;
+}
+
 const XLA_FFI_Api& Api() {
   static const XLA_FFI_Api table = [] {
     XLA_FFI_Api api{};
@@ -52,6 +58,7 @@ const XLA_FFI_Api& Api() {
     api.XLA_FFI_State_Get = GetState;
     api.XLA_FFI_Stream_Get = GetStream;
     api.XLA_FFI_DeviceOrdinal_Get = GetOrdinal;
+    api.XLA_FFI_RunId_Get = GetRunId;
     return api;
   }();
   return table;
@@ -122,10 +129,12 @@ void Point(std::deque<Buffers::Buffer>& buffers, Type kind, std::vector<Type>* t
 extern "C" {
 
 CallSite* site_new() { return new CallSite(); }
-void site_string(CallSite* site, const char* name, const char* text) {
+// The state that instantiate left, if any, is the handler's and stays.
+void site_delete(CallSite* site) { delete site; }
+void site_string(CallSite* site, const char* name, const char* text, size_t size) {
   auto& value = site->attributes.values[name];
   value.type = XLA_FFI_AttrType_STRING;
-  value.bytes = text;
+  value.bytes.assign(text, size);
 }
 void site_integer(CallSite* site, const char* name, int64_t integer) {
   auto& value = site->attributes.values[name];

@@ -98,7 +98,8 @@ class Site:
     ) -> None:
         self.site = ctypes.c_void_p(frames.site_new())
         self.buffers = [ctypes.create_string_buffer(b"x" * 1024) for _ in range(1 + outputs)]
-        frames.site_string(self.site, b"plan", plan.encode())
+        text = plan.encode()
+        frames.site_string(self.site, b"plan", text, ctypes.c_size_t(len(text)))
         frames.site_integer(self.site, b"assembler", ctypes.c_int64(assembler))
         for step, cubins in enumerate(code if isinstance(code, list) else [code]):
             for name, data in cubins.items():
@@ -492,15 +493,34 @@ def no_driver() -> None:
 def bad_attributes() -> None:
     """A damaged program is refused when it is loaded."""
     cases = {
-        PLAN.replace(
-            "kernel=k;", ""
-        ): "?: its plan lacks the kernel's name, the grid or the shared memory",
+        PLAN.replace("kernel=k;", ""): "?: its plan lacks the field 'kernel'",
+        PLAN.replace("kernel=k;", "kernel=;"): "?: its plan lacks the kernel's name",
+        PLAN.replace(";params=a0,r0,i64:a0.0", ""): "k: its plan lacks the field 'params'",
+        PLAN.replace("outputs=[? 8]", "inputs=[? 8]"): (
+            "k: its plan has the field 'inputs' twice in one line"
+        ),
+        PLAN + ";shared=1" * 32: "k: its plan has the field 'shared' twice in one line",
+        PLAN.replace("a0.0 2 cdiv", "1 " * 33 + "+ " * 31 + "+"): (
+            "k: the expression '"
+            + "1 " * 33
+            + "+ " * 31
+            + "+' in its plan is nested deeper than 32"
+        ),
+        PLAN.replace("128,1,1", "128,1,65"): "k: bad triple '128,1,65' in its plan",
+        PLAN.replace("cluster=1,1,1", "cluster=17,1,1"): "k: bad triple '17,1,1' in its plan",
+        PLAN.replace("i64:a0.0", "b256:00"): "k: bad parameter 'b256:00' in its plan",
+        PLAN.replace("i64:a0.0", ",".join(["i64:1"] * 4094)): (
+            "k: its plan has more than the 32764 bytes of arguments that a launch takes"
+        ),
+        PLAN.replace("params=a0", "params=v0"): (
+            "k: its plan passes input 0 by value, which is no scalar"
+        ),
         PLAN.replace("a0.0 2 cdiv", "a0.0 2 pow"): "k: bad token 'pow' in its plan",
         PLAN.replace("a0.0 2 cdiv", "a0.0 cdiv"): "k: bad expression 'a0.0 cdiv' in its plan",
         PLAN.replace("a0.0 2 cdiv", "a0.7"): "k: its plan names a dimension that no buffer has",
         PLAN.replace("params=a0", "params=a9"): "k: its plan names a buffer that does not exist",
         PLAN.replace("params=a0", "params=q0"): "k: bad parameter 'q0' in its plan",
-        PLAN.replace("params=a0", "params=v0"): (
+        PLAN.replace("inputs=[? 8]", "inputs=[? 8],[]").replace("params=a0", "params=v1"): (
             "k: a scalar by value would need its value on the host; on a GPU scalars are passed by address"
         ),
         PLAN.replace("128,1,1", "128,0,1"): "k: bad triple '128,0,1' in its plan",

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a structure or a signature below does. */
-#define PYPTX_EMULATOR_ABI 3u
+#define PYPTX_EMULATOR_ABI 4u
 
 #if defined(_WIN32)
 #define PYPTX_EXPORT __declspec(dllexport)
@@ -83,6 +83,16 @@ typedef struct PyptxVisit {
   uint32_t reserved;
 } PyptxVisit;
 
+/* How Python's signal handlers run during a launch: CPython's functions PyGILState_Ensure, PyGILState_Release,
+ * PyErr_CheckSignals and PyErr_Fetch. */
+typedef struct PyptxSignals {
+  int (*enter)(void);
+  void (*leave)(int);
+  int (*check)(void);
+  void (*fetch)(void** type, void** value, void** traceback);
+  void* raised[3]; /* what a handler raised, which has cancelled the launch; the caller's, for PyErr_Restore */
+} PyptxSignals;
+
 typedef struct PyptxLaunch {
   uint32_t size;       /* sizeof(PyptxLaunch) */
   uint32_t grid[3];    /* CTAs; a zero launches nothing */
@@ -92,10 +102,12 @@ typedef struct PyptxLaunch {
    * the 48 KiB that static shared memory may have, they are the start of the dynamic memory themselves. */
   uint32_t dynamic_shared;
   uint32_t sanitize;         /* PYPTX_SANITIZE_* */
-  uint32_t threads;          /* host threads; 0 for as many as the machine has */
+  uint32_t threads;          /* host threads at most; 0 for as many as the machine has */
   uint32_t schedule;         /* PYPTX_SCHEDULE_* | PYPTX_COMPLETION_* */
   uint64_t seed;             /* of the random schedule */
   uint64_t max_instructions; /* a warp that runs more is a finding; 0 for the default, 2^28 */
+  uint64_t max_launch_instructions; /* the same for all warps together; 0 for the default, 2^34 */
+  double max_seconds;        /* a launch that takes longer is a finding; 0 for the default, 600 */
   uint32_t statistics;       /* nonzero: count per instruction */
   uint32_t approximate;      /* PYPTX_APPROXIMATE_* */
   const void* params;        /* the kernel's parameters at the offsets that the image gives */
@@ -104,6 +116,13 @@ typedef struct PyptxLaunch {
   uint64_t buffer_count;
   const PyptxWatch* watches;
   uint64_t watch_count;
+  /* The launch ends soon after *cancel is no longer cancel_from; NULL for never. Any thread, or a signal
+   * handler, may write it. */
+  const int32_t* cancel;
+  int32_t cancel_from;
+  uint32_t reserved;
+  /* NULL unless the calling thread is Python's main thread, without its lock: it looks 20 times a second. */
+  PyptxSignals* signals;
 } PyptxLaunch;
 
 /* How a launch ended. */
@@ -111,7 +130,8 @@ enum {
   PYPTX_OK = 0,       /* ran to the end, no findings */
   PYPTX_FINDINGS = 1, /* ran to the end; the sanitizer has findings, or an element was never written */
   PYPTX_STOPPED = 2,  /* stopped by a finding: bounds, alignment, deadlock, runaway loop, trap */
-  PYPTX_INVALID = 3   /* not started: the launch itself is wrong; the message says what */
+  PYPTX_INVALID = 3,  /* not started: the launch itself is wrong; the message says what */
+  PYPTX_CANCELLED = 4 /* ended before its time, because *cancel or a signal handler asked for it */
 };
 
 /* One element per instruction of the image, in its order. */
@@ -163,7 +183,8 @@ typedef struct PyptxEmulatorApi {
   /* NULL and *count 0 unless statistics were asked for. */
   const PyptxInstructionStatistics* (*result_statistics)(const PyptxResult* result, uint64_t* count);
   uint64_t (*result_instructions)(const PyptxResult* result); /* warp-instructions executed */
-  /* What the launch printed with printf, of each CTA in the order of their ids: bytes, which may hold zeros. */
+  /* What the launch printed with printf, of each CTA in the order of their ids: bytes, which may hold zeros.
+   * The first 16 MiB, and a line that says how much more there was. */
   const char* (*result_printed)(const PyptxResult* result, uint64_t* bytes);
   /* Who touched the launch's watched ranges, in their order. */
   const PyptxVisit* (*result_visits)(const PyptxResult* result, uint64_t* count);

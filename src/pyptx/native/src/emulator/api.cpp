@@ -1,9 +1,13 @@
 // The C interface: checks what a caller hands in, and turns exceptions into results.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pyptx_emulator.h"
 #include "warp.h"
@@ -123,6 +127,7 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   if (c.sanitize & ~static_cast<uint32_t>(PYPTX_SANITIZE_ALL)) return "unknown sanitizer flags";
   const uint32_t schedule = c.schedule & kScheduleMask, completion = c.schedule & ~kScheduleMask;
   if (schedule > PYPTX_SCHEDULE_RANDOM || completion > PYPTX_COMPLETION_RANDOM) return "unknown schedule";
+  if (!(c.max_seconds >= 0)) return "the seconds that a launch may take must be positive";
   if (c.approximate != PYPTX_APPROXIMATE_ROUNDED) return "unknown mode of approximate operations";
   if (c.buffer_count > 0 && c.buffers == nullptr) return "the buffers are missing";
   if (c.watch_count > 0 && c.watches == nullptr) return "the watched ranges are missing";
@@ -176,13 +181,87 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   for (emu::Buffer& b : launch.memory.buffers) b.watched = launch.watches.inside(b.lo, b.hi);
   const uint64_t ctas = launch.clusters * launch.cluster_size;
   const uint64_t segments = emu::GlobalClocks::segments_for(ctas);
-  launch.global_clocks.reset(ctas, launch.memory.add_shadow(config, program.global_granule, segments));
+  launch.threads = emu::host_threads(launch);
+  launch.global_clocks.reset(
+      ctas, launch.memory.add_shadow(config, program.global_granule, segments, launch.parallel()), launch.parallel());
 }
+
+// The budget of a launch.
+constexpr uint64_t kDefaultLaunchInstructions = 1ull << 34, kMostInstructions = 1ull << 63;
+constexpr double kDefaultSeconds = 600, kMostSeconds = 1e9;
+
+PyptxLaunch with_defaults(const PyptxLaunch& given) {
+  PyptxLaunch config = given;
+  if (config.max_launch_instructions == 0) config.max_launch_instructions = kDefaultLaunchInstructions;
+  if (config.max_seconds == 0) config.max_seconds = kDefaultSeconds;
+  return config;
+}
+
+// A grid of which every warp runs at least one instruction, and that is too much. Says so before anything runs.
+bool too_large(emu::Launch& launch) {
+  const uint64_t ctas = launch.clusters * launch.cluster_size, most = launch.config.max_launch_instructions;
+  if (ctas <= most / launch.warps_per_cta) return false;
+  emu::Finding finding{};
+  finding.kind = emu::Kind::Budget;
+  finding.note = "its grid " + triple(launch.config.grid) + " has " + std::to_string(ctas) + " CTAs of " +
+                 std::to_string(launch.warps_per_cta) + (launch.warps_per_cta == 1 ? " warp" : " warps") +
+                 ", and all warps together may run " + std::to_string(most) +
+                 " instructions; max_launch_instructions= or $PYPTX_EMULATOR_INSTRUCTIONS allows more";
+  launch.findings.add(std::move(finding));
+  return true;
+}
+
+// What a launch may write, as it was before: for a launch that has to run again.
+class Saved {
+ public:
+  explicit Saved(const PyptxLaunch& config) {
+    for (uint64_t i = 0; i < config.buffer_count; ++i) {
+      const PyptxBuffer& b = config.buffers[i];
+      if (b.bytes == 0 || (b.flags & PYPTX_BUFFER_READ_ONLY) != 0) continue;
+      const auto* data = static_cast<const char*>(b.data);
+      saved_.emplace_back(static_cast<char*>(b.data), std::string(data, b.bytes));
+    }
+  }
+  void restore() const {
+    for (const auto& [data, bytes] : saved_) std::copy(bytes.begin(), bytes.end(), data);
+  }
+
+ private:
+  std::vector<std::pair<char*, std::string>> saved_;
+};
 
 void set_invalid(PyptxResult& result, const std::string& kernel, const std::string& problem) {
   result.status = PYPTX_INVALID;
   result.message = "kernel " + kernel + ": " + problem;
   result.json = "{}";
+}
+
+std::unique_ptr<emu::Launch> run_once(PyptxResult& result, const emu::Program& program, const PyptxLaunch& config,
+                                      std::chrono::steady_clock::time_point deadline) {
+  auto launch = std::make_unique<emu::Launch>();
+  prepare(*launch, program, config);
+  launch->deadline = deadline;
+  launch->most_instructions = std::min(config.max_launch_instructions, kMostInstructions);
+  result.instructions = 0;
+  result.statistics.assign(config.statistics != 0 ? program.instructions() : 0, PyptxInstructionStatistics{});
+  if (launch->clusters == 0 || too_large(*launch)) return launch;
+  std::optional<Saved> saved;
+  if (launch->parallel()) saved.emplace(config);
+  emu::run_launch(*launch, &result.statistics, &result.instructions);
+  if (launch->conflict && saved) saved->restore();
+  return launch;
+}
+
+// Runs a launch on several threads, and again on one where what it gives depends on which of them is faster.
+std::unique_ptr<emu::Launch> run_to_end(PyptxResult& result, const emu::Program& program, PyptxLaunch config) {
+  const auto seconds = std::chrono::duration<double>(std::min(config.max_seconds, kMostSeconds));
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds);
+  std::unique_ptr<emu::Launch> launch = run_once(result, program, config, deadline);
+  if (!launch->conflict || launch->cancelled || launch->late || !launch->failure.empty()) return launch;
+  launch.reset();
+  config.threads = 1;
+  return run_once(result, program, config, deadline);
 }
 
 void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& config) {
@@ -191,10 +270,13 @@ void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& co
     set_invalid(result, program.name, problem);
     return;
   }
-  auto launch = std::make_unique<emu::Launch>();
-  prepare(*launch, program, config);
-  if (config.statistics != 0) result.statistics.resize(program.instructions());
-  if (launch->clusters > 0) emu::run_launch(*launch, &result.statistics, &result.instructions);
+  const std::unique_ptr<emu::Launch> launch = run_to_end(result, program, with_defaults(config));
+  if (launch->cancelled) {
+    result.status = PYPTX_CANCELLED;
+    result.message = "kernel " + program.name + ": the launch was cancelled";
+    result.json = "{}";
+    return;
+  }
   if (!launch->failure.empty()) {
     set_invalid(result, program.name, launch->failure);
     return;

@@ -266,14 +266,14 @@ bool perform_next(Cluster& c) {
   const Completion policy = c.worker->launch->completion;
   const size_t count = c.operations.size();
   const size_t index = policy == Completion::Reversed ? count - 1
-                       : policy == Completion::Random ? c.worker->draw(static_cast<uint32_t>(count))
+                       : policy == Completion::Random ? c.draw(static_cast<uint32_t>(count))
                                                       : 0;
   step(c, index);
   return true;
 }
 
 void perform_some(Cluster& c) {
-  if (c.worker->launch->completion == Completion::Random && c.worker->draw(4) == 0) perform_next(c);
+  if (c.worker->launch->completion == Completion::Random && c.draw(4) == 0) perform_next(c);
   while (!c.operations.empty() && c.executed - c.operations[0]->issued > kOverdue) step(c, 0);
 }
 

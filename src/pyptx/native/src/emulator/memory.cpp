@@ -86,7 +86,17 @@ void Memory::add_variables(const Program& program) {
   }
 }
 
-uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments) {
+bool Memory::overlap() const {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (const Buffer& b : buffers) ranges.emplace_back(b.lo, b.hi);
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].first < ranges[i - 1].second) return true;
+  }
+  return false;
+}
+
+uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments, bool owned) {
   const bool races = (launch.sanitize & PYPTX_SANITIZE_RACES) != 0;
   const bool values = (launch.sanitize & PYPTX_SANITIZE_INITIALISATION) != 0;
   std::vector<size_t> sizes;
@@ -98,6 +108,10 @@ uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_
     if (!raced && !(values && !b.initialised)) continue;
     sizes.push_back(bytes);
     places.push_back(&b.stores);
+    if (owned) {
+      sizes.push_back(bytes);
+      places.push_back(&b.owners);
+    }
     b.has_loads = std::make_unique<std::atomic<bool>>(false);
     if (!raced) continue;
     sizes.push_back(bytes);

@@ -56,6 +56,7 @@ struct Buffer {
   // Shadow, one cell per granule: the last store and the last load. nullptr where nothing needs it.
   uint64_t* stores = nullptr;
   uint64_t* loads = nullptr;
+  uint64_t* owners = nullptr;  // see ownership.h; only where several host threads may run
   std::unique_ptr<std::atomic<bool>> has_loads;
   Written written;  // where every element has to be
 
@@ -74,9 +75,11 @@ class Memory {
   // Merges buffers at the same address: an argument that is updated in place is passed twice.
   void set_buffers(const PyptxLaunch& launch, const Program& program, const std::vector<std::string>& names);
 
-  // Gives buffers the shadow that the sanitizer needs; `segments` are those of the launch. Returns the segment
-  // up to which cells count as empty.
-  uint32_t add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments);
+  // Gives buffers the shadow that the sanitizer needs; `segments` are those of the launch, `owned` says that cells
+  // have owners. Returns the segment up to which cells count as empty.
+  uint32_t add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments, bool owned);
+  // Whether two buffers share bytes, so that an address may be in either.
+  bool overlap() const;
 
   // Prepares to tell what is written; `granule` is the program's smallest access.
   void add_written(uint32_t granule);

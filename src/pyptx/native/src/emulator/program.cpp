@@ -792,9 +792,22 @@ class ImageReader {
     p_.branches[i] = d.opcode == "bra";
     const bool reads = d.opcode == "ld" || d.opcode == "ldu" || d.opcode == "atom";
     p_.polls[i] = reads && !d.has("shared") && !d.has("shared::cta") && !d.has("param") && !d.has("const");
+    p_.communicates |= communicates(d);
     p_.asynchronous |= d.opcode == "mbarrier" || d.opcode == "wgmma" || d.opcode == "tcgen05" || d.has("async");
     if (!d.held().accumulators.empty() || !d.held().loads.empty()) p_.products.emplace(i, std::make_unique<Held>(d.held()));
     if (d.has("tensor") || d.opcode == "tensormap") note_tensors();
+  }
+
+  // Whether what the instruction does depends on when other CTAs do theirs.
+  static bool communicates(const Decoding& d) {
+    const std::string_view opcode = d.opcode;
+    if (opcode == "cp") return d.has("reduce") && d.has("global");
+    const auto has_any = [&](std::initializer_list<std::string_view> modifiers) {
+      return std::any_of(modifiers.begin(), modifiers.end(), [&](std::string_view m) { return d.has(m); });
+    };
+    if (has_any({"shared", "shared::cta", "shared::cluster", "local", "param", "const"})) return false;
+    if (opcode == "atom" || opcode == "red" || opcode == "multimem") return true;
+    return (opcode == "ld" || opcode == "st") && has_any({"volatile", "relaxed", "acquire", "release", "mmio"});
   }
 
   // Copies of tensors reach single elements, of a size that only the maps among the parameters tell.

@@ -104,6 +104,7 @@ class Program {
   // Per instruction: a branch; a load or an atomic that may see what another cluster stored.
   std::vector<uint8_t> branches, polls;
   bool asynchronous = false;  // it has mbarriers or asynchronous operations
+  bool communicates = false;  // it has atomics or strong accesses that may reach global memory
   std::vector<uint32_t> tracked;  // registers that may be read before they are written
   // Multiplications of a warpgroup, by instruction, and the registers that they use: these have numbers of their own,
   // in `held` is which they are, and in `touches` which of them each other instruction uses.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <unordered_map>
 
 #include "warp.h"
@@ -30,6 +31,7 @@ constexpr KindRow kKinds[] = {
     {Kind::BadBranch, "bad-branch", "branch index out of range"},
     {Kind::BadCall, "bad-call", "call of what is no such function"},
     {Kind::StackOverflow, "stack-overflow", "calls deeper than the stack"},
+    {Kind::Budget, "budget", "the launch takes too long"},
     {Kind::Residency, "residency", "too many CTAs wait at once"},
     {Kind::UnwrittenOutput, "unwritten-output", ""},
     {Kind::UninitialisedMemory, "uninitialised-memory", "uninitialised memory is read"},
@@ -295,6 +297,8 @@ std::string json_finding(const Launch& launch, const SourceTable& table, const F
 }
 
 constexpr size_t kMaxWaitRows = 40;
+// What is kept of a launch that goes wrong everywhere.
+constexpr size_t kMostFindings = 1000, kMostWaits = 4096;
 
 }  // namespace
 
@@ -316,8 +320,18 @@ void Findings::add(Finding f) {
   const uint32_t a = f.site.instruction, b = f.other.instruction;
   const bool race = f.kind == Kind::SharedRace || f.kind == Kind::GlobalRace;
   const auto key = std::make_tuple(f.kind, race ? std::min(a, b) : a, race ? std::max(a, b) : b);
+  if (found_.size() >= kMostFindings && found_.rbegin()->first < key) {
+    ++found_cut_;
+    return;
+  }
   const auto [found, added] = found_.emplace(key, f);
-  if (added) return;
+  if (added) {
+    if (found_.size() <= kMostFindings) return;
+    const auto last = std::prev(found_.end());
+    found_cut_ += last->second.count;
+    found_.erase(last);
+    return;
+  }
   Finding& kept = found->second;
   const uint64_t count = kept.count + 1;
   if (f.site.cta < kept.site.cta) kept = std::move(f);
@@ -326,7 +340,9 @@ void Findings::add(Finding f) {
 
 void Findings::add_wait(WaitRow row) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (waits_wanted_) waits_.push_back(std::move(row));
+  if (!waits_wanted_) return;
+  if (waits_.size() < kMostWaits) waits_.push_back(std::move(row));
+  else ++waits_cut_;
 }
 
 // A missing barrier shows as a race and, because nothing has been stored yet, often also as a load of
@@ -359,6 +375,10 @@ std::string Findings::message(const Launch& launch) const {
   std::string out = "kernel " + launch.program->name + ": " + std::to_string(list.size()) +
                     (list.size() == 1 ? " finding" : " findings") + (stopped_ ? "; the launch was stopped\n" : "\n");
   for (const Finding* f : list) append_finding(out, launch, table, *f);
+  if (found_cut_ > 0) {
+    out += "and " + std::to_string(found_cut_) + " more at other instructions: only " + std::to_string(kMostFindings) +
+           " different findings are kept\n";
+  }
   if (!waits_.empty()) out += "who waits for what:\n";
   for (size_t i = 0; i < waits_.size() && i < kMaxWaitRows; ++i) {
     const WaitRow& row = waits_[i];
@@ -369,7 +389,8 @@ std::string Findings::message(const Launch& launch) const {
            std::to_string(row.site.instruction) + ": " + instruction_text(launch, row.site.instruction) + ": waits for " +
            row.waits + "\n";
   }
-  if (waits_.size() > kMaxWaitRows) out += "  and " + std::to_string(waits_.size() - kMaxWaitRows) + " more\n";
+  const uint64_t waits = waits_.size() + waits_cut_;
+  if (waits > kMaxWaitRows) out += "  and " + std::to_string(waits - kMaxWaitRows) + " more\n";
   if (!out.empty() && out.back() == '\n') out.pop_back();
   return out;
 }
@@ -397,6 +418,7 @@ void report(Warp& w, Finding finding) {
   const bool stop = stops(finding.kind);
   launch.findings.add(std::move(finding));
   if (!stop) return;
+  if (launch.parallel()) throw Conflict();  // which finding stops the launch first is for one thread to say
   launch.stop.store(true);
   look_up(w, 0);
 }

@@ -19,7 +19,7 @@ struct Instruction;
 enum class Kind : uint8_t {
   // Always checked; each stops the launch.
   OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadMatrix,
-  BadTensorMemory, BadBranch, BadCall, StackOverflow, Residency,
+  BadTensorMemory, BadBranch, BadCall, StackOverflow, Budget, Residency,
   // Always checked, at the end of the launch.
   UnwrittenOutput,
   // The sanitizer's; the launch runs to its end.
@@ -58,8 +58,9 @@ struct WaitRow {
 
 class Findings {
  public:
-  // Counts a finding; the first of its (kind, instruction, other instruction) is kept, of several host
-  // threads' the one in the lowest CTA. Of outputs that were not written all are kept.
+  // Counts a finding; the first of its (kind, instruction, other instruction) is kept, of several CTAs' the one in the
+  // lowest. Of different ones a fixed number are kept, the lowest in that order: which are does not depend on when
+  // they came. Of outputs that were not written all are kept.
   void add(Finding finding);
   void add_wait(WaitRow row);
   bool empty() const { return found_.empty() && unwritten_.empty(); }
@@ -79,6 +80,7 @@ class Findings {
   std::vector<Finding> unwritten_;
   std::vector<WaitRow> waits_;
   bool stopped_ = false, waits_wanted_ = false;
+  uint64_t found_cut_ = 0, waits_cut_ = 0;  // that are counted and not kept
 };
 
 bool stops(Kind kind);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ownership.h"
 #include "semantics/access.h"
 #include "shadow_cells.h"
 
@@ -238,6 +239,11 @@ uint64_t global_cell(const Warp& w, const Instruction& in, Order order) {
 uint32_t segment_of(uint64_t cell) { return static_cast<uint32_t>(cell >> 33); }
 bool strong_cell(uint64_t cell) { return cell >> 32 & 1u; }
 
+// What a load leaves where nothing has been stored, so that one place is reported once. It is no store: nobody races
+// with it.
+constexpr uint64_t kReported = 0x3fffffull << 10;
+bool only_reported(uint64_t cell) { return (cell & kReported) == kReported; }
+
 void report_global_race(Warp& w, const Instruction& in, uint64_t address, unsigned lane, uint32_t bytes, bool store,
                         uint64_t cell, bool cell_stored) {
   GlobalClocks& clocks = w.worker->launch->global_clocks;
@@ -273,13 +279,13 @@ void check_global_cell(Warp& w, const Instruction& in, Buffer& b, size_t index, 
   const bool written = clocks.current(segment_of(stored));
   if (launch.initialisation && access != Access::Store && !b.initialised && !written) {
     report_uninitialised(w, in, Space::Global, address, lane, bytes);
-    b.stores[index] = me;
+    b.stores[index] = me | kReported;
   }
   if (b.loads != nullptr) {
     const uint64_t loaded = b.has_loads->load(std::memory_order_relaxed) ? b.loads[index] : 0;
     const auto conflicts = [&](uint64_t cell) {
-      return clocks.current(segment_of(cell)) && segment_of(cell) != w.cta->global.segment && !(order.strong && strong_cell(cell)) &&
-             !clocks.ordered(w.cta->global, segment_of(cell));
+      return clocks.current(segment_of(cell)) && segment_of(cell) != w.cta->global.segment && !only_reported(cell) &&
+             !(order.strong && strong_cell(cell)) && !clocks.ordered(w.cta->global, segment_of(cell));
     };
     if (conflicts(stored)) report_global_race(w, in, address, lane, bytes, store, stored, true);
     else if (store && conflicts(loaded)) report_global_race(w, in, address, lane, bytes, store, loaded, false);
@@ -394,8 +400,9 @@ constexpr uint64_t kMaxCtas = 1u << 30, kMaxExtra = 1u << 20;
 
 uint64_t GlobalClocks::segments_for(uint64_t ctas) { return std::min(ctas, kMaxCtas) + kMaxExtra; }
 
-void GlobalClocks::reset(uint64_t ctas, uint32_t base) {
+void GlobalClocks::reset(uint64_t ctas, uint32_t base, bool parallel) {
   base_ = base;
+  parallel_ = parallel;
   ctas_ = std::min(ctas, kMaxCtas);
   extra_.clear();
   published_.clear();
@@ -423,9 +430,17 @@ void join_self(Known& into, const GlobalAgent& agent) {
 
 }  // namespace
 
+// Which CTAs' accesses are no longer told apart depends on who came first, unless one thread runs.
+void GlobalClocks::used_up() const {
+  if (parallel_) throw Conflict();
+}
+
 void GlobalClocks::end_segment(GlobalAgent& agent) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (extra_.size() >= kMaxExtra) return;
+  if (extra_.size() >= kMaxExtra) {
+    used_up();
+    return;
+  }
   ++agent.count;
   extra_.emplace_back(agent.cta, agent.count);
   agent.segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
@@ -434,7 +449,10 @@ void GlobalClocks::end_segment(GlobalAgent& agent) {
 std::pair<uint64_t, uint32_t> GlobalClocks::fork(GlobalAgent& agent, uint32_t* segment) {
   const std::lock_guard<std::mutex> lock(mutex_);
   *segment = agent.segment;
-  if (extra_.size() >= kMaxExtra) return {0, 0};
+  if (extra_.size() >= kMaxExtra) {
+    used_up();
+    return {0, 0};
+  }
   const uint64_t fork = agent.cta | kForkedAgent;
   extra_.emplace_back(fork, agent.forks);
   *segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
@@ -609,6 +627,8 @@ void check_global(Warp& w, const Instruction& in, Buffer& b, uint64_t address, u
                   Access access, Order order) {
   const Cells cells = cells_of(w, b, address, bytes);
   for (size_t k = 0; k < cells.count; ++k) {
+    // What several clusters only read is in order, and no cell could remember them all.
+    if (b.owners != nullptr && take_cells(w, b, cells.first + k, 1, access != Access::Load) != Owned::Alone) continue;
     check_global_cell(w, in, b, cells.first + k, address, lane, bytes, access, order);
   }
 }
@@ -621,6 +641,14 @@ void check_global_range(Warp& w, const Instruction& in, Buffer& b, uint64_t addr
   const uint64_t segment = w.cta->global.segment, base = w.worker->launch->global_clocks.base();
   const uint64_t me = global_cell(w, in, order);
   const bool store = access != Access::Load;
+  const Owned owned = b.owners == nullptr ? Owned::Alone : take_cells(w, b, cells.first, cells.count, store);
+  if (owned == Owned::Shared) return;
+  if (owned == Owned::Mixed) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      check_global(w, in, b, address + static_cast<uint64_t>(lane) * bytes, lane, bytes, access, order);
+    }
+    return;
+  }
   // The common case: nobody else has been here.
   uint64_t foreign = 0, missing = 0;
   for (size_t i = 0; i < cells.count; ++i) {
@@ -647,11 +675,12 @@ void check_global_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t ad
   if (b.loads == nullptr) return;
   GlobalClocks& clocks = w.worker->launch->global_clocks;
   const Cells cells = cells_of(w, b, address, bytes);
+  if (b.owners != nullptr) take_cells(w, b, cells.first, cells.count, store);
   uint32_t fine = 0;
   for (size_t k = 0; k < cells.count; ++k) {
     const uint64_t cell = b.stores[cells.first + k];
     const uint32_t segment = segment_of(cell);
-    if (segment == fine || !clocks.current(segment)) continue;
+    if (segment == fine || !clocks.current(segment) || only_reported(cell)) continue;
     if (clocks.fenced(w.cta->global, segment, kFencedAgent)) {
       fine = segment;
       continue;
@@ -680,6 +709,7 @@ void order_map_acquire(Warp& w, uint64_t address, uint32_t bytes) {
   Buffer* b = launch.races ? launch.memory.find(address, address + bytes, hint) : nullptr;
   if (b == nullptr || b->loads == nullptr) return;
   const Cells cells = cells_of(w, *b, address, bytes);
+  if (b->owners != nullptr) take_cells(w, *b, cells.first, cells.count, false);
   std::vector<uint64_t>& seen = w.cta->global.acquired_maps[address];
   seen.assign(b->stores + cells.first, b->stores + cells.first + cells.count);
   for (uint64_t& cell : seen) {
@@ -693,11 +723,12 @@ void check_map_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t addre
   if (b.loads == nullptr) return;
   GlobalClocks& clocks = w.worker->launch->global_clocks;
   const Cells cells = cells_of(w, b, address, bytes);
+  if (b.owners != nullptr) take_cells(w, b, cells.first, cells.count, false);
   const auto acquired = w.cta->global.acquired_maps.find(address);
   for (size_t k = 0; k < cells.count; ++k) {
     const uint64_t cell = b.stores[cells.first + k];
     const uint32_t segment = segment_of(cell);
-    if (!clocks.current(segment)) continue;
+    if (!clocks.current(segment) || only_reported(cell)) continue;
     if (acquired != w.cta->global.acquired_maps.end() && acquired->second[k] == cell) continue;
     Finding f{};
     f.kind = Kind::ProxyRace;
@@ -734,6 +765,7 @@ void forget_global(Warp& w, uint64_t address, uint32_t bytes) {
   Buffer* b = w.worker->launch->memory.find(address, address + bytes, hint);
   if (b == nullptr || b->stores == nullptr) return;
   const Cells cells = cells_of(w, *b, address, bytes);
+  if (b->owners != nullptr) take_cells(w, *b, cells.first, cells.count, true);
   for (size_t k = 0; k < cells.count; ++k) b->stores[cells.first + k] = 0;
 }
 

@@ -123,7 +123,7 @@ class GlobalClocks {
  public:
   // Segments that a launch of so many CTAs needs, and the segment below its first.
   static uint64_t segments_for(uint64_t ctas);
-  void reset(uint64_t ctas, uint32_t base);
+  void reset(uint64_t ctas, uint32_t base, bool parallel);
   // Whether a segment is of this launch.
   bool current(uint32_t segment) const { return segment > base_; }
   uint32_t base() const { return base_; }
@@ -153,7 +153,10 @@ class GlobalClocks {
   bool forked(uint32_t segment) { return (place_of(segment).first & kForkedAgent) != 0; }
 
  private:
+  void used_up() const;
+
   uint32_t base_ = 0;
+  bool parallel_ = false;  // several host threads run
   uint64_t ctas_ = 0;  // that have segments of their own, base + 1 to base + ctas
   std::mutex mutex_;
   std::vector<std::pair<uint64_t, uint32_t>> extra_;  // the CTA and count of the segments after those

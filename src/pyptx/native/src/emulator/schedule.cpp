@@ -1,11 +1,13 @@
 // Runs warps: the instruction loop, splits within a warp, warps within a cluster, clusters on host threads.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "ownership.h"
 #include "semantics/environment.h"
 #include "shadow_cells.h"
 #include "tensor_memory.h"
@@ -22,6 +24,12 @@ constexpr uint64_t kTurn = 16000000;
 // Backward branches of a split before it steps back for others of its warp that are ready.
 constexpr uint32_t kPatience = 512;
 constexpr uint64_t kDefaultMaxInstructions = 1ull << 28;
+// A running warp looks after so many instructions whether the launch goes on, and every so often at the clock.
+constexpr uint64_t kLook = 256;
+constexpr uint32_t kLooksByTime = 4;
+constexpr std::chrono::milliseconds kSignals{50};
+// A host thread tells others after so many instructions how many it has run.
+constexpr uint64_t kAccount = 1 << 16;
 
 bool ready(const Split& s) { return s.wait.kind == Wait::Kind::None; }
 bool waits_here(const Split& s) {
@@ -46,7 +54,7 @@ bool pick(Warp& w) {
   for (size_t i = 0; i < w.others.size(); ++i) {
     if (!ready(w.others[i])) continue;
     ++seen;
-    const bool better = random_schedule(w) ? w.worker->draw(seen) == 0
+    const bool better = random_schedule(w) ? w.cta->cluster->draw(seen) == 0
                                            : best == w.others.size() || w.others[i].pc < w.others[best].pc;
     if (better) best = i;
   }
@@ -131,14 +139,17 @@ bool run_warp(Warp& w, uint64_t limit) {
   const Instruction* code = program_of(w).code.data();
   const uint8_t* file = w.base[0];
   PyptxInstructionStatistics* statistics = w.worker->statistics;
-  uint64_t count = 0;
+  uint64_t count = 0, pause = std::min(limit, kLook);
   uint32_t pc = w.pc;
   for (;;) {
     if (__builtin_expect(pc >= w.next_split, 0)) {
       if (!attend(w)) break;
       pc = w.pc;
     }
-    if (__builtin_expect(count >= limit, 0)) break;
+    if (__builtin_expect(count >= pause, 0)) {
+      if (count >= limit || !w.worker->goes_on()) break;
+      pause = std::min(limit, count + kLook);
+    }
     const Instruction& in = code[pc];
     uint32_t guard;
     std::memcpy(&guard, file + in.guard, sizeof guard);
@@ -280,6 +291,8 @@ void start_cluster(Cluster& c, Worker& worker, uint64_t linear) {
   c.id[2] = static_cast<uint32_t>(linear / grid[0] / grid[1]);
   c.version = c.progress = c.executed = c.clock_readings = 0;
   c.turn = 0;
+  c.random = (launch.config.seed + 1) * 0x9e3779b97f4a7c15ull + linear * 0xbf58476d1ce4e5b9ull + 1;
+  c.random += c.random == 0;
   c.barrier = ClusterBarrier();
   const uint32_t warps = launch.warps_per_cta;
   c.warps_left = warps * launch.cluster_size;
@@ -348,7 +361,7 @@ Warp* choose(Cluster& c, bool* spinning) {
       c.turn = i + 1 == count ? 0 : i + 1;
       return &w;
     }
-    if (c.worker->draw(++seen) == 0) chosen = &w;
+    if (c.draw(++seen) == 0) chosen = &w;
   }
   return chosen;
 }
@@ -358,6 +371,31 @@ void report_runaway(Warp& w) {
   const uint32_t at = std::min<uint32_t>(w.pc, static_cast<uint32_t>(program.instructions()));
   report(w, Kind::Runaway, site_of(w, program.code[at], static_cast<unsigned>(__builtin_ctz(w.active ? w.active : 1))),
          "the warp has run " + std::to_string(w.executed) + " instructions");
+}
+
+// Where the warp was when the launch's budget ended.
+Finding over_budget(const Warp& w, std::string note) {
+  const Program& program = program_of(w);
+  const uint32_t at = std::min<uint32_t>(w.pc, static_cast<uint32_t>(program.instructions()));
+  Finding f{};
+  f.kind = Kind::Budget;
+  f.site = site_of(w, program.code[at], static_cast<unsigned>(__builtin_ctz(w.active ? w.active : 1)));
+  f.note = std::move(note);
+  return f;
+}
+
+void report_instructions(Warp& w) {
+  report(w, over_budget(w, "its warps have run " + std::to_string(w.worker->launch->most_instructions) +
+                               " instructions; max_launch_instructions= or $PYPTX_EMULATOR_INSTRUCTIONS allows more"));
+}
+
+// Of several host threads one reports it. Running again on one thread would take longer still.
+void report_late(const Warp& w) {
+  Launch& launch = *w.worker->launch;
+  if (launch.stop.exchange(true)) return;
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%g", launch.config.max_seconds);
+  launch.findings.add(over_budget(w, std::string("it has run for ") + seconds + " seconds; max_seconds= or $PYPTX_EMULATOR_SECONDS allows more"));
 }
 
 // Whether a loop that stands still tests an mbarrier.
@@ -430,6 +468,7 @@ bool force_diverged(Cluster& c) {
 
 Outcome run_cluster(Cluster& c) {
   Launch& launch = *c.worker->launch;
+  Worker& worker = *c.worker;
   const RunWarp run = loop_for(launch);
   const uint64_t most = launch.config.max_instructions ? launch.config.max_instructions : kDefaultMaxInstructions;
   const bool random = launch.config.schedule == PYPTX_SCHEDULE_RANDOM;
@@ -453,10 +492,13 @@ Outcome run_cluster(Cluster& c) {
       return Outcome::Stopped;
     }
     if (w->active == 0) pick(*w);
-    if (random && !w->others.empty() && c.worker->draw(4) == 0) rotate(*w);
+    if (random && !w->others.empty() && c.draw(4) == 0) rotate(*w);
     w->suspended = false;
     settle(*w);
-    const bool cut = run(*w, std::min(random ? 1 + c.worker->draw(64) : kSlice, most - w->executed + 1));
+    const uint64_t slice = std::min({random ? 1 + c.draw(64) : kSlice, most - w->executed + 1, worker.allowance()});
+    const uint64_t before = w->executed;
+    const bool cut = run(*w, slice);
+    worker.account(w->executed - before);
     if (cut && !random) left_standstill(*w);
     if (w->state == WarpState::Done) {
       --c.warps_left;
@@ -470,13 +512,14 @@ Outcome run_cluster(Cluster& c) {
     } else if (w->executed > most) {
       report_runaway(*w);
     }
+    const bool in_time = worker.goes_on();
+    if (launch.stop.load(std::memory_order_relaxed)) return Outcome::Stopped;
+    if (worker.allowance() == 0) report_instructions(*w);
+    else if (!in_time) report_late(*w);
   }
 }
 
 // ---- Host threads ----------------------------------------------------------------------------------------
-
-// What a host thread has seen, where that is not the progress at which all its clusters stood still.
-constexpr uint64_t kFinished = ~0ull, kWorking = kFinished - 1;
 
 class HostThread {
  public:
@@ -486,35 +529,29 @@ class HostThread {
   void run() {
     try {
       work();
+    } catch (const Conflict&) {
+      launch_.conflict.store(true);
+      launch_.stop.store(true);
     } catch (const std::exception& e) {
       const std::lock_guard<std::mutex> lock(launch_.failure_mutex);
       launch_.failure = std::string("the emulation failed: ") + e.what();
       launch_.stop.store(true);
     }
-    launch_.seen[worker_.index].store(kFinished);
   }
 
  private:
   // Takes clusters until none is left. Clusters that only wait for memory stay resident and are asked again.
   void work() {
     while (!launch_.stop.load(std::memory_order_relaxed)) {
-      const uint64_t before = launch_.progress.load();
       if (poll_stalled()) {
-        launch_.progress.fetch_add(1);
         if (preempted_) admit();
         continue;
       }
-      if (stalled_.empty() || alone(before) || ++patience_ > 4) {
-        patience_ = 0;
-        if (admit()) {
-          launch_.progress.fetch_add(1);
-          continue;
-        }
-        if (stalled_.empty()) break;
-      }
-      launch_.seen[worker_.index].store(before);
-      if (all_seen(before) && no_more_clusters() && !force_stalled()) report_stalled();
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      // A launch that is stopped is no deadlock.
+      if (launch_.stop.load(std::memory_order_relaxed)) break;
+      if (admit()) continue;
+      if (stalled_.empty()) break;
+      if (!force_stalled()) report_stalled();
     }
     if (launch_.findings.waits_wanted()) {
       for (auto& c : stalled_) describe_waits(*c);
@@ -536,7 +573,7 @@ class HostThread {
         }
       }
       c.timed_out = false;
-      const Outcome outcome = run_cluster(c);
+      const Outcome outcome = run_here(c);
       moved |= version != c.version || progress != c.progress || left != c.warps_left;
       preempted_ |= outcome == Outcome::Preempted;
       if (outcome == Outcome::Finished) {
@@ -549,23 +586,14 @@ class HostThread {
     return moved || preempted_;
   }
 
-  bool alone(uint64_t progress) const {
-    for (size_t i = 0; i < launch_.seen.size(); ++i) {
-      const uint64_t seen = launch_.seen[i].load();
-      if (i != worker_.index && seen != kFinished && seen != progress) return false;
-    }
-    return true;
-  }
-
-  bool all_seen(uint64_t progress) const { return alone(progress) && launch_.progress.load() == progress; }
-
-  bool no_more_clusters() const {
-    return launch_.next_cluster.load() >= launch_.clusters || launch_.resident.load() >= launch_.residency;
+  // A cluster that waits for another's stores depends on what others do when.
+  Outcome run_here(Cluster& c) {
+    const Outcome outcome = run_cluster(c);
+    if (outcome == Outcome::Stalled && launch_.parallel()) throw Conflict();
+    return outcome;
   }
 
   bool admit() {
-    // A thread that runs a new cluster may change memory whatever it has seen before.
-    launch_.seen[worker_.index].store(kWorking);
     if (launch_.resident.fetch_add(1) >= launch_.residency && !stalled_.empty()) {
       launch_.resident.fetch_sub(1);
       return false;
@@ -584,7 +612,7 @@ class HostThread {
       free_.pop_back();
     }
     start_cluster(*c, worker_, next);
-    const Outcome outcome = run_cluster(*c);
+    const Outcome outcome = run_here(*c);
     if (outcome == Outcome::Finished) retire(std::move(c));
     else stalled_.push_back(std::move(c));
     return true;
@@ -597,9 +625,7 @@ class HostThread {
   }
 
   bool force_stalled() {
-    const bool forced = std::any_of(stalled_.begin(), stalled_.end(), [](const auto& c) { return force_diverged(*c); });
-    if (forced) launch_.progress.fetch_add(1);
-    return forced;
+    return std::any_of(stalled_.begin(), stalled_.end(), [](const auto& c) { return force_diverged(*c); });
   }
 
   void report_stalled() {
@@ -617,17 +643,56 @@ class HostThread {
   Worker& worker_;
   Launch& launch_;
   std::vector<std::unique_ptr<Cluster>> free_, stalled_;
-  unsigned patience_ = 0;
   bool preempted_ = false;
 };
 
 }  // namespace
 
-uint32_t Worker::draw(uint32_t below) {
+uint32_t Cluster::draw(uint32_t below) {
   random ^= random << 13;
   random ^= random >> 7;
   random ^= random << 17;
   return static_cast<uint32_t>((random >> 32) % below);
+}
+
+bool Worker::goes_on() {
+  const PyptxLaunch& config = launch->config;
+  if (config.cancel != nullptr && __atomic_load_n(config.cancel, __ATOMIC_RELAXED) != config.cancel_from) {
+    launch->cancelled.store(true, std::memory_order_relaxed);
+    launch->stop.store(true);
+  }
+  if (++looks % kLooksByTime == 0) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now > launch->deadline) launch->late.store(true, std::memory_order_relaxed);
+    look_for_signals(now);
+  }
+  return !launch->stop.load(std::memory_order_relaxed) && !launch->late.load(std::memory_order_relaxed);
+}
+
+void Worker::look_for_signals(std::chrono::steady_clock::time_point now) {
+  if (signals == nullptr || now < next_signals) return;
+  next_signals = now + kSignals;
+  void (*leave)(int) = signals->leave;
+  const int state = signals->enter();
+  if (signals->check() != 0) {
+    signals->fetch(&signals->raised[0], &signals->raised[1], &signals->raised[2]);
+    signals = nullptr;
+    launch->cancelled.store(true, std::memory_order_relaxed);
+    launch->stop.store(true);
+  }
+  leave(state);
+}
+
+void Worker::account(uint64_t instructions) {
+  unaccounted += instructions;
+  if (unaccounted >= kAccount) launch->executed.fetch_add(std::exchange(unaccounted, 0), std::memory_order_relaxed);
+}
+
+// 0 when the launch has run more than it may.
+uint64_t Worker::allowance() const {
+  const uint64_t most = launch->most_instructions;
+  const uint64_t ran = launch->executed.load(std::memory_order_relaxed) + unaccounted;
+  return ran > most ? 0 : most - ran + 1;
 }
 
 // ---- For handlers ----------------------------------------------------------------------------------------
@@ -767,29 +832,37 @@ void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target) {
   if (target <= in.index) went_back(w, in);
 }
 
-namespace {
-
-// Unless asked for, no thread for fewer clusters than are worth starting one.
+// Unless asked for, no thread for fewer clusters than are worth starting one. Where CTAs may see what others do, through
+// atomics, strong accesses or an address that two buffers have, their order is part of the result: one thread keeps it.
 uint32_t host_threads(const Launch& launch) {
+  if (launch.program->communicates || launch.memory.overlap() || launch.clusters >= kMostOwners) return 1;
   const uint64_t wanted = launch.config.threads
                               ? launch.config.threads
                               : std::min<uint64_t>(std::thread::hardware_concurrency(), launch.clusters / 4);
   return static_cast<uint32_t>(std::min<uint64_t>({std::max<uint64_t>(wanted, 1), launch.clusters, 256}));
 }
 
+namespace {
+
+// Until all other host threads have ended; signal handlers run meanwhile.
+void await(Launch& launch, Worker& worker) {
+  std::unique_lock<std::mutex> lock(launch.running_mutex);
+  while (!launch.ended.wait_for(lock, kSignals, [&] { return launch.running == 0; })) {
+    lock.unlock();
+    worker.look_for_signals(std::chrono::steady_clock::now());
+    lock.lock();
+  }
+}
+
 }  // namespace
 
 void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statistics, uint64_t* executed) {
   const DefaultFloatEnvironment environment;
-  const uint32_t threads = host_threads(launch);
-  launch.seen = std::vector<std::atomic<uint64_t>>(threads);
-  for (auto& s : launch.seen) s.store(kWorking);
+  const uint32_t threads = launch.threads;
   std::vector<Worker> workers(threads);
   for (uint32_t i = 0; i < threads; ++i) {
     Worker& w = workers[i];
     w.launch = &launch;
-    w.index = i;
-    w.random = (launch.config.seed + 1) * 0x9e3779b97f4a7c15ull + i * 0xbf58476d1ce4e5b9ull + 1;
     w.buffer_hint.assign(launch.program->code.size(), 0);
     if (launch.config.statistics) {
       w.statistics_storage.assign(launch.program->code.size(), PyptxInstructionStatistics{});
@@ -799,14 +872,25 @@ void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statist
   std::vector<std::thread> others;
   for (uint32_t i = 1; i < threads; ++i) {
     try {
-      others.emplace_back([&workers, i] { HostThread(workers[i]).run(); });
+      others.emplace_back([&launch, &workers, i] {
+        HostThread(workers[i]).run();
+        const std::lock_guard<std::mutex> lock(launch.running_mutex);
+        --launch.running;
+        launch.ended.notify_one();
+      });
+      const std::lock_guard<std::mutex> lock(launch.running_mutex);
+      ++launch.running;
     } catch (const std::system_error&) {
-      launch.seen[i].store(~0ull);  // the machine gives no more threads; those there are do the work
+      break;  // the machine gives no more threads; those there are do the work
     }
   }
+  workers[0].signals = launch.config.signals;
+  workers[0].next_signals = std::chrono::steady_clock::now() + kSignals;
   HostThread(workers[0]).run();
+  await(launch, workers[0]);
   for (std::thread& t : others) t.join();
   for (const Worker& w : workers) {
+    launch.executed.fetch_add(w.unaccounted);
     *executed += w.executed;
     if (!w.statistics) continue;
     statistics->resize(launch.program->instructions());
@@ -822,6 +906,8 @@ void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statist
       sum.ideal_wavefronts += add.ideal_wavefronts;
     }
   }
+  // No thread alone has seen that all together ran too much.
+  if (launch.parallel() && launch.executed.load() > launch.most_instructions) launch.conflict.store(true);
 }
 
 }  // namespace pyptx::emulator

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -173,6 +175,7 @@ struct Cluster {
   uint64_t version = 0;  // grows whenever a store or an atomic may have changed memory
   uint64_t progress = 0; // grows whenever a warp that stood still moved on
   uint64_t executed = 0, clock_readings = 0;
+  uint64_t random = 0;  // state of the random schedule: the cluster's own, so that host threads do not matter
   uint32_t warps_left = 0;
   size_t turn = 0;
   ClusterBarrier barrier;
@@ -184,20 +187,34 @@ struct Cluster {
 
   std::vector<uint8_t> register_bytes, shared_bytes, local_bytes;
   std::vector<uint32_t> defined_bytes;
+
+  uint32_t draw(uint32_t below);  // of the random schedule
 };
 
 // A host thread of a launch.
 struct Worker {
   Launch* launch;
-  uint32_t index;
-  uint64_t random;
   std::vector<uint32_t> buffer_hint;  // per instruction: the buffer it touched last
   PyptxInstructionStatistics* statistics = nullptr;  // per instruction, nullptr if not asked for
   std::vector<PyptxInstructionStatistics> statistics_storage;
   uint64_t executed = 0;
+  uint64_t unaccounted = 0;  // instructions that are not yet in Launch::executed
+  uint32_t looks = 0;        // at the launch's budgets
+  PyptxSignals* signals = nullptr;  // of the thread that launched
+  std::chrono::steady_clock::time_point next_signals;
 
-  uint32_t draw(uint32_t below);  // of the random schedule
+  // Whether the launch goes on: nobody has stopped or cancelled it, and there is time left.
+  bool goes_on();
+  // Lets signal handlers run, if it is time to.
+  void look_for_signals(std::chrono::steady_clock::time_point now);
+  // Counts instructions; how many more the launch may run.
+  void account(uint64_t instructions);
+  uint64_t allowance() const;
 };
+
+// Ends a host thread of a launch whose result would depend on which thread runs when: what threads did is thrown
+// away, and the launch runs again on one (see api.cpp).
+struct Conflict {};
 
 struct Launch {
   const Program* program;
@@ -209,24 +226,34 @@ struct Launch {
   GlobalClocks global_clocks;
   std::mutex wide_atomics;  // 128-bit read-modify-write
   std::atomic<bool> stop{false};
+  std::atomic<bool> conflict{false}, cancelled{false}, late{false};
+  std::atomic<uint64_t> executed{0};  // instructions of all warps, but for what workers have not accounted for
   std::atomic<uint64_t> next_cluster{0};
-  std::atomic<uint64_t> progress{0};
   std::atomic<uint64_t> resident{0};
   uint64_t clusters = 0;
   uint64_t residency = 0;  // clusters that the modelled device holds at once
+  uint32_t threads = 1;    // host threads
+  uint64_t most_instructions = 0;                       // of all warps
+  std::chrono::steady_clock::time_point deadline;
   uint32_t cluster_size = 1, cluster_dim[3] = {1, 1, 1}, cluster_grid[3] = {1, 1, 1};
   uint32_t threads_per_cta = 0, warps_per_cta = 0;
   uint32_t shared_bytes = 0;  // a CTA's, static and dynamic
   bool initialisation = false, races = false, synchronisation = false;
   Completion completion = Completion::Eager;
+  std::mutex running_mutex;
+  std::condition_variable ended;
+  int running = 0;  // host threads but the one that launched; below 0 for one that has ended before it is counted
   std::mutex failure_mutex;
   std::string failure;  // what ended a host thread before its time
-  std::vector<std::atomic<uint64_t>> seen;  // per worker: the progress at which it found nothing to do
+
+  bool parallel() const { return threads > 1; }
 };
 
 inline const Program& program_of(const Warp& w) { return *w.worker->launch->program; }
 
 // schedule.cpp
+// Host threads for a launch whose clusters and program are known.
+uint32_t host_threads(const Launch& launch);
 void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statistics, uint64_t* executed);
 
 // For handlers. All take effect when the handler returns.

@@ -2,6 +2,7 @@
 #ifndef PYPTX_FFI_CALL_H_
 #define PYPTX_FFI_CALL_H_
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -56,6 +57,22 @@ XLA_FFI_Error* EnsureStateType(const XLA_FFI_Api* api, const char* name) {
   std::lock_guard<std::mutex> lock(mutex);
   if (State::id.type_id != 0) return nullptr;
   return xla::ffi::Ffi::RegisterTypeId(api, name, &State::id, &State::info);
+}
+
+// Runs a handler. No exception may leave it: XLA, which calls it through C, would end the process.
+template <typename Handler>
+XLA_FFI_Error* Guarded(XLA_FFI_CallFrame* frame, Handler handler) {
+  std::string problem;
+  try {
+    return handler(frame);
+  } catch (const std::exception& e) {
+    problem = std::string("pyptx: the call failed: ") + e.what();
+  }
+  XLA_FFI_Error_Create_Args error{};
+  error.struct_size = XLA_FFI_Error_Create_Args_STRUCT_SIZE;
+  error.message = problem.c_str();
+  error.errc = XLA_FFI_Error_Code_INTERNAL;
+  return frame->api->XLA_FFI_Error_Create(&error);
 }
 
 }  // namespace pyptx

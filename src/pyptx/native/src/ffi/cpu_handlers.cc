@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "call.h"
+#include "interrupt.h"
 #include "pyptx_emulator.h"
 
 namespace pyptx::cpu {
@@ -165,9 +166,9 @@ std::vector<PyptxBuffer> EmulatorBuffers(const Step& step, const CallBuffers& bu
 }
 
 // A count from the environment, so that a compiled program can be examined without making it again.
-uint32_t Setting(const char* variable) {
+uint64_t Setting(const char* variable) {
   const char* text = std::getenv(variable);
-  return text == nullptr ? 0 : uint32_t(std::strtoul(text, nullptr, 10));
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
 }
 
 PyptxLaunch EmulatorLaunch(const Step& step, const Launch& launch) {
@@ -180,7 +181,9 @@ PyptxLaunch EmulatorLaunch(const Step& step, const Launch& launch) {
     description.cluster[i] = clustered ? step.cluster[i] : 0;
   }
   description.dynamic_shared = uint32_t(launch.shared);
-  description.threads = Setting("PYPTX_EMULATOR_THREADS");
+  description.threads = uint32_t(Setting("PYPTX_EMULATOR_THREADS"));
+  description.max_launch_instructions = Setting("PYPTX_EMULATOR_INSTRUCTIONS");
+  description.max_seconds = double(Setting("PYPTX_EMULATOR_SECONDS"));
   description.sanitize = Setting("PYPTX_EMULATOR_SANITIZE") ? PYPTX_SANITIZE_ALL : 0;
   return description;
 }
@@ -198,6 +201,9 @@ ffi::Error Outcome(const std::string& kernel, const PyptxResult* result) {
   }
   int32_t status = emulator->result_status(result);
   if (status == PYPTX_OK) return ffi::Error::Success();
+  if (status == PYPTX_CANCELLED) {
+    return KernelError(ffi::ErrorCode::kCancelled, kernel, "the emulation was interrupted by SIGINT");
+  }
   auto code = status == PYPTX_INVALID ? ffi::ErrorCode::kInvalidArgument : ffi::ErrorCode::kInternal;
   return ffi::Error(code, emulator->result_message(result));
 }
@@ -227,7 +233,7 @@ void MarkWritten(const Step& step, std::vector<bool>* written) {
 }
 
 ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const CallBuffers& buffers,
-                       std::vector<bool>* written) {
+                       std::vector<bool>* written, int32_t interrupts) {
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
   if (launch.skipped) return ffi::Error::Success();
@@ -244,16 +250,19 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
   description.param_bytes = parameters.size();
   description.buffers = described.data();
   description.buffer_count = described.size();
+  description.cancel = InterruptCount();
+  description.cancel_from = interrupts;
   std::unique_ptr<PyptxResult, ResultDeleter> result(g_emulator.load()->launch(program, &description));
   return Outcome(step.kernel, result.get());
 }
 
-ffi::Error Execute(CpuState* state, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+ffi::Error Execute(CpuState* state, ffi::RunId run, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  const int32_t interrupts = WatchInterrupts(run.run_id);
   CallBuffers buffers;
   ffi::Error error = CollectBuffers(state->plan, arguments, results, &buffers);
   std::vector<bool> written(size_t(buffers.all.output_count), false);
   for (size_t i = 0; error.success() && i < state->plan.steps.size(); ++i) {
-    error = ExecuteStep(state->plan.steps[i], state->programs[i].get(), buffers, &written);
+    error = ExecuteStep(state->plan.steps[i], state->programs[i].get(), buffers, &written, interrupts);
   }
   // Devices that add up results with this one wait for it first, and XLA ends a process that waits
   // for too long, so the error that it would raise is said here.
@@ -278,14 +287,15 @@ PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cpu_instantiate(XLA_FFI_CallFrame* frame) 
   XLA_FFI_Error* error = pyptx::EnsureStateType<CpuState>(frame->api, "pyptx.CpuState");
   if (error != nullptr) return error;
   XLA_FFI_DEFINE_HANDLER(handler, pyptx::cpu::Instantiate, xla::ffi::Ffi::BindInstantiate().Attrs());
-  return (*handler)(frame);
+  return pyptx::Guarded(frame, *handler);
 }
 
 PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cpu_execute(XLA_FFI_CallFrame* frame) {
   XLA_FFI_DEFINE_HANDLER(handler, pyptx::cpu::Execute,
                          xla::ffi::Ffi::BindExecute()
                              .Ctx<xla::ffi::State<CpuState>>()
+                             .Ctx<xla::ffi::RunId>()
                              .RemainingArgs()
                              .RemainingRets());
-  return (*handler)(frame);
+  return pyptx::Guarded(frame, *handler);
 }

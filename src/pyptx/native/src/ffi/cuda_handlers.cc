@@ -348,7 +348,7 @@ PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_instantiate(XLA_FFI_CallFrame* frame)
   XLA_FFI_Error* error = pyptx::EnsureStateType<CudaState>(frame->api, "pyptx.CudaState");
   if (error != nullptr) return error;
   XLA_FFI_DEFINE_HANDLER(handler, pyptx::cuda::Instantiate, xla::ffi::Ffi::BindInstantiate().Attrs());
-  return (*handler)(frame);
+  return pyptx::Guarded(frame, *handler);
 }
 
 PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_prepare(XLA_FFI_CallFrame* frame) {
@@ -356,7 +356,7 @@ PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_prepare(XLA_FFI_CallFrame* frame) {
                          xla::ffi::Ffi::BindPrepare()
                              .Ctx<xla::ffi::State<CudaState>>()
                              .Ctx<xla::ffi::DeviceOrdinal>());
-  return (*handler)(frame);
+  return pyptx::Guarded(frame, *handler);
 }
 
 PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_execute(XLA_FFI_CallFrame* frame) {
@@ -368,7 +368,7 @@ PYPTX_FFI_EXPORT XLA_FFI_Error* pyptx_cuda_execute(XLA_FFI_CallFrame* frame) {
                              .RemainingArgs()
                              .RemainingRets(),
                          {xla::ffi::Traits::kCmdBufferCompatible});
-  return (*handler)(frame);
+  return pyptx::Guarded(frame, *handler);
 }
 
 // Counts since the process began: call sites instantiated, modules loaded, kernels launched.

@@ -90,7 +90,7 @@ bool EvaluateText(const char* text, const Buffers& buffers, std::string* out) {
   for (size_t i = 0; !problem && i < plan.steps.size(); ++i) {
     Launch launch;
     problem = EvaluateLaunch(plan.steps[i], buffers, &launch);
-    *out += (i == 0 ? "" : "\n") + LaunchText(plan.steps[i], launch);
+    if (!problem) *out += (i == 0 ? "" : "\n") + LaunchText(plan.steps[i], launch);
   }
   if (problem) *out = *problem;
   return !problem;
@@ -103,8 +103,8 @@ bool EvaluateText(const char* text, const Buffers& buffers, std::string* out) {
 // one rejects them and takes its whole backend down, so Python compares before registering.
 PYPTX_FFI_EXPORT int32_t pyptx_ffi_api_minor() { return XLA_FFI_API_MINOR; }
 
-// Evaluates a plan for buffers given by `ranks` (inputs, then outputs) and their dimensions in one
-// row. Returns 1 and the launches, or 0 and the problem, as text cut to `capacity` bytes.
+// Evaluates a plan for buffers given by `ranks` (inputs, then outputs; none negative) and their dimensions in
+// one row. Returns 1 and the launches, or 0 and the problem, as text cut to `capacity` bytes.
 PYPTX_FFI_EXPORT int32_t pyptx_plan_evaluate(const char* plan, const int32_t* ranks, int32_t inputs,
                                          int32_t outputs, const int64_t* dims, char* out,
                                          size_t capacity) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -11,7 +12,31 @@ namespace {
 
 using Problem = std::optional<std::string>;
 
-constexpr int kMaxStack = 32;
+// How many values an expression may hold at once, and what a launch takes of arguments.
+constexpr size_t kMaxStack = 32;
+constexpr size_t kMaxParameterBytes = 32764;
+constexpr int kMaxParameterAlign = 128;
+
+// The values of an expression while it is evaluated. It refuses what does not fit, so that an expression
+// which nobody has checked is a problem and not a write past the end.
+class Stack {
+ public:
+  bool Push(int64_t value) {
+    if (depth_ == values_.size()) return false;
+    values_[depth_++] = value;
+    return true;
+  }
+  bool Pop(int64_t* value) {
+    if (depth_ == 0) return false;
+    *value = values_[--depth_];
+    return true;
+  }
+  size_t depth() const { return depth_; }
+
+ private:
+  std::array<int64_t, kMaxStack> values_;
+  size_t depth_ = 0;
+};
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -62,25 +87,32 @@ bool ParseToken(std::string_view text, Token* token, bool* binary) {
   return ParseInteger(text, &token->constant);
 }
 
+// The tokens leave exactly one value, and never more than kMaxStack on the way.
 Problem ParseExpression(std::string_view text, Expression* expression) {
-  int depth = 0;
+  Expression tokens;
+  size_t depth = 0;
   for (std::string_view part : Split(text, ' ')) {
     Token token{};
     bool binary = false;
     if (!ParseToken(part, &token, &binary)) return "bad token " + Quoted(part) + " in its plan";
-    depth += binary ? -1 : 1;
-    if (depth < 1 || depth > kMaxStack) break;
-    expression->push_back(token);
+    if (binary && depth < 2) return "bad expression " + Quoted(text) + " in its plan";
+    depth = binary ? depth - 1 : depth + 1;
+    if (depth > kMaxStack) {
+      return "the expression " + Quoted(text) + " in its plan is nested deeper than " + std::to_string(kMaxStack);
+    }
+    tokens.push_back(token);
   }
   if (depth != 1) return "bad expression " + Quoted(text) + " in its plan";
+  *expression = std::move(tokens);
   return {};
 }
 
-Problem ParseTriple(std::string_view text, std::array<uint32_t, 3>* values) {
+// Three sizes from 1 up to a limit each.
+Problem ParseTriple(std::string_view text, const std::array<uint32_t, 3>& limits, std::array<uint32_t, 3>* values) {
   auto parts = Split(text, ',');
   if (parts.size() != 3) return "bad triple " + Quoted(text) + " in its plan";
   for (size_t i = 0; i < 3; ++i) {
-    if (!ParseInteger(parts[i], &(*values)[i]) || (*values)[i] == 0) {
+    if (!ParseInteger(parts[i], &(*values)[i]) || (*values)[i] == 0 || (*values)[i] > limits[i]) {
       return "bad triple " + Quoted(text) + " in its plan";
     }
   }
@@ -203,8 +235,10 @@ bool ParseHexadecimal(std::string_view digits, std::string* bytes) {
 Problem ParseBytes(std::string_view text, size_t colon, Parameter* parameter) {
   parameter->kind = Parameter::Kind::kBytes;
   int& align = parameter->align;
-  bool good = ParseInteger(text.substr(1, colon - 1), &align) && align > 0 && (align & (align - 1)) == 0 &&
-              ParseHexadecimal(text.substr(colon + 1), &parameter->bytes);
+  const std::string_view digits = text.substr(colon + 1);
+  bool good = ParseInteger(text.substr(1, colon - 1), &align) && align > 0 && align <= kMaxParameterAlign &&
+              (align & (align - 1)) == 0 && digits.size() / 2 <= kMaxParameterBytes &&
+              ParseHexadecimal(digits, &parameter->bytes);
   if (!good) return "bad parameter " + Quoted(text) + " in its plan";
   return {};
 }
@@ -232,10 +266,26 @@ Problem ParseParameter(std::string_view text, Parameter* parameter) {
   return "bad parameter " + Quoted(text) + " in its plan";
 }
 
+// Bytes that a parameter takes at least: those of a value are known at the call.
+size_t LeastBytes(const Parameter& parameter) {
+  switch (parameter.kind) {
+    case Parameter::Kind::kTensorMap: return kMapBytes;
+    case Parameter::Kind::kInteger: return size_t(parameter.bits) / 8;
+    case Parameter::Kind::kBytes: return parameter.bytes.size();
+    case Parameter::Kind::kInputValue: return 1;
+    default: return sizeof(uint64_t);
+  }
+}
+
 Problem ParseParameters(std::string_view text, std::vector<Parameter>* parameters) {
+  size_t bytes = 0;
   for (std::string_view part : Split(text, ',')) {
     Parameter parameter{};
     if (Problem problem = ParseParameter(part, &parameter)) return problem;
+    bytes += LeastBytes(parameter);
+    if (bytes > kMaxParameterBytes) {
+      return "its plan has more than the " + std::to_string(kMaxParameterBytes) + " bytes of arguments that a launch takes";
+    }
     parameters->push_back(std::move(parameter));
   }
   return {};
@@ -304,11 +354,12 @@ Problem ParseBuffersField(std::string_view name, std::string_view value, Plan* p
 Problem ParseStepField(std::string_view name, std::string_view value, Step* step) {
   if (name == "kernel") {
     step->kernel = std::string(value);
+    if (value.empty() || value.find('\0') != std::string_view::npos) return "its plan lacks the kernel's name";
     return {};
   }
   if (name == "grid") return ParseGrid(value, &step->grid);
-  if (name == "block") return ParseTriple(value, &step->block);
-  if (name == "cluster") return ParseTriple(value, &step->cluster);
+  if (name == "block") return ParseTriple(value, {1024, 1024, 64}, &step->block);
+  if (name == "cluster") return ParseTriple(value, {16, 16, 16}, &step->cluster);
   if (name == "shared") return ParseExpression(value, &step->shared);
   if (name == "params") return ParseParameters(value, &step->parameters);
   if (name == "zeros") return ParseOutputs(value, &step->zeros);
@@ -322,13 +373,23 @@ Problem ParseStepField(std::string_view name, std::string_view value, Step* step
   return "unknown field " + Quoted(name) + " in its plan";
 }
 
-// A line of `name=value` fields; `parse` takes each.
+// A line of `name=value` fields, none of them twice; `parse` takes each. `required` has to be there.
 template <typename Parse>
-Problem ParseLine(std::string_view line, Parse parse) {
+Problem ParseLine(std::string_view line, std::initializer_list<std::string_view> required, Parse parse) {
+  std::vector<std::string_view> seen;
   for (std::string_view field : Split(line, ';')) {
     size_t equals = field.find('=');
     if (equals == std::string_view::npos) return "bad field " + Quoted(field) + " in its plan";
-    if (Problem problem = parse(field.substr(0, equals), field.substr(equals + 1))) return problem;
+    const std::string_view name = field.substr(0, equals);
+    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+      return "its plan has the field " + Quoted(name) + " twice in one line";
+    }
+    // Fields that are not known end the line, so `seen` stays short.
+    if (Problem problem = parse(name, field.substr(equals + 1))) return problem;
+    seen.push_back(name);
+  }
+  for (std::string_view name : required) {
+    if (std::find(seen.begin(), seen.end(), name) == seen.end()) return "its plan lacks the field " + Quoted(name);
   }
   return {};
 }
@@ -349,6 +410,12 @@ Problem CheckBuffer(const std::vector<Shape>& shapes, int index) {
   return {};
 }
 
+Problem CheckScalar(const Plan& plan, int index) {
+  if (Problem problem = CheckBuffer(plan.inputs, index)) return problem;
+  if (plan.inputs[size_t(index)].empty()) return {};
+  return "its plan passes input " + std::to_string(index) + " by value, which is no scalar";
+}
+
 Problem CheckMap(const Plan& plan, const Parameter& parameter) {
   const MapPlan& map = *parameter.map;
   for (const Expression& size : map.sizes) {
@@ -365,6 +432,7 @@ Problem CheckParameter(const Plan& plan, const Parameter& parameter) {
     case Parameter::Kind::kTensorMap: return CheckMap(plan, parameter);
     case Parameter::Kind::kInteger: return CheckExpression(plan, parameter.expression);
     case Parameter::Kind::kBytes: return {};
+    case Parameter::Kind::kInputValue: return CheckScalar(plan, parameter.index);
     case Parameter::Kind::kOutputAddress:
     case Parameter::Kind::kEarlierResult: return CheckBuffer(plan.outputs, parameter.index);
     default: return CheckBuffer(plan.inputs, parameter.index);
@@ -418,24 +486,34 @@ Arithmetic Apply(Token::Op op, int64_t a, int64_t b, int64_t* result) {
   }
 }
 
+// The value of a dimension; nothing where no buffer of the call has it.
+bool DimensionOf(const Token& token, const Buffers& buffers, int64_t* value) {
+  const int count = token.output ? buffers.output_count : buffers.input_count;
+  if (token.buffer < 0 || token.buffer >= count) return false;
+  const BufferView& buffer = (token.output ? buffers.outputs : buffers.inputs)[token.buffer];
+  if (token.axis < 0 || token.axis >= buffer.rank) return false;
+  *value = buffer.dims[token.axis];
+  return true;
+}
+
 Problem Evaluate(const Expression& expression, const Buffers& buffers, const char* what, int64_t* out) {
-  int64_t stack[kMaxStack];
-  int depth = 0;
+  Stack stack;
+  bool good = true;
   for (const Token& token : expression) {
-    if (token.op == Token::Op::kConstant) {
-      stack[depth++] = token.constant;
-    } else if (token.op == Token::Op::kDimension) {
-      stack[depth++] = (token.output ? buffers.outputs : buffers.inputs)[token.buffer].dims[token.axis];
-    } else {
-      int64_t b = stack[--depth];
-      switch (Apply(token.op, stack[depth - 1], b, &stack[depth - 1])) {
+    int64_t value = token.constant, left = 0, right = 0;
+    if (token.op == Token::Op::kDimension) {
+      good = DimensionOf(token, buffers, &value);
+    } else if (token.op != Token::Op::kConstant) {
+      good = stack.Pop(&right) && stack.Pop(&left);
+      switch (good ? Apply(token.op, left, right, &value) : Arithmetic::kOk) {
         case Arithmetic::kOk: break;
         case Arithmetic::kOverflow: return std::string(what) + " does not fit 64 bits";
         case Arithmetic::kDivisionByZero: return std::string(what) + " divides by zero";
       }
     }
+    if (!good || !stack.Push(value)) return std::string(what) + " is a bad expression in its plan";
   }
-  *out = stack[0];
+  if (stack.depth() != 1 || !stack.Pop(out)) return std::string(what) + " is a bad expression in its plan";
   return {};
 }
 
@@ -534,15 +612,13 @@ std::optional<std::string> ParsePlan(std::string_view text, Plan* plan) {
   // The steps come first, so that a problem anywhere is one of a kernel with a name.
   for (size_t i = 1; i < lines.size(); ++i) {
     Step& step = plan->steps.emplace_back();
-    Problem problem = ParseLine(lines[i], [&](std::string_view name, std::string_view value) {
-      return ParseStepField(name, value, &step);
-    });
+    Problem problem = ParseLine(lines[i], {"kernel", "grid", "block", "cluster", "shared", "params"},
+                                [&](std::string_view name, std::string_view value) {
+                                  return ParseStepField(name, value, &step);
+                                });
     if (problem) return problem;
-    if (step.kernel.empty() || step.grid[0].empty() || step.shared.empty()) {
-      return "its plan lacks the kernel's name, the grid or the shared memory";
-    }
   }
-  Problem problem = ParseLine(lines[0], [&](std::string_view name, std::string_view value) {
+  Problem problem = ParseLine(lines[0], {"inputs", "outputs"}, [&](std::string_view name, std::string_view value) {
     return ParseBuffersField(name, value, plan);
   });
   if (problem) return problem;
