@@ -22,7 +22,7 @@ endif
 SANITIZED := build/sanitize
 
 .PHONY: help demo test check lint format test-sanitize gpu-test bench tables picture sweep isa goldens \
-    stub pages clean
+    stub pages device clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -38,6 +38,7 @@ help:
 	@echo "make goldens         rewrite the golden PTX files"
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
 	@echo "make pages           write the pages of docs/isa from the ISA table"
+	@echo "make device          write the emulator's header of what GPUs have"
 	@echo "make clean           remove the environment and everything built"
 
 demo: $(READY)
@@ -99,6 +100,9 @@ stub: $(READY)
 
 pages: $(READY)
 	$(PY) tools/isa_pages.py
+
+device: $(READY)
+	$(PY) tools/device_header.py
 
 $(STAMP): pyproject.toml $(NATIVE)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
