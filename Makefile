@@ -29,7 +29,7 @@ CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(nin
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep isa goldens \
-    stub pages clean
+    stub pages device clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -46,6 +46,7 @@ help:
 	@echo "make goldens         rewrite the golden PTX files"
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
 	@echo "make pages           write the pages of docs/isa from the ISA table"
+	@echo "make device          write the emulator's header of what GPUs have"
 	@echo "make clean           remove the environment and everything built"
 
 demo: $(READY)
@@ -120,6 +121,9 @@ stub: $(READY)
 
 pages: $(READY)
 	$(PY) tools/isa_pages.py
+
+device: $(READY)
+	$(PY) tools/device_header.py
 
 $(STAMP): pyproject.toml $(NATIVE)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
