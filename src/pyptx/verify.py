@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from pyptx.errors import LanguageError, SpecError
-from pyptx.ir import Instruction, Kernel, Module, Place
+from pyptx.ir import STATIC_SHARED_LIMIT, Instruction, Kernel, Module, Place
 from pyptx.isa.model import Form
 from pyptx.operands import Label, Register, Targets, registers_of
 from pyptx.target import Target
@@ -31,6 +31,19 @@ def verify(module: Module) -> None:
         _labels(kernel)
         _definitions(kernel)
         _shared(kernel, module.target)
+        _named_shared(kernel, module)
+
+
+def _named_shared(kernel: Kernel, module: Module) -> None:
+    """Beyond the static limit a kernel's memory is one array, where functions find no variable."""
+    named = [v for v in kernel.shared.offsets if v.size and v in module.variables]
+    if named and kernel.shared.dynamic:
+        raise SpecError(
+            f"{kernel.name} names {named[0].name}, a .shared variable of the module, and has "
+            f"{kernel.shared.size} bytes of shared memory; with one it has at most "
+            f"{STATIC_SHARED_LIMIT}",
+            notes=(("help", "smem.alloc for all, or smem.extern for what a launch makes larger"),),
+        )
 
 
 def _shared(kernel: Kernel, target: Target) -> None:

@@ -408,7 +408,7 @@ def _smem(given: Given, module: ir.Module, smem: object) -> SharedBytes | None:
         variables = emulator.link(given.entry, module).variables
     except PtxError:  # what the emulator cannot run may still be launched
         variables = given.entry.variables
-    dynamic = [v for v in variables if v.space == "shared" and v.linkage == "extern"]
+    dynamic = [v for v in variables if v.space == "shared" and not v.size]
     if dynamic:
         raise SpecError(
             f"from_ptx needs smem= for {given.entry.name}: {dynamic[0].name} is dynamic shared "

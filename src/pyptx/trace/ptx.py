@@ -40,7 +40,7 @@ from pyptx.trace.function import (
     returned_register,
 )
 from pyptx.trace.matrix import ldmatrix, movmatrix, stmatrix
-from pyptx.trace.memory import address_of, argument, const, global_, local, param
+from pyptx.trace.memory import address_of, argument, const, global_, local, param, shared
 from pyptx.trace.namespace import inst
 from pyptx.trace.pipeline import pipeline, ring
 from pyptx.trace.printf import printf
@@ -133,6 +133,7 @@ __all__ = [
     "setmaxnreg_dec",
     "setmaxnreg_inc",
     "setp",
+    "shared",
     "shl",
     "shr",
     "sink",
