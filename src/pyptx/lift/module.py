@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pyptx import verify
@@ -26,11 +26,18 @@ def lift(module: Module, file: str = "") -> str:
     """The pyptx program for a module: a `@kernel` for each kernel.
 
     `file` is named in its docstring. Traced, each kernel gives PTX that assembles to the machine
-    code of the module. Formatted as ruff format does. Raises LanguageError at the line of a kernel
-    that the checks of the language refuse, such as a read of a register that nothing sets.
+    code of the module. Formatted as ruff format does. A register that is read where nothing has set
+    it is one of `reg.undefined`. Raises SpecError for what the checks of the language refuse.
     """
+    module = replace(module, kernels=tuple(map(_with_undefined, module.kernels)))
     verify.verify(module)
     return _Program(module, file).text()
+
+
+def _with_undefined(kernel: Kernel) -> Kernel:
+    """The kernel with the registers that it reads where nothing has set them."""
+    found = frozenset(register.index for register, _ in verify.unset_reads(kernel))
+    return replace(kernel, undefined=kernel.undefined | found)
 
 
 @dataclass

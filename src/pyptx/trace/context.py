@@ -90,6 +90,8 @@ class Trace:
     # Strings of `.pragma` for the instruction that follows, and for the whole kernel.
     pragmas: list[str] = field(default_factory=list[str])
     kernel_pragmas: list[str] = field(default_factory=list[str])
+    # The numbers of registers whose values do not matter until something sets them.
+    undefined: set[int] = field(default_factory=set[int])
     _labels: int = 0
     _available: dict[tuple[int, tuple[str, ...]], None] = field(
         default_factory=dict[tuple[int, tuple[str, ...]], None]
@@ -247,6 +249,7 @@ class Trace:
             tuple(self.registers),
             tuple(self.body),
             pragmas=tuple(self.kernel_pragmas),
+            undefined=frozenset(self.undefined),
         )
 
 
