@@ -20,6 +20,7 @@ from pyptx.errors import EmulationError, LanguageError, PtxError
 from pyptx.kernel import In, Out, from_ptx
 from pyptx.kernel.arguments import Param, declared
 from pyptx.kernel.options import parse_target
+from pyptx.lift.entries import reached_entries
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import Tile
 from pyptx.target import Target
@@ -77,7 +78,7 @@ def check_file(file: PtxFile, arch: str | None) -> None:
 
 
 def _row(file: PtxFile, module: ir.Module, entry: ir.Kernel, target: Target) -> tuple[str, ...]:
-    cubin = _assembled(file, entry, target)
+    cubin = _assembled(file, module, entry, target)
     alone = ir.Module(module.version, module.target, (entry,), variables=module.variables)
     warnings = [message.text for message in cubin.warnings]
     try:
@@ -98,12 +99,15 @@ def _row(file: PtxFile, module: ir.Module, entry: ir.Kernel, target: Target) -> 
     )
 
 
-def _assembled(file: PtxFile, entry: ir.Kernel, target: Target) -> assemble.Cubin:
+def _assembled(
+    file: PtxFile, module: ir.Module, entry: ir.Kernel, target: Target
+) -> assemble.Cubin:
     """The cubin of an entry; what the assembler rejects is an error at its line of the file."""
     content = file.path.read_text()
     count = content.count("\n") + 1
     lines = {n: SourceLocation(str(file.path), n) for n in range(1, count + 1)}
-    return assemble.assemble(content, target, flags=("-e", entry.name), lines=lines)
+    entries = reached_entries(entry, module)
+    return assemble.assemble(content, target, entries=entries, lines=lines)
 
 
 def _emulated(module: ir.Module, entry: ir.Kernel) -> str:

@@ -31,6 +31,7 @@ from pyptx.kernel.signature import specs
 from pyptx.kernel.specialisation import Key, Specialisation
 from pyptx.launch.layout import Number
 from pyptx.launch.plan import Bytes, check_block, check_cluster
+from pyptx.lift.entries import reached_entries
 from pyptx.operands import Parameter
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
@@ -126,6 +127,8 @@ class ForeignCode(Specialisation):
     target: Target = targets.DEFAULT
     parameters: tuple[Parameter, ...] = ()
     lines: Lines = "ptx"
+    entries: tuple[str, ...] = ()
+    """The kernel's name, and those of other kernels whose addresses it takes."""
 
     @property
     def shown(self) -> ir.Kernel:
@@ -154,13 +157,12 @@ class ForeignCode(Specialisation):
         return self.module.kernels[0].shared.size + (self.shared or 0)
 
     def _assembled(self, written: text.Text, *, line_info: bool) -> assemble.Cubin:
-        kernel = self.module.kernels[0].name
         return assemble.assemble(
             written.ptx,
             self.target,
             contract=self.contract,
             line_info=line_info,
-            flags=("-e", kernel),
+            entries=self.entries,
             lines=written.lines,
         )
 
@@ -274,11 +276,13 @@ class ForeignKernel(Kernel):
         self, target: Target, scalars: frozenset[int], batch: Batch | None
     ) -> ForeignCode:
         self._check_target(target)
+        entries = reached_entries(self._entry, self._file.module)
         module = replace(self._file.module, kernels=(self._entry,))
         if scalars or batch is not None:
             numbers = self._taken.numbers
             module = rewritten(module, self._entry, numbers, scalars, batch)
-            written = text.write(module)
+            others = (k for k in self._file.module.kernels if k.name in entries[1:])
+            written = text.write(replace(module, kernels=(*others, *module.kernels)))
         else:
             count = self._file.text.count("\n") + 1
             lines = {n: SourceLocation(self._file.name, n) for n in range(1, count + 1)}
@@ -287,7 +291,9 @@ class ForeignKernel(Kernel):
         smem = self._smem if isinstance(self._smem, int) else None
         parameters = tuple(self._shown(p, scalars) for p in module.kernels[0].parameters)
         contract = self._options.contract
-        return ForeignCode(module, written, contract, smem, target, parameters, self._lines)
+        return ForeignCode(
+            module, written, contract, smem, target, parameters, self._lines, entries
+        )
 
     def _shown(self, parameter: Parameter, scalars: frozenset[int]) -> Parameter:
         """A parameter as findings name it: tensors by their names, and scalars in memory too."""

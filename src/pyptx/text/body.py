@@ -21,6 +21,7 @@ from pyptx.isa.check import Raw
 from pyptx.isa.model import Form
 from pyptx.operands import (
     Address,
+    Arguments,
     CallTargets,
     FunctionName,
     Label,
@@ -323,6 +324,10 @@ class BodyParser(OperandReader):
             text = cursor.source.text[token.offset : cursor.last]
             self._lines.words.keep(text, operands[-1])
         cursor.expect(";")
+        if opcode.text == "call" and [*map(_is_list, operands[:3])] in ([1, 0], [1, 0, 0]):
+            # A function that takes nothing may stand without its empty parentheses.
+            operands.insert(2, Arguments(()))
+            tokens.insert(2, tokens[1])
         self._bind(start, modifiers, operands, tokens, guard)
 
     def _bind(
@@ -448,6 +453,10 @@ class BodyParser(OperandReader):
 
     def undeclared(self, token: Token) -> ParseError:
         return self.cursor.error(token, f"{token.text} is not declared", _DECLARED)
+
+
+def _is_list(operand: Raw) -> bool:
+    return isinstance(operand, Arguments)
 
 
 def strings(cursor: Cursor) -> list[str]:

@@ -34,6 +34,7 @@ from pyptx.operands import (
 from pyptx.source import SourceLocation, caller
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.batch import Batch
+from pyptx.trace.labels import with_needed_labels
 from pyptx.trace.scope import ModuleScope
 from pyptx.types import DType
 
@@ -247,7 +248,7 @@ class Trace:
             tuple(self.variables),
             (),
             tuple(self.registers),
-            tuple(self.body),
+            with_needed_labels(self.body),
             pragmas=tuple(self.kernel_pragmas),
             undefined=frozenset(self.undefined),
         )
