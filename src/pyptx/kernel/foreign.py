@@ -61,12 +61,15 @@ class File:
     def read(source: object, where: SourceLocation) -> File:
         """A file by its path, or a text. Raises ParseError at a line and column of it."""
         if isinstance(source, Path):
-            if not source.is_file():
-                raise SpecError(f"there is no file {source}", location=where)
-            name, content = str(source), source.read_text()
-        elif isinstance(source, str):
-            _check_text(source, where)
-            name, content = _named(source), source
+            try:
+                name, content = str(source), text.read_file(source)
+            except PtxError as error:
+                raise SpecError(error.problem, location=where) from None
+        elif isinstance(source, str | bytes):
+            given = text.decoded(source) if isinstance(source, bytes) else source
+            _check_text(given, where)
+            content = text.without_end(given)
+            name = _named(content)
         else:
             raise SpecError(
                 f"from_ptx takes PTX text or a pathlib.Path, not {type(source).__name__}",
@@ -284,9 +287,7 @@ class ForeignKernel(Kernel):
             others = (k for k in self._file.module.kernels if k.name in entries[1:])
             written = text.write(replace(module, kernels=(*others, *module.kernels)))
         else:
-            count = self._file.text.count("\n") + 1
-            lines = {n: SourceLocation(self._file.name, n) for n in range(1, count + 1)}
-            written = text.Text(self._file.text, lines)
+            written = text.for_assembler(self._file.text, self._file.module, self._file.name)
         self._check_serialization(module)
         smem = self._smem if isinstance(self._smem, int) else None
         parameters = tuple(self._shown(p, scalars) for p in module.kernels[0].parameters)
@@ -484,7 +485,7 @@ def from_ptx(
             block=256,
         )
 
-    source                   the text of a PTX file, or its pathlib.Path
+    source                   the text of a PTX file, as str or bytes, or its pathlib.Path
     in_specs, out_specs      as for `kernel`: what it is called on, and what it gives
     grid, block, cluster     as for `kernel`; block and cluster may be left out where the file has
                              .reqntid and .reqnctapercluster, and must agree with them

@@ -43,7 +43,7 @@ def parse(text: str, file: str = TEXT) -> Module:
     everything that PTX or the ISA table does not have, with line, column and what was expected.
     """
     with uncollected():
-        return _ModuleParser(Source(text, file or TEXT)).module()
+        return _ModuleParser(Source(text.rstrip("\0"), file or TEXT)).module()
 
 
 def in_order(functions: Iterable[Function]) -> tuple[Function, ...]:
