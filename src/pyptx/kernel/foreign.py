@@ -29,6 +29,7 @@ from pyptx.kernel.options import (
 from pyptx.kernel.rewriting import rewritten
 from pyptx.kernel.signature import specs
 from pyptx.kernel.specialisation import Key, Specialisation
+from pyptx.kernel.structures import with_fields
 from pyptx.launch.layout import Number
 from pyptx.launch.plan import Bytes, check_block, check_cluster
 from pyptx.lift.entries import reached_entries
@@ -56,6 +57,8 @@ class File:
     name: str
     text: str
     module: ir.Module
+    changed: bool = False
+    """Whether the module has the fields of structures as parameters, which the text does not."""
 
     @staticmethod
     def read(source: object, where: SourceLocation) -> File:
@@ -281,9 +284,10 @@ class ForeignKernel(Kernel):
         self._check_target(target)
         entries = reached_entries(self._entry, self._file.module)
         module = replace(self._file.module, kernels=(self._entry,))
-        if scalars or batch is not None:
-            numbers = self._taken.numbers
-            module = rewritten(module, self._entry, numbers, scalars, batch)
+        if scalars or batch is not None or self._file.changed:
+            if scalars or batch is not None:
+                numbers = self._taken.numbers
+                module = rewritten(module, self._entry, numbers, scalars, batch)
             others = (k for k in self._file.module.kernels if k.name in entries[1:])
             written = text.write(replace(module, kernels=(*others, *module.kernels)))
         else:
@@ -492,7 +496,8 @@ def from_ptx(
     entry                    which entry, where the file has several; a C++ name will do
     params                   what each parameter of the entry is, in its order: `In(i)` or `Out(i)`,
                              a tensor's address or a Scalar's value; "N", a dimension; a function of
-                             dimensions, `lambda B, N: B * N`; a number; the bytes of a structure.
+                             dimensions, `lambda B, N: B * N`; a number; the bytes of a structure,
+                             or a `Struct` of its fields.
                              By default in_specs, then the out_specs that share no buffer
     smem                     bytes of dynamic shared memory, or a function of dimensions
     arch                     target to assemble for; by default the device's, and for PTX of an
@@ -515,6 +520,14 @@ def from_ptx(
     _check_sums(outputs, where)
     aliases = alias_pairs(input_output_aliases, where)
     found = file.entry(entry, where)
+    listed = checked_params(params, where)
+    changed, listed = with_fields(found, listed, where)
+    if changed is not found:
+        kernels = tuple(changed if k is found else k for k in file.module.kernels)
+        found, file = (
+            changed,
+            replace(file, module=replace(file.module, kernels=kernels), changed=True),
+        )
     given = Given(found, file.name, file.text, inputs, outputs, aliases, where)
     if lines not in ("ptx", "source"):
         raise SpecError(f"lines={lines!r} is neither 'ptx' nor 'source'", location=where)
@@ -532,7 +545,7 @@ def from_ptx(
         cooperative,
         programmatic_stream_serialization,
     )
-    taken = match(given, checked_params(params, where))
+    taken = match(given, listed)
     warn_of_shared(file.module, found, file.name)
     shared = _smem(given, file.module, smem)
     return ForeignKernel(file, given, taken, options=options, shared=shared, lines=lines)

@@ -171,7 +171,13 @@ class BodyParser(OperandReader):
 
     def _fresh_name(self, token: Token) -> None:
         scope = self._flat.scope
-        if token.text in scope.names or token.text in scope.ranges:
+        if token.text in scope.names or scope.in_range(token.text):
+            raise self.cursor.error(token, f"{token.text} is declared already")
+        self._lines.words.forget()
+
+    def _fresh_range(self, token: Token) -> None:
+        """A range `a<2>` and a register `a` have no name in common."""
+        if token.text in self._flat.scope.ranges:
             raise self.cursor.error(token, f"{token.text} is declared already")
         self._lines.words.forget()
 
@@ -183,11 +189,12 @@ class BodyParser(OperandReader):
         dtype = type_named(cursor)
         while True:
             token = cursor.name("a register name")
-            self._fresh_name(token)
             if cursor.take("<"):
+                self._fresh_range(token)
                 scope.ranges[token.text] = dtype, self.expressions.plain()
                 cursor.expect(">")
             else:
+                self._fresh_name(token)
                 scope.names[token.text] = Declared(dtype, count)
             if not cursor.take(","):
                 break
