@@ -695,7 +695,7 @@ def _special(
             f"{spec.name} cannot be the special register %{special.name}",
             ("help", f"reg.from_(ptx.special.{special.name}(), {special.dtype})"),
         )
-    if not agrees(dtype, special.dtype, wider=False):
+    if not agrees(dtype, special.dtype, wider=spec.wider):
         raise _MismatchError(
             depth,
             f"%{special.name} is .{special.dtype}, {spec.name} is .{dtype}",
@@ -710,7 +710,7 @@ _LEFT_OUT: Final = "leave the destination out to get a new register of the right
 def _converted(number: Number, dtype: DType) -> object:
     """Source: PTX ISA, "Integer Constants": each is converted to the size where it is used."""
     value = number.value
-    if not number.wraps or not isinstance(value, int) or dtype.kind is Kind.FLOAT:
+    if not number.wraps or not isinstance(value, int) or dtype.kind in (Kind.FLOAT, Kind.PREDICATE):
         return value
     low = 0 if dtype.kind is Kind.UNSIGNED else -(1 << (dtype.bits - 1))
     high = 1 << (dtype.bits - 1 if dtype.is_signed else dtype.bits)
@@ -718,7 +718,8 @@ def _converted(number: Number, dtype: DType) -> object:
 
 
 def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Immediate:
-    if spec.kind == "value" and ("immediate" not in spec.accepts or not takes_constant(dtype.name)):
+    takes = takes_constant(dtype.name) or spec.type == "pred"
+    if spec.kind == "value" and ("immediate" not in spec.accepts or not takes):
         helps = f"put it in a register: reg.scalar({dtype}, init={value!r})"
         raise _MismatchError(
             depth,
@@ -732,7 +733,9 @@ def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Imm
         immediate = constant(value, dtype)
     except BadConstantError as error:
         raise _MismatchError(depth, f"{spec.name}: {error}") from None
-    if spec.legal is not None and immediate.bits not in spec.legal:
+    # Of a predicate, every number but 0 would be 1.
+    found = value if dtype.kind is Kind.PREDICATE else immediate.bits
+    if spec.legal is not None and found not in spec.legal:
         raise _MismatchError(
             depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {value!r}"
         )
@@ -746,7 +749,8 @@ def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immedi
             depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {raw.bits}"
         )
     fits = raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits)
-    if fits and (spec.kind == "immediate" or dtype.kind is not Kind.PREDICATE):
+    constant_here = spec.kind == "immediate" or (spec.type == "pred" and spec.accepts)
+    if fits and (constant_here or dtype.kind is not Kind.PREDICATE):
         return raw
     raise _MismatchError(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
 
@@ -1013,8 +1017,8 @@ def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth:
             )
         return
     if spaces == ("tmem",):
-        # tcgen05.mma does not assemble with registers of 32-bit integers
-        if dtype.bits != 32 or not dtype.is_bits:
+        # tcgen05.mma does not assemble with registers of 32-bit integers; what has one address does
+        if dtype.bits != 32 or not (whole if spec.name == "taddr" else dtype.is_bits):
             raise _MismatchError(
                 depth,
                 f"{spec.name} is an address in Tensor Memory and needs a .b32 register, "

@@ -34,6 +34,7 @@ from pyptx.operands import (
 from pyptx.source import SourceLocation, caller
 from pyptx.target import PtxVersion, Target
 from pyptx.trace.batch import Batch
+from pyptx.trace.labels import with_needed_labels
 from pyptx.trace.scope import ModuleScope
 from pyptx.types import DType
 
@@ -120,6 +121,8 @@ class Trace:
     kernel_pragmas: list[str] = field(default_factory=list[str])
     # The shared memory that reductions and scans over the CTA have in common, once there is one.
     scratch: Variable | None = None
+    # The numbers of registers whose values do not matter until something sets them.
+    undefined: set[int] = field(default_factory=set[int])
     _labels: int = 0
     _available: dict[tuple[int, tuple[str, ...]], None] = field(
         default_factory=dict[tuple[int, tuple[str, ...]], None]
@@ -285,8 +288,9 @@ class Trace:
             tuple(self.variables),
             (),
             tuple(self.registers),
-            tuple(self.body),
+            with_needed_labels(self.body),
             pragmas=tuple(self.kernel_pragmas),
+            undefined=frozenset(self.undefined),
         )
 
 
