@@ -9,7 +9,7 @@ from typing import Final
 
 from pyptx import device
 from pyptx.errors import LanguageError, SpecError
-from pyptx.ir import STATIC_SHARED_LIMIT, Instruction, Kernel, Module, Place
+from pyptx.ir import Instruction, Kernel, Module, Place
 from pyptx.isa.model import Form
 from pyptx.operands import Label, Register, Targets, registers_of
 from pyptx.target import Target
@@ -39,7 +39,7 @@ def _named_shared(kernel: Kernel, module: Module) -> None:
         raise SpecError(
             f"{kernel.name} names {named[0].name}, a .shared variable of the module, and has "
             f"{kernel.shared.size} bytes of shared memory; with one it has at most "
-            f"{STATIC_SHARED_LIMIT}",
+            f"{device.STATIC_SHARED}",
             notes=(("help", "smem.alloc for all, or smem.extern for what a launch makes larger"),),
         )
 
