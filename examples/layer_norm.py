@@ -41,9 +41,10 @@ def build(columns: int, eps: float = 1e-5) -> Kernel:
         partial = smem.alloc(f32, (2, threads // 32))
         row = reg.from_(ptx.special.ctaid.x(), u32)
         thread = reg.from_(ptx.special.tid.x(), u32)
-        first = thread << 2
+        first = thread << 2  # this thread's first value, and those at `starts` from it
+        x, w, b, y = X.at(row, first), W.at(first), B.at(first), Y.at(row, first)
 
-        vectors = [X.load(row, first + i, vector=VECTOR) for i in starts]
+        vectors = [x.load(0, i, vector=VECTOR) for i in starts]
         mean = add([v for vector in vectors for v in vector], partial, 0, thread) * (1 / columns)
         deviations = [[value - mean for value in vector] for vector in vectors]
         squares = [d * d for vector in deviations for d in vector]
@@ -51,9 +52,9 @@ def build(columns: int, eps: float = 1e-5) -> Kernel:
         scale = ptx.inst.rsqrt.approx.f32(variance + eps)
 
         for i, vector in zip(starts, deviations, strict=True):
-            w, b = W.load(first + i, vector=VECTOR), B.load(first + i, vector=VECTOR)
-            results = [ptx.inst.fma.rn.f32(d * scale, w[j], b[j]) for j, d in enumerate(vector)]
-            Y.store(row, first + i, results)
+            ws, bs = w.load(i, vector=VECTOR), b.load(i, vector=VECTOR)
+            results = [ptx.inst.fma.rn.f32(d * scale, ws[j], bs[j]) for j, d in enumerate(vector)]
+            y.store(0, i, results)
 
     return layer_norm
 

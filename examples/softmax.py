@@ -37,10 +37,11 @@ def softmax(X, Y):
     row = reg.from_(ptx.special.ctaid.x(), u32)
     thread = reg.from_(ptx.special.tid.x(), u32)
     lane, warp = thread & 31, thread >> 5
+    x, y = X.at(row, 0), Y.at(row, 0)
 
     largest, total = reg.scalar(f32, init=LOWEST), reg.scalar(f32, init=0.0)
     for i in ptx.range_(thread, columns, THREADS):
-        value = X[row, i]
+        value = x[0, i]
         before = reg.from_(largest, f32)
         ptx.inst.max.f32(largest, largest, value)
         total *= power(before - largest)
@@ -60,7 +61,7 @@ def softmax(X, Y):
     ptx.warp.reduce_sum(total, width=WARPS)
 
     for i in ptx.range_(thread, columns, THREADS):
-        Y[row, i] = power(X[row, i] - of_row) / total
+        y[0, i] = power(x[0, i] - of_row) / total
 
 
 def power(exponent):

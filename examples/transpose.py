@@ -33,14 +33,16 @@ def transpose(X, Y):
     left = reg.from_(ptx.special.ctaid.x(), u32) << 5
     top = reg.from_(ptx.special.ctaid.y(), u32) << 5
     row, column = top + down, left + across
+    x = X.at(row, column)
     for i in range(0, SIDE, LINES):
         inside = (row + i < rows) & (column < columns)
-        tile[down + i, across] = X.load(row + i, column, pred=inside, other=0.0)
+        tile[down + i, across] = x.load(i, 0, pred=inside, other=0.0)
     ptx.bar.sync()
-    row, column = left + down, top + across  # of Y
+    row, column = left + down, top + across
+    y = Y.at(row, column)
     for i in range(0, SIDE, LINES):
         inside = (row + i < columns) & (column < rows)
-        Y.store(row + i, column, tile[across, down + i], pred=inside)
+        y.store(i, 0, tile[across, down + i], pred=inside)
 
 
 def main() -> None:
