@@ -50,7 +50,7 @@ LINES: Final = 8
 def transpose(X: Any, Y: Any) -> None:
     tile = smem.alloc(f32, (SIDE, SIDE + 1))
     x, y = ptx.global_ptrs(X, Y)
-    rows, columns = X.shape
+    rows, columns = map(int, X.shape)
     across, down = reg.from_(ptx.special.tid.x(), u32), reg.from_(ptx.special.tid.y(), u32)
     left = reg.from_(ptx.special.ctaid.x(), u32) << 5
     top = reg.from_(ptx.special.ctaid.y(), u32) << 5
@@ -58,8 +58,8 @@ def transpose(X: Any, Y: Any) -> None:
     x += row * (columns * 4)
     x += column * 4
     for i in range(0, SIDE, LINES):
-        inside: Any = (row + i < rows) & (column < columns)
-        value: Any = reg.scalar(f32, init=0.0)
+        inside = (row + i < rows) & (column < columns)
+        value = reg.scalar(f32, init=0.0)
         ptx.inst.ld.global_.f32(value, ptx.addr(x, i * columns * 4), pred=inside)
         tile[down + i, across] = value
     ptx.bar.sync()

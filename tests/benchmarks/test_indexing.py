@@ -1,6 +1,7 @@
 """Typed indexing is as cheap as addresses by hand, and what is compared does the same."""
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -66,3 +67,13 @@ def test_what_counts_as_a_line(indexing, tmp_path):
     )
     assert indexing.lines(file, ("k",)) == 4
     assert indexing.lines(file, ("k", "other")) == 5
+
+
+def test_the_results_have_the_lines_of_today(indexing):
+    file = FOLDER / "indexed_kernels.py"
+    for path in (FOLDER / "results").glob("indexing-*.json"):
+        for measured in json.loads(path.read_text())["measurements"]:
+            name, _, form = measured["name"].partition(", ")
+            source = file if form == indexing.HAND else FOLDER.parent / "examples" / f"{name}.py"
+            counted = indexing.lines(source, indexing.FUNCTIONS[name])
+            assert measured["notes"]["lines"] == counted, "run `make bench` and `make tables`"
