@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import SupportsIndex, cast, overload
+from typing import NoReturn, SupportsIndex, cast, overload
 
 from pyptx.errors import LanguageError
+from pyptx.isa.check import Raw
 from pyptx.operands import Address
 from pyptx.source import caller
 from pyptx.trace.context import Trace, current
@@ -128,12 +129,15 @@ class Indexed(ABC):
         return Part(trace, self._elements("X.at").at(trace, indices))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Part(Indexed):
     """A tensor from an element on. Known indices may be negative: what is before the element."""
 
     trace: Trace
     elements: Elements
+
+    def __repr__(self) -> str:
+        return self.elements.name
 
     def _elements(self, what: str) -> Elements:
         if current(what) is not self.trace:
@@ -142,6 +146,22 @@ class Part(Indexed):
                 location=caller(),
             )
         return self.elements
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError(
+            f"{self} is a tensor in global memory, which is not iterable",
+            location=caller(),
+            notes=(("help", f"for i in ptx.range_(n): ... {self}[i]"),),
+        )
+
+    def __ptx_operand__(self, trace: Trace) -> Raw:
+        del trace
+        zeros = ", ".join("0" for _ in self.elements.shape)
+        raise LanguageError(
+            f"{self} is a tensor, not an operand",
+            location=caller(),
+            notes=(("help", f"{self}.address({zeros}) is the address of its first element"),),
+        )
 
 
 def _listed(indices: object) -> tuple[object, ...]:
