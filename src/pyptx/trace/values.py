@@ -461,6 +461,14 @@ def _element(trace: Trace, value: object) -> RawScalar:
 
 def own(trace: Trace, value: Reg) -> Register:
     """The register of a value, which must be of this trace."""
+    if not isinstance(value, Reg):  # pyright: ignore[reportUnnecessaryIsInstance]
+        several = isinstance(value, RegArray | list | tuple)
+        what = f"a list of {len(value)}" if several else _kind(value)
+        raise LanguageError(
+            f"a register is needed here, not {what}",
+            location=caller(),
+            notes=(("help", "[*a, *b] joins lists of registers"),) if several else (),
+        )
     if value.trace is not trace:
         raise LanguageError(
             "a register of another kernel (or of another trace of it) is used here",
