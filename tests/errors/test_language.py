@@ -300,7 +300,7 @@ def integer_with_float():
     """
     here: `*` of .f32 and .f64: both sides need one type
         reg.scalar(f32, init=0.0) * reg.scalar(f64, init=0.0)
-      help: convert it: ptx.inst.cvt.rn.f32.f64(r)
+      help: widen the .f32: ptx.inst.cvt.f64.f32(r)
     """,
 )
 def floats_of_two_types():
@@ -312,7 +312,7 @@ def floats_of_two_types():
     """
     here: `*` of .f32 and .f16: both sides need one type
         reg.scalar(f32, init=0.0) * reg.scalar(f16, init=0.0)
-      help: convert it: ptx.inst.cvt.f32.f16(r)
+      help: widen the .f16: ptx.inst.cvt.f32.f16(r)
     """,
 )
 def half_with_single():

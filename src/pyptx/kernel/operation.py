@@ -149,8 +149,8 @@ class Operation:
     ) -> tuple[Call, Sequence[Any]]:
         """What a runtime takes: the call, specialised for these arrays, and its operands."""
         operands = [
-            place.scalar(array, str(spec.dtype.numpy)) if isinstance(spec, Scalar) else array
-            for spec, array in zip(self.in_specs, arrays, strict=True)
+            place.scalar(array, str(spec.dtype.numpy), name) if isinstance(spec, Scalar) else array
+            for spec, array, name in zip(self.in_specs, arrays, self._inputs, strict=True)
         ]
         by_reference = not place.scalars_by_value
         return self._prepare(
@@ -182,7 +182,10 @@ class Operation:
         self._needs_specs("emulated", where)
         names = self._arrays(arrays, where)
         place = runtime.emulator(self.in_specs, arrays, names, where)
-        call, operands = self._bind(place, arrays, constants, where)
+        try:
+            call, operands = self._bind(place, arrays, constants, where)
+        except CallError as error:
+            raise _located(error, where) from None
         return place.emulate(
             call,
             operands,

@@ -102,6 +102,8 @@ class Trace:
     )
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None
+    # The register that the last `|` made, and how many statements there were before it.
+    ored: tuple[Register, int] | None = None
     # What the module has that functions share with the kernel.
     module: ModuleScope = field(default_factory=ModuleScope)
     # Strings of `.pragma` for the instruction that follows, and for the whole kernel.
@@ -159,6 +161,8 @@ class Trace:
             self._require_special(bound)
         except IsaError as error:
             raise error.at(where) from None
+        if self.ored is not None and bound.operands and bound.operands[0] is self.ored[0]:
+            self._check_pair(bound, *self.ored, where)
         if self.batch is not None:
             self._check_batch(self.batch, bound, where, own=own)
         pragmas = tuple(self.pragmas)
@@ -185,6 +189,24 @@ class Trace:
                 where = SPECIAL[operand.name].availability
                 needed = check.require_parts(f"%{operand.name}", [where], self.target, self.version)
                 self.needed = max(self.needed, needed)
+
+    def _check_pair(self, bound: Bound, made: Register, before: int, where: SourceLocation) -> None:
+        """Refuse `p | q` as the destination `p|q`: what `or` has made would be overwritten.
+
+        Only where the instruction takes two destinations and nothing has read the result of `or`.
+        """
+        after = self.body[before + 1 :]
+        read = made in bound.operands[1:] or not all(
+            isinstance(each, Instruction) and made not in each.operands for each in after
+        )
+        if read or bound.form.operands[0].second is None:
+            return
+        raise LanguageError(
+            f"`|` appends `or`, whose result {bound.form.opcode} overwrites: it is no pair of "
+            "destinations",
+            location=where,
+            notes=(("help", "ptx.pair(p, q) is the destination p|q"),),
+        )
 
     def _check_batch(self, batch: Batch, bound: Bound, where: SourceLocation, *, own: bool) -> None:
         """Refuse what the body cannot do where jax.vmap has taken an axis of the grid."""
