@@ -129,9 +129,9 @@ def int_of_a_register():
 @wrong(
     LanguageError,
     """
-    here: a register has no value while the kernel is traced, so it is not a Python number
+    here: a register has no value while the kernel is traced, so Python's math cannot take it
         math.sqrt(reg.scalar(f32, init=0.0))
-      help: for i in ptx.range_(stop): ...   loops over a bound in a register
+      help: ptx.inst.sqrt.rn.f32(r)   exp(x): ptx.inst.ex2.approx.f32(x * 1.4426950408889634)
     """,
 )
 def float_of_a_register():

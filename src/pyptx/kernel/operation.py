@@ -15,6 +15,7 @@ from pyptx.launch.call import Call
 from pyptx.launch.layout import Description, make_call
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import Scalar, Shape, Size, Spec, Tile, bind, check_dtypes
+from pyptx.trace.context import refuse_in_kernel
 
 
 class Operation:
@@ -78,6 +79,7 @@ class Operation:
         if known is None:
             return self._call(arrays, constants)
         place, call = known
+        refuse_in_kernel(self.name)
         try:
             results = place.launch(call, arrays)
         except CallError as error:
@@ -87,6 +89,7 @@ class Operation:
     def _call(self, arrays: Sequence[object], constants: Mapping[str, object]) -> object:
         """Check and prepare, then apply it to symbolic arrays or run it on real ones."""
         where = caller()
+        refuse_in_kernel(self.name)
         self._needs_specs("called", where)
         names = self._arrays(arrays, where)
         if (record := current()) is not None:
@@ -179,6 +182,7 @@ class Operation:
         """
         where = caller()
         refuse(f"{self.name} is emulated")
+        refuse_in_kernel(self.name)
         self._needs_specs("emulated", where)
         names = self._arrays(arrays, where)
         place = runtime.emulator(self.in_specs, arrays, names, where)

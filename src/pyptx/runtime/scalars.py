@@ -21,8 +21,7 @@ def check(value: object, dtype: str, name: str) -> None:
     """
     if isinstance(value, np.ndarray) and value.ndim:
         return
-    given = cast("Any", value)
-    number: Any = given.item() if isinstance(given, (np.ndarray, np.generic)) else given
+    number = _item(value)
     if not isinstance(number, (bool, int, float, np.floating)):
         raise _wrong(f"{number!r}, which is no real number", dtype, name)
     kind = np.dtype(dtype)
@@ -33,6 +32,11 @@ def check(value: object, dtype: str, name: str) -> None:
             raise _wrong(f"{number!r}, and a bool is 0 or 1", dtype, name)
     else:
         _check_float(number, kind, name)
+
+
+def _item(value: Any) -> Any:
+    """The Python number in one of NumPy's, or in an array of rank 0."""
+    return value.item() if hasattr(value, "item") else value
 
 
 def check_kind(given: Any, dtype: str, name: str) -> None:

@@ -323,6 +323,20 @@ def current(what: object) -> Trace:
     return trace
 
 
+def refuse_in_kernel(name: str) -> None:
+    """Raises LanguageError where a kernel or sequence is used in the body of a kernel."""
+    if _current.get() is not None:
+        raise LanguageError(
+            f"{name} is a kernel, and a kernel cannot be called in the body of a kernel",
+            location=caller(),
+            notes=(
+                ("help", "a plain Python function that both call is inlined into each"),
+                ("help", "@ptx.func makes a device function, which ptx.call(f, ...) calls"),
+                ("help", "@pyptx.sequence applies kernels one after the other"),
+            ),
+        )
+
+
 @contextmanager
 def tracing(trace: Trace) -> Generator[Trace]:
     """Make `trace` the current one."""

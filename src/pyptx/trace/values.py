@@ -49,6 +49,7 @@ from pyptx.operands import (
 from pyptx.source import caller
 from pyptx.trace import aliases
 from pyptx.trace.context import Trace, current
+from pyptx.trace.mistakes import FUNCTIONS
 from pyptx.types import DTYPES, DType, Kind, b64, pred, u32
 
 Numeric: TypeAlias = SupportsIndex | SupportsFloat
@@ -89,7 +90,17 @@ class Value:
             notes=(("help", "for i in ptx.range_(stop): ...   loops over a bound in a register"),),
         )
 
-    __int__ = __index__ = __float__ = _no_number
+    def __float__(self) -> NoReturn:
+        where = caller()
+        if "math." not in where.text:
+            self._no_number()
+        raise LanguageError(
+            f"{self.noun} has no value while the kernel is traced, so Python's math cannot take it",
+            location=where,
+            notes=(FUNCTIONS,),
+        )
+
+    __int__ = __index__ = _no_number
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
