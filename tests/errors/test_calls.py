@@ -1,12 +1,15 @@
 """Unknown names, keywords and functions of others: only pyptx's errors leave a kernel."""
 
+import inspect
 import math
+import re
+import warnings
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pyptx import LanguageError, SpecError, Tile, kernel, ptx, reg, smem
+from pyptx import LanguageError, LanguageWarning, SpecError, Tile, kernel, ptx, reg, smem
 from pyptx.types import f32, u32
 
 from .cases import Collection
@@ -286,6 +289,38 @@ def a_kernel_that_looks_at_itself():
         itself.ptx(N=4)
 
     itself.ptx(N=4)
+
+
+# ---- unrolled loops ------------------------------------------------------------------------------
+
+
+def _adding(count):
+    @kernel
+    def body():
+        x = reg.scalar(f32, init=0)
+        for _ in range(count):
+            x += 1.0
+
+    return body
+
+
+def test_a_loop_that_python_unrolls_far_is_warned_of():
+    with pytest.warns(LanguageWarning) as caught:
+        _adding(20_001).ptx()
+    first = inspect.getsourcelines(_adding)[1]
+    (warning,) = caught
+    assert (warning.filename, warning.lineno) == (__file__, first + 4)
+    assert re.sub(r"\S+py:\d+", "here", str(warning.message)) == (
+        "Python unrolls this: 20001 instructions come from one line\n"
+        "  from: here: x += 1.0\n"
+        "  help: for i in ptx.range_(n): ...   is a loop of the kernel"
+    )
+
+
+def test_a_loop_that_python_unrolls_less_is_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _adding(20_000).ptx()
 
 
 @traced.parametrize()

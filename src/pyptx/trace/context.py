@@ -33,6 +33,7 @@ from pyptx.operands import (
 )
 from pyptx.source import SourceLocation, caller
 from pyptx.target import PtxVersion, Target
+from pyptx.trace import unrolling
 from pyptx.trace.batch import Batch
 from pyptx.trace.scope import ModuleScope
 from pyptx.types import DType
@@ -274,6 +275,7 @@ class Trace:
             )
         for check_body in self.at_end:
             check_body(self.body)
+        unrolling.warn(self.body)
         last = self.body[-1] if self.body else None
         ends = isinstance(last, Instruction) and not last.guard
         if not (ends and isinstance(last, Instruction) and last.form.opcode in ("ret", "exit")):
