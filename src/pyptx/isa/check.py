@@ -15,6 +15,7 @@ from functools import cache, reduce
 from typing import Final, TypeAlias, cast
 
 from pyptx.errors import IsaError
+from pyptx.isa import rounding
 from pyptx.isa.automaton import State
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import (
@@ -148,16 +149,24 @@ def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
     if after is not None:
         return after
     wanted = (*state.modifiers, modifier, *later)
+    without_rounding = rounding.missing(state.every, wanted)
+    if without_rounding is not None and without_rounding.is_wrong:
+        raise _needs_rounding(state.opcode, without_rounding)
     notes = [("legal here", _legal_after(state))]
     if near := difflib.get_close_matches(modifier, state.next, n=1, cutoff=0.6):
         notes.append(("nearest", f".{near[0]}"))
-    if ordered := _in_order(state, wanted):
+    ordered = _in_order(state, wanted)
+    if without_rounding is not None and without_rounding.given:
+        ordered = without_rounding.example
+    if ordered:
         written = ".".join((state.opcode, *ordered))
         raise IsaError(
             f"the modifiers of {state.opcode}.{'.'.join(wanted)} are out of order",
             notes=(("write", python_spelling(written)),),
         )
     missing = _missing(state, wanted)
+    if without_rounding is not None and (missing is None or len(without_rounding.slots) > 1):
+        raise _needs_rounding(state.opcode, without_rounding)
     if missing is not None:
         form, slot = missing
         options = " ".join(f".{o.name}" for s in form.slots if s.name == slot for o in s.options)
@@ -166,6 +175,26 @@ def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
             notes=((f"legal for .{slot}", options), ("form", form.syntax)),
         )
     raise IsaError(f"{state.spelling} has no modifier .{modifier} here", notes=tuple(notes))
+
+
+def _needs_rounding(opcode: str, found: rounding.Missing) -> IsaError:
+    spelled = ".".join((opcode, *found.modifiers))
+    if not found.options:
+        problem = f"{spelled} takes no rounding, and .{found.given} is one"
+    elif found.given:
+        problem = f"{spelled} has no rounding .{found.given}"
+    else:
+        problem = f"{spelled} needs a rounding"
+    legal = " ".join(f".{option}" for option in found.options)
+    forms = dict.fromkeys(form.syntax for form in found.forms)
+    return IsaError(
+        problem,
+        notes=(
+            *((("legal here", legal),) if legal else ()),
+            ("write", python_spelling(".".join((opcode, *found.example))) + "(...)"),
+            *(("form", syntax) for syntax in list(forms)[:3]),
+        ),
+    )
 
 
 def _legal_after(state: State) -> str:
@@ -500,7 +529,11 @@ def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
     if isinstance(raw, Part | Minus) or spec.partial or spec.minus == "required":
         return _decorated(spec, typed.dtype, raw, depth)
     if spec.second == "required":
-        raise _MismatchError(depth, f"{spec.name} must be a pair d|p, not {describe(raw)}")
+        raise _MismatchError(
+            depth,
+            f"{spec.name} must be a pair d|p, not {describe(raw)}",
+            ("help", "ptx.pair(d, p) is a pair of destinations; `|` is the instruction or"),
+        )
     if isinstance(raw, Symbol) and typed.spaces and _space(raw.of) not in typed.spaces:
         raise _MismatchError(
             depth, f"{spec.name} must be in .{typed.spaces[0]}, not in .{_space(raw.of)}"
