@@ -158,7 +158,7 @@ def an_unknown_keyword_of_a_tile():
     """
     here: a register has no value while the kernel is traced, so Python's math cannot take it
         math.exp(reg.scalar(f32, init=1))
-      help: ptx.inst.sqrt.rn.f32(r)   exp(x): ptx.inst.ex2.approx.f32(x * 1.4426950408889634)
+      help: ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions
     """,
 )
 def a_function_of_math():
@@ -170,7 +170,7 @@ def a_function_of_math():
     """
     here: a register is no array, so NumPy's functions do not take it
         np.exp(reg.scalar(f32, init=1))
-      help: ptx.inst.sqrt.rn.f32(r)   exp(x): ptx.inst.ex2.approx.f32(x * 1.4426950408889634)
+      help: ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions
     """,
 )
 def a_function_of_numpy():
@@ -182,7 +182,7 @@ def a_function_of_numpy():
     """
     here: a register is no array, so JAX's functions do not take it
         jnp.exp(reg.scalar(f32, init=1))
-      help: ptx.inst.sqrt.rn.f32(r)   exp(x): ptx.inst.ex2.approx.f32(x * 1.4426950408889634)
+      help: ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions
     """,
 )
 def a_function_of_jax():

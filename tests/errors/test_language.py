@@ -131,7 +131,7 @@ def int_of_a_register():
     """
     here: a register has no value while the kernel is traced, so Python's math cannot take it
         math.sqrt(reg.scalar(f32, init=0.0))
-      help: ptx.inst.sqrt.rn.f32(r)   exp(x): ptx.inst.ex2.approx.f32(x * 1.4426950408889634)
+      help: ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions
     """,
 )
 def float_of_a_register():

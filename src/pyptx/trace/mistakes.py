@@ -59,7 +59,7 @@ def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError |
 
 FUNCTIONS: Final = (
     "help",
-    "ptx.inst.sqrt.rn.f32(r)   exp(x): ptx.inst.ex2.approx.f32(x * 1.4426950408889634)",
+    "ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions",
 )
 """How functions of registers are written."""
 
