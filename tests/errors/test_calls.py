@@ -150,6 +150,18 @@ def an_unknown_keyword_of_a_tile():
     Tile("N", f32, tma_boxes=(64,))
 
 
+@called(
+    SpecError,
+    """
+    here: cooperative='no' is not True or False
+        kernel(cooperative="no")(lambda: None)
+      help: cooperative=True
+    """,
+)
+def a_word_for_a_flag():
+    kernel(cooperative="no")(lambda: None)
+
+
 # ---- functions of others -------------------------------------------------------------------------
 
 

@@ -180,7 +180,7 @@ def test_64_bit_scalars_need_64_bit_jax():
     from pyptx.runtime import jax as runtime_jax
 
     with pytest.raises(CallError) as caught:
-        runtime_jax.scalar(1, "int64")
+        runtime_jax.scalar(1, "int64", "S")
     assert str(caught.value) == (
         "a scalar is int64, and JAX has 64-bit types switched off\n"
         '  help: jax.config.update("jax_enable_x64", True)'

@@ -25,6 +25,7 @@ from pyptx.kernel.options import (
     checked,
     dimension_names,
     directives_of,
+    flag,
     parse_target,
     parse_version,
     triple,
@@ -544,11 +545,11 @@ def kernel(
         None if isinstance(arch, str) and arch == "auto" else parse_target(arch, where),  # pyright: ignore[reportUnnecessaryIsInstance]
         parse_version(version, where),
         (),
-        contract,
+        flag("contract", contract, where),
         dimension_names(parallel, where),
         alias_pairs(input_output_aliases, where),
-        cooperative,
-        programmatic_stream_serialization,
+        flag("cooperative", cooperative, where),
+        flag("programmatic_stream_serialization", programmatic_stream_serialization, where),
     )
     called = None if name is None else ptx_name(name, where)
     known = [name for name in inspect.signature(kernel).parameters if name not in _NOT_OPTIONS]

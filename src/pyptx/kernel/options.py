@@ -103,6 +103,15 @@ def checked(
     return sizes
 
 
+def flag(name: str, value: object, where: SourceLocation) -> bool:
+    """An option that is True or False. Raises SpecError for anything else."""
+    if isinstance(value, bool):
+        return value
+    raise SpecError(
+        f"{name}={value!r} is not True or False", location=where, notes=(("help", f"{name}=True"),)
+    )
+
+
 def byte_count(size: object, where: SourceLocation) -> int:
     found = integer(size)
     if found is None or found < 0:
