@@ -35,6 +35,15 @@ class Code:
     instructions: tuple[dis.Instruction, ...]
     index: dict[int, int] = field(default_factory=dict[int, int])
 
+    def at(self, offset: int) -> int:
+        """The instruction at an offset, or the one whose inline cache is there.
+
+        A frame that has called a function of Python stands, from 3.12 on, in the cache of the call.
+        """
+        while offset not in self.index:
+            offset -= 2
+        return self.index[offset]
+
     def successors(self, i: int) -> Iterator[int]:
         """What may run after instruction `i`, exceptions aside."""
         instruction = self.instructions[i]
@@ -91,7 +100,7 @@ def next_read(code: CodeType, offset: int, name: str, *, jump: bool = False) -> 
     the iterator of a `for`, what follows the loop.
     """
     found = code_of(code)
-    start = found.index[offset]
+    start = found.at(offset)
     work = [(i, i <= start) for i in list(found.successors(start))[: 1 if jump else None]]
     seen: set[tuple[int, bool]] = set()
     reads: list[int] = []
@@ -117,7 +126,7 @@ def binding(code: CodeType, first: int, last: int, name: str) -> int | None:
     Where they are one, the iterator of a `for`, on the way through its body.
     """
     found = code_of(code)
-    start, end = found.index[first], found.index[last]
+    start, end = found.at(first), found.at(last)
     work = [start + 1] if start == end else list(found.successors(start))
     seen: set[int] = {end}
     bound: list[int] = []
@@ -135,10 +144,16 @@ def binding(code: CodeType, first: int, last: int, name: str) -> int | None:
 def assigned(code: CodeType, offset: int) -> str | None:
     """The name that the instruction after `offset` binds; None where it binds none."""
     found = code_of(code)
-    i = found.index[offset] + 1
+    i = found.at(offset) + 1
     if i >= len(found.instructions):
         return None
     return next((name for kind, name in found.accesses(i) if kind == "STORE"), None)
+
+
+def same(code: CodeType, first: int, second: int) -> bool:
+    """Whether two offsets are of one instruction."""
+    found = code_of(code)
+    return found.at(first) == found.at(second)
 
 
 # ---- leaving a `with` ----------------------------------------------------------------------------
@@ -151,7 +166,7 @@ def leaving(code: CodeType, entered: int, exits: int) -> tuple[str, int] | None:
     Where the source cannot be read, a body that is left early is known by what follows it.
     """
     found = code_of(code)
-    i = found.index[exits]
+    i = found.at(exits)
     body = _body(code, found.instructions[i].positions)
     if body is None:
         return None if _as_if_ended(found, entered, i) else ("return, break or continue", 0)
@@ -265,7 +280,7 @@ def _as_if_ended(code: Code, entered: int, i: int) -> bool:
 
     That path begins at the handler of the body, and goes on after the `with`.
     """
-    after = code.instructions[code.index[entered] + 1].offset
+    after = code.instructions[code.at(entered) + 1].offset
     handlers = [target for start, end, target in _handlers(code.code) if start <= after < end]
     # Whether __exit__ suppresses the exception is what the handler jumps by.
     jump = (

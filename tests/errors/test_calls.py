@@ -30,7 +30,7 @@ SAME = {"in_specs": (Tile("N", f32),), "out_specs": (Tile("N", f32),)}
     here: reg has no scaler
         reg.scaler(f32)
       nearest: scalar
-      names: array from_ mma_frag scalar wgmma_frag
+      names: array from_ mma_frag scalar undefined wgmma_frag
     """,
 )
 def a_misspelled_function():
@@ -43,7 +43,7 @@ def a_misspelled_function():
     here: ptx.warp has no reduce_summ
         ptx.warp.reduce_summ(reg.scalar(f32, init=1))
       nearest: reduce_sum reduce_min reduce_max
-      names: reduce_max reduce_min reduce_sum
+      names: broadcast exclusive_scan inclusive_scan reduce reduce_max reduce_min reduce_sum
     """,
 )
 def a_misspelled_function_of_a_warp():
@@ -115,7 +115,7 @@ def too_few_arguments():
     """
     here: ptx.warp.reduce_sum() has no keyword lanes
         ptx.warp.reduce_sum(reg.scalar(f32, init=1), lanes=8)
-      takes: ptx.warp.reduce_sum(value, *, width=32)
+      takes: ptx.warp.reduce_sum(value, *, width=32, redux=False)
     """,
 )
 def an_unknown_keyword_of_a_module_inside():
@@ -141,7 +141,8 @@ def a_keyword_of_an_instruction():
     here: Tile() has no keyword tma_boxes
         Tile("N", f32, tma_boxes=(64,))
       nearest: tma_box
-      takes: Tile(*dims_and_dtype, sum_over=None, accumulate=None, layout=None, tma_box=None, \
+      takes: Tile(*dims_and_dtype, sum_over=None, accumulate=None, partial=False, init=None, \
+layout=None, tma_box=None, \
 tma_element_strides=None, tma_l2_promotion=L2Promotion.NONE, \
 tma_oob_fill=OobFill.ZEROS, tma_im2col=None)
     """,

@@ -117,15 +117,15 @@ def test_tensor_memory(traced):
     found.assemble("sm_100a")
 
 
-def test_an_address_in_tensor_memory_is_a_b32_register(traced):
+def test_an_address_in_tensor_memory_is_a_32_bit_register(traced):
     def body():
-        ptx.inst.tcgen05.shift.cta_group__1.down(ptx.addr(reg.scalar(u32)))
+        ptx.inst.tcgen05.shift.cta_group__1.down(ptx.addr(reg.scalar(f32)))
 
     with pytest.raises(IsaError) as error:
         traced(body, "sm_100a")
     assert said(error) == (
         "tcgen05.shift.cta_group::1.down: taddr is an address in Tensor Memory"
-        " and needs a .b32 register, not a .u32 one"
+        " and needs a .b32 register, not a .f32 one"
     )
 
 

@@ -147,7 +147,7 @@ class Names:
 
     def _check_left(self, frame: FrameType) -> None:
         entered, _ = self.frames[frame]
-        if entered == frame.f_lasti:  # it called what made the whole block
+        if bytecode.same(frame.f_code, entered, frame.f_lasti):  # it called what made the block
             return
         left = bytecode.leaving(frame.f_code, entered, frame.f_lasti)
         if left is not None:
