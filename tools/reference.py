@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, cast
 
 import pyptx
 from pyptx.types import DTYPES, DType
@@ -139,7 +139,7 @@ def _name(module: ModuleType, public: str, attribute: str) -> Name:
     if isinstance(value, str) or _literal_doc(module, attribute):
         holder = _holder(module, attribute)
         return Name(public, f"{holder.__name__}.{attribute}", value)
-    kind = type(value)
+    kind = cast("type[object]", type(value))
     return Name(public, f"{kind.__module__}.{kind.__qualname__}", value)
 
 
