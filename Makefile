@@ -29,7 +29,7 @@ CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(nin
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep isa goldens \
-    stub pages docs docs-serve clean
+    stub pages device docs docs-serve clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -47,6 +47,7 @@ help:
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
 	@echo "make pages           write the pages of docs/isa and the tables of docs/language.md"
 	@echo "make docs            the documentation site in build/site; make docs-serve serves it"
+	@echo "make device          write the emulator's header of what GPUs have"
 	@echo "make clean           remove the environment and everything built"
 
 demo: $(READY)
@@ -140,6 +141,9 @@ docs-serve: $(DOCS_READY)
 $(DOCS_STAMP): $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $(DOCS_STAMP)
+
+device: $(READY)
+	$(PY) tools/device_header.py
 
 $(STAMP): pyproject.toml $(NATIVE)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)

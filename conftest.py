@@ -132,7 +132,7 @@ def collector() -> Any:
     readers = {"python": run_python, "text": compare_text, "console": run_console}
     documents: Any = importlib.import_module("sybil").Sybil(
         parsers=[markdown.CodeBlockParser(language, run) for language, run in readers.items()],
-        patterns=["README.md", "docs/*.md"],
+        patterns=["README.md", "docs/*.md", "docs/tutorial/*.md"],
         excludes=["docs/isa/*.md"],  # tests/isa/test_reference.py runs what is in them
         teardown=check_end,
     )

@@ -1,8 +1,8 @@
 """Measures everything that this machine can: `python benchmarks/run.py [--only PART ...]`.
 
-Without a GPU that is the emulator, and text; it says so. Results go to benchmarks/results, one file
-for each part and device, with the machine, the versions and every reading. `--check` makes a bar
-that does not hold an error.
+Without a GPU that is the emulator, text and indexing; it says so. Results go to benchmarks/results,
+one file for each part and device, with the machine, the versions and every reading. `--check` makes
+a bar that does not hold an error.
 
 One shape of the complete operation, quickly, and a variant of it that is not in the product yet
 (nothing is written then, unless --out says where):
@@ -40,7 +40,7 @@ GPU_PARTS: Final = {
     "launch": ("jax", "torch"),
 }
 """Parts that need a GPU, and the packages that they compare with."""
-PARTS: Final = (*GPU_PARTS, "emulator", "text")
+PARTS: Final = (*GPU_PARTS, "emulator", "text", "indexing")
 SELECTIVE: Final = ("norm_table", "norm_sweep", "norm_reasons")
 """Parts that take shapes, directions, variants and a budget."""
 

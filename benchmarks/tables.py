@@ -32,6 +32,7 @@ from norm_cases import COPY as NORM_COPY
 BENCHMARKS: Final = ROOT / "docs" / "benchmarks.md"
 NORM_PAGE: Final = ROOT / "docs" / "rms_norm.md"
 ARCHITECTURE: Final = ROOT / "docs" / "architecture.md"
+INDEXING: Final = ROOT / "docs" / "indexing.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
 END: Final = "<!-- measured: end -->"
 COPY: Final = "copy of the same bytes"
@@ -223,6 +224,7 @@ TITLES: Final = {
     "rms_norm": "RMS normalization",
     "launch": "Launching from JAX: host time of a call, and a chain of dependent kernels",
     "text": "Text and tracing, on one core",
+    "indexing": "Five kernels, by hand and by index",
     "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
 }
 HEADINGS: Final = {
@@ -260,10 +262,26 @@ def text_speed(record: Record) -> list[str]:
     return [*plain(record), "", *textwrap.wrap(sentence, 118)]
 
 
+def indexing(record: Record) -> list[str]:
+    """A line for each kernel: what it is by hand, and by index."""
+    found: dict[str, list[str]] = {}
+    for m in record["measurements"]:
+        cells = (m["notes"]["lines"], m["notes"]["registers"], int(m["median"]))
+        found.setdefault(m["name"].partition(", ")[0], []).extend(map(str, cells))
+    heading = "lines by hand | registers | instructions | lines by index | registers | instructions"
+    rows = [
+        f"| [{name}](../examples/{name}.py) | {' | '.join(cells)} |"
+        for name, cells in found.items()
+    ]
+    title = f"**{TITLES['indexing']}**, for {record['settings']['arch']}"
+    return [title, "", f"| | {heading} |", "|---|" + "---:|" * 6, *rows]
+
+
 DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     BENCHMARKS: PARTS,
     NORM_PAGE: {"norm_reasons": norm_reasons},
     ARCHITECTURE: {"text": text_speed},
+    INDEXING: {"indexing": indexing},
 }
 
 

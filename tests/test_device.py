@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import runpy
 from pathlib import Path
 
 import pytest
 
 import pyptx
-from pyptx import PtxError, device, kernel, ptx, reg, smem
+from pyptx import PtxError, Tile, device, kernel, ptx, reg, smem
 from pyptx.device import KIB, Needs
 from pyptx.target import TARGETS, Target
-from pyptx.types import f64
+from pyptx.types import f64, u32
 
 SOURCE = Path(pyptx.__file__).parent
 
@@ -182,6 +183,23 @@ def test_needs(needs, allowed):
 )
 def test_devices_that_run_a_target(name, runs):
     assert [found.name for found in device.that_run(Target.parse(name))] == runs
+
+
+def test_the_header_of_the_emulator_is_current():
+    """`make device` writes it."""
+    path = Path(__file__).parents[1] / "tools/device_header.py"
+    tool = runpy.run_path(str(path))
+    assert tool["PATH"].read_text() == tool["text"]()
+
+
+@pytest.mark.parametrize(("name", "sms"), [("sm_80", 108), ("sm_90a", 132), ("sm_120", 170)])
+def test_the_emulator_has_the_multiprocessors_of_its_target(name, sms):
+    @kernel(out_specs=(Tile(1, u32),), in_specs=(), arch=name)
+    def count(Y):
+        (y,) = ptx.global_ptrs(Y)
+        ptx.inst.st.global_.u32(ptx.addr(y), reg.from_(ptx.special.nsmid(), u32))
+
+    assert count.emulate().outputs[0].tolist() == [sms]
 
 
 # ---- no other file has constants of a GPU --------------------------------------------------------

@@ -68,14 +68,16 @@ def names() -> str:
     return "\n".join(parts)
 
 
+_COUNT: Final = re.compile(
+    r"\b(One|Two|Three|Four|Five|Six|No|\d+|as many)\b (\w+ )?(`|instruction)", re.IGNORECASE
+)
+
+
 def _with_count(paragraph: str, said: str) -> str:
     """The paragraph, and the sentence that counts instructions where it is further down."""
-    counted = re.compile(
-        r"[^.\n]*\b(?:[Oo]ne|[Tt]wo|[Tt]hree|No|[0-9]+)[^.]*(?:instruction|`)[^.]*\."
-    )
-    if not counted.search(paragraph):
-        further = counted.search(" ".join(said.split()))
-        paragraph += f" {further[0].strip()}" if further else ""
+    if not _COUNT.search(paragraph):
+        sentences = re.split(r"(?<=\.) (?=[A-Z0-9`])", " ".join(said.split()))
+        paragraph = " ".join((paragraph, *[s for s in sentences if _COUNT.search(s)][:1]))
     return re.sub(r"(?<!\\)\|", r"\\|", paragraph)
 
 

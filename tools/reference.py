@@ -30,8 +30,8 @@ TOP: Final = {
     "values": (
         "Values in a kernel's body",
         "The types of what a body works with. `reg`, `smem` and `ptx` make them.",
-        """Reg Pred Tensor SharedTile Mbarrier Mbarriers TensorMapReg Layout Im2col L2Promotion
-        OobFill""",
+        """Reg Pred Tensor Struct SharedTile Mbarrier Mbarriers TensorMapReg Layout Im2col
+        L2Promotion OobFill""",
     ),
     "errors": (
         "Errors",

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import reference  # noqa: E402
 
-SOURCES = ("examples/**/*.py", "src/pyptx/ops/**/*.py")
+SOURCES = ("examples/**/*.py", "benchmarks/*.py", "src/pyptx/ops/**/*.py")
+DEEPER = re.compile(r"\]\(\.\./\.\./([^)#]+)\)")
 OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)(#[^)]*)?\)")
 
 
@@ -23,7 +24,8 @@ def on_config(config: Any) -> Any:
     for section in config.nav:
         ((title, items),) = section.items()
         if title == "Tutorial":
-            chapters = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
+            found = (ROOT / "docs" / "tutorial").glob("*.md")
+            chapters = sorted(found, key=lambda path: (path.name != "README.md", path.name))
             section[title] = [f"tutorial/{chapter.name}" for chapter in chapters] + items
         elif title == "API reference":
             named = [{page.title: f"reference/{page.name}.md"} for page in reference.pages()]
@@ -58,6 +60,10 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
             return f"](examples/{target}.md)"
         return match[0]
 
+    def inside_deeper(match: re.Match[str]) -> str:
+        found = files.get_file_from_path(f"examples/{match[1]}.md")
+        return f"](../examples/{match[1]}.md)" if found else match[0]
+
     if "/" in page.file.src_uri:
-        return markdown
+        return DEEPER.sub(inside_deeper, markdown)
     return OUTSIDE.sub(inside, markdown)

@@ -16,6 +16,7 @@ from pyptx.kernel import In as In
 from pyptx.kernel import Kernel as Kernel
 from pyptx.kernel import KernelSequence as KernelSequence
 from pyptx.kernel import Out as Out
+from pyptx.kernel import Struct as Struct
 from pyptx.kernel import cond as cond
 from pyptx.kernel import from_ptx as from_ptx
 from pyptx.kernel import kernel as kernel

@@ -91,7 +91,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One `.entry`: parameters, variables, directives and the flat body."""
+    """One `.entry`: parameters, variables, directives and the flat body.
+
+    `undefined` are the numbers of registers that may be read before anything sets them.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -102,6 +105,7 @@ class Kernel:
     linkage: str = "visible"
     pragmas: tuple[str, ...] = ()
     written: Written = field(default=Written(), compare=False)
+    undefined: frozenset[int] = field(default=frozenset(), compare=False)
 
     @property
     def shared(self) -> SharedLayout:

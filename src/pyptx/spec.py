@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, SupportsFloat, SupportsIndex, TypeAlias, cast
 
+from pyptx.calls import binding
 from pyptx.dims import as_extent, known_names
 from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.isa.constants import BadConstantError, exact_bits
@@ -76,6 +77,7 @@ class Tile:
     tma_oob_fill: OobFill
     tma_im2col: Im2col | None
 
+    @binding(SpecError, "Tile")
     def __init__(
         self,
         *dims_and_dtype: int | str | DType | Layout,
@@ -460,10 +462,20 @@ def _tile(dims_and_dtype: Sequence[object]) -> tuple[tuple[int | str, ...], DTyp
     if not dims_and_dtype or not isinstance(dims_and_dtype[-1], DType):
         raise SpecError(
             f"Tile({', '.join(map(repr, dims_and_dtype))}) does not end with a type",
-            notes=(("help", 'Tile("B", "N", f32)'),),
+            notes=(*_of_numpy(dims_and_dtype[-1:]), ("help", 'Tile("B", "N", f32)')),
         )
     *dims, dtype = dims_and_dtype
     return tuple(_tile_dim(dim, first=i == 0) for i, dim in enumerate(dims)), _array_dtype(dtype)
+
+
+def _of_numpy(last: Sequence[object]) -> tuple[tuple[str, str], ...]:
+    """The type of pyptx.types that is NumPy's, as a note."""
+    for each in last:
+        name = getattr(each, "__name__", getattr(each, "name", each))
+        if isinstance(name, str) and name in BY_NUMPY:
+            found = BY_NUMPY[name]
+            return (("type", f"{found!r} is {name}: from pyptx.types import {found!r}"),)
+    return ()
 
 
 def _sum_over(names: object, dims: Sequence[int | str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -24,8 +25,23 @@ def verify(module: Module) -> None:
     """
     for kernel in module.kernels:
         _labels(kernel)
-        _definitions(kernel)
+        for register, instruction in unset_reads(kernel):
+            if register.index not in kernel.undefined:
+                raise _unset(register, instruction)
         _shared(kernel, module.target)
+        _named_shared(kernel, module)
+
+
+def _named_shared(kernel: Kernel, module: Module) -> None:
+    """Beyond the static limit a kernel's memory is one array, where functions find no variable."""
+    named = [v for v in kernel.shared.offsets if v.size and v in module.variables]
+    if named and kernel.shared.dynamic:
+        raise SpecError(
+            f"{kernel.name} names {named[0].name}, a .shared variable of the module, and has "
+            f"{kernel.shared.size} bytes of shared memory; with one it has at most "
+            f"{device.STATIC_SHARED}",
+            notes=(("help", "smem.alloc for all, or smem.extern for what a launch makes larger"),),
+        )
 
 
 def _shared(kernel: Kernel, target: Target) -> None:
@@ -120,10 +136,11 @@ class _Block:
         self.written.update([register.index for register in writes])
 
 
-def _definitions(kernel: Kernel) -> None:
-    """Forward analysis: on no path has anything written a register that an instruction reads.
+def unset_reads(kernel: Kernel) -> Iterator[tuple[Register, Instruction]]:
+    """The registers that an instruction reads and that on no path anything has written before it.
 
-    Only registers that some block needs from before are followed, each as one bit.
+    A forward analysis. Only registers that some block needs from before are followed, each as one
+    bit.
     """
     blocks = _blocks(kernel)
     needed = sorted({index for b in blocks for index in b.exposed})
@@ -143,7 +160,7 @@ def _definitions(kernel: Kernel) -> None:
     for block, before in zip(blocks, held, strict=True):
         for register, instruction in block.exposed.values() if before is not None else ():
             if not (before or 0) & bit[register.index]:
-                raise _unset(register, instruction)
+                yield register, instruction
 
 
 def _unset(register: Register, instruction: Instruction) -> LanguageError:

@@ -338,7 +338,8 @@ def test_earlier_results_are_found_for_merging(run, cases, tmp_path):
 
 
 def test_the_parts_of_the_operation_need_a_gpu(run, capsys):
-    assert [m.__name__ for m in run.modules(run.PARTS, has_gpu=False)] == ["emulator", "text"]
+    left = [m.__name__ for m in run.modules(run.PARTS, has_gpu=False)]
+    assert left == ["emulator", "text", "indexing"]
     said = capsys.readouterr().out
     for part in ("norm_table", "norm_sweep", "norm_host"):
         assert f"{part}: not measured, it needs an NVIDIA GPU" in said

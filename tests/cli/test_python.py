@@ -38,6 +38,4 @@ def test_an_error_of_the_file_has_line_and_column(pyptx, tmp_path):
 def test_a_file_that_is_not_there(pyptx):
     done = pyptx("python", "nowhere.ptx")
     assert done.status == 1
-    assert done.err == (
-        "error: nowhere.ptx cannot be read: [Errno 2] No such file or directory: 'nowhere.ptx'\n"
-    )
+    assert done.err == "error: there is no file nowhere.ptx\n"

@@ -112,7 +112,7 @@ def test_an_element_of_which_a_part_is_written_is_not():
         for byte in range(4):
             left_out = i == (37 if byte == 2 and not whole else 64)
             with ptx.if_(~left_out):
-                ptx.inst.st.global_.u8(ptx.addr(y + i * 4, byte), reg.scalar(u16, init=1))
+                ptx.inst.st.global_.b8(ptx.addr(y + i * 4, byte), reg.scalar(u16, init=1))
 
     x = np.zeros(64, np.uint8)
     assert notes(bytes_of.emulate(x, whole=True).report) == []

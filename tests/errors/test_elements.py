@@ -250,6 +250,82 @@ def unpacking_what_advance_left_too_late(X, H, Y):
 @wrong(
     LanguageError,
     """
+    here: index -64 is outside dimension 1 of X.at(...), whose shape is (4, 64)
+        X.at(1, thread())[0, -64]
+      legal: -63 to 63
+    """,
+)
+def an_int_that_no_part_reaches(X, H, Y):
+    X.at(1, thread())[0, -64]
+
+
+@wrong(
+    LanguageError,
+    """
+    here: X.at(...) holds .f32, and the value is .u32
+        X.at(1, 2)[0, 0] = thread()
+      help: convert it: ptx.inst.cvt.rn.f32.u32(r)
+    """,
+)
+def a_value_of_another_type_in_a_part(X, H, Y):
+    X.at(1, 2)[0, 0] = thread()
+
+
+@wrong(
+    LanguageError,
+    """
+    here: X.at(...) is a tensor, not an operand
+        ptx.addr(X.at(1, 2))
+      help: X.at(...).address(0, 0) is the address of its first element
+    """,
+)
+def a_part_as_an_operand(X, H, Y):
+    ptx.addr(X.at(1, 2))
+
+
+@wrong(
+    LanguageError,
+    """
+    here: X.at(...) is a tensor in global memory, which is not iterable
+        list(X.at(1, 2))
+      help: for i in ptx.range_(n): ... X.at(...)[i]
+    """,
+)
+def the_elements_of_a_part(X, H, Y):
+    list(X.at(1, 2))
+
+
+SUMS = {"shape": (16, 8, 16), "dtype_d": f32, "dtype_a": bf16, "dtype_b": bf16, "dtype_c": f32}
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a register is needed here, not a list of 2
+        ptx.mma.sync(d=d, a=[H.load(0, 0, vector=2)] * 4, b=[d[0]] * 2, c=d, **SUMS)
+      help: [*a, *b] joins lists of registers
+    """,
+)
+def lists_as_a_fragment(X, H, Y):
+    d = reg.mma_frag("d", shape=(16, 8, 16), dtype=f32)
+    ptx.mma.sync(d=d, a=[H.load(0, 0, vector=2)] * 4, b=[d[0]] * 2, c=d, **SUMS)
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a register is needed here, not 1 of type int
+        ptx.mma.sync(d=d, a=[1] * 4, b=[d[0]] * 2, c=d, **SUMS)
+    """,
+)
+def numbers_as_a_fragment(X, H, Y):
+    d = reg.mma_frag("d", shape=(16, 8, 16), dtype=f32)
+    ptx.mma.sync(d=d, a=[1] * 4, b=[d[0]] * 2, c=d, **SUMS)
+
+
+@wrong(
+    LanguageError,
+    """
     here: weights is in constant memory, which a kernel cannot write
         ptx.const(f32, name="weights", init=[1.0])[0] = 2.0
       help: ptx.global_(...) is a variable that kernels write

@@ -112,6 +112,7 @@ def a_tile_without_a_type():
     """
     here: Tile('B', <class 'numpy.float32'>) does not end with a type
         Tile("B", np.float32)
+      type: f32 is float32: from pyptx.types import f32
       help: Tile("B", "N", f32)
     """,
 )
@@ -1099,11 +1100,13 @@ def a_kernel_of_something_else():
 
 
 @wrong(
-    SpecError,
+    LanguageError,
     """
-    here: inner has no in_specs and out_specs, so it cannot be called on arrays
+    here: inner is a kernel, and a kernel cannot be called in the body of a kernel
         inner()
-      help: @kernel(in_specs=(Tile(...),), out_specs=(Tile(...),), ...)
+      help: a plain Python function that both call is inlined into each
+      help: @ptx.func makes a device function, which ptx.call(f, ...) calls
+      help: @pyptx.sequence applies kernels one after the other
     """,
 )
 def a_kernel_that_calls_a_kernel():

@@ -129,9 +129,9 @@ def int_of_a_register():
 @wrong(
     LanguageError,
     """
-    here: a register has no value while the kernel is traced, so it is not a Python number
+    here: a register has no value while the kernel is traced, so Python's math cannot take it
         math.sqrt(reg.scalar(f32, init=0.0))
-      help: for i in ptx.range_(stop): ...   loops over a bound in a register
+      help: ptx.inst.sqrt.rn.f32(r)   exp(x): ptx.inst.ex2.approx.f32(x * 1.4426950408889634)
     """,
 )
 def float_of_a_register():
@@ -300,7 +300,7 @@ def integer_with_float():
     """
     here: `*` of .f32 and .f64: both sides need one type
         reg.scalar(f32, init=0.0) * reg.scalar(f64, init=0.0)
-      help: convert it: ptx.inst.cvt.rn.f32.f64(r)
+      help: widen the .f32: ptx.inst.cvt.f64.f32(r)
     """,
 )
 def floats_of_two_types():
@@ -312,7 +312,7 @@ def floats_of_two_types():
     """
     here: `*` of .f32 and .f16: both sides need one type
         reg.scalar(f32, init=0.0) * reg.scalar(f16, init=0.0)
-      help: convert it: ptx.inst.cvt.f32.f16(r)
+      help: widen the .f16: ptx.inst.cvt.f32.f16(r)
     """,
 )
 def half_with_single():

@@ -383,7 +383,7 @@ def test_which_file_and_which_entry(file, tmp_path):
     ]
     missing = tmp_path / "none.ptx"
     assert problem(source=missing)[0] == f"there is no file {missing}"
-    assert problem(source=b"")[0] == "from_ptx takes PTX text or a pathlib.Path, not bytes"
+    assert problem(source=3)[0] == "from_ptx takes PTX text or a pathlib.Path, not int"
     two = SAXPY + SAXPY[SAXPY.index(".visible") :].replace("saxpy(", "other(")
     several = problem(source=two)
     assert several[0].endswith("has 2 entries, and entry= does not say which one")

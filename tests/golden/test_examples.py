@@ -11,6 +11,13 @@ KERNELS = {
     "axpy": ("examples/first_kernel.py", lambda m: m.axpy.ptx(N=1000)),
     "rms_norm_4x512": ("examples/hopper/rms_norm.py", lambda m: m.build(4, 512).ptx()),
     "rms_norm_2048x8192": ("examples/hopper/rms_norm.py", lambda m: m.build(2048, 8192).ptx()),
+    "transpose": ("examples/transpose.py", lambda m: m.transpose.ptx(M=50, N=33)),
+    "softmax": ("examples/softmax.py", lambda m: m.softmax.ptx(N=1000)),
+    "layer_norm": ("examples/layer_norm.py", lambda m: m.build(1024).ptx()),
+    "swiglu": ("examples/swiglu.py", lambda m: m.swiglu.ptx(N=5000)),
+    "matmul_mma_sync": ("examples/matmul_mma_sync.py", lambda m: m.build(128, 64).ptx()),
+    "grouped_matmul": ("examples/grouped_matmul.py", lambda m: m.build(4, 64, 64).ptx(M=100)),
+    "attention": ("examples/attention.py", lambda m: m.build(128).ptx(T=64)),
 }
 
 

@@ -9,7 +9,6 @@ import pytest
 from tests.lift.comparing import alone, kernels, machine_code, one_label_for_each_place
 from tests.text.test_laws import CORPUS
 
-from pyptx.errors import LanguageError
 from pyptx.lift import lift
 from pyptx.text import parse
 
@@ -260,15 +259,46 @@ def test_tools_accept_every_program(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-def test_what_the_checks_of_kernels_refuse_is_said_of_the_line_of_the_file():
-    text = BODY.format("add.u32 %r1, %r2, 1;")
-    line = text.splitlines().index("add.u32 %r1, %r2, 1;") + 1
-    with pytest.raises(LanguageError) as caught:
-        lift(parse(text, "k.ptx"))
-    assert str(caught.value) == (
-        f"k.ptx:{line}: add.u32 reads a .b32 register that nothing has set\n"
-        "  help: reg.scalar(b32, init=...) sets it"
-    )
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        pytest.param(
+            "add.u32 %r1, %r2, 1;",
+            "    r2 = reg.undefined(b32)\n    ptx.inst.add.u32(r1, r2, 1)\n",
+            id="read first",
+        ),
+        pytest.param(
+            "bra B;\n A: mov.u32 %r2, 3;\n st.global.u32 [%rd1], %r2;\n ret;\n"
+            " B: add.u32 %r1, %r2, 1;",
+            '    ptx.bra("B")\n    r2 = reg.undefined(b32)\n    ptx.inst.mov.u32(r2, 3)\n'
+            "    ptx.inst.st.global_.u32(ptx.addr(rd1), r2)\n    ptx.ret()\n"
+            '    ptx.label("B")\n    ptx.inst.add.u32(r1, r2, 1)\n',
+            id="set on no way to the read",
+        ),
+        pytest.param(
+            "@%p1 mov.u32 %r1, 2;",
+            "    p1 = reg.undefined(pred)\n    ptx.inst.mov.u32(r1, 2, pred=p1)\n",
+            id="a guard",
+        ),
+        pytest.param(
+            "mov.f32 c1, 0.0; mov.f32 c3, 0.0; mov.f32 c4, 0.0;"
+            " st.global.v4.f32 [%rd1], {c1, c2, c3, c4};",
+            "    c1 = reg.scalar(f32, init=0.0)\n"
+            "    c3 = reg.scalar(f32, init=0.0)\n    c4 = reg.scalar(f32, init=0.0)\n"
+            "    c2 = reg.undefined(f32)\n"
+            "    ptx.inst.st.global_.v4.f32(ptx.addr(rd1), [c1, c2, c3, c4])\n",
+            id="one of a range",
+        ),
+    ],
+)
+def test_registers_that_nothing_sets_before_they_are_read(text, program, tmp_path):
+    whole = BODY.format(text).replace(".reg .pred", ".reg .f32 c<6>; .reg .pred")
+    module = parse(whole)
+    lifted = lift(module)
+    first = "    r1 = reg.from_(ptx.special.tid.x(), u32)\n"
+    assert lifted.partition(first)[2].startswith(program)
+    (k,) = kernels(module).values()
+    assert machine_code(k.module(), tmp_path) == machine_code(module, tmp_path)
 
 
 def test_a_program_that_is_changed_has_other_machine_code(tmp_path):

@@ -54,7 +54,7 @@ def test_a_library_of_another_interface_is_refused(fresh):
         loader.emulator()
     assert (
         str(raised.value)
-        == f"the emulator's library has interface 3, this package needs 99\n{HELP}"
+        == f"the emulator's library has interface 4, this package needs 99\n{HELP}"
     )
 
 

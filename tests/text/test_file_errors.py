@@ -168,9 +168,9 @@ BODIES = [
     (
         ".reg .b32 %r;  .reg .b32 %r;",
         """
-        a.ptx:10:15: %r is declared already
+        a.ptx:10:30: %r is declared already
             .reg .b32 %r;  .reg .b32 %r;
-                      ^
+                                     ^
         """,
     ),
     (

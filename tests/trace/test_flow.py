@@ -100,7 +100,7 @@ def test_else_of_an_if_inside_an_else(traced):
     assert body_of(found)[3:] == lines("""
         @!%p0 bra $L0
         add.u32 %u0, %u0, 1
-        bra $L3
+        bra $L2
         $L0:
         @!%p1 bra $L1
         add.u32 %u0, %u0, 2
@@ -108,7 +108,6 @@ def test_else_of_an_if_inside_an_else(traced):
         $L1:
         add.u32 %u0, %u0, 3
         $L2:
-        $L3:
         add.u32 %u0, %u0, 4
     """)
     found.assemble()
@@ -129,9 +128,7 @@ def test_loop_until_a_predicate_that_the_body_sets(traced):
         $L0:
         add.u32 %u0, %u0, 1
         setp.lt.u32 %p0, %u0, 4
-        $L1:
         @%p0 bra $L0
-        $L2:
     """)
     found.assemble()
 
@@ -198,11 +195,9 @@ def test_range_of_ints(traced):
         mov.s32 %s1, 2
         $L0:
         add.s32 %s0, %s0, %s1
-        $L1:
         add.s32 %s1, %s1, 3
         setp.lt.s32 %p0, %s1, 10
         @%p0 bra $L0
-        $L2:
     """)
     found.assemble()
 
@@ -219,14 +214,13 @@ def test_range_of_registers_downwards(traced):
     assert body_of(found)[2:] == lines("""
         mov.s64 %sd2, %sd0
         setp.le.s64 %p0, %sd2, 0
-        @%p0 bra $L2
+        @%p0 bra $L1
         $L0:
         add.s64 %sd1, %sd1, %sd2
-        $L1:
         add.s64 %sd2, %sd2, -2
         setp.gt.s64 %p1, %sd2, 0
         @%p1 bra $L0
-        $L2:
+        $L1:
     """)
     found.assemble()
 
@@ -242,23 +236,21 @@ def test_range_with_a_special_register_as_bound(traced):
     assert body_of(found) == lines("""
         mov.u32 %u0, %tid.x
         setp.ge.u32 %p0, %u0, 1024
-        @%p0 bra $L2
+        @%p0 bra $L1
         $L0:
-        $L1:
         add.u32 %u0, %u0, 128
         setp.lt.u32 %p1, %u0, 1024
         @%p1 bra $L0
-        $L2:
+        $L1:
         mov.u32 %u1, 0
         mov.u32 %u2, %ntid.x
         setp.ge.u32 %p2, %u1, %u2
-        @%p2 bra $L5
-        $L3:
-        $L4:
+        @%p2 bra $L3
+        $L2:
         add.u32 %u1, %u1, 1
         setp.lt.u32 %p3, %u1, %u2
-        @%p3 bra $L3
-        $L5:
+        @%p3 bra $L2
+        $L3:
     """)
     found.assemble()
 
@@ -307,43 +299,41 @@ def test_everything_in_everything(traced):
     assert body_of(found) == lines("""
         mov.u32 %u0, 0
         $L0:
-        $L1:
         setp.lt.u32 %p0, %u0, 100
-        @!%p0 bra $L8
+        @!%p0 bra $L7
         mov.u32 %u1, 0
         setp.ge.u32 %p1, %u1, %u0
-        @%p1 bra $L7
-        $L2:
+        @%p1 bra $L6
+        $L1:
         setp.eq.u32 %p2, %u1, %u0
-        @!%p2 bra $L3
+        @!%p2 bra $L2
         add.u32 %u0, %u0, 1
-        bra $L6
         bra $L5
-        $L3:
+        bra $L4
+        $L2:
         setp.eq.u32 %p3, %u0, 9
-        @!%p3 bra $L4
-        bra $L7
-        $L4:
+        @!%p3 bra $L3
+        bra $L6
+        $L3:
         add.u32 %u0, %u0, 2
-        $L5:
+        $L4:
         add.u32 %u0, %u0, 3
-        $L6:
+        $L5:
         add.u32 %u1, %u1, 1
         setp.lt.u32 %p4, %u1, %u0
-        @%p4 bra $L2
-        $L7:
+        @%p4 bra $L1
+        $L6:
         add.u32 %u0, %u0, 4
         setp.gt.u32 %p5, %u0, 50
-        @%p5 bra $L8
-        bra $L1
-        $L8:
+        @%p5 bra $L7
+        bra $L0
+        $L7:
         setp.eq.u32 %p6, %u0, 77
         @%p6 ret
         setp.gt.u32 %p7, %u0, 60
-        @%p7 bra $L10
-        $L9:
+        @%p7 bra $L8
         bra $L0
-        $L10:
+        $L8:
         add.u32 %u0, %u0, 5
     """)
     found.assemble()
@@ -440,3 +430,24 @@ def test_a_branch_by_index():
     np.testing.assert_array_equal(emulation.outputs[0], 10 * (index + 1) + (index % 2 == 0))
     assert "$T0: .branchtargets $L0, $L1, $L2;\n    brx.idx" in pick.ptx()
     assert pick.cubin().code
+
+
+def test_labels_are_those_that_something_branches_to(traced):
+    def body():
+        n = reg.from_(ptx.special.tid.x(), u32)
+        ptx.label("nobody")
+        with ptx.loop(pred=lambda: n > 0):
+            n -= 1
+        with ptx.loop():
+            with ptx.if_(n == 3), ptx.if_(n == 4):
+                n += 2
+            ptx.break_(pred=n > 9)
+        ptx.raw("T: .branchtargets A, B; brx.idx x, T; A: B: add.u32 x, x, 1;", x=n)
+
+    found = traced(body)
+    labels = [line for line in found.body if line.startswith("$L")]
+    assert labels == [f"$L{i}:" for i in range(5)]
+    assert "$T0: .branchtargets $L4, $L4;" in found.text
+    assert "@!%p1 bra $L2;" in found.body
+    assert "@!%p2 bra $L2;" in found.body
+    found.assemble()

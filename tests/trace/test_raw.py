@@ -116,13 +116,11 @@ def test_two_texts_do_not_share_names(traced):
     found = traced(body)
     assert found.body[:-1] == [
         "mov.b32 %r0, 1;",
+        "bra $L0;",
         "$L0:",
+        "mov.b32 %r1, 1;",
         "bra $L1;",
         "$L1:",
-        "mov.b32 %r1, 1;",
-        "$L2:",
-        "bra $L3;",
-        "$L3:",
     ]
     found.assemble()
 

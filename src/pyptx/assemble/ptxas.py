@@ -91,9 +91,13 @@ def assemble(
     contract: bool = False,
     line_info: bool = False,
     flags: Sequence[str] = (),
+    entries: Sequence[str] = (),
     lines: Lines = NO_LINES,
 ) -> Cubin:
     """Assemble a PTX module with one kernel for `target`; known input comes from the disk cache.
+
+    Where the module has several, `entries` names the kernel, and behind it those whose addresses
+    it takes.
 
     `contract` lets the assembler fuse a multiplication and an addition that were written apart.
     `line_info` keeps the PTX lines in the code, which `sass` and profilers read. `flags` are
@@ -103,11 +107,12 @@ def assemble(
     options = ["-v", f"-arch={name}", f"--fmad={'true' if contract else 'false'}"]
     options += ["-lineinfo"] if line_info else []
     options += flags
+    options += [option for name in entries for option in ("-e", name)]
     entry = cache.key("cubin-1", ptx, *options, version())
     stored = cache.load(entry)
     cubin = _decode(stored) if stored else None
     if cubin is None:
-        cubin = _assemble(ptx, name, options, lines)
+        cubin = _assemble(ptx, name, options, entries, lines)
         cache.store(entry, _encode(cubin))
     return cubin
 
@@ -119,7 +124,9 @@ def _target(name: str) -> Target:
         raise AssembleError(str(error)) from None
 
 
-def _assemble(ptx: str, target: str, options: list[str], lines: Lines) -> Cubin:
+def _assemble(
+    ptx: str, target: str, options: list[str], wanted: Sequence[str], lines: Lines
+) -> Cubin:
     with tempfile.TemporaryDirectory(prefix="pyptx-") as folder:
         (Path(folder) / "kernel.ptx").write_text(ptx)
         command = [str(find(PTXAS)), *options, "kernel.ptx", "-o", "kernel.cubin"]
@@ -128,8 +135,8 @@ def _assemble(ptx: str, target: str, options: list[str], lines: Lines) -> Cubin:
         if done.returncode != 0:
             raise rejection(ptx, target, done.returncode, log, lines)
         code = (Path(folder) / "kernel.cubin").read_bytes()
-    names = entries(log)
-    if len(names) != 1:
+    names = wanted or entries(log)
+    if len(names) != 1 and not wanted:
         raise AssembleError(f"the module has {len(names)} kernels; one is assembled at a time")
     return Cubin(
         kernel=names[0],

@@ -12,17 +12,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyptx import assemble, emulator, ir, text
+from pyptx import assemble, emulator, ir
 from pyptx.cli.console import say, show_table
+from pyptx.cli.program import NOT_LITERAL, require_file
 from pyptx.cli.report import show_report
 from pyptx.cli.run import stop_for_findings
 from pyptx.errors import EmulationError, LanguageError, PtxError
 from pyptx.kernel import In, Out, from_ptx
 from pyptx.kernel.arguments import Param, declared
 from pyptx.kernel.options import parse_target
-from pyptx.source import SourceLocation, caller
+from pyptx.lift.entries import reached_entries
+from pyptx.source import caller
 from pyptx.spec import Tile
 from pyptx.target import Target
+from pyptx.text import for_assembler, parse, read_file
 from pyptx.types import BY_NUMPY, DTYPES, DType
 from pyptx.verify import verify
 
@@ -34,22 +37,21 @@ class PtxFile:
     """What `FILE.ptx` or `FILE.ptx:ENTRY` on the command line names."""
 
     path: Path
+    content: str
     entry: str | None
 
     @staticmethod
-    def parse(text: str) -> PtxFile | None:
-        """None for what is no PTX file. Raises PtxError for a file that is not there."""
-        file, mark, entry = text.partition(f"{SUFFIX}:")
+    def parse(given: str) -> PtxFile | None:
+        """None for what is no PTX file. Raises PtxError for one that cannot be read."""
+        file, mark, entry = given.partition(f"{SUFFIX}:")
         path = Path(file + mark.rstrip(":"))
         if path.suffix != SUFFIX:
             return None
-        if not path.is_file():
-            raise PtxError(f"there is no file {path}")
-        return PtxFile(path, entry or None)
+        return PtxFile(path, read_file(path), entry or None)
 
     def read(self) -> ir.Module:
         """Raises ParseError at the first line and column that PTX or the table does not have."""
-        return text.parse(self.path.read_text(), str(self.path))
+        return parse(self.content, str(self.path))
 
     def entries(self, module: ir.Module) -> list[ir.Kernel]:
         """The entry that is named, otherwise all. Raises PtxError where there is none."""
@@ -77,7 +79,7 @@ def check_file(file: PtxFile, arch: str | None) -> None:
 
 
 def _row(file: PtxFile, module: ir.Module, entry: ir.Kernel, target: Target) -> tuple[str, ...]:
-    cubin = _assembled(file, entry, target)
+    cubin = _assembled(file, module, entry, target)
     alone = ir.Module(module.version, module.target, (entry,), variables=module.variables)
     warnings = [message.text for message in cubin.warnings]
     try:
@@ -98,12 +100,13 @@ def _row(file: PtxFile, module: ir.Module, entry: ir.Kernel, target: Target) -> 
     )
 
 
-def _assembled(file: PtxFile, entry: ir.Kernel, target: Target) -> assemble.Cubin:
+def _assembled(
+    file: PtxFile, module: ir.Module, entry: ir.Kernel, target: Target
+) -> assemble.Cubin:
     """The cubin of an entry; what the assembler rejects is an error at its line of the file."""
-    content = file.path.read_text()
-    count = content.count("\n") + 1
-    lines = {n: SourceLocation(str(file.path), n) for n in range(1, count + 1)}
-    return assemble.assemble(content, target, flags=("-e", entry.name), lines=lines)
+    given = for_assembler(file.content, module, str(file.path))
+    entries = reached_entries(entry, module)
+    return assemble.assemble(given.ptx, target, entries=entries, lines=given.lines)
 
 
 def _emulated(module: ir.Module, entry: ir.Kernel) -> str:
@@ -133,6 +136,7 @@ class Argument:
 
 _ARRAY: Final = re.compile(r"(?:(in|out|inout):)?(\w+)\[([\d\s,]*)\](?:=(.+))?")
 _FILE: Final = re.compile(r"(?:(in|out|inout):)?(.+\.npy)")
+_DIGITS: Final = 20
 _HELP: Final = (
     "help",
     (
@@ -151,19 +155,33 @@ def parse_argument(given: str) -> Argument:
             raise PtxError(f"--arg {given}: {error}", notes=(_HELP,)) from None
     if match := _ARRAY.fullmatch(given):
         way, dtype, extents, fill = match.groups()
-        shape = tuple(int(extent) for extent in extents.replace(",", " ").split())
+        try:
+            shape = tuple(int(extent) for extent in extents.replace(",", " ").split())
+        except ValueError as error:
+            raise PtxError(f"--arg {given}: {error}", notes=(_HELP,)) from None
         return Argument(None, way or "inout", _filled(given, dtype, shape, fill))
     if match := _FILE.fullmatch(given):
-        if not Path(match[2]).is_file():
-            raise PtxError(f"--arg {given}: there is no file {match[2]}", notes=(_HELP,))
-        return Argument(None, match[1] or "inout", np.load(match[2], allow_pickle=False))
+        return Argument(None, match[1] or "inout", _loaded(given, Path(match[2])))
     try:
         value: object = ast.literal_eval(given)
-    except (ValueError, SyntaxError):
+    except NOT_LITERAL:
         value = None
     if not isinstance(value, (bool, int, float)):
         raise PtxError(f"--arg {given} is neither a number nor an array", notes=(_HELP,))
     return Argument(value)
+
+
+def _loaded(given: str, path: Path) -> Any:
+    """The array of a file. Raises PtxError for what is none."""
+    require_file(path, f"--arg {given}: ")
+    try:
+        with path.open("rb") as file:
+            found: object = np.load(file, allow_pickle=False)
+    except (ValueError, OSError, EOFError, SyntaxError, MemoryError, RecursionError) as error:
+        raise PtxError(f"--arg {given}: {path} is no array: {error}", notes=(_HELP,)) from None
+    if not isinstance(found, np.ndarray):
+        raise PtxError(f"--arg {given}: {path} holds several arrays", notes=(_HELP,))
+    return found  # pyright: ignore[reportUnknownVariableType]
 
 
 def _filled(given: str, dtype: str, shape: tuple[int, ...], fill: str | None) -> Any:
@@ -173,21 +191,34 @@ def _filled(given: str, dtype: str, shape: tuple[int, ...], fill: str | None) ->
         known = " ".join(each.name for each in BY_NUMPY.values())
         raise PtxError(f"--arg {given}: arrays have no type {dtype}", notes=(("types", known),))
     kind = np.dtype(str(found.numpy))
-    if fill is not None:
-        try:
-            return np.full(shape, ast.literal_eval(fill)).astype(kind)
-        except (ValueError, SyntaxError):
-            raise PtxError(f"--arg {given}: {fill} is no number", notes=(_HELP,)) from None
-    rng = np.random.default_rng(math.prod(shape))
-    if found.is_integer or dtype == "pred":
-        return rng.integers(0, 2 if dtype == "pred" else 100, shape).astype(kind)
-    return rng.standard_normal(shape).astype(kind)
+    value = None if fill is None else _number(given, fill)
+    try:
+        if value is not None:
+            return np.full(shape, value).astype(kind)
+        rng = np.random.default_rng(math.prod(shape))
+        if found.is_integer or dtype == "pred":
+            return rng.integers(0, 2 if dtype == "pred" else 100, shape).astype(kind)
+        return rng.standard_normal(shape).astype(kind)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise PtxError(f"--arg {given}: there is no such array: {error}", notes=(_HELP,)) from None
+
+
+def _number(given: str, fill: str) -> bool | int | float:
+    """What an array is filled with."""
+    try:
+        value: object = ast.literal_eval(fill)
+    except NOT_LITERAL:
+        value = None
+    if isinstance(value, (bool, int, float)):
+        return value
+    raise PtxError(f"--arg {given}: {fill} is no number", notes=(_HELP,))
 
 
 def sizes(option: str, given: str) -> tuple[int, ...]:
     """One to three sizes with commas between. Raises PtxError."""
     parts = given.split(",")
-    if not all(part.strip().isdecimal() for part in parts) or len(parts) > 3:
+    digits = all(part.strip().isdecimal() and len(part) < _DIGITS for part in parts)
+    if not digits or len(parts) > 3:
         raise PtxError(
             f"{option} {given} is not one to three sizes", notes=(("help", "4 or 4,1,1"),)
         )
@@ -283,9 +314,16 @@ def _show_results(names: Sequence[str], arrays: Sequence[Any], save: Path | None
         shape = "x".join(map(str, array.shape)) or "scalar"
         rows.append((name, f"{array.dtype} {shape}", *ends, first))
         if save is not None:
-            save.mkdir(parents=True, exist_ok=True)
-            np.save(save / f"{name}.npy", array)
+            _save(save, name, array)
     if rows:
         show_table("results", ("parameter", "array", "least>", "most>", "first values"), rows)
     if save is not None:
         say(f"saved in {save}")
+
+
+def _save(folder: Path, name: str, array: Any) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / f"{name}.npy", array)
+    except OSError as error:
+        raise PtxError(f"--save {folder}: {error.strerror}") from None

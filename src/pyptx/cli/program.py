@@ -9,12 +9,25 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pyptx.errors import CallError, PtxError, SpecError
 from pyptx.kernel import Kernel
 
 Sizes = Mapping[str, Any]
+
+NOT_LITERAL: Final = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError)
+"""What Python raises for text that is no literal, or one that is nested too deeply."""
+
+
+def require_file(path: Path, what: str = "") -> None:
+    """Raises PtxError where there is no such file, with `what` before it."""
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise PtxError(f"{what}{path} cannot be read: {error.strerror}") from None
+    if not found:
+        raise PtxError(f"{what}there is no file {path}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +42,7 @@ class Program:
         """Raises PtxError for a file that is not there."""
         file, mark, kernel = text.partition(".py:")
         path = Path(file + mark.rstrip(":"))
-        if not path.is_file():
-            raise PtxError(f"there is no file {path}")
+        require_file(path)
         if path.suffix == ".ptx":
             raise PtxError(
                 f"{path} is no Python file", notes=(("help", "pyptx check and pyptx run take PTX"),)
@@ -74,7 +86,7 @@ def named_kernel(expression: str, names: Mapping[str, Any]) -> Kernel:
     """A name, or a call of a name with literal arguments, as a kernel. Raises PtxError."""
     try:
         value: object = _evaluate(ast.parse(expression, mode="eval").body, names)
-    except (SyntaxError, ValueError) as error:
+    except NOT_LITERAL as error:
         raise PtxError(
             f"{expression!r} is neither a name nor a call with plain values: {error}",
             notes=(("help", 'FILE:rms_norm or "FILE:build(16, 512, eps=1e-5)"'),),
@@ -106,7 +118,7 @@ def parse_sizes(texts: Sequence[str]) -> dict[str, Any]:
             raise CallError(f"--dim {text} is not NAME=VALUE", notes=(("help", "--dim N=8192"),))
         try:
             sizes[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+        except NOT_LITERAL:
             sizes[name] = value
     return sizes
 

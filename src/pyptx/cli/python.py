@@ -12,11 +12,7 @@ from pyptx.lift import lift
 
 def write_python(file: Path, output: Path | None) -> None:
     """Print the program, or write it to a file. Raises PtxError, for PTX with line and column."""
-    try:
-        written = file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise PtxError(f"{file} cannot be read: {error}") from None
-    program = lift(text.parse(written, str(file)), file.name)
+    program = lift(text.parse(text.read_file(file), str(file)), file.name)
     if output is None:
         say(program.rstrip())
         return
@@ -24,4 +20,7 @@ def write_python(file: Path, output: Path | None) -> None:
         raise PtxError(
             f"{output} is there already", notes=(("help", "name a file that is not there yet"),)
         )
-    output.write_text(program)
+    try:
+        output.write_text(program)
+    except OSError as error:
+        raise PtxError(f"{output} cannot be written: {error.strerror}") from None

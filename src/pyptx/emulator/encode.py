@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pyptx.emulator.link import Linked, link
+from pyptx.errors import EmulationError
 from pyptx.ir import Function, Instruction, Kernel, Module, Place, shared_layout
 from pyptx.operands import (
     Address,
@@ -40,6 +41,14 @@ _NO_GUARD: Final = 0xFFFFFFFF
 _SPACES: Final = {"shared": 0, "local": 1, "const": 2, "global": 3}
 _FRAME: Final = 4
 _MASK: Final = (1 << 64) - 1
+_MOST: Final = 255
+_STACK: Final = 1 << 31
+_LARGEST: Final = {0: 1 << 20, 1: 512 << 10, 2: 64 << 10, 3: 1 << 30, 4: 512 << 10}
+"""Bytes that a memory of the core has at most."""
+_MEMORIES: Final = ("shared", "local", "constant", "global", "local")
+
+PARAMETER_BYTES: Final = 32764
+"""Bytes of parameters that a kernel has at most (PTX ISA, ".entry")."""
 
 
 def encode(kernel: Kernel, target: Target, module: Module | None = None) -> bytes:
@@ -128,6 +137,11 @@ class _Image:
     def _encode_parameters(self) -> bytes:
         parameters = self._kernel.parameters
         offsets = parameter_offsets(parameters)
+        if parameters and offsets[-1] + parameters[-1].size > PARAMETER_BYTES:
+            raise EmulationError(
+                f"the parameters of {self._kernel.name} are {offsets[-1] + parameters[-1].size} "
+                f"bytes, and a kernel has at most {PARAMETER_BYTES}"
+            )
         rows = (
             struct.pack("<IIIB", self.string(p.name), offset, p.size, _contents(p))
             for p, offset in zip(parameters, offsets, strict=True)
@@ -151,6 +165,11 @@ class _Image:
 
     def _add(self, name: str, space: int, offset: int, of: Variable | Parameter) -> None:
         align = of.align if isinstance(of, Variable) else of.alignment
+        if offset + of.size > _LARGEST[space]:
+            raise EmulationError(
+                f"{name or 'a variable'} of {self._kernel.name} ends at byte {offset + of.size} of "
+                f"{_MEMORIES[space]} memory, of which the emulator has {_LARGEST[space]}"
+            )
         initial = of.initial if isinstance(of, Variable) else b""
         head = (self.string(name), space, offset, of.size, align)
         self._rows.append(struct.pack("<IBIIII", *head, len(initial)) + initial)
@@ -190,6 +209,11 @@ class _Image:
                 body.formals(function.returns),
                 body.formals(function.parameters),
             ]
+        if linked.stack > _STACK:
+            raise EmulationError(
+                f"{linked.kernel.name} needs {linked.stack} bytes of local memory for each thread, "
+                f"of which the emulator has {_STACK}"
+            )
         frame = linked.frames[linked.kernel.name].size
         rows.append(struct.pack("<III", self._bodies[-1].first, frame, linked.stack))
         return b"".join(rows)
@@ -221,6 +245,11 @@ class _Body:
 
     def formals(self, formals: Sequence[Parameter | Register]) -> bytes:
         """What a function takes or gives: registers, and places in its frame."""
+        if len(formals) > _MOST:
+            raise EmulationError(
+                f"{self._body.name} takes or returns {len(formals)} values, and the emulator "
+                f"passes up to {_MOST}"
+            )
         rows = [struct.pack("<B", len(formals))]
         for formal in formals:
             if isinstance(formal, Register):
@@ -269,6 +298,11 @@ class _Body:
         return self._encode_operand(element)
 
     def _vector(self, elements: Sequence[bytes]) -> bytes:
+        if len(elements) > _MOST:
+            raise EmulationError(
+                f"{self._body.name} has an instruction with a list of {len(elements)}, and the "
+                f"emulator has lists of up to {_MOST}"
+            )
         return struct.pack("<BB", 9, len(elements)) + b"".join(elements)
 
     def _encode_operand(self, operand: Operand) -> bytes:

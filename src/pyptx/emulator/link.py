@@ -80,7 +80,13 @@ def link(kernel: Kernel, module: Module | None = None) -> Linked:
     Raises EmulationError for a function that the module only declares, but for vprintf: that has
     no instructions in the program.
     """
-    known = _Functions(kernel, module)
+    try:
+        return _linked(_Functions(kernel, module), kernel)
+    except RecursionError:
+        raise EmulationError(f"the calls of {kernel.name} go too deep to be emulated") from None
+
+
+def _linked(known: _Functions, kernel: Kernel) -> Linked:
     order = known.order()
     bodies: tuple[Body, ...] = (*order, kernel)
     frames = {body.name: _frame(body) for body in bodies}

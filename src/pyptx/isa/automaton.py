@@ -18,7 +18,7 @@ _Position: TypeAlias = tuple[Form, int]
 class State:
     """A spelling so far: which modifiers may follow, and the forms it completes."""
 
-    __slots__ = ("__dict__", "_positions", "_table", "modifiers", "opcode")
+    __slots__ = ("__dict__", "_positions", "_table", "every", "modifiers", "opcode")
 
     def __init__(
         self,
@@ -26,8 +26,11 @@ class State:
         opcode: str,
         modifiers: tuple[str, ...],
         positions: frozenset[_Position],
+        every: tuple[Form, ...],
     ) -> None:
         self._table = table
+        self.every = every
+        """Every form of the opcode, reached by this spelling or not."""
         self._positions = positions
         self.opcode = opcode
         self.modifiers = modifiers
@@ -50,7 +53,9 @@ class State:
         modifiers = (*self.modifiers, name)
         key = (self.opcode, modifiers)
         if key not in self._table:
-            self._table[key] = State(self._table, self.opcode, modifiers, _closure(positions))
+            self._table[key] = State(
+                self._table, self.opcode, modifiers, _closure(positions), self.every
+            )
         return self._table[key]
 
     @cached_property
@@ -69,6 +74,10 @@ class State:
     def possible(self) -> tuple[Form, ...]:
         """Every form that still can be reached from here."""
         return tuple(sorted({form for form, _ in self._positions}, key=_order))
+
+
+def _every(positions: set[_Position]) -> tuple[Form, ...]:
+    return tuple(sorted((form for form, _ in positions), key=_order))
 
 
 def _order(form: Form) -> tuple[str, int]:
@@ -93,6 +102,6 @@ def build(forms: tuple[Form, ...]) -> dict[str, State]:
     for form in forms:
         by_opcode[form.opcode].add((form, 0))
     return {
-        opcode: State(table, opcode, (), _closure(by_opcode[opcode]))
+        opcode: State(table, opcode, (), _closure(by_opcode[opcode]), _every(by_opcode[opcode]))
         for opcode in sorted(by_opcode)
     }

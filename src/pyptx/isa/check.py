@@ -15,6 +15,7 @@ from functools import cache, reduce
 from typing import Final, TypeAlias, cast
 
 from pyptx.errors import IsaError
+from pyptx.isa import rounding
 from pyptx.isa.automaton import State
 from pyptx.isa.constants import BadConstantError, constant
 from pyptx.isa.model import (
@@ -148,16 +149,24 @@ def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
     if after is not None:
         return after
     wanted = (*state.modifiers, modifier, *later)
+    without_rounding = rounding.missing(state.every, wanted)
+    if without_rounding is not None and without_rounding.is_wrong:
+        raise _needs_rounding(state.opcode, without_rounding)
     notes = [("legal here", _legal_after(state))]
     if near := difflib.get_close_matches(modifier, state.next, n=1, cutoff=0.6):
         notes.append(("nearest", f".{near[0]}"))
-    if ordered := _in_order(state, wanted):
+    ordered = _in_order(state, wanted)
+    if without_rounding is not None and without_rounding.given:
+        ordered = without_rounding.example
+    if ordered:
         written = ".".join((state.opcode, *ordered))
         raise IsaError(
             f"the modifiers of {state.opcode}.{'.'.join(wanted)} are out of order",
             notes=(("write", python_spelling(written)),),
         )
     missing = _missing(state, wanted)
+    if without_rounding is not None and (missing is None or len(without_rounding.slots) > 1):
+        raise _needs_rounding(state.opcode, without_rounding)
     if missing is not None:
         form, slot = missing
         options = " ".join(f".{o.name}" for s in form.slots if s.name == slot for o in s.options)
@@ -166,6 +175,26 @@ def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
             notes=((f"legal for .{slot}", options), ("form", form.syntax)),
         )
     raise IsaError(f"{state.spelling} has no modifier .{modifier} here", notes=tuple(notes))
+
+
+def _needs_rounding(opcode: str, found: rounding.Missing) -> IsaError:
+    spelled = ".".join((opcode, *found.modifiers))
+    if not found.options:
+        problem = f"{spelled} takes no rounding, and .{found.given} is one"
+    elif found.given:
+        problem = f"{spelled} has no rounding .{found.given}"
+    else:
+        problem = f"{spelled} needs a rounding"
+    legal = " ".join(f".{option}" for option in found.options)
+    forms = dict.fromkeys(form.syntax for form in found.forms)
+    return IsaError(
+        problem,
+        notes=(
+            *((("legal here", legal),) if legal else ()),
+            ("write", python_spelling(".".join((opcode, *found.example))) + "(...)"),
+            *(("form", syntax) for syntax in list(forms)[:3]),
+        ),
+    )
 
 
 def _legal_after(state: State) -> str:
@@ -500,7 +529,11 @@ def _operand(typed: Typed, raw: Raw, depth: int) -> Operand:
     if isinstance(raw, Part | Minus) or spec.partial or spec.minus == "required":
         return _decorated(spec, typed.dtype, raw, depth)
     if spec.second == "required":
-        raise _MismatchError(depth, f"{spec.name} must be a pair d|p, not {describe(raw)}")
+        raise _MismatchError(
+            depth,
+            f"{spec.name} must be a pair d|p, not {describe(raw)}",
+            ("help", "ptx.pair(d, p) is a pair of destinations; `|` is the instruction or"),
+        )
     if isinstance(raw, Symbol) and typed.spaces and _space(raw.of) not in typed.spaces:
         raise _MismatchError(
             depth, f"{spec.name} must be in .{typed.spaces[0]}, not in .{_space(raw.of)}"
@@ -695,7 +728,7 @@ def _special(
             f"{spec.name} cannot be the special register %{special.name}",
             ("help", f"reg.from_(ptx.special.{special.name}(), {special.dtype})"),
         )
-    if not agrees(dtype, special.dtype, wider=False):
+    if not agrees(dtype, special.dtype, wider=spec.wider):
         raise _MismatchError(
             depth,
             f"%{special.name} is .{special.dtype}, {spec.name} is .{dtype}",
@@ -710,7 +743,7 @@ _LEFT_OUT: Final = "leave the destination out to get a new register of the right
 def _converted(number: Number, dtype: DType) -> object:
     """Source: PTX ISA, "Integer Constants": each is converted to the size where it is used."""
     value = number.value
-    if not number.wraps or not isinstance(value, int) or dtype.kind is Kind.FLOAT:
+    if not number.wraps or not isinstance(value, int) or dtype.kind in (Kind.FLOAT, Kind.PREDICATE):
         return value
     low = 0 if dtype.kind is Kind.UNSIGNED else -(1 << (dtype.bits - 1))
     high = 1 << (dtype.bits - 1 if dtype.is_signed else dtype.bits)
@@ -718,7 +751,8 @@ def _converted(number: Number, dtype: DType) -> object:
 
 
 def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Immediate:
-    if spec.kind == "value" and ("immediate" not in spec.accepts or not takes_constant(dtype.name)):
+    takes = takes_constant(dtype.name) or spec.type == "pred"
+    if spec.kind == "value" and ("immediate" not in spec.accepts or not takes):
         helps = f"put it in a register: reg.scalar({dtype}, init={value!r})"
         raise _MismatchError(
             depth,
@@ -732,7 +766,9 @@ def _constant(spec: OperandSpec, dtype: DType, value: object, depth: int) -> Imm
         immediate = constant(value, dtype)
     except BadConstantError as error:
         raise _MismatchError(depth, f"{spec.name}: {error}") from None
-    if spec.legal is not None and immediate.bits not in spec.legal:
+    # Of a predicate, every number but 0 would be 1.
+    found = value if dtype.kind is Kind.PREDICATE else immediate.bits
+    if spec.legal is not None and found not in spec.legal:
         raise _MismatchError(
             depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {value!r}"
         )
@@ -746,7 +782,8 @@ def _bits(spec: OperandSpec, dtype: DType, raw: Immediate, depth: int) -> Immedi
             depth, f"{spec.name} must be {_legal_values(spec.legal)}, not {raw.bits}"
         )
     fits = raw.dtype == dtype or (dtype.is_bits and dtype.bits == raw.dtype.bits)
-    if fits and (spec.kind == "immediate" or dtype.kind is not Kind.PREDICATE):
+    constant_here = spec.kind == "immediate" or (spec.type == "pred" and spec.accepts)
+    if fits and (constant_here or dtype.kind is not Kind.PREDICATE):
         return raw
     raise _MismatchError(depth, f"{spec.name} must be .{dtype}, not a .{raw.dtype} constant")
 
@@ -1013,8 +1050,8 @@ def _check_base(spec: OperandSpec, spaces: tuple[str, ...], dtype: DType, depth:
             )
         return
     if spaces == ("tmem",):
-        # tcgen05.mma does not assemble with registers of 32-bit integers
-        if dtype.bits != 32 or not dtype.is_bits:
+        # tcgen05.mma does not assemble with registers of 32-bit integers; what has one address does
+        if dtype.bits != 32 or not (whole if spec.name == "taddr" else dtype.is_bits):
             raise _MismatchError(
                 depth,
                 f"{spec.name} is an address in Tensor Memory and needs a .b32 register, "

@@ -12,6 +12,8 @@ from pyptx.types import DType, Kind, s64
 
 _FLOAT_FORMATS: Final = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
+_BFLOAT16_INFINITY: Final = 0x7F80
+
 
 class BadConstantError(ValueError):
     """The number does not fit the type; the text says why."""
@@ -114,6 +116,8 @@ def _float_bits(value: object, dtype: DType) -> int:
         raise BadConstantError(f"{value!r} is not a number") from None
     except OverflowError:
         raise BadConstantError(f"{value!r} is out of range for .{dtype}") from None
+    if math.isinf(number) and number != value:  # such as NumPy's longdouble
+        raise BadConstantError(f"{value!r} is out of range for .{dtype}")
     if dtype.name == "bf16":
         return _bfloat16_bits(number)
     if dtype.name not in _FLOAT_FORMATS:
@@ -134,10 +138,17 @@ def _bfloat16_bits(number: float) -> int:
     try:
         (single,) = struct.unpack("<I", struct.pack("<f", number))
     except OverflowError:
-        raise BadConstantError(f"{number!r} is out of range for .bf16") from None
+        raise _bfloat16_range(number) from None
     (back,) = struct.unpack("<f", struct.pack("<I", single))
     if back != number:  # round to odd, so that the second rounding is exact
         toward_zero = single - 1 if abs(back) > abs(number) else single
         single = toward_zero | 1
     low, kept = single & 0xFFFF, single >> 16
-    return kept + (1 if low > 0x8000 or (low == 0x8000 and kept & 1) else 0)
+    rounded = kept + (1 if low > 0x8000 or (low == 0x8000 and kept & 1) else 0)
+    if math.isfinite(number) and rounded & 0x7FFF == _BFLOAT16_INFINITY:
+        raise _bfloat16_range(number)
+    return rounded
+
+
+def _bfloat16_range(number: float) -> BadConstantError:
+    return BadConstantError(f"{number!r} is out of range for .bf16 (largest finite 3.3895314e+38)")

@@ -1,6 +1,6 @@
 """`@kernel`, `@sequence` and `from_ptx`, and what a user holds of them."""
 
-from pyptx.kernel.arguments import In, Out
+from pyptx.kernel.arguments import In, Out, Struct
 from pyptx.kernel.entry import Kernel, kernel
 from pyptx.kernel.foreign import ForeignKernel, from_ptx
 from pyptx.kernel.operation import Operation
@@ -13,6 +13,7 @@ __all__ = [
     "KernelSequence",
     "Operation",
     "Out",
+    "Struct",
     "cond",
     "from_ptx",
     "kernel",

@@ -34,9 +34,23 @@ class Out:
     index: int
 
 
-Param: TypeAlias = In | Out | str | int | float | bytes | Callable[..., Extent]
-"""What a parameter is given: a tensor or Scalar, a dimension, a constant, the bytes of a struct, or
-a function of named dimensions."""
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A parameter of a foreign kernel that is a structure, by the byte offsets of its fields.
+
+    Each field is what a parameter may be: `Struct({0: In(0), 8: "N", 16: Out(0)})`. How wide a
+    field is, and of which type, is what the kernel loads from there.
+    """
+
+    fields: Mapping[int, Field]
+
+
+Field: TypeAlias = In | Out | str | int | float | bytes | Callable[..., Extent]
+"""What a field of a structure is given: a tensor or Scalar, a dimension, a constant, bytes, or a
+function of named dimensions."""
+
+Param: TypeAlias = Field | Struct
+"""What a parameter is given."""
 
 _FLOATS: Final = {16: "<e", 32: "<f", 64: "<d"}
 _INTEGERS: Final = "an integer (.u8 to .u64, .s8 to .s64, .b8 to .b64)"
@@ -244,6 +258,7 @@ def _structure(given: Given, parameter: Parameter) -> SpecError:
         parameter,
         f"is {parameter.size} bytes, a structure that is passed by value",
         ("help", f"give its bytes in params=: struct.pack(...), {parameter.size} of them"),
+        ("help", 'or its fields, by their offsets: Struct({0: In(0), 8: "N"})'),
     )
 
 

@@ -55,8 +55,11 @@ from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import Scalar, Spec, Tile
 from pyptx.target import Target
+from pyptx.trace import ptx, reg, smem
 from pyptx.trace.batch import Batch
 from pyptx.trace.build import Signature, at_kernel, build
+from pyptx.trace.context import refuse_in_kernel
+from pyptx.trace.mistakes import explained
 
 _P = ParamSpec("_P")
 _WAIT: Final = "griddepcontrol.wait"
@@ -230,6 +233,7 @@ class Kernel(Operation):
 
         A `partial` one writes parts of sums, in the types that these are accumulated in.
         """
+        refuse_in_kernel(self.name)  # a kernel that asks for itself would wait for itself
         fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self._options.parallel))
         values = {**self._constants, **constants}
         check_constants(self.name, values)
@@ -264,6 +268,8 @@ class Kernel(Operation):
         except PtxError as error:
             raise at_kernel(error, self._signature) from None
         except Exception as error:
+            if (mistake := explained(error, (ptx, reg, smem))) is not None:
+                raise mistake from None
             sizes = ", ".join(f"{n}={v!r}" for n, v in (*key.dims, *constants.items()))
             error.add_note(f"while {self.name} was traced for {key.target} {sizes}".rstrip())
             raise

@@ -30,8 +30,10 @@ from pyptx.kernel.options import (
 from pyptx.kernel.rewriting import rewritten
 from pyptx.kernel.signature import specs
 from pyptx.kernel.specialisation import Key, Specialisation
+from pyptx.kernel.structures import with_fields
 from pyptx.launch.layout import Number
 from pyptx.launch.plan import Bytes, check_block, check_cluster
+from pyptx.lift.entries import reached_entries
 from pyptx.operands import Parameter
 from pyptx.runtime import targets
 from pyptx.source import SourceLocation, caller
@@ -56,17 +58,22 @@ class File:
     name: str
     text: str
     module: ir.Module
+    changed: bool = False
+    """Whether the module has the fields of structures as parameters, which the text does not."""
 
     @staticmethod
     def read(source: object, where: SourceLocation) -> File:
         """A file by its path, or a text. Raises ParseError at a line and column of it."""
         if isinstance(source, Path):
-            if not source.is_file():
-                raise SpecError(f"there is no file {source}", location=where)
-            name, content = str(source), source.read_text()
-        elif isinstance(source, str):
-            _check_text(source, where)
-            name, content = _named(source), source
+            try:
+                name, content = str(source), text.read_file(source)
+            except PtxError as error:
+                raise SpecError(error.problem, location=where) from None
+        elif isinstance(source, str | bytes):
+            given = text.decoded(source) if isinstance(source, bytes) else source
+            _check_text(given, where)
+            content = text.without_end(given)
+            name = _named(content)
         else:
             raise SpecError(
                 f"from_ptx takes PTX text or a pathlib.Path, not {type(source).__name__}",
@@ -127,6 +134,8 @@ class ForeignCode(Specialisation):
     target: Target = targets.DEFAULT
     parameters: tuple[Parameter, ...] = ()
     lines: Lines = "ptx"
+    entries: tuple[str, ...] = ()
+    """The kernel's name, and those of other kernels whose addresses it takes."""
 
     @property
     def shown(self) -> ir.Kernel:
@@ -155,13 +164,12 @@ class ForeignCode(Specialisation):
         return self.module.kernels[0].shared.size + (self.shared or 0)
 
     def _assembled(self, written: text.Text, *, line_info: bool) -> assemble.Cubin:
-        kernel = self.module.kernels[0].name
         return assemble.assemble(
             written.ptx,
             self.target,
             contract=self.contract,
             line_info=line_info,
-            flags=("-e", kernel),
+            entries=self.entries,
             lines=written.lines,
         )
 
@@ -275,21 +283,24 @@ class ForeignKernel(Kernel):
         self, target: Target, scalars: frozenset[int], batch: Batch | None
     ) -> ForeignCode:
         self._check_target(target)
+        entries = reached_entries(self._entry, self._file.module)
         module = replace(self._file.module, kernels=(self._entry,))
-        if scalars or batch is not None:
-            numbers = self._taken.numbers
-            module = rewritten(module, self._entry, numbers, scalars, batch)
-            written = text.write(module)
+        if scalars or batch is not None or self._file.changed:
+            if scalars or batch is not None:
+                numbers = self._taken.numbers
+                module = rewritten(module, self._entry, numbers, scalars, batch)
+            others = (k for k in self._file.module.kernels if k.name in entries[1:])
+            written = text.write(replace(module, kernels=(*others, *module.kernels)))
         else:
-            count = self._file.text.count("\n") + 1
-            lines = {n: SourceLocation(self._file.name, n) for n in range(1, count + 1)}
-            written = text.Text(self._file.text, lines)
+            written = text.for_assembler(self._file.text, self._file.module, self._file.name)
         self._check_serialization(module)
         smem = self._smem if isinstance(self._smem, int) else None
         parameters = tuple(self._shown(p, scalars) for p in module.kernels[0].parameters)
         contract = self._options.contract
         where = self._signature.location
-        return ForeignCode(module, written, contract, smem, where, target, parameters, self._lines)
+        return ForeignCode(
+            module, written, contract, smem, where, target, parameters, self._lines, entries
+        )
 
     def _shown(self, parameter: Parameter, scalars: frozenset[int]) -> Parameter:
         """A parameter as findings name it: tensors by their names, and scalars in memory too."""
@@ -410,7 +421,7 @@ def _smem(given: Given, module: ir.Module, smem: object) -> SharedBytes | None:
         variables = emulator.link(given.entry, module).variables
     except PtxError:  # what the emulator cannot run may still be launched
         variables = given.entry.variables
-    dynamic = [v for v in variables if v.space == "shared" and v.linkage == "extern"]
+    dynamic = [v for v in variables if v.space == "shared" and not v.size]
     if dynamic:
         raise SpecError(
             f"from_ptx needs smem= for {given.entry.name}: {dynamic[0].name} is dynamic shared "
@@ -480,14 +491,15 @@ def from_ptx(
             block=256,
         )
 
-    source                   the text of a PTX file, or its pathlib.Path
+    source                   the text of a PTX file, as str or bytes, or its pathlib.Path
     in_specs, out_specs      as for `kernel`: what it is called on, and what it gives
     grid, block, cluster     as for `kernel`; block and cluster may be left out where the file has
                              .reqntid and .reqnctapercluster, and must agree with them
     entry                    which entry, where the file has several; a C++ name will do
     params                   what each parameter of the entry is, in its order: `In(i)` or `Out(i)`,
                              a tensor's address or a Scalar's value; "N", a dimension; a function of
-                             dimensions, `lambda B, N: B * N`; a number; the bytes of a structure.
+                             dimensions, `lambda B, N: B * N`; a number; the bytes of a structure,
+                             or a `Struct` of its fields.
                              By default in_specs, then the out_specs that share no buffer
     smem                     bytes of dynamic shared memory, or a function of dimensions
     arch                     target to assemble for; by default the device's, and for PTX of an
@@ -510,6 +522,14 @@ def from_ptx(
     _check_sums(outputs, where)
     aliases = alias_pairs(input_output_aliases, where)
     found = file.entry(entry, where)
+    listed = checked_params(params, where)
+    changed, listed = with_fields(found, listed, where)
+    if changed is not found:
+        kernels = tuple(changed if k is found else k for k in file.module.kernels)
+        found, file = (
+            changed,
+            replace(file, module=replace(file.module, kernels=kernels), changed=True),
+        )
     given = Given(found, file.name, file.text, inputs, outputs, aliases, where)
     if lines not in ("ptx", "source"):
         raise SpecError(f"lines={lines!r} is neither 'ptx' nor 'source'", location=where)
@@ -527,7 +547,7 @@ def from_ptx(
         cooperative,
         programmatic_stream_serialization,
     )
-    taken = match(given, checked_params(params, where))
+    taken = match(given, listed)
     warn_of_shared(file.module, found, file.name)
     shared = _smem(given, file.module, smem)
     return ForeignKernel(file, given, taken, options=options, shared=shared, lines=lines)

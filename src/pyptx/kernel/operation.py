@@ -17,6 +17,7 @@ from pyptx.launch.layout import Description, make_call
 from pyptx.source import SourceLocation, caller
 from pyptx.spec import Scalar, Shape, Size, Spec, Tile, bind, check_dtypes
 from pyptx.target import Target
+from pyptx.trace.context import refuse_in_kernel
 
 Targets: TypeAlias = tuple[Target, ...]
 
@@ -82,6 +83,7 @@ class Operation:
         if known is None:
             return self._call(arrays, constants)
         place, call = known
+        refuse_in_kernel(self.name)
         try:
             results = place.launch(call, arrays)
         except CallError as error:
@@ -91,6 +93,7 @@ class Operation:
     def _call(self, arrays: Sequence[object], constants: Mapping[str, object]) -> object:
         """Check and prepare, then apply it to symbolic arrays or run it on real ones."""
         where = caller()
+        refuse_in_kernel(self.name)
         self._needs_specs("called", where)
         names = self._arrays(arrays, where)
         if (record := current()) is not None:
@@ -153,8 +156,8 @@ class Operation:
     ) -> tuple[Call, Sequence[Any]]:
         """What a runtime takes: the call, specialised for these arrays, and its operands."""
         operands = [
-            place.scalar(array, str(spec.dtype.numpy)) if isinstance(spec, Scalar) else array
-            for spec, array in zip(self.in_specs, arrays, strict=True)
+            place.scalar(array, str(spec.dtype.numpy), name) if isinstance(spec, Scalar) else array
+            for spec, array, name in zip(self.in_specs, arrays, self._inputs, strict=True)
         ]
         by_reference = not place.scalars_by_value
         return self._prepare(
@@ -186,10 +189,14 @@ class Operation:
         """
         where = caller()
         refuse(f"{self.name} is emulated")
+        refuse_in_kernel(self.name)
         self._needs_specs("emulated", where)
         names = self._arrays(arrays, where)
         place = runtime.emulator(self.in_specs, arrays, names, where)
-        call, operands = self._bind(place, arrays, constants, where)
+        try:
+            call, operands = self._bind(place, arrays, constants, where)
+        except CallError as error:
+            raise _located(error, where) from None
         return place.emulate(
             call,
             operands,

@@ -13,7 +13,7 @@ from pyptx.ir import Comment, Function, Instruction, Kernel, Place
 from pyptx.lift.flow import Do, Flow, If, Jump, Leave, Loop, Node, While
 from pyptx.lift.layout import Call, call, comment, flat, statement, string
 from pyptx.lift.naming import Names, parts
-from pyptx.lift.spelling import Spelled, Speller, Symbols, mentioned
+from pyptx.lift.spelling import Spelled, Speller, Symbols, mentioned, undefined
 from pyptx.operands import Address, Label, Parameter, Register, Vector
 from pyptx.target import Target
 from pyptx.text import Names as PtxNames
@@ -61,6 +61,7 @@ class BodyWriter:
         self._instructions = [s for s in function.body or () if isinstance(s, Instruction)]
         self._comments = _by_line(comments, self._instructions)
         self._pointers = global_pointers(function) if pointers else {}
+        self._undefined = undefined(function)
         self._registers = self._register_names()
         self._labels = self._label_names()
         self._arrays: dict[Register, Array] = {}
@@ -165,6 +166,8 @@ class BodyWriter:
         ranges = self._ranges()
         groups: defaultdict[tuple[str, DType], list[tuple[int, Register]]] = defaultdict(list)
         for register in declared:
+            if register in self._undefined:
+                continue
             if register in ranges and ranges[register][0].lstrip("%"):
                 name, position = ranges[register]
                 groups[name, types[register]].append((position, register))
@@ -345,7 +348,8 @@ class BodyWriter:
     def _declare(self, register: Register, indent: int) -> None:
         array = self._arrays.get(register)
         if array is None:
-            self._line(indent, f"{self._registers[register]} = reg.scalar({register.dtype})")
+            head = "reg.undefined" if register in self._undefined else "reg.scalar"
+            self._line(indent, f"{self._registers[register]} = {head}({register.dtype})")
         elif array not in self._open:
             self._open.add(array)
             self._line(indent, f"{array.name} = reg.array({array.dtype}, {array.count})")

@@ -53,7 +53,7 @@ def of_module(variable: Variable, names: Mapping[object, str]) -> Call:
     if variable.align != dtype.bytes:
         named["align"] = str(variable.align)
     named["name"] = string(variable.name)
-    if variable.space == "shared":
+    if variable.space == "shared" and not variable.size:
         return call("smem.extern", str(dtype), **named)
     given: list[Expression] = [str(dtype)]
     count = variable.size // dtype.bytes
@@ -67,7 +67,8 @@ def of_module(variable: Variable, names: Mapping[object, str]) -> Call:
         named["linkage"] = string(variable.linkage)
     if variable.attributes:
         named["attributes"] = Call("", tuple(map(string, variable.attributes)))
-    return call("ptx.const" if variable.space == "const" else "ptx.global_", *given, **named)
+    head = {"const": "ptx.const", "global": "ptx.global_", "shared": "ptx.shared"}[variable.space]
+    return call(head, *given, **named)
 
 
 def _initial(variable: Variable, names: Mapping[object, str]) -> Expression:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pyptx import verify
 from pyptx.ir import Comment, Directive, Function, Instruction, Kernel, Module
 from pyptx.lift import declarations
 from pyptx.lift.body import BodyWriter, global_pointers
+from pyptx.lift.entries import without_entry_addresses
 from pyptx.lift.layout import WIDTH, Call, Expression, Keyword, call, comment, statement, string
 from pyptx.lift.naming import Names
 from pyptx.operands import Parameter, Register, Variable
@@ -26,17 +27,28 @@ def lift(module: Module, file: str = "") -> str:
     """The pyptx program for a module: a `@kernel` for each kernel.
 
     `file` is named in its docstring. Traced, each kernel gives PTX that assembles to the machine
-    code of the module. Formatted as ruff format does. Raises LanguageError at the line of a kernel
-    that the checks of the language refuse, such as a read of a register that nothing sets.
+    code of the module. Formatted as ruff format does. A register that is read where nothing has set
+    it is one of `reg.undefined`. A kernel that takes the address of another one is left out, with a
+    comment that says so. Raises SpecError for what the checks of the language refuse, LanguageError
+    where no kernel is left.
     """
+    module, left_out = without_entry_addresses(module)
+    module = replace(module, kernels=tuple(map(_with_undefined, module.kernels)))
     verify.verify(module)
-    return _Program(module, file).text()
+    return _Program(module, file, left_out).text()
+
+
+def _with_undefined(kernel: Kernel) -> Kernel:
+    """The kernel with the registers that it reads where nothing has set them."""
+    found = frozenset(register.index for register, _ in verify.unset_reads(kernel))
+    return replace(kernel, undefined=kernel.undefined | found)
 
 
 @dataclass
 class _Program:
     module: Module
     file: str
+    left_out: Mapping[str, str]
     symbols: dict[Variable | Parameter | str, str] = field(
         default_factory=dict["Variable | Parameter | str", str]
     )
@@ -56,6 +68,7 @@ class _Program:
         parts += [self._function(function) for function in module.functions]
         parts.append(self._variables(late))
         parts += [self._kernel(kernel) for kernel in module.kernels]
+        parts += [[line for each in self.left_out.items() for line in _left_out(*each)]]
         blocks = ["\n".join(part) for part in parts if part]
         joined = "\n\n\n".join(blocks)
         head = self._head(joined)
@@ -202,6 +215,14 @@ class _Program:
         if body == ["    pass"] and lines:
             return lines
         return [*lines, *body] or ["    pass"]
+
+
+def _left_out(kernel: str, named: str) -> list[str]:
+    return comment(
+        0,
+        f"{kernel} is left out: it takes the address of the kernel {named},\n"
+        "and each kernel here is a module of its own.",
+    )
 
 
 def _import(module: str, names: Set[str]) -> list[str]:

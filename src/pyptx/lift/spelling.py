@@ -114,6 +114,7 @@ class Speller:
         self._labels = labels
         self._symbols = symbols
         self._bits = bits
+        self._undefined = undefined(function)
         self._refines = all(_untyped(register.dtype) for register in function.registers)
         self._trace = Trace(target)
         self._ptx_names = PtxNames(function)
@@ -156,7 +157,10 @@ class Speller:
             return ()
         others = set(mentioned(replace(instruction, operands=instruction.operands[1:])))
         fresh = all(
-            r not in self.types and r not in others and self._names[r].isidentifier()
+            r not in self.types
+            and r not in others
+            and r not in self._undefined
+            and self._names[r].isidentifier()
             for r in registers
         )
         return tuple(registers) if fresh else ()
@@ -507,6 +511,13 @@ def _state(instruction: Instruction) -> State:
         form = instruction.form
         _states[spelling] = check.walk(spellings(), form.opcode, instruction.modifiers)
     return _states[spelling]
+
+
+def undefined(function: Kernel | Function) -> frozenset[Register]:
+    """The registers that are read where nothing has set them, which are declared."""
+    if isinstance(function, Function):
+        return frozenset()
+    return frozenset(r for r in function.registers if r.index in function.undefined)
 
 
 def _untyped(dtype: DType) -> bool:

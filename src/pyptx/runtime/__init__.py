@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -34,8 +34,11 @@ class Runtime(Protocol):
     scalars_by_value: bool
     """Whether the kernel is specialised to take scalars by value, or by address."""
 
-    def scalar(self, value: object, dtype: str) -> Any:
-        """A number or an array of rank 0 as an operand of NumPy's type `dtype`."""
+    def scalar(self, value: object, dtype: str, name: str) -> Any:
+        """A number or an array of rank 0 as an operand of NumPy's type `dtype`.
+
+        Raises CallError for a number that the type does not hold; `name` is the parameter's.
+        """
         ...
 
     def launch(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -96,10 +99,32 @@ def _kinds(
         if isinstance(array, jax_array):
             found.setdefault("jax", name)
         elif isinstance(array, np.ndarray):
+            _check_array(cast("Any", array), name, location)
             found.setdefault("numpy", name)
         elif not (isinstance(spec, Scalar) and isinstance(array, (bool, int, float, np.generic))):
             raise _wrong_type(name, array, location)
     return found
+
+
+def _check_array(array: np.ndarray[Any, Any], name: str, location: SourceLocation | None) -> None:
+    """Raises CallError for an array whose memory is not just its numbers."""
+    dtype = array.dtype
+    if isinstance(array, np.ma.MaskedArray):
+        problem, cure = "a masked array, and a kernel cannot see the mask", ".filled(value)"
+    elif dtype.names is not None:
+        fields = " ".join(dtype.names)
+        problem, cure = f"a structured array of the fields {fields}", f'["{dtype.names[0]}"].copy()'
+    elif dtype.hasobject:
+        problem, cure = "an array of Python objects", '.astype("float32")'
+    elif not dtype.isnative:
+        order = "big" if dtype.newbyteorder("big") == dtype else "little"
+        problem = f"an array of {order}-endian numbers, and a kernel reads those of this machine"
+        cure = f'.astype("{dtype.newbyteorder("native").name}")'
+    else:
+        return
+    raise CallError(
+        f"{name} is {problem}", location=location, notes=(("help", f"pass {name}{cure}"),)
+    )
 
 
 def _module(name: str) -> Any:

@@ -24,7 +24,7 @@ from jax.interpreters import ad, batching, mlir, xla
 
 from pyptx.errors import CallError
 from pyptx.launch.call import BATCH_LIMIT, Call
-from pyptx.runtime import avals, lowering, partition, private, registration, targets
+from pyptx.runtime import avals, lowering, partition, private, registration, scalars, targets
 
 scalars_by_value: Final = False
 """Scalars live in device memory, and reading them on the host would wait for the device."""
@@ -45,8 +45,15 @@ def launch(call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(pyptx_launch_p.bind(*_equally_varying(arrays), call=call))
 
 
-def scalar(value: object, dtype: str) -> Any:
-    """A run-time scalar as an operand: an array of rank 0."""
+def scalar(value: object, dtype: str, name: str) -> Any:
+    """A run-time scalar as an operand: an array of rank 0.
+
+    Of an array of JAX only the type is checked: to read its value would wait for the device.
+    """
+    if isinstance(value, jax.Array):
+        scalars.check_kind(value.dtype, dtype, name)
+    else:
+        scalars.check(value, dtype, name)
     _check_x64(dtype, f"a scalar is {dtype}")
     return jnp.asarray(value, dtype=dtype)
 

@@ -35,7 +35,7 @@ from pyptx.launch.plan import (
     MapArgument,
     OutputAddress,
 )
-from pyptx.runtime import targets
+from pyptx.runtime import scalars, targets
 
 Array: TypeAlias = NDArray[Any]
 
@@ -48,8 +48,9 @@ scalars_by_value: Final = True
 """Scalars are numbers on the host and go into the launch as they are."""
 
 
-def scalar(value: object, dtype: str) -> Array:
+def scalar(value: object, dtype: str, name: str) -> Array:
     """A run-time scalar as an operand: an array of rank 0."""
+    scalars.check(value, dtype, name)
     return np.asarray(value, dtype=dtype)
 
 

@@ -21,6 +21,7 @@ from pyptx.isa.check import Raw
 from pyptx.isa.model import Form
 from pyptx.operands import (
     Address,
+    Arguments,
     CallTargets,
     FunctionName,
     Label,
@@ -170,7 +171,13 @@ class BodyParser(OperandReader):
 
     def _fresh_name(self, token: Token) -> None:
         scope = self._flat.scope
-        if token.text in scope.names or token.text in scope.ranges:
+        if token.text in scope.names or scope.in_range(token.text):
+            raise self.cursor.error(token, f"{token.text} is declared already")
+        self._lines.words.forget()
+
+    def _fresh_range(self, token: Token) -> None:
+        """A range `a<2>` and a register `a` have no name in common."""
+        if token.text in self._flat.scope.ranges:
             raise self.cursor.error(token, f"{token.text} is declared already")
         self._lines.words.forget()
 
@@ -182,11 +189,12 @@ class BodyParser(OperandReader):
         dtype = type_named(cursor)
         while True:
             token = cursor.name("a register name")
-            self._fresh_name(token)
             if cursor.take("<"):
+                self._fresh_range(token)
                 scope.ranges[token.text] = dtype, self.expressions.plain()
                 cursor.expect(">")
             else:
+                self._fresh_name(token)
                 scope.names[token.text] = Declared(dtype, count)
             if not cursor.take(","):
                 break
@@ -323,6 +331,10 @@ class BodyParser(OperandReader):
             text = cursor.source.text[token.offset : cursor.last]
             self._lines.words.keep(text, operands[-1])
         cursor.expect(";")
+        if opcode.text == "call" and [*map(_is_list, operands[:3])] in ([1, 0], [1, 0, 0]):
+            # A function that takes nothing may stand without its empty parentheses.
+            operands.insert(2, Arguments(()))
+            tokens.insert(2, tokens[1])
         self._bind(start, modifiers, operands, tokens, guard)
 
     def _bind(
@@ -448,6 +460,10 @@ class BodyParser(OperandReader):
 
     def undeclared(self, token: Token) -> ParseError:
         return self.cursor.error(token, f"{token.text} is not declared", _DECLARED)
+
+
+def _is_list(operand: Raw) -> bool:
+    return isinstance(operand, Arguments)
 
 
 def strings(cursor: Cursor) -> list[str]:

@@ -241,6 +241,8 @@ def _element(cursor: Cursor, expressions: Expressions, known: Container[str]) ->
     if token.kind == "number" and cursor.peek(1).text == "(":
         mask = expressions.plain()
         cursor.expect("(")
+        if cursor.peek(1).text == "(" and cursor.peek().kind == "number":
+            raise cursor.error(cursor.peek(), "a mask is for an address or an integer")
         inner = _element(cursor, expressions, known)
         cursor.expect(")")
         legal = [0xFF << shift for shift in range(0, 64, 8)]
@@ -271,7 +273,7 @@ def _addend(cursor: Cursor, expressions: Expressions) -> int:
     if cursor.peek().text not in ("+", "-"):
         return 0
     sign = 1 if cursor.next().text == "+" else -1
-    return sign * expressions.integer()
+    return Integer.of(sign * expressions.integer(), signed=True).value
 
 
 def _initialised(cursor: Cursor, name: Token, variable: Variable, value: _Value) -> Variable:

@@ -143,7 +143,7 @@ class LineReader:
         if found is None or found[1] not in DTYPES:
             return False
         scope, (kind, name, count) = self._flat.scope, found.groups()
-        if name in scope.names or name in scope.ranges:
+        if name in scope.ranges if count else name in scope.names or scope.in_range(name):
             return False
         self.words.forget()
         if count:

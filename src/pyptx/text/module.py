@@ -43,7 +43,7 @@ def parse(text: str, file: str = TEXT) -> Module:
     everything that PTX or the ISA table does not have, with line, column and what was expected.
     """
     with uncollected():
-        return _ModuleParser(Source(text, file or TEXT)).module()
+        return _ModuleParser(Source(text.rstrip("\0"), file or TEXT)).module()
 
 
 def in_order(functions: Iterable[Function]) -> tuple[Function, ...]:
@@ -56,6 +56,7 @@ class _ModuleParser:
         self._cursor = Cursor(source)
         self._expressions = Expressions(self._cursor)
         self._kernels: dict[str, Kernel] = {}
+        self._declared_kernels: dict[str, Token] = {}
         self._options: tuple[str, ...] = ()
         self._pragmas: list[str] = []
         self._aliases: list[tuple[str, str]] = []
@@ -85,6 +86,8 @@ class _ModuleParser:
                 read()
             elif token.text != ";":
                 raise cursor.out_of_place(token, _EXPECTED)
+        for name, token in self._declared_kernels.items():
+            raise cursor.error(token, f"the kernel {name} is declared and has no body", "{")
         sections = tuple(Section(name, self._content(tokens)) for name, tokens in self._sections)
         return Module(
             unit.version,
@@ -166,13 +169,18 @@ class _ModuleParser:
     def _kernel(self, linkage: str = "") -> None:
         cursor, unit = self._cursor, self._unit
         token = cursor.name("the name of a kernel")
-        if token.text in self._kernels or token.text in unit:
+        known = token.text in unit and token.text not in self._declared_kernels
+        if token.text in self._kernels or known:
             raise cursor.error(token, f"{token.text} is declared already")
         body = BodyParser(cursor, unit, token.text)
         parameters = tuple(p for p in self._formals(body) if isinstance(p, Parameter))
         given, pragmas = self._directives()
-        cursor.expect("{")
         unit.kernels.add(token.text)
+        if cursor.take(";"):
+            self._declared_kernels[token.text] = token
+            return
+        cursor.expect("{")
+        self._declared_kernels.pop(token.text, None)
         body.parse()
         self._kernels[token.text] = Kernel(
             token.text,

@@ -218,6 +218,9 @@ def _kernel(kernel: Kernel, shared: dict[Variable, Variable], module: list[Varia
         variables=(*own, *body.of_module()),
         registers=tuple(body.registers.values()),
         body=statements,
+        undefined=frozenset(
+            made.index for r, made in body.registers.items() if r.index in kernel.undefined
+        ),
     )
 
 

@@ -88,6 +88,15 @@ class Scope:
     ranges: dict[str, tuple[DType, int]] = field(default_factory=dict[str, tuple[DType, int]])
     labels: dict[str, Seen] = field(default_factory=dict[str, Seen])
 
+    def in_range(self, name: str) -> bool:
+        """Whether a range declares a name: `%r12` is one of `%r<20>`."""
+        for split in range(len(name.rstrip("0123456789")), len(name)):
+            ranged, digits = self.ranges.get(name[:split]), name[split:]
+            plain = len(digits) < 10 and (digits[0] != "0" or digits == "0")
+            if ranged is not None and plain and int(digits) < ranged[1]:
+                return True
+        return False
+
 
 class FlatBody:
     """What has been read of a body. Statements come in order, and so do registers and labels."""

@@ -6,7 +6,7 @@ The same module gives the same text in any process.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyptx.ir import (
     CodeLabel,
@@ -75,8 +75,10 @@ class _Writer:
         self.out += [f'.pragma "{text}";' for text in module.pragmas]
         if self._compiled:
             self.out += [f".file {n} {_quoted(name)}" for n, name in module.debug.files]
-        for function in _declared_first(module):
-            self.out += ["", *_head(function, Names(function))]
+        for function in (*_kernels_named(module), *_declared_first(module)):
+            kernel = isinstance(function, Kernel)
+            declared = replace(function, directives=()) if kernel else function
+            self.out += ["", *_head(declared, Names(function))]
             self.out[-1] += ";"
         for variable in module.variables:
             self.out += ["", variable_text(variable, variable_name(variable))]
@@ -192,6 +194,13 @@ def _declared_first(module: Module) -> Iterable[Function]:
             named |= _functions_named(function) - {function.name}
         if function.body is None or function.name in named:
             yield function
+
+
+def _kernels_named(module: Module) -> Iterable[Kernel]:
+    """The kernels whose addresses something of the module has."""
+    named = {i.of for v in module.variables for i in v.addresses}
+    named = named.union(*map(_functions_named, (*module.functions, *module.kernels)))
+    return (kernel for kernel in module.kernels if kernel.name in named)
 
 
 def _functions_named(function: Kernel | Function) -> set[str]:

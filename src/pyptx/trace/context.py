@@ -33,7 +33,9 @@ from pyptx.operands import (
 )
 from pyptx.source import SourceLocation, caller
 from pyptx.target import PtxVersion, Target
+from pyptx.trace import unrolling
 from pyptx.trace.batch import Batch
+from pyptx.trace.labels import with_needed_labels
 from pyptx.trace.scope import ModuleScope
 from pyptx.types import DType
 
@@ -113,6 +115,8 @@ class Trace:
     )
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None
+    # The register that the last `|` made, and how many statements there were before it.
+    ored: tuple[Register, int] | None = None
     # What the module has that functions share with the kernel.
     module: ModuleScope = field(default_factory=ModuleScope)
     # Strings of `.pragma` for the instruction that follows, and for the whole kernel.
@@ -120,6 +124,8 @@ class Trace:
     kernel_pragmas: list[str] = field(default_factory=list[str])
     # The shared memory that reductions and scans over the CTA have in common, once there is one.
     scratch: Variable | None = None
+    # The numbers of registers whose values do not matter until something sets them.
+    undefined: set[int] = field(default_factory=set[int])
     _labels: int = 0
     _available: dict[tuple[int, tuple[str, ...]], None] = field(
         default_factory=dict[tuple[int, tuple[str, ...]], None]
@@ -172,6 +178,8 @@ class Trace:
             self._require_special(bound)
         except IsaError as error:
             raise error.at(where) from None
+        if self.ored is not None and bound.operands and bound.operands[0] is self.ored[0]:
+            self._check_pair(bound, *self.ored, where)
         if self.batch is not None:
             self._check_batch(self.batch, bound, where, own=own)
         pragmas = tuple(self.pragmas)
@@ -198,6 +206,24 @@ class Trace:
                 where = SPECIAL[operand.name].availability
                 needed = check.require_parts(f"%{operand.name}", [where], self.target, self.version)
                 self.needed = max(self.needed, needed)
+
+    def _check_pair(self, bound: Bound, made: Register, before: int, where: SourceLocation) -> None:
+        """Refuse `p | q` as the destination `p|q`: what `or` has made would be overwritten.
+
+        Only where the instruction takes two destinations and nothing has read the result of `or`.
+        """
+        after = self.body[before + 1 :]
+        read = made in bound.operands[1:] or not all(
+            isinstance(each, Instruction) and made not in each.operands for each in after
+        )
+        if read or bound.form.operands[0].second is None:
+            return
+        raise LanguageError(
+            f"`|` appends `or`, whose result {bound.form.opcode} overwrites: it is no pair of "
+            "destinations",
+            location=where,
+            notes=(("help", "ptx.pair(p, q) is the destination p|q"),),
+        )
 
     def _check_batch(self, batch: Batch, bound: Bound, where: SourceLocation, *, own: bool) -> None:
         """Refuse what the body cannot do where jax.vmap has taken an axis of the grid."""
@@ -274,6 +300,7 @@ class Trace:
             )
         for check_body in self.at_end:
             check_body(self.body)
+        unrolling.warn(self.body)
         self.body[self.start : self.start] = self.prologue
         last = self.body[-1] if self.body else None
         ends = isinstance(last, Instruction) and not last.guard
@@ -285,8 +312,9 @@ class Trace:
             tuple(self.variables),
             (),
             tuple(self.registers),
-            tuple(self.body),
+            with_needed_labels(self.body),
             pragmas=tuple(self.kernel_pragmas),
+            undefined=frozenset(self.undefined),
         )
 
 
@@ -322,6 +350,20 @@ def current(what: object) -> Trace:
             notes=(("help", "call it in the body of a function decorated with @kernel"),),
         )
     return trace
+
+
+def refuse_in_kernel(name: str) -> None:
+    """Raises LanguageError where a kernel or sequence is used in the body of a kernel."""
+    if _current.get() is not None:
+        raise LanguageError(
+            f"{name} is a kernel, and a kernel cannot be called in the body of a kernel",
+            location=caller(),
+            notes=(
+                ("help", "a plain Python function that both call is inlined into each"),
+                ("help", "@ptx.func makes a device function, which ptx.call(f, ...) calls"),
+                ("help", "@pyptx.sequence applies kernels one after the other"),
+            ),
+        )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ extents show that it suffices. The base address of a tensor is loaded once, wher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, cast
 
 from pyptx.errors import IsaError, LanguageError
@@ -51,6 +51,8 @@ class Elements:
     base: Register
     strides: tuple[Stride, ...]
     space: str = "global"
+    moved: bool = False
+    """Whether `base` is that of another element than the first."""
 
     # ---- addresses -------------------------------------------------------------------------------
 
@@ -76,7 +78,7 @@ class Elements:
             known = self._known(index, axis)
             if isinstance(stride, int):
                 offset += known * stride
-            elif known:
+            elif known:  # an int, and a stride that only a launch knows
                 outer.append((_number(trace, known), stride))
         base = self.base
         for register, stride in outer:
@@ -84,6 +86,16 @@ class Elements:
         if inner:
             base = _add(trace, base, *_linear(trace, inner))
         return Address(base, offset)
+
+    def at(self, trace: Trace, indices: Sequence[object]) -> Elements:
+        """The same tensor from an element on. As `address`, and one `add` for an offset."""
+        where = self.address(trace, indices)
+        base = where.base
+        assert isinstance(base, Register)
+        if where.offset:
+            start, base = base, trace.register(u64)
+            trace.write("add.s64", base, start, Number(where.offset))
+        return replace(self, name=f"{self.name}.at(...)", base=base, moved=True)
 
     def _narrow(self) -> int:
         """The first axis from which on all elements are within reach of 32 bits."""
@@ -107,8 +119,11 @@ class Elements:
                 if isinstance(index, slice)
                 else (),
             )
-        if position < 0 or (isinstance(extent, int) and position >= extent):
-            legal = f"0 to {extent - 1}" if isinstance(extent, int) else "0 and more"
+        before = position < 0 and not self.moved
+        if before or (isinstance(extent, int) and abs(position) >= extent):
+            legal = "0 and more"
+            if isinstance(extent, int):
+                legal = f"{1 - extent if self.moved else 0} to {extent - 1}"
             raise LanguageError(
                 f"index {position} is outside dimension {axis} of {self.name}, whose shape is "
                 f"{_shape(self.shape)}",
@@ -314,7 +329,7 @@ def _add(trace: Trace, base: Register, index: Register, stride: Stride) -> Regis
 
 def _number(trace: Trace, value: int) -> Register:
     made = trace.register(u64)
-    trace.write("mov.u64", made, Number(value))
+    trace.write("mov.u64", made, Number(value % 2**64))  # beyond a part, before its start
     return made
 
 

@@ -1,8 +1,8 @@
 """Memory that is declared by hand: parameters, local memory, and variables of the module.
 
-`ptx.param` and `ptx.local` stand in the body of a kernel. `ptx.const`, `ptx.global_` and
-`smem.extern` are variables of the module: declared anywhere, they become part of the module of each
-kernel and function that names them. Each of them is its address where it is an operand.
+`ptx.param` and `ptx.local` stand in the body of a kernel. `ptx.const`, `ptx.global_`, `ptx.shared`
+and `smem.extern` are variables of the module: declared anywhere, they become part of the module of
+each kernel and function that names them. Each of them is its address where it is an operand.
 Source: PTX ISA, "State Spaces", "Variables" and "Initializers".
 """
 
@@ -285,8 +285,30 @@ def global_(
     return ModuleVariable(variable, made.names)
 
 
+def shared(
+    dtype: DType,
+    count: int = 1,
+    *,
+    name: str,
+    align: int | None = None,
+    linkage: str = "",
+) -> ModuleVariable:
+    """`count` values in the shared memory of each CTA, at `align` bytes (its type's).
+
+    Unlike `smem.alloc` it has a name that the kernel and the functions that it calls share; two of
+    them never overlap. `linkage` is as for `ptx.const`. A kernel that names one can have 48 KiB of
+    shared memory beside `smem.extern` at most.
+    """
+    return _module_variable(
+        "shared", dtype, count, name=name, init=None, align=align, linkage=linkage
+    )
+
+
 def extern(dtype: DType, *, name: str, align: int | None = None) -> ModuleVariable:
-    """The dynamic shared memory of a CTA, as long as the launch makes it: `.extern .shared`."""
+    """The dynamic shared memory of a CTA, as long as the launch makes it: `.extern .shared`.
+
+    All of them begin at the same address: it is one memory by several names.
+    """
     dtype = checked_dtype(dtype)
     _checked_align(dtype, align or 0)
     name = name if name == DYNAMIC_SHARED else _checked_name(name)

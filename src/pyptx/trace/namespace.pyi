@@ -4073,60 +4073,60 @@ class _cvt_21(Spelling):
     f16: _cvt_16
     f32: _cvt_17
     f64: _cvt_17
-    s16: _cvt_47
-    s32: _cvt_47
-    s64: _cvt_47
-    s8: _cvt_47
-    u16: _cvt_47
-    u32: _cvt_47
-    u64: _cvt_47
-    u8: _cvt_47
+    s16: _cvt_60
+    s32: _cvt_60
+    s64: _cvt_60
+    s8: _cvt_60
+    u16: _cvt_60
+    u32: _cvt_60
+    u64: _cvt_60
+    u8: _cvt_60
 
 class _cvt_22(Spelling):
     bf16: _cvt_16
     f32: _cvt_17
     f64: _cvt_17
-    s16: _cvt_47
-    s32: _cvt_47
-    s64: _cvt_47
-    s8: _cvt_47
-    u16: _cvt_47
-    u32: _cvt_47
-    u64: _cvt_47
-    u8: _cvt_47
+    s16: _cvt_60
+    s32: _cvt_60
+    s64: _cvt_60
+    s8: _cvt_60
+    u16: _cvt_60
+    u32: _cvt_60
+    u64: _cvt_60
+    u8: _cvt_60
 
 class _cvt_23(Spelling):
     f64: _cvt_17
-    s16: _cvt_47
-    s32: _cvt_47
-    s64: _cvt_47
-    s8: _cvt_47
-    u16: _cvt_47
-    u32: _cvt_47
-    u64: _cvt_47
-    u8: _cvt_47
+    s16: _cvt_60
+    s32: _cvt_60
+    s64: _cvt_60
+    s8: _cvt_60
+    u16: _cvt_60
+    u32: _cvt_60
+    u64: _cvt_60
+    u8: _cvt_60
 
 class _cvt_24(Spelling):
     bf16: _cvt_16
-    s16: _cvt_47
-    s32: _cvt_47
-    s64: _cvt_47
-    s8: _cvt_47
-    u16: _cvt_47
-    u32: _cvt_47
-    u64: _cvt_47
-    u8: _cvt_47
+    s16: _cvt_60
+    s32: _cvt_60
+    s64: _cvt_60
+    s8: _cvt_60
+    u16: _cvt_60
+    u32: _cvt_60
+    u64: _cvt_60
+    u8: _cvt_60
 
 class _cvt_25(Spelling):
     bf16: _cvt_18
     f16: _cvt_18
     f32: _cvt_23
-    sat: _cvt_60
+    sat: _cvt_61
 
 class _cvt_26(Spelling):
-    f16: _cvt_61
+    f16: _cvt_62
     f32: _cvt_23
-    f64: _cvt_14
+    f64: _cvt_63
 
 class _cvt_27(Spelling):
     f64: _cvt_17
@@ -4137,7 +4137,7 @@ class _cvt_28(Spelling):
     s32: _cvt_18
     s64: _cvt_18
     s8: _cvt_18
-    sat: _cvt_62
+    sat: _cvt_64
     u16: _cvt_18
     u32: _cvt_18
     u64: _cvt_18
@@ -4162,7 +4162,7 @@ class _cvt_30(Spelling):
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_63
+    f32: _cvt_65
     s2f6x2: _cvt_16
     ue5m3x2: _cvt_16
     ue8m0x2: _cvt_16
@@ -4173,7 +4173,7 @@ class _cvt_31(Spelling):
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_63
+    f32: _cvt_65
     ue5m3x2: _cvt_16
 
 class _cvt_32(Spelling):
@@ -4185,17 +4185,17 @@ class _cvt_32(Spelling):
 
 class _cvt_33(Spelling):
     bf16: _cvt_18
-    bf16x2: _cvt_64
+    bf16x2: _cvt_66
     f16: _cvt_18
-    f16x2: _cvt_65
+    f16x2: _cvt_67
     pzo: _cvt_32
-    satfinite: _cvt_66
-    scaled__n2__ue8m0: _cvt_67
+    satfinite: _cvt_68
+    scaled__n2__ue8m0: _cvt_69
     tf32: _cvt_18
 
 class _cvt_34(Spelling):
     bf16: _cvt_18
-    bf16x2: _cvt_68
+    bf16x2: _cvt_70
     e2m1x2: _cvt_37
     e2m3x2: _cvt_37
     e3m2x2: _cvt_37
@@ -4203,24 +4203,24 @@ class _cvt_34(Spelling):
     e5m2x2: _cvt_37
     f16: _cvt_18
     f16x2: _cvt_44
-    pzo: _cvt_69
-    relu: _cvt_70
+    pzo: _cvt_71
+    relu: _cvt_72
     s2f6x2: _cvt_40
-    scaled__n1__ue8m0: _cvt_71
-    scaled__n2__ue8m0: _cvt_72
+    scaled__n1__ue8m0: _cvt_73
+    scaled__n2__ue8m0: _cvt_74
     tf32: _cvt_18
     ue5m3x2: _cvt_37
 
 class _cvt_35(Spelling):
-    ue5m3x2: _cvt_73
+    ue5m3x2: _cvt_75
 
 class _cvt_36(Spelling):
-    bf16x2: _cvt_74
+    bf16x2: _cvt_76
 
 class _cvt_37(Spelling):
     bf16x2: _cvt_16
     f16x2: _cvt_16
-    f32: _cvt_63
+    f32: _cvt_65
 
 class _cvt_38(Spelling):
     tf32: _cvt_18
@@ -4231,10 +4231,10 @@ class _cvt_39(Spelling):
 
 class _cvt_40(Spelling):
     bf16x2: _cvt_16
-    f32: _cvt_63
+    f32: _cvt_65
 
 class _cvt_41(Spelling):
-    f32: _cvt_75
+    f32: _cvt_77
 
 class _cvt_42(Spelling):
     bf16x2: _cvt_41
@@ -4243,15 +4243,15 @@ class _cvt_42(Spelling):
 
 class _cvt_43(Spelling):
     bf16x2: _cvt_41
-    e2m1x4: _cvt_76
-    e2m3x4: _cvt_76
-    e3m2x4: _cvt_76
-    e4m3x4: _cvt_76
-    e5m2x4: _cvt_76
+    e2m1x4: _cvt_78
+    e2m3x4: _cvt_78
+    e3m2x4: _cvt_78
+    e4m3x4: _cvt_78
+    e5m2x4: _cvt_78
     f16x2: _cvt_41
 
 class _cvt_44(Spelling):
-    f32: _cvt_63
+    f32: _cvt_65
 
 class _cvt_45(Spelling):
     bf16: _cvt_18
@@ -4259,7 +4259,7 @@ class _cvt_45(Spelling):
     f16: _cvt_18
     f16x2: _cvt_44
     pzo: _cvt_32
-    satfinite: _cvt_66
+    satfinite: _cvt_68
     tf32: _cvt_18
 
 class _cvt_46(Spelling):
@@ -4272,20 +4272,20 @@ class _cvt_46(Spelling):
     e5m2x2: _cvt_37
     f16: _cvt_18
     f16x2: _cvt_44
-    pzo: _cvt_69
-    relu: _cvt_77
+    pzo: _cvt_71
+    relu: _cvt_79
     s2f6x2: _cvt_40
-    scaled__n1__ue8m0: _cvt_71
-    scaled__n2__ue8m0: _cvt_78
+    scaled__n1__ue8m0: _cvt_73
+    scaled__n2__ue8m0: _cvt_80
     tf32: _cvt_18
     ue5m3x2: _cvt_37
     ue8m0x2: _cvt_40
 
 class _cvt_47(Spelling):
     @overload
-    def __call__(self, d: Reg, a: _Integer, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(self, d: Reg, a: _Integer | Special, /, *, pred: _Guard = None) -> Reg: ...
     @overload
-    def __call__(self, a: _Integer, /, *, pred: _Guard = None) -> Reg: ...
+    def __call__(self, a: _Integer | Special, /, *, pred: _Guard = None) -> Reg: ...
 
 class _cvt_48(Spelling):
     f16: _cvt_16
@@ -4351,28 +4351,44 @@ class _cvt_57(Spelling):
     u64: _cvt_47
 
 class _cvt_58(Spelling):
-    s32: _cvt_79
+    s32: _cvt_81
 
 class _cvt_59(Spelling):
-    s32: _cvt_80
+    s32: _cvt_82
 
 class _cvt_60(Spelling):
+    @overload
+    def __call__(self, d: Reg, a: _Integer, /, *, pred: _Guard = None) -> Reg: ...
+    @overload
+    def __call__(self, a: _Integer, /, *, pred: _Guard = None) -> Reg: ...
+
+class _cvt_61(Spelling):
     f16: _cvt_18
     f32: _cvt_23
 
-class _cvt_61(Spelling):
+class _cvt_62(Spelling):
     f32: _cvt_17
     f64: _cvt_17
-    s16: _cvt_47
-    s32: _cvt_47
-    s64: _cvt_47
-    s8: _cvt_47
-    u16: _cvt_47
-    u32: _cvt_47
-    u64: _cvt_47
-    u8: _cvt_47
+    s16: _cvt_60
+    s32: _cvt_60
+    s64: _cvt_60
+    s8: _cvt_60
+    u16: _cvt_60
+    u32: _cvt_60
+    u64: _cvt_60
+    u8: _cvt_60
 
-class _cvt_62(Spelling):
+class _cvt_63(Spelling):
+    s16: _cvt_60
+    s32: _cvt_60
+    s64: _cvt_60
+    s8: _cvt_60
+    u16: _cvt_60
+    u32: _cvt_60
+    u64: _cvt_60
+    u8: _cvt_60
+
+class _cvt_64(Spelling):
     f32: _cvt_18
     s16: _cvt_18
     s32: _cvt_18
@@ -4383,50 +4399,50 @@ class _cvt_62(Spelling):
     u64: _cvt_18
     u8: _cvt_18
 
-class _cvt_63(Spelling):
+class _cvt_65(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Float, b: _Float, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_64(Spelling):
+class _cvt_66(Spelling):
     e2m1x2: _cvt_16
     e2m3x2: _cvt_16
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_63
+    f32: _cvt_65
     s2f6x2: _cvt_16
 
-class _cvt_65(Spelling):
+class _cvt_67(Spelling):
     e2m1x2: _cvt_16
     e2m3x2: _cvt_16
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_63
+    f32: _cvt_65
 
-class _cvt_66(Spelling):
+class _cvt_68(Spelling):
     bf16: _cvt_18
     bf16x2: _cvt_44
     f16: _cvt_18
     f16x2: _cvt_44
-    pzo: _cvt_81
+    pzo: _cvt_83
 
-class _cvt_67(Spelling):
-    bf16x2: _cvt_82
+class _cvt_69(Spelling):
+    bf16x2: _cvt_84
 
-class _cvt_68(Spelling):
+class _cvt_70(Spelling):
     e2m1x2: _cvt_16
     e2m3x2: _cvt_16
     e3m2x2: _cvt_16
     e4m3x2: _cvt_16
     e5m2x2: _cvt_16
-    f32: _cvt_63
+    f32: _cvt_65
     s2f6x2: _cvt_16
     ue5m3x2: _cvt_16
 
-class _cvt_69(Spelling):
+class _cvt_71(Spelling):
     bf16: _cvt_18
     bf16x2: _cvt_44
     e2m1x2: _cvt_37
@@ -4436,49 +4452,49 @@ class _cvt_69(Spelling):
     e5m2x2: _cvt_37
     f16: _cvt_18
     f16x2: _cvt_44
-    scaled__n1__ue8m0: _cvt_83
+    scaled__n1__ue8m0: _cvt_85
     tf32: _cvt_18
 
-class _cvt_70(Spelling):
-    bf16x2: _cvt_84
+class _cvt_72(Spelling):
+    bf16x2: _cvt_86
     e2m1x2: _cvt_37
     e2m3x2: _cvt_37
     e3m2x2: _cvt_37
     e4m3x2: _cvt_37
     e5m2x2: _cvt_37
-    pzo: _cvt_85
+    pzo: _cvt_87
     s2f6x2: _cvt_40
-    scaled__n1__ue8m0: _cvt_83
-    scaled__n2__ue8m0: _cvt_86
+    scaled__n1__ue8m0: _cvt_85
+    scaled__n2__ue8m0: _cvt_88
     tf32: _cvt_18
 
-class _cvt_71(Spelling):
-    e2m1x2: _cvt_73
-    e2m3x2: _cvt_73
-    e3m2x2: _cvt_73
-    e4m3x2: _cvt_73
-    e5m2x2: _cvt_73
-    ue5m3x2: _cvt_73
-
-class _cvt_72(Spelling):
-    bf16x2: _cvt_74
-    s2f6x2: _cvt_87
-
 class _cvt_73(Spelling):
-    bf16x2: _cvt_88
-    f16x2: _cvt_88
-    f32: _cvt_89
+    e2m1x2: _cvt_75
+    e2m3x2: _cvt_75
+    e3m2x2: _cvt_75
+    e4m3x2: _cvt_75
+    e5m2x2: _cvt_75
+    ue5m3x2: _cvt_75
 
 class _cvt_74(Spelling):
-    e2m1x2: _cvt_88
-    e2m3x2: _cvt_88
-    e3m2x2: _cvt_88
-    e4m3x2: _cvt_88
-    e5m2x2: _cvt_88
-    s2f6x2: _cvt_88
-    ue5m3x2: _cvt_88
+    bf16x2: _cvt_76
+    s2f6x2: _cvt_89
 
 class _cvt_75(Spelling):
+    bf16x2: _cvt_90
+    f16x2: _cvt_90
+    f32: _cvt_91
+
+class _cvt_76(Spelling):
+    e2m1x2: _cvt_90
+    e2m3x2: _cvt_90
+    e3m2x2: _cvt_90
+    e4m3x2: _cvt_90
+    e5m2x2: _cvt_90
+    s2f6x2: _cvt_90
+    ue5m3x2: _cvt_90
+
+class _cvt_77(Spelling):
     @overload
     def __call__(
         self,
@@ -4493,55 +4509,55 @@ class _cvt_75(Spelling):
     @overload
     def __call__(self, a: _Float, b: _Float, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_76(Spelling):
-    f32: _cvt_90
+class _cvt_78(Spelling):
+    f32: _cvt_92
 
-class _cvt_77(Spelling):
+class _cvt_79(Spelling):
     e2m1x2: _cvt_37
     e2m3x2: _cvt_37
     e3m2x2: _cvt_37
     e4m3x2: _cvt_37
     e5m2x2: _cvt_37
-    pzo: _cvt_85
+    pzo: _cvt_87
     s2f6x2: _cvt_40
-    scaled__n1__ue8m0: _cvt_83
-    scaled__n2__ue8m0: _cvt_78
+    scaled__n1__ue8m0: _cvt_85
+    scaled__n2__ue8m0: _cvt_80
     tf32: _cvt_18
 
-class _cvt_78(Spelling):
-    s2f6x2: _cvt_87
+class _cvt_80(Spelling):
+    s2f6x2: _cvt_89
 
-class _cvt_79(Spelling):
+class _cvt_81(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Integer, b: _Integer, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_80(Spelling):
-    b32: _cvt_91
+class _cvt_82(Spelling):
+    b32: _cvt_93
 
-class _cvt_81(Spelling):
+class _cvt_83(Spelling):
     bf16: _cvt_18
     bf16x2: _cvt_44
     f16: _cvt_18
     f16x2: _cvt_44
 
-class _cvt_82(Spelling):
-    e2m1x2: _cvt_88
-    e2m3x2: _cvt_88
-    e3m2x2: _cvt_88
-    e4m3x2: _cvt_88
-    e5m2x2: _cvt_88
-    s2f6x2: _cvt_88
-
-class _cvt_83(Spelling):
-    e2m1x2: _cvt_73
-    e2m3x2: _cvt_73
-    e3m2x2: _cvt_73
-    e4m3x2: _cvt_73
-    e5m2x2: _cvt_73
-
 class _cvt_84(Spelling):
+    e2m1x2: _cvt_90
+    e2m3x2: _cvt_90
+    e3m2x2: _cvt_90
+    e4m3x2: _cvt_90
+    e5m2x2: _cvt_90
+    s2f6x2: _cvt_90
+
+class _cvt_85(Spelling):
+    e2m1x2: _cvt_75
+    e2m3x2: _cvt_75
+    e3m2x2: _cvt_75
+    e4m3x2: _cvt_75
+    e5m2x2: _cvt_75
+
+class _cvt_86(Spelling):
     e2m1x2: _cvt_16
     e2m3x2: _cvt_16
     e3m2x2: _cvt_16
@@ -4549,30 +4565,30 @@ class _cvt_84(Spelling):
     e5m2x2: _cvt_16
     s2f6x2: _cvt_16
 
-class _cvt_85(Spelling):
+class _cvt_87(Spelling):
     e2m1x2: _cvt_37
     e2m3x2: _cvt_37
     e3m2x2: _cvt_37
     e4m3x2: _cvt_37
     e5m2x2: _cvt_37
-    scaled__n1__ue8m0: _cvt_83
+    scaled__n1__ue8m0: _cvt_85
     tf32: _cvt_18
 
-class _cvt_86(Spelling):
-    bf16x2: _cvt_82
-    s2f6x2: _cvt_87
-
-class _cvt_87(Spelling):
-    bf16x2: _cvt_88
-    f32: _cvt_89
-
 class _cvt_88(Spelling):
+    bf16x2: _cvt_84
+    s2f6x2: _cvt_89
+
+class _cvt_89(Spelling):
+    bf16x2: _cvt_90
+    f32: _cvt_91
+
+class _cvt_90(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Source, scale: _Source, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Source, scale: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_89(Spelling):
+class _cvt_91(Spelling):
     @overload
     def __call__(
         self,
@@ -4587,13 +4603,13 @@ class _cvt_89(Spelling):
     @overload
     def __call__(self, a: _Float, b: _Float, scale: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_90(Spelling):
+class _cvt_92(Spelling):
     @overload
     def __call__(self, d: Reg, a: _Floats, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
     @overload
     def __call__(self, a: _Floats, rbits: _Source, /, *, pred: _Guard = None) -> Reg: ...
 
-class _cvt_91(Spelling):
+class _cvt_93(Spelling):
     @overload
     def __call__(
         self,

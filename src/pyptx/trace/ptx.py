@@ -41,7 +41,7 @@ from pyptx.trace.function import (
     returned_register,
 )
 from pyptx.trace.matrix import ldmatrix, movmatrix, stmatrix
-from pyptx.trace.memory import address_of, argument, const, global_, local, param
+from pyptx.trace.memory import address_of, argument, const, global_, local, param, shared
 from pyptx.trace.namespace import inst
 from pyptx.trace.narrow import from_f32, to_f32
 from pyptx.trace.pipeline import pipeline, ring
@@ -139,6 +139,7 @@ __all__ = [
     "setmaxnreg_dec",
     "setmaxnreg_inc",
     "setp",
+    "shared",
     "shl",
     "shr",
     "sink",

@@ -12,7 +12,7 @@ from pyptx.trace.values import Reg, RegArray, checked_dtype, integer, move
 from pyptx.types import DType
 
 _MOST: Final = 2**20  # a thread has 255; what is more goes to local memory, slowly
-__all__ = ["array", "from_", "mma_frag", "scalar", "wgmma_frag"]
+__all__ = ["array", "from_", "mma_frag", "scalar", "undefined", "wgmma_frag"]
 
 
 def scalar(dtype: DType, init: object = None, name: str | None = None) -> Reg:
@@ -27,6 +27,18 @@ def scalar(dtype: DType, init: object = None, name: str | None = None) -> Reg:
     if init is not None:
         move(register, init)
     return register
+
+
+def undefined(dtype: DType) -> Reg:
+    """A new register that may be read before anything sets it: what it holds then is anything.
+
+    Compilers leave such reads where the value does not matter. No instruction. In other registers
+    a read of what nothing has set is an error.
+    """
+    trace = current("reg.undefined")
+    register = trace.register(checked_dtype(dtype))
+    trace.undefined.add(register.index)
+    return Reg(trace, register)
 
 
 def array(dtype: DType, count: int, name: str | None = None) -> RegArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Final
+from typing import Final, NoReturn
 
 from pyptx.errors import LanguageError
 from pyptx.isa.special import SPECIAL
@@ -27,6 +27,23 @@ class Specials:
         if path not in SPECIAL and not _components(path):
             raise _no_component(self._prefix, name) if self._prefix else _no_special(name)
         return Specials(path)
+
+    def _not_called(self, *_: object) -> NoReturn:
+        example = self._prefix if self._prefix in SPECIAL else f"{self._prefix}.x"
+        raise LanguageError(
+            f"ptx.special.{self._prefix} is used without (), so it is no operand yet",
+            location=caller(),
+            notes=(("help", f"ptx.special.{example}()"),),
+        )
+
+    __ptx_operand__ = __bool__ = __int__ = __index__ = __float__ = __iter__ = _not_called
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _not_called
+    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = _not_called
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __and__ = __rand__ = _not_called
+    __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = __abs__ = _not_called
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _not_called  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    __hash__ = object.__hash__
+    __array_ufunc__ = None
 
     def __call__(self) -> Special:
         entry = SPECIAL.get(self._prefix)

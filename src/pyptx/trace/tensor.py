@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn, SupportsIndex, TypeAlias, cast, overload
+from typing import NoReturn, TypeAlias
 
 from pyptx.errors import LanguageError, SpecError
 from pyptx.isa.check import Raw
@@ -15,15 +15,16 @@ from pyptx.source import caller
 from pyptx.spec import Box, Tile, unstarred
 from pyptx.trace.context import Trace, current
 from pyptx.trace.elements import Elements, strides_of
+from pyptx.trace.indexed import Indexed
 from pyptx.trace.tensor_map import TensorMapReg, check_tensor, map_address
-from pyptx.trace.values import Not, Reg, RegArray, Value
+from pyptx.trace.values import Reg
 from pyptx.types import DType, u32, u64
 
 Extent: TypeAlias = "int | Reg"
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(Indexed):
     """A tensor argument: `shape` holds ints, and a 64-bit register for each run-time dimension."""
 
     name: str
@@ -98,99 +99,6 @@ class Tensor:
 
     # ---- elements --------------------------------------------------------------------------------
 
-    def __getitem__(self, indices: object) -> Reg:
-        """`X[i, j]`: the element at these indices, in a new register of the Tile's type.
-
-        One `ld.global`, and the arithmetic of `address`. An index is an int or an integer register,
-        and there is one for each dimension. Raises LanguageError for an int outside of the shape.
-        """
-        found = self._elements("X[i]").load(current(self.name), _listed(indices))
-        assert isinstance(found, Reg)
-        return found
-
-    def __setitem__(self, indices: object, value: object) -> None:
-        """`Y[i, j] = v`: store a register of the Tile's type, or a number, to an element.
-
-        One `st.global`, and the arithmetic of `address`; one `mov` more for a number.
-        """
-        self._elements("X[i] = v").store(current(self.name), _listed(indices), value)
-
-    @overload
-    def load(
-        self,
-        *indices: SupportsIndex | Value,
-        vector: None = None,
-        dtype: DType | None = None,
-        cache: str = "",
-        pred: Reg | Not | None = None,
-        other: object = None,
-    ) -> Reg: ...
-    @overload
-    def load(
-        self,
-        *indices: SupportsIndex | Value,
-        vector: int,
-        dtype: DType | None = None,
-        cache: str = "",
-        pred: Reg | Not | None = None,
-        other: object = None,
-    ) -> RegArray: ...
-    def load(
-        self,
-        *indices: SupportsIndex | Value,
-        vector: int | None = None,
-        dtype: DType | None = None,
-        cache: str = "",
-        pred: Reg | Not | None = None,
-        other: object = None,
-    ) -> Reg | RegArray:
-        """The element at these indices, or `vector` values from it on along the last axis.
-
-        One `ld.global`, and the arithmetic of `address`.
-
-        vector  2, 4 (8 on sm_100 and later): a RegArray of as many; the rows have to be aligned
-        dtype   a packed type of the elements: `vector=4, dtype=bf16x2` are eight of bf16
-        cache   what PTX has after `.global`: "nc", "cs", "nc.L1::no_allocate"
-        pred    only threads where it holds load; the others have `other`, one `mov` each, or
-                registers without a value
-        """
-        return self._elements("X.load").load(
-            current(self.name),
-            indices,
-            vector=vector,
-            dtype=dtype,
-            cache=cache,
-            pred=pred,
-            other=other,
-        )
-
-    def store(
-        self,
-        *indices_and_values: object,
-        dtype: DType | None = None,
-        cache: str = "",
-        pred: Reg | Not | None = None,
-    ) -> None:
-        """`Y.store(i, j, value)`: store a value, or a list of 2, 4 (8) along the last axis.
-
-        One `st.global`, and the arithmetic of `address`; one `mov` more for each number. `dtype`,
-        `cache` and `pred` are those of `load`.
-        """
-        *indices, values = indices_and_values or ((),)
-        self._elements("X.store").store(
-            current(self.name), indices, values, dtype=dtype, cache=cache, pred=pred
-        )
-
-    def address(self, *indices: SupportsIndex | Value) -> Address:
-        """The address operand of an element, for any instruction that takes one in `.global`.
-
-        At most two instructions for each index in a register: `mul.wide` and `add`, or one `mad.lo`
-        of inner indices, or `cvt` and `mad.lo` where the size of an inner dimension is known only
-        at a launch. One more, `mov`, for a special register. A kernel that names elements of a
-        tensor begins with two instructions that load its address.
-        """
-        return self._elements("X.address").address(current(self.name), indices)
-
     def _elements(self, what: str) -> Elements:
         trace = current(what.replace("X", self.name))
         own_parameter(trace, self)
@@ -223,10 +131,6 @@ class Tensor:
             location=caller(),
             notes=(("help", f"p, = ptx.global_ptrs({self.name}) gives its global address"),),
         )
-
-
-def _listed(indices: object) -> tuple[object, ...]:
-    return cast("tuple[object, ...]", indices) if isinstance(indices, tuple) else (indices,)
 
 
 def global_pointer(trace: Trace, tensor: object) -> Reg:

@@ -49,6 +49,7 @@ from pyptx.operands import (
 from pyptx.source import caller
 from pyptx.trace import aliases
 from pyptx.trace.context import Trace, current
+from pyptx.trace.mistakes import FUNCTIONS
 from pyptx.types import DTYPES, DType, Kind, b64, pred, u32
 
 Numeric: TypeAlias = SupportsIndex | SupportsFloat
@@ -90,7 +91,17 @@ class Value:
             notes=(("help", "for i in ptx.range_(stop): ...   loops over a bound in a register"),),
         )
 
-    __int__ = __index__ = __float__ = _no_number
+    def __float__(self) -> NoReturn:
+        where = caller()
+        if "math." not in where.text:
+            self._no_number()
+        raise LanguageError(
+            f"{self.noun} has no value while the kernel is traced, so Python's math cannot take it",
+            location=where,
+            notes=(FUNCTIONS,),
+        )
+
+    __int__ = __index__ = _no_number
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
@@ -472,6 +483,14 @@ def _element(trace: Trace, value: object) -> RawScalar:
 
 def own(trace: Trace, value: Reg) -> Register:
     """The register of a value, which must be of this trace."""
+    if not isinstance(value, Reg):  # pyright: ignore[reportUnnecessaryIsInstance]
+        several = isinstance(value, RegArray | list | tuple)
+        what = f"a list of {len(value)}" if several else _kind(value)
+        raise LanguageError(
+            f"a register is needed here, not {what}",
+            location=caller(),
+            notes=(("help", "[*a, *b] joins lists of registers"),) if several else (),
+        )
     if value.trace is not trace:
         raise LanguageError(
             "a register of another kernel (or of another trace of it) is used here",
@@ -685,6 +704,8 @@ def binary(symbol: str, left: object, right: object) -> Reg:
     spelling, kind = _operation(symbol, dtype)
     result = trace.register(kind)
     trace.write(spelling, result, a, b)
+    if symbol == "|":
+        trace.ored = result, len(trace.body) - 1
     return Reg(trace, result)
 
 
@@ -780,11 +801,27 @@ def _widen(trace: Trace, register: Register) -> Register:
 
 
 def _disagree(symbol: str, a: DType, b: DType, why: str) -> LanguageError:
-    return LanguageError(
-        f"`{symbol}` of .{a} and .{b}: {why}",
-        location=caller(),
-        notes=(("help", conversion(_arithmetic(a), b)),),
-    )
+    if symbol == "|" and pred in (a, b):
+        helps = (
+            ("help", "ptx.pair(d, p) is a pair of destinations, d|p"),
+            ("help", conversion(*((a, b) if b is pred else (b, a)))),
+        )
+    elif _widens(a, b):
+        helps = (("help", f"widen the .{a}: {_widening(b, a)}"),)
+    elif _widens(b, a):
+        helps = (("help", f"widen the .{b}: {_widening(a, b)}"),)
+    else:
+        helps = (("help", conversion(_arithmetic(a), b)),)
+    return LanguageError(f"`{symbol}` of .{a} and .{b}: {why}", location=caller(), notes=helps)
+
+
+def _widens(source: DType, to: DType) -> bool:
+    """Whether a float of one type is one of the other, exactly."""
+    return source.is_float and to.is_float and 16 <= source.bits < to.bits
+
+
+def _widening(to: DType, source: DType) -> str:
+    return conversion(to, source).removeprefix("convert it: ")
 
 
 def unary(opcode: str, value: Value) -> Reg:

@@ -42,7 +42,7 @@ handlers = loader.ffi_library()
 
 @kernel(
     in_specs=(Tile("B", 8, f32),),
-    out_specs=(Tile("B", 8, f32),),
+    out_specs=(Tile("B", 8, f32, partial=True),),
     grid=lambda B: (B, 1, 1),
     block=32,
     parallel=("B",),
@@ -63,6 +63,7 @@ IMAGE: bytes = call.code[0].image()
 SEEDS = (
     str(call.plan),
     str(call.plan).replace("grid=", "when=a0.0;zeros=r0;cooperative=1;grid="),
+    str(call.plan) + ";complete=r0;init=r0:0000803f",
     (
         "inputs=[? 8];outputs=[? 8]\n"
         "kernel=doubled;grid=a0.0 2 cdiv,1,1;block=32,1,1;cluster=1,1,1;shared=a0.0 16 *;"

@@ -34,8 +34,8 @@ FORMS = chapter(
     instruction(
         "cvt", "data-movement-and-conversion-instructions-cvt", "Convert to another type.",
         # integer to integer
-        row("cvt.D.A  out d:D>, a:A>", D=INT, A=INT),
-        row("cvt.sat.D.A  out d:D>, a:A>", D=INT, A=INT, rules=NARROWING),
+        row("cvt.D.A  out d:D>, a:A>|special", D=INT, A=INT),
+        row("cvt.sat.D.A  out d:D>, a:A>|special", D=INT, A=INT, rules=NARROWING),
         # floating point to integer
         row("cvt.irnd{.ftz}{.sat}.D.f32  out d:D>, a:f32", irnd=IRND, D=INT),
         row("cvt.irnd{.sat}.D.A  out d:D>, a:A", irnd=IRND, D=INT, A="f16 f64"),

@@ -12,7 +12,8 @@ I32, I64, I256 = (" ".join(f"m64n{n}k{k}" for n in sorted(NI)) for k in (32, 64,
 DF, DH, DI = "inout d*shape/2:f32!", "inout d*shape/4:i32!", "inout d*shape/2:s32!"
 SHARED, REGISTERS = "aDesc:i64!, bDesc:i64!", "a*4:i32!, bDesc:i64!"
 META = "spMeta:i32!, #spSel:u32"
-NEGATE = "scaleD:pred, #immScaleA:s32(-1 1), #immScaleB:s32(-1 1)"
+SCALE = "{!}scaleD:pred(0 1)|immediate"
+NEGATE = f"{SCALE}, #immScaleA:s32(-1 1), #immScaleB:s32(-1 1)"
 TRANS = f"{NEGATE}, #immTransA:u32(0 1), #immTransB:u32(0 1)"
 TRANSB = f"{NEGATE}, #immTransB:u32(0 1)"
 HOPPER = {"sm": "sm_90a", "ptx": "8.0"}
@@ -41,16 +42,16 @@ FORMS = chapter(
         row(f"{MMA}.shape.f32.atype.btype  {DF}, {SHARED}, {NEGATE}", shape=K32, **FP8, **HOPPER),
         row(f"{MMA}.shape.f32.atype.btype  {DF}, {REGISTERS}, {NEGATE}",
             shape=K32, **FP8, **HOPPER),
-        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, scaleD:pred",
+        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, {SCALE}",
             shape=I32, **INT8, **HOPPER),
-        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, scaleD:pred",
+        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, {SCALE}",
             shape=I32, **MIXED),
-        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, scaleD:pred",
+        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, {SCALE}",
             shape=I32, **INT8, **HOPPER),
-        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, scaleD:pred",
+        row(f"{MMA}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, {SCALE}",
             shape=I32, **MIXED),
-        row(f"{MMA}.shape.s32.b1.b1.and.popc  {DI}, {SHARED}, scaleD:pred", shape=I256, **HOPPER),
-        row(f"{MMA}.shape.s32.b1.b1.and.popc  {DI}, {REGISTERS}, scaleD:pred",
+        row(f"{MMA}.shape.s32.b1.b1.and.popc  {DI}, {SHARED}, {SCALE}", shape=I256, **HOPPER),
+        row(f"{MMA}.shape.s32.b1.b1.and.popc  {DI}, {REGISTERS}, {SCALE}",
             shape=I256, **HOPPER),
     ),
     instruction(
@@ -78,13 +79,13 @@ FORMS = chapter(
             shape=K64, **FP8, **SPARSE),
         row(f"{SP}.shape.f32.atype.btype  {DF}, {REGISTERS}, {META}(0), {NEGATE}",
             shape=K64, **FP8, **SPARSE),
-        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, {META}(0), scaleD:pred",
+        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, {META}(0), {SCALE}",
             shape=I64, **INT8, **SPARSE),
-        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, {META}(0), scaleD:pred",
+        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {SHARED}, {META}(0), {SCALE}",
             shape=I64, **MIXED),
-        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, {META}(0), scaleD:pred",
+        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, {META}(0), {SCALE}",
             shape=I64, **INT8, **SPARSE),
-        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, {META}(0), scaleD:pred",
+        row(f"{SP}.shape{{.satfinite}}.s32.atype.btype  {DI}, {REGISTERS}, {META}(0), {SCALE}",
             shape=I64, **MIXED),
     ),
     instruction(

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device.h"
 #include "pyptx_emulator.h"
 #include "warp.h"
 
@@ -101,18 +102,21 @@ emu::Completion completion_of(const PyptxLaunch& c) {
   }
 }
 
-// What is wrong with a launch, "" if nothing is. Limits: CUDA C++ programming guide, compute capabilities.
+bool beyond(const uint32_t (&sizes)[3], const uint32_t (&limits)[3]) {
+  return sizes[0] > limits[0] || sizes[1] > limits[1] || sizes[2] > limits[2];
+}
+
+// What is wrong with a launch, "" if nothing is.
 std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   if (c.size != sizeof(PyptxLaunch)) return "the launch structure has another size than this library's";
-  if (product(c.block) == 0 || product(c.block) > 1024 || c.block[0] > 1024 || c.block[1] > 1024 || c.block[2] > 64) {
-    return "block " + triple(c.block) + " must have 1 to 1024 threads, at most 64 in z";
+  if (product(c.block) == 0 || product(c.block) > emu::kCtaThreads || beyond(c.block, emu::kBlockLimits)) {
+    return "block " + triple(c.block) + " must have 1 to " + std::to_string(emu::kCtaThreads) + " threads, at most " +
+           std::to_string(emu::kBlockLimits[2]) + " in z";
   }
-  if (c.grid[0] > 0x7fffffffu || c.grid[1] > 65535 || c.grid[2] > 65535) {
-    return "grid " + triple(c.grid) + " is larger than (2147483647, 65535, 65535)";
-  }
+  if (beyond(c.grid, emu::kGridLimits)) return "grid " + triple(c.grid) + " is larger than " + triple(emu::kGridLimits);
   const bool clustered = c.cluster[0] != 0 || c.cluster[1] != 0 || c.cluster[2] != 0;
-  if (clustered && (product(c.cluster) == 0 || product(c.cluster) > 16)) {
-    return "cluster " + triple(c.cluster) + " must have 1 to 16 CTAs";
+  if (clustered && (product(c.cluster) == 0 || product(c.cluster) > emu::kClusterLimit)) {
+    return "cluster " + triple(c.cluster) + " must have 1 to " + std::to_string(emu::kClusterLimit) + " CTAs";
   }
   for (int i = 0; clustered && i < 3; ++i) {
     if (c.grid[i] % c.cluster[i] != 0) return "grid " + triple(c.grid) + " is not a multiple of cluster " + triple(c.cluster);
@@ -123,7 +127,8 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   }
   if (c.param_bytes > 0 && c.params == nullptr) return "the parameters are missing";
   const uint64_t shared = shared_bytes_of(program, c);
-  if (shared > 227u << 10) return std::to_string(shared) + " bytes of shared memory are more than 232448";
+  const uint32_t most = emu::device_of(program.sm).cta_shared;
+  if (shared > most) return std::to_string(shared) + " bytes of shared memory are more than " + std::to_string(most);
   if (c.sanitize & ~static_cast<uint32_t>(PYPTX_SANITIZE_ALL)) return "unknown sanitizer flags";
   const uint32_t schedule = c.schedule & kScheduleMask, completion = c.schedule & ~kScheduleMask;
   if (schedule > PYPTX_SCHEDULE_RANDOM || completion > PYPTX_COMPLETION_RANDOM) return "unknown schedule";
@@ -141,10 +146,12 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
 
 // Clusters that the modelled device holds at once: threads, CTAs and shared memory of its SMs.
 uint64_t residency_of(const emu::Program& program, const emu::Launch& launch) {
-  const uint64_t sms = program.sm >= 100 ? 148 : program.sm >= 90 ? 132 : 108;
-  const uint64_t threads = 2048 / (static_cast<uint64_t>(launch.warps_per_cta) * 32);
-  const uint64_t shared = (228u << 10) / (static_cast<uint64_t>(launch.shared_bytes) + 1024);
-  return std::max<uint64_t>(1, sms * std::min<uint64_t>({32, threads, shared}) / launch.cluster_size);
+  const emu::Device& device = emu::device_of(program.sm);
+  const uint64_t threads = device.threads / (static_cast<uint64_t>(launch.warps_per_cta) * emu::kLanes);
+  const uint64_t each = static_cast<uint64_t>(launch.shared_bytes) + device.reserved_shared;
+  const uint64_t shared = each == 0 ? device.ctas : device.shared / each;
+  const uint64_t ctas = std::min<uint64_t>({device.ctas, threads, shared});
+  return std::max<uint64_t>(1, device.multiprocessors * ctas / launch.cluster_size);
 }
 
 // The names of tensors, in the order of the buffers: those that were registered, or the image's own.

@@ -251,12 +251,12 @@ struct Launch {
 
 inline const Program& program_of(const Warp& w) { return *w.worker->launch->program; }
 
-// schedule.cpp
+// host_threads.cpp
 // Host threads for a launch whose clusters and program are known.
 uint32_t host_threads(const Launch& launch);
 void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statistics, uint64_t* executed);
 
-// For handlers. All take effect when the handler returns.
+// schedule.cpp, for handlers. All take effect when the handler returns.
 void look_up(Warp& w, uint32_t why);
 // The lanes of `mask`, a part of the running split, wait; they continue at `resume`. The rest of the split
 // goes on behind the current instruction.

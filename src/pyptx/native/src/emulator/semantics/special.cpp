@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "../device.h"
 #include "../warp.h"
 
 namespace pyptx::emulator {
@@ -69,7 +70,7 @@ uint64_t ticks(Warp& w) {
   return c.executed + 16 * ++c.clock_readings;
 }
 
-unsigned sm_count(unsigned sm) { return sm >= 100 ? 148 : sm >= 90 ? 132 : sm >= 80 ? 108 : 68; }
+unsigned sm_count(unsigned sm) { return device_of(sm).multiprocessors; }
 
 uint64_t thread_in_cta(const Warp& w, unsigned lane) { return w.index * kLanes + lane; }
 
