@@ -29,7 +29,7 @@ CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(nin
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep isa goldens \
-    stub pages device clean
+    stub pages device docs docs-serve clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -45,7 +45,8 @@ help:
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
-	@echo "make pages           write the pages of docs/isa from the ISA table"
+	@echo "make pages           write the pages of docs/isa and the tables of docs/language.md"
+	@echo "make docs            the documentation site in build/site; make docs-serve serves it"
 	@echo "make device          write the emulator's header of what GPUs have"
 	@echo "make clean           remove the environment and everything built"
 
@@ -121,6 +122,25 @@ stub: $(READY)
 
 pages: $(READY)
 	$(PY) tools/isa_pages.py
+	$(PY) tools/language_tables.py
+
+# The site's packages are an extra of their own, so that the tests do without them.
+DOCS_STAMP := $(VENV)/.installed-docs
+ifeq ($(READY),)
+DOCS_READY :=
+else
+DOCS_READY := $(DOCS_STAMP)
+endif
+
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 JAX_PLATFORMS=cpu $(PY) -m mkdocs build --strict $(ARGS)
+
+docs-serve: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 JAX_PLATFORMS=cpu $(PY) -m mkdocs serve $(ARGS)
+
+$(DOCS_STAMP): $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $(DOCS_STAMP)
 
 device: $(READY)
 	$(PY) tools/device_header.py

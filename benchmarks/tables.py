@@ -1,4 +1,4 @@
-"""Measured numbers of the README and of docs/, made from benchmarks/results and nothing else.
+"""Measured numbers of docs/, made from benchmarks/results and nothing else.
 
 `python benchmarks/tables.py` prints them, `--write` puts them between the two marks of each
 document. The test suite compares, so a number there is always one in a results file.
@@ -29,7 +29,7 @@ from norm_cases import (
 )
 from norm_cases import COPY as NORM_COPY
 
-README: Final = ROOT / "README.md"
+BENCHMARKS: Final = ROOT / "docs" / "benchmarks.md"
 NORM_PAGE: Final = ROOT / "docs" / "rms_norm.md"
 ARCHITECTURE: Final = ROOT / "docs" / "architecture.md"
 INDEXING: Final = ROOT / "docs" / "indexing.md"
@@ -40,7 +40,7 @@ COPY: Final = "copy of the same bytes"
 Record = dict[str, Any]
 
 
-def section(folder: Path = RESULTS, document: Path = README) -> str:
+def section(folder: Path = RESULTS, document: Path = BENCHMARKS) -> str:
     """Markdown for every part of a document, GPUs first."""
     parts = DOCUMENTS[document].items()
     return "\n".join(text for part, render in parts for text in _parts(folder, part, render))
@@ -178,7 +178,7 @@ def norm_sweep(record: Record) -> list[str]:
         case[notes["candidate"]] = m["median"]
     cases = {case: found for case, found in cases.items() if OURS in found}
     lines = [f"**{TITLES['norm_sweep']}**: {len(cases)} cases; {_ahead(cases)}"]
-    if (ROOT / PICTURE).exists():
+    if (ROOT / "docs" / PICTURE).exists():
         lines += ["", f"![percent of the speed of a copy over the length of a row]({PICTURE})"]
     return lines
 
@@ -231,7 +231,7 @@ HEADINGS: Final = {
     FORWARD: "Forward: y",
     BACKWARD: "Backward: the gradients of x and weight",
 }
-PICTURE: Final = "docs/norm_sweep.svg"
+PICTURE: Final = "norm_sweep.svg"
 JUDGED: Final = ("norm_table", "norm_host")
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
@@ -278,7 +278,7 @@ def indexing(record: Record) -> list[str]:
 
 
 DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
-    README: PARTS,
+    BENCHMARKS: PARTS,
     NORM_PAGE: {"norm_reasons": norm_reasons},
     ARCHITECTURE: {"text": text_speed},
     INDEXING: {"indexing": indexing},

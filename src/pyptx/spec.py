@@ -335,26 +335,32 @@ class Scalar:
 
     @property
     def dims(self) -> tuple[int | str, ...]:
+        """The dimensions: a scalar has none."""
         return ()
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The named dimensions: none."""
         return ()
 
     @property
     def starred(self) -> None:
+        """The name of the leading dimensions: none."""
         return None
 
     @property
     def sum_over(self) -> tuple[str, ...]:
+        """The dimensions that it is a sum over: none."""
         return ()
 
     @property
     def accumulate(self) -> None:
+        """The type that a sum is accumulated in: none."""
         return None
 
     @property
     def part(self) -> Scalar:
+        """The spec of a part of a sum: the scalar itself."""
         return self
 
     def shape(self, _dims: Mapping[str, Size]) -> Shape:

@@ -368,7 +368,7 @@ def sweep(cases):
     return result(cases, [f"{s.rows}x{s.columns}:{s.dtype}" for s in shapes])
 
 
-def test_the_sweep_is_its_picture_in_the_readme(cases, monkeypatch, tmp_path):
+def test_the_sweep_is_its_picture_on_its_page(cases, monkeypatch, tmp_path):
     tables = module("tables")
     sweep(cases).write(tmp_path)
     (tmp_path / "docs").mkdir()
@@ -376,8 +376,8 @@ def test_the_sweep_is_its_picture_in_the_readme(cases, monkeypatch, tmp_path):
     assert "1M to 512M values**: 48 cases; a peer is faster in 24: " in tables.section(tmp_path)
     assert tables.section(tmp_path).count(" backward (F.rms_norm, 21.2%)") == 24
     assert "![" not in tables.section(tmp_path)
-    (tmp_path / tables.PICTURE).write_text("<svg/>")
-    shown = "![percent of the speed of a copy over the length of a row](docs/norm_sweep.svg)"
+    (tmp_path / "docs" / tables.PICTURE).write_text("<svg/>")
+    shown = "![percent of the speed of a copy over the length of a row](norm_sweep.svg)"
     assert shown in tables.section(tmp_path)
 
 

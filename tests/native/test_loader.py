@@ -14,8 +14,8 @@ from pyptx.errors import DeviceError
 from pyptx.native import loader
 
 HELP = (
-    "  help: pip install pyptx builds them; they need CMake and a C++17 compiler\n"
-    "  help: in a source checkout: cmake -S src/pyptx/native -B build/native -G Ninja "
+    "  help: pip install . in a checkout builds them; they need CMake and a C++17 compiler\n"
+    "  help: by hand: cmake -S src/pyptx/native -B build/native -G Ninja "
     "&& cmake --build build/native"
 )
 

@@ -74,7 +74,7 @@ def _jax() -> Any:
     if importlib.util.find_spec("jax") is None:
         raise DeviceError(
             "the demo runs under jax.jit, and JAX is not installed",
-            notes=(("help", 'pip install "pyptx[jax]"'),),
+            notes=(("help", 'pip install "jax>=0.10"'),),
         )
     return importlib.import_module("jax")
 

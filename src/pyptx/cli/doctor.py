@@ -58,7 +58,7 @@ def jax() -> Finding:
     names = ("jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda12-plugin")
     versions = {name: found for name in names if (found := _version(name))}
     if "jax" not in versions:
-        advice = 'pip install "pyptx[jax]" to call kernels on JAX arrays; NumPy arrays work without'
+        advice = 'pip install "jax>=0.10" to call kernels on JAX arrays; NumPy arrays work without'
         return Finding("JAX", "not installed", advice)
     return Finding("JAX", ", ".join(f"{name} {version}" for name, version in versions.items()))
 

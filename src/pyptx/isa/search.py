@@ -23,10 +23,47 @@ _ENDINGS: Final = (
     *("te", "ies", "ing", "es", "ed", "s", "y", "e"),
 )
 
+_EVERYDAY: Final[dict[str, tuple[str, ...]]] = {
+    "shuffle": ("shfl",),
+    "ballot": ("vote",),
+    "fast": ("approx",),
+    "exp": ("ex2",),
+    "exponential": ("ex2",),
+    "log": ("lg2",),
+    "sqrtf": ("sqrt",),
+    "divide": ("div",),
+    "modulo": ("rem",),
+    "popcount": ("popc",),
+    "ternary": ("selp",),
+    "compare": ("setp", "set"),
+    "atomic": ("atom", "red"),
+    "cas": ("cas",),
+    "syncthreads": ("bar", "barrier"),
+    "syncwarp": ("bar",),
+    "threadfence": ("membar", "fence"),
+    "tma": ("cp",),
+    "float": ("f32", "f64"),
+    "double": ("f64",),
+    "half": ("f16",),
+    "bfloat16": ("bf16",),
+    "int": ("s32", "u32"),
+}
+"""Words of CUDA C++ and of mathematics, by the words of PTX that say the same."""
+
+_ELSEWHERE: Final = {
+    "call": "ptx.call(function, ...) calls a ptx.func; it has no fixed operands, so no row",
+    "printf": "ptx.printf(format, ...) prints",
+    "malloc": "smem.alloc and ptx.local make memory of a kernel; a tensor comes from the caller",
+}
+"""What is no instruction of the table, and where it is instead."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The forms that match, in the table's order; `modifiers` where a whole spelling was asked."""
+    """The forms that match, in the table's order; `modifiers` where a whole spelling was asked.
+
+    Of everyday words, the forms of the opcodes that these mean come first.
+    """
 
     forms: tuple[Form, ...]
     modifiers: tuple[str, ...] | None
@@ -67,7 +104,19 @@ def _matching(parts: Sequence[str]) -> Found:
     found = begun or tuple(f for f in own if all(_matches(f, part) for part in modifiers))
     if not found:
         found = tuple(f for f in forms() if all(_matches(f, part) for part in parts))
+    if not found:
+        meant = [f for f in forms() if all(_means(f, part) for part in parts)]
+        said = {word for part in parts for word in _EVERYDAY.get(part.lower(), ())}
+        found = tuple(sorted(meant, key=lambda f: f.opcode not in said))
     return Found(found, None)
+
+
+def _means(form: Form, part: str) -> bool:
+    """Whether a form has a word, or what an everyday word says."""
+    everyday = _EVERYDAY.get(part.lower(), ())
+    if any(word == form.opcode or word in _options(form) for word in everyday):
+        return True
+    return _matches(form, part)
 
 
 def _spells(form: Form, modifiers: tuple[str, ...]) -> bool:
@@ -165,11 +214,14 @@ def _not_there(
 
 def _near(parts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The nearest known words for each that nothing has, or which of them do not go together."""
+    elsewhere = [_ELSEWHERE[part] for part in parts if part in _ELSEWHERE]
+    if elsewhere:
+        return tuple(("help", text) for text in elsewhere)
     if not parts:
         return (("help", "pyptx isa fma   pyptx isa ld.global.v4   pyptx isa reduce warp"),)
-    unknown = [p for p in parts if not any(_matches(f, p) for f in forms())]
+    unknown = [p for p in parts if not any(_means(f, p) for f in forms())]
     if not unknown:
-        each = ((p, sum(_matches(f, p) for f in forms())) for p in parts)
+        each = ((p, sum(_means(f, p) for f in forms())) for p in parts)
         return (("each alone", ", ".join(f"{p}: {n} forms" for p, n in each)),)
     notes: list[tuple[str, str]] = []
     for part in unknown:

@@ -123,18 +123,22 @@ class Kernel(Operation):
 
     @property
     def block(self) -> tuple[int, int, int]:
+        """The threads of a CTA: (x, y, z)."""
         return self._options.block
 
     @property
     def cluster(self) -> tuple[int, int, int]:
+        """The CTAs of a cluster: (x, y, z)."""
         return self._options.cluster
 
     @property
     def arch(self) -> str:
+        """The target as text, or "auto"."""
         return str(self._options.arch or AUTO)
 
     @property
     def output_names(self) -> tuple[str, ...]:
+        """The names of the parameters that are outputs, in order."""
         return self._signature.parameters[len(self.in_specs) :]
 
     @property
@@ -510,31 +514,33 @@ def kernel(
 ) -> Kernel | Callable[[Body], Kernel]:
     """Make a kernel of a function that is written in the language of `reg`, `smem` and `ptx`.
 
-    name                     the kernel's name in PTX; by default the function's
-    in_specs, out_specs      a Tile (or Scalar, inputs only) for each positional parameter, in order
-    grid                     up to three sizes, or a function of the named dimensions
-    block, cluster           threads of a CTA, CTAs of a cluster
-    smem                     bytes of shared memory; by default what the body allocates
-    arch                     target such as "sm_90a"; by default "auto", that of the device that a
-                             program is lowered for, and sm_90a where there is none (`pyptx.target`)
-    version                  PTX version; by default the lowest that the instructions need
-    contract                 let the assembler fuse a `mul` and an `add` that were written apart
-    parallel                 named dimensions that are run-time values, one compiled kernel for all
-                             sizes; the kernel treats every index of them on its own, so `jax.vmap`
-                             and shardings go along them. An output without one is a sum over it,
-                             and its Tile says so: `Tile("N", f32, sum_over="B")`. It is a
-                             promise: `k.check_parallel(*arrays)` looks for what breaks it
-    input_output_aliases     {input: output}, each by position, that share one buffer
-    cooperative              CUDA's launch attribute: all CTAs of the grid are resident at once, so
-                             they may wait for each other through global memory. A launch of more
-                             than the device holds fails. `jax.vmap` runs such a kernel once per
-                             element, unless these are further indices of a parallel dimension
-    programmatic_stream_serialization
-                             CUDA's launch attribute: the kernel may start before the one ahead of
-                             it in the stream has ended, and waits with `griddepcontrol.wait`
-    directives               performance directives by name: maxnreg=64, minnctapersm=2, ...
-
     Keyword-only parameters of the function are compile-time values. Raises SpecError.
+
+    Args:
+        name: The kernel's name in PTX; by default the function's.
+        in_specs: A Tile or Scalar for each positional parameter that is an input, in order.
+        out_specs: A Tile for each positional parameter that is an output, in order.
+        grid: Up to three sizes, or a function of the named dimensions.
+        block: Threads of a CTA, up to three sizes.
+        cluster: CTAs of a cluster, up to three sizes.
+        smem: Bytes of shared memory; by default what the body allocates.
+        arch: Target such as "sm_90a"; by default "auto", that of the device that a program is
+            lowered for, and sm_90a where there is none (`pyptx.target`).
+        version: PTX version; by default the lowest that the instructions need.
+        contract: Let the assembler fuse a `mul` and an `add` that were written apart.
+        parallel: Named dimensions that are run-time values, one compiled kernel for all sizes.
+            The kernel treats every index of them on its own, so `jax.vmap` and shardings go along
+            them. An output without one is a sum over it, and its Tile says so:
+            `Tile("N", f32, sum_over="B")`. It is a promise: `k.check_parallel(*arrays)` looks for
+            what breaks it.
+        input_output_aliases: `{input: output}`, each by position, that share one buffer.
+        cooperative: CUDA's launch attribute: all CTAs of the grid are resident at once, so they
+            may wait for each other through global memory. A launch of more than the device holds
+            fails. `jax.vmap` runs such a kernel once per element, unless these are further
+            indices of a parallel dimension.
+        programmatic_stream_serialization: CUDA's launch attribute: the kernel may start before
+            the kernel before it in the stream has ended, and waits with `griddepcontrol.wait`.
+        directives: Performance directives by name: `maxnreg=64`, `minnctapersm=2`, ...
     """
     where = caller()
     options = Options(

@@ -74,14 +74,17 @@ class Layout(Enum):
 
     @property
     def interleave(self) -> Interleave:
+        """Whether elements are in slices of 16 or 32 bytes."""
         return self.value[0]
 
     @property
     def swizzle(self) -> Swizzle:
+        """The swizzle of the box."""
         return self.value[1]
 
     @property
     def atomicity(self) -> Atomicity:
+        """What the swizzle moves as a whole."""
         return self.value[2]
 
     @property
@@ -174,6 +177,7 @@ class TensorMap:
 
     @property
     def rank(self) -> int:
+        """The number of dimensions of the tensor."""
         return len(self.element_strides) if self.im2col is not None else len(self.box)
 
     @property

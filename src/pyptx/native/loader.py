@@ -19,11 +19,11 @@ from pyptx.errors import DeviceError
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
 _ABI: Final = 4
 _HELP: Final = (
-    ("help", "pip install pyptx builds them; they need CMake and a C++17 compiler"),
+    ("help", "pip install . in a checkout builds them; they need CMake and a C++17 compiler"),
     (
         "help",
         (
-            "in a source checkout: cmake -S src/pyptx/native -B build/native -G Ninja "
+            "by hand: cmake -S src/pyptx/native -B build/native -G Ninja "
             "&& cmake --build build/native"
         ),
     ),

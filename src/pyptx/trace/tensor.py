@@ -39,6 +39,7 @@ class Tensor(Indexed):
 
     @property
     def rank(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     def tma_desc(

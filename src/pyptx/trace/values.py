@@ -55,6 +55,7 @@ from pyptx.types import DTYPES, DType, Kind, b64, pred, u32
 Numeric: TypeAlias = SupportsIndex | SupportsFloat
 Operand: TypeAlias = "Value | Numeric"
 Pred: TypeAlias = "Reg | Not"
+"""A predicate register or its negation: what `pred=`, `ptx.if_` and `ptx.while_` take."""
 
 
 class Value:
@@ -141,6 +142,10 @@ class Value:
         return binary("*", other, self)
 
     def __floordiv__(self, other: Operand) -> Reg:
+        """The quotient of integers, truncated toward zero as PTX `div` does; Python's floors.
+
+        -7 // 2 is -3 here and -4 in Python. One `div`. Source: PTX ISA, "div".
+        """
         return binary("//", self, other)
 
     def __rfloordiv__(self, other: Operand) -> Reg:
@@ -153,6 +158,11 @@ class Value:
         return binary("/", other, self)
 
     def __mod__(self, other: Operand) -> Reg:
+        """The remainder of integers, with the sign of the dividend as PTX `rem` has it.
+
+        -7 % 2 is -1 here and 1 in Python, whose remainder has the divisor's sign. One `rem`.
+        Source: PTX ISA, "rem".
+        """
         return binary("%", self, other)
 
     def __rmod__(self, other: Operand) -> Reg:
@@ -236,6 +246,7 @@ class Reg(Value):
 
     @property
     def noun(self) -> str:
+        """What this is, for messages."""
         name = self.trace.run_time.get(self.register)
         if name is None:
             return "a register"

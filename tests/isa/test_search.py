@@ -1,0 +1,49 @@
+"""Everyday words find instructions; what is no instruction is said to be elsewhere."""
+
+import pytest
+
+from pyptx.errors import IsaError
+from pyptx.isa.search import find
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "every"),
+    [
+        ("shuffle", "shfl", {"shfl"}),
+        ("fast exp", "ex2", {"ex2"}),
+        ("atomic add float", "atom", {"atom", "red", "multimem"}),
+        ("fast log", "lg2", {"lg2"}),
+        ("atomic cas", "atom", {"atom"}),
+    ],
+)
+def test_everyday_words_find_instructions(words, first, every):
+    found = find(words.split(), None, None).forms
+    assert found[0].opcode == first
+    assert {form.opcode for form in found} == every
+
+
+def test_atomic_add_float_finds_forms_that_add_floats():
+    for form in find(["atomic", "add", "float"], None, None).forms:
+        options = {option.name for slot in form.slots for option in slot.options}
+        assert "add" in options
+        assert options & {"f32", "f64"}
+
+
+def test_words_of_ptx_mean_what_they_did():
+    assert {form.opcode for form in find(["ex2"], None, None).forms} == {"ex2"}
+    assert {form.opcode for form in find(["shfl.sync"], None, None).forms} == {"shfl"}
+
+
+def test_a_call_is_elsewhere():
+    with pytest.raises(IsaError) as caught:
+        find(["call"], None, None)
+    assert str(caught.value) == (
+        "no instruction matches call\n"
+        "  help: ptx.call(function, ...) calls a ptx.func; it has no fixed operands, so no row"
+    )
+
+
+def test_an_unknown_word_next_to_an_everyday_one_is_the_one_that_is_named():
+    with pytest.raises(IsaError) as caught:
+        find(["exp", "foo"], None, None)
+    assert str(caught.value) == "no instruction matches exp foo\n  nearest to foo: nothing"
