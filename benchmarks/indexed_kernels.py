@@ -131,9 +131,9 @@ def layer_norm(columns: int, threads: int, eps: float = 1e-5) -> Kernel:
         parallel=("B",),
         arch="auto",
     )
-    def layer_norm(X: Any, W: Any, B: Any, Y: Any) -> None:
+    def layer_norm(X: Any, W: Any, Bias: Any, Y: Any) -> None:
         partial = smem.alloc(f32, (2, threads // 32))
-        x, w, b, y = ptx.global_ptrs(X, W, B, Y)
+        x, w, b, y = ptx.global_ptrs(X, W, Bias, Y)
         row = reg.from_(ptx.special.ctaid.x(), u32)
         thread = reg.from_(ptx.special.tid.x(), u32)
         first = thread * 16  # in bytes

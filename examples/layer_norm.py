@@ -37,12 +37,12 @@ def build(columns: int, eps: float = 1e-5) -> Kernel:
         parallel=("B",),
         arch="auto",
     )
-    def layer_norm(X, W, B, Y):
+    def layer_norm(X, W, Bias, Y):
         partial = smem.alloc(f32, (2, threads // 32))
         row = reg.from_(ptx.special.ctaid.x(), u32)
         thread = reg.from_(ptx.special.tid.x(), u32)
         first = thread << 2  # this thread's first value, and those at `starts` from it
-        x, w, b, y = X.at(row, first), W.at(first), B.at(first), Y.at(row, first)
+        x, w, b, y = X.at(row, first), W.at(first), Bias.at(first), Y.at(row, first)
 
         vectors = [x.load(0, i, vector=VECTOR) for i in starts]
         mean = add([v for vector in vectors for v in vector], partial, 0, thread) * (1 / columns)

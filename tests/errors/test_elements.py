@@ -250,18 +250,6 @@ def unpacking_what_advance_left_too_late(X, H, Y):
 @wrong(
     LanguageError,
     """
-    here: index -64 is outside dimension 1 of X.at(...), whose shape is (4, 64)
-        X.at(1, thread())[0, -64]
-      legal: -63 to 63
-    """,
-)
-def an_int_that_no_part_reaches(X, H, Y):
-    X.at(1, thread())[0, -64]
-
-
-@wrong(
-    LanguageError,
-    """
     here: X.at(...) holds .f32, and the value is .u32
         X.at(1, 2)[0, 0] = thread()
       help: convert it: ptx.inst.cvt.rn.f32.u32(r)

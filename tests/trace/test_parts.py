@@ -108,6 +108,32 @@ def test_vectors_and_predicates():
     assert (done.outputs[0] == [*range(40), *[-1] * 24]).all()
 
 
+@pytest.mark.parametrize("rows", [1, 5, 40])
+def test_a_distance_beyond_a_small_shape_is_for_predicates(rows):
+    @kernel(in_specs=(Tile("M", "N", f32),), out_specs=(Tile("M", "N", f32),), block=8)
+    def copied(X, Y):
+        row = thread()
+        x, y = X.at(row, 0), Y.at(row, 0)
+        for i in range(0, 40, 8):
+            inside = row + i < X.shape[0]
+            y.store(i, 0, x.load(i, 0, pred=inside, other=0.0), pred=inside)
+
+    x = np.random.default_rng(0).standard_normal((rows, 1)).astype(np.float32)
+    done = copied.emulate(x, sanitize=True)
+    assert not done.report.findings
+    assert (done.outputs[0] == x).all()
+
+
+def test_a_distance_that_no_predicate_excludes_is_found():
+    @kernel(in_specs=(Tile(4, f32),), out_specs=(Tile(4, f32),), block=4)
+    def shifted(X, Y):
+        i = thread()
+        Y[i] = X.at(i)[1]
+
+    done = shifted.emulate(np.zeros(4, np.float32), sanitize=True)
+    assert [(f.kind, f.count) for f in done.report.findings] == [("out-of-bounds", 1)]
+
+
 def test_a_part_of_another_trace():
     kept = []
 

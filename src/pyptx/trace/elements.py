@@ -119,11 +119,10 @@ class Elements:
                 if isinstance(index, slice)
                 else (),
             )
-        before = position < 0 and not self.moved
-        if before or (isinstance(extent, int) and abs(position) >= extent):
-            legal = "0 and more"
-            if isinstance(extent, int):
-                legal = f"{1 - extent if self.moved else 0} to {extent - 1}"
+        # From an element on, a distance may lead out of small shapes where a predicate excludes it.
+        beyond = isinstance(extent, int) and position >= extent
+        if not self.moved and (position < 0 or beyond):
+            legal = f"0 to {extent - 1}" if isinstance(extent, int) else "0 and more"
             raise LanguageError(
                 f"index {position} is outside dimension {axis} of {self.name}, whose shape is "
                 f"{_shape(self.shape)}",

@@ -131,7 +131,7 @@ class Indexed(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Part(Indexed):
-    """A tensor from an element on. Known indices may be negative: what is before the element."""
+    """A tensor from an element on. Known indices are distances: any int, also a negative one."""
 
     trace: Trace
     elements: Elements
