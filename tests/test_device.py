@@ -165,7 +165,7 @@ def test_what_several_devices_have():
         (Needs(at_once=56), {"sm_80", "sm_90"}),
         (Needs(at_once=128), {"sm_90"}),
     ],
-    ids=str,
+    ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_needs(needs, allowed):
     assert {n for n in ("sm_80", "sm_90", "sm_120a") if of(n).allows(needs)} == allowed

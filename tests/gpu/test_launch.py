@@ -355,7 +355,8 @@ def test_an_error_of_the_driver_is_explained():
     x = jnp.ones((3, 128), jnp.float32)
     call = increment._prepare((x,), {}, by_reference=True, location=None)
     steps = (dataclasses.replace(call.plan.steps[0], shared="300000"),)
-    greedy = dataclasses.replace(call, plan=dataclasses.replace(call.plan, steps=steps))
+    plan = dataclasses.replace(call.plan, steps=steps)
+    greedy = dataclasses.replace(call, plan=plan, arch="sm_90a")  # "auto" makes it anew
     problem = failure(jax.jit(lambda x: runtime_jax.launch(greedy, (x,))), x)
     assert (
         "pyptx: kernel increment: cuLaunchKernelEx failed with CUDA_ERROR_INVALID_VALUE" in problem

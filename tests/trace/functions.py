@@ -20,7 +20,6 @@ def program(function, dtype=f32):
         out_specs=(Tile("N", dtype),),
         grid=lambda N: (N // 256, 1, 1),
         block=256,
-        arch="sm_80",
     )
     def each(X, Y):
         x, y = ptx.global_ptrs(X, Y)
