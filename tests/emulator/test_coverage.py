@@ -129,6 +129,7 @@ WITHOUT = {
     r"fence\..*\bshared::cluster::read\b.*": "a fence of PTX 9.4 for the reads of copies alone",
     r"ld\.proxy::readonly\..*": "a proxy of PTX 9.4",
     r"prefetch\..*valid_addr": "a hint of PTX 9.4",
+    r"cvt\.(sat\.)?[us]\d+\.[us]64": "of %clock64 alone, which changes, so that mov reads it",
 }
 """Patterns for whole spellings that the emulator refuses too, with the reason."""
 

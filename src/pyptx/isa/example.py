@@ -58,8 +58,9 @@ class Example:
         """The program: imports and the kernel `example`."""
         sizes = ", ".join(map(str, self.shape))
         specs = f"(Tile({sizes}, u32),)" if self.uses_memory else "()"
+        outputs = f"(Tile({sizes}, u32, partial=True),)" if self.uses_memory else "()"
         launch = "grid=2, cluster=2, " if self.spelling.startswith(CLUSTERS) else ""
-        head = f"@kernel(in_specs={specs}, out_specs={specs}, {launch}block={self.threads}, "
+        head = f"@kernel(in_specs={specs}, out_specs={outputs}, {launch}block={self.threads}, "
         body = list(self.lines)
         if any(re.search(r"\b[xy]\b", line) for line in self.lines):
             body.insert(0, "x, y = ptx.global_ptrs(X, Y)")
