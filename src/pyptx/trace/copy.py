@@ -14,6 +14,8 @@ from pyptx.trace.context import current
 from pyptx.trace.tensor_copy import TensorCopy
 from pyptx.trace.values import Not, Reg, guard, raw
 
+__all__ = ["async_"]
+
 _COMPLETE: Final = "mbarrier::complete_tx::bytes"
 _STORE: Final = "cp.async.bulk.global.shared::cta.bulk_group"
 

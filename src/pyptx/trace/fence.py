@@ -12,6 +12,15 @@ from pyptx.source import caller
 from pyptx.trace.context import current
 from pyptx.trace.values import Reg, own
 
+__all__ = [
+    "mbarrier_init",
+    "proxy_async",
+    "proxy_async_generic_acquire_shared_cluster",
+    "proxy_async_shared_cta",
+    "proxy_tensormap_acquire",
+    "proxy_tensormap_release",
+]
+
 _SPACES: Final = ("global", "shared::cta", "shared::cluster")
 _SCOPES: Final = ("cta", "cluster", "gpu", "sys")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx.dims import cdiv
@@ -42,6 +43,7 @@ from pyptx.trace.function import (
 )
 from pyptx.trace.matrix import ldmatrix, movmatrix, stmatrix
 from pyptx.trace.memory import address_of, argument, const, global_, local, param, shared
+from pyptx.trace.mistakes import public_names
 from pyptx.trace.namespace import inst
 from pyptx.trace.narrow import from_f32, to_f32
 from pyptx.trace.pipeline import pipeline, ring
@@ -147,6 +149,7 @@ __all__ = [
     "st",
     "stmatrix",
     "sub",
+    "target",
     "target_options",
     "tcgen05",
     "tensormap",
@@ -364,3 +367,12 @@ class _Barrier:
 
 
 bar: Final = _Barrier()
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return sorted(__all__)
+
+
+for _module in (cluster, cp, cta, fence, math, mbarrier, mma, tcgen05, tensormap, warp, wgmma):
+    vars(_module)["__dir__"] = partial(public_names, _module)

@@ -57,3 +57,8 @@ def array(dtype: DType, count: int, name: str | None = None) -> RegArray:
 def from_(source: object, dtype: DType) -> Reg:
     """A new register holding `source`: a register, a special register or a number. One `mov`."""
     return scalar(dtype, init=source)
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return sorted(__all__)

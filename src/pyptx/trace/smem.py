@@ -378,3 +378,8 @@ def _stored(trace: Trace, dtype: DType, value: object) -> Reg:
     scratch = Reg(trace, trace.register(dtype))
     move(scratch, value)
     return scratch
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return sorted(__all__)
