@@ -51,6 +51,11 @@ class DType:
         return (self.bits + 7) // 8
 
     @property
+    def access(self) -> str:
+        """The type that a load or store names: floats of 16 bits and packed values move as bits."""
+        return self.name if self.storage == self.name else f"b{self.bits}"
+
+    @property
     def is_integer(self) -> bool:
         return self.kind in (Kind.UNSIGNED, Kind.SIGNED)
 

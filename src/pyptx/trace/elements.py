@@ -349,8 +349,7 @@ def _register(trace: Trace, name: str, index: Value) -> Register:
 
 
 def _spelled(opcode: str, cache: str, count: int, dtype: DType) -> State:
-    access = dtype.name if dtype.storage == dtype.name else f"b{dtype.bits}"
-    parts = (opcode, *cache.split("."), f"v{count}" * (count > 1), access)
+    parts = (opcode, *cache.split("."), f"v{count}" * (count > 1), dtype.access)
     try:
         return spelled(".".join(part for part in parts if part))
     except IsaError as error:

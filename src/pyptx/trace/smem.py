@@ -103,7 +103,7 @@ class SharedTile:
             return self._part(trace, listed)
         where = self._locate(trace, self._whole(listed))
         value = Reg(trace, trace.register(self.dtype))
-        trace.write(f"ld.shared.{_access(self.dtype)}", value.register, where)
+        trace.write(f"ld.shared.{self.dtype.access}", value.register, where)
         return value
 
     def __setitem__(self, indices: Index | tuple[Index, ...], value: object) -> None:
@@ -112,7 +112,7 @@ class SharedTile:
         listed = self._whole(_indices(indices))
         source = _stored(trace, self.dtype, value)
         where = self._locate(trace, listed)
-        trace.write(f"st.shared.{_access(self.dtype)}", where, own(trace, source))
+        trace.write(f"st.shared.{self.dtype.access}", where, own(trace, source))
 
     def _whole(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
         if len(indices) != len(self.shape):
@@ -353,7 +353,7 @@ def load(dtype: DType, address: object) -> Reg:
     """The value at an address in shared memory, in a new register. One `ld.shared`."""
     trace = current("smem.load")
     value = Reg(trace, trace.register(checked_dtype(dtype)))
-    trace.write(f"ld.shared.{_access(dtype)}", value.register, raw(trace, address))
+    trace.write(f"ld.shared.{dtype.access}", value.register, raw(trace, address))
     return value
 
 
@@ -364,12 +364,7 @@ def store(dtype: DType, address: object, value: object) -> None:
     """
     trace = current("smem.store")
     source = _stored(trace, checked_dtype(dtype), value)
-    trace.write(f"st.shared.{_access(dtype)}", raw(trace, address), own(trace, source))
-
-
-def _access(dtype: DType) -> str:
-    """The type of a load or store: floats of 16 bits and packed values move as bits."""
-    return dtype.name if dtype.storage == dtype.name else f"b{dtype.bits}"
+    trace.write(f"st.shared.{dtype.access}", raw(trace, address), own(trace, source))
 
 
 def _stored(trace: Trace, dtype: DType, value: object) -> Reg:

@@ -170,7 +170,7 @@ def _global_address(trace: Trace, parameter: Parameter) -> Register:
 def load_value(trace: Trace, parameter: Parameter, dtype: DType) -> Reg:
     """A parameter passed by value, in a register of its type. One `ld.param`."""
     register = trace.register(dtype)
-    trace.write(f"ld.param.{_access(dtype)}", register, Address(parameter))
+    trace.write(f"ld.param.{dtype.access}", register, Address(parameter))
     return Reg(trace, register)
 
 
@@ -178,7 +178,7 @@ def load_reference(trace: Trace, parameter: Parameter, dtype: DType) -> Reg:
     """A scalar that lives in device memory, in a register of its type: its address, one load."""
     pointer = _global_address(trace, parameter)
     register: Register = trace.register(dtype)
-    trace.write(f"ld.global.{_access(dtype)}", register, Address(pointer))
+    trace.write(f"ld.global.{dtype.access}", register, Address(pointer))
     return Reg(trace, register)
 
 
@@ -207,7 +207,3 @@ def _widened(trace: Trace, register: Register) -> Register:
     wide = trace.register(u64)
     trace.write("cvt.u64.u32", wide, register)
     return wide
-
-
-def _access(dtype: DType) -> str:
-    return dtype.name if dtype.storage == dtype.name else f"b{dtype.bits}"

@@ -25,8 +25,10 @@ _FOLLOWED: Final = frozenset(("mov", "cvta", "add", "sub", "mad", "cvt", "selp",
 
 def check_types(body: Sequence[Statement], tensors: Sequence[Tensor]) -> None:
     """Raises LanguageError at the first access of a tensor in a type that is not its Tile's."""
-    instructions = [each for each in body if isinstance(each, Instruction)]
     of = {tensor.parameter: tensor for tensor in tensors if tensor.tile is not None}
+    if not of:
+        return
+    instructions = [each for each in body if isinstance(each, Instruction)]
     roots = _roots(instructions, of)
     for instruction in instructions:
         if instruction.form.opcode not in _ACCESSES or _ELSEWHERE & set(_spaces(instruction)):
@@ -48,24 +50,41 @@ def _roots(
 ) -> dict[Register, frozenset[Parameter]]:
     """The tensors whose addresses a register can hold, anywhere in the kernel."""
     roots: dict[Register, frozenset[Parameter]] = {}
+    sums: list[tuple[list[Register], list[Register]]] = []
+    for instruction in instructions:
+        reads, writes = verify.reads_and_writes(instruction)
+        if instruction.form.opcode in _FOLLOWED:
+            sums.append((reads, writes))
+        elif instruction.form.opcode == "ld" and "param" in instruction.modifiers:
+            found = frozenset(_parameters(instruction.operands, of))
+            _add(roots, writes, found)
     changed = True
     while changed:
         changed = False
-        for instruction in instructions:
-            opcode = instruction.form.opcode
-            if opcode == "ld" and "param" in instruction.modifiers:
-                found = frozenset(_parameters(instruction.operands, of))
-            elif opcode in _FOLLOWED:
-                reads, _ = verify.reads_and_writes(instruction)
-                found = frozenset[Parameter]().union(*(roots.get(r, ()) for r in reads))
-            else:
-                continue
-            for register in verify.reads_and_writes(instruction)[1] if found else ():
-                before = roots.get(register, frozenset[Parameter]())
-                if not found <= before:
-                    roots[register] = before | found
-                    changed = True
+        for reads, writes in sums:
+            changed |= _add(roots, writes, _of_any(roots, reads))
     return roots
+
+
+def _of_any(
+    roots: dict[Register, frozenset[Parameter]], registers: Sequence[Register]
+) -> frozenset[Parameter]:
+    return frozenset[Parameter]().union(*(roots.get(register, ()) for register in registers))
+
+
+def _add(
+    roots: dict[Register, frozenset[Parameter]],
+    registers: Sequence[Register],
+    found: frozenset[Parameter],
+) -> bool:
+    """Whether a register can hold an address that it could not before."""
+    changed = False
+    for register in registers if found else ():
+        before = roots.get(register, frozenset[Parameter]())
+        if not found <= before:
+            roots[register] = before | found
+            changed = True
+    return changed
 
 
 def _parameters(operands: Sequence[Operand], of: dict[Parameter, Tensor]) -> list[Parameter]:
@@ -93,7 +112,6 @@ def _wrong(instruction: Instruction, kind: DType, tensors: list[Tensor]) -> Lang
     names = " and ".join(tensor.name for tensor in tensors)
     dtype = tensors[0].dtype
     opcode = instruction.form.opcode
-    written = dtype.name if dtype.storage == dtype.name else f"b{dtype.bits}"
     atomic = opcode in ("atom", "red")
     index = f"{names}[i] = v" if opcode == "st" else f"{names}[i]"
     help_ = f"{index} {'stores' if opcode == 'st' else 'loads'} in the type of the Tile"
@@ -101,7 +119,7 @@ def _wrong(instruction: Instruction, kind: DType, tensors: list[Tensor]) -> Lang
         f"{instruction.spelling} of {names}, whose Tile holds .{dtype}",
         location=instruction.location,
         notes=(
-            ("legal", f".{dtype}" if atomic else f".{written}, and .b{kind.bits} for bits"),
+            ("legal", f".{dtype}" if atomic else f".{dtype.access}, and .b{kind.bits} for bits"),
             *(() if atomic else (("help", help_),)),
         ),
     )
