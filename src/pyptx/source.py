@@ -35,6 +35,11 @@ class SourceLocation:
         """The source line without its indentation, "" where the file cannot be read."""
         return linecache.getline(self.file, self.line).strip()
 
+    @property
+    def quoted(self) -> str:
+        """The place and, where the file can be read, its text: a note of a message."""
+        return f"{self}: {self.text}" if self.text else str(self)
+
 
 _make_location: Final = constructor(SourceLocation)
 UNKNOWN: Final = SourceLocation("<unknown>", 0)

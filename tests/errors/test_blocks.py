@@ -580,6 +580,81 @@ def an_attribute():
 @wrong(
     LanguageError,
     """
+    here: sums[0] has other registers after ptx.range_ than before it, and is read here
+        sums[0] = [each + 1.0 for each in sums[0]]
+      block: here: for _ in ptx.range_(10):
+      why: the block is traced once, so a name bound in it changes for all threads and rounds
+      help: write the registers that it has, each by .set(v), and leave sums[0] as it is
+    """,
+)
+def a_list_in_a_list():
+    sums = [[reg.scalar(f32, init=0.0) for _ in range(4)] for _ in range(2)]
+    for _ in ptx.range_(10):
+        sums[0] = [each + 1.0 for each in sums[0]]
+
+
+@wrong(
+    LanguageError,
+    """
+    here: state.sums has other registers after ptx.if_ than before it, and is read here
+        i += state.sums[1]
+      block: here: with ptx.if_(i >= 100):
+      why: the block is traced once, so a name bound in it changes for all threads and rounds
+      help: write the registers that it has, each by .set(v), and leave state.sums as it is
+    """,
+)
+def registers_in_an_attribute():
+    class State:
+        sums = None
+
+    i = thread()
+    state = State()
+    state.sums = reg.array(u32, 2)
+    with ptx.if_(i >= 100):
+        state.sums = reg.array(u32, 2)
+        state.sums[1] = i
+    i += state.sums[1]
+
+
+@wrong(
+    LanguageError,
+    """
+    here: sums[2] has another register after ptx.range_ than before it, and is read here
+        total += sums[2]
+      block: here: for j in ptx.range_(10, dtype=u32):
+      why: the block is traced once, so a name bound in it changes for all threads and rounds
+      help: sums[2] is a register before the block, which sums[2].set(v) writes in it
+    """,
+)
+def a_number_in_a_list():
+    total = thread()
+    sums = [0, 0, 0]
+    for j in ptx.range_(10, dtype=u32):
+        sums[2] = j + sums[2]
+    total += sums[2]
+
+
+@wrong(
+    LanguageError,
+    """
+    here: buffers[0] has another value after ptx.range_ than before it, and buffers is read later
+        for _ in ptx.range_(10):
+      read: here: buffers[1][i] = buffers[0][i]
+      why: the block is traced once, so a name bound in it changes for all threads and rounds
+      help: an index or an address that changes is a register, changed by .set
+    """,
+)
+def buffers_that_change_places():
+    i = thread()
+    buffers = [smem.alloc(u32, 32), smem.alloc(u32, 32)]
+    for _ in ptx.range_(10):
+        buffers[1][i] = buffers[0][i]
+        buffers[0], buffers[1] = buffers[1], buffers[0]
+
+
+@wrong(
+    LanguageError,
+    """
     here: total was bound before ptx.range_ and is bound anew in it, and it is read after it
         for _ in ptx.range_(10):
       block: here: for _ in ptx.range_(10):

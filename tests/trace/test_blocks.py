@@ -110,6 +110,46 @@ def the_variable_of_two_loops():
     i += j
 
 
+def fragments_that_each_round_fills_anew():
+    i = thread()
+    fragments, total = [[], None], reg.scalar(u32, init=0)
+    for j in ptx.range_(4, dtype=u32):
+        fragments[0] = [i + j, i ^ j]
+        fragments[1] = fragments[0][1]
+        total += fragments[0][0] + fragments[1]
+    i += total
+
+
+def the_same_registers_in_another_list():
+    state = {"sums": [reg.scalar(u32, init=0) for _ in range(2)]}
+    for j in ptx.range_(4, dtype=u32):
+        state["sums"] = list(state["sums"])
+        state["sums"][0] += j
+    state["sums"][1] += 1
+
+
+def a_count_of_what_was_traced():
+    class Trace:
+        copies = 0
+        name = ""
+
+    i, trace = thread(), Trace()
+    trace.copies, trace.name = 0, ""
+    with ptx.if_(i < 100):
+        trace.copies, trace.name = trace.copies + 1, "first"
+        i += trace.copies
+    i += len(trace.name)
+
+
+def a_buffer_that_is_chosen_before_each_block():
+    i = thread()
+    buffers = [smem.alloc(u32, 32), smem.alloc(u32, 32)]
+    for k in range(2):
+        buffers = [buffers[1], buffers[0]]
+        with ptx.if_(i < 32):
+            buffers[0][i] = i + k
+
+
 def one_name_in_both_branches():
     i = thread()
     value = reg.scalar(u32)
@@ -137,6 +177,10 @@ RIGHT = [
     the_same_number,
     a_list_that_each_loop_fills_anew,
     registers_that_are_written_in_place,
+    fragments_that_each_round_fills_anew,
+    the_same_registers_in_another_list,
+    a_count_of_what_was_traced,
+    a_buffer_that_is_chosen_before_each_block,
     the_variable_of_two_loops,
     one_name_in_both_branches,
     a_block_of_an_exit_stack,

@@ -14,15 +14,22 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Final, TypeVar, cast
 
-from pyptx import bytecode, verify
+from pyptx import bytecode
 from pyptx.errors import LanguageError
-from pyptx.ir import Instruction, Statement
-from pyptx.operands import Register
 from pyptx.source import SourceLocation, is_users
-from pyptx.trace.values import Reg, RegArray, Value
+from pyptx.trace.slots import (
+    CURE,
+    PLAIN,
+    WHY,
+    Holder,
+    Replaced,
+    Slot,
+    changed,
+    holders,
+    is_other,
+)
+from pyptx.trace.values import Reg, Value
 
-_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
-_DEPTH: Final = 3
 _roots: Final[set[int]] = set()
 """Code of the package that calls the user's functions: frames above it belong to no kernel."""
 
@@ -35,72 +42,6 @@ def root(function: _Function) -> _Function:
     return function
 
 
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """An element of a list or an attribute that held a register when a block began."""
-
-    holder: object
-    key: object
-    held: Reg
-    spelled: str
-
-    @property
-    def now(self) -> object:
-        holder = self.holder
-        if isinstance(holder, list):
-            elements, at = cast("list[object]", holder), cast("int", self.key)
-            return elements[at] if at < len(elements) else None
-        mapping = cast("object", holder if isinstance(holder, dict) else vars(holder))
-        return cast("dict[object, object]", mapping).get(self.key)
-
-
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """A slot that a block gave another register: wrong if the old one is carried or the new read.
-
-    `first` and `end` are the statements of the block in the body of the kernel.
-    """
-
-    slot: _Slot
-    new: Reg
-    construct: str
-    block: SourceLocation
-    repeats: bool
-    first: int
-    end: int
-
-    def check(self, body: list[Statement]) -> None:
-        """Raises LanguageError where the kernel reads what the block replaced."""
-        if self.repeats:
-            self._reject(body[self.first : self.end], self.slot.held.register)
-        self._reject(body[self.end :], self.new.register)
-
-    def _reject(self, statements: list[Statement], register: Register) -> None:
-        for statement in statements:
-            if not isinstance(statement, Instruction):
-                continue
-            reads, writes = verify.reads_and_writes(statement)
-            if register in reads:
-                raise LanguageError(
-                    f"{self.slot.spelled} has another register after {self.construct} than before "
-                    "it, and is read here",
-                    location=statement.location,
-                    notes=(
-                        ("block", _shown(self.block)),
-                        ("why", _WHY),
-                        ("help", _CURE.format(self.slot.spelled)),
-                    ),
-                )
-            if register in writes:
-                return
-
-
-_WHY: Final = "the block is traced once, so a name bound in it changes for all threads and rounds"
-
-
-_CURE: Final = "{0} += v or {0}.set(v) writes the register that it has"
-
-
 @dataclass(slots=True)
 class Names:
     """What the names of the user's frames were bound to when a block began."""
@@ -111,7 +52,7 @@ class Names:
     frames: dict[FrameType, tuple[int, dict[str, object]]] = field(
         default_factory=dict[FrameType, tuple[int, dict[str, object]]]
     )
-    slots: list[_Slot] = field(default_factory=list[_Slot])
+    holders: list[tuple[FrameType, Holder]] = field(default_factory=list[tuple[FrameType, Holder]])
     # Names that the condition of a loop reads, which is called once and not in every round.
     condition: frozenset[str] = frozenset()
     # The register that counts the rounds of a `ptx.range_`.
@@ -123,7 +64,7 @@ class Names:
             held = dict(frame.f_locals)
             self.frames[frame] = frame.f_lasti, held
             for name, value in held.items():
-                self.slots += _slots(value, name, _DEPTH)
+                self.holders += ((frame, holder) for holder in holders(value, name))
 
     def check(self, first: int, end: int) -> list[Replaced]:
         """Raises LanguageError where the block was left early or bound a name that is read later.
@@ -138,11 +79,13 @@ class Names:
             self._check_names(frame)
             self._check_counter(frame)
         found: list[Replaced] = []
-        for slot in self.slots:
-            now = slot.now
-            if isinstance(now, Reg) and now is not slot.held:
-                where = self.construct, self.location
-                found.append(Replaced(slot, now, *where, self.repeats, first, end))
+        for frame, holder in self.holders:
+            for slot, old, new in changed(holder):
+                if old or new:
+                    where = self.construct, self.location, self.repeats
+                    found.append(Replaced(slot, old, new, *where, first, end))
+                elif frame in running:
+                    self._check_slot(frame, slot)
         return found
 
     def _check_left(self, frame: FrameType) -> None:
@@ -166,6 +109,24 @@ class Names:
             if read is not None:
                 self._reject(frame, name, old, new, read)
 
+    def _check_slot(self, frame: FrameType, slot: Slot) -> None:
+        """A tile or an mbarrier in another's place: what leads to it is not read later."""
+        entered, _ = self.frames[frame]
+        if not is_other(slot):
+            return
+        read = self._read(frame, entered, slot.name)
+        if read is not None:
+            raise LanguageError(
+                f"{slot.spelled} has another value after {self.construct} than before it, and "
+                f"{slot.name} is read later",
+                location=self.location,
+                notes=(
+                    ("read", SourceLocation(frame.f_code.co_filename, read).quoted),
+                    ("why", WHY),
+                    ("help", "an index or an address that changes is a register, changed by .set"),
+                ),
+            )
+
     def _check_counter(self, frame: FrameType) -> None:
         """The variable of a loop is one round further after it than Python's."""
         if self.counter is None:
@@ -181,7 +142,7 @@ class Names:
                     "in the last round",
                     location=SourceLocation(code.co_filename, read),
                     notes=(
-                        ("loop", _shown(self.location)),
+                        ("loop", self.location.quoted),
                         ("help", f"a register of its own keeps it: last.set({name}) in the loop"),
                     ),
                 )
@@ -201,21 +162,21 @@ class Names:
         entered, _ = self.frames[frame]
         line = bytecode.binding(code, entered, frame.f_lasti, name) or self.location.line
         reads = SourceLocation(code.co_filename, read)
-        notes = [("block", _shown(self.location))]
+        notes = [("block", self.location.quoted)]
         if read != line:
-            notes.append(("read", _shown(reads)))
+            notes.append(("read", reads.quoted))
         raise LanguageError(
             f"{name} was bound before {self.construct} and is bound anew in it, and it is read "
             f"{'in the next round' if self.repeats and read <= line else 'after it'}",
             location=SourceLocation(code.co_filename, line),
-            notes=(*notes, ("why", _WHY), ("help", self._cure(name, old, new))),
+            notes=(*notes, ("why", WHY), ("help", self._cure(name, old, new))),
         )
 
     def _cure(self, name: str, old: object, new: object) -> str:
         if isinstance(old, Reg) and self.construct == "ptx.else_":
             return f"{name} = reg.scalar({old.dtype}) before both blocks, {name}.set(v) in each"
         if isinstance(old, Reg):
-            return _CURE.format(name)
+            return CURE.format(name)
         if isinstance(old, (bool, int, float)) and isinstance(new, (Value, bool, int, float)):
             default = "f32" if isinstance(old, float) else "s32"
             dtype = new.dtype if isinstance(new, Value) else default
@@ -238,14 +199,10 @@ def left_early(
         f"`{word}` leaves {construct} while the kernel is traced, so what follows is never traced",
         location=where,
         notes=(
-            *((("block", _shown(block)),) if block != where else ()),
+            *((("block", block.quoted),) if block != where else ()),
             ("help", help_),
         ),
     )
-
-
-def _shown(location: SourceLocation) -> str:
-    return f"{location}: {location.text}" if location.text else str(location)
 
 
 def _same(old: object, new: object) -> bool:
@@ -257,7 +214,7 @@ def _same(old: object, new: object) -> bool:
         return len(olds) == len(news) and all(
             a is b or _same(a, b) for a, b in zip(olds, news, strict=True)
         )
-    return isinstance(old, _PLAIN) and old == new
+    return isinstance(old, PLAIN) and old == new
 
 
 def _users() -> Iterator[FrameType]:
@@ -267,32 +224,3 @@ def _users() -> Iterator[FrameType]:
         if is_users(frame):
             yield frame
         frame = frame.f_back
-
-
-def _slots(value: object, spelled: str, depth: int) -> Iterator[_Slot]:
-    """Where registers are in lists, dicts and objects of the user."""
-    if depth == 0 or isinstance(value, (*_PLAIN, Value, RegArray, type)):
-        return
-    items: Iterator[tuple[object, object, str]]
-    if isinstance(value, (list, tuple)):
-        elements = cast("list[object]", value)
-        items = ((i, each, f"{spelled}[{i}]") for i, each in enumerate(elements))
-    elif isinstance(value, dict):
-        mapping = cast("dict[object, object]", value)
-        items = ((key, each, f"{spelled}[{key!r}]") for key, each in mapping.items())
-    elif _is_users_object(value):
-        items = ((key, each, f"{spelled}.{key}") for key, each in vars(value).items())
-    else:
-        return
-    for key, each, where in items:
-        if isinstance(each, Reg):
-            if not isinstance(value, tuple):
-                yield _Slot(cast("object", value), key, each, where)
-        else:
-            yield from _slots(each, where, depth - 1)
-
-
-def _is_users_object(value: object) -> bool:
-    """Whether an object keeps attributes of its own and is none of the language's."""
-    module = type(value).__module__
-    return hasattr(value, "__dict__") and not module.startswith(("pyptx.trace", "builtins"))
