@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 STAMP := $(VENV)/.installed
-NATIVE := $(shell find src/pyptx/native -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt)
+NATIVE := $(shell find src/pyptx/_native -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt)
 # Workers of the test suite.
 JOBS ?= 2
 # Further arguments for the program that a target runs: make bench ARGS="--only emulator".
@@ -75,7 +75,7 @@ format: $(READY)
 
 # The sanitizers have to be in the process before everything else; what they say goes past pytest.
 test-sanitize: $(READY) test-tsan
-	$(PY) -m cmake -S src/pyptx/native -B $(SANITIZED) $(CMAKE_ARGS) -DPYPTX_SANITIZE=ON
+	$(PY) -m cmake -S src/pyptx/_native -B $(SANITIZED) $(CMAKE_ARGS) -DPYPTX_SANITIZE=ON
 	$(PY) -m cmake --build $(SANITIZED)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
@@ -86,7 +86,7 @@ test-sanitize: $(READY) test-tsan
 
 # Python itself, NumPy and JAX are not built with it, and nothing of theirs is reported: what it knows is the native code.
 test-tsan: $(READY)
-	$(PY) -m cmake -S src/pyptx/native -B $(THREAD_SANITIZED) $(CMAKE_ARGS) -DPYPTX_SANITIZE_THREADS=ON
+	$(PY) -m cmake -S src/pyptx/_native -B $(THREAD_SANITIZED) $(CMAKE_ARGS) -DPYPTX_SANITIZE_THREADS=ON
 	$(PY) -m cmake --build $(THREAD_SANITIZED)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" \
 	    TSAN_OPTIONS=halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1 \
@@ -118,7 +118,7 @@ goldens: $(READY)
 	$(PY) -m pytest tests/golden --snapshot-update $(ARGS)
 
 stub: $(READY)
-	$(PY) -m pyptx.isa.stub
+	$(PY) -m pyptx._isa.stub
 
 pages: $(READY)
 	$(PY) tools/isa_pages.py

@@ -37,7 +37,7 @@ from measured_kernels import (
 )
 
 from pyptx import Kernel
-from pyptx.emulator import Tensor, device_array, encode, on_device, run
+from pyptx._emulator import Tensor, device_array, encode, on_device, run
 
 RUNS: Final = 10
 TRACES: Final = 20

@@ -24,7 +24,8 @@ from typing import Any, Final, TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from pyptx import PtxError, assemble
+from pyptx import PtxError
+from pyptx import _assemble as assemble
 
 ROOT: Final = Path(__file__).parent.parent
 RESULTS: Final = Path(__file__).parent / "results"

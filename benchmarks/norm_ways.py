@@ -19,9 +19,9 @@ from unittest import mock
 from norm_cases import BACKWARD, FORWARD, Shape
 
 from pyptx import Reg
-from pyptx.ops.rms import choice, elements, gradient, lanes, rows, strips, teams
-from pyptx.ops.rms.elements import Group, instruction
-from pyptx.ops.rms.geometry import Rows
+from pyptx.ops._rms import choice, elements, gradient, lanes, rows, strips, teams
+from pyptx.ops._rms.elements import Group, instruction
+from pyptx.ops._rms.geometry import Rows
 from pyptx.types import BY_NUMPY
 
 EPS: Final = 1e-5

@@ -17,11 +17,11 @@ from typing import Any, Final
 from measure import ROOT, Bar, Result, in_fresh_processes, show, start, summarise
 
 from pyptx import Tile, kernel, ptx
-from pyptx.frozen import constructor, uncollected
-from pyptx.ir import Instruction, Module
-from pyptx.operands import Register
-from pyptx.source import SourceLocation
-from pyptx.text import parse, write
+from pyptx._frozen import constructor, uncollected
+from pyptx._ir import Instruction, Module
+from pyptx._operands import Register
+from pyptx._source import SourceLocation
+from pyptx._text import parse, write
 from pyptx.types import b32, f32
 
 RUNS: Final = 7
@@ -36,7 +36,7 @@ LOAD: Final = """
 import time
 import pyptx
 begin = time.process_time()
-from pyptx.isa.table import spellings
+from pyptx._isa.table import spellings
 spellings()
 print(time.process_time() - begin)
 """

@@ -10,8 +10,8 @@ import pytest
 
 import pyptx
 from pyptx import PtxError, Tile, device, kernel, ptx, reg, smem
+from pyptx._target import TARGETS, Target
 from pyptx.device import KIB, Needs
-from pyptx.target import TARGETS, Target
 from pyptx.types import f64, u32
 
 SOURCE = Path(pyptx.__file__).parent

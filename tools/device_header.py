@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from pyptx import device
-from pyptx.target import TARGETS
+from pyptx._target import TARGETS
 
-PATH: Final = Path(__file__).parents[1] / "src/pyptx/native/src/emulator/device.h"
+PATH: Final = Path(__file__).parents[1] / "src/pyptx/_native/src/emulator/machine/device.h"
 
 _HEADER: Final = """\
 // What GPUs have, by compute capability. Written by `make device` from pyptx/device.py.

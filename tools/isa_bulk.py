@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 import isa_oracle as oracle
 
-from pyptx.target import PtxVersion, Target
+from pyptx._target import PtxVersion, Target
 from pyptx.types import DTYPES
 
 Refusal: TypeAlias = tuple[str, ...]

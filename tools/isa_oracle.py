@@ -13,9 +13,9 @@ from functools import lru_cache
 from tempfile import TemporaryFile
 from typing import Final
 
-from pyptx.assemble.ptxas import PTXAS, find
-from pyptx.isa.sample import VARIABLES
-from pyptx.operands import (
+from pyptx._assemble.ptxas import PTXAS, find
+from pyptx._isa.sample import VARIABLES
+from pyptx._operands import (
     Address,
     FabricHandle,
     Immediate,
@@ -35,7 +35,7 @@ from pyptx.operands import (
     Variable,
     Vector,
 )
-from pyptx.target import PTX_FOR_TARGET, PtxVersion, Target
+from pyptx._target import PTX_FOR_TARGET, PtxVersion, Target
 from pyptx.types import DTYPES
 
 VERSIONS: Final = tuple(

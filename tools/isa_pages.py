@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyptx.emulator.coverage import coverage
-from pyptx.isa.reference import pages
+from pyptx._emulator.coverage import coverage
+from pyptx._isa.reference import pages
 
 FOLDER = Path(__file__).parents[1] / "docs" / "isa"
 

@@ -35,12 +35,12 @@ from typing import Final, NamedTuple, TypeVar
 import isa_bulk as bulk
 import isa_oracle as oracle
 
-from pyptx.isa.differences import COMPLETE, LAXER
-from pyptx.isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
-from pyptx.isa.sample import least, operand_lists, plain
-from pyptx.isa.syntax import takes_constant
-from pyptx.isa.table import forms
-from pyptx.target import Target
+from pyptx._isa.differences import COMPLETE, LAXER
+from pyptx._isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
+from pyptx._isa.sample import least, operand_lists, plain
+from pyptx._isa.syntax import takes_constant
+from pyptx._isa.table import forms
+from pyptx._target import Target
 from pyptx.types import DTYPES
 
 TARGETS: Final = tuple(

@@ -8,7 +8,7 @@ from typing import Final
 
 import reference
 
-from pyptx.trace import values
+from pyptx._trace.core import values
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "language.md"
 _KINDS: Final = (

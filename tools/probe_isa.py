@@ -21,13 +21,13 @@ from typing import Final
 
 import isa_oracle as oracle
 
-from pyptx.assemble.ptxas import version as assembler_version
-from pyptx.isa.check import availability
-from pyptx.isa.differences import REFUSED, WIDER, reason
-from pyptx.isa.model import Form
-from pyptx.isa.sample import least, render
-from pyptx.isa.table import forms
-from pyptx.target import PtxVersion, Target
+from pyptx._assemble.ptxas import version as assembler_version
+from pyptx._isa.check import availability
+from pyptx._isa.differences import REFUSED, WIDER, reason
+from pyptx._isa.model import Form
+from pyptx._isa.sample import least, render
+from pyptx._isa.table import forms
+from pyptx._target import PtxVersion, Target
 
 RESULTS: Final = Path(__file__).parents[1] / "tests" / "isa" / "measured"
 

@@ -38,13 +38,13 @@ import isa_oracle as oracle
 import isa_search
 import probe_isa
 
-from pyptx.assemble.ptxas import version as assembler_version
-from pyptx.isa.check import availability
-from pyptx.isa.differences import REFUSED, WIDER, reason
-from pyptx.isa.model import Form, OperandSpec
-from pyptx.isa.sample import combinations, render, spellings
-from pyptx.isa.table import forms
-from pyptx.target import TARGETS, PtxVersion, Target
+from pyptx._assemble.ptxas import version as assembler_version
+from pyptx._isa.check import availability
+from pyptx._isa.differences import REFUSED, WIDER, reason
+from pyptx._isa.model import Form, OperandSpec
+from pyptx._isa.sample import combinations, render, spellings
+from pyptx._isa.table import forms
+from pyptx._target import TARGETS, PtxVersion, Target
 
 PREFERRED: Final = tuple(
     Target(sm, suffix)

@@ -43,18 +43,18 @@ TOP: Final = {
 """The names of `pyptx` itself: page, its title, its first sentence, the names in their order."""
 
 MODULES: Final = (
-    ("reg", "pyptx.trace.reg", "reg"),
-    ("smem", "pyptx.trace.smem", "smem"),
-    ("ptx", "pyptx.trace.ptx", "ptx"),
-    ("layouts", "pyptx.layouts", "pyptx.layouts"),
+    ("reg", "pyptx._trace.reg", "reg"),
+    ("smem", "pyptx._trace.memory.smem", "smem"),
+    ("ptx", "pyptx._trace.ptx", "ptx"),
+    ("layouts", "pyptx._layouts", "pyptx._layouts"),
     ("ops", "pyptx.ops", "pyptx.ops"),
 )
 """Pages of one module each: page, module, the name that users have for it."""
 
 RESULTS: Final = {
-    "pyptx.emulator": ("Emulation", "Report", "Finding", "Site", "Waiting", "LineStatistics",
+    "pyptx._emulator": ("Emulation", "Report", "Finding", "Site", "Waiting", "LineStatistics",
                        "InstructionStatistics"),
-    "pyptx.assemble": ("Cubin", "Message", "SassInstruction"),
+    "pyptx._assemble": ("Cubin", "Message", "SassInstruction"),
 }  # fmt: skip
 """Classes whose objects `k.emulate`, `k.cubin` and `k.sass` give."""
 

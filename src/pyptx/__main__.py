@@ -1,5 +1,5 @@
 """`python -m pyptx`: the same as the command `pyptx`."""
 
-from pyptx.cli import main
+from pyptx._cli import main
 
 main()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from typing import Final, TypeAlias
 
-from pyptx.target import TARGETS, Target, targets_of
+from pyptx._target import TARGETS, Target, targets_of
 
 Triple: TypeAlias = tuple[int, int, int]
 

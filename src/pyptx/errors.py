@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from pyptx.source import SourceLocation
+from pyptx._source import SourceLocation
 
 
 class PtxError(Exception):

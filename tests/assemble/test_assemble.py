@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pyptx import assemble
-from pyptx.assemble import cubin as cubin_module
-from pyptx.assemble.cubin import Message
+from pyptx import _assemble as assemble
+from pyptx._assemble import cubin as cubin_module
+from pyptx._assemble.cubin import Message
+from pyptx._source import SourceLocation
+from pyptx._target import TARGETS, Target
 from pyptx.errors import AssembleError
-from pyptx.source import SourceLocation
-from pyptx.target import TARGETS, Target
 
 SCALE = """\
 .version 7.8

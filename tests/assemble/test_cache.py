@@ -7,8 +7,8 @@ import textwrap
 
 import pytest
 
-from pyptx import assemble
-from pyptx.assemble import cache, ptxas
+from pyptx import _assemble as assemble
+from pyptx._assemble import cache, ptxas
 
 PTX = (
     ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry empty()\n{\n"
@@ -115,7 +115,7 @@ def test_the_least_recently_used_go_first(monkeypatch, folder):
 def test_concurrent_processes_agree(folder):
     program = textwrap.dedent("""
         import sys
-        from pyptx import assemble
+        from pyptx import _assemble as assemble
         ptx = sys.stdin.read()
         for i in range(3):
             for n in range(3):

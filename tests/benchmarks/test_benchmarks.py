@@ -238,7 +238,7 @@ def test_text_is_measured_whole(measure, text, monkeypatch):
 
 
 def test_generated_text_has_new_registers_and_each_label_once(text):
-    from pyptx.ir import Place
+    from pyptx._ir import Place
 
     lines = text.generated_lines(3000)
     (kernel,) = text.parse(text.module_text(lines * 2)).kernels

@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from pyptx.source import UNKNOWN
+from pyptx._source import UNKNOWN
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"

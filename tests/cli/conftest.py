@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyptx.cli import main
+from pyptx._cli import main
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pyptx as package
-from pyptx.cli import demo
+from pyptx._cli import demo
 
 
 def test_help_names_every_command(pyptx):

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from pyptx.isa.search import find
-from pyptx.isa.table import forms
+from pyptx._isa.search import find
+from pyptx._isa.table import forms
 
 # What `pyptx isa redux warp --target sm_90` prints below its table.
 REDUX = """\
@@ -119,7 +119,7 @@ def test_only_options_that_a_target_has_are_shown(pyptx):
 
 def test_a_ptx_version_leaves_out_what_is_newer():
     everything = find(["fma"], None, None).forms
-    from pyptx.target import PtxVersion
+    from pyptx._target import PtxVersion
 
     old = find(["fma"], None, PtxVersion(7, 0)).forms
     assert set(old) < set(everything)
@@ -132,7 +132,7 @@ def test_every_opcode(pyptx):
 
 
 def test_every_opcode_and_every_least_spelling_is_found():
-    from pyptx.isa.sample import least
+    from pyptx._isa.sample import least
 
     for form in forms():
         assert form in find([".".join((form.opcode, *least(form)))], None, None).forms

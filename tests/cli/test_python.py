@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pyptx.lift import lift
-from pyptx.text import parse
+from pyptx._lift import lift
+from pyptx._text import parse
 
 FILE = "tests/text/corpus/triton_style.ptx"
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from kernels import CTAS, INPUT_BYTES, OUTPUT_BYTES, TARGET, THREADS, VERSION, Case, inputs
 
-from pyptx.assemble import PTXAS, find
-from pyptx.ir import Module
-from pyptx.text import write
+from pyptx._assemble import PTXAS, find
+from pyptx._ir import Module
+from pyptx._text import write
 
 BATCH = 100
 

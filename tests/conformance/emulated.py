@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from kernels import CTAS, INPUT_BYTES, OUTPUT_BYTES, TARGET, THREADS, Case, inputs
 
-from pyptx import emulator
+from pyptx import _emulator as emulator
 
 
 def supported(case: Case) -> bool:

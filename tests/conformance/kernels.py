@@ -16,16 +16,16 @@ from functools import cache
 import numpy as np
 import values
 
-from pyptx.ir import Kernel, Module
-from pyptx.isa import check
-from pyptx.isa.check import Number, Raw
-from pyptx.isa.model import Form, OperandSpec, Option, Slot
-from pyptx.isa.sample import sample
-from pyptx.isa.special import SPECIAL
-from pyptx.isa.table import forms, opcodes
-from pyptx.operands import Address, Negated, Pair, Parameter, Register, Symbol, Variable
-from pyptx.target import PtxVersion, Target
-from pyptx.trace.context import Trace, tracing
+from pyptx._ir import Kernel, Module
+from pyptx._isa import check
+from pyptx._isa.check import Number, Raw
+from pyptx._isa.model import Form, OperandSpec, Option, Slot
+from pyptx._isa.sample import sample
+from pyptx._isa.special import SPECIAL
+from pyptx._isa.table import forms, opcodes
+from pyptx._operands import Address, Negated, Pair, Parameter, Register, Symbol, Variable
+from pyptx._target import PtxVersion, Target
+from pyptx._trace.core.context import Trace, tracing
 from pyptx.types import DType, b32, pred, u32, u64
 
 TARGET = Target(90, "a")

@@ -20,7 +20,7 @@ import device
 from comparing import Operands, bound_of, compared
 from kernels import CASES, Case, cases, inputs
 
-from pyptx.assemble import version
+from pyptx._assemble import version
 
 FOLDER = Path(__file__).parent
 

@@ -17,11 +17,11 @@ from elsewhere import ELSEWHERE
 from kernels import CONSTANT, TARGET, VERSION, cases
 
 from pyptx import Tile, kernel, ptx, reg
-from pyptx.isa import check
-from pyptx.isa.model import Form
-from pyptx.isa.sample import spellings
-from pyptx.isa.table import forms
-from pyptx.target import TARGETS
+from pyptx._isa import check
+from pyptx._isa.model import Form
+from pyptx._isa.sample import spellings
+from pyptx._isa.table import forms
+from pyptx._target import TARGETS
 from pyptx.types import pred, u32
 from semantics.cases import CASES, CHAPTERS, NOT_EMULATED, expand
 

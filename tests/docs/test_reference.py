@@ -79,7 +79,7 @@ def test_the_command_line_page_has_every_command_and_option():
     page = (ROOT / "docs" / "command_line.md").read_text()
     from typer.main import get_command
 
-    from pyptx.cli.app import APP as app
+    from pyptx._cli.app import APP as app
 
     commands = get_command(app).commands
     for name, command in commands.items():

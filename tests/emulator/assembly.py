@@ -17,9 +17,9 @@ import struct
 import sys
 from dataclasses import dataclass, field
 
-from pyptx.ir import Guard, Instruction, Kernel, Place
-from pyptx.isa.model import Form
-from pyptx.operands import (
+from pyptx._ir import Guard, Instruction, Kernel, Place
+from pyptx._isa.model import Form
+from pyptx._operands import (
     Address,
     Immediate,
     Label,
@@ -34,7 +34,7 @@ from pyptx.operands import (
     Variable,
     Vector,
 )
-from pyptx.source import SourceLocation
+from pyptx._source import SourceLocation
 from pyptx.types import DTYPES
 
 PREFIXES = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pyptx import emulator
-from pyptx.emulator import Report, Tensor
-from pyptx.target import Target
+from pyptx import _emulator as emulator
+from pyptx._emulator import Report, Tensor
+from pyptx._target import Target
 
 from .assembly import Assembler
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from pyptx import emulator
-from pyptx.ir import Instruction, Kernel, Place
-from pyptx.isa.model import Form
-from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
-from pyptx.isa.table import forms
-from pyptx.operands import Operand, Register, replaced
-from pyptx.target import Target
+from pyptx import _emulator as emulator
+from pyptx._ir import Instruction, Kernel, Place
+from pyptx._isa.model import Form
+from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
+from pyptx._isa.table import forms
+from pyptx._operands import Operand, Register, replaced
+from pyptx._target import Target
 
 PER_FORM = 10
 BATCH = 2000

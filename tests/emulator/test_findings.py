@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyptx.emulator import KINDS, Report
+from pyptx._emulator import KINDS, Report
 
 from .asynchronous import ASYNCHRONOUS
 from .findings import PROLOGUE, Case

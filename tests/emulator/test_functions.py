@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from pyptx import Tile, emulator, kernel, ptx, text
-from pyptx.emulator import Report, Tensor
+from pyptx import Tile, kernel, ptx
+from pyptx import _emulator as emulator
+from pyptx import _text as text
+from pyptx._emulator import Report, Tensor
 from pyptx.errors import EmulationError
 from pyptx.types import b32, u32
 

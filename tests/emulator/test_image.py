@@ -10,10 +10,10 @@ import struct
 import numpy as np
 import pytest
 
-from pyptx import emulator
-from pyptx.emulator import Tensor
+from pyptx import _emulator as emulator
+from pyptx._emulator import Tensor
+from pyptx._target import Target
 from pyptx.errors import EmulationError
-from pyptx.target import Target
 
 from .assembly import Assembler
 from .harness import FILE, device, encode, output

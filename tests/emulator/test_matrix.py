@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pyptx import EmulationError, Tile, kernel, ptx, reg, smem
-from pyptx.layouts import fragments
+from pyptx._layouts import fragments
 from pyptx.types import DTYPES, f16, f32, s32, u16, u32
 
 _path = Path(__file__).parents[1] / "trace/idioms.py"

@@ -256,8 +256,8 @@ def test_generic_addresses_reach_every_space():
     """
     lines = text.splitlines()
     text = "\n".join(sorted(lines, key=lambda line: not line.strip().startswith(".param")))
-    from pyptx import emulator
-    from pyptx.emulator import Tensor
+    from pyptx import _emulator as emulator
+    from pyptx._emulator import Tensor
 
     from .harness import encode
 

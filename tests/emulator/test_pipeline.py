@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from pyptx.emulator import KINDS, Report
+from pyptx._emulator import KINDS, Report
 
 from .harness import device, kinds, output, run
 

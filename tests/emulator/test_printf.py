@@ -5,8 +5,9 @@ import struct
 import numpy as np
 import pytest
 
-from pyptx import emulator, text
-from pyptx.emulator import Tensor
+from pyptx import _emulator as emulator
+from pyptx import _text as text
+from pyptx._emulator import Tensor
 from pyptx.errors import EmulationError
 
 from .harness import kinds

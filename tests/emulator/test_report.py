@@ -9,8 +9,8 @@ import json
 import numpy as np
 import pytest
 
-from pyptx import emulator
-from pyptx.emulator import Tensor
+from pyptx import _emulator as emulator
+from pyptx._emulator import Tensor
 from pyptx.errors import EmulationError
 
 from .harness import FILE, device, encode, output, run

@@ -7,8 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from pyptx import Tile, emulator, kernel, ptx, reg
-from pyptx.emulator import Tensor
+from pyptx import Tile, kernel, ptx, reg
+from pyptx import _emulator as emulator
+from pyptx._emulator import Tensor
 from pyptx.types import u32
 
 from .harness import device, encode, kinds, output, run

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyptx import emulator
-from pyptx.emulator.core import Program
+from pyptx import _emulator as emulator
+from pyptx._emulator.core import Program
+from pyptx._ir import Instruction, Kernel
+from pyptx._isa.model import Form
+from pyptx._isa.special import SPECIAL
+from pyptx._operands import Register
+from pyptx._target import Target
 from pyptx.errors import EmulationError
-from pyptx.ir import Instruction, Kernel
-from pyptx.isa.model import Form
-from pyptx.isa.special import SPECIAL
-from pyptx.operands import Register
-from pyptx.target import Target
 
 from .harness import output, run
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, kernel, ptx, reg, smem
-from pyptx.layouts import Swizzle
+from pyptx._layouts import Swizzle
 from pyptx.types import bf16, f32, u16, u32
 
 from .harness import device, kinds, output, run

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyptx.layouts import Swizzle
+from pyptx._layouts import Swizzle
 
 from .harness import run
 from .tensor_forms import (

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyptx.emulator import Report
+from pyptx._emulator import Report
 
 from .findings import Case
 from .harness import device, output, run

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyptx.layouts import Swizzle, fragments
+from pyptx._layouts import Swizzle, fragments
 
 from .harness import device, kinds, output, run
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, kernel, ptx, smem
-from pyptx.runtime import numpy as runtime
+from pyptx._runtime import numpy as runtime
 from pyptx.types import f32
 
 from .test_written import WAYS, bulk, bulk_reductions, thread, vectors, wide, writer

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pyptx import CallError, LanguageError, Scalar, SpecError, Tile, kernel, ptx, reg, sequence
-from pyptx.source import UNKNOWN
+from pyptx._source import UNKNOWN
 from pyptx.types import bf16, f16, f32, s8, u32
 
 from .cases import Collection

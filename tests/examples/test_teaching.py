@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pyptx.trace import ptx
+from pyptx._trace import ptx
 from pyptx.types import bf16
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

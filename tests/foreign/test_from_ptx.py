@@ -11,8 +11,8 @@ import pytest
 
 import pyptx
 from pyptx import In, Out, Scalar, Tile, ptx
+from pyptx._text import ParseError
 from pyptx.errors import AssembleError, EmulationError, SpecError
-from pyptx.text import ParseError
 from pyptx.types import bf16, f32, u8, u32
 
 SAXPY = """.version 8.0

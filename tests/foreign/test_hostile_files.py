@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyptx import PtxError, SpecError, Tile, emulator, from_ptx
-from pyptx.cli.file import parse_argument, sizes
-from pyptx.cli.program import parse_sizes
+from pyptx import PtxError, SpecError, Tile, from_ptx
+from pyptx import _emulator as emulator
+from pyptx._cli.file import parse_argument, sizes
+from pyptx._cli.program import parse_sizes
+from pyptx._lift import lift
+from pyptx._text import ParseError, decoded, for_assembler, parse, read_file
 from pyptx.errors import CallError, EmulationError
-from pyptx.lift import lift
-from pyptx.text import ParseError, decoded, for_assembler, parse, read_file
 from pyptx.types import u32
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -100,8 +101,8 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 sys.argv[1:] = ["check", sys.argv[1]]
-import pyptx.cli
-pyptx.cli.main()
+import pyptx._cli
+pyptx._cli.main()
 """
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from pyptx.assemble import assemble
+from pyptx._assemble import assemble
 
 from .kernels import KERNELS
 

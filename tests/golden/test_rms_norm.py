@@ -10,10 +10,10 @@ from __future__ import annotations
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from pyptx.launch.layout import make_call
-from pyptx.ops.rms import choice, lanes, rows, teams
-from pyptx.ops.rms.geometry import Rows
-from pyptx.target import Target
+from pyptx._launch.layout import make_call
+from pyptx._target import Target
+from pyptx.ops._rms import choice, lanes, rows, teams
+from pyptx.ops._rms.geometry import Rows
 from pyptx.types import DType, bf16, f16, f32, f64
 
 from .test_golden import PtxFile

@@ -18,9 +18,9 @@ import jax.numpy as jnp  # noqa: E402
 
 import pyptx  # noqa: E402
 from pyptx import Scalar, Tile, kernel, ptx, reg, smem  # noqa: E402
-from pyptx.native import loader  # noqa: E402
-from pyptx.runtime import jax as runtime_jax  # noqa: E402
-from pyptx.runtime import targets  # noqa: E402
+from pyptx._native import loader  # noqa: E402
+from pyptx._runtime import targets  # noqa: E402
+from pyptx._runtime.jax import runtime as runtime_jax  # noqa: E402
 from pyptx.types import f32, u32  # noqa: E402
 
 pytestmark = pytest.mark.gpu

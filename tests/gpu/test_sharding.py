@@ -16,7 +16,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
-from pyptx.runtime import targets  # noqa: E402
+from pyptx._runtime import targets  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 

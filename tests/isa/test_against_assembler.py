@@ -17,12 +17,12 @@ import probe_isa
 import prove_isa
 import pytest
 
-from pyptx.assemble.ptxas import version as assembler_version
-from pyptx.isa.differences import ABSENT, COMPLETE, REFUSED, STRICTER, WIDER, reason
-from pyptx.isa.model import Availability
-from pyptx.isa.sample import combinations, render, sample, spellings
-from pyptx.isa.table import CHAPTERS, forms, opcodes
-from pyptx.target import TARGETS, PtxVersion, Target
+from pyptx._assemble.ptxas import version as assembler_version
+from pyptx._isa.differences import ABSENT, COMPLETE, REFUSED, STRICTER, WIDER, reason
+from pyptx._isa.model import Availability
+from pyptx._isa.sample import combinations, render, sample, spellings
+from pyptx._isa.table import CHAPTERS, forms, opcodes
+from pyptx._target import TARGETS, PtxVersion, Target
 
 SEED = 20
 

@@ -3,9 +3,9 @@
 import isa_oracle as oracle
 import pytest
 
+from pyptx._isa.directives import DIRECTIVES, PRAGMAS, check
+from pyptx._target import TARGETS, PtxVersion, Target
 from pyptx.errors import IsaError
-from pyptx.isa.directives import DIRECTIVES, PRAGMAS, check
-from pyptx.target import TARGETS, PtxVersion, Target
 
 SM90 = Target.parse("sm_90")
 ALONE = {

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pyptx import AssembleError
-from pyptx.assemble.ptxas import version as assembler_version
-from pyptx.emulator.coverage import coverage, runs
-from pyptx.isa import reference
-from pyptx.isa.model import Form
-from pyptx.isa.table import forms, opcodes
-from pyptx.isa.written import NOTES, WRITTEN
+from pyptx._assemble.ptxas import version as assembler_version
+from pyptx._emulator.coverage import coverage, runs
+from pyptx._isa import reference
+from pyptx._isa.model import Form
+from pyptx._isa.table import forms, opcodes
+from pyptx._isa.written import NOTES, WRITTEN
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))

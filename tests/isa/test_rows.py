@@ -5,14 +5,14 @@ from functools import partial
 
 import pytest
 
-from pyptx.isa.automaton import build
-from pyptx.isa.check import availability, bind, walk
-from pyptx.isa.model import Availability
-from pyptx.isa.sample import combinations, least, render, sample, spellings
-from pyptx.isa.syntax import instruction, row
-from pyptx.isa.table import forms, opcodes
-from pyptx.operands import Address, Register, Sink, TensorAddress, Vector
-from pyptx.target import PtxVersion, Target, targets_of
+from pyptx._isa.automaton import build
+from pyptx._isa.check import availability, bind, walk
+from pyptx._isa.model import Availability
+from pyptx._isa.sample import combinations, least, render, sample, spellings
+from pyptx._isa.syntax import instruction, row
+from pyptx._isa.table import forms, opcodes
+from pyptx._operands import Address, Register, Sink, TensorAddress, Vector
+from pyptx._target import PtxVersion, Target, targets_of
 from pyptx.types import DTYPES
 
 SEED = 4

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pyptx._isa.search import find
 from pyptx.errors import IsaError
-from pyptx.isa.search import find
 
 
 @pytest.mark.parametrize(

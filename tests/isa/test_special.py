@@ -5,11 +5,11 @@ from itertools import pairwise
 import isa_oracle as oracle
 import pytest
 
-from pyptx.isa.check import bind, walk
-from pyptx.isa.special import SPECIAL
-from pyptx.isa.table import opcodes
-from pyptx.operands import Register, SpecialRegister
-from pyptx.target import Target
+from pyptx._isa.check import bind, walk
+from pyptx._isa.special import SPECIAL
+from pyptx._isa.table import opcodes
+from pyptx._operands import Register, SpecialRegister
+from pyptx._target import Target
 from pyptx.types import u64
 
 MEASURED_ON = tuple(map(Target.parse, ("sm_75", "sm_80", "sm_90", "sm_120")))

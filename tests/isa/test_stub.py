@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from pyptx.isa import stub, table
-from pyptx.isa.check import patterns, ptx_name, python_name, walk
-from pyptx.isa.sample import sample
-from pyptx.isa.special import SPECIAL
-from pyptx.isa.table import CHAPTERS, forms
+from pyptx._isa import stub, table
+from pyptx._isa.check import patterns, ptx_name, python_name, walk
+from pyptx._isa.sample import sample
+from pyptx._isa.special import SPECIAL
+from pyptx._isa.table import CHAPTERS, forms
 
 PER_FORM = 8
 
@@ -27,7 +27,7 @@ def test_the_stubs_are_those_of_the_table(path):
 
 def test_the_text_is_the_same_in_every_process():
     done = subprocess.run(
-        [sys.executable, "-c", "from pyptx.isa import stub; print(stub.text(), end='')"],
+        [sys.executable, "-c", "from pyptx._isa import stub; print(stub.text(), end='')"],
         env=os.environ | {"PYTHONHASHSEED": "1234"},
         capture_output=True,
         text=True,
@@ -151,7 +151,7 @@ def test_states_are_shared(classes):
 
 def test_rows_are_read_when_the_namespace_is_first_used():
     program = (
-        "import sys, pyptx; rows = lambda: {m for m in sys.modules if m.startswith('pyptx.isa.f')};"
+        "import sys, pyptx; rows = lambda: {m for m in sys.modules if 'pyptx._isa.f' in m};"
         "a = rows(); pyptx.ptx.inst.fma; print(len(a), len(rows()))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -3,9 +3,9 @@
 import isa_oracle as oracle
 import pytest
 
-from pyptx.assemble.ptxas import version as assembler_version
-from pyptx.isa.differences import TARGETS_EARLIER, reason
-from pyptx.target import PTX_FOR_TARGET, TARGETS, PtxVersion, Target, targets_of
+from pyptx._assemble.ptxas import version as assembler_version
+from pyptx._isa.differences import TARGETS_EARLIER, reason
+from pyptx._target import PTX_FOR_TARGET, TARGETS, PtxVersion, Target, targets_of
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)

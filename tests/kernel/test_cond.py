@@ -9,7 +9,7 @@ import pytest
 
 import pyptx
 from pyptx import CallError, SpecError, Tile, kernel, ptx, reg, sequence
-from pyptx.source import UNKNOWN
+from pyptx._source import UNKNOWN
 from pyptx.types import f32, u32, u64
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import pyptx
 from pyptx import Tile, kernel, ptx, reg
-from pyptx.source import UNKNOWN
+from pyptx._source import UNKNOWN
 from pyptx.types import f32, u32
 
 _path = Path(__file__).parents[1] / "launch/cooperative.py"

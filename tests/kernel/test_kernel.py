@@ -8,9 +8,9 @@ import pytest
 
 import pyptx
 from pyptx import Scalar, Tile, kernel, ptx, reg, smem
+from pyptx._ir import Instruction
+from pyptx._trace.core.values import Reg
 from pyptx.errors import SpecError
-from pyptx.ir import Instruction
-from pyptx.trace.values import Reg
 from pyptx.types import bf16, f16, f32, f64, pred, s64, u8, u32, u64
 
 ROWS = {"in_specs": (Tile("B", "N", f32), Tile("N", f32)), "out_specs": (Tile("B", "N", f32),)}
@@ -371,7 +371,7 @@ def test_lines_hold_loc_and_the_plain_text_holds_no_path():
     assert len(re.findall(r"\.loc 1 \d+ 0", located)) == 2
     without = [line for line in located.splitlines() if ".loc" not in line and ".file" not in line]
     assert without == plain.splitlines()
-    from pyptx.assemble import assemble
+    from pyptx._assemble import assemble
 
     assert assemble(located, "sm_90a", line_info=True).kernel == "k"
 

@@ -8,8 +8,8 @@ import pytest
 
 import pyptx
 from pyptx import Scalar, SpecError, Tile, kernel, ptx, reg, sequence
-from pyptx.runtime import numpy as emulated
-from pyptx.source import UNKNOWN
+from pyptx._runtime import numpy as emulated
+from pyptx._source import UNKNOWN
 from pyptx.types import f32, u32
 
 _path = Path(__file__).parents[1] / "launch/kernels.py"

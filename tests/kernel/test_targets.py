@@ -9,8 +9,8 @@ import pytest
 
 import pyptx
 from pyptx import CallError, LanguageError, Tile, device, kernel, ptx, reg, sequence, smem
-from pyptx.launch.call import AUTO
-from pyptx.target import Target
+from pyptx._launch.call import AUTO
+from pyptx._target import Target
 from pyptx.types import f32, u32
 
 SPECS = {"in_specs": (Tile("*B", f32),), "out_specs": (Tile("*B", f32),), "parallel": ("B",)}

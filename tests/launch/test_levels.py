@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pyptx import SpecError, Tile, kernel
-from pyptx.runtime import numpy as emulated
-from pyptx.source import UNKNOWN
-from pyptx.trace.batch import Batch
+from pyptx._runtime import numpy as emulated
+from pyptx._source import UNKNOWN
+from pyptx._trace.core.batch import Batch
 from pyptx.types import f32
 
 _spec = importlib.util.spec_from_file_location(

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyptx.errors import SpecError
-from pyptx.launch.plan import (
+from pyptx._launch.plan import (
     Bytes,
     EarlierResult,
     InputAddress,
@@ -21,7 +20,8 @@ from pyptx.launch.plan import (
     check_cluster,
     evaluate,
 )
-from pyptx.native import loader
+from pyptx._native import loader
+from pyptx.errors import SpecError
 
 ROWS = Step(
     "rows",

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pyptx.agreement import check_outputs, check_parallel
-from pyptx.dims import Symbol, cdiv, maximum, minimum, rpn
+from pyptx._agreement import check_outputs, check_parallel
+from pyptx._dims import Symbol, cdiv, maximum, minimum, rpn
+from pyptx._grid import resolve_grid
+from pyptx._source import SourceLocation
+from pyptx._spec import Scalar, Tile, bind, check_dtypes
 from pyptx.errors import CallError, SpecError
-from pyptx.grid import resolve_grid
-from pyptx.source import SourceLocation
-from pyptx.spec import Scalar, Tile, bind, check_dtypes
 from pyptx.types import b32, bf16, f32, f64, s8, s32
 
 B, N = Symbol("B"), Symbol("N")

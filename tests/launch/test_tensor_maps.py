@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyptx._launch.plan import EarlierResult, InputAddress, MapArgument, OutputAddress, Plan, Step
+from pyptx._layouts import Im2col, L2Promotion, Layout, MapError, OobFill, TensorMap
+from pyptx._layouts.tensor_map import DATA_TYPES
+from pyptx._native import loader
 from pyptx.errors import SpecError
-from pyptx.launch.plan import EarlierResult, InputAddress, MapArgument, OutputAddress, Plan, Step
-from pyptx.layouts import Im2col, L2Promotion, Layout, MapError, OobFill, TensorMap
-from pyptx.layouts.tensor_map import DATA_TYPES
-from pyptx.native import loader
 from pyptx.types import DTYPES, f32
 
 SHAPES = [(6, 8), (5, 16, 4)]

@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from pyptx.layouts import Swizzle
-from pyptx.layouts.descriptor import (
+from pyptx._layouts import Swizzle
+from pyptx._layouts.descriptor import (
     KINDS,
     instruction_descriptor,
     tcgen05_matrix,
     wgmma_matrix,
 )
-from pyptx.layouts.matrix import LayoutError
+from pyptx._layouts.matrix import LayoutError
 
 # "Instruction descriptor format", one field a line; other bits are reserved and 0.
 PLAIN = """

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pyptx.layouts import fragments
-from pyptx.layouts.matrix import LayoutError
+from pyptx._layouts import fragments
+from pyptx._layouts.matrix import LayoutError
 
 # Row and column of element i in lane `t % 32`, with g = lane / 4 and t = lane % 4, as printed under
 # "Matrix Fragments for mma.m...".

@@ -8,8 +8,8 @@ import itertools
 
 import pytest
 
-from pyptx.layouts import Swizzle
-from pyptx.layouts.matrix import LayoutError, Major, MatrixLayout, Multiplicand
+from pyptx._layouts import Swizzle
+from pyptx._layouts.matrix import LayoutError, Major, MatrixLayout, Multiplicand
 
 MODES = {Swizzle.NONE: 1, Swizzle.B32: 2, Swizzle.B64: 4, Swizzle.B128: 8}
 

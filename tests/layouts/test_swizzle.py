@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pyptx.layouts import Swizzle
+from pyptx._layouts import Swizzle
 
 # Which 16-byte chunk stands at each place of the first lines of a pattern.
 TABLES = {

@@ -5,12 +5,12 @@ import re
 import subprocess
 
 from pyptx import Kernel
-from pyptx.assemble import ptxas
-from pyptx.ir import Function, Instruction, Module, Place
-from pyptx.lift import lift
-from pyptx.operands import CallTargets, FunctionName, Label, Targets
-from pyptx.text import normal_form, write
-from pyptx.text.names import operands_of
+from pyptx._assemble import ptxas
+from pyptx._ir import Function, Instruction, Module, Place
+from pyptx._lift import lift
+from pyptx._operands import CallTargets, FunctionName, Label, Targets
+from pyptx._text import normal_form, write
+from pyptx._text.names import operands_of
 
 
 def kernels(module: Module, file: str = "") -> dict[str, Kernel]:

@@ -3,8 +3,8 @@
 import pytest
 
 from pyptx import In, LanguageError, Out, Scalar, Tile, from_ptx
-from pyptx.lift import lift
-from pyptx.text import parse
+from pyptx._lift import lift
+from pyptx._text import parse
 from pyptx.types import u32, u64
 
 HEAD = """\

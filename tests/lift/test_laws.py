@@ -6,7 +6,7 @@ import pytest
 from tests.lift.comparing import alone, kernels, machine_code, one_label_for_each_place
 from tests.text.test_laws import CORPUS, for_every_day, traced
 
-from pyptx.text import parse, write
+from pyptx._text import parse, write
 
 DOCUMENTED = [Path(__file__).parents[2] / "docs" / "clip.ptx"]
 

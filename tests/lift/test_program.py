@@ -9,8 +9,8 @@ import pytest
 from tests.lift.comparing import alone, kernels, machine_code, one_label_for_each_place
 from tests.text.test_laws import CORPUS
 
-from pyptx.lift import lift
-from pyptx.text import parse
+from pyptx._lift import lift
+from pyptx._text import parse
 
 FOLDER = Path(__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"

@@ -5,7 +5,7 @@ import pytest
 from tests.lift.comparing import kernels, machine_code
 
 from pyptx import SpecError, Tile, from_ptx, kernel, ptx, smem
-from pyptx.text import parse, write
+from pyptx._text import parse, write
 from pyptx.types import f32, u32, u64
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"

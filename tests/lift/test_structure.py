@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from tests.lift.comparing import alone, kernels, kernels_of, machine_code, one_label_for_each_place
 from tests.lift.programs import FILE, HEAD, STORES, files, graph, structured
 
+from pyptx._ir import Function, Instruction, Kernel, Module
+from pyptx._lift import body, flow, lift
+from pyptx._operands import Register
+from pyptx._text import parse
+from pyptx._verify import verify
 from pyptx.errors import LanguageError
-from pyptx.ir import Function, Instruction, Kernel, Module
-from pyptx.lift import body, flow, lift
-from pyptx.operands import Register
-from pyptx.text import parse
-from pyptx.verify import verify
 
 
 def with_plain_branches(module: Module) -> Module:

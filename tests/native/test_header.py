@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-INCLUDE = Path(__file__).parents[2] / "src/pyptx/native/include"
+INCLUDE = Path(__file__).parents[2] / "src/pyptx/_native/include"
 PROGRAM = """
 #include "pyptx_emulator.h"
 int main(void) {

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from pyptx._native import loader
 from pyptx.errors import DeviceError
-from pyptx.native import loader
 
 HELP = (
     "  help: pip install . in a checkout builds them; they need CMake and a C++17 compiler\n"
-    "  help: by hand: cmake -S src/pyptx/native -B build/native -G Ninja "
+    "  help: by hand: cmake -S src/pyptx/_native -B build/native -G Ninja "
     "&& cmake --build build/native"
 )
 
@@ -92,7 +92,7 @@ def test_the_structures_have_the_sizes_of_the_header():
 
 RUN = """
 import numpy as np
-from pyptx import emulator
+from pyptx import _emulator as emulator
 from tests.emulator.harness import device, output, run
 x, y = device(np.arange(64, dtype=np.float32)), output(64, np.float32)
 text = '''
@@ -124,7 +124,7 @@ def test_both_builds_of_the_core_give_the_same_bits():
             loader._load(f"pyptx_emulator_{variant}")
         except DeviceError:
             pytest.skip(f"this machine has no {variant} build of the core")
-        prelude = f"from pyptx.native import loader; loader._variant = lambda: {variant!r}\n"
+        prelude = f"from pyptx._native import loader; loader._variant = lambda: {variant!r}\n"
         root = Path(__file__).parents[2]
         done = subprocess.run(
             [sys.executable, "-c", prelude + RUN], capture_output=True, text=True, cwd=root,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyptx.ops.rms import choice
-from pyptx.ops.rms.geometry import Rows
+from pyptx.ops._rms import choice
+from pyptx.ops._rms.geometry import Rows
 from pyptx.types import BY_NUMPY
 
 from .exact import EPS, Problem, check_backward, check_forward

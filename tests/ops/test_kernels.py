@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from pyptx.emulator import Emulation
-from pyptx.ops.rms import choice, chunks, few, lanes, rows, strips, teams, twice
-from pyptx.ops.rms.columns import column_sums
-from pyptx.ops.rms.geometry import Rows
+from pyptx._emulator import Emulation
+from pyptx.ops._rms import choice, chunks, few, lanes, rows, strips, teams, twice
+from pyptx.ops._rms.columns import column_sums
+from pyptx.ops._rms.geometry import Rows
 from pyptx.types import BY_NUMPY, f32
 
 from .exact import BF16, EPS, F16, F32, F64, Problem, check_backward, check_forward, problem

@@ -13,11 +13,11 @@ import pytest
 
 import pyptx
 from pyptx import CallError, Tile, device, kernel, ptx, reg
-from pyptx.launch.layout import make_call
-from pyptx.ops.rms import choice, ring, rows, strips, teams
-from pyptx.ops.rms.elements import load_one, store_one
-from pyptx.ops.rms.geometry import Rows
-from pyptx.target import Target
+from pyptx._launch.layout import make_call
+from pyptx._target import Target
+from pyptx.ops._rms import choice, ring, rows, strips, teams
+from pyptx.ops._rms.elements import load_one, store_one
+from pyptx.ops._rms.geometry import Rows
 from pyptx.types import bf16, f32, f64, u32
 
 from .exact import BF16, EPS, F16, F32, F64, PAIRS, check_backward, check_forward, problem

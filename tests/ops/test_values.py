@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pyptx.ops.rms import choice
+from pyptx.ops._rms import choice
 
 from . import norm
 from .exact import BF16, EPS, F16, F32, F64, NAMES, PAIRS, Problem, check_backward, problem

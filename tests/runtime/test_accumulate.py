@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
 from pyptx import Tile, kernel, ptx  # noqa: E402
-from pyptx.source import UNKNOWN  # noqa: E402
+from pyptx._source import UNKNOWN  # noqa: E402
 from pyptx.types import bf16, f32  # noqa: E402
 
 BF16 = ml_dtypes.bfloat16

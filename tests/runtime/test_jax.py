@@ -12,9 +12,9 @@ jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
 import jax.numpy as jnp  # noqa: E402
 
 import pyptx  # noqa: E402
+from pyptx._runtime import targets  # noqa: E402
+from pyptx._source import UNKNOWN  # noqa: E402
 from pyptx.errors import CallError, DeviceError, SpecError  # noqa: E402
-from pyptx.runtime import targets  # noqa: E402
-from pyptx.source import UNKNOWN  # noqa: E402
 
 # JAX raises the second from its C++ dispatch, once a jitted function has run before.
 RUN_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
@@ -177,7 +177,7 @@ def test_64_bit_outputs_need_64_bit_jax():
 
 
 def test_64_bit_scalars_need_64_bit_jax():
-    from pyptx.runtime import jax as runtime_jax
+    from pyptx._runtime.jax import runtime as runtime_jax
 
     with pytest.raises(CallError) as caught:
         runtime_jax.scalar(1, "int64", "S")
@@ -423,7 +423,7 @@ def test_several_devices(process):
 
 
 def test_handlers_of_a_newer_xla_are_refused(monkeypatch):
-    from pyptx.runtime import registration
+    from pyptx._runtime.jax import registration
 
     class Library:
         @staticmethod
@@ -442,7 +442,7 @@ def test_handlers_of_a_newer_xla_are_refused(monkeypatch):
 
 
 def test_an_old_jax_is_refused(monkeypatch):
-    from pyptx.runtime import registration
+    from pyptx._runtime.jax import registration
 
     monkeypatch.setattr(registration, "_registered", [])
     monkeypatch.setattr(jax, "__version_info__", (0, 9, 2))
@@ -457,7 +457,7 @@ def test_importing_pyptx_does_not_import_jax(process):
         assert "jax" not in sys.modules and "jaxlib" not in sys.modules
         assert any(type(f).__name__ == "_AfterImport" for f in sys.meta_path)
         import jax
-        from pyptx.runtime import registration
+        from pyptx._runtime.jax import registration
         assert registration._registered
         assert not any(type(f).__name__ == "_AfterImport" for f in sys.meta_path)
         print("ok")

@@ -7,8 +7,8 @@ import pytest
 
 jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
 
-from pyptx.runtime import stablehlo  # noqa: E402
-from pyptx.runtime.shardings import Tiling, assign  # noqa: E402
+from pyptx._runtime.jax import stablehlo  # noqa: E402
+from pyptx._runtime.jax.shardings import Tiling, assign  # noqa: E402
 
 MESH = {"a": 2, "b": 3, "c": 2}
 PLACES = np.stack(np.unravel_index(np.arange(12), tuple(MESH.values())), axis=1)

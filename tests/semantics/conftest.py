@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from pyptx.native import loader
+from pyptx._native import loader
 
 
 @pytest.fixture(scope="session")

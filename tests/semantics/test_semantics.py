@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from pyptx.isa.sample import spellings
-from pyptx.isa.table import forms
+from pyptx._isa.sample import spellings
+from pyptx._isa.table import forms
 
 from . import model
 from .cases import CASES, CHAPTERS, NOT_EMULATED, Case, exhaustive, inputs, width

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyptx.isa.model import PARTS, Form, OperandSpec
-from pyptx.isa.sample import spellings
-from pyptx.isa.table import forms
+from pyptx._isa.model import PARTS, Form, OperandSpec
+from pyptx._isa.sample import spellings
+from pyptx._isa.table import forms
 
 from . import video
 from .cases import Case, inputs

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyptx import Kernel, Layout, OobFill, Tile, kernel, ptx, reg, smem
-from pyptx.layouts import Atomicity
+from pyptx._layouts import Atomicity
 from pyptx.types import (
     DType,
     bf16,

@@ -11,8 +11,8 @@ import pytest
 from tests.lift.comparing import kernels, machine_code
 
 from pyptx import In, Out, Tile, from_ptx
-from pyptx.assemble import ptxas
-from pyptx.text import ParseError, normal_form, parse, write
+from pyptx._assemble import ptxas
+from pyptx._text import ParseError, normal_form, parse, write
 from pyptx.types import f16, u32
 
 HEAD = ".version {version}\n.target {target}\n.address_size 64\n"

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from pyptx.assemble import ptxas
-from pyptx.text import ParseError, parse
+from pyptx._assemble import ptxas
+from pyptx._text import ParseError, parse
 
 COUNT = 2000
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from pyptx.assemble import ptxas
-from pyptx.assemble.ptxas import version as assembler_version
-from pyptx.lift import lift
-from pyptx.text import ParseError, normal_form, parse, write
+from pyptx._assemble import ptxas
+from pyptx._assemble.ptxas import version as assembler_version
+from pyptx._lift import lift
+from pyptx._text import ParseError, normal_form, parse, write
 
 HEAD = ".version {version}\n.target sm_90\n.address_size 64\n"
 

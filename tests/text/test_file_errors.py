@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
+from pyptx._text import ParseError, parse
 from pyptx.errors import PtxError
-from pyptx.text import ParseError, parse
 
 HEADER = ".version 7.8\n.target sm_80\n.address_size 64\n"
 KERNEL = """\

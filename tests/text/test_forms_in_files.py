@@ -5,13 +5,13 @@ import random
 
 import pytest
 
-from pyptx.ir import Guard, Instruction, Kernel, Module, Place
-from pyptx.isa.check import availability
-from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
-from pyptx.isa.table import forms
-from pyptx.operands import Register, registers_of, replaced
-from pyptx.target import TARGETS
-from pyptx.text import normal_form, parse, write
+from pyptx._ir import Guard, Instruction, Kernel, Module, Place
+from pyptx._isa.check import availability
+from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
+from pyptx._isa.table import forms
+from pyptx._operands import Register, registers_of, replaced
+from pyptx._target import TARGETS
+from pyptx._text import normal_form, parse, write
 from pyptx.types import pred
 
 SPELLINGS = 4

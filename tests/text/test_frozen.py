@@ -7,10 +7,10 @@ import pickle
 
 import pytest
 
-from pyptx.frozen import constructor, uncollected
-from pyptx.ir import Guard, Instruction
-from pyptx.operands import Register
-from pyptx.source import SourceLocation
+from pyptx._frozen import constructor, uncollected
+from pyptx._ir import Guard, Instruction
+from pyptx._operands import Register
+from pyptx._source import SourceLocation
 from pyptx.types import b32, pred
 
 REGISTER = (7, b32)

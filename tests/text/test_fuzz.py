@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pyptx.text import ParseError, normal_form, parse, write
+from pyptx._text import ParseError, normal_form, parse, write
 
 CORPUS = Path(__file__).parent / "corpus"
 FILES = [

@@ -16,12 +16,12 @@ from tests.golden.kernels import KERNELS
 from tests.golden.test_examples import load
 
 from pyptx import types
-from pyptx.assemble import ptxas
+from pyptx._assemble import ptxas
+from pyptx._ir import Function, Guard, Instruction, Module, Place
+from pyptx._operands import Immediate, Label, Register, Variable
+from pyptx._text import normal_form, parse, write
+from pyptx._verify import verify
 from pyptx.errors import LanguageError
-from pyptx.ir import Function, Guard, Instruction, Module, Place
-from pyptx.operands import Immediate, Label, Register, Variable
-from pyptx.text import normal_form, parse, write
-from pyptx.verify import verify
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("**/*.ptx"))
 EXAMPLES = {

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from pyptx.ir import Guard, Instruction, Kernel, Place
-from pyptx.isa import check
-from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
-from pyptx.isa.table import forms, opcodes
-from pyptx.operands import Register, registers_of
-from pyptx.text import Names, StatementParser, instruction_text
-from pyptx.text.instructions import targets_text
-from pyptx.text.parser import ParsedInstruction
+from pyptx._ir import Guard, Instruction, Kernel, Place
+from pyptx._isa import check
+from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
+from pyptx._isa.table import forms, opcodes
+from pyptx._operands import Register, registers_of
+from pyptx._text import Names, StatementParser, instruction_text
+from pyptx._text.instructions import targets_text
+from pyptx._text.parser import ParsedInstruction
 from pyptx.types import pred
 
 SPELLINGS = 12

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from pyptx.ir import Instruction
-from pyptx.operands import Register
-from pyptx.source import SourceLocation
-from pyptx.text import ParseError, parse
-from pyptx.text.body import BodyParser
-from pyptx.text.lines import LineReader
+from pyptx._ir import Instruction
+from pyptx._operands import Register
+from pyptx._source import SourceLocation
+from pyptx._text import ParseError, parse
+from pyptx._text.body import BodyParser
+from pyptx._text.lines import LineReader
 from pyptx.types import b32
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("**/*.ptx"))

@@ -2,13 +2,13 @@
 
 import pytest
 
-from pyptx.ir import Directive, Instruction, Kernel, Module, Place
-from pyptx.isa.check import walk
-from pyptx.isa.table import opcodes
-from pyptx.operands import Address, Immediate, Label, Parameter, Register, Symbol, Variable
-from pyptx.source import SourceLocation
-from pyptx.target import PtxVersion, Target
-from pyptx.text import identifier, write
+from pyptx._ir import Directive, Instruction, Kernel, Module, Place
+from pyptx._isa.check import walk
+from pyptx._isa.table import opcodes
+from pyptx._operands import Address, Immediate, Label, Parameter, Register, Symbol, Variable
+from pyptx._source import SourceLocation
+from pyptx._target import PtxVersion, Target
+from pyptx._text import identifier, write
 from pyptx.types import b16, f16, f32, f64, u32, u64
 
 X, U = Register(0, u64), Register(1, u32)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pyptx import assemble
-from pyptx.ir import Directive, Instruction, Kernel, Module
-from pyptx.target import Target
-from pyptx.text import Names, instruction_text, write
-from pyptx.trace.context import Trace, tracing
+from pyptx import _assemble as assemble
+from pyptx._ir import Directive, Instruction, Kernel, Module
+from pyptx._target import Target
+from pyptx._text import Names, instruction_text, write
+from pyptx._trace.core.context import Trace, tracing
 
 _DECLARATION = re.compile(r"\s*\.(reg|shared|local) ")
 

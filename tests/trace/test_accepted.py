@@ -5,15 +5,15 @@ Each operand of each form once with a register of every other type that fits, al
 
 import pytest
 
-from pyptx.assemble import assemble
+from pyptx._assemble import assemble
+from pyptx._ir import Instruction, Kernel, Module, Place
+from pyptx._isa import check
+from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, least, render
+from pyptx._isa.table import forms, opcodes
+from pyptx._operands import Register, replaced
+from pyptx._target import PtxVersion, Target
+from pyptx._text import write
 from pyptx.errors import IsaError
-from pyptx.ir import Instruction, Kernel, Module, Place
-from pyptx.isa import check
-from pyptx.isa.sample import LABEL, PARAMETER, VARIABLES, least, render
-from pyptx.isa.table import forms, opcodes
-from pyptx.operands import Register, replaced
-from pyptx.target import PtxVersion, Target
-from pyptx.text import write
 from pyptx.types import DTYPES
 
 VERSION = PtxVersion(9, 0)

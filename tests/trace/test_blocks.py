@@ -4,7 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from pyptx import LanguageError, LanguageWarning, bytecode, kernel, ptx, reg, smem
+from pyptx import LanguageError, LanguageWarning, kernel, ptx, reg, smem
+from pyptx import _bytecode as bytecode
 from pyptx.types import f32, u32
 
 

@@ -4,7 +4,9 @@ import inspect
 
 import pytest
 
-from pyptx.trace import cluster, fence, mbarrier, ptx, reg, smem
+from pyptx._trace import ptx, reg
+from pyptx._trace.collectives import cluster
+from pyptx._trace.memory import fence, mbarrier, smem
 from pyptx.types import b64, f32, pred, u32, u64
 
 

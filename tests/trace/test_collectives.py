@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyptx.ir import Instruction
-from pyptx.trace import collective, ptx, reg
-from pyptx.trace.context import current
+from pyptx._ir import Instruction
+from pyptx._trace import ptx, reg
+from pyptx._trace.collectives import collective
+from pyptx._trace.core.context import current
 from pyptx.types import DTYPES, b32, f16x2, s32, u32
 
 _path = Path(__file__).with_name("collectives.py")

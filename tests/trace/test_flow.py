@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, kernel
-from pyptx.trace import ptx, reg
+from pyptx._trace import ptx, reg
 from pyptx.types import s32, s64, u32, u64
 
 

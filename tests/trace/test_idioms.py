@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pyptx.ir import Instruction
-from pyptx.layouts import Swizzle
-from pyptx.trace import ptx, reg, smem
-from pyptx.trace.context import current
+from pyptx._ir import Instruction
+from pyptx._layouts import Swizzle
+from pyptx._trace import ptx, reg
+from pyptx._trace.core.context import current
+from pyptx._trace.memory import smem
 from pyptx.types import (
     b32,
     bf16,

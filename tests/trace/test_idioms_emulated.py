@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, kernel, ptx, reg, smem
-from pyptx.layouts import Swizzle
-from pyptx.layouts.matrix import MatrixLayout
+from pyptx._layouts import Swizzle
+from pyptx._layouts.matrix import MatrixLayout
 from pyptx.types import bf16, f32, u8, u16, u32
 
 TYPES = {1: (u8, u8), 2: (bf16, u16), 4: (f32, u32)}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pyptx.trace import ptx, reg, smem
+from pyptx._trace import ptx, reg
+from pyptx._trace.memory import smem
 from pyptx.types import b32, b64, bf16, f16x2, f32, pred, s32, u8, u32, u64
 
 

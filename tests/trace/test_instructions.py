@@ -2,10 +2,11 @@
 
 import pytest
 
-from pyptx.ir import Directive
-from pyptx.operands import Pair, Vector
-from pyptx.trace import ptx, reg, smem
-from pyptx.trace.values import Reg, RegArray
+from pyptx._ir import Directive
+from pyptx._operands import Pair, Vector
+from pyptx._trace import ptx, reg
+from pyptx._trace.core.values import Reg, RegArray
+from pyptx._trace.memory import smem
 from pyptx.types import b32, b64, f16, f32, f64, pred, s32, u16, u32, u64
 
 
@@ -242,7 +243,7 @@ def test_a_failed_call_leaves_nothing_behind(traced):
 
 
 def test_every_special_register_assembles(traced):
-    from pyptx.isa.special import SPECIAL
+    from pyptx._isa.special import SPECIAL
 
     def body():
         for name in SPECIAL:

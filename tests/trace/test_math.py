@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyptx.ir import Instruction
-from pyptx.trace import ptx, reg
-from pyptx.trace.context import current
+from pyptx._ir import Instruction
+from pyptx._trace import ptx, reg
+from pyptx._trace.core.context import current
 from pyptx.types import f32, f64
 
 _path = Path(__file__).with_name("functions.py")

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyptx.operands import Immediate
-from pyptx.target import Target
-from pyptx.trace import reg
-from pyptx.trace.context import Trace, tracing
+from pyptx._operands import Immediate
+from pyptx._target import Target
+from pyptx._trace import reg
+from pyptx._trace.core.context import Trace, tracing
 from pyptx.types import f32
 
 _path = Path(__file__).with_name("functions.py")

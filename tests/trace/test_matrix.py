@@ -5,8 +5,9 @@ One program of each family is assembled; the whole of each row is proved in test
 
 import pytest
 
+from pyptx._trace import ptx, reg
+from pyptx._trace.memory import smem
 from pyptx.errors import IsaError
-from pyptx.trace import ptx, reg, smem
 from pyptx.types import b32, f16x2, f32, pred, s32, u16, u32, u64
 
 

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from pyptx.trace import ptx, reg, smem
+from pyptx._trace import ptx, reg
+from pyptx._trace.memory import smem
 from pyptx.types import b64, bf16, f16, f16x2, f32, f64, s32, u8, u32, u64
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pyptx import LanguageError, Tile, kernel, ptx, reg, smem
-from pyptx.assemble import assemble
-from pyptx.text import normal_form, parse, write
+from pyptx._assemble import assemble
+from pyptx._text import normal_form, parse, write
 from pyptx.types import b8, b32, b64, f32, u8, u32, u64
 
 TABLE = ptx.const(f32, name="table", init=[0.5, 1.5])

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, kernel, ptx, reg
-from pyptx.ir import Instruction
-from pyptx.trace.context import current
+from pyptx._ir import Instruction
+from pyptx._trace.core.context import current
 from pyptx.types import DTYPES, b16, b32, f32, pred, u16, u32, u64
 
 NUMPY = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pyptx import LanguageWarning
-from pyptx.trace import ptx, reg
+from pyptx._trace import ptx, reg
 from pyptx.types import DTYPES, pred
 
 # expression | types | instructions, with T the type | type of the result

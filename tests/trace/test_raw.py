@@ -2,9 +2,10 @@
 
 import pytest
 
+from pyptx._text import ParseError
+from pyptx._trace import ptx, reg
+from pyptx._trace.memory import smem
 from pyptx.errors import PtxError
-from pyptx.text import ParseError
-from pyptx.trace import ptx, reg, smem
 from pyptx.types import f32, pred, u32, u64
 
 

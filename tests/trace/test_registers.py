@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pyptx.trace import ptx, reg
+from pyptx._trace import ptx, reg
 from pyptx.types import (
     DTYPES,
     b16,

@@ -7,9 +7,9 @@ import sys
 import time
 
 from pyptx import Tile, kernel, ptx
-from pyptx.ir import Instruction
-from pyptx.operands import Register
-from pyptx.source import SourceLocation
+from pyptx._ir import Instruction
+from pyptx._operands import Register
+from pyptx._source import SourceLocation
 from pyptx.types import b32, f32
 
 SMALL, LARGE = 2_500, 20_000

@@ -11,9 +11,9 @@ import sys
 import time
 from pathlib import Path
 
-from pyptx.isa.check import python_name
-from pyptx.isa.special import SPECIAL
-from pyptx.isa.table import opcodes
+from pyptx._isa.check import python_name
+from pyptx._isa.special import SPECIAL
+from pyptx._isa.table import opcodes
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -89,7 +89,7 @@ def test_no_type_of_the_package_is_unknown(tmp_path):
         for symbol in said["symbols"]
         if symbol["isExported"] and not symbol["isTypeKnown"] and not symbol["isTypeAmbiguous"]
     }
-    internal = ("pyptx.cli.", "pyptx.isa.forms.")
+    internal = ("pyptx._cli.", "pyptx._isa.forms.")
     assert not {name for name in unknown if not name.startswith(internal)}
 
 

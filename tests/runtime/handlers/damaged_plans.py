@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from pyptx import Tile, kernel, ptx, reg
-from pyptx.native import loader
-from pyptx.source import UNKNOWN
+from pyptx._native import loader
+from pyptx._source import UNKNOWN
 from pyptx.types import f32, u32
 
 INSTANTIATE, EXECUTE = 0, 3

@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from pyptx.native import loader
+from pyptx._native import loader
 
 LONGEST = 120
 """Seconds that a scenario may take."""

@@ -1,0 +1,127 @@
+"""What must hold between the specs of an operation, before any array is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyptx._dims import known_names
+from pyptx._spec import Scalar, Spec, Tile
+from pyptx.errors import SpecError
+
+
+def check_outputs(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> None:
+    """Every named dimension of an output must be one of an input. Raises SpecError.
+
+    So must what only outputs have be on none of the inputs.
+    """
+    for spec in in_specs:
+        if isinstance(spec, Tile) and not spec.complete:
+            raise SpecError(
+                f"{spec!r} is among the inputs, and {spec.written} says how an output is written",
+                notes=(("help", "give it to the Tile in out_specs that the kernel writes"),),
+            )
+    known = {name: None for spec in in_specs for name in spec.names}
+    for spec in out_specs:
+        if isinstance(spec, Scalar):
+            raise SpecError(
+                f"{spec!r} is among the outputs; a kernel writes tensors: Tile({spec.dtype})"
+            )
+        for name in spec.names:
+            if name not in known:
+                raise SpecError(
+                    f'the dimension "{name}" of the output {spec!r} is in no input',
+                    notes=known_names(known),
+                )
+
+
+def check_parallel(
+    in_specs: Sequence[Spec], out_specs: Sequence[Spec], parallel: Sequence[str], name: str
+) -> None:
+    """What must hold between the specs of `name` and its parallel dimensions. Raises SpecError.
+
+    Every parallel dimension is a dimension of a Tile, every starred one is parallel and has its
+    star everywhere, and an output that lacks a parallel dimension is a sum over it.
+    """
+    known = {n for spec in (*in_specs, *out_specs) for n in spec.names}
+    for dim in parallel:
+        if dim not in known:
+            raise SpecError(
+                f"parallel= names {dim!r}, which is no dimension of {name}",
+                notes=(("dimensions", ", ".join(sorted(known)) or "none"),),
+            )
+    for spec in in_specs:
+        if isinstance(spec, Tile) and spec.sum_over:
+            raise SpecError(f"{spec!r} is among the inputs; only an output is a sum")
+    for spec in (*in_specs, *out_specs):
+        _check_star(spec, (*in_specs, *out_specs), parallel, name)
+    for spec in out_specs:
+        if isinstance(spec, Tile):
+            _check_sum(spec, parallel, name)
+
+
+def _check_star(spec: Spec, specs: Sequence[Spec], parallel: Sequence[str], name: str) -> None:
+    dim = spec.starred
+    if dim is None:
+        return
+    if dim not in parallel:
+        raise SpecError(
+            f'"*{dim}" of {spec!r} stands for any number of axes, so {name} needs it parallel',
+            notes=(("help", f"parallel={(*parallel, dim)!r}"),),
+        )
+    for other in specs:
+        if dim in other.dims:
+            raise SpecError(
+                f'the dimension "{dim}" has a star in {spec!r} and none in {other!r}',
+                notes=(("help", f'write "*{dim}" in both, or "{dim}"'),),
+            )
+
+
+def _check_sum(spec: Tile, parallel: Sequence[str], name: str) -> None:
+    for dim in spec.sum_over:
+        if dim not in parallel:
+            raise SpecError(
+                f'{spec!r} is a sum over "{dim}", which is no parallel dimension of {name}',
+                notes=(("parallel", ", ".join(parallel) or "none"),),
+            )
+    missing = tuple(dim for dim in parallel if dim not in spec.names and dim not in spec.sum_over)
+    if not missing:
+        return
+    sums = (*spec.sum_over, *missing)
+    fixed = spec.like(spec.dtype, sum_over=sums, accumulate=spec.accumulate)
+    raise SpecError(
+        f'the output {spec!r} of {name} lacks the parallel dimension "{missing[0]}": '
+        "what is written there must be a sum over it",
+        notes=(("help", repr(fixed)),),
+    )
+
+
+def check_aliases(
+    in_specs: Sequence[Spec],
+    out_specs: Sequence[Spec],
+    aliases: Iterable[tuple[int, int]],
+    name: str,
+) -> None:
+    """Inputs and outputs that share a buffer have one spec. Raises SpecError."""
+    for source, target in aliases:
+        if not (0 <= source < len(in_specs) and 0 <= target < len(out_specs)):
+            raise SpecError(
+                f"input_output_aliases has {source}: {target}, and {name} has "
+                f"{len(in_specs)} inputs and {len(out_specs)} outputs"
+            )
+        if _contents(in_specs[source]) != _contents(out_specs[target]):
+            raise SpecError(
+                f"input {source} is {in_specs[source]!r} and output {target} is "
+                f"{out_specs[target]!r}: tensors that share a buffer need one spec"
+            )
+        output = out_specs[target]
+        if isinstance(output, Tile) and output.init is not None:
+            raise SpecError(
+                f"output {target} is {output!r} and shares its buffer with input {source}, whose "
+                "values it holds before the kernel starts",
+                notes=(("help", f"leave init={output.init!r} out"),),
+            )
+
+
+def _contents(spec: Spec) -> tuple[object, ...]:
+    """What a spec says of the array itself, however a kernel reaches it."""
+    return type(spec), spec.dims, spec.dtype, spec.sum_over, spec.accumulate

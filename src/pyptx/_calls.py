@@ -1,0 +1,64 @@
+"""Calls that Python cannot bind to a public function, as errors of pyptx."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
+
+from pyptx._source import SourceLocation, caller
+from pyptx.errors import PtxError
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_E = TypeVar("_E", bound=PtxError)
+_KEYWORD: Final = re.compile(r"unexpected keyword argument '(\w+)'")
+
+
+def binding(kind: type[PtxError], called: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Make arguments that a function does not take an error of this kind at the user's line.
+
+    `called` is how a user writes the function.
+    """
+
+    def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(function)
+        def call(*arguments: _P.args, **keywords: _P.kwargs) -> _T:
+            try:
+                return function(*arguments, **keywords)
+            except TypeError as error:
+                frame = error.__traceback__
+                if frame is None or frame.tb_next is not None:  # raised in the body
+                    raise
+                what = str(error).partition("() ")[2]
+            raise call_error(kind, called, function, what, caller())
+
+        return call
+
+    return decorate
+
+
+def call_error(
+    kind: type[_E], called: str, function: Callable[..., object], what: str, where: SourceLocation
+) -> _E:
+    """The error for arguments that a function does not take, `what` in Python's words."""
+    signature = inspect.signature(function)
+    shown = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    names = [p.name for p in shown if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    keyword = _KEYWORD.search(what)
+    problem = f"{called}() has no keyword {keyword[1]}" if keyword else f"{called}() {what}"
+    plain = inspect.Signature([p.replace(annotation=p.empty) for p in shown])
+    return kind(
+        problem,
+        location=where,
+        notes=(*(nearest(keyword[1], names) if keyword else ()), ("takes", f"{called}{plain}")),
+    )
+
+
+def nearest(name: str, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """A note with the names that look like `name`, none where none does."""
+    near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
+    return (("nearest", " ".join(near)),) if near else ()

@@ -1,0 +1,144 @@
+"""The commands, and how an error leaves the program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+from rich.text import Text
+
+from pyptx._cli import check, demo, doctor, isa, python, run, show
+from pyptx._cli.console import ERRORS
+from pyptx._cli.file import Launch, PtxFile, check_file, run_file
+from pyptx._cli.program import Program, parse_sizes
+from pyptx.errors import PtxError
+
+APP: Final = typer.Typer(
+    name="pyptx",
+    help="Hand-written PTX kernels in Python: look at them, run them without a GPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+File = Annotated[str, typer.Argument(metavar="FILE[:KERNEL]", help="A Python file; a kernel.")]
+AnyFile = Annotated[
+    str, typer.Argument(metavar="FILE[:KERNEL]", help="A Python or PTX file; a kernel or entry.")
+]
+Dims = Annotated[
+    list[str] | None,
+    typer.Option("--dim", metavar="N=8192", help="A dimension or compile-time keyword."),
+]
+Arch = Annotated[str | None, typer.Option("--arch", help="Target, such as sm_90a.")]
+
+
+@APP.command("show")
+def show_command(
+    file: File,
+    dim: Dims = None,
+    arch: Arch = None,
+    lines: Annotated[bool, typer.Option("--lines", help="PTX with .loc of the Python.")] = False,
+    sass: Annotated[bool, typer.Option("--sass", help="Also the machine code.")] = False,
+) -> None:
+    """PTX of a kernel, its registers, spills and sizes."""
+    for kernel in Program.parse(file).kernels():
+        show.show_kernel(kernel, parse_sizes(dim or []), arch, lines=lines, sass=sass)
+
+
+@APP.command("check")
+def check_command(file: AnyFile, dim: Dims = None, arch: Arch = None) -> None:
+    """Check and assemble the kernels of a Python file, which are traced, or the entries of PTX."""
+    ptx = PtxFile.parse(file)
+    if ptx is not None:
+        _only_of_python(dim)
+        check_file(ptx, arch)
+        return
+    check.check_kernels(Program.parse(file).kernels(), parse_sizes(dim or []), arch)
+
+
+@APP.command("run")
+def run_command(  # noqa: PLR0917  # options by their names
+    file: AnyFile,
+    dim: Dims = None,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE",
+            help="PTX: what a parameter is given, in order: 1024, 2.5, in:f32[64,64], out:f32[64], "
+            "inout:f32[64]=0, in:x.npy, hex:00ff.",
+        ),
+    ] = None,
+    grid: Annotated[str, typer.Option(metavar="X,Y,Z", help="PTX: CTAs.")] = "1",
+    block: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="PTX: threads.")] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="PTX: a cluster.")] = None,
+    smem: Annotated[int | None, typer.Option(help="PTX: bytes of dynamic shared memory.")] = None,
+    save: Annotated[Path | None, typer.Option(metavar="FOLDER", help="PTX: for results.")] = None,
+) -> None:
+    """Run a program, a kernel on random arrays, or an entry of a PTX file; with all checks."""
+    launch = Launch(grid, block, cluster, smem, tuple(arg or ()), save)
+    ptx = PtxFile.parse(file)
+    if ptx is not None:
+        _only_of_python(dim)
+        run_file(ptx, launch)
+        return
+    if launch.given:
+        raise PtxError("--arg, --grid, --block, --cluster, --smem and --save are for PTX files")
+    program = Program.parse(file)
+    if program.kernel is None and not dim:
+        run.run_program(program)
+    else:
+        run.run_kernels(program.kernels(), parse_sizes(dim or []))
+
+
+@APP.command("python")
+def python_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE.ptx", help="A PTX file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new Python file.")
+    ] = None,
+) -> None:
+    """Write the Python program that traces to the kernels of a PTX file."""
+    python.write_python(file, output)
+
+
+def _only_of_python(dim: list[str] | None) -> None:
+    if dim:
+        raise PtxError("--dim is for Python files; the PTX is the same for all sizes")
+
+
+@APP.command("isa")
+def isa_command(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="ld.global.v4, or words.")],
+    target: Annotated[str | None, typer.Option("--target", help="Only what sm_100a has.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="Only what PTX 8.6 has.")] = None,
+) -> None:
+    """Search the instruction table: forms, operands, targets, PTX versions, an example."""
+    isa.search(words, target, version)
+
+
+@APP.command("doctor")
+def doctor_command() -> None:
+    """What is installed, and what to do about what is missing."""
+    doctor.examine()
+
+
+@APP.command("demo")
+def demo_command(
+    rows: Annotated[int, typer.Option(min=1)] = 2048,
+    columns: Annotated[int, typer.Option(min=1)] = 8192,
+    example: Annotated[Path | None, typer.Option(help="The kernel's file.")] = None,
+) -> None:
+    """RMS normalization under jax.jit on whatever is here, checked."""
+    demo.run_demo(rows, columns, example)
+
+
+def main() -> NoReturn:
+    """Run the command of this process. Errors of pyptx are messages, with exit status 1."""
+    try:
+        APP()
+    except PtxError as error:
+        ERRORS.print(Text(f"error: {error}"), soft_wrap=True)
+    sys.exit(1)

@@ -1,0 +1,145 @@
+"""The user's file: its kernels, and the sizes that the command line gives them."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pyptx._kernel import Kernel
+from pyptx.errors import CallError, PtxError, SpecError
+
+Sizes = Mapping[str, Any]
+
+NOT_LITERAL: Final = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError)
+"""What Python raises for text that is no literal, or one that is nested too deeply."""
+
+
+def require_file(path: Path, what: str = "") -> None:
+    """Raises PtxError where there is no such file, with `what` before it."""
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise PtxError(f"{what}{path} cannot be read: {error.strerror}") from None
+    if not found:
+        raise PtxError(f"{what}there is no file {path}")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What `FILE` or `FILE:KERNEL` on the command line names."""
+
+    path: Path
+    kernel: str | None
+
+    @staticmethod
+    def parse(text: str) -> Program:
+        """Raises PtxError for a file that is not there."""
+        file, mark, kernel = text.partition(".py:")
+        path = Path(file + mark.rstrip(":"))
+        require_file(path)
+        if path.suffix == ".ptx":
+            raise PtxError(
+                f"{path} is no Python file", notes=(("help", "pyptx check and pyptx run take PTX"),)
+            )
+        return Program(path, kernel or None)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernel that is named, otherwise every kernel of the file. Raises PtxError for none.
+
+        The file is executed as an import would, so a program's `if __name__ == "__main__":` part
+        does not run.
+        """
+        names = self.execute("pyptx_program")
+        if self.kernel is not None:
+            return [named_kernel(self.kernel, names)]
+        found = [value for value in names.values() if isinstance(value, Kernel)]
+        if not found:
+            raise PtxError(
+                f"{self.path} has no kernel at its top level",
+                notes=(("help", f'name a call that makes one: "{self.path}:build(16, 512)"'),),
+            )
+        return list(dict.fromkeys(found))
+
+    def execute(self, name: str) -> dict[str, Any]:
+        """Run the file with this `__name__`; its names."""
+        with importable(self.path.parent):
+            return runpy.run_path(str(self.path), run_name=name)
+
+
+@contextmanager
+def importable(folder: Path) -> Generator[None]:
+    """Modules beside the file can be imported, as when Python runs it."""
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder.resolve()))
+
+
+def named_kernel(expression: str, names: Mapping[str, Any]) -> Kernel:
+    """A name, or a call of a name with literal arguments, as a kernel. Raises PtxError."""
+    try:
+        value: object = _evaluate(ast.parse(expression, mode="eval").body, names)
+    except NOT_LITERAL as error:
+        raise PtxError(
+            f"{expression!r} is neither a name nor a call with plain values: {error}",
+            notes=(("help", 'FILE:rms_norm or "FILE:build(16, 512, eps=1e-5)"'),),
+        ) from None
+    if not isinstance(value, Kernel):
+        raise PtxError(f"{expression} is no kernel but {type(value).__name__}")
+    return value
+
+
+def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> object:
+    if isinstance(node, ast.Name):
+        if node.id not in names:
+            raise ValueError(f"the file has no {node.id}")
+        return names[node.id]
+    if isinstance(node, ast.Call):
+        positional = [ast.literal_eval(argument) for argument in node.args]
+        keywords = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
+        function: Any = _evaluate(node.func, names)
+        return function(*positional, **keywords)
+    raise ValueError("write a name, or a name and arguments in parentheses")
+
+
+def parse_sizes(texts: Sequence[str]) -> dict[str, Any]:
+    """`N=8192` to dimensions and compile-time keywords. Raises CallError."""
+    sizes: dict[str, Any] = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        if not mark or not name.isidentifier():
+            raise CallError(f"--dim {text} is not NAME=VALUE", notes=(("help", "--dim N=8192"),))
+        try:
+            sizes[name] = ast.literal_eval(value)
+        except NOT_LITERAL:
+            sizes[name] = value
+    return sizes
+
+
+def dimensions(kernel: Kernel) -> tuple[str, ...]:
+    """The named dimensions of the kernel's tensors."""
+    specs = (*kernel.in_specs, *kernel.out_specs)
+    return tuple(dict.fromkeys(name for spec in specs for name in spec.names))
+
+
+def require_sizes(kernel: Kernel, sizes: Sizes) -> None:
+    """Raises SpecError that says which `--dim` are missing."""
+    missing = [name for name in dimensions(kernel) if name not in sizes]
+    if missing:
+        options = " ".join(f"--dim {name}=..." for name in missing)
+        raise SpecError(
+            f"{kernel.name} needs a size for {', '.join(missing)}", notes=(("help", options),)
+        )
+
+
+def shapes(kernel: Kernel, sizes: Sizes) -> list[tuple[int, ...]]:
+    """The shapes of the kernel's inputs for these sizes."""
+    known = {n: s for n, s in sizes.items() if isinstance(s, int) and n in dimensions(kernel)}
+    return [spec.shape(known) for spec in kernel.in_specs]

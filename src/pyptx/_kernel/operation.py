@@ -1,0 +1,365 @@
+"""What kernels and sequences of kernels have in common: they are called on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, TypeAlias
+
+from pyptx import _emulator as emulator
+from pyptx import _runtime as runtime
+from pyptx._dims import Symbol
+from pyptx._kernel import parallel
+from pyptx._kernel.recording import Recording, current, refuse
+from pyptx._kernel.signature import exact
+from pyptx._launch.call import Call
+from pyptx._launch.layout import Description, make_call
+from pyptx._source import SourceLocation, caller
+from pyptx._spec import Scalar, Shape, Size, Spec, Tile, bind, check_dtypes
+from pyptx._target import Target
+from pyptx._trace.core.context import refuse_in_kernel
+from pyptx.errors import CallError, PtxError
+
+Targets: TypeAlias = tuple[Target, ...]
+
+
+class Operation:
+    """What is called on arrays: its specs, and the calls that were prepared."""
+
+    def __init__(
+        self,
+        function: Callable[..., object] | None,
+        name: str,
+        *,
+        in_specs: Sequence[Spec],
+        out_specs: Sequence[Tile],
+        parameters: Sequence[str],
+        constants: Mapping[str, object],
+        parallel: Sequence[str],
+        location: SourceLocation,
+    ) -> None:
+        if function is not None:
+            update_wrapper(self, function)
+        self._function = function
+        self._name = name
+        self.in_specs: tuple[Spec, ...] = tuple(in_specs)
+        self.out_specs: tuple[Tile, ...] = tuple(out_specs)
+        self._inputs = tuple(parameters[: len(self.in_specs)])
+        self._constants = dict(constants)
+        self._parallel = tuple(parallel)
+        self._location = location
+        # Where arrays of some kinds, shapes and types run, and as what: a call on known ones
+        # checks nothing again. Scalars are converted at each call, so they are looked up later.
+        self._known: dict[object, tuple[runtime.Runtime, Call]] = {}
+        self._has_scalars = any(isinstance(spec, Scalar) for spec in self.in_specs)
+        # Calls by shapes, types and values, and by what they are made of: the sizes of parallel
+        # dimensions are no part of that.
+        self._calls: dict[object, Call] = {}
+        self._made: dict[object, Call] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return self._inputs
+
+    @property
+    def parallel(self) -> tuple[str, ...]:
+        """The dimensions that are run-time values."""
+        return self._parallel
+
+    # ---- running ---------------------------------------------------------------------------------
+
+    def __call__(self, *arrays: object, **constants: object) -> Any:
+        """Run on arrays: inputs in the order of `in_specs`; keywords are compile-time values.
+
+        One array comes back, of the kind that was given, or a tuple in the order of `out_specs`.
+        """
+        try:
+            known = self._known.get(_kinds(arrays, constants))
+        except (TypeError, AttributeError):  # no arrays, or no value for a key
+            known = None
+        if known is None:
+            return self._call(arrays, constants)
+        place, call = known
+        refuse_in_kernel(self.name)
+        try:
+            results = place.launch(call, arrays)
+        except CallError as error:
+            raise _located(error, caller()) from None
+        return results[0] if len(results) == 1 else results
+
+    def _call(self, arrays: Sequence[object], constants: Mapping[str, object]) -> object:
+        """Check and prepare, then apply it to symbolic arrays or run it on real ones."""
+        where = caller()
+        refuse_in_kernel(self.name)
+        self._needs_specs("called", where)
+        names = self._arrays(arrays, where)
+        if (record := current()) is not None:
+            return self._record(record, arrays, constants, where)
+        return self._run(arrays, constants, names, where)
+
+    def _run(
+        self,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        names: Sequence[str],
+        where: SourceLocation,
+    ) -> object:
+        place = runtime.select(self.in_specs, arrays, names, where)
+        try:
+            call, operands = self._bind(place, arrays, constants, where)
+            if not self._has_scalars:
+                self._known[_kinds(arrays, constants)] = place, call
+            results = place.launch(call, operands)
+        except CallError as error:
+            raise _located(error, where) from None
+        return results[0] if len(results) == 1 else results
+
+    def record(self, record: Recording, arrays: Sequence[object], where: SourceLocation) -> object:
+        """Apply it in a sequence that is being traced. Raises CallError."""
+        return self._record(record, arrays, {}, where)
+
+    def check_callable(self, arrays: Sequence[object], where: SourceLocation) -> None:
+        """Raises SpecError or CallError where it cannot be called on so many arrays."""
+        self._needs_specs("called", where)
+        self._arrays(arrays, where)
+
+    def _record(
+        self,
+        record: Recording,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> object:
+        """Apply it in a sequence that is being traced."""
+        raise NotImplementedError
+
+    def _arrays(self, arrays: Sequence[object], where: SourceLocation) -> tuple[str, ...]:
+        """The names of the inputs, of which there are as many as arrays."""
+        names = self._inputs
+        if len(arrays) != len(names):
+            raise CallError(
+                f"{self.name} takes {len(names)} arrays ({', '.join(names) or 'none'}), "
+                f"not {len(arrays)}",
+                location=where,
+            )
+        return names
+
+    def _bind(
+        self,
+        place: runtime.Runtime,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> tuple[Call, Sequence[Any]]:
+        """What a runtime takes: the call, specialised for these arrays, and its operands."""
+        operands = [
+            place.scalar(array, str(spec.dtype.numpy), name) if isinstance(spec, Scalar) else array
+            for spec, array, name in zip(self.in_specs, arrays, self._inputs, strict=True)
+        ]
+        by_reference = not place.scalars_by_value
+        return self._prepare(
+            operands, constants, by_reference=by_reference, location=where
+        ), operands
+
+    def emulate(
+        self,
+        *arrays: object,
+        sanitize: bool = True,
+        threads: int | None = None,
+        max_instructions: int | None = None,
+        max_launch_instructions: int | None = None,
+        max_seconds: float | None = None,
+        seed: int | None = None,
+        statistics: bool = True,
+        completion: emulator.Completion | None = None,
+        **constants: object,
+    ) -> emulator.Emulation:
+        """Run on NumPy arrays in the emulator and keep its report; works without JAX.
+
+        `sanitize` adds initialisation, races and the rest to the checks that are always on.
+        `threads` are host threads at most (all cores), `max_instructions` bounds the instructions
+        of a warp, `max_launch_instructions` those of all warps, `max_seconds` the time. `seed` runs
+        warps in a random order of that seed, `statistics` counts per Python line.
+        `completion` is "eager", "late", "reversed" or "random": when asynchronous operations move
+        their data, by default late with the sanitizer. The result has `outputs`, `report` and
+        `reports` of each step; findings do not raise here.
+        """
+        where = caller()
+        refuse(f"{self.name} is emulated")
+        refuse_in_kernel(self.name)
+        self._needs_specs("emulated", where)
+        names = self._arrays(arrays, where)
+        place = runtime.emulator(self.in_specs, arrays, names, where)
+        try:
+            call, operands = self._bind(place, arrays, constants, where)
+        except CallError as error:
+            raise _located(error, where) from None
+        return place.emulate(
+            call,
+            operands,
+            sanitize=sanitize,
+            threads=threads,
+            max_instructions=max_instructions,
+            max_launch_instructions=max_launch_instructions,
+            max_seconds=max_seconds,
+            seed=seed,
+            statistics=statistics,
+            completion=completion,
+        )
+
+    def check_parallel(self, *arrays: object, **constants: object) -> None:
+        """Raise EmulationError unless every index of the parallel dimensions is on its own.
+
+        `parallel=("B",)` is a promise, and `jax.vmap` and shardings rely on it. Here the emulator
+        runs the operation on these NumPy arrays with the values of some indices changed, moved and
+        taken apart: whether results of the others keep every bit, and move and add up with their
+        values, within rounding. The error names the line, the tensor and the indices, and has
+        `findings` of the kind "not-parallel". A few dozen runs for arrays of any size, so small
+        ones will do: several indices, random values, and more than one CTA's share of them.
+
+        That nothing is found is no proof: it is for these values and sizes. Raises CallError for
+        arrays on which nothing would show, and EmulationError for what `emulate` finds.
+        """
+        where = caller()
+        refuse(f"{self.name} is checked")
+        self._needs_specs("checked", where)
+        names = self._arrays(arrays, where)
+        if not self.parallel:
+            raise CallError(
+                f"{self.name} has no parallel dimension to check",
+                location=where,
+                notes=(("help", 'parallel=("B",)'),),
+            )
+        place = runtime.emulator(self.in_specs, arrays, names, where)
+        call, operands = self._bind(place, arrays, constants, where)
+
+        def run(given: Sequence[object], **options: object) -> emulator.Emulation:
+            call, operands = self._bind(place, given, constants, where)
+            return place.emulate(call, operands, threads=1, clear=True, **options)
+
+        outputs = tuple(tensor.name for tensor in call.outputs)
+        subject = parallel.Subject(
+            self.name, self._inputs, outputs, self.in_specs, self.out_specs, self._location, run
+        )
+        parallel.check(subject, self.parallel, tuple(operands), where)
+
+    # ---- preparing -------------------------------------------------------------------------------
+
+    def _prepare(
+        self,
+        operands: Sequence[Any],
+        constants: Mapping[str, object],
+        *,
+        by_reference: bool,
+        location: SourceLocation,
+    ) -> Call:
+        """What a runtime needs to run this on arrays of these shapes."""
+        shapes = [tuple(o.shape) for o in operands]
+        values = tuple((name, exact(constants[name])) for name in sorted(constants))
+        key = tuple(shapes), tuple(o.dtype for o in operands), values, by_reference
+        try:
+            return self._calls[key]
+        except (KeyError, TypeError):  # a new call, or a value that the checks below refuse
+            pass
+        self._check_keywords(constants, location)
+        check_dtypes(self.in_specs, [str(o.dtype) for o in operands], self._inputs, location)
+        dims = bind(self.in_specs, shapes, self._inputs, location)
+        fixed = self._fixed(dims, location)
+        stars = {n: len(s) for n, s in dims.items() if isinstance(s, tuple)}
+        made = tuple(fixed.items()), tuple(stars.items()), values, by_reference
+        call = self._made.get(made) if _hashable(made) else None
+        if call is None:
+            call = make_call(self._describe(fixed, stars, constants, by_reference=by_reference))
+            self._made[made] = call
+        _check_launches(call, shapes, location)
+        self._calls[key] = call
+        return call
+
+    def _describe(
+        self,
+        fixed: Mapping[str, int],
+        stars: Mapping[str, int],
+        constants: Mapping[str, object],
+        targets: Targets = (),
+        *,
+        by_reference: bool,
+    ) -> Description:
+        """The call for these sizes of the dimensions that are not parallel, and these targets.
+
+        Without targets it is for what "auto" means where nothing names them.
+        """
+        raise NotImplementedError
+
+    def _fixed(self, dims: Mapping[str, Size], location: SourceLocation) -> dict[str, int]:
+        """The sizes of the dimensions that are not parallel. Raises CallError for symbolic ones."""
+        found: dict[str, int] = {}
+        for name, size in dims.items():
+            if name in self._parallel:
+                continue
+            if not isinstance(size, int):
+                raise CallError(
+                    f'the dimension "{name}" of {self.name} has the symbolic size {size}, and only '
+                    "parallel dimensions have a size that is not known",
+                    location=location,
+                    notes=(("help", f"parallel={(*self._parallel, name)!r}"),),
+                )
+            found[name] = size
+        return found
+
+    def _dimension_names(self) -> tuple[str, ...]:
+        specs = (*self.in_specs, *self.out_specs)
+        return tuple(dict.fromkeys(name for spec in specs for name in spec.names))
+
+    def _check_keywords(self, constants: Mapping[str, object], location: SourceLocation) -> None:
+        for name in constants:
+            if name not in self._constants:
+                raise CallError(
+                    f"{self.name} has no compile-time keyword {name}",
+                    location=location,
+                    notes=(("legal", " ".join(self._constants) or "none"),),
+                )
+
+    def _needs_specs(self, what: str, where: SourceLocation) -> None:
+        """Raises SpecError where the operation is not called on arrays."""
+
+
+def _kinds(arrays: Sequence[Any], constants: Mapping[str, object]) -> object:
+    """What decides where arrays run and as what call."""
+    kinds = tuple([(array.__class__, array.shape, array.dtype) for array in arrays])
+    if not constants:
+        return kinds
+    return kinds, tuple([(name, exact(value)) for name, value in constants.items()])
+
+
+def symbolic(spec: Spec, fixed: Mapping[str, int]) -> tuple[int | Symbol, ...]:
+    """The dimensions of a Tile: sizes, and the symbols of parallel dimensions."""
+    names = (dim.removeprefix("*") if isinstance(dim, str) else dim for dim in spec.dims)
+    return tuple(fixed.get(n, Symbol(n)) if isinstance(n, str) else n for n in names)
+
+
+def _located(error: CallError, where: SourceLocation) -> CallError:
+    """The error at the call, where it came from a layer that does not know the user's line."""
+    return error if error.location else error.at(where)
+
+
+def _hashable(key: object) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_launches(call: Call, shapes: Sequence[Shape], location: SourceLocation) -> None:
+    """Refuse a grid that no device takes at the call, where its sizes come from."""
+    results = (*call.output_shapes(shapes), *call.scratch_shapes(shapes))
+    if not all(isinstance(size, int) for shape in (*shapes, *results) for size in shape):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return  # jax.export with symbolic sizes: the launch checks
+    try:
+        call.plan.evaluate(shapes, results)
+    except PtxError as error:
+        raise error.at(location) from None

@@ -1,0 +1,289 @@
+// The state of a running launch, from one warp up to the launch.
+//
+// A warp's lanes that are at the same instruction form a split. One split runs (Warp::pc, Warp::active), the
+// others wait in Warp::others. The split with the lowest instruction runs, and splits that meet become one,
+// so diverged lanes converge again without an analysis of the control flow. A split that branches backward
+// many times while others are ready steps back for them, so that no lane starves another of its warp.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "async.h"
+#include "machine.h"
+#include "memory.h"
+#include "product.h"
+#include "program.h"
+#include "pyptx_emulator.h"
+#include "printed.h"
+#include "report.h"
+#include "sanitizer/sanitizer.h"
+#include "watch.h"
+
+namespace pyptx::emulator {
+
+struct Cta;
+struct Cluster;
+struct Worker;
+struct Launch;
+struct TensorMemory;
+
+// What a split waits for.
+struct Wait {
+  enum class Kind : uint8_t {
+    None,         // ready
+    Lanes,        // until the lanes named by `object` reach the same instruction (shfl, vote, match, redux)
+    Converge,     // until all lanes of the warp reach the same instruction (.aligned barriers)
+    WarpBarrier,  // until the lanes named by `object` reach a bar.warp.sync of the same mask
+    Barrier,      // until barrier `object` of the CTA completes
+    Cluster,      // until phase `object` of the cluster barrier completes
+    Mbarrier,     // until phase `phase` of the CTA's mbarrier at offset `object` completes, or for a while
+    Copies,       // until all but the last `object` groups of copies are complete
+    Products,     // until all but the last `object` groups of multiplications are complete
+    TensorMemory, // until columns of Tensor Memory are freed
+  };
+  Kind kind = Kind::None;
+  uint32_t object = 0;
+  const Instruction* at = nullptr;
+  uint64_t phase = 0;
+};
+
+struct Split {
+  uint32_t pc, mask;
+  Wait wait;
+};
+
+// Bits of Warp::attention: why the loop must look up.
+enum Attention : uint32_t {
+  kSplitsChanged = 1,  // splits were added or woken
+  kBlocked = 2,        // the running split has moved to `others`
+  kExited = 4,         // lanes of the running split have exited
+  kYield = 8,          // let other warps run
+  kSpinning = 16,      // the running split cannot change anything any more by itself
+  kRotate = 32,        // the running split steps back for others of its warp
+};
+
+enum class WarpState : uint8_t { Ready, Blocked, Spinning, Done };
+
+// A function that a lane has called: where from, the frame that it returns to, and what else it needs again.
+struct CallFrame {
+  uint32_t call;   // the instruction
+  uint32_t frame;  // of the caller, in its local memory
+  std::vector<uint8_t> kept;  // of a recursive function: its registers from before
+};
+
+struct Warp : WarpRegisters {
+  uint32_t pc;          // of the running split; already the next instruction while a handler runs
+  uint32_t active;      // lanes of the running split
+  uint32_t next_split;  // the loop looks up when pc reaches this
+  uint32_t attention;
+  uint32_t live;   // lanes that have not exited
+  uint32_t index;  // in its CTA
+  uint32_t agent;  // in its cluster: the index of its vector clock
+  WarpState state;
+  bool suspended;  // merging is suspended, for fairness
+  bool polling;    // it was woken only to see whether its spin loop still stands still
+  bool forced;    // a split that waited to converge goes on diverged, because nothing else can run
+  uint32_t lost;   // lanes that a waiting split named and that exited instead
+  uint32_t backward;  // backward branches since the last change of splits
+  uint32_t cluster_arrived;  // lanes that arrived at the cluster barrier and have not waited
+  Cta* cta;
+  Worker* worker;
+  std::vector<Split> others;
+  uint32_t* defined;  // lane mask per register of the image
+  uint64_t executed;
+
+  // The loop that may have come to a standstill.
+  uint32_t spin_branch;
+  uint32_t spin_visits;
+  uint64_t spin_version;
+  bool spin_snapshot_valid;
+  uint32_t spin_carry;
+  std::vector<uint8_t> spin_snapshot;
+
+  // The functions that each lane is in, the innermost last, and where the frame of that one lies.
+  std::vector<std::vector<CallFrame>> calls;  // empty in a program without functions
+  uint32_t frame[kLanes];
+
+  // Groups of copies that each lane has committed, and the copies whose end has not been waited for.
+  uint32_t copy_groups[kLanes], bulk_groups[kLanes];
+  std::vector<OperationPointer> copies;
+  // Multiplications: groups committed, how many were issued, those that have not been waited for, the place in the
+  // order of accesses of those since the last group, and the state of the registers that they use.
+  uint32_t product_groups, products_issued;
+  std::vector<Pending> products;
+  std::pair<uint32_t, uint32_t> product_place;
+  bool product_fenced;
+  std::vector<HeldRegister> held;
+  std::vector<uint32_t> register_requests;  // the setmaxnregs that it executed, while the sanitizer looks
+  // try_waits that have returned false without need, so that loops are seen to be there.
+  std::vector<uint32_t> hurried;
+  // The last test of an mbarrier that failed, for the table of a deadlock.
+  const Instruction* failed_test;
+  uint32_t failed_offset;
+  uint64_t failed_phase;
+};
+
+// One of the 16 barriers of a CTA.
+struct Barrier {
+  uint32_t arrived = 0;   // threads, in whole warps where a whole warp arrived
+  uint32_t expected = 0;  // 0: every thread of the CTA that has not exited
+  uint32_t waiting = 0;   // splits
+  uint32_t population = 0;  // for bar.red
+  bool all = true, any = false;
+  bool counted = false;
+  std::vector<uint32_t> clocks;  // joined clocks of those that arrived
+};
+
+struct Cta {
+  Cluster* cluster;
+  uint32_t rank;     // in the cluster
+  uint32_t id[3];    // %ctaid
+  uint64_t linear;   // id in the grid, row-major
+  uint32_t shared_base;  // shared-space address of its first byte
+  uint8_t* shared;
+  uint8_t* local;  // warp-major, then lane-major
+  uint32_t live_warps;
+  std::vector<Warp> warps;
+  Barrier barriers[16];
+  std::map<uint32_t, Mbarrier> mbarriers;  // the live ones, by offset
+  std::vector<Warpgroup> warpgroups;
+  std::shared_ptr<TensorMemory> tensor_memory;  // made when it is first used
+  SharedShadow shadow;
+  Visits visits;  // to its shared memory
+  LocalShadow local_shadow;
+  GlobalAgent global;  // its part in the races of global memory
+};
+
+struct ClusterBarrier {
+  uint32_t phase = 0;
+  uint32_t arrived = 0;
+  std::vector<uint32_t> clocks, released;  // of this phase so far, of the last complete one
+};
+
+// The unit of residency: its CTAs run interleaved on one host thread.
+struct Cluster {
+  Worker* worker = nullptr;
+  uint64_t linear = 0;
+  uint32_t id[3] = {0, 0, 0};
+  std::vector<Cta> ctas;
+  uint64_t version = 0;  // grows whenever a store or an atomic may have changed memory
+  uint64_t progress = 0; // grows whenever a warp that stood still moved on
+  uint64_t executed = 0, clock_readings = 0;
+  uint64_t random = 0;  // state of the random schedule: the cluster's own, so that host threads do not matter
+  uint32_t warps_left = 0;
+  size_t turn = 0;
+  ClusterBarrier barrier;
+  ClusterClocks clocks;
+  std::vector<Issuer> issuers;  // per agent that operations take
+  std::vector<OperationPointer> operations;  // that are under way, in the order of their issue
+  bool timed_out = false;    // parked try_waits have returned false since anything changed,
+  uint64_t timed_out_state;  // which this tells
+
+  std::vector<uint8_t> register_bytes, shared_bytes, local_bytes;
+  std::vector<uint32_t> defined_bytes;
+
+  uint32_t draw(uint32_t below);  // of the random schedule
+};
+
+// A host thread of a launch.
+struct Worker {
+  Launch* launch;
+  std::vector<uint32_t> buffer_hint;  // per instruction: the buffer it touched last
+  PyptxInstructionStatistics* statistics = nullptr;  // per instruction, nullptr if not asked for
+  std::vector<PyptxInstructionStatistics> statistics_storage;
+  uint64_t executed = 0;
+  uint64_t unaccounted = 0;  // instructions that are not yet in Launch::executed
+  uint32_t looks = 0;        // at the launch's budgets
+  PyptxSignals* signals = nullptr;  // of the thread that launched
+  std::chrono::steady_clock::time_point next_signals;
+
+  // Whether the launch goes on: nobody has stopped or cancelled it, and there is time left.
+  bool goes_on();
+  // Lets signal handlers run, if it is time to.
+  void look_for_signals(std::chrono::steady_clock::time_point now);
+  // Counts instructions; how many more the launch may run.
+  void account(uint64_t instructions);
+  uint64_t allowance() const;
+};
+
+// Ends a host thread of a launch whose result would depend on which thread runs when: what threads did is thrown
+// away, and the launch runs again on one (see api.cpp).
+struct Conflict {};
+
+struct Launch {
+  const Program* program;
+  PyptxLaunch config;
+  Memory memory;
+  Findings findings;
+  Watches watches;
+  Printed printed;
+  GlobalClocks global_clocks;
+  std::mutex wide_atomics;  // 128-bit read-modify-write
+  std::atomic<bool> stop{false};
+  std::atomic<bool> conflict{false}, cancelled{false}, late{false};
+  std::atomic<uint64_t> executed{0};  // instructions of all warps, but for what workers have not accounted for
+  std::atomic<uint64_t> next_cluster{0};
+  std::atomic<uint64_t> resident{0};
+  uint64_t clusters = 0;
+  uint64_t residency = 0;  // clusters that the modelled device holds at once
+  uint32_t threads = 1;    // host threads
+  uint64_t most_instructions = 0;                       // of all warps
+  std::chrono::steady_clock::time_point deadline;
+  uint32_t cluster_size = 1, cluster_dim[3] = {1, 1, 1}, cluster_grid[3] = {1, 1, 1};
+  uint32_t threads_per_cta = 0, warps_per_cta = 0;
+  uint32_t shared_bytes = 0;  // a CTA's, static and dynamic
+  bool initialisation = false, races = false, synchronisation = false;
+  Completion completion = Completion::Eager;
+  std::mutex running_mutex;
+  std::condition_variable ended;
+  int running = 0;  // host threads but the one that launched; below 0 for one that has ended before it is counted
+  std::mutex failure_mutex;
+  std::string failure;  // what ended a host thread before its time
+
+  bool parallel() const { return threads > 1; }
+};
+
+inline const Program& program_of(const Warp& w) { return *w.worker->launch->program; }
+
+// host_threads.cpp
+// Host threads for a launch whose clusters and program are known.
+uint32_t host_threads(const Launch& launch);
+void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statistics, uint64_t* executed);
+
+// schedule.cpp, for handlers. All take effect when the handler returns.
+void look_up(Warp& w, uint32_t why);
+// The lanes of `mask`, a part of the running split, wait; they continue at `resume`. The rest of the split
+// goes on behind the current instruction.
+void block(Warp& w, uint32_t mask, uint32_t resume, Wait wait);
+void exit_lanes(Warp& w, uint32_t mask);
+// The lanes of `taken` continue at `target`, the rest of the split where it is.
+void jump(Warp& w, uint32_t taken, uint32_t target);
+// A branch of the lanes of `taken` to `target`; the rest of the split falls through.
+void branch(Warp& w, const Instruction& in, uint32_t taken, uint32_t target);
+// Makes a split that waits ready; the warp may be another one than the running one.
+void wake(Warp& w, Split& split);
+// The lanes of `mask` that may run a warp-synchronous instruction now: those whose named lanes (`members`, a
+// mask per lane) have all arrived or exited. The others have been blocked until theirs do.
+uint32_t gather(Warp& w, const Instruction& in, uint32_t mask, const uint32_t* members);
+// For .aligned instructions: true if the whole warp is here, or never will be; otherwise the lanes of `mask`
+// wait for the others. *diverged says that lanes are missing.
+bool converge(Warp& w, const Instruction& in, uint32_t mask, bool* diverged);
+// The finding, of the sanitizer, where lanes are missing (sync.cpp).
+void report_diverged(Warp& w, const Instruction& in, uint32_t mask);
+// Barriers that count all threads, after lanes have exited (sync.cpp).
+void barriers_after_exit(Warp& w);
+// Warps of one warpgroup that execute setmaxnreg in different ways, when their CTA exits (sync.cpp).
+void check_register_requests(Cta& cta);
+// What a waiting split waits for, for the table of a deadlock (sync.cpp).
+std::string describe_wait(const Warp& w, const Split& split);
+
+// Every store and every atomic that changes memory: spinning warps of the cluster look again.
+inline void memory_changed(Warp& w) { ++w.cta->cluster->version; }
+
+}  // namespace pyptx::emulator

@@ -1,0 +1,392 @@
+// Happens-before with mbarriers and asynchronous operations.
+//
+// An operation is an agent that is forked from the thread that issues it: its accesses come after what that
+// thread knows, and before what those do who learn of its completion, through the mbarrier that it completes
+// on or by waiting for its group. Accesses are checked and recorded when it is issued, so what is found does
+// not depend on when its data move.
+//
+// Completion of a bulk copy orders what the copy did and nothing before it (PTX ISA, "Asynchronous Operations").
+// The manual limits that of st.async and red.async, which releases too, in no such way.
+//
+// Operations of the asynchronous proxy see what threads stored only behind a fence.proxy.async: a warp's clocks
+// have a second part, what has been fenced, that travels with the first. That a thread has loaded from a place
+// needs no such fence before an operation writes to it.
+#include <algorithm>
+#include <cstring>
+
+#include "semantics/access.h"
+#include "tensor_memory_order.h"
+#include "shadow_cells.h"
+
+namespace pyptx::emulator {
+namespace {
+
+ClusterClocks& clocks_of(const Warp& w) { return w.cta->cluster->clocks; }
+
+bool orders(const Warp& w) { return clocks_of(w).active(); }
+
+Finding finding_at(const Warp& w, const Instruction& in, unsigned lane, Kind kind, const Cta& owner, uint32_t offset,
+                   uint32_t bytes) {
+  Finding f{};
+  f.kind = kind;
+  f.site = site_of(w, in, lane);
+  f.has_address = true;
+  f.space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
+  f.address = owner.shared_base + offset;
+  f.bytes = bytes;
+  return f;
+}
+
+void join(std::vector<uint32_t>& into, uint32_t agent, uint32_t clock) {
+  if (into.size() <= agent) into.resize(agent + 1, 0);
+  into[agent] = std::max(into[agent], clock);
+}
+
+// Whether a thread's clocks cover all of others'.
+bool covers(const ClusterClocks& clocks, uint32_t agent, const std::vector<uint32_t>& others) {
+  const uint32_t* own = clocks.of(agent);
+  for (size_t i = 0; i < std::min<size_t>(others.size(), clocks.agents()); ++i) {
+    if (others[i] > own[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_shared_piece(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
+                        Access access) {
+  uint32_t offsets[kLanes];
+  offsets[lane] = offset;
+  check_shared(w, in, owner, offsets, 1u << lane, bytes, access, Order());
+}
+
+void forget_shared(Cta& owner, uint32_t offset, uint32_t bytes) {
+  SharedShadow& s = owner.shadow;
+  if (s.initialisation) std::memset(&s.written[offset >> s.shift], 0, bytes >> s.shift);
+}
+
+// ---- mbarriers -------------------------------------------------------------------------------------------
+
+void order_init(Warp& w, Mbarrier& b, unsigned lane) {
+  b.agent = w.agent;
+  b.lane = lane;
+  b.clock = orders(w) ? clocks_of(w).own(w.agent) : 0;
+}
+
+void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset,
+                        const Mbarrier& b) {
+  if (!orders(w) || b.clock == 0) return;
+  const ClusterClocks& clocks = clocks_of(w);
+  const bool ordered = b.agent == w.agent ? b.clock < clocks.own(w.agent) || b.lane == lane
+                                          : b.clock <= clocks.of(w.agent)[b.agent];
+  // A fence of initialisations makes a barrier of the cluster enough that orders nothing else.
+  if (ordered || (b.fenced && w.cta->cluster->barrier.phase > b.fenced_phase)) return;
+  Finding f = finding_at(w, in, lane, Kind::UnorderedInit, owner, offset, kMbarrierBytes);
+  f.other = site_of_agent(w, b.agent, b.lane, b.clock, b.instruction, true);
+  f.note = &owner == w.cta ? "no barrier orders its mbarrier.init before this"
+                           : "no barrier of the cluster, with fence.mbarrier_init or a release, orders its "
+                             "mbarrier.init before this";
+  report(w, f);
+}
+
+void order_arrive(Warp& w, Cta& owner, Mbarrier& b) {
+  if (!w.worker->launch->races) return;
+  if (orders(w)) clocks_of(w).join_into(b.clocks, w.agent);
+  if (&owner != w.cta) w.worker->launch->global_clocks.release(b.known, w.cta->global);
+}
+
+void observe_phase(Warp& w, const Instruction& in, Mbarrier& b, uint64_t phase) {
+  b.seen = std::max(b.seen, phase + 1);
+  if (!w.worker->launch->races) return;
+  uint64_t& observed = b.observed[w.agent];
+  observed = std::max(observed, phase + 1);
+  if (phase + 1 == 0 || !static_cast<const AccessPlan*>(in.plan)->order.acquire) return;
+  if (orders(w)) clocks_of(w).join_from(w.agent, b.released);
+  GlobalClocks::acquire(w.cta->global, b.known_released);
+}
+
+// A thread that has seen `observed` phases end asks for the end of the next. If two more have ended meanwhile,
+// and it knows of none of them, its parity means another phase than it thinks.
+void check_overrun(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b,
+                   uint64_t phase) {
+  if (!orders(w)) return;
+  const auto found = b.observed.find(w.agent);
+  const uint64_t observed = found == b.observed.end() ? 0 : found->second;
+  if (phase < observed + 2 || (phase - observed) % 2 != 0 || covers(clocks_of(w), w.agent, b.released)) return;
+  Finding f = finding_at(w, in, lane, Kind::PhaseOverrun, owner, offset, kMbarrierBytes);
+  f.note = "the thread waits for the end of phase " + std::to_string(observed) +
+           "; the mbarrier is in phase " + std::to_string(b.phase) + ", which has the same parity";
+  report(w, f);
+}
+
+bool check_not_mbarrier(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, uint32_t length,
+                        unsigned lane, bool store) {
+  const auto next = owner.mbarriers.upper_bound(offset + length - 1);
+  if (next == owner.mbarriers.begin()) return true;
+  const uint32_t at = std::prev(next)->first;
+  if (at + kMbarrierBytes <= offset) return true;
+  Finding f = finding_at(w, in, lane, Kind::MbarrierAccess, owner, at, kMbarrierBytes);
+  f.site.store = store;
+  f.note = "an mbarrier is here until mbarrier.inval, and only mbarrier instructions may touch it";
+  report(w, f);
+  return false;
+}
+
+// ---- Operations ------------------------------------------------------------------------------------------
+
+void order_issue(Warp& w, unsigned lane, Operation& op) {
+  op.reduces = op.update != nullptr;
+  if (!orders(w)) return;
+  Cluster& c = *w.cta->cluster;
+  bool full;
+  std::tie(op.agent, op.clock) = c.clocks.fork(&full);
+  if (full) {
+    forget_history(c);
+    std::tie(op.agent, op.clock) = c.clocks.fork(&full);
+  }
+  c.issuers[op.agent - c.clocks.warps()] = {op.clock, w.index, lane, w.cta->linear};
+}
+
+std::shared_ptr<const History> order_history(Warp& w) {
+  if (!w.worker->launch->races) return nullptr;
+  auto history = std::make_shared<History>();
+  if (orders(w)) clocks_of(w).join_into(history->clocks, w.agent);
+  w.worker->launch->global_clocks.release(history->known, w.cta->global);
+  return history;
+}
+
+namespace {
+
+// What an operation's access of a cell may conflict with: verdicts of the last two contents are kept, because
+// neighbours mostly have the same history.
+class CopyCheck {
+ public:
+  CopyCheck(Warp& w, const Instruction& in, Cta& owner, unsigned lane, bool store, bool async_proxy,
+            const Operation& op, uint32_t bytes)
+      : w_(w), in_(in), owner_(owner), s_(owner.shadow), lane_(lane), bytes_(bytes), store_(store), proxy_(async_proxy),
+        multiplies_(op.product != nullptr) {
+    const ClusterClocks& clocks = clocks_of(w);
+    issuer_ = {clocks.of(w.agent), clocks.agents(), w.agent, clocks.own(w.agent), 0, op.reduces};
+    self_ = {issuer_.clocks, issuer_.agents, op.agent, op.clock,
+             op.agent << kAgentShift | (op.reduces ? kStrong : 0) | lane << kLaneShift | op.clock, op.reduces};
+  }
+
+  void cell(uint32_t index) {
+    uint64_t& stored = s_.stores[index];
+    uint64_t& loaded = s_.loads[index];
+    if (!known(stored, good_store_)) check_stored(index, stored);
+    if (store_ && !known(loaded, good_load_)) check_loaded(index, loaded);
+    if (store_) {
+      forget_readers(s_, loaded);
+      stored = cell_of(self_.who, in_.index);
+      loaded = 0;
+    } else {
+      record_load(s_, self_, loaded, lane_, false, in_.index);
+    }
+  }
+
+ private:
+  // The same agent and clock as one that was fine; only those of the issuing warp also depend on the lane.
+  bool known(uint64_t cell, uint64_t good) const {
+    constexpr uint64_t kLane = static_cast<uint64_t>(31u << kLaneShift | kSeveral) << 32;
+    return cell == 0 || cell == good || (agent_of(who_in(cell)) != w_.agent && (cell & ~kLane) == (good & ~kLane));
+  }
+
+  void check_stored(uint32_t index, uint64_t stored) {
+    const uint32_t who = who_in(stored), agent = agent_of(who);
+    const auto party = [&] {
+      return site_of_agent(w_, agent, lane_of(who), clock_of(who), static_cast<uint32_t>(stored), true);
+    };
+    if (!issuer_.fine(who, lane_, false)) {
+      report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_, party(), note(agent));
+      return;
+    }
+    const ClusterClocks& clocks = clocks_of(w_);
+    if (proxy_ && agent < clocks.warps() && clock_of(who) > clocks.proxied(w_.agent)[agent]) {
+      Finding f = finding_at(w_, in_, lane_, Kind::ProxyRace, owner_, index << s_.shift, bytes_);
+      f.site.store = store_;
+      f.other = party();
+      f.note = multiplies_ ? "no fence.proxy.async lies between the store and the multiplication"
+                           : "no fence.proxy.async lies between the store and the copy";
+      report(w_, f);
+      return;
+    }
+    good_store_ = stored;
+  }
+
+  void check_loaded(uint32_t index, uint64_t loaded) {
+    const uint32_t who = who_in(loaded);
+    const bool many = agent_of(who) == kManyAgents;
+    const uint32_t reader = many ? unordered_reader(s_, who, issuer_, lane_, false)
+                            : issuer_.fine(who, lane_, false) ? kNone : agent_of(who);
+    if (reader == kNone) {
+      good_load_ = loaded;
+      return;
+    }
+    const uint32_t clock = clock_of(many ? s_.readers[who & 0x3fffffu][reader] : who);
+    report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_,
+                site_of_agent(w_, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
+                note(reader));
+  }
+
+  const char* note(uint32_t agent) const {
+    if (agent >= clocks_of(w_).warps()) return "the earlier asynchronous operation has not been waited for";
+    return agent == w_.agent ? "no bar.warp.sync or barrier orders these lanes of one warp"
+                             : "no barrier orders the two";
+  }
+
+  Warp& w_;
+  const Instruction& in_;
+  Cta& owner_;
+  SharedShadow& s_;
+  unsigned lane_;
+  uint32_t bytes_;
+  bool store_, proxy_, multiplies_;
+  Party issuer_, self_;
+  uint64_t good_store_ = 0, good_load_ = 0;
+};
+
+}  // namespace
+
+void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
+                       bool store, bool async_proxy, const Operation& op) {
+  SharedShadow& s = owner.shadow;
+  if (!owner.mbarriers.empty() && !check_not_mbarrier(w, in, owner, offset, bytes, lane, store)) return;
+  if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, !store || op.reduces);
+  if (!s.races || !orders(w)) return;
+  CopyCheck check(w, in, owner, lane, store, async_proxy, op, bytes);
+  const uint32_t first = offset >> s.shift, count = bytes >> s.shift;
+  for (uint32_t k = 0; k < count; ++k) check.cell(first + k);
+}
+
+void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
+                       bool store, bool async_proxy, Operation& op) {
+  if (buffer.watched) note_visit(w, in, address, bytes, lane, store);
+  if (buffer.stores == nullptr) return;
+  if (async_proxy) check_global_proxies(w, in, buffer, address, bytes, lane, store);
+  GlobalAgent& cta = w.cta->global;
+  const uint32_t segment = cta.segment;
+  if (w.worker->launch->races && op.global_segment == 0) {
+    std::tie(op.global_agent, op.global_count) =
+        w.worker->launch->global_clocks.fork(cta, &op.global_segment);
+  }
+  if (op.global_segment != 0) cta.segment = op.global_segment;
+  const Access access = !store ? Access::Load : op.reduces ? Access::Atomic : Access::Store;
+  check_global(w, in, buffer, address, lane, bytes, access, Order{op.reduces, false, false});
+  cta.segment = segment;
+}
+
+void order_copies(Warp& w, uint32_t mask, Operation& arrival) {
+  for (const OperationPointer& op : w.copies) {
+    if (op->grouping != Grouping::Copies || (op->mask & mask) == 0) continue;
+    arrival.copies.emplace_back(op->agent, op->clock);
+    arrival.copied.emplace_back(op->global_agent, op->global_count);
+  }
+}
+
+void order_signal(const Operation& op, Mbarrier& b) {
+  if (op.clock != 0) join(b.clocks, op.agent, op.clock);
+  if (op.history != nullptr) {
+    const std::vector<uint32_t>& clocks = op.history->clocks;
+    if (b.clocks.size() < clocks.size()) b.clocks.resize(clocks.size(), 0);
+    for (size_t i = 0; i < clocks.size(); ++i) b.clocks[i] = std::max(b.clocks[i], clocks[i]);
+    for (const auto& [agent, count] : op.history->known) b.known[agent] = std::max(b.known[agent], count);
+  }
+  for (const auto& [agent, clock] : op.copies) {
+    if (clock != 0) join(b.clocks, agent, clock);
+  }
+  GlobalClocks::learn(b.known, op.global_agent, op.global_count);
+  for (const auto& [agent, count] : op.copied) GlobalClocks::learn(b.known, agent, count);
+}
+
+void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool reads) {
+  const uint32_t* committed = grouping == Grouping::Bulk ? w.bulk_groups : w.copy_groups;
+  for (OperationPointer& op : w.copies) {
+    if (op->grouping != grouping) continue;
+    uint32_t waited = 0;
+    for (uint32_t rest = op->mask & mask; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+      if (static_cast<uint64_t>(op->group) + but < committed[lane]) waited |= 1u << lane;
+    }
+    if (waited == 0) continue;
+    op->source_waited = true;
+    if (orders(w) && op->clock != 0) clocks_of(w).join_one(w.agent, op->agent, op->clock);
+    if (reads) continue;
+    if (w.worker->launch->races) GlobalClocks::learn(w.cta->global.known, op->global_agent, op->global_count);
+    op->waited |= waited;
+  }
+  w.copies.erase(std::remove_if(w.copies.begin(), w.copies.end(),
+                                [](const OperationPointer& op) { return (op->mask & ~op->waited) == 0; }),
+                 w.copies.end());
+}
+
+void order_proxies(Warp& w) {
+  if (!orders(w)) return;
+  if (clocks_of(w).asynchronous()) clocks_of(w).fence_proxies(w.agent);
+  order_warp(w);
+}
+
+void order_global_proxies(Warp& w) {
+  if (w.worker->launch->races && program_of(w).asynchronous) {
+    w.worker->launch->global_clocks.fence_proxies(w.cta->global, kFencedAgent);
+  }
+}
+
+void order_inits(Warp& w) {
+  if (!orders(w)) return;
+  const ClusterClocks& clocks = clocks_of(w);
+  for (auto& [offset, b] : w.cta->mbarriers) {
+    if (b.fenced || b.clock > clocks.of(w.agent)[b.agent]) continue;
+    b.fenced = true;
+    b.fenced_phase = w.cta->cluster->barrier.phase;
+  }
+}
+
+void forget_operations(Cluster& c) {
+  std::fill(c.issuers.begin(), c.issuers.end(), Issuer());
+  const auto forget = [](Operation& op) {
+    op.clock = 0;
+    op.copies.clear();
+    op.history.reset();
+  };
+  for (const OperationPointer& op : c.operations) forget(*op);
+  for (Cta& cta : c.ctas) {
+    for (Warp& w : cta.warps) {
+      for (const OperationPointer& op : w.copies) forget(*op);
+      for (const Pending& p : w.products) forget(*p.operation);
+      w.product_place = {0, 0};
+    }
+    forget_tensor(cta);
+    for (auto& [offset, b] : cta.mbarriers) {
+      b.clocks.clear();
+      b.released.clear();
+      b.clock = 0;
+    }
+  }
+}
+
+// ---- Exits -----------------------------------------------------------------------------------------------
+
+void check_exit(Warp& w, uint32_t mask) {
+  for (const OperationPointer& op : w.copies) {
+    if (op->grouping != Grouping::Bulk || (op->mask & mask) == 0 || op->source_waited) continue;
+    report(w, Kind::UnfinishedCopy, site_of(w, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), true),
+           "the thread exits without cp.async.bulk.wait_group, while the copy may still read shared memory");
+  }
+}
+
+void check_cta_exit(Cta& cta) {
+  const auto unfinished = [](Warp& w, const Site& site) {
+    report(w, Kind::UnfinishedCopy, site,
+           "the CTA whose shared memory the operation writes to exits, and nobody has waited for it");
+  };
+  for (const OperationPointer& op : cta.cluster->operations) {
+    const bool writes = std::any_of(op->pieces.begin(), op->pieces.end(), [&](const Piece& p) { return p.owner == &cta; });
+    if (writes) unfinished(*op->warp, site_of(*op->warp, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), true));
+  }
+  for (const auto& [offset, b] : cta.mbarriers) {
+    if (b.copies_until > b.seen) unfinished(cta.warps[0], b.copier);
+  }
+}
+
+}  // namespace pyptx::emulator

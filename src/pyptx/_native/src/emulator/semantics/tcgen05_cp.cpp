@@ -1,0 +1,124 @@
+// tcgen05.cp: from a matrix in shared memory to Tensor Memory (PTX ISA, "tcgen05.cp").
+#include <cstring>
+
+#include "tcgen05.h"
+
+namespace pyptx::emulator {
+namespace {
+
+// So many rows of so many chunks of 16 bytes. Row i goes to each quarter of the lanes whose bit `quarters` has for the
+// i / 32 part of the rows.
+struct Shape {
+  std::string_view name, multicast;
+  unsigned rows, chunks;
+  uint8_t quarters[4];
+};
+constexpr Shape kShapes[] = {
+    {"128x256b", "", 128, 2, {1, 2, 4, 8}},
+    {"128x128b", "", 128, 1, {1, 2, 4, 8}},
+    {"64x128b", "warpx2::02_13", 64, 1, {0b0101, 0b1010}},
+    {"64x128b", "warpx2::01_23", 64, 1, {0b0011, 0b1100}},
+    {"32x128b", "warpx4", 32, 1, {0b1111}},
+};
+constexpr unsigned kChunkColumns = kChunk / 4;
+
+struct CpPlan {
+  const Shape* shape = nullptr;
+  unsigned ctas = 1;
+  TensorPointer to;
+  uint8_t descriptor = 0;  // slot
+};
+
+// From each CTA's shared memory to its Tensor Memory.
+struct Copy : TensorWork {
+  TensorGroup group;
+  const Shape* shape = nullptr;
+  uint32_t column = 0;
+  std::vector<uint32_t> places[2];  // of each CTA, row by row
+
+  void perform() override {
+    for (unsigned i = 0; i < group.size; ++i) copy(*group.ctas[i], places[i]);
+  }
+
+  void copy(const Cta& cta, const std::vector<uint32_t>& from) {
+    TensorMemory& memory = *cta.tensor_memory;
+    for (size_t i = 0; i < from.size(); ++i) {
+      const auto row = static_cast<uint32_t>(i / shape->chunks), chunk = static_cast<uint32_t>(i % shape->chunks);
+      for (uint32_t quarter = 0; quarter < kWarpgroupWarps; ++quarter) {
+        if (!(shape->quarters[row / kQuarterLanes] >> quarter & 1u)) continue;
+        uint32_t* cells = &memory.at(quarter * kQuarterLanes + row % kQuarterLanes, column + chunk * kChunkColumns);
+        std::memcpy(cells, cta.shared + from[i], kChunk);
+      }
+    }
+  }
+};
+
+bool find_copy(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, Copy* copy) {
+  const auto& plan = *static_cast<const CpPlan*>(in.plan);
+  copy->shape = plan.shape;
+  copy->column = place.first_column;
+  SharedMatrix matrix;
+  const uint64_t descriptor = held<uint64_t>(w, in, plan.descriptor)[lane];
+  if (!find_tensor_group(w, in, lane, plan.ctas, &copy->group) ||
+      !read_tensor_matrix(w, in, lane, descriptor, "the source", &matrix)) {
+    return false;
+  }
+  const ChunkRange range{0, plan.shape->chunks, 0, plan.shape->rows};
+  for (unsigned i = 0; i < copy->group.size; ++i) {
+    Cta& cta = *copy->group.ctas[i];
+    if (!check_tensor_place(w, in, lane, cta, place)) return false;
+    if (!find_chunks(w, in, cta, matrix, false, range, &copy->places[i])) return false;
+  }
+  return true;
+}
+
+void check_copy(Warp& w, const Instruction& in, unsigned lane, const TensorPlace& place, const Copy& copy,
+                const Operation& op) {
+  for (unsigned i = 0; i < copy.group.size; ++i) {
+    Cta& cta = *copy.group.ctas[i];
+    check_tensor(w, in, lane, cta, place, TensorUse::Work, true, &op);
+    for (const uint32_t at : copy.places[i]) check_copy_shared(w, in, cta, at, kChunk, lane, false, true, op);
+    note_tensor_written(cta, place);
+  }
+}
+
+template <bool kSanitized>
+void issue_copy(Warp& w, const Instruction& in, uint32_t mask) {
+  const auto& plan = *static_cast<const CpPlan*>(in.plan);
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+    const TensorAddress to = address_of(w, in, plan.to, lane);
+    const TensorPlace place{to.lane, kTensorLanes, to.column, plan.shape->chunks * kChunkColumns};
+    auto copy = std::make_shared<Copy>();
+    if (!find_copy(w, in, lane, place, copy.get())) return;
+    const OperationPointer op = new_operation(w, in, 1u << lane, Grouping::None);
+    if (kSanitized) {
+      order_tensor_work(w, lane, *op);
+      check_copy(w, in, lane, place, *copy, *op);
+    }
+    op->tensor = std::move(copy);
+    issue(w, op);
+  }
+}
+
+}  // namespace
+
+// cp.cta_group.shape{.multicast} [taddr], sDesc
+Handler resolve_tensor_cp(Decoding& d, Modifiers& m) {
+  CpPlan plan;
+  if (!take_tensor_group(m, &plan.ctas)) return nullptr;
+  const std::string_view name = m.next(), multicast = m.next();
+  for (const Shape& shape : kShapes) {
+    if (shape.name == name && shape.multicast == multicast) plan.shape = &shape;
+  }
+  if (plan.shape == nullptr || !m.done() || d.operands.size() != 2) return nullptr;
+  if (!bind_tensor_pointer(d, 0, &plan.to)) return nullptr;
+  plan.descriptor = static_cast<uint8_t>(d.bound());
+  if (!d.source(1, 64)) return nullptr;
+  d.access(true, false, kChunk);
+  d.out->plan = d.keep(plan);
+  d.out->sanitized = issue_copy<true>;
+  return issue_copy<false>;
+}
+
+}  // namespace pyptx::emulator

@@ -1,0 +1,184 @@
+"""Kernels as JAX operations: one primitive, opaque until it is lowered (`lowering`).
+
+On CUDA the call carries the assembled kernels, on CPU the emulator's programs; both carry the plan,
+and nothing in them refers to this process. Works with jax 0.10 and 0.11.
+"""
+
+# JAX's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir, xla
+
+from pyptx._launch.call import BATCH_LIMIT, Call
+from pyptx._runtime import scalars, targets
+from pyptx._runtime.jax import avals, lowering, partition, private, registration
+from pyptx.errors import CallError
+
+scalars_by_value: Final = False
+"""Scalars live in device memory, and reading them on the host would wait for the device."""
+
+pyptx_launch_p: Final[Any] = Primitive("pyptx_launch")
+"""Launches a call. Its only parameter, `call`, is a Call: hashable by content."""
+pyptx_launch_p.multiple_results = True
+
+
+def launch(call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Run `call` on JAX arrays, tracers among them.
+
+    Shapes and types have been checked. Raises CallError for a sharding that the kernel cannot take.
+    """
+    registration.register()
+    for output in call.outputs:
+        _check_x64(output.dtype, f"kernel {call.name} writes {output.dtype}")
+    return tuple(pyptx_launch_p.bind(*_equally_varying(arrays), call=call))
+
+
+def scalar(value: object, dtype: str, name: str) -> Any:
+    """A run-time scalar as an operand: an array of rank 0.
+
+    Of an array of JAX only the type is checked: to read its value would wait for the device.
+    """
+    if isinstance(value, jax.Array):
+        scalars.check_kind(value.dtype, dtype, name)
+    else:
+        scalars.check(value, dtype, name)
+    _check_x64(dtype, f"a scalar is {dtype}")
+    return jnp.asarray(value, dtype=dtype)
+
+
+def _check_x64(dtype: str, what: str) -> None:
+    """JAX would silently take the 32-bit type, and the kernel writes or reads 64 bits."""
+    if np.dtype(dtype).itemsize == 8 and not jax.config.jax_enable_x64:
+        raise CallError(
+            f"{what}, and JAX has 64-bit types switched off",
+            notes=(("help", 'jax.config.update("jax_enable_x64", True)'),),
+        )
+
+
+def _equally_varying(operands: Sequence[Any]) -> Sequence[Any]:
+    """Inside shard_map every operand varies over the axes that any of them varies over."""
+    axes = avals.varying([jax.typeof(operand) for operand in operands])
+    if not axes:
+        return operands
+    return [_vary(operand, axes) for operand in operands]
+
+
+def _vary(operand: Any, axes: frozenset[str]) -> Any:
+    missing = axes - jax.typeof(operand).manual_axis_type.varying
+    return jax.lax.pcast(operand, tuple(sorted(missing)), to="varying") if missing else operand
+
+
+# ---- the primitive -------------------------------------------------------------------------------
+
+
+@pyptx_launch_p.def_impl
+def _run(*arrays: Any, call: Call) -> Any:
+    avals.check_whole(call, arrays)
+    return xla.apply_primitive(pyptx_launch_p, *arrays, call=call)
+
+
+@pyptx_launch_p.def_abstract_eval
+def _abstract(*operands: Any, call: Call) -> list[Any]:
+    return avals.output_avals(call, operands)
+
+
+mlir.register_lowering(pyptx_launch_p, lowering.lower_cuda, platform="cuda")
+mlir.register_lowering(pyptx_launch_p, lowering.lower_cpu, platform="cpu")
+
+
+def _batch(operands: Sequence[Any], dims: Sequence[int | None], *, call: Call) -> Any:
+    """One launch for a mapped axis, which the call takes as its outermost level.
+
+    Where the launch cannot take so many elements it runs several times, one after the other.
+    """
+    size = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not None)
+    # What is updated in place is updated for each element.
+    shared = {source for source, _ in call.aliases}
+    mapped = tuple(d is not None or i in shared for i, d in enumerate(dims))
+    taken = [
+        _in_front(operand, dim, size) if at_level else operand
+        for operand, dim, at_level in zip(operands, dims, mapped, strict=True)
+    ]
+    shapes = [operand.shape for operand in taken]
+    if call.batchable(mapped, shapes):
+        results = pyptx_launch_p.bind(*taken, call=call.batched(mapped))
+    else:
+        results = _one_after_the_other(call, mapped, taken, _width(call, mapped, shapes))
+    return results, [0] * len(results)
+
+
+def _in_front(operand: Any, dim: int | None, size: int) -> Any:
+    if dim is None:
+        return jnp.broadcast_to(operand, (size, *operand.shape))
+    return jnp.moveaxis(operand, dim, 0)
+
+
+def _width(call: Call, mapped: Sequence[bool], shapes: Sequence[Any]) -> int:
+    """How many elements of a level one launch takes, where it cannot take all of them."""
+    width = BATCH_LIMIT
+    while width > 1:
+        part = [(width, *s[1:]) if m else s for m, s in zip(mapped, shapes, strict=True)]
+        if call.batchable(mapped, part):
+            break
+        width //= 2
+    return width
+
+
+def _one_after_the_other(
+    call: Call, mapped: Sequence[bool], operands: Sequence[Any], width: int
+) -> Any:
+    """jax.lax.map over the mapped axis, `width` elements at a time."""
+
+    def one(elements: Sequence[Any]) -> Any:
+        following = iter(elements)
+        return pyptx_launch_p.bind(
+            *(next(following) if m else x for m, x in zip(mapped, operands, strict=True)), call=call
+        )
+
+    elements = [x for m, x in zip(mapped, operands, strict=True) if m]
+    return jax.lax.map(one, elements, batch_size=width if width > 1 else None)
+
+
+def _no_derivative(primals: Any, tangents: Any, *, call: Call) -> NoReturn:
+    raise NotImplementedError(
+        f"kernel {call.name} has no derivative; wrap it in jax.custom_vjp "
+        "with a kernel for the gradient"
+    )
+
+
+batching.primitive_batchers[pyptx_launch_p] = _batch
+ad.primitive_jvps[pyptx_launch_p] = _no_derivative
+
+
+# ---- what JAX is told ----------------------------------------------------------------------------
+
+
+def safety_checks() -> list[Any]:
+    """What jax.export must be told to allow kernels in an exported program."""
+    names = (registration.CUDA_TARGET, registration.CPU_TARGET, partition.TARGET)
+    return [export.DisabledSafetyCheck.custom_call(name) for name in names]
+
+
+_targets_state: Final[Any] = private.cache_key_state(
+    "pyptx_lowering_targets", None, "The targets that pyptx.target(...) names."
+)
+
+
+def _separate_caches(names: str) -> AbstractContextManager[None]:
+    return _targets_state(names)
+
+
+targets.hooks.append(_separate_caches)

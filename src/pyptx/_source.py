@@ -1,0 +1,102 @@
+"""Where in the user's Python source something was written."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import linecache
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Final
+
+from pyptx._frozen import constructor
+
+_PACKAGE: Final = str(Path(__file__).parent) + "/"
+# `with` enters the package's generators through it.
+_CONTEXTLIB: Final = contextlib.__file__
+# Whether files are the package's, so that the walk up the stack costs a dict lookup per frame.
+_inside: dict[str, bool] = {}
+_GENERATED: Final = "<string>"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A line of a file; the text of the line is read when it is asked for."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        """The source line without its indentation, "" where the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    @property
+    def quoted(self) -> str:
+        """The place and, where the file can be read, its text: a note of a message."""
+        return f"{self}: {self.text}" if self.text else str(self)
+
+
+_make_location: Final = constructor(SourceLocation)
+UNKNOWN: Final = SourceLocation("<unknown>", 0)
+
+
+def caller() -> SourceLocation:
+    """The innermost frame outside this package: the line that the user wrote.
+
+    The package's own `ops` count as users of the language, so their lines are reported too.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        if is_users(frame):
+            return _make_location(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return UNKNOWN
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether a frame runs a user's function, as `caller` understands it."""
+    name = frame.f_code.co_filename
+    inside = _inside.get(name)
+    if inside is None:
+        inside = _is_inside(frame)
+        if name != _GENERATED:
+            _inside[name] = inside
+    return not inside
+
+
+def call_site() -> SourceLocation:
+    """The innermost frame outside this package and its `ops`: the line that calls an operation."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not _is_inside(frame):
+            return SourceLocation(name, frame.f_lineno)
+        frame = frame.f_back
+    return UNKNOWN
+
+
+def _is_inside(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    if name == _GENERATED:  # what dataclasses generate
+        return str(frame.f_globals.get("__name__")).startswith("pyptx.")
+    ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
+    return ours or name == _CONTEXTLIB or _is_jax(frame)
+
+
+def _is_jax(frame: FrameType) -> bool:
+    """Whether JAX is calling, as it does for `jax.jit(kernel)`: the user's line is further out."""
+    return str(frame.f_globals.get("__name__")).startswith("jax.")
+
+
+def raised_by_user(traceback: TracebackType | None) -> SourceLocation | None:
+    """The line that raised an exception, None where this package did."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or _is_inside(traceback.tb_frame):
+        return None
+    return SourceLocation(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)

@@ -1,0 +1,148 @@
+"""Python's own errors at a line of a kernel's body, as errors of the language.
+
+A name that `ptx`, `reg`, `smem` or a register does not have, a keyword that a function does not
+take, a function of NumPy on a register: Python raises AttributeError and TypeError for these, which
+a body may catch as usual. One that leaves the body becomes a LanguageError here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType, TracebackType
+from typing import Final
+
+from pyptx._calls import call_error, nearest
+from pyptx._source import SourceLocation, is_users, raised_by_user
+from pyptx.errors import LanguageError
+
+_PACKAGE: Final = "pyptx"
+_CALL: Final = re.compile(r"(?P<name>[\w.<>]+)\(\) (?P<what>(got |missing |takes ).*)")
+_KEYWORD: Final = re.compile(r"unexpected keyword argument '(\w+)'")
+_VALUES: Final = "pyptx._trace.core.values"
+_UFUNC: Final = "does not support ufuncs"
+
+
+def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError | None:
+    """What a body's AttributeError or TypeError means, None where it has nothing to do with us.
+
+    `namespaces` are where the functions of the language are found: `ptx`, `reg`, `smem`.
+    """
+    if isinstance(error, TypeError) and _VALUES in str(error) and "jax" in sys.modules:
+        where = _users_line(error.__traceback__)
+        return where and LanguageError(
+            "a register is no array, so JAX's functions do not take it",
+            location=where,
+            notes=(FUNCTIONS,),
+        )
+    where = raised_by_user(error.__traceback__)
+    if where is None:
+        return None
+    if isinstance(error, AttributeError) and _is_ours(error.obj):
+        return _no_name(error.obj, error.name or "such name", where)
+    if not isinstance(error, TypeError):
+        return None
+    if _UFUNC in str(error):
+        return LanguageError(
+            "a register is no array, so NumPy's functions do not take it",
+            location=where,
+            notes=(FUNCTIONS,),
+        )
+    if found := _CALL.fullmatch(str(error)):
+        if found["name"] == "Spelling.__call__":
+            return _wrong_instruction(found["what"], where)
+        return _wrong_call(found["name"], found["what"], where, namespaces)
+    return None
+
+
+FUNCTIONS: Final = (
+    "help",
+    "ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions",
+)
+"""How functions of registers are written."""
+
+
+def _is_ours(value: object) -> bool:
+    name = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
+    return name.split(".")[0] == _PACKAGE
+
+
+def _no_name(owner: object, name: str, where: SourceLocation) -> LanguageError:
+    written = re.search(rf"([\w.]+)\.{re.escape(name)}\b", where.text)
+    if isinstance(owner, ModuleType):
+        called = written[1] if written else owner.__name__.rpartition(".")[2]
+    else:
+        called = f"{written[1]} ({type(owner).__name__})" if written else repr(owner)
+    names = public_names(owner)
+    return LanguageError(
+        f"{called} has no {name}",
+        location=where,
+        notes=(*nearest(name, names), ("names", " ".join(names))),
+    )
+
+
+def public_names(owner: object) -> list[str]:
+    """The names that a user may write after `owner.`."""
+    if not isinstance(owner, ModuleType):
+        return [name for name in dir(owner) if not name.startswith("_")]
+    listed: Sequence[str] | None = getattr(owner, "__all__", None)
+    if listed is not None:
+        return sorted(listed)
+    return sorted(
+        name
+        for name, value in vars(owner).items()
+        if not name.startswith("_")
+        and inspect.isroutine(value)
+        and value.__module__ == owner.__name__
+    )
+
+
+def _users_line(traceback: TracebackType | None) -> SourceLocation | None:
+    """The innermost line of the user, whatever that line has called."""
+    found: SourceLocation | None = None
+    while traceback is not None:
+        if is_users(traceback.tb_frame):
+            found = SourceLocation(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
+def _wrong_instruction(what: str, where: SourceLocation) -> LanguageError:
+    keyword = _KEYWORD.search(what)
+    return LanguageError(
+        f"an instruction has no keyword {keyword[1]}" if keyword else f"an instruction {what}",
+        location=where,
+        notes=(
+            ("takes", "ptx.inst.add.rn.f32(*operands, pred=None)"),
+            ("help", "modifiers are attributes: ptx.inst.add.rn.ftz.f32"),
+        ),
+    )
+
+
+def _wrong_call(
+    name: str, what: str, where: SourceLocation, namespaces: Sequence[object]
+) -> LanguageError | None:
+    """A call that Python could not bind: the nearest keyword and the signature."""
+    found = {id(each): (path, each) for path, each in _functions(namespaces, name)}
+    named = [(path, each) for path, each in found.values() if path in where.text]
+    for path, function in named or found.values():
+        return call_error(LanguageError, path, function, what, where)
+    return None
+
+
+def _functions(
+    namespaces: Sequence[object], name: str
+) -> Iterator[tuple[str, Callable[..., object]]]:
+    """The functions of the language with this qualified name, each with how a user writes it."""
+    pending = [(str(getattr(n, "__name__", "")).rpartition(".")[2], n) for n in namespaces]
+    for prefix, owner in pending:
+        for each in public_names(owner):
+            value = getattr(owner, each)
+            if isinstance(value, ModuleType):
+                pending.append((f"{prefix}.{each}", value))
+            elif callable(value) and getattr(value, "__qualname__", "") == name:
+                yield f"{prefix}.{each}", value
+            elif not callable(value) and _is_ours(value) and prefix.count(".") == 0:
+                pending.append((f"{prefix}.{each}", value))

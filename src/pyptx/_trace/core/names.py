@@ -1,0 +1,226 @@
+"""Names that a run-time block binds anew, and blocks that Python leaves early.
+
+The body of a block is traced once, so a Python name that is bound anew in it has its new value for
+everything that is traced later: in threads that skip the block, and in the other rounds of a loop.
+A register that is written (`x += v`, `x.set(v)`) changes when the kernel runs. The one rule: a name
+that was bound before a block and is bound anew in it is not read after it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType, FunctionType
+from typing import Final, TypeVar, cast
+
+from pyptx import _bytecode as bytecode
+from pyptx._source import SourceLocation, is_users
+from pyptx._trace.core.slots import (
+    CURE,
+    PLAIN,
+    WHY,
+    Holder,
+    Replaced,
+    Slot,
+    changed,
+    holders,
+    is_other,
+)
+from pyptx._trace.core.values import Reg, Value
+from pyptx.errors import LanguageError
+
+_roots: Final[set[int]] = set()
+"""Code of the package that calls the user's functions: frames above it belong to no kernel."""
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def root(function: _Function) -> _Function:
+    """Mark a function of the package that runs the function of a kernel."""
+    _roots.add(id(cast("FunctionType", function).__code__))
+    return function
+
+
+@dataclass(slots=True)
+class Names:
+    """What the names of the user's frames were bound to when a block began."""
+
+    construct: str
+    location: SourceLocation
+    repeats: bool
+    frames: dict[FrameType, tuple[int, dict[str, object]]] = field(
+        default_factory=dict[FrameType, tuple[int, dict[str, object]]]
+    )
+    holders: list[tuple[FrameType, Holder]] = field(default_factory=list[tuple[FrameType, Holder]])
+    # Names that the condition of a loop reads, which is called once and not in every round.
+    condition: frozenset[str] = frozenset()
+    # The register that counts the rounds of a `ptx.range_`.
+    counter: Reg | None = None
+
+    def take(self) -> None:
+        """Remember the names of the frames that are running."""
+        for frame in _users():
+            held = dict(frame.f_locals)
+            self.frames[frame] = frame.f_lasti, held
+            for name, value in held.items():
+                self.holders += ((frame, holder) for holder in holders(value, name))
+
+    def check(self, first: int, end: int) -> list[Replaced]:
+        """Raises LanguageError where the block was left early or bound a name that is read later.
+
+        Gives the slots that it replaced, which the whole body decides.
+        """
+        running = set(_users())
+        frames = [frame for frame in self.frames if frame in running]
+        for frame in frames:
+            self._check_left(frame)
+        for frame in frames:
+            self._check_names(frame)
+            self._check_counter(frame)
+        found: list[Replaced] = []
+        for frame, holder in self.holders:
+            for slot, old, new in changed(holder):
+                if old or new:
+                    where = self.construct, self.location, self.repeats
+                    found.append(Replaced(slot, old, new, *where, first, end))
+                elif frame in running:
+                    self._check_slot(frame, slot)
+        return found
+
+    def _check_left(self, frame: FrameType) -> None:
+        entered, _ = self.frames[frame]
+        if bytecode.same(frame.f_code, entered, frame.f_lasti):  # it called what made the block
+            return
+        left = bytecode.leaving(frame.f_code, entered, frame.f_lasti)
+        if left is not None:
+            word, line = left
+            where = SourceLocation(frame.f_code.co_filename, line) if line else self.location
+            raise left_early(word, where, self.construct, self.location)
+
+    def _check_names(self, frame: FrameType) -> None:
+        entered, held = self.frames[frame]
+        names = frame.f_locals
+        for name, old in held.items():
+            new = names.get(name, old)
+            if new is old or new is self.counter or _same(old, new):
+                continue
+            read = self._read(frame, entered, name)
+            if read is not None:
+                self._reject(frame, name, old, new, read)
+
+    def _check_slot(self, frame: FrameType, slot: Slot) -> None:
+        """A tile or an mbarrier in another's place: what leads to it is not read later."""
+        entered, _ = self.frames[frame]
+        if not is_other(slot):
+            return
+        read = self._read(frame, entered, slot.name)
+        if read is not None:
+            raise LanguageError(
+                f"{slot.spelled} has another value after {self.construct} than before it, and "
+                f"{slot.name} is read later",
+                location=self.location,
+                notes=(
+                    ("read", SourceLocation(frame.f_code.co_filename, read).quoted),
+                    ("why", WHY),
+                    ("help", "an index or an address that changes is a register, changed by .set"),
+                ),
+            )
+
+    def _check_counter(self, frame: FrameType) -> None:
+        """The variable of a loop is one round further after it than Python's."""
+        if self.counter is None:
+            return
+        for name, value in frame.f_locals.items():
+            if value is not self.counter:
+                continue
+            code = frame.f_code
+            read = bytecode.next_read(code, frame.f_lasti, name, jump=True)
+            if read is not None:
+                raise LanguageError(
+                    f"{name} is read after its loop, where it holds the stop and not what it had "
+                    "in the last round",
+                    location=SourceLocation(code.co_filename, read),
+                    notes=(
+                        ("loop", self.location.quoted),
+                        ("help", f"a register of its own keeps it: last.set({name}) in the loop"),
+                    ),
+                )
+
+    def _read(self, frame: FrameType, entered: int, name: str) -> int | None:
+        """The line that reads a name after the block, or in the next round of a loop."""
+        code, here = frame.f_code, frame.f_lasti
+        found = bytecode.next_read(code, here, name)
+        if found is None and self.repeats:
+            found = bytecode.next_read(code, entered, name)
+        if found is None and name in self.condition:
+            found = self.location.line
+        return found
+
+    def _reject(self, frame: FrameType, name: str, old: object, new: object, read: int) -> None:
+        code = frame.f_code
+        entered, _ = self.frames[frame]
+        line = bytecode.binding(code, entered, frame.f_lasti, name) or self.location.line
+        reads = SourceLocation(code.co_filename, read)
+        notes = [("block", self.location.quoted)]
+        if read != line:
+            notes.append(("read", reads.quoted))
+        raise LanguageError(
+            f"{name} was bound before {self.construct} and is bound anew in it, and it is read "
+            f"{'in the next round' if self.repeats and read <= line else 'after it'}",
+            location=SourceLocation(code.co_filename, line),
+            notes=(*notes, ("why", WHY), ("help", self._cure(name, old, new))),
+        )
+
+    def _cure(self, name: str, old: object, new: object) -> str:
+        if isinstance(old, Reg) and self.construct == "ptx.else_":
+            return f"{name} = reg.scalar({old.dtype}) before both blocks, {name}.set(v) in each"
+        if isinstance(old, Reg):
+            return CURE.format(name)
+        if isinstance(old, (bool, int, float)) and isinstance(new, (Value, bool, int, float)):
+            default = "f32" if isinstance(old, float) else "s32"
+            dtype = new.dtype if isinstance(new, Value) else default
+            value = f"reg.scalar({dtype}, init={old!r})"
+            return f"{name} = {value} before the block, and {name} += v or {name}.set(v) in it"
+        return f"another name in the block; a register is changed by {name}.set(v)"
+
+
+def left_early(
+    word: str, where: SourceLocation, construct: str, block: SourceLocation
+) -> LanguageError:
+    """The error for Python's `return`, `break` or `continue` in a block of the kernel."""
+    instead = {
+        "return": "ptx.ret() returns when the kernel runs, in the threads that come to it",
+        "break": "ptx.break_() leaves the loop when the kernel runs",
+        "continue": "ptx.continue_() goes to the next round when the kernel runs",
+    }
+    help_ = instead.get(word, "ptx.ret(), ptx.break_() and ptx.continue_() act when it runs")
+    return LanguageError(
+        f"`{word}` leaves {construct} while the kernel is traced, so what follows is never traced",
+        location=where,
+        notes=(
+            *((("block", block.quoted),) if block != where else ()),
+            ("help", help_),
+        ),
+    )
+
+
+def _same(old: object, new: object) -> bool:
+    """Whether equal constants: any other comparison might append an instruction."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, tuple):
+        olds, news = cast("tuple[object, ...]", old), cast("tuple[object, ...]", new)
+        return len(olds) == len(news) and all(
+            a is b or _same(a, b) for a, b in zip(olds, news, strict=True)
+        )
+    return isinstance(old, PLAIN) and old == new
+
+
+def _users() -> Iterator[FrameType]:
+    """The frames of the kernel's functions, innermost first."""
+    frame = inspect.currentframe()
+    while frame is not None and id(frame.f_code) not in _roots:
+        if is_users(frame):
+            yield frame
+        frame = frame.f_back

@@ -1,0 +1,882 @@
+"""Registers and predicates as Python values: operators that append instructions.
+
+Which instruction an operator appends is one table over (operator, kind of type). Nothing here has a
+truth value: Python's `if` would run at trace time, once, whatever the register holds.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from numbers import Complex, Real
+from typing import (
+    Final,
+    NoReturn,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    cast,
+    overload,
+)
+
+from pyptx._ir import Guard
+from pyptx._isa.check import Number, Raw, RawPair, RawScalar, TensorPosition, conversion
+from pyptx._isa.constants import BadConstantError, constant
+from pyptx._isa.model import WIDE
+from pyptx._isa.syntax import takes_constant
+from pyptx._operands import (
+    Address,
+    FabricHandle,
+    Immediate,
+    Label,
+    Minus,
+    Negated,
+    Pair,
+    Parameter,
+    Part,
+    Register,
+    Sink,
+    SpecialRegister,
+    Symbol,
+    Targets,
+    TensorAddress,
+    Variable,
+    Vector,
+)
+from pyptx._source import caller
+from pyptx._trace.core import aliases
+from pyptx._trace.core.context import Trace, current
+from pyptx._trace.core.mistakes import FUNCTIONS
+from pyptx.errors import LanguageError
+from pyptx.types import DTYPES, DType, Kind, b64, pred, u32
+
+Numeric: TypeAlias = SupportsIndex | SupportsFloat
+Operand: TypeAlias = "Value | Numeric"
+Pred: TypeAlias = "Reg | Not"
+"""A predicate register or its negation: what `pred=`, `ptx.if_` and `ptx.while_` take."""
+
+
+class Value:
+    """Anything a source operand can be besides a number; it has no truth value."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # NumPy numbers leave their operators to these
+
+    dtype: DType
+
+    @property
+    def noun(self) -> str:
+        """What this is, for messages."""
+        return "a register"
+
+    def __bool__(self) -> NoReturn:
+        raise LanguageError(
+            f"{self.noun} has no value while the kernel is traced, so Python cannot branch on it",
+            location=caller(),
+            notes=(
+                ("help", "with ptx.if_(predicate): ...   with ptx.while_(lambda: predicate): ..."),
+                (
+                    "instead of and, or, not",
+                    "predicates combine with &, | and ~: (r > 0) & (r < n)",
+                ),
+            ),
+        )
+
+    def _no_number(self) -> NoReturn:
+        raise LanguageError(
+            f"{self.noun} has no value while the kernel is traced, so it is not a Python number",
+            location=caller(),
+            notes=(("help", "for i in ptx.range_(stop): ...   loops over a bound in a register"),),
+        )
+
+    def __float__(self) -> NoReturn:
+        where = caller()
+        if "math." not in where.text:
+            self._no_number()
+        raise LanguageError(
+            f"{self.noun} has no value while the kernel is traced, so Python's math cannot take it",
+            location=where,
+            notes=(FUNCTIONS,),
+        )
+
+    __int__ = __index__ = _no_number
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError(
+            "a register is not iterable",
+            location=caller(),
+            notes=(("help", "reg.array(dtype, n) is a list of registers"),),
+        )
+
+    def __pow__(self, other: object) -> NoReturn:
+        raise LanguageError(
+            "`**` is no instruction",
+            location=caller(),
+            notes=(
+                ("help", "write r * r, or ptx.inst.ex2.approx.f32 and ptx.inst.lg2.approx.f32"),
+            ),
+        )
+
+    __rpow__ = __pow__
+
+    # ---- operators -------------------------------------------------------------------------------
+
+    def __add__(self, other: Operand) -> Reg:
+        return binary("+", self, other)
+
+    def __radd__(self, other: Operand) -> Reg:
+        return binary("+", other, self)
+
+    def __sub__(self, other: Operand) -> Reg:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: Operand) -> Reg:
+        return binary("-", other, self)
+
+    def __mul__(self, other: Operand) -> Reg:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: Operand) -> Reg:
+        return binary("*", other, self)
+
+    def __floordiv__(self, other: Operand) -> Reg:
+        """The quotient of integers, truncated toward zero as PTX `div` does; Python's floors.
+
+        -7 // 2 is -3 here and -4 in Python. One `div`. Source: PTX ISA, "div".
+        """
+        return binary("//", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Reg:
+        return binary("//", other, self)
+
+    def __truediv__(self, other: Operand) -> Reg:
+        return binary("/", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Reg:
+        return binary("/", other, self)
+
+    def __mod__(self, other: Operand) -> Reg:
+        """The remainder of integers, with the sign of the dividend as PTX `rem` has it.
+
+        -7 % 2 is -1 here and 1 in Python, whose remainder has the divisor's sign. One `rem`.
+        Source: PTX ISA, "rem".
+        """
+        return binary("%", self, other)
+
+    def __rmod__(self, other: Operand) -> Reg:
+        return binary("%", other, self)
+
+    def __lshift__(self, other: Operand) -> Reg:
+        return binary("<<", self, other)
+
+    def __rlshift__(self, other: Operand) -> Reg:
+        return binary("<<", other, self)
+
+    def __rshift__(self, other: Operand) -> Reg:
+        return binary(">>", self, other)
+
+    def __rrshift__(self, other: Operand) -> Reg:
+        return binary(">>", other, self)
+
+    def __and__(self, other: Operand) -> Reg:
+        return binary("&", self, other)
+
+    def __rand__(self, other: Operand) -> Reg:
+        return binary("&", other, self)
+
+    def __or__(self, other: Operand) -> Reg:
+        return binary("|", self, other)
+
+    def __ror__(self, other: Operand) -> Reg:
+        return binary("|", other, self)
+
+    def __xor__(self, other: Operand) -> Reg:
+        return binary("^", self, other)
+
+    def __rxor__(self, other: Operand) -> Reg:
+        return binary("^", other, self)
+
+    def __lt__(self, other: Operand) -> Reg:
+        return binary("<", self, other)
+
+    def __le__(self, other: Operand) -> Reg:
+        return binary("<=", self, other)
+
+    def __gt__(self, other: Operand) -> Reg:
+        return binary(">", self, other)
+
+    def __ge__(self, other: Operand) -> Reg:
+        return binary(">=", self, other)
+
+    def __eq__(self, other: object) -> Reg:  # type: ignore[override]
+        return binary("==", self, other)
+
+    def __ne__(self, other: object) -> Reg:  # type: ignore[override]
+        return binary("!=", self, other)
+
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Reg:
+        return unary("neg", self)
+
+    def __abs__(self) -> Reg:
+        return unary("abs", self)
+
+    def __pos__(self) -> Value:
+        return self
+
+
+class Reg(Value):
+    """A virtual register of the kernel that is being traced.
+
+    In-place operators (`+=` and the like) write the same register: every name for it sees it.
+    """
+
+    __slots__ = ("dtype", "register", "trace")
+
+    def __init__(self, trace: Trace, register: Register) -> None:
+        self.trace = trace
+        self.register = register
+        self.dtype = register.dtype
+
+    def __repr__(self) -> str:
+        return f"<register {self.register.index} .{self.dtype}>"
+
+    @property
+    def noun(self) -> str:
+        """What this is, for messages."""
+        name = self.trace.run_time.get(self.register)
+        if name is None:
+            return "a register"
+        return f"the dimension {name} is known only at a launch (parallel=) and"
+
+    def __invert__(self) -> Reg | Not:
+        """A predicate gives its negation as an operand, anything else one `not`."""
+        return Not(self) if self.dtype is pred else unary("not", self)
+
+    def set(self, value: Operand) -> None:
+        """Write `value`, a register or a number, into this register. One `mov`.
+
+        Every name for the register sees it, also after the block in which it is written. One `setp`
+        for a number into a predicate.
+        """
+        own(current("Reg.set"), self)
+        move(self, value)
+
+    def __iadd__(self, other: Operand) -> Reg:
+        return in_place("+", self, other)
+
+    def __isub__(self, other: Operand) -> Reg:
+        return in_place("-", self, other)
+
+    def __imul__(self, other: Operand) -> Reg:
+        return in_place("*", self, other)
+
+    def __ifloordiv__(self, other: Operand) -> Reg:
+        return in_place("//", self, other)
+
+    def __itruediv__(self, other: Operand) -> Reg:
+        return in_place("/", self, other)
+
+    def __imod__(self, other: Operand) -> Reg:
+        return in_place("%", self, other)
+
+    def __ilshift__(self, other: Operand) -> Reg:
+        return in_place("<<", self, other)
+
+    def __irshift__(self, other: Operand) -> Reg:
+        return in_place(">>", self, other)
+
+    def __iand__(self, other: Operand) -> Reg:
+        return in_place("&", self, other)
+
+    def __ior__(self, other: Operand) -> Reg:
+        return in_place("|", self, other)
+
+    def __ixor__(self, other: Operand) -> Reg:
+        return in_place("^", self, other)
+
+
+class Special(Value):
+    """A special register as an operand. Only `mov` reads it; an operator moves it first."""
+
+    __slots__ = ("dtype", "register")
+
+    def __init__(self, register: SpecialRegister) -> None:
+        self.register = register
+        self.dtype = register.dtype
+
+    def __repr__(self) -> str:
+        return f"<%{self.register.name}>"
+
+    def __invert__(self) -> Reg:
+        return unary("not", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The negation of a predicate, for `pred=`, `ptx.if_` and negatable operands."""
+
+    of: Reg
+
+    def __repr__(self) -> str:
+        return f"<not {self.of!r}>"
+
+    def __invert__(self) -> Reg:
+        return self.of
+
+    def __and__(self, other: Pred) -> Reg:
+        return binary("&", materialise(self), other)
+
+    def __or__(self, other: Pred) -> Reg:
+        return binary("|", materialise(self), other)
+
+    def __bool__(self) -> NoReturn:
+        return Value.__bool__(self.of)
+
+
+class RegArray:
+    """`n` registers of one type; `a[i]` is a register, `a[i] = v` one `mov`."""
+
+    def __init__(self, registers: Sequence[Reg]) -> None:
+        self._registers = tuple(registers)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} registers .{self.dtype}>"
+
+    @property
+    def dtype(self) -> DType:
+        return self._registers[0].dtype
+
+    @property
+    def count(self) -> int:
+        return len(self._registers)
+
+    def __len__(self) -> int:
+        return len(self._registers)
+
+    def __iter__(self) -> Iterator[Reg]:
+        return iter(self._registers)
+
+    @overload
+    def __getitem__(self, index: int) -> Reg: ...
+    @overload
+    def __getitem__(self, index: slice) -> RegArray: ...
+    def __getitem__(self, index: int | slice) -> Reg | RegArray:
+        if isinstance(index, slice):
+            return RegArray(self._registers[index])
+        return self._registers[self._index(index)]
+
+    def __setitem__(self, index: int, value: Operand) -> None:
+        target = self._registers[self._index(index)]
+        if value is not target:  # `a[i] += v` has already written the register
+            move(target, value)
+
+    def _index(self, index: object) -> int:
+        if isinstance(index, Value):
+            raise LanguageError(
+                "registers cannot be indexed by a register",
+                location=caller(),
+                notes=(("help", "keep the array in shared memory (smem.alloc) to index it"),),
+            )
+        position = integer(index)
+        if position is None or not -len(self) <= position < len(self):
+            raise LanguageError(
+                f"index {index!r} is outside an array of {len(self)} registers", location=caller()
+            )
+        return position
+
+
+# ---- from Python values to operands --------------------------------------------------------------
+
+
+_MOST_COORDINATES: Final = 5
+_OPERANDS: Final = (
+    Address,
+    FabricHandle,
+    Label,
+    Minus,
+    Pair,
+    Part,
+    RawPair,
+    Symbol,
+    Sink,
+    Targets,
+    TensorAddress,
+    TensorPosition,
+    Vector,
+)
+
+
+def raw(trace: Trace, value: object) -> Raw:
+    """A value as the user passed it, as an operand before its type is checked."""
+    if isinstance(value, Reg):
+        return own(trace, value)
+    if isinstance(value, Special):
+        return value.register
+    if isinstance(value, Not):
+        return Negated(own(trace, value.of))
+    if isinstance(value, _OPERANDS):
+        return value
+    if isinstance(value, int | float):
+        return Number(value)
+    if isinstance(value, list | tuple) and value and all(isinstance(v, Label) for v in value):  # pyright: ignore[reportUnknownVariableType]
+        return Targets(tuple(value))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, RegArray | list | tuple):
+        return tuple(_element(trace, v) for v in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, Variable | Parameter):
+        return Symbol(value)
+    to_operand = getattr(value, "__ptx_operand__", None)
+    if to_operand is not None:
+        return to_operand(trace)
+    if is_number(value):
+        return Number(value)
+    legal = "a register, a number, a list of registers, ptx.addr(...), a label"
+    helps = (("help", "PTX as text goes through ptx.raw"),) if isinstance(value, str) else ()
+    raise LanguageError(
+        f"{_kind(value)} cannot be an operand",
+        location=caller(),
+        notes=(("legal", legal), *helps),
+    )
+
+
+def is_number(value: object) -> bool:
+    """Whether Python or NumPy calls it a real number; isinstance with a protocol is far slower."""
+    kind = type(value)
+    if kind in (int, float) or hasattr(kind, "__index__"):
+        return True
+    return hasattr(kind, "__float__") and not (
+        issubclass(kind, Complex) and not issubclass(kind, Real)
+    )
+
+
+def integer(value: object) -> int | None:
+    """A Python or NumPy integer as an int; None for anything else, registers and bools too."""
+    if type(value) is int:
+        return value
+    if isinstance(value, (bool, Value)):
+        return None
+    try:
+        return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        return None
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, Value):
+        return f"a .{value.dtype} register"
+    return "None" if value is None else f"{value!r} of type {type(value).__name__}"
+
+
+def _element(trace: Trace, value: object) -> RawScalar:
+    element = raw(trace, value)
+    if isinstance(element, (Register, SpecialRegister, Symbol, Sink, Number)):
+        return element
+    raise LanguageError(
+        f"{_kind(value)} cannot be an element of a vector",
+        location=caller(),
+        notes=(("legal", "registers, numbers, ptx.sink"),),
+    )
+
+
+def own(trace: Trace, value: Reg) -> Register:
+    """The register of a value, which must be of this trace."""
+    if not isinstance(value, Reg):  # pyright: ignore[reportUnnecessaryIsInstance]
+        several = isinstance(value, RegArray | list | tuple)
+        what = f"a list of {len(value)}" if several else _kind(value)
+        raise LanguageError(
+            f"a register is needed here, not {what}",
+            location=caller(),
+            notes=(("help", "[*a, *b] joins lists of registers"),) if several else (),
+        )
+    if value.trace is not trace:
+        raise LanguageError(
+            "a register of another kernel (or of another trace of it) is used here",
+            location=caller(),
+            notes=(("help", "make registers in the body: reg.scalar(...), reg.array(...)"),),
+        )
+    return value.register
+
+
+def guard(trace: Trace, predicate: object) -> Guard | None:
+    """The guard that `pred=` means, None for none."""
+    return None if predicate is None else needed_guard(trace, predicate)
+
+
+def needed_guard(trace: Trace, predicate: object) -> Guard:
+    """The guard that a predicate or its negation means. Raises LanguageError for anything else."""
+    negated = isinstance(predicate, Not)
+    register = predicate.of if isinstance(predicate, Not) else predicate
+    if not isinstance(register, Reg) or register.dtype is not pred:
+        what = _kind(register)
+        raise LanguageError(
+            f"a predicate is needed, not {what}",
+            location=caller(),
+            notes=(("help", "compare first: p = r != 0, then ptx.if_(p) or pred=p or pred=~p"),),
+        )
+    return Guard(own(trace, register), negated)
+
+
+def materialise(predicate: Pred) -> Reg:
+    """A predicate register for a predicate or its negation (one `not.pred` for the latter)."""
+    if isinstance(predicate, Reg):
+        return predicate
+    trace = current("a predicate")
+    register = trace.register(pred)
+    trace.write("not.pred", register, own(trace, predicate.of))
+    return Reg(trace, register)
+
+
+def checked_dtype(dtype: object) -> DType:
+    """A type of `pyptx.types`. Raises LanguageError for anything else, names and NumPy's too."""
+    if isinstance(dtype, DType):
+        return dtype
+    raise LanguageError(
+        f"{dtype!r} is not a PTX type",
+        location=caller(),
+        notes=(("help", "from pyptx.types import f32, u32, ..."),),
+    )
+
+
+# ---- moves ---------------------------------------------------------------------------------------
+
+
+def move_spelling(dtype: DType) -> str:
+    """The `mov` that copies a register of this type."""
+    if dtype.bits == 8:
+        raise LanguageError(
+            f"PTX has no mov for .{dtype}",
+            location=caller(),
+            notes=(
+                ("help", f"keep it in a 16- or 32-bit register; ld and st of .{dtype} convert"),
+            ),
+        )
+    if dtype.is_packed or dtype.storage != dtype.name:
+        return f"mov.b{dtype.bits}"
+    return f"mov.{dtype}"
+
+
+def move(target: Reg, value: object) -> None:
+    """One `mov` of a register, number or special register into `target`.
+
+    One `setp` for a number into a predicate, which `mov` takes from predicates alone.
+    """
+    trace = target.trace
+    if target.dtype is pred and not isinstance(value, Value) and is_number(value):
+        truth = integer(int(value) if isinstance(value, bool) else value)
+        if truth not in (0, 1):
+            raise LanguageError(
+                f"a predicate is 0 or 1, not {value!r}",
+                location=caller(),
+                notes=(("help", "compare: r != 0"),),
+            )
+        trace.write("setp.ne.u32", target.register, Number(truth), Number(0))
+        return
+    trace.write(move_spelling(target.dtype), target.register, _source(trace, target.dtype, value))
+
+
+def _source(trace: Trace, dtype: DType, value: object) -> Raw:
+    """`value` for a `mov` into a register of `dtype`, numbers as that type's bit pattern."""
+    source = raw(trace, value)
+    if not isinstance(source, Number):
+        return source
+    if dtype.is_packed and dtype.name in ("f16x2", "bf16x2"):
+        half = number(source.value, DTYPES[dtype.name.removesuffix("x2")])
+        return Immediate(half << 16 | half, dtype)
+    if dtype.is_float and dtype.storage != dtype.name:
+        return Immediate(number(source.value, dtype), dtype)
+    return source
+
+
+def number(value: object, dtype: DType) -> int:
+    """The bit pattern of a Python number; LanguageError where it does not fit."""
+    try:
+        return constant(value, dtype).bits
+    except BadConstantError as error:
+        raise LanguageError(str(error), location=caller()) from None
+
+
+# ---- operators -----------------------------------------------------------------------------------
+
+# operator -> kind of type -> spelling; T is the operand type, B its untyped counterpart.
+_OPERATORS: Final[dict[str, dict[str, str]]] = {
+    "+": {"int": "add.T", "float": "add.rn.T", "packed": "add.rn.T"},
+    "-": {"int": "sub.T", "float": "sub.rn.T", "packed": "sub.rn.T"},
+    "*": {"int": "mul.wide.T", "int64": "mul.lo.T", "float": "mul.rn.T", "packed": "mul.rn.T"},
+    "//": {"int": "div.T"},
+    "%": {"int": "rem.T"},
+    "/": {"f32": "div.rn.T", "f64": "div.rn.T"},
+    "<<": {"int": "shl.B"},
+    ">>": {"int": "shr.T"},
+    "&": {"int": "and.B", "pred": "and.pred"},
+    "|": {"int": "or.B", "pred": "or.pred"},
+    "^": {"int": "xor.B", "pred": "xor.pred"},
+    "<": {"int": "setp.lt.T", "float": "setp.lt.T"},
+    "<=": {"int": "setp.le.T", "float": "setp.le.T"},
+    ">": {"int": "setp.gt.T", "float": "setp.gt.T"},
+    ">=": {"int": "setp.ge.T", "float": "setp.ge.T"},
+    "==": {"int": "setp.eq.T", "float": "setp.eq.T"},
+    # Unordered, so that x != x is true for NaN as in Python and C.
+    "!=": {"int": "setp.ne.T", "float": "setp.neu.T"},
+}
+_COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
+_WIDENING: Final = frozenset(("+", "-"))
+_UNARY: Final = {
+    "neg": {"int": "neg.S", "float": "neg.T", "packed": "neg.T"},
+    "abs": {"int": "abs.S", "float": "abs.T", "packed": "abs.T"},
+    "not": {"int": "not.B", "pred": "not.pred"},
+}
+
+
+def _kinds(dtype: DType) -> tuple[str, ...]:
+    """The columns of the operator table that serve a type, most specific first."""
+    if dtype.kind is Kind.PREDICATE:
+        return ("pred",)
+    if dtype.is_packed:
+        return ("packed",)
+    if dtype.is_float:
+        return (dtype.name, "float")
+    return (f"int{dtype.bits}", "int")
+
+
+def _arithmetic(dtype: DType) -> DType:
+    """The type an instruction computes in: untyped bits count as unsigned."""
+    return DTYPES[f"u{dtype.bits}"] if dtype.is_bits and dtype.bits <= 64 else dtype
+
+
+def _spell(pattern: str, dtype: DType) -> str:
+    head, _, last = pattern.rpartition(".")
+    types = {"T": dtype.name, "B": f"b{dtype.bits}", "S": f"s{dtype.bits}"}
+    return f"{head}.{types.get(last, last)}"
+
+
+@cache
+def _operation(symbol: str, dtype: DType) -> tuple[str, DType]:
+    """What an operator appends on operands of a type, and the type of its result."""
+    spelling = _spelling(_OPERATORS[symbol], symbol, dtype)
+    if symbol in _COMPARISONS:
+        return spelling, pred
+    widens = spelling.startswith("mul.wide")
+    return spelling, DTYPES[WIDE[_arithmetic(dtype).name]] if widens else dtype
+
+
+def _spelling(table: dict[str, str], symbol: str, dtype: DType) -> str:
+    computed = _arithmetic(dtype)
+    pattern = next((table[kind] for kind in _kinds(computed) if kind in table), None)
+    if dtype.bits == 8 or (dtype.is_packed and dtype.name not in ("f16x2", "bf16x2")):
+        pattern = None
+    if pattern is None or (dtype.bits == 128):
+        raise LanguageError(
+            f"`{symbol}` has no instruction for .{dtype}",
+            location=caller(),
+            notes=(("help", _advice(symbol, dtype)),),
+        )
+    return _spell(pattern, computed)
+
+
+def _advice(symbol: str, dtype: DType) -> str:
+    if dtype.bits == 8:
+        wide = "s32" if dtype.is_signed else "u32"
+        return f"widen first: ptx.inst.cvt.{wide}.{'s8' if dtype.is_signed else 'u8'}(r)"
+    if symbol == "/" and dtype.bits == 16 and dtype.is_float:
+        return f"divide in f32: ptx.inst.cvt.f32.{dtype}(r), and back with cvt.rn.{dtype}.f32"
+    if symbol == "/" and (dtype.is_integer or dtype.is_bits):
+        return "`//` is the integer division; for a float quotient convert with ptx.inst.cvt first"
+    if symbol in ("//", "%") and dtype.is_float:
+        return "`/` divides floats (f32 and f64)"
+    if symbol in ("<<", ">>", "&", "|", "^", "~") and dtype is not pred:
+        return f"copy the bits first: reg.from_(r, b{dtype.bits})"
+    if dtype is pred:
+        return "predicates have `&`, `|`, `^` and `~`"
+    return "spell the instruction you mean: ptx.inst...."
+
+
+def binary(symbol: str, left: object, right: object) -> Reg:
+    """One instruction for `left symbol right` into a new register."""
+    trace = current(f"`{symbol}`")
+    if isinstance(left, Not):
+        left = materialise(left)
+    if isinstance(right, Not):
+        right = materialise(right)
+    a, b, dtype = _operands(trace, symbol, left, right)
+    spelling, kind = _operation(symbol, dtype)
+    result = trace.register(kind)
+    trace.write(spelling, result, a, b)
+    if symbol == "|":
+        trace.ored = result, len(trace.body) - 1
+    return Reg(trace, result)
+
+
+def in_place(symbol: str, target: Reg, right: object) -> Reg:
+    """`target symbol= right`: one instruction that writes the same register."""
+    trace = target.trace
+    own(current(f"`{symbol}=`"), target)
+    aliases.warn(target, symbol, target.dtype)
+    if isinstance(right, Not):
+        right = materialise(right)
+    a, b, dtype = _operands(trace, symbol, target, right)
+    if dtype.bits != target.dtype.bits:
+        raise LanguageError(
+            f"`{symbol}=` cannot put a {dtype.bits}-bit result into a .{target.dtype} register",
+            location=caller(),
+            notes=(("help", f"r = r {symbol} other makes a new register"),),
+        )
+    spelling, _ = _operation(symbol, dtype)
+    # The same register holds the result, so a product keeps its low half.
+    trace.write(spelling.replace("mul.wide", "mul.lo"), target.register, a, b)
+    return target
+
+
+def _operands(trace: Trace, symbol: str, left: object, right: object) -> tuple[Raw, Raw, DType]:
+    """The operands of a binary operator, made to agree, and the type it computes in."""
+    left, right = _staged(left), _staged(right)
+    if isinstance(left, Reg) and isinstance(right, Reg):
+        return _agree(trace, symbol, left, right)
+    if isinstance(left, Reg):
+        shift = symbol in ("<<", ">>")
+        return own(trace, left), _number(trace, symbol, left.dtype, right, shift=shift), left.dtype
+    assert isinstance(right, Reg)
+    return _number(trace, symbol, right.dtype, left), own(trace, right), right.dtype
+
+
+def _staged(value: object) -> object:
+    """A special register, moved to a register; anything else as it is."""
+    if not isinstance(value, Special):
+        return value
+    trace = current("a special register")
+    register = trace.register(value.dtype)
+    trace.write(move_spelling(value.dtype), register, value.register)
+    return Reg(trace, register)
+
+
+def _number(trace: Trace, symbol: str, dtype: DType, value: object, *, shift: bool = False) -> Raw:
+    """A Python number beside a register: an immediate, in a register where PTX takes none."""
+    if isinstance(value, bool) or not is_number(value):
+        raise LanguageError(
+            f"`{symbol}` takes a register or a number, not {_kind(value)}", location=caller()
+        )
+    wanted = u32 if shift else _arithmetic(dtype)
+    if wanted.is_integer or takes_constant(wanted.name):
+        number(value, wanted)
+        return Number(value)
+    scratch = Reg(trace, trace.register(dtype))
+    move(scratch, value)
+    return scratch.register
+
+
+def _agree(trace: Trace, symbol: str, left: Reg, right: Reg) -> tuple[Raw, Raw, DType]:
+    a, b = own(trace, left), own(trace, right)
+    if symbol in ("<<", ">>"):
+        if b.dtype.bits != 32 or not (b.dtype.is_integer or b.dtype.is_bits):
+            raise LanguageError(
+                f"`{symbol}` by a .{b.dtype} register: the amount is a 32-bit integer",
+                location=caller(),
+                notes=(("help", conversion(u32, b.dtype)),),
+            )
+        return a, b, a.dtype
+    whole = all(r.dtype.is_integer or r.dtype.is_bits for r in (a, b))
+    if whole and {a.dtype.bits, b.dtype.bits} == {32, 64} and symbol in _WIDENING:
+        return _widen(trace, a), _widen(trace, b), a.dtype if a.dtype.bits == 64 else b.dtype
+    if a.dtype == b.dtype:
+        return a, b, a.dtype
+    if not whole or a.dtype.bits != b.dtype.bits:
+        raise _disagree(symbol, a.dtype, b.dtype, "both sides need one type")
+    if a.dtype.is_bits or b.dtype.is_bits:
+        return a, b, b.dtype if a.dtype.is_bits else a.dtype
+    if symbol in _WIDENING and a.dtype.bits == 64:
+        # Addresses are unsigned and offsets may be negative: the sum is the same bits.
+        return a, b, a.dtype
+    raise _disagree(symbol, a.dtype, b.dtype, "both sides need one signedness")
+
+
+def _widen(trace: Trace, register: Register) -> Register:
+    if register.dtype.bits == 64:
+        return register
+    signed = register.dtype.is_signed
+    wide = trace.register(DTYPES["s64" if signed else "u64"])
+    trace.write("cvt.s64.s32" if signed else "cvt.u64.u32", wide, register)
+    return wide
+
+
+def _disagree(symbol: str, a: DType, b: DType, why: str) -> LanguageError:
+    if symbol == "|" and pred in (a, b):
+        helps = (
+            ("help", "ptx.pair(d, p) is a pair of destinations, d|p"),
+            ("help", conversion(*((a, b) if b is pred else (b, a)))),
+        )
+    elif _widens(a, b):
+        helps = (("help", f"widen the .{a}: {_widening(b, a)}"),)
+    elif _widens(b, a):
+        helps = (("help", f"widen the .{b}: {_widening(a, b)}"),)
+    else:
+        helps = (("help", conversion(_arithmetic(a), b)),)
+    return LanguageError(f"`{symbol}` of .{a} and .{b}: {why}", location=caller(), notes=helps)
+
+
+def _widens(source: DType, to: DType) -> bool:
+    """Whether a float of one type is one of the other, exactly."""
+    return source.is_float and to.is_float and 16 <= source.bits < to.bits
+
+
+def _widening(to: DType, source: DType) -> str:
+    return conversion(to, source).removeprefix("convert it: ")
+
+
+def unary(opcode: str, value: Value) -> Reg:
+    """One instruction of one operand into a new register of the same type."""
+    trace = current(f"`{opcode}`")
+    source = _staged(value)
+    assert isinstance(source, Reg)
+    symbol = {"neg": "-", "not": "~", "abs": "abs()"}[opcode]
+    spelling = _spelling(_UNARY[opcode], symbol, source.dtype)
+    result = trace.register(source.dtype)
+    trace.write(spelling, result, own(trace, source))
+    return Reg(trace, result)
+
+
+def address(trace: Trace, base: object, offset: object = 0, *, unified: bool = False) -> Address:
+    """`[base + offset]`; base is a register, shared memory, a variable or a number."""
+    found = _address(trace, base, offset)
+    return Address(found.base, found.offset, unified or found.unified)
+
+
+def _address(trace: Trace, base: object, offset: object) -> Address:
+    extra = integer(offset)
+    if extra is None:
+        add = (("help", "add a register to the base: ptx.addr(base + register)"),)
+        raise LanguageError(
+            f"the offset of an address is a Python integer, not {_kind(offset)}",
+            location=caller(),
+            notes=add if isinstance(offset, Value) else (),
+        )
+    operand = raw(trace, base)
+    if isinstance(operand, Register):
+        return Address(operand, extra)
+    if isinstance(operand, Address):
+        return Address(operand.base, operand.offset + extra, operand.unified)
+    if isinstance(operand, Symbol):
+        return Address(operand.of, operand.offset + extra)
+    if isinstance(operand, Number):
+        return Address(Immediate(number(operand.value, b64), b64), extra)
+    raise LanguageError(f"{_kind(base)} cannot be the base of an address", location=caller())
+
+
+def tensor_position(
+    trace: Trace, tensor_map: object, coordinates: object, between: Sequence[object] = ()
+) -> TensorPosition:
+    """`[tensor_map, {x, y}]`; the coordinates are 32-bit registers and numbers."""
+    given = raw(trace, coordinates)
+    if not isinstance(given, tuple) or not 1 <= len(given) <= _MOST_COORDINATES:
+        raise LanguageError(
+            f"a position in a tensor has 1 to {_MOST_COORDINATES} coordinates, not {coordinates!r}",
+            location=caller(),
+            notes=(("help", "ptx.addr(tensor_map, [x, y])"),),
+        )
+    inside = (raw(trace, each) for each in between)
+    return TensorPosition(
+        address(trace, tensor_map),
+        given,
+        cast("tuple[RawScalar | tuple[RawScalar, ...], ...]", tuple(inside)),
+    )

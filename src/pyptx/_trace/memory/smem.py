@@ -1,0 +1,380 @@
+"""`smem`: shared memory of the CTA, allocated while tracing and laid out when the trace ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, SupportsIndex, TypeAlias
+
+from pyptx._layouts import Swizzle
+from pyptx._layouts.matrix import Major, MatrixLayout, Multiplicand
+from pyptx._operands import Address, Register, Symbol, Variable
+from pyptx._source import caller
+from pyptx._trace.core.context import Trace, current
+from pyptx._trace.core.indexing import add_index, add_swizzled, index_register, xor_lines
+from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, move, own, raw
+from pyptx._trace.memory.layout import checked_major, checked_swizzle, layout_errors
+from pyptx._trace.memory.mbarrier import Mbarrier, Mbarriers
+from pyptx._trace.memory.variables import extern
+from pyptx.errors import LanguageError
+from pyptx.types import DType, b64, u32
+
+__all__ = [
+    "SharedTile",
+    "alloc",
+    "apply_swizzle",
+    "extern",
+    "load",
+    "mbarrier",
+    "store",
+    "wgmma_tile",
+]
+
+Index: TypeAlias = "SupportsIndex | Value"
+_DEFAULT_ALIGN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTile:
+    """Shared memory of one type and shape, row-major. As an operand it is its address.
+
+    `tile[i, j]` is one `ld.shared`, `tile[i, j] = v` one `st.shared`; each index in a register adds
+    one `mad.lo`, and the first of them one `mov` of the address. Fewer indices name a part:
+    `tile[stage]` of three dimensions is a tile of two. No instruction for ints.
+
+    With a swizzle the last two dimensions are a matrix laid out as `layout` says, and an index of
+    theirs in a register costs more: with the `mov` at most six for a row, at most seven for a
+    column, at most ten for both.
+    """
+
+    trace: Trace
+    variable: Variable
+    dtype: DType
+    shape: tuple[int, ...]
+    layout: MatrixLayout | None = None
+    major: Major = Major.K
+    base: Register | None = None
+    offset: int = 0
+
+    def __repr__(self) -> str:
+        swizzle = "" if self.layout is None else f", swizzle {self.swizzle.name}"
+        return f"<shared memory of {self.shape} .{self.dtype}{swizzle}>"
+
+    def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
+        self._own(trace)
+        if self.base is None:
+            return Symbol(self.variable, self.offset)
+        return Address(self.base, self.offset)
+
+    @property
+    def swizzle(self) -> Swizzle:
+        """The swizzle of the last two dimensions."""
+        return Swizzle.NONE if self.layout is None else self.layout.swizzle
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tile: what a copy of all of it brings."""
+        return math.prod(self.shape) * self.dtype.bytes
+
+    def k_offset(self, k: int) -> int:
+        """Bytes from the first value of a `wgmma_tile` to those of K from `k` on; an int.
+
+        For `a_k_offset=` and `b_k_offset=`; `k` is a multiple of one instruction's K.
+        """
+        if self.layout is None:
+            raise LanguageError("k_offset is that of a smem.wgmma_tile", location=caller())
+        with layout_errors():
+            return Multiplicand(self.layout, self.major).advance(k=k)
+
+    def address(self, *indices: Index) -> Address:
+        """The address operand of an element; of the first one without indices."""
+        trace = current("shared memory")
+        self._own(trace)
+        if not indices:
+            return Address(self._root, self.offset)
+        return self._locate(trace, self._whole(indices))
+
+    def __getitem__(self, indices: Index | tuple[Index, ...]) -> Any:
+        """The value at these indices, in a new register; a SharedTile where there are fewer."""
+        trace = current("shared memory")
+        self._own(trace)
+        listed = _indices(indices)
+        if 0 < len(listed) <= len(self.shape) - (1 if self.layout is None else 2):
+            return self._part(trace, listed)
+        where = self._locate(trace, self._whole(listed))
+        value = Reg(trace, trace.register(self.dtype))
+        trace.write(f"ld.shared.{self.dtype.access}", value.register, where)
+        return value
+
+    def __setitem__(self, indices: Index | tuple[Index, ...], value: object) -> None:
+        trace = current("shared memory")
+        self._own(trace)
+        listed = self._whole(_indices(indices))
+        source = _stored(trace, self.dtype, value)
+        where = self._locate(trace, listed)
+        trace.write(f"st.shared.{self.dtype.access}", where, own(trace, source))
+
+    def _whole(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
+        if len(indices) != len(self.shape):
+            raise LanguageError(
+                f"shared memory of shape {self.shape} takes {len(self.shape)} indices, "
+                f"not {len(indices)}",
+                location=caller(),
+            )
+        return indices
+
+    def _part(self, trace: Trace, indices: tuple[Index, ...]) -> SharedTile:
+        """What lies at these indices of the first dimensions."""
+        shape = self.shape[len(indices) :]
+        where = self._plain(trace, indices, math.prod(shape) * self.dtype.bytes)
+        base = where.base if isinstance(where.base, Register) else None
+        return replace(self, shape=shape, base=base, offset=where.offset)
+
+    def _locate(self, trace: Trace, indices: tuple[Index, ...]) -> Address:
+        """The address of an element, given all indices."""
+        if self.layout is None:
+            return self._plain(trace, indices, self.dtype.bytes)
+        *before, row, column = indices
+        whole = self._plain(trace, tuple(before), self.layout.bytes)
+        row, column = (
+            i if isinstance(i, Value) else self._constant_index(i, extent)
+            for i, extent in zip((row, column), self.shape[-2:], strict=True)
+        )
+        if not isinstance(row, Value) and not isinstance(column, Value):
+            return Address(whole.base, whole.offset + self.layout.offset(row, column))
+        base = whole.base
+        if not isinstance(base, Register):
+            base = self._address(trace)
+        base, inside = add_swizzled(trace, base, self.layout, row, column)
+        return Address(base, whole.offset + inside)
+
+    def _plain(self, trace: Trace, indices: tuple[Index, ...], stride: int) -> Address:
+        """Row-major: the last of the indices is `stride` bytes apart."""
+        offset = self.offset
+        dynamic: list[tuple[Value, int]] = []
+        for index, extent in zip(
+            reversed(indices), reversed(self.shape[: len(indices)]), strict=True
+        ):
+            if isinstance(index, Value):
+                dynamic.append((index, stride))
+            else:
+                offset += self._constant_index(index, extent) * stride
+            stride *= extent
+        if not dynamic:
+            return Address(self._root, offset)
+        base = self._address(trace)
+        for index, step in reversed(dynamic):
+            base = add_index(trace, base, index, step, "shared memory")
+        return Address(base, offset)
+
+    @property
+    def _root(self) -> Variable | Register:
+        return self.variable if self.base is None else self.base
+
+    def _address(self, trace: Trace) -> Register:
+        """The address without the offset, in a register. One `mov`, or none."""
+        if self.base is not None:
+            return self.base
+        base = trace.register(u32)
+        trace.write("mov.u32", base, Symbol(self.variable))
+        return base
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError(
+            "shared memory is not iterable",
+            location=caller(),
+            notes=(("help", "for i in range(n): ... tile[i]   or   for i in ptx.range_(n)"),),
+        )
+
+    def _constant_index(self, index: object, extent: int) -> int:
+        position = integer(index)
+        if position is None:
+            raise LanguageError(
+                f"an index of shared memory is an int or a register, not {index!r}",
+                location=caller(),
+            )
+        if not 0 <= position < extent:
+            raise LanguageError(
+                f"index {position} is outside shared memory of shape {self.shape}",
+                location=caller(),
+            )
+        return position
+
+    def _own(self, trace: Trace) -> None:
+        if self.trace is not trace:
+            raise LanguageError("shared memory of another kernel is used here", location=caller())
+
+
+def _indices(indices: Index | tuple[Index, ...]) -> tuple[Index, ...]:
+    return indices if isinstance(indices, tuple) else (indices,)
+
+
+def alloc(
+    dtype: DType,
+    shape: int | tuple[int, ...],
+    *,
+    swizzle: Swizzle | str | None = None,
+    align: int | None = None,
+    name: str = "",
+) -> SharedTile:
+    """Shared memory for `shape` values of `dtype`, at `align` bytes (16 or the value's size).
+
+    Up to 48 KiB in all it is declared statically, beyond that it becomes dynamic; the body sees no
+    difference. With a `swizzle` ("32B", "64B", "128B") the last two dimensions are a matrix in
+    panels as wide as the swizzle's span (`layouts.MatrixLayout`), as tensor copies with boxes of
+    that width write it, and indices find its elements. No instruction is appended.
+    """
+    current("smem.alloc")
+    checked_dtype(dtype)
+    whole = _shape(shape)
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LanguageError(f"name={name!r} is not a string", location=caller())
+    if dtype.bits < 8:
+        raise LanguageError(
+            f"shared memory cannot hold .{dtype}",
+            location=caller(),
+            notes=(("help", "store 0 or 1: ptx.inst.selp.u32(1, 0, p)"),),
+        )
+    if swizzle is None:
+        return _allocated(dtype, whole, None, align, name)
+    layout = _matrix(dtype, whole, checked_swizzle(swizzle))
+    return _allocated(dtype, whole, layout, align, name)
+
+
+def wgmma_tile(
+    dtype: DType,
+    shape: tuple[int, ...],
+    major: str = "K",
+    *,
+    swizzle: Swizzle | str | None = None,
+    align: int | None = None,
+    name: str = "",
+) -> SharedTile:
+    """Shared memory for a multiplicand of `wgmma` or `tcgen05`, in the manual's canonical layout.
+
+    The last dimension of `shape` is the contiguous one: (M, K) or (N, K) with `major="K"`, (K, M)
+    or (K, N) with `major="MN"`; dimensions before these two are stages. The other dimension is a
+    multiple of 8. `swizzle` is the widest that divides a row where it is left out. Tensor copies
+    fill it with boxes as wide as the swizzle's span, `tile[row, column]` finds an element, and
+    `ptx.wgmma.descriptor` and `ptx.tcgen05.descriptor` describe it. No instruction is appended.
+    """
+    current("smem.wgmma_tile")
+    checked_dtype(dtype)
+    whole = _shape(shape)
+    mode = None if swizzle is None else checked_swizzle(swizzle)
+    layout = _matrix(dtype, whole, mode)
+    found = _allocated(dtype, whole, layout, align, name)
+    return replace(found, major=checked_major(major))
+
+
+def apply_swizzle(offset: Reg, swizzle: Swizzle | str | None) -> Reg:
+    """Where the byte at this offset from a pattern's begin lies: a new u32 register.
+
+    `offset` is a 32-bit integer register, in bytes from a multiple of the swizzle's `atom_bytes`.
+    Three instructions, `and`, `shr` and `xor`; none for no swizzle, which gives `offset` back.
+    """
+    trace = current("smem.apply_swizzle")
+    mode = Swizzle.NONE if swizzle is None else checked_swizzle(swizzle)
+    register = index_register(trace, offset, "a swizzle")
+    found = xor_lines(trace, register, mode.mask)
+    return offset if found is register else Reg(trace, found)
+
+
+def _shape(shape: object) -> tuple[int, ...]:
+    listed: tuple[object, ...] = shape if isinstance(shape, tuple) else (shape,)  # pyright: ignore[reportUnknownVariableType]
+    extents = [integer(extent) for extent in listed]
+    whole = tuple(extent for extent in extents if extent is not None and extent > 0)
+    if not whole or len(whole) != len(extents):
+        raise LanguageError(
+            f"shared memory needs positive Python ints as its shape, not {shape!r}",
+            location=caller(),
+            notes=(
+                ("help", "smem.alloc(f32, (rows, columns)); its size is known before a launch"),
+            ),
+        )
+    return whole
+
+
+def _matrix(dtype: DType, shape: tuple[int, ...], swizzle: Swizzle | None) -> MatrixLayout:
+    if len(shape) < 2:
+        raise LanguageError(
+            f"a swizzle needs rows and columns, not the shape {shape}",
+            location=caller(),
+            notes=(("help", 'smem.alloc(bf16, (rows, 64), swizzle="128B")'),),
+        )
+    rows, columns = shape[-2:]
+    with layout_errors():
+        if swizzle is None:
+            return MatrixLayout.widest(rows, columns, dtype.bytes)
+        return MatrixLayout(rows, columns, dtype.bytes, swizzle)
+
+
+def _allocated(
+    dtype: DType,
+    shape: tuple[int, ...],
+    layout: MatrixLayout | None,
+    align: object,
+    name: str,
+) -> SharedTile:
+    trace = current("smem.alloc")
+    least = 0 if layout is None else layout.align
+    alignment = _alignment(dtype, align, least)
+    variable = trace.variable("shared", math.prod(shape) * dtype.bytes, alignment, name)
+    return SharedTile(trace, variable, dtype, shape, layout)
+
+
+def _alignment(dtype: DType, align: object, pattern: int) -> int:
+    if align is None:
+        return max(_DEFAULT_ALIGN, dtype.bytes, pattern)
+    least = max(dtype.bytes, pattern)
+    found = integer(align)
+    if found is None or found < least or found & (found - 1):
+        raise LanguageError(
+            f"align={align!r} is not a power of two of at least {least} bytes",
+            location=caller(),
+            notes=(("why", f"the swizzle's pattern repeats every {pattern} bytes"),)
+            if pattern
+            else (),
+        )
+    return found
+
+
+def mbarrier(count: int = 1, *, name: str = "") -> Mbarriers:
+    """Shared memory for `count` mbarrier objects (64 bits each, 8-byte aligned).
+
+    `bars[i]` is one of them, with `init`, `arrive`, `arrive_expect_tx`, `wait` and the like; a
+    single object has them itself. No instruction is appended.
+    """
+    memory = alloc(b64, (count,), align=8, name=name)
+    return Mbarriers(Mbarrier(memory.trace, memory.variable), memory.shape[0])
+
+
+def load(dtype: DType, address: object) -> Reg:
+    """The value at an address in shared memory, in a new register. One `ld.shared`."""
+    trace = current("smem.load")
+    value = Reg(trace, trace.register(checked_dtype(dtype)))
+    trace.write(f"ld.shared.{dtype.access}", value.register, raw(trace, address))
+    return value
+
+
+def store(dtype: DType, address: object, value: object) -> None:
+    """Put a register or a number at an address in shared memory. One `st.shared`.
+
+    One `mov` more for a number.
+    """
+    trace = current("smem.store")
+    source = _stored(trace, checked_dtype(dtype), value)
+    trace.write(f"st.shared.{dtype.access}", raw(trace, address), own(trace, source))
+
+
+def _stored(trace: Trace, dtype: DType, value: object) -> Reg:
+    if isinstance(value, Reg):
+        return value
+    scratch = Reg(trace, trace.register(dtype))
+    move(scratch, value)
+    return scratch
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return sorted(__all__)

@@ -1,0 +1,125 @@
+"""Loads and stores of a tensor in a type that is not its Tile's.
+
+An address that comes from one tensor is followed through moves and sums. Untyped accesses (`.b32`)
+are of bits and go with every type; so do unsigned ones of several elements at once, as compilers
+write them. A typed access means the elements, and has to be of their type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyptx import _verify as verify
+from pyptx._ir import Instruction, Statement
+from pyptx._operands import Address, Operand, Parameter, Register
+from pyptx._trace.tensors.tensor import Tensor
+from pyptx.errors import LanguageError
+from pyptx.types import DTYPES, DType
+
+_ACCESSES: Final = frozenset(("ld", "ldu", "st", "atom", "red"))
+_ELSEWHERE: Final = frozenset(("shared", "param", "local", "const"))
+_FOLLOWED: Final = frozenset(("mov", "cvta", "add", "sub", "mad", "cvt", "selp", "min", "max"))
+"""What makes an address of addresses. The result of anything else is no address that is known."""
+
+
+def check_types(body: Sequence[Statement], tensors: Sequence[Tensor]) -> None:
+    """Raises LanguageError at the first access of a tensor in a type that is not its Tile's."""
+    of = {tensor.parameter: tensor for tensor in tensors if tensor.tile is not None}
+    if not of:
+        return
+    instructions = [each for each in body if isinstance(each, Instruction)]
+    roots = _roots(instructions, of)
+    for instruction in instructions:
+        if instruction.form.opcode not in _ACCESSES or _ELSEWHERE & set(_spaces(instruction)):
+            continue
+        kind = DTYPES.get(instruction.modifiers[-1]) if instruction.modifiers else None
+        base = next((o.base for o in instruction.operands if isinstance(o, Address)), None)
+        found = roots.get(base, frozenset[Parameter]()) if isinstance(base, Register) else ()
+        held = {of[parameter].dtype for parameter in found}
+        if kind is not None and len(held) == 1 and not _means(kind, next(iter(held))):
+            raise _wrong(instruction, kind, [of[parameter] for parameter in found])
+
+
+def _spaces(instruction: Instruction) -> list[str]:
+    return [modifier.partition("::")[0] for modifier in instruction.modifiers]
+
+
+def _roots(
+    instructions: Sequence[Instruction], of: dict[Parameter, Tensor]
+) -> dict[Register, frozenset[Parameter]]:
+    """The tensors whose addresses a register can hold, anywhere in the kernel."""
+    roots: dict[Register, frozenset[Parameter]] = {}
+    sums: list[tuple[list[Register], list[Register]]] = []
+    for instruction in instructions:
+        reads, writes = verify.reads_and_writes(instruction)
+        if instruction.form.opcode in _FOLLOWED:
+            sums.append((reads, writes))
+        elif instruction.form.opcode == "ld" and "param" in instruction.modifiers:
+            found = frozenset(_parameters(instruction.operands, of))
+            _add(roots, writes, found)
+    changed = True
+    while changed:
+        changed = False
+        for reads, writes in sums:
+            changed |= _add(roots, writes, _of_any(roots, reads))
+    return roots
+
+
+def _of_any(
+    roots: dict[Register, frozenset[Parameter]], registers: Sequence[Register]
+) -> frozenset[Parameter]:
+    return frozenset[Parameter]().union(*(roots.get(register, ()) for register in registers))
+
+
+def _add(
+    roots: dict[Register, frozenset[Parameter]],
+    registers: Sequence[Register],
+    found: frozenset[Parameter],
+) -> bool:
+    """Whether a register can hold an address that it could not before."""
+    changed = False
+    for register in registers if found else ():
+        before = roots.get(register, frozenset[Parameter]())
+        if not found <= before:
+            roots[register] = before | found
+            changed = True
+    return changed
+
+
+def _parameters(operands: Sequence[Operand], of: dict[Parameter, Tensor]) -> list[Parameter]:
+    bases = [operand.base for operand in operands if isinstance(operand, Address)]
+    return [base for base in bases if isinstance(base, Parameter) and base in of]
+
+
+def _means(access: DType, held: DType) -> bool:
+    """Whether an access in a type is of elements of another."""
+    if access is held or access.is_bits:
+        return True
+    if access.is_packed:
+        return access.name.rpartition("x")[0] == held.name
+    if access.is_integer and access.bits > held.bits:
+        return not access.is_signed
+    if access.bits != held.bits:
+        return False
+    if access.is_integer and held.is_integer:
+        return access.is_signed == held.is_signed or access.bits >= 32  # no extension of the sign
+    # PTX has no `ld` of floats of 8 and 16 bits, and `.u16` is what it had before `.b16`.
+    return access.is_integer and held.bits < 32
+
+
+def _wrong(instruction: Instruction, kind: DType, tensors: list[Tensor]) -> LanguageError:
+    names = " and ".join(tensor.name for tensor in tensors)
+    dtype = tensors[0].dtype
+    opcode = instruction.form.opcode
+    atomic = opcode in ("atom", "red")
+    index = f"{names}[i] = v" if opcode == "st" else f"{names}[i]"
+    help_ = f"{index} {'stores' if opcode == 'st' else 'loads'} in the type of the Tile"
+    return LanguageError(
+        f"{instruction.spelling} of {names}, whose Tile holds .{dtype}",
+        location=instruction.location,
+        notes=(
+            ("legal", f".{dtype}" if atomic else f".{dtype.access}, and .b{kind.bits} for bits"),
+            *(() if atomic else (("help", help_),)),
+        ),
+    )

@@ -1,5 +1,0 @@
-"""The command line: look at kernels, run programs in the emulator, ask what is installed."""
-
-from pyptx.cli.app import main
-
-__all__ = ["main"]

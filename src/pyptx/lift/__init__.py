@@ -1,5 +1,0 @@
-"""Python from PTX: the pyptx program that traces to a module."""
-
-from pyptx.lift.module import lift
-
-__all__ = ["lift"]

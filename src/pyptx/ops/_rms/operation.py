@@ -1,0 +1,323 @@
+"""`rms_norm` as a JAX operation: its checks, and its derivatives.
+
+The formulas, with the mean over a row: r = 1 / sqrt(mean(x x) + eps), y = x r w, and for a
+cotangent g of y: dx = r g w - x r**3 mean(g w x), dw = sum over rows of g x r.
+(Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.)
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import core
+
+from pyptx import CallError, KernelSequence, PtxError
+from pyptx._runtime import targets
+from pyptx._source import SourceLocation, call_site
+from pyptx.ops._rms import choice
+from pyptx.ops._rms.geometry import Rows
+from pyptx.types import bf16, f16, f32, f64
+
+_jax: Any = jax  # for what JAX annotates in part
+
+_DTYPES: Final = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32, f64)}
+_MOST_ROWS: Final = 2**31 - 1
+"""Kernels count rows in 32 bits, and add to the count before they compare it."""
+
+
+_known: Final[dict[object, KernelSequence]] = {}
+"""The kernels of eager calls that were made before, which need no checks again."""
+
+_KINDS: Final = 4096
+
+
+def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
+    """Root mean square normalization: x * rsqrt(mean(x * x) + eps) * weight, rounded once.
+
+    x        bf16, f16, f32 or f64, of shape (..., *weight.shape); any leading dimensions
+    weight   bf16, f16, f32 or f64, independently of x; rank 0 means rows of one value
+    eps      a Python or NumPy number, not negative
+    returns  x's shape, weight's dtype
+
+    The mean is over the last `weight.ndim` dimensions. Sums and the reciprocal root are held in
+    f32, in f64 where x is f64; a weight of f64 beside another x is rounded to f32 first. Squares
+    that leave the range of f32 (|x| above 1e19, all |x| of a row below 1e-19) give what f32 gives.
+    A device takes fewer than 2**31 rows.
+
+    Differentiable in reverse mode by kernels, and of higher order by jax.numpy; under `jax.vmap`,
+    and sharded over leading dimensions, one launch for each device. On one device the result is the
+    same bit by bit in every run. In forward mode (`jax.jvp`, `jax.jacfwd`) there is no derivative:
+    CallError, and inside `jax.jit` the TypeError that JAX raises for any `jax.custom_vjp`.
+    There are kernels for sm_80 and every later target; a program has those that suit the targets
+    it is lowered for.
+    Raises CallError.
+    """
+    try:
+        return _known[_kind(x, weight, eps)](x, weight)
+    except (AttributeError, KeyError, TypeError, PtxError):
+        pass  # not known yet, or refused: what follows finds the line that is to blame
+    where = call_site()
+    rows = _checked(x, weight, where)
+    value = _number(eps, where)
+    if isinstance(x, core.Tracer) or isinstance(weight, core.Tracer):
+        return _located(where, _norm, rows, value, *_jax_arrays(x, weight))
+    norm = choice.norm(rows, value, invvar=False)
+    result = _located(where, norm, x, weight)
+    if len(_known) >= _KINDS:
+        _known.clear()
+    _known[_kind(x, weight, eps)] = norm
+    return result
+
+
+def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
+    """What `rms_norm` gives, and r = rsqrt(mean(x * x) + eps) of each row for `rms_norm_bwd`.
+
+    Arguments are those of `rms_norm`. r has the shape of x's leading dimensions, and is f32 (f64
+    where x is f64). Raises CallError.
+    """
+    where = call_site()
+    rows = _checked(x, weight, where)
+    return _located(where, _norm_and_invvar, rows, _number(eps, where), x, weight)
+
+
+def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
+    """The gradients of `rms_norm` in x and weight for a cotangent g of its result.
+
+    g has the shape of x and weight's dtype, invvar is that of `rms_norm_fwd`; eps is part of
+    invvar, and checked only. Returns (grad_x of x's shape and dtype, grad_weight of weight's).
+    Sums over rows are in f32, in f64 where x is f64. Raises CallError.
+    """
+    where = call_site()
+    rows = _checked(x, weight, where)
+    _number(eps, where)
+    result = _Like("the result", tuple(x.shape), str(weight.dtype))
+    lead = tuple(x.shape[: x.ndim - weight.ndim])
+    second = _Like("rms_norm_fwd's second result", lead, str(rows.compute.numpy))
+    _check_like("g", g, result, where)
+    _check_like("invvar", invvar, second, where)
+    return _located(where, _gradients, rows, g, invvar, x, weight)
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def _checked(x: Any, weight: Any, where: SourceLocation) -> Rows:
+    """What the kernels are made for: the shape of a row, and the types."""
+    try:
+        choice.check(targets.chosen())
+    except CallError as error:
+        raise error.at(where) from None
+    for name, array in (("x", x), ("weight", weight)):
+        _check_array(name, array, where)
+        if str(array.dtype) not in _DTYPES:
+            raise CallError(
+                f"{name} has elements of type {array.dtype}",
+                location=where,
+                notes=(("legal", " ".join(_DTYPES)),),
+            )
+    shape = tuple(weight.shape)
+    lead = tuple(x.shape[: max(x.ndim - len(shape), 0)])
+    if tuple(x.shape) != lead + shape:
+        raise CallError(
+            f"x has shape {tuple(x.shape)}, which does not end with weight's {shape}",
+            location=where,
+            notes=(("help", "the mean is over the dimensions of weight, the last ones of x"),),
+        )
+    if 0 in shape:
+        raise CallError(
+            f"weight has shape {shape}; the mean of a row without elements is none", location=where
+        )
+    # An exported function may have dimensions without a size.
+    if all(isinstance(size, int) for size in lead) and math.prod(lead) > _MOST_ROWS:
+        raise CallError(
+            f"x has {math.prod(lead)} rows, and rms_norm takes {_MOST_ROWS}",
+            location=where,
+            notes=(("help", "split x, or shard its rows with jax.shard_map"),),
+        )
+    return Rows(shape, _DTYPES[str(x.dtype)], _DTYPES[str(weight.dtype)])
+
+
+def _check_array(name: str, array: object, where: SourceLocation) -> None:
+    if not isinstance(array, (jax.Array, np.ndarray)):
+        raise CallError(
+            f"{name} is a {type(array).__name__}; rms_norm takes arrays",
+            location=where,
+            notes=(("help", f"jax.numpy.asarray({name})"),),
+        )
+
+
+def _number(eps: object, where: SourceLocation) -> float:
+    if isinstance(eps, core.Tracer):
+        problem = "eps is traced; it is part of the kernel and must be known when it is built"
+    elif isinstance(eps, bool) or not isinstance(eps, numbers.Real):
+        problem = f"eps is {eps!r} and must be a Python or NumPy number"
+    elif not 0 <= float(eps) < math.inf:
+        problem = f"eps is {eps!r} and must be finite and not negative"
+    else:
+        return float(eps)
+    raise CallError(problem, location=where, notes=(("help", "rms_norm(x, weight, eps=1e-5)"),))
+
+
+def _kind(x: Any, weight: Any, eps: Any) -> tuple[Any, ...]:
+    """What a call's kernel depends on."""
+    kinds = x.__class__, weight.__class__, eps.__class__
+    return *kinds, x.shape, x.dtype, weight.shape, weight.dtype, eps
+
+
+def _jax_arrays(*arrays: Any) -> list[Any]:
+    """In a program, NumPy arrays are constants; jax.vjp hands on such cotangents as they are."""
+    return [_jax.numpy.asarray(array) for array in arrays]
+
+
+@dataclass(frozen=True, slots=True)
+class _Like:
+    """What an array has to be: the shape and the element type of `what`."""
+
+    what: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+def _check_like(name: str, array: Any, like: _Like, where: SourceLocation) -> None:
+    _check_array(name, array, where)
+    shape, dtype = tuple(array.shape), str(array.dtype)
+    if (shape, dtype) != (like.shape, like.dtype):
+        raise CallError(
+            f"{name} is {dtype}{list(shape)} and must be {like.dtype}{list(like.shape)}, "
+            f"as {like.what} is",
+            location=where,
+        )
+
+
+def _located(where: SourceLocation, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that has a derivative in reverse mode only; errors stand at that line."""
+    try:
+        return function(*arguments)
+    except CallError as error:
+        raise error.at(where) from None
+    except TypeError as error:
+        if "custom_vjp" not in str(error):
+            raise
+        raise CallError(
+            "rms_norm has no derivative in forward mode (jax.jvp, jax.jacfwd)",
+            location=where,
+            notes=(("help", "jax.grad, jax.vjp and jax.jacrev work"),),
+        ) from error
+
+
+# ---- the norm and its derivatives ----------------------------------------------------------------
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
+def _norm(rows: Rows, eps: float, x: Any, weight: Any) -> Any:
+    return choice.norm(rows, eps, invvar=False)(x, weight)
+
+
+def _norm_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    y, r = _norm_and_invvar(rows, eps, x, weight)
+    return y, (r, x, weight)
+
+
+def _norm_bwd(rows: Rows, eps: float, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
+    del eps
+    r, x, weight = saved
+    return _gradients(rows, *_jax_arrays(g, r, x, weight))
+
+
+_norm.defvjp(_norm_fwd, _norm_bwd)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
+def _norm_and_invvar(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    return choice.norm(rows, eps, invvar=True)(x, weight)
+
+
+def _norm_and_invvar_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    return _norm_and_invvar(rows, eps, x, weight), (x, weight)
+
+
+def _norm_and_invvar_bwd(
+    rows: Rows, eps: float, saved: tuple[Any, Any], cotangents: tuple[Any, Any]
+) -> tuple[Any, Any]:
+    _, pull = _jax.vjp(partial(_reference, rows, eps), *saved)
+    return pull(cotangents)
+
+
+_norm_and_invvar.defvjp(_norm_and_invvar_fwd, _norm_and_invvar_bwd)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def _gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    over = _shared_over(weight, g, r, x)
+    # Inside shard_map the sum goes on over devices, and is rounded after that.
+    rounds = not over and rows.weight.bytes <= rows.compute.bytes
+    result = rows.weight if rounds else rows.compute
+    dx, dw = choice.gradients(rows, result)(g, r, x, weight)
+    if over:
+        dw = _jax.lax.psum(dw, over)
+    return _like(dx, x), _like(dw.astype(weight.dtype), weight)
+
+
+def _gradients_fwd(rows: Rows, *operands: Any) -> tuple[Any, Any]:
+    return _gradients(rows, *operands), operands
+
+
+def _gradients_bwd(
+    rows: Rows, operands: tuple[Any, ...], cotangents: tuple[Any, Any]
+) -> tuple[Any, ...]:
+    _, pull = _jax.vjp(partial(_reference_gradients, rows), *operands)
+    return pull(cotangents)
+
+
+_gradients.defvjp(_gradients_fwd, _gradients_bwd)
+
+
+def _shared_over(weight: Any, *others: Any) -> tuple[str, ...]:
+    """Inside shard_map, the axes of the mesh whose devices have their own rows and one weight."""
+    varying = [jax.typeof(other).manual_axis_type.varying for other in others]
+    axes = frozenset[str]().union(*varying) - jax.typeof(weight).manual_axis_type.varying
+    return tuple(sorted(axes))
+
+
+def _like(cotangent: Any, primal: Any) -> Any:
+    """Under an explicit mesh a cotangent is sharded as what it belongs to."""
+    wanted = jax.typeof(primal).sharding
+    found = jax.typeof(cotangent).sharding
+    if found == wanted or wanted.mesh.empty or not wanted.mesh.are_all_axes_explicit:
+        return cotangent
+    return _jax.sharding.reshard(cotangent, wanted.spec)
+
+
+# ---- the formulas in jax.numpy, for derivatives of higher order ----------------------------------
+
+
+def _reference(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = rows.compute.numpy
+    wide, axes = x.astype(compute), _axes(rows, x)
+    r = _jax.lax.rsqrt(jnp.mean(wide * wide, axes) + eps)
+    y = wide * jnp.expand_dims(r, axes) * weight.astype(compute)
+    return y.astype(weight.dtype), r
+
+
+def _reference_gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = rows.compute.numpy
+    axes = _axes(rows, x)
+    xw, gw, w = x.astype(compute), g.astype(compute), weight.astype(compute)
+    rw = jnp.expand_dims(r, axes)
+    mean = jnp.mean(gw * w * xw, axes, keepdims=True)
+    dx = rw * gw * w - xw * rw**3 * mean
+    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(rows.shape))))
+    return dx.astype(x.dtype), dw.astype(weight.dtype)
+
+
+def _axes(rows: Rows, x: Any) -> tuple[int, ...]:
+    """The dimensions that are a row."""
+    return tuple(range(x.ndim - len(rows.shape), x.ndim))
