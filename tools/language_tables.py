@@ -8,7 +8,7 @@ from typing import Final
 
 import reference
 
-from pyptx._trace.core import values
+from pyptx._trace.core.operators import OPERATORS, UNARY
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "language.md"
 _KINDS: Final = (
@@ -26,13 +26,11 @@ def operators() -> str:
     """What each operator appends, by the type of its operands."""
     rows = ["| operator | result |" + "".join(f" {name} |" for name, _ in _KINDS[1:])]
     rows.append("|---|---|" + "---|" * (len(_KINDS) - 1))
-    binary = values._OPERATORS  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    unary = values._UNARY  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    for symbol, table in binary.items():
+    for symbol, table in OPERATORS.items():
         shown = symbol.replace("|", "\\|")
         rows.append(f"| `a {shown} b` | {_result(symbol)} |" + _cells(table))
     for opcode, shown in (("neg", "-a"), ("abs", "abs(a)"), ("not", "~a")):
-        rows.append(f"| `{shown}` | type of `a` |" + _cells(unary[opcode]))
+        rows.append(f"| `{shown}` | type of `a` |" + _cells(UNARY[opcode]))
     return "\n".join(rows)
 
 

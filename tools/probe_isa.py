@@ -22,7 +22,7 @@ from typing import Final
 import isa_oracle as oracle
 
 from pyptx._assemble.ptxas import version as assembler_version
-from pyptx._isa.check import availability
+from pyptx._isa.available import availability
 from pyptx._isa.differences import REFUSED, WIDER, reason
 from pyptx._isa.model import Form
 from pyptx._isa.sample import least, render

@@ -39,7 +39,7 @@ import isa_search
 import probe_isa
 
 from pyptx._assemble.ptxas import version as assembler_version
-from pyptx._isa.check import availability
+from pyptx._isa.available import availability
 from pyptx._isa.differences import REFUSED, WIDER, reason
 from pyptx._isa.model import Form, OperandSpec
 from pyptx._isa.sample import combinations, render, spellings

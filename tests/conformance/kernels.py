@@ -17,8 +17,8 @@ import numpy as np
 import values
 
 from pyptx._ir import Kernel, Module
-from pyptx._isa import check
-from pyptx._isa.check import Number, Raw
+from pyptx._isa import available, opcode_path, operand_types
+from pyptx._isa.given import Number, Raw
 from pyptx._isa.model import Form, OperandSpec, Option, Slot
 from pyptx._isa.sample import sample
 from pyptx._isa.special import SPECIAL
@@ -133,7 +133,7 @@ def _cases() -> Iterator[Case]:
         generator = random.Random(settled.syntax)
         for modifiers in sample(settled, PER_FORM, generator):
             spelling = ".".join((form.opcode, *modifiers))
-            targets, version = check.availability(form, modifiers)
+            targets, version = available.availability(form, modifiers)
             key = spelling, id(form)
             if TARGET not in targets or version > VERSION or key in seen:
                 continue
@@ -190,7 +190,7 @@ def _is_loaded(form: Form, spec: OperandSpec, chosen: dict[str, Option]) -> bool
 
 
 def _type(spec: OperandSpec, chosen: dict[str, Option]) -> DType:
-    return check.type_of(spec, chosen)
+    return operand_types.type_of(spec, chosen)
 
 
 class _Builder:
@@ -273,7 +273,7 @@ def _build(form: Form, modifiers: tuple[str, ...], spelling: str) -> Case | None
             return None
         if form.opcode in _USES_CARRY:
             _make_carry(builder)
-        state = check.walk(opcodes(), form.opcode, modifiers)
+        state = opcode_path.walk(opcodes(), form.opcode, modifiers)
         before = len(trace.body)
         trace.emit(state, raw, fresh=False)
         bound = trace.body[before]
@@ -333,7 +333,7 @@ def _value(
     if spec.kind == "label":
         return None
     dtype = _type(spec, chosen)
-    length = check.length_of(spec, chosen)
+    length = operand_types.length_of(spec, chosen)
     if spec.name == "membermask":
         return Number(FULL_WARP)
     if spec.name == "policy":

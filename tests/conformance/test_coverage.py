@@ -17,7 +17,7 @@ from elsewhere import ELSEWHERE
 from kernels import CONSTANT, TARGET, VERSION, cases
 
 from pyptx import Tile, kernel, ptx, reg
-from pyptx._isa import check
+from pyptx._isa import available
 from pyptx._isa.model import Form
 from pyptx._isa.sample import spellings
 from pyptx._isa.table import forms
@@ -49,7 +49,7 @@ def arithmetic() -> Iterator[tuple[Form, tuple[str, ...], Entry]]:
 
 def needs(form: Form, modifiers: tuple[str, ...]) -> str | None:
     """The first place that has the spelling, None where an H200 with the record's PTX has it."""
-    targets, version = check.availability(form, modifiers)
+    targets, version = available.availability(form, modifiers)
     if TARGET not in targets:
         return str(next(t for t in TARGETS if t in targets))
     return f"PTX ISA {version}" if version > VERSION else None

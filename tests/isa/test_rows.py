@@ -6,8 +6,10 @@ from functools import partial
 import pytest
 
 from pyptx._isa.automaton import build
-from pyptx._isa.check import availability, bind, walk
+from pyptx._isa.available import availability
+from pyptx._isa.check import bind
 from pyptx._isa.model import Availability
+from pyptx._isa.opcode_path import walk
 from pyptx._isa.sample import combinations, least, render, sample, spellings
 from pyptx._isa.syntax import instruction, row
 from pyptx._isa.table import forms, opcodes

@@ -5,7 +5,8 @@ from itertools import pairwise
 import isa_oracle as oracle
 import pytest
 
-from pyptx._isa.check import bind, walk
+from pyptx._isa.check import bind
+from pyptx._isa.opcode_path import walk
 from pyptx._isa.special import SPECIAL
 from pyptx._isa.table import opcodes
 from pyptx._operands import Register, SpecialRegister

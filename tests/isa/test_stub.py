@@ -11,7 +11,8 @@ import time
 import pytest
 
 from pyptx._isa import stub, table
-from pyptx._isa.check import patterns, ptx_name, python_name, walk
+from pyptx._isa.check import patterns
+from pyptx._isa.opcode_path import ptx_name, python_name, walk
 from pyptx._isa.sample import sample
 from pyptx._isa.special import SPECIAL
 from pyptx._isa.table import CHAPTERS, forms

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from pyptx._ir import Guard, Instruction, Kernel, Module, Place
-from pyptx._isa.check import availability
+from pyptx._isa.available import availability
 from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx._isa.table import forms
 from pyptx._operands import Register, registers_of, replaced

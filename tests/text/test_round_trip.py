@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from pyptx._ir import Guard, Instruction, Kernel, Place
-from pyptx._isa import check
+from pyptx._isa import check, opcode_path
 from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx._isa.table import forms, opcodes
 from pyptx._operands import Register, registers_of
@@ -42,7 +42,7 @@ class Printed:
         parser = StatementParser(text, known, _no_register, lambda: LABEL)
         _, parsed = parser.statements()
         assert isinstance(parsed, ParsedInstruction)
-        state = check.walk(opcodes(), parsed.opcode, parsed.modifiers)
+        state = opcode_path.walk(opcodes(), parsed.opcode, parsed.modifiers)
         bound = check.bind(state, parsed.operands)
         guard = None if parsed.guard is None else Guard(*parsed.guard)
         found = Instruction(bound.form, state.modifiers, bound.operands, guard)

@@ -3,7 +3,7 @@
 import pytest
 
 from pyptx._ir import Directive, Instruction, Kernel, Module, Place
-from pyptx._isa.check import walk
+from pyptx._isa.opcode_path import walk
 from pyptx._isa.table import opcodes
 from pyptx._operands import Address, Immediate, Label, Parameter, Register, Symbol, Variable
 from pyptx._source import SourceLocation

@@ -7,7 +7,7 @@ import pytest
 
 from pyptx._assemble import assemble
 from pyptx._ir import Instruction, Kernel, Module, Place
-from pyptx._isa import check
+from pyptx._isa import available, check, opcode_path
 from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, least, render
 from pyptx._isa.table import forms, opcodes
 from pyptx._operands import Register, replaced
@@ -49,11 +49,11 @@ def variations(target: Target, registers: Registers):
     """Instructions that the checker accepts, each with one operand of another type."""
     for form in forms():
         modifiers = least(form)
-        state = check.walk(opcodes(), form.opcode, modifiers)
+        state = opcode_path.walk(opcodes(), form.opcode, modifiers)
         if form.opcode in NOT_HERE or state.spelling in NOT_HERE:
             continue
         try:
-            check.require(form, modifiers, target, VERSION)
+            available.require(form, modifiers, target, VERSION)
         except IsaError:
             continue
         plain = render(form, modifiers)[0]

@@ -18,7 +18,7 @@ from pyptx import (
     smem,
     target,
 )
-from pyptx._isa.check import TensorPosition
+from pyptx._isa.given import TensorPosition
 from pyptx._operands import Address, Pair
 from pyptx.ops import rms_norm
 from pyptx.types import b32, b64, bf16x2, f32, f64, pred, s32, u32, u64

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from pyptx._isa.check import python_name
+from pyptx._isa.opcode_path import python_name
 from pyptx._isa.special import SPECIAL
 from pyptx._isa.table import opcodes
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pyptx._isa.check import length_of, python_spelling, type_of
 from pyptx._isa.model import PARTS, Form, OperandSpec, Option
+from pyptx._isa.opcode_path import python_spelling
+from pyptx._isa.operand_types import length_of, type_of
 from pyptx._isa.sample import least
 from pyptx._isa.written import CLUSTERS, THREADS, WRITTEN
 from pyptx._target import TARGETS, Target

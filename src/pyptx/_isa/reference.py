@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from pyptx._isa.check import python_spelling
 from pyptx._isa.differences import LAXER
 from pyptx._isa.example import Example, example, name_of
 from pyptx._isa.model import (
@@ -25,6 +24,7 @@ from pyptx._isa.model import (
     Option,
     Slot,
 )
+from pyptx._isa.opcode_path import python_spelling
 from pyptx._isa.table import forms
 from pyptx._isa.written import NOTES
 

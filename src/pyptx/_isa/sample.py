@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import count, product
 from typing import Final, cast
 
-from pyptx._isa.check import length_of, type_of
 from pyptx._isa.constants import constant
 from pyptx._isa.model import PARTS, Form, OperandSpec, Option
+from pyptx._isa.operand_types import length_of, type_of
 from pyptx._isa.special import SPECIAL
 from pyptx._isa.syntax import takes_constant
 from pyptx._operands import (

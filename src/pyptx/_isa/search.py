@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from pyptx._isa.check import availability_note, ptx_name
+from pyptx._isa.available import availability_note
 from pyptx._isa.model import Availability, Form, Option
+from pyptx._isa.opcode_path import ptx_name
 from pyptx._isa.table import forms, opcodes
 from pyptx._target import PtxVersion, Target
 from pyptx.errors import IsaError

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pyptx._isa.check import length_of, python_name, type_of
 from pyptx._isa.forms import calls
 from pyptx._isa.model import WIDE, Form, OperandSpec, Option, Slot, length_in, slot_of
+from pyptx._isa.opcode_path import python_name
+from pyptx._isa.operand_types import length_of, type_of
 from pyptx._isa.special import SPECIAL, SpecialEntry
 from pyptx._isa.syntax import takes_constant
 from pyptx._isa.table import forms
@@ -36,7 +37,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from pyptx._isa.check import RawPair, TensorPosition
+from pyptx._isa.given import RawPair, TensorPosition
 from pyptx._operands import (
     Address,
     FabricHandle,

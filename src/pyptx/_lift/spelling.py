@@ -17,9 +17,9 @@ from typing import Final, TypeAlias, cast
 import numpy as np
 
 from pyptx._ir import Function, Instruction, Kernel
-from pyptx._isa import check
+from pyptx._isa import check, opcode_path
 from pyptx._isa.automaton import State
-from pyptx._isa.check import Number, Raw, RawPair, RawScalar, TensorPosition
+from pyptx._isa.given import Number, Raw, RawPair, RawScalar, TensorPosition
 from pyptx._isa.table import spellings
 from pyptx._lift.layout import Call, Expression, Keyword, call, string
 from pyptx._operands import (
@@ -327,7 +327,7 @@ class Speller:
             return None
         operands = instruction.operands[1:] if left_out else instruction.operands
         texts = [self._expression(operand) for operand in operands]
-        head = _SHORT.get(instruction.spelling, check.python_spelling(instruction.spelling))
+        head = _SHORT.get(instruction.spelling, opcode_path.python_spelling(instruction.spelling))
         if instruction.spelling == "bar.sync" and len(texts) > 2:
             head = "ptx.inst.bar.sync"
         return _Made(types, Call(head, (*texts, *self._guard(instruction))))
@@ -509,7 +509,7 @@ def _state(instruction: Instruction) -> State:
     spelling = instruction.spelling
     if spelling not in _states:
         form = instruction.form
-        _states[spelling] = check.walk(spellings(), form.opcode, instruction.modifiers)
+        _states[spelling] = opcode_path.walk(spellings(), form.opcode, instruction.modifiers)
     return _states[spelling]
 
 

@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 from pyptx._ir import CodeLabel, Guard, Instruction, Line, Statement, Written
 from pyptx._isa import check
-from pyptx._isa.check import Raw
+from pyptx._isa.given import Raw
 from pyptx._isa.model import Form
 from pyptx._operands import (
     Address,

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from pyptx._isa.check import Number, Raw, RawPair, RawScalar, TensorPosition
+from pyptx._isa.given import Number, Raw, RawPair, RawScalar, TensorPosition
 from pyptx._isa.special import SPECIAL
 from pyptx._operands import (
     Address,

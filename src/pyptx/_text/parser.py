@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from pyptx._isa.check import Raw
+from pyptx._isa.given import Raw
 from pyptx._operands import Label, Parameter, Register, Symbol, Targets, Variable
 from pyptx._text.lexer import Cursor, ParseError, Source, Token
 from pyptx._text.operands import OperandReader, Resolved

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from pyptx._isa import check
-from pyptx._isa.check import Number, Raw, RawPair, TensorPosition, Typed
+from pyptx._isa import available, check, opcode_path, operand_kinds
+from pyptx._isa.given import Number, Raw, RawPair, TensorPosition
 from pyptx._isa.model import Form
+from pyptx._isa.operand_types import Typed
 from pyptx._isa.table import spellings
 from pyptx._operands import (
     Address,
@@ -54,10 +55,10 @@ class Becomes(dict[Word, Operand | None]):
 
     def __missing__(self, word: Word) -> Operand | None:
         if not isinstance(word, int):
-            return check.operand(self._typed, _opened(word))
+            return operand_kinds.operand(self._typed, _opened(word))
         if len(self) >= _MANY:
             self.clear()
-        found = self[word] = check.operand(self._typed, Number(word, wraps=True))
+        found = self[word] = operand_kinds.operand(self._typed, Number(word, wraps=True))
         return found
 
 
@@ -129,7 +130,7 @@ def _fits(typed: Typed, operand: Operand) -> bool:
     """Whether an operand is taken as it is; text has addresses in brackets only."""
     if typed.spec.kind in ("address", "tensor") and isinstance(operand, Register | Symbol):
         return False
-    return check.operand(typed, operand) == operand
+    return operand_kinds.operand(typed, operand) == operand
 
 
 def settled(
@@ -175,8 +176,8 @@ class Spellings(dict[str, Spelled]):
         return self[word]
 
     def _spelled(self, opcode: str, modifiers: tuple[str, ...]) -> Spelled:
-        written = check.ordered(spellings(), opcode, modifiers)
-        state = check.walk(spellings(), opcode, written)
+        written = opcode_path.ordered(spellings(), opcode, modifiers)
+        state = opcode_path.walk(spellings(), opcode, written)
         candidates: dict[int, list[tuple[Choice, tuple[Typed, ...]]]] = {}
         for pattern in check.patterns(state):
             if pattern.made is not None:
@@ -189,7 +190,7 @@ class Spellings(dict[str, Spelled]):
 
     def _has(self, form: Form, modifiers: tuple[str, ...]) -> bool:
         try:
-            check.require(form, modifiers, self._target, self._version)
+            available.require(form, modifiers, self._target, self._version)
         except IsaError:
             return False
         return True

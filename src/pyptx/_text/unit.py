@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pyptx._ir import CodeLabel, Function
-from pyptx._isa import check
+from pyptx._isa import available, opcode_path
 from pyptx._isa.automaton import State
 from pyptx._isa.model import Availability, Form
 from pyptx._isa.special import SPECIAL
@@ -40,21 +40,21 @@ class Unit:
         spelled = ".".join((opcode, *modifiers))
         state = self._states.get(spelled)
         if state is None:
-            ordered = check.ordered(spellings(), opcode, modifiers)
-            state = self._states[spelled] = check.walk(spellings(), opcode, ordered)
+            ordered = opcode_path.ordered(spellings(), opcode, modifiers)
+            state = self._states[spelled] = opcode_path.walk(spellings(), opcode, ordered)
         return state
 
     def require(self, form: Form, modifiers: tuple[str, ...]) -> None:
         """Check that target and version of the file have an instruction. Raises IsaError."""
         key = id(form), modifiers
         if key not in self._available:
-            check.require(form, modifiers, self.target, self.version)
+            available.require(form, modifiers, self.target, self.version)
             self._available[key] = None
 
     def require_special(self, name: str) -> None:
         """Check that target and version of the file have a special register. Raises IsaError."""
         parts: list[Availability] = [SPECIAL[name].availability]
-        check.require_parts(f"%{name}", parts, self.target, self.version)
+        available.require_parts(f"%{name}", parts, self.target, self.version)
 
     def __contains__(self, name: object) -> bool:
         """Whether the module scope has a name."""
@@ -70,5 +70,5 @@ def notes_for_text(error: IsaError) -> tuple[tuple[str, str], ...]:
     for label, text in error.notes:
         if label == "write":
             parts = text.removeprefix("ptx.inst.").split(".")
-            kept.append(("write", ".".join(map(check.ptx_name, parts))))
+            kept.append(("write", ".".join(map(opcode_path.ptx_name, parts))))
     return tuple(kept)

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from pyptx._frozen import constructor
 from pyptx._ir import Guard
-from pyptx._isa.check import Raw
+from pyptx._isa.given import Raw
 from pyptx._isa.special import SPECIAL
 from pyptx._operands import (
     Address,

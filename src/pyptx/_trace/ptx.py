@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx._dims import cdiv
-from pyptx._isa.check import Number, RawPair, TensorPosition
+from pyptx._isa.given import Number, RawPair, TensorPosition
 from pyptx._operands import Address, FabricHandle, Label, Minus, Pair, Part, Register, Sink
 from pyptx._source import caller
 from pyptx._target import Target
@@ -44,6 +44,7 @@ from pyptx._trace.control.namespace import inst
 from pyptx._trace.control.printf import printf
 from pyptx._trace.control.raw import raw
 from pyptx._trace.control.special import special
+from pyptx._trace.core.addresses import address, tensor_position
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.mistakes import public_names
 from pyptx._trace.core.typed import (
@@ -64,7 +65,7 @@ from pyptx._trace.core.typed import (
     sub,
     xor_,
 )
-from pyptx._trace.core.values import Not, Reg, RegArray, address, own, tensor_position
+from pyptx._trace.core.values import Not, Reg, RegArray, own
 from pyptx._trace.core.values import raw as operand
 from pyptx._trace.matrix import mma, tcgen05, wgmma
 from pyptx._trace.matrix.matrix import ldmatrix, movmatrix, stmatrix

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyptx._isa.check import Number
+from pyptx._isa.given import Number
 from pyptx._operands import Register
 from pyptx._source import caller
 from pyptx._trace.arithmetic.narrow import COUNTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-from pyptx._isa.check import Number
+from pyptx._isa.given import Number
 from pyptx._operands import Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.values import Not, Numeric, Reg, is_number, needed_guard, number, own
+from pyptx._trace.core.numbers import is_number, number
+from pyptx._trace.core.values import Not, Numeric, Reg, needed_guard, own
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, DType, pred
 

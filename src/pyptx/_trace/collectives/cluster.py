@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._isa.special import SPECIAL
 from pyptx._operands import Address, Immediate, Register, Sink, Symbol
 from pyptx._source import caller

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyptx._ir import Guard
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._isa.special import SPECIAL
 from pyptx._operands import Address, Register, Symbol, Variable
 from pyptx._source import caller

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from pyptx import _verify as verify
 from pyptx._ir import Guard, Instruction
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._operands import Pair, Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current

@@ -12,7 +12,7 @@ from typing import Final, NoReturn, SupportsIndex, TypeAlias
 
 from pyptx import _verify as verify
 from pyptx._ir import Guard, Instruction
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._operands import Label
 from pyptx._source import caller
 from pyptx._trace.core.context import ENTERED, Block, Trace, current

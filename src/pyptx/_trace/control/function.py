@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, overload
 
 from pyptx._ir import Directive, Function
-from pyptx._isa import check
+from pyptx._isa import given, opcode_path
 from pyptx._isa.table import spellings
 from pyptx._operands import (
     Arguments,
@@ -241,7 +241,7 @@ def call(
     """
     trace = current("ptx.call")
     target = own(trace, function) if isinstance(function, Reg) else _operand(trace, function)
-    listed: list[check.Raw] = [Arguments(_passed(trace, returns))] if returns else []
+    listed: list[given.Raw] = [Arguments(_passed(trace, returns))] if returns else []
     listed.append(target)
     if arguments or returns:
         listed.append(Arguments(_passed(trace, arguments)))
@@ -249,7 +249,7 @@ def call(
         listed.append(through)
     elif through is not None:
         listed.append(CallTargets(tuple(_operand(trace, each) for each in through)))
-    state = check.walk(spellings(), "call", ("uni",) if uni else ())
+    state = opcode_path.walk(spellings(), "call", ("uni",) if uni else ())
     trace.emit(state, listed, guard(trace, pred), fresh=False)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn, cast
 
-from pyptx._isa import check
+from pyptx._isa import opcode_path
 from pyptx._isa.automaton import State
 from pyptx._isa.table import spellings
 from pyptx._operands import Register, Vector
@@ -29,7 +29,7 @@ class Instructions:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            state = check.first(spellings(), check.ptx_name(name))
+            state = opcode_path.first(spellings(), opcode_path.ptx_name(name))
         except IsaError as error:
             raise error.at(caller()) from None
         path = Spelling(state)
@@ -43,7 +43,7 @@ class Instructions:
         """
         opcode, *modifiers = str(spelling).split(".")
         try:
-            return Spelling(check.walk(spellings(), opcode, modifiers))
+            return Spelling(opcode_path.walk(spellings(), opcode, modifiers))
         except IsaError as error:
             raise error.at(caller()) from None
 
@@ -51,7 +51,7 @@ class Instructions:
         return "ptx.inst"
 
     def __dir__(self) -> list[str]:
-        return [check.python_name(opcode) for opcode in spellings()]
+        return [opcode_path.python_name(opcode) for opcode in spellings()]
 
 
 class Spelling:
@@ -63,7 +63,7 @@ class Spelling:
     def __getattr__(self, name: str) -> Spelling | Misspelling:
         if name.startswith("__"):
             raise AttributeError(name)
-        modifier = check.ptx_name(name)
+        modifier = opcode_path.ptx_name(name)
         state = self._state.next.get(modifier)
         path = Misspelling(self._state, (modifier,)) if state is None else Spelling(state)
         self.__dict__[name] = path
@@ -89,10 +89,10 @@ class Spelling:
         return operands[0] if bound.form.outputs else None
 
     def __dir__(self) -> list[str]:
-        return [check.python_name(modifier) for modifier in self._state.next]
+        return [opcode_path.python_name(modifier) for modifier in self._state.next]
 
     def __repr__(self) -> str:
-        return check.python_spelling(self._state.spelling)
+        return opcode_path.python_spelling(self._state.spelling)
 
 
 class Misspelling:
@@ -105,14 +105,14 @@ class Misspelling:
     def __getattr__(self, name: str) -> Misspelling:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Misspelling(self._state, (*self._modifiers, check.ptx_name(name)))
+        return Misspelling(self._state, (*self._modifiers, opcode_path.ptx_name(name)))
 
     def __call__(self, *_: object, pred: object = None) -> NoReturn:
         """Raise IsaError: the nearest spelling, the right order, or what is legal."""
         del pred
         modifier, *later = self._modifiers
         try:
-            check.step(self._state, modifier, tuple(later))
+            opcode_path.step(self._state, modifier, tuple(later))
         except IsaError as error:
             raise error.at(caller()) from None
         raise AssertionError

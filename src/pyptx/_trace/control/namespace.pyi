@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from pyptx._isa.check import RawPair, TensorPosition
+from pyptx._isa.given import RawPair, TensorPosition
 from pyptx._operands import (
     Address,
     FabricHandle,

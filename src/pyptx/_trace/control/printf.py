@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final, SupportsIndex
 
-from pyptx._isa import check
+from pyptx._isa import given, opcode_path
 from pyptx._isa.table import spellings
 from pyptx._operands import Address, Immediate, Register, Symbol
 from pyptx._source import caller
@@ -68,7 +68,7 @@ def printf(text: str, /, *values: Value | Not | SupportsIndex | float) -> None:
     trace.write("mov.u64", format_, Symbol(used(trace, _format(trace, text))))
     trace.write("cvta.global.u64", format_, format_)
     where = _buffer(trace, stored)
-    pass_on = check.walk(spellings(), "st", ("param", "b64"))
+    pass_on = opcode_path.walk(spellings(), "st", ("param", "b64"))
     trace.emit(pass_on, [Address(given), format_], own=True)
     trace.emit(pass_on, [Address(buffer), where], own=True)
     call(_vprintf(trace), [given, buffer], [status])
@@ -180,7 +180,7 @@ def _predicate(trace: Trace, wanted: _Wanted, value: Not | Value) -> Register:
     holds = (0, 1) if isinstance(value, Not) else (1, 0)
     made = trace.register(DTYPES["u32"])
     held = operand(trace, value.of if isinstance(value, Not) else value)
-    trace.write("selp.u32", made, *map(check.Number, holds), held)
+    trace.write("selp.u32", made, *map(given.Number, holds), held)
     return made
 
 
@@ -204,10 +204,10 @@ def _widened(trace: Trace, value: Value) -> Register:
 
 def _buffer(
     trace: Trace, stored: list[tuple[int, Register | Immediate]]
-) -> Register | check.Number:
+) -> Register | given.Number:
     """The generic address of the values in local memory, each at a multiple of its size."""
     if not stored:
-        return check.Number(0)
+        return given.Number(0)
     offsets: list[int] = []
     end = 0
     for bits, _ in stored:
@@ -215,7 +215,7 @@ def _buffer(
         end = offsets[-1] + bits // 8
     memory = local(b8, end, align=8).variable
     for offset, (bits, value) in zip(offsets, stored, strict=True):
-        raw = check.Number(value.bits) if isinstance(value, Immediate) else value
+        raw = given.Number(value.bits) if isinstance(value, Immediate) else value
         trace.write(f"st.local.b{bits}", Address(memory, offset), raw)
     where = trace.register(u64)
     trace.write("mov.u64", where, Symbol(memory))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyptx._ir import Guard
-from pyptx._isa import check
+from pyptx._isa import opcode_path
 from pyptx._isa.table import spellings
 from pyptx._operands import Parameter, Variable
 from pyptx._source import SourceLocation, caller
@@ -70,7 +70,7 @@ def _emit(
 ) -> None:
     guard = _guard(statement, where)
     try:
-        state = check.walk(spellings(), statement.opcode, statement.modifiers)
+        state = opcode_path.walk(spellings(), statement.opcode, statement.modifiers)
         trace.emit(state, statement.operands, guard, location=where, fresh=False)
     except IsaError as error:
         if unknown := parser.unknown_name(statement):

@@ -14,9 +14,10 @@ from typing import Final, TypeAlias
 
 from pyptx._frozen import constructor
 from pyptx._ir import Guard, Instruction, Kernel, Place, Statement
-from pyptx._isa import check
+from pyptx._isa import available, check, opcode_path
 from pyptx._isa.automaton import State
-from pyptx._isa.check import Bound, Raw
+from pyptx._isa.check import Bound
+from pyptx._isa.given import Raw
 from pyptx._isa.model import ANY_VERSION
 from pyptx._isa.special import SPECIAL
 from pyptx._isa.table import opcodes
@@ -194,7 +195,7 @@ class Trace:
     def _require(self, bound: Bound, modifiers: tuple[str, ...]) -> None:
         key = id(bound.form), modifiers
         if key not in self._available:
-            needed = check.require(bound.form, modifiers, self.target, self.version)
+            needed = available.require(bound.form, modifiers, self.target, self.version)
             self.needed = max(self.needed, needed)
             self._available[key] = None
 
@@ -204,7 +205,8 @@ class Trace:
         for operand in bound.operands:
             if isinstance(operand, SpecialRegister):
                 where = SPECIAL[operand.name].availability
-                needed = check.require_parts(f"%{operand.name}", [where], self.target, self.version)
+                name = f"%{operand.name}"
+                needed = available.require_parts(name, [where], self.target, self.version)
                 self.needed = max(self.needed, needed)
 
     def _check_pair(self, bound: Bound, made: Register, before: int, where: SourceLocation) -> None:
@@ -336,7 +338,7 @@ def spelled(spelling: str) -> State:
     state = _spelled.get(spelling)
     if state is None:
         opcode, *modifiers = spelling.split(".")
-        state = _spelled[spelling] = check.walk(opcodes(), opcode, modifiers)
+        state = _spelled[spelling] = opcode_path.walk(opcodes(), opcode, modifiers)
     return state
 
 

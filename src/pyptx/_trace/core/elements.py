@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, cast
 
 from pyptx._isa.automaton import State
-from pyptx._isa.check import Number, Raw, conversion
+from pyptx._isa.given import Number, Raw
+from pyptx._isa.scalar import conversion
 from pyptx._operands import Address, Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, spelled

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NoReturn, SupportsIndex, cast, overload
 
-from pyptx._isa.check import Raw
+from pyptx._isa.given import Raw
 from pyptx._operands import Address
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current

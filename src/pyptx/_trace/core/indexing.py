@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyptx._isa.check import Number, Raw, conversion
+from pyptx._isa.given import Number, Raw
+from pyptx._isa.scalar import conversion
 from pyptx._layouts.matrix import MatrixLayout
 from pyptx._operands import Register
 from pyptx._source import caller

@@ -9,22 +9,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from numbers import Complex, Real
-from typing import (
-    Final,
-    NoReturn,
-    SupportsFloat,
-    SupportsIndex,
-    TypeAlias,
-    cast,
-    overload,
-)
+from typing import Final, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx._ir import Guard
-from pyptx._isa.check import Number, Raw, RawPair, RawScalar, TensorPosition, conversion
-from pyptx._isa.constants import BadConstantError, constant
-from pyptx._isa.model import WIDE
+from pyptx._isa.given import Number, Raw, RawPair, RawScalar, TensorPosition
+from pyptx._isa.scalar import conversion
 from pyptx._isa.syntax import takes_constant
 from pyptx._operands import (
     Address,
@@ -49,8 +38,17 @@ from pyptx._source import caller
 from pyptx._trace.core import aliases
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.mistakes import FUNCTIONS
+from pyptx._trace.core.numbers import is_number, number
+from pyptx._trace.core.operators import (
+    UNARY,
+    WIDENING,
+    arithmetic,
+    disagree,
+    operation,
+    spelled_for,
+)
 from pyptx.errors import LanguageError
-from pyptx.types import DTYPES, DType, Kind, b64, pred, u32
+from pyptx.types import DTYPES, DType, pred, u32
 
 Numeric: TypeAlias = SupportsIndex | SupportsFloat
 Operand: TypeAlias = "Value | Numeric"
@@ -389,10 +387,6 @@ class RegArray:
         return position
 
 
-# ---- from Python values to operands --------------------------------------------------------------
-
-
-_MOST_COORDINATES: Final = 5
 _OPERANDS: Final = (
     Address,
     FabricHandle,
@@ -436,19 +430,9 @@ def raw(trace: Trace, value: object) -> Raw:
     legal = "a register, a number, a list of registers, ptx.addr(...), a label"
     helps = (("help", "PTX as text goes through ptx.raw"),) if isinstance(value, str) else ()
     raise LanguageError(
-        f"{_kind(value)} cannot be an operand",
+        f"{kind(value)} cannot be an operand",
         location=caller(),
         notes=(("legal", legal), *helps),
-    )
-
-
-def is_number(value: object) -> bool:
-    """Whether Python or NumPy calls it a real number; isinstance with a protocol is far slower."""
-    kind = type(value)
-    if kind in (int, float) or hasattr(kind, "__index__"):
-        return True
-    return hasattr(kind, "__float__") and not (
-        issubclass(kind, Complex) and not issubclass(kind, Real)
     )
 
 
@@ -464,7 +448,7 @@ def integer(value: object) -> int | None:
         return None
 
 
-def _kind(value: object) -> str:
+def kind(value: object) -> str:
     if isinstance(value, Value):
         return f"a .{value.dtype} register"
     return "None" if value is None else f"{value!r} of type {type(value).__name__}"
@@ -475,7 +459,7 @@ def _element(trace: Trace, value: object) -> RawScalar:
     if isinstance(element, (Register, SpecialRegister, Symbol, Sink, Number)):
         return element
     raise LanguageError(
-        f"{_kind(value)} cannot be an element of a vector",
+        f"{kind(value)} cannot be an element of a vector",
         location=caller(),
         notes=(("legal", "registers, numbers, ptx.sink"),),
     )
@@ -485,7 +469,7 @@ def own(trace: Trace, value: Reg) -> Register:
     """The register of a value, which must be of this trace."""
     if not isinstance(value, Reg):  # pyright: ignore[reportUnnecessaryIsInstance]
         several = isinstance(value, RegArray | list | tuple)
-        what = f"a list of {len(value)}" if several else _kind(value)
+        what = f"a list of {len(value)}" if several else kind(value)
         raise LanguageError(
             f"a register is needed here, not {what}",
             location=caller(),
@@ -510,7 +494,7 @@ def needed_guard(trace: Trace, predicate: object) -> Guard:
     negated = isinstance(predicate, Not)
     register = predicate.of if isinstance(predicate, Not) else predicate
     if not isinstance(register, Reg) or register.dtype is not pred:
-        what = _kind(register)
+        what = kind(register)
         raise LanguageError(
             f"a predicate is needed, not {what}",
             location=caller(),
@@ -538,9 +522,6 @@ def checked_dtype(dtype: object) -> DType:
         location=caller(),
         notes=(("help", "from pyptx.types import f32, u32, ..."),),
     )
-
-
-# ---- moves ---------------------------------------------------------------------------------------
 
 
 def move_spelling(dtype: DType) -> str:
@@ -590,109 +571,6 @@ def _source(trace: Trace, dtype: DType, value: object) -> Raw:
     return source
 
 
-def number(value: object, dtype: DType) -> int:
-    """The bit pattern of a Python number; LanguageError where it does not fit."""
-    try:
-        return constant(value, dtype).bits
-    except BadConstantError as error:
-        raise LanguageError(str(error), location=caller()) from None
-
-
-# ---- operators -----------------------------------------------------------------------------------
-
-# operator -> kind of type -> spelling; T is the operand type, B its untyped counterpart.
-_OPERATORS: Final[dict[str, dict[str, str]]] = {
-    "+": {"int": "add.T", "float": "add.rn.T", "packed": "add.rn.T"},
-    "-": {"int": "sub.T", "float": "sub.rn.T", "packed": "sub.rn.T"},
-    "*": {"int": "mul.wide.T", "int64": "mul.lo.T", "float": "mul.rn.T", "packed": "mul.rn.T"},
-    "//": {"int": "div.T"},
-    "%": {"int": "rem.T"},
-    "/": {"f32": "div.rn.T", "f64": "div.rn.T"},
-    "<<": {"int": "shl.B"},
-    ">>": {"int": "shr.T"},
-    "&": {"int": "and.B", "pred": "and.pred"},
-    "|": {"int": "or.B", "pred": "or.pred"},
-    "^": {"int": "xor.B", "pred": "xor.pred"},
-    "<": {"int": "setp.lt.T", "float": "setp.lt.T"},
-    "<=": {"int": "setp.le.T", "float": "setp.le.T"},
-    ">": {"int": "setp.gt.T", "float": "setp.gt.T"},
-    ">=": {"int": "setp.ge.T", "float": "setp.ge.T"},
-    "==": {"int": "setp.eq.T", "float": "setp.eq.T"},
-    # Unordered, so that x != x is true for NaN as in Python and C.
-    "!=": {"int": "setp.ne.T", "float": "setp.neu.T"},
-}
-_COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
-_WIDENING: Final = frozenset(("+", "-"))
-_UNARY: Final = {
-    "neg": {"int": "neg.S", "float": "neg.T", "packed": "neg.T"},
-    "abs": {"int": "abs.S", "float": "abs.T", "packed": "abs.T"},
-    "not": {"int": "not.B", "pred": "not.pred"},
-}
-
-
-def _kinds(dtype: DType) -> tuple[str, ...]:
-    """The columns of the operator table that serve a type, most specific first."""
-    if dtype.kind is Kind.PREDICATE:
-        return ("pred",)
-    if dtype.is_packed:
-        return ("packed",)
-    if dtype.is_float:
-        return (dtype.name, "float")
-    return (f"int{dtype.bits}", "int")
-
-
-def _arithmetic(dtype: DType) -> DType:
-    """The type an instruction computes in: untyped bits count as unsigned."""
-    return DTYPES[f"u{dtype.bits}"] if dtype.is_bits and dtype.bits <= 64 else dtype
-
-
-def _spell(pattern: str, dtype: DType) -> str:
-    head, _, last = pattern.rpartition(".")
-    types = {"T": dtype.name, "B": f"b{dtype.bits}", "S": f"s{dtype.bits}"}
-    return f"{head}.{types.get(last, last)}"
-
-
-@cache
-def _operation(symbol: str, dtype: DType) -> tuple[str, DType]:
-    """What an operator appends on operands of a type, and the type of its result."""
-    spelling = _spelling(_OPERATORS[symbol], symbol, dtype)
-    if symbol in _COMPARISONS:
-        return spelling, pred
-    widens = spelling.startswith("mul.wide")
-    return spelling, DTYPES[WIDE[_arithmetic(dtype).name]] if widens else dtype
-
-
-def _spelling(table: dict[str, str], symbol: str, dtype: DType) -> str:
-    computed = _arithmetic(dtype)
-    pattern = next((table[kind] for kind in _kinds(computed) if kind in table), None)
-    if dtype.bits == 8 or (dtype.is_packed and dtype.name not in ("f16x2", "bf16x2")):
-        pattern = None
-    if pattern is None or (dtype.bits == 128):
-        raise LanguageError(
-            f"`{symbol}` has no instruction for .{dtype}",
-            location=caller(),
-            notes=(("help", _advice(symbol, dtype)),),
-        )
-    return _spell(pattern, computed)
-
-
-def _advice(symbol: str, dtype: DType) -> str:
-    if dtype.bits == 8:
-        wide = "s32" if dtype.is_signed else "u32"
-        return f"widen first: ptx.inst.cvt.{wide}.{'s8' if dtype.is_signed else 'u8'}(r)"
-    if symbol == "/" and dtype.bits == 16 and dtype.is_float:
-        return f"divide in f32: ptx.inst.cvt.f32.{dtype}(r), and back with cvt.rn.{dtype}.f32"
-    if symbol == "/" and (dtype.is_integer or dtype.is_bits):
-        return "`//` is the integer division; for a float quotient convert with ptx.inst.cvt first"
-    if symbol in ("//", "%") and dtype.is_float:
-        return "`/` divides floats (f32 and f64)"
-    if symbol in ("<<", ">>", "&", "|", "^", "~") and dtype is not pred:
-        return f"copy the bits first: reg.from_(r, b{dtype.bits})"
-    if dtype is pred:
-        return "predicates have `&`, `|`, `^` and `~`"
-    return "spell the instruction you mean: ptx.inst...."
-
-
 def binary(symbol: str, left: object, right: object) -> Reg:
     """One instruction for `left symbol right` into a new register."""
     trace = current(f"`{symbol}`")
@@ -701,7 +579,7 @@ def binary(symbol: str, left: object, right: object) -> Reg:
     if isinstance(right, Not):
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, left, right)
-    spelling, kind = _operation(symbol, dtype)
+    spelling, kind = operation(symbol, dtype)
     result = trace.register(kind)
     trace.write(spelling, result, a, b)
     if symbol == "|":
@@ -723,7 +601,7 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
             location=caller(),
             notes=(("help", f"r = r {symbol} other makes a new register"),),
         )
-    spelling, _ = _operation(symbol, dtype)
+    spelling, _ = operation(symbol, dtype)
     # The same register holds the result, so a product keeps its low half.
     trace.write(spelling.replace("mul.wide", "mul.lo"), target.register, a, b)
     return target
@@ -755,9 +633,9 @@ def _number(trace: Trace, symbol: str, dtype: DType, value: object, *, shift: bo
     """A Python number beside a register: an immediate, in a register where PTX takes none."""
     if isinstance(value, bool) or not is_number(value):
         raise LanguageError(
-            f"`{symbol}` takes a register or a number, not {_kind(value)}", location=caller()
+            f"`{symbol}` takes a register or a number, not {kind(value)}", location=caller()
         )
-    wanted = u32 if shift else _arithmetic(dtype)
+    wanted = u32 if shift else arithmetic(dtype)
     if wanted.is_integer or takes_constant(wanted.name):
         number(value, wanted)
         return Number(value)
@@ -777,18 +655,18 @@ def _agree(trace: Trace, symbol: str, left: Reg, right: Reg) -> tuple[Raw, Raw, 
             )
         return a, b, a.dtype
     whole = all(r.dtype.is_integer or r.dtype.is_bits for r in (a, b))
-    if whole and {a.dtype.bits, b.dtype.bits} == {32, 64} and symbol in _WIDENING:
+    if whole and {a.dtype.bits, b.dtype.bits} == {32, 64} and symbol in WIDENING:
         return _widen(trace, a), _widen(trace, b), a.dtype if a.dtype.bits == 64 else b.dtype
     if a.dtype == b.dtype:
         return a, b, a.dtype
     if not whole or a.dtype.bits != b.dtype.bits:
-        raise _disagree(symbol, a.dtype, b.dtype, "both sides need one type")
+        raise disagree(symbol, a.dtype, b.dtype, "both sides need one type")
     if a.dtype.is_bits or b.dtype.is_bits:
         return a, b, b.dtype if a.dtype.is_bits else a.dtype
-    if symbol in _WIDENING and a.dtype.bits == 64:
+    if symbol in WIDENING and a.dtype.bits == 64:
         # Addresses are unsigned and offsets may be negative: the sum is the same bits.
         return a, b, a.dtype
-    raise _disagree(symbol, a.dtype, b.dtype, "both sides need one signedness")
+    raise disagree(symbol, a.dtype, b.dtype, "both sides need one signedness")
 
 
 def _widen(trace: Trace, register: Register) -> Register:
@@ -800,83 +678,13 @@ def _widen(trace: Trace, register: Register) -> Register:
     return wide
 
 
-def _disagree(symbol: str, a: DType, b: DType, why: str) -> LanguageError:
-    if symbol == "|" and pred in (a, b):
-        helps = (
-            ("help", "ptx.pair(d, p) is a pair of destinations, d|p"),
-            ("help", conversion(*((a, b) if b is pred else (b, a)))),
-        )
-    elif _widens(a, b):
-        helps = (("help", f"widen the .{a}: {_widening(b, a)}"),)
-    elif _widens(b, a):
-        helps = (("help", f"widen the .{b}: {_widening(a, b)}"),)
-    else:
-        helps = (("help", conversion(_arithmetic(a), b)),)
-    return LanguageError(f"`{symbol}` of .{a} and .{b}: {why}", location=caller(), notes=helps)
-
-
-def _widens(source: DType, to: DType) -> bool:
-    """Whether a float of one type is one of the other, exactly."""
-    return source.is_float and to.is_float and 16 <= source.bits < to.bits
-
-
-def _widening(to: DType, source: DType) -> str:
-    return conversion(to, source).removeprefix("convert it: ")
-
-
 def unary(opcode: str, value: Value) -> Reg:
     """One instruction of one operand into a new register of the same type."""
     trace = current(f"`{opcode}`")
     source = _staged(value)
     assert isinstance(source, Reg)
     symbol = {"neg": "-", "not": "~", "abs": "abs()"}[opcode]
-    spelling = _spelling(_UNARY[opcode], symbol, source.dtype)
+    spelling = spelled_for(UNARY[opcode], symbol, source.dtype)
     result = trace.register(source.dtype)
     trace.write(spelling, result, own(trace, source))
     return Reg(trace, result)
-
-
-def address(trace: Trace, base: object, offset: object = 0, *, unified: bool = False) -> Address:
-    """`[base + offset]`; base is a register, shared memory, a variable or a number."""
-    found = _address(trace, base, offset)
-    return Address(found.base, found.offset, unified or found.unified)
-
-
-def _address(trace: Trace, base: object, offset: object) -> Address:
-    extra = integer(offset)
-    if extra is None:
-        add = (("help", "add a register to the base: ptx.addr(base + register)"),)
-        raise LanguageError(
-            f"the offset of an address is a Python integer, not {_kind(offset)}",
-            location=caller(),
-            notes=add if isinstance(offset, Value) else (),
-        )
-    operand = raw(trace, base)
-    if isinstance(operand, Register):
-        return Address(operand, extra)
-    if isinstance(operand, Address):
-        return Address(operand.base, operand.offset + extra, operand.unified)
-    if isinstance(operand, Symbol):
-        return Address(operand.of, operand.offset + extra)
-    if isinstance(operand, Number):
-        return Address(Immediate(number(operand.value, b64), b64), extra)
-    raise LanguageError(f"{_kind(base)} cannot be the base of an address", location=caller())
-
-
-def tensor_position(
-    trace: Trace, tensor_map: object, coordinates: object, between: Sequence[object] = ()
-) -> TensorPosition:
-    """`[tensor_map, {x, y}]`; the coordinates are 32-bit registers and numbers."""
-    given = raw(trace, coordinates)
-    if not isinstance(given, tuple) or not 1 <= len(given) <= _MOST_COORDINATES:
-        raise LanguageError(
-            f"a position in a tensor has 1 to {_MOST_COORDINATES} coordinates, not {coordinates!r}",
-            location=caller(),
-            notes=(("help", "ptx.addr(tensor_map, [x, y])"),),
-        )
-    inside = (raw(trace, each) for each in between)
-    return TensorPosition(
-        address(trace, tensor_map),
-        given,
-        cast("tuple[RawScalar | tuple[RawScalar, ...], ...]", tuple(inside)),
-    )

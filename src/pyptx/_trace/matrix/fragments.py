@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyptx._isa.check import Number
+from pyptx._isa.given import Number
 from pyptx._layouts import fragments
 from pyptx._layouts.fragments import Fragment
 from pyptx._operands import Register

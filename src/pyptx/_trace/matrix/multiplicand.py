@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyptx._isa.check import Number
+from pyptx._isa.given import Number
 from pyptx._layouts.descriptor import ADDRESS_BITS
 from pyptx._layouts.matrix import MatrixLayout, Multiplicand
 from pyptx._layouts.swizzle import LINE_BYTES, Swizzle

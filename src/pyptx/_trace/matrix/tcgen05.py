@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._layouts import Swizzle
 from pyptx._layouts.descriptor import instruction_descriptor as encode
 from pyptx._layouts.descriptor import tcgen05_matrix

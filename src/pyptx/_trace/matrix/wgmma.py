@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias, cast
 
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._layouts import Swizzle
 from pyptx._layouts.descriptor import encoded, wgmma_matrix
 from pyptx._layouts.matrix import Major, Multiplicand

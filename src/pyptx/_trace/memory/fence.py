@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyptx._isa.check import Number
+from pyptx._isa.given import Number
 from pyptx._layouts.tensor_map import MAP_BYTES
 from pyptx._operands import Address
 from pyptx._source import caller

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyptx._ir import Guard
-from pyptx._isa.check import Number
+from pyptx._isa.given import Number
 from pyptx._operands import Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current

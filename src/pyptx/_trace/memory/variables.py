@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn, SupportsIndex, TypeAlias
 
-from pyptx._isa import check
+from pyptx._isa import scalar
 from pyptx._isa.constants import BadConstantError, constant
 from pyptx._operands import Initial, Parameter, Pointer, Symbol, Variable
 from pyptx._source import caller
@@ -151,7 +151,7 @@ class AddressOf:
             return replace(found, offset=found.offset + self.offset)
         raise LanguageError(
             "ptx.address_of takes shared memory, a variable or a parameter, "
-            f"not {check.describe(found)}",
+            f"not {scalar.describe(found)}",
             location=caller(),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyptx._isa.check import Number
+from pyptx._isa.given import Number
 from pyptx._trace.core.context import current
 from pyptx._trace.core.values import Not, Reg, guard, raw
 from pyptx._trace.tensors.tensor_copy import TensorCopy

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyptx._isa.check import Number, Raw
+from pyptx._isa.given import Number, Raw
 from pyptx._isa.special import SPECIAL
 from pyptx._layouts import Layout, OobFill
 from pyptx._layouts.tensor_map import ELEMENT_TYPES, MAP_ALIGN, MAP_BYTES, MAX_RANK

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from pyptx._isa.check import Raw
+from pyptx._isa.given import Raw
 from pyptx._isa.special import SPECIAL
 from pyptx._layouts import Im2col, L2Promotion, Layout, OobFill
 from pyptx._operands import Address, Parameter, Register

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyptx._isa.check import Raw, TensorPosition
+from pyptx._isa.given import Raw, TensorPosition
 from pyptx._source import caller
+from pyptx._trace.core.addresses import tensor_position
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.values import Not, Reg, guard, raw, tensor_position
+from pyptx._trace.core.values import Not, Reg, guard, raw
 from pyptx._trace.memory.smem import SharedTile
 from pyptx._trace.tensors.tensor_map import TensorMapReg, check_tile
 from pyptx.errors import LanguageError

@@ -1,0 +1,128 @@
+"""Which instruction an operator of Python is, for which types."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from pyptx._isa.model import WIDE
+from pyptx._isa.scalar import conversion
+from pyptx._source import caller
+from pyptx.errors import LanguageError
+from pyptx.types import DTYPES, DType, Kind, pred
+
+# operator -> kind of type -> spelling; T is the operand type, B its untyped counterpart.
+OPERATORS: Final[dict[str, dict[str, str]]] = {
+    "+": {"int": "add.T", "float": "add.rn.T", "packed": "add.rn.T"},
+    "-": {"int": "sub.T", "float": "sub.rn.T", "packed": "sub.rn.T"},
+    "*": {"int": "mul.wide.T", "int64": "mul.lo.T", "float": "mul.rn.T", "packed": "mul.rn.T"},
+    "//": {"int": "div.T"},
+    "%": {"int": "rem.T"},
+    "/": {"f32": "div.rn.T", "f64": "div.rn.T"},
+    "<<": {"int": "shl.B"},
+    ">>": {"int": "shr.T"},
+    "&": {"int": "and.B", "pred": "and.pred"},
+    "|": {"int": "or.B", "pred": "or.pred"},
+    "^": {"int": "xor.B", "pred": "xor.pred"},
+    "<": {"int": "setp.lt.T", "float": "setp.lt.T"},
+    "<=": {"int": "setp.le.T", "float": "setp.le.T"},
+    ">": {"int": "setp.gt.T", "float": "setp.gt.T"},
+    ">=": {"int": "setp.ge.T", "float": "setp.ge.T"},
+    "==": {"int": "setp.eq.T", "float": "setp.eq.T"},
+    # Unordered, so that x != x is true for NaN as in Python and C.
+    "!=": {"int": "setp.ne.T", "float": "setp.neu.T"},
+}
+_COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
+WIDENING: Final = frozenset(("+", "-"))
+UNARY: Final = {
+    "neg": {"int": "neg.S", "float": "neg.T", "packed": "neg.T"},
+    "abs": {"int": "abs.S", "float": "abs.T", "packed": "abs.T"},
+    "not": {"int": "not.B", "pred": "not.pred"},
+}
+
+
+def _kinds(dtype: DType) -> tuple[str, ...]:
+    """The columns of the operator table that serve a type, most specific first."""
+    if dtype.kind is Kind.PREDICATE:
+        return ("pred",)
+    if dtype.is_packed:
+        return ("packed",)
+    if dtype.is_float:
+        return (dtype.name, "float")
+    return (f"int{dtype.bits}", "int")
+
+
+def arithmetic(dtype: DType) -> DType:
+    """The type an instruction computes in: untyped bits count as unsigned."""
+    return DTYPES[f"u{dtype.bits}"] if dtype.is_bits and dtype.bits <= 64 else dtype
+
+
+def _spell(pattern: str, dtype: DType) -> str:
+    head, _, last = pattern.rpartition(".")
+    types = {"T": dtype.name, "B": f"b{dtype.bits}", "S": f"s{dtype.bits}"}
+    return f"{head}.{types.get(last, last)}"
+
+
+@cache
+def operation(symbol: str, dtype: DType) -> tuple[str, DType]:
+    """What an operator appends on operands of a type, and the type of its result."""
+    spelling = spelled_for(OPERATORS[symbol], symbol, dtype)
+    if symbol in _COMPARISONS:
+        return spelling, pred
+    widens = spelling.startswith("mul.wide")
+    return spelling, DTYPES[WIDE[arithmetic(dtype).name]] if widens else dtype
+
+
+def spelled_for(table: dict[str, str], symbol: str, dtype: DType) -> str:
+    computed = arithmetic(dtype)
+    pattern = next((table[kind] for kind in _kinds(computed) if kind in table), None)
+    if dtype.bits == 8 or (dtype.is_packed and dtype.name not in ("f16x2", "bf16x2")):
+        pattern = None
+    if pattern is None or (dtype.bits == 128):
+        raise LanguageError(
+            f"`{symbol}` has no instruction for .{dtype}",
+            location=caller(),
+            notes=(("help", _advice(symbol, dtype)),),
+        )
+    return _spell(pattern, computed)
+
+
+def _advice(symbol: str, dtype: DType) -> str:
+    if dtype.bits == 8:
+        wide = "s32" if dtype.is_signed else "u32"
+        return f"widen first: ptx.inst.cvt.{wide}.{'s8' if dtype.is_signed else 'u8'}(r)"
+    if symbol == "/" and dtype.bits == 16 and dtype.is_float:
+        return f"divide in f32: ptx.inst.cvt.f32.{dtype}(r), and back with cvt.rn.{dtype}.f32"
+    if symbol == "/" and (dtype.is_integer or dtype.is_bits):
+        return "`//` is the integer division; for a float quotient convert with ptx.inst.cvt first"
+    if symbol in ("//", "%") and dtype.is_float:
+        return "`/` divides floats (f32 and f64)"
+    if symbol in ("<<", ">>", "&", "|", "^", "~") and dtype is not pred:
+        return f"copy the bits first: reg.from_(r, b{dtype.bits})"
+    if dtype is pred:
+        return "predicates have `&`, `|`, `^` and `~`"
+    return "spell the instruction you mean: ptx.inst...."
+
+
+def disagree(symbol: str, a: DType, b: DType, why: str) -> LanguageError:
+    if symbol == "|" and pred in (a, b):
+        helps = (
+            ("help", "ptx.pair(d, p) is a pair of destinations, d|p"),
+            ("help", conversion(*((a, b) if b is pred else (b, a)))),
+        )
+    elif _widens(a, b):
+        helps = (("help", f"widen the .{a}: {_widening(b, a)}"),)
+    elif _widens(b, a):
+        helps = (("help", f"widen the .{b}: {_widening(a, b)}"),)
+    else:
+        helps = (("help", conversion(arithmetic(a), b)),)
+    return LanguageError(f"`{symbol}` of .{a} and .{b}: {why}", location=caller(), notes=helps)
+
+
+def _widens(source: DType, to: DType) -> bool:
+    """Whether a float of one type is one of the other, exactly."""
+    return source.is_float and to.is_float and 16 <= source.bits < to.bits
+
+
+def _widening(to: DType, source: DType) -> str:
+    return conversion(to, source).removeprefix("convert it: ")
