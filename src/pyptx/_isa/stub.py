@@ -32,7 +32,7 @@ _WIDTH: Final = 100
 
 _WRITTEN: Final = f"# Written by `{COMMAND}` from the ISA table.\n\n"
 HEADER: Final = f'''{_WRITTEN}\
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -388,6 +388,8 @@ def text() -> str:
     parts.append('    """The root of the namespace; its attributes are opcodes."""\n\n')
     for name, each in opcodes.items():
         parts.append(f"    {python_name(name)}: {_class(name, 0)}\n{_documentation(each)}")
+    # What a program puts together has operands that only the trace can check.
+    parts.append("    def __getitem__(self, spelling: str) -> Callable[..., Any]: ...\n")
     return "".join((*parts, FOOTER))
 
 

@@ -1,6 +1,6 @@
 # Written by `python -m pyptx._isa.stub` from the ISA table.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -20151,5 +20151,6 @@ class Instructions:
     """
     xor: _xor
     """Bitwise exclusive or."""
+    def __getitem__(self, spelling: str) -> Callable[..., Any]: ...
 
 inst: Final[Instructions]

@@ -1,0 +1,151 @@
+"""What a row-wise operation is: its arrays, what is reduced over a row, and what is written.
+
+An operation is a class with formulas on registers. It does not say how rows come and go; the
+strategies of this package do, and know no formula.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Final, Literal, TypeAlias
+
+from pyptx import Reg
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.statistics import Statistic, Term
+from pyptx.types import DType
+
+Per: TypeAlias = Literal["element", "column", "row"]
+ELEMENT: Final = "element"
+COLUMN: Final = "column"
+ROW: Final = "row"
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array of an operation; `name` is what formulas call its value.
+
+    per      "element": one number for each element, an array of shape (rows, columns);
+             "column": one for each column (columns,), the same for all rows;
+             "row": one for each row (rows,)
+    dtype    bf16, f16, f32 or f64
+    """
+
+    name: str
+    dtype: DType
+    per: Per = ELEMENT
+    pad: float = 0.0
+    """What elements are that a thread does not have: 0, or minus infinity."""
+
+
+class Vectors:
+    """A thread's vectors of several operands at one place, unpacked when a formula asks for them.
+
+    As loaded they take fewer registers, so they may be kept like that and unpacked again.
+    """
+
+    def __init__(
+        self, operands: Sequence[Operand], unpack: Sequence[Callable[[], list[Reg]]]
+    ) -> None:
+        self._unpack = {o.name: each for o, each in zip(operands, unpack, strict=True)}
+        self._unpacked: dict[str, list[Reg]] = {}
+
+    def of(self, name: str) -> list[Reg]:
+        """The elements of an operand, in registers of the type to compute with."""
+        if name not in self._unpacked:
+            if name not in self._unpack:
+                names = " ".join(self._unpack)
+                raise AttributeError(f"there is no operand {name!r} here; there are: {names}")
+            self._unpacked[name] = self._unpack[name]()
+        return self._unpacked[name]
+
+    def elements(self, size: int) -> list[Values]:
+        """The first `size` elements, as formulas take them."""
+        return [Values(self, i) for i in range(size)]
+
+
+class Values:
+    """An element of each operand, by its name: `v.x` is a register of the type to compute with."""
+
+    def __init__(self, vectors: Vectors, index: int) -> None:
+        self._vectors = vectors
+        self._index = index
+
+    def __getattr__(self, name: str) -> Reg:
+        return self._vectors.of(name)[self._index]
+
+
+class Scalars(SimpleNamespace):
+    """A number of each operand per row, by its name."""
+
+
+@dataclass(frozen=True)
+class RowOp(ABC):  # most operations leave some formulas out
+    """A row-wise operation on rows of `columns` elements; subclasses give its formulas.
+
+    Formulas take a `Math`, whose methods append instructions of the type to compute with, and
+    `Values`: `v.x` is the element of the operand x. `row.r` is the row's number of the operand r.
+    """
+
+    columns: int
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What kernels are called; the way of moving rows is appended."""
+        raise NotImplementedError
+
+    @property
+    def compute(self) -> DType:
+        """f32 or f64: what formulas compute with."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        """What is read, in the order of the kernel's parameters."""
+        raise NotImplementedError
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        """What is written. One for each column is a sum over rows, in the type `compute`."""
+        raise NotImplementedError
+
+    @property
+    def statistic(self) -> Statistic | None:
+        """What is reduced over a row; None where elements need nothing of their row."""
+        return None
+
+    def term(self, m: Math, v: Values) -> Term:
+        """What an element adds to the statistic."""
+        raise NotImplementedError
+
+    def factors(self, m: Math, total: Sequence[Reg], row: Any) -> Any:
+        """What all elements of a row need, once a row: from its statistic and its scalars."""
+        del m, total
+        return row
+
+    def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
+        """An element of each output per element, in order."""
+        raise NotImplementedError
+
+    def row_result(self, m: Math, f: Any) -> tuple[Reg, ...]:
+        """A number for each output per row, in order."""
+        del m, f
+        return ()
+
+    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: Any) -> None:
+        """Add an element to the sums of its column, one register for each output per column."""
+        raise NotImplementedError
+
+    # ---- what strategies ask ---------------------------------------------------------------------
+
+    def given(self, per: Per) -> tuple[Operand, ...]:
+        """The inputs that there are one of for each element, column or row."""
+        return tuple(operand for operand in self.inputs if operand.per == per)
+
+    def written(self, per: Per) -> tuple[Operand, ...]:
+        """The outputs, likewise."""
+        return tuple(operand for operand in self.outputs if operand.per == per)

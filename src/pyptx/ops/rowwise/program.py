@@ -1,0 +1,88 @@
+"""A kernel of an operation: its parameters are the operation's arrays, by their names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
+from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, Per, RowOp, Vectors
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.vectors import Vector
+from pyptx.types import DType
+
+
+def types_of(op: RowOp) -> tuple[DType, ...]:
+    """The types of arrays that have a number for each element or column."""
+    operands = [o for o in op.inputs if o.per != ROW]
+    operands += [o for o in op.outputs if o.per not in (ROW, COLUMN)]
+    return tuple(dict.fromkeys(operand.dtype for operand in operands))
+
+
+class Arrays:
+    """The tensors of a kernel, by the operands' names, and how their elements are moved."""
+
+    def __init__(self, op: RowOp, rows: Rows, tensors: dict[str, Tensor]) -> None:
+        self.op = op
+        self.rows = rows
+        self.tensors = tensors
+
+    def pointers(self, *operands: Operand) -> list[Reg]:
+        """Their addresses, u64."""
+        return list(ptx.global_ptrs(*(self.tensors[operand.name] for operand in operands)))
+
+    def inputs(self, per: Per) -> list[tuple[Operand, Vector]]:
+        """The inputs that there are one of for each element, column or row."""
+        return [(operand, self.rows.vector(operand.dtype)) for operand in self.op.given(per)]
+
+    def outputs(self, per: Per) -> list[tuple[Operand, Vector]]:
+        """The outputs, likewise."""
+        return [(operand, self.rows.vector(operand.dtype)) for operand in self.op.written(per)]
+
+
+def make(
+    op: RowOp,
+    rows: Rows,
+    way: str,
+    body: Callable[[Arrays], None],
+    *,
+    sums: Tile | None = None,
+    before: Sequence[tuple[str, Tile]] = (),
+    **options: Any,
+) -> Kernel:
+    """The kernel `{op.name}_{way}` with the operation's arrays, over which `body` runs.
+
+    `sums` is the Tile of each output per column: partial sums, or whole ones. Inputs of the
+    strategy, such as statistics that another kernel has made, come after the operation's.
+    """
+    inputs = [(operand.name, rows.tile(operand)) for operand in op.inputs] + list(before)
+    outputs = [
+        (o.name, sums if o.per == COLUMN and sums is not None else rows.tile(o)) for o in op.outputs
+    ]
+    names = [name.upper() for name, _ in (*inputs, *outputs)]
+
+    def program(*tensors: Tensor) -> None:
+        found = {name: t for (name, _), t in zip((*inputs, *outputs), tensors, strict=True)}
+        body(Arrays(op, rows, found))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    program.__name__ = program.__qualname__ = f"{op.name}_{way}"
+    parameters = [inspect.Parameter(name, kind, annotation=Tensor) for name in names]
+    program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    return kernel(
+        in_specs=tuple(tile for _, tile in inputs),
+        out_specs=tuple(tile for _, tile in outputs),
+        arch="auto",
+        parallel=("B",),
+        **options,
+    )(program)
+
+
+def vectors_of(
+    operands: Sequence[tuple[Operand, Vector]], words: Sequence[Sequence[Reg]]
+) -> Vectors:
+    """One vector of each operand, given as loaded."""
+    unpack = [partial(v.unpack, w) for (_, v), w in zip(operands, words, strict=True)]
+    return Vectors([operand for operand, _ in operands], unpack)

@@ -1,0 +1,1 @@
+"""The ways of moving rows; each says what it needs of a device."""

@@ -1,0 +1,279 @@
+"""Part of a warp takes a row: short rows, several at once.
+
+A row is so short that its threads have a vector or a few each. All rows that a thread takes are
+loaded before any of them is used, and statistics go through shuffles only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyptx import Kernel, Reg, Tile, ptx, reg
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.column_sums import SharedSums, fold_lanes
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
+from pyptx.ops.rowwise.partition import Part, Rows, grid, load_columns
+from pyptx.ops.rowwise.program import Arrays, make, vectors_of
+from pyptx.ops.rowwise.statistics import Terms
+from pyptx.ops.rowwise.vectors import advance, load_one, store_one
+from pyptx.types import DType, u32
+
+BLOCK = 32
+"""Rows that a sum of a column takes in before it joins a second one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`lanes` threads take a row, `rows_each` rows at once; a CTA has `threads`."""
+
+    lanes: int
+    rows_each: int
+    threads: int
+
+    @property
+    def count(self) -> int:
+        """Rows that a CTA takes side by side."""
+        return self.threads // self.lanes
+
+    @property
+    def rows(self) -> int:
+        """Rows that a CTA takes at once."""
+        return self.count * self.rows_each
+
+
+def independent(op: RowOp, rows: Rows, shape: Shape, *, maxnreg: int | None = None) -> Kernel:
+    """The operation on rows that need nothing of each other: no sums over rows."""
+    rows = rows.divided()
+    options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
+    return make(
+        op,
+        rows,
+        "subwarp",
+        lambda arrays: _Thread(arrays, shape).run_once(),
+        grid=grid(lambda B: (ptx.cdiv(B, shape.rows), 1, 1)),
+        block=(shape.threads, 1, 1),
+        **options,
+    )
+
+
+def persistent(
+    op: RowOp, rows: Rows, shape: Shape, *, ctas: int, maxnreg: int | None = None
+) -> Kernel:
+    """The operation with sums over rows: `ctas` partial sums of each column.
+
+    CTA i writes partial sum i; with fewer rows only the first cdiv(B, shape.rows) are written.
+    """
+    rows = rows.divided()
+    options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
+    return make(
+        op,
+        rows,
+        "subwarp",
+        lambda arrays: _Thread(arrays, shape).run_through(ctas),
+        sums=Tile(ctas, rows.columns, rows.compute, sum_over="B", partial=True),
+        grid=grid(lambda B: (min(ptx.cdiv(B, shape.rows), ctas), 1, 1)),
+        block=(shape.threads, 1, 1),
+        **options,
+    )
+
+
+class _Thread:
+    """Where a thread is: its row, its part of a row, and which of its rows there are."""
+
+    def __init__(self, arrays: Arrays, shape: Shape) -> None:
+        self.arrays, self.shape = arrays, shape
+        self.op, self.rows = arrays.op, arrays.rows
+        self.elements, self.columns = arrays.inputs(ELEMENT), arrays.inputs(COLUMN)
+        self.scalars, self.results = arrays.inputs(ROW), arrays.outputs(ELEMENT)
+        self.row_results = arrays.outputs(ROW)
+
+    def _begin(self) -> None:
+        shape = self.shape
+        first = self.arrays.tensors[self.elements[0][0].name]
+        self.thread = reg.from_(ptx.special.tid.x(), u32)
+        self.cta = reg.from_(ptx.special.ctaid.x(), u32)
+        self.lane = self.thread & (shape.lanes - 1)
+        self.team = self.thread >> (shape.lanes.bit_length() - 1)
+        self.row = ptx.inst.mad.lo.u32(self.cta, shape.rows, self.team)
+        self.total = ptx.inst.cvt.u32.u64(first.shape[0])
+        self.part = Part(self.rows, self.row, self.lane, shape.lanes)
+        self.active = [self.part.active(k) for k in range(self.part.each)]
+
+    def _live(self, j: int) -> list[Reg]:
+        """For each vector of the j-th row whether it is there."""
+        row = self.row + j * self.shape.count < self.total
+        return [row if ok is None else row & ok for ok in self.active]
+
+    def _to(self, j: int, dtype: DType) -> int:
+        """Bytes from the thread's first row to its j-th."""
+        return j * self.shape.count * self.rows.columns * dtype.bytes
+
+    def _load(self, places: Sequence[Reg], j: int, live: Sequence[Reg]) -> list[list[list[Reg]]]:
+        """For each vector of the j-th row its words of each input."""
+        return [
+            [
+                vector.load(
+                    "global",
+                    place,
+                    self._to(j, operand.dtype) + self.part.step(k, vector),
+                    pred=ok,
+                    pad=operand.pad,
+                )
+                for place, (operand, vector) in zip(places, self.elements, strict=True)
+            ]
+            for k, ok in enumerate(live)
+        ]
+
+    def _weights(self, columns: Sequence[Reg]) -> list[list[list[Reg]]]:
+        """For each of the thread's vectors its words of each input per column."""
+        loaded = [
+            load_columns(self.part, base, vector, self.active)
+            for base, (_, vector) in zip(columns, self.columns, strict=True)
+        ]
+        return [list(words) for words in zip(*loaded, strict=True)] or [[] for _ in self.active]
+
+    def _values(self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]]) -> list[Values]:
+        """The elements of a vector, from its words of each input per element and per column."""
+        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights])
+        return vectors.elements(self.rows.group)
+
+    def _statistic(
+        self, m: Math, row: list[list[list[Reg]]], weights: list[list[list[Reg]]], live: list[Reg]
+    ) -> list[Reg]:
+        """The statistic of what the thread has of a row."""
+        op = self.op
+        if op.statistic is None:
+            return []
+        vectors = [
+            Terms([op.term(m, v) for v in self._values(words, w)], ok)
+            for words, w, ok in zip(row, weights, live, strict=True)
+        ]
+        return op.statistic.of_thread(m, vectors, chains=2)
+
+    def _reduce(self, m: Math, totals: Sequence[list[Reg]]) -> list[list[Reg]]:
+        """Combine each of several rows over the threads that share it."""
+        statistic, lanes = self.op.statistic, self.shape.lanes
+        if statistic is None or lanes == 1:
+            return list(totals)
+        return [statistic.over_warp(m, total, width=lanes) for total in totals]
+
+    def _scalars(self, places: Sequence[Reg], j: int) -> Scalars:
+        """The inputs per row of the j-th row."""
+        there = self.row + j * self.shape.count < self.total
+        found = {
+            operand.name: load_one(
+                operand.dtype,
+                self.rows.compute,
+                place + j * self.shape.count * operand.dtype.bytes,
+                pred=there,
+            )
+            for place, (operand, _) in zip(places, self.scalars, strict=True)
+        }
+        return Scalars(**found)
+
+    def run_once(self) -> None:
+        op, m, shape = self.op, Math(self.rows.compute), self.shape
+        inputs = [o for o, _ in (*self.elements, *self.columns)]
+        results = [o for o, _ in self.results]
+        pointers = self.arrays.pointers(*inputs, *results)
+        count = len(self.elements)
+        xs, columns, ys = pointers[:count], pointers[count : len(inputs)], pointers[len(inputs) :]
+        self._begin()
+        for pointer, (operand, _) in zip([*xs, *ys], [*self.elements, *self.results], strict=True):
+            advance(pointer, self.part.offset * operand.dtype.bytes)
+        live = [self._live(j) for j in range(shape.rows_each)]
+        words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
+        weights = self._weights(columns)
+        rows = self._row_scalars() if self.scalars else [Scalars() for _ in live]
+        totals = [self._statistic(m, words[j], weights, oks) for j, oks in enumerate(live)]
+        totals = self._reduce(m, totals)
+        for j, oks in enumerate(live):
+            f = op.factors(m, totals[j], rows[j])
+            for k, ok in enumerate(oks):
+                # unpacked again: the elements would take more registers than the words
+                found = [op.result(m, v, f) for v in self._values(words[j][k], weights[k])]
+                self._store(ys, j, k, found, ok)
+            self._store_row(m, f, j)
+
+    def _row_scalars(self) -> list[Scalars]:
+        places = self.arrays.pointers(*(o for o, _ in self.scalars))
+        for place, (operand, _) in zip(places, self.scalars, strict=True):
+            advance(place, self.row * operand.dtype.bytes)
+        return [self._scalars(places, j) for j in range(self.shape.rows_each)]
+
+    def _store(
+        self, places: Sequence[Reg], j: int, k: int, found: Sequence[tuple[Reg, ...]], ok: Reg
+    ) -> None:
+        """Write the k-th vector of the j-th row of each output."""
+        for i, (place, (operand, vector)) in enumerate(zip(places, self.results, strict=True)):
+            offset = self._to(j, operand.dtype) + self.part.step(k, vector)
+            vector.store("global", place, offset, vector.pack([e[i] for e in found]), pred=ok)
+
+    def _store_row(self, m: Math, f: Any, j: int) -> None:
+        """Write the outputs per row of the j-th row, by the first of its threads."""
+        numbers = self.op.row_result(m, f)
+        for (operand, _), number in zip(self.row_results, numbers, strict=True):
+            (out,) = self.arrays.pointers(operand)
+            row = self.row + j * self.shape.count
+            first = (self.lane == 0) & (row < self.total)
+            store_one(operand.dtype, out + row * operand.dtype.bytes, number, pred=first)
+
+    def run_through(self, ctas: int) -> None:
+        """Rows `ctas * shape.rows` apart, with sums over all of them."""
+        op, m, shape, rows = self.op, Math(self.rows.compute), self.shape, self.rows
+        summed = [o for o in op.outputs if o.per == COLUMN]
+        operands = [o for o, _ in (*self.elements, *self.scalars, *self.columns, *self.results)]
+        operands += summed
+        pointers = dict(
+            zip((o.name for o in operands), self.arrays.pointers(*operands), strict=True)
+        )
+        xs, rs, ys = (
+            [pointers[o.name] for o, _ in kind]
+            for kind in (self.elements, self.scalars, self.results)
+        )
+        self._begin()
+        weights = self._weights([pointers[o.name] for o, _ in self.columns])
+        moving = [*zip(xs, self.elements, strict=True), *zip(ys, self.results, strict=True)]
+        for pointer, (operand, _) in moving:
+            advance(pointer, self.part.offset * operand.dtype.bytes)
+        for pointer, (operand, _) in zip(rs, self.scalars, strict=True):
+            advance(pointer, self.row * operand.dtype.bytes)
+        near = [
+            [[m.zero() for _ in summed] for _ in range(rows.group)] for _ in range(self.part.each)
+        ]
+        flat = [value for vector in near for element in vector for value in element]
+        far = SharedSums(m, self.thread, shape.threads, len(flat))
+        blocks = 1 << (BLOCK // shape.rows_each).bit_length() - 1
+        turn = reg.scalar(u32, init=0)
+        stride = ctas * shape.rows
+        with ptx.while_(lambda: self.row - self.team < self.total):
+            live = [self._live(j) for j in range(shape.rows_each)]
+            words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
+            scalars = [self._scalars(rs, j) for j in range(shape.rows_each)]
+            totals = [self._statistic(m, words[j], weights, oks) for j, oks in enumerate(live)]
+            totals = self._reduce(m, totals)
+            for j, oks in enumerate(live):
+                f = op.factors(m, totals[j], scalars[j])
+                for k, ok in enumerate(oks):
+                    found: list[tuple[Reg, ...]] = []
+                    values = self._values(words[j][k], weights[k])
+                    for v, sums in zip(values, near[k], strict=True):
+                        found.append(op.result(m, v, f))
+                        op.accumulate(m, sums, v, f)
+                    self._store(ys, j, k, found, ok)
+            turn += 1
+            with ptx.if_((turn & (blocks - 1)) == 0):
+                far.add(flat)
+            self.row += stride
+            for pointer, (operand, _) in moving:
+                advance(pointer, stride * rows.columns * operand.dtype.bytes)
+            for pointer, (operand, _) in zip(rs, self.scalars, strict=True):
+                advance(pointer, stride * operand.dtype.bytes)
+        far.add(flat)
+        far.read(flat)
+        for i, operand in enumerate(summed):
+            out = pointers[operand.name]
+            sums = [[element[i] for element in vector] for vector in near]
+            fold_lanes(m, self.part, self.active, self.thread, shape.threads, sums, out, self.cta)
