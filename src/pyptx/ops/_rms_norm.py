@@ -1,7 +1,8 @@
 """The formulas of the RMS normalization, and of its gradient.
 
 r = 1 / sqrt(mean(x x) + eps), y = x r w, and for a cotangent g of y:
-dx = r g w - x r**3 mean(g w x), dw = sum over rows of g x r. (Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.)
+dx = r g w - x r**3 mean(g w x), dw = sum over rows of g x r.
+(Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.)
 """
 
 from __future__ import annotations

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
-from pyptx import Reg, ptx, reg, smem
+from pyptx import Reg, Tensor, ptx, reg, smem
 from pyptx.device import WARP
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.partition import Part
-from pyptx.ops.rowwise.vectors import store_one, wide
+from pyptx.ops.rowwise.partition import Ends, Part
+from pyptx.ops.rowwise.vectors import Vector, load_one, store_one, wide
 from pyptx.types import u32
+
+BLOCK: Final = 32
+"""Rows that a first sum takes in before it is added to a second one."""
+
+FEW: Final = 64
+"""Bytes of sums for which a thread has as many registers again."""
 
 
 class SharedSums:
@@ -96,3 +103,117 @@ def _from_lane(m: Math, value: Reg, distance: int) -> Reg:
     if m.dtype.bits == 64:
         ptx.inst.mov.b64(copy, low_high)
     return copy
+
+
+class RegisterSums:
+    """The sums of a thread's columns in registers, and a partial sum [P, padded] of each output.
+
+    `row` gives the index of the partial sum, u32, which is also a row of those it sums. Where rows
+    have ends, a partial sum is moved so that its vectors are aligned: column c of a row with `head`
+    elements before its first unit is at c + unit - head. Addresses are computed when they are
+    needed, which is seldom, so that no registers hold them meanwhile.
+
+    A sum of many rows in f32 would lose a bit for every doubling, so after `BLOCK` rows a thread
+    adds what it has to second sums: in registers too, where it has few columns, and otherwise the
+    CTA's partial sum in global memory, which nobody else touches.
+    """
+
+    def __init__(
+        self,
+        m: Math,
+        part: Part,
+        ends: Ends | None,
+        outputs: Sequence[Tensor],
+        row: Callable[[], Reg],
+    ) -> None:
+        self._m = m
+        self._part = part
+        self._ends = ends
+        self._outputs = outputs
+        self._row = row
+        self._vector = Vector(m.dtype, part.rows.group, m.dtype)
+        count, size, each = len(outputs), part.rows.group, part.each
+        self.sums = [[[m.zero() for _ in range(count)] for _ in range(size)] for _ in range(each)]
+        """For each of the thread's vectors and elements, a sum of each output."""
+        self.end_sums = [m.zero() for _ in range(count)] if ends is not None else None
+        flat = [value for vector in self.sums for element in vector for value in element]
+        self._near = [*flat, *(self.end_sums or ())]
+        few = each * size * count * m.dtype.bytes <= FEW
+        self._far = [m.zero() for _ in self._near] if few else None
+        self._rows = reg.scalar(u32, init=0)
+
+    def row_done(self, active: Sequence[Reg | None]) -> None:
+        """Count a row; after `BLOCK` of them, add what they sum to to the second sums."""
+        self._rows += 1
+        with ptx.if_((self._rows & (BLOCK - 1)) == 0):
+            if self._far is None:
+                self._write(active, self._rows > BLOCK)
+            else:
+                self._join(self._far)
+            for value in self._near:
+                self._m.mov(value, 0.0)
+
+    def write(self, active: Sequence[Reg | None], team: Reg | None = None, teams: int = 1) -> None:
+        """Write the partial sum, or what is left to add to it, when all rows are done.
+
+        A CTA of several teams whose rows are cut alike writes their sum; all threads call it.
+        """
+        if self._far is None:
+            assert team is None, "sums that are written every few rows"
+            with ptx.if_((self._rows & (BLOCK - 1)) != 0):
+                self._write(active, self._rows >= BLOCK)
+            return
+        self._join(self._near)
+        if team is None:
+            self._write(active, None)
+            return
+        self._gather(team, teams)
+        with ptx.if_(team == 0):
+            self._write(active, None)
+
+    def _gather(self, team: Reg, teams: int) -> None:
+        """Add the sums of all teams to those of the first."""
+        m, lane, threads = self._m, self._part.lane, self._part.threads
+        table = smem.alloc(m.dtype, (teams - 1, len(self._near), threads))
+        with ptx.if_(team > 0):
+            for i, value in enumerate(self._near):
+                table[team - 1, i, lane] = value
+        ptx.bar.sync(0)
+        with ptx.if_(team == 0):
+            for i, value in enumerate(self._near):
+                m.mov(value, m.total([value, *(table[t, i, lane] for t in range(teams - 1))]))
+
+    def _join(self, totals: Sequence[Reg]) -> None:
+        """Both sums into `totals`, which is one of them."""
+        for total, near, far in zip(totals, self._near, self._far or (), strict=True):
+            self._m.add(total, near, far)
+
+    def _write(self, active: Sequence[Reg | None], again: Reg | None) -> None:
+        """Write the sums, added to what is there already where that is so `again`."""
+        for i, output in enumerate(self._outputs):
+            self._write_one(i, output, active, again)
+
+    def _write_one(
+        self, i: int, output: Tensor, active: Sequence[Reg | None], again: Reg | None
+    ) -> None:
+        bytes_, part = self._m.dtype.bytes, self._part
+        (base,) = ptx.global_ptrs(output)
+        line = base + self._row() * (part.rows.padded * bytes_)
+        if part.head is not None:
+            line = line + wide(part.rows.unit - part.head) * bytes_
+        place = line + wide(part.column) * bytes_
+        for k, vector in enumerate(self.sums):
+            offset, ok = part.step(k, self._vector), active[k]
+            totals = [element[i] for element in vector]
+            if again is not None:
+                there = again if ok is None else again & ok
+                before = self._vector.load("global", place, offset, pred=there)
+                totals = [self._m.add(one, old) for one, old in zip(totals, before, strict=True)]
+            self._vector.store("global", place, offset, totals, pred=ok)
+        if self._ends is not None and self.end_sums is not None:
+            end, total = line + wide(self._ends.column) * bytes_, self.end_sums[i]
+            if again is not None:
+                there = self._ends.active & again
+                before_end = load_one(self._m.dtype, self._m.dtype, end, pred=there)
+                total = self._m.add(total, before_end)
+            store_one(self._m.dtype, end, total, pred=self._ends.active)

@@ -12,16 +12,13 @@ from typing import Any
 
 from pyptx import Kernel, Reg, Tile, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.column_sums import SharedSums, fold_lanes
+from pyptx.ops.rowwise.column_sums import BLOCK, SharedSums, fold_lanes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
 from pyptx.ops.rowwise.statistics import Terms
 from pyptx.ops.rowwise.vectors import advance, load_one, store_one
 from pyptx.types import DType, u32
-
-BLOCK = 32
-"""Rows that a sum of a column takes in before it joins a second one."""
 
 
 @dataclass(frozen=True, slots=True)
