@@ -29,7 +29,7 @@ CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(nin
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep isa goldens \
-    stub pages device docs docs-serve clean
+    stub pages instruction device docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -47,6 +47,12 @@ help:
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
 	@echo "make pages           write the pages of docs/isa and the tables of docs/language.md"
 	@echo "make docs            the documentation site in build/site; make docs-serve serves it"
+	@echo "make instruction     after a change of the ISA table: write what follows from it, list the rest"
+	@echo "make wheel           wheels for x86-64 and ARM in dist, which need no compiler to install"
+	@echo "make test-wheel      install the x86-64 wheel without a compiler and run it"
+	@echo "make test-aarch64    the emulator's tests on ARM, in QEMU"
+	@echo "make test-clang      the native code built with Clang, and its tests"
+	@echo "make cross           build the emulator for Windows and macOS"
 	@echo "make device          write the emulator's header of what GPUs have"
 	@echo "make clean           remove the environment and everything built"
 
@@ -57,10 +63,10 @@ test: lint check
 
 quick: $(READY)
 	$(PY) -m ruff check .
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep" $(QUICK) $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel" $(QUICK) $(ARGS)
 
 check: $(READY)
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep" $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel" $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check .
@@ -124,6 +130,9 @@ pages: $(READY)
 	$(PY) tools/isa_pages.py
 	$(PY) tools/language_tables.py
 
+instruction: $(READY)
+	JOBS=$(JOBS) $(PY) tools/instruction.py $(ARGS)
+
 # The site's packages are an extra of their own, so that the tests do without them.
 DOCS_STAMP := $(VENV)/.installed-docs
 ifeq ($(READY),)
@@ -141,6 +150,41 @@ docs-serve: $(DOCS_READY)
 $(DOCS_STAMP): $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $(DOCS_STAMP)
+
+# Zig and what reads wheels are an extra of their own too.
+WHEELS_STAMP := $(VENV)/.installed-wheels
+ifeq ($(READY),)
+WHEELS_READY :=
+else
+WHEELS_READY := $(WHEELS_STAMP)
+endif
+
+wheel: $(WHEELS_READY)
+	$(PY) tools/wheels.py $(ARGS)
+
+test-wheel: $(WHEELS_READY)
+	$(PY) tools/wheels.py x86_64
+	$(PY) -m pytest -m wheel tests/installed $(ARGS)
+
+# Debian's Python for ARM, in a folder of its own; needs qemu-user-static.
+test-aarch64: $(WHEELS_READY)
+	$(PY) tools/wheels.py aarch64
+	$(PY) tools/aarch64.py -m pytest -p no:cacheprovider -m "not gpu and not sweep" tests/semantics tests/emulator/test_atomics.py \
+	    tests/emulator/test_special.py tests/emulator/test_mma.py tests/emulator/test_warp.py $(ARGS)
+
+cross: $(WHEELS_READY)
+	$(PY) tools/wheels.py --cross
+
+CLANG := build/clang
+test-clang: $(READY)
+	$(PY) -m cmake -S src/pyptx/_native -B $(CLANG) $(CMAKE_ARGS) -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+	$(PY) -m cmake --build $(CLANG)
+	PYPTX_NATIVE_DIR=$(CURDIR)/$(CLANG) $(PY) -m pytest -n $(JOBS) -m "not gpu and not sweep" -p no:cacheprovider \
+	    tests/semantics tests/emulator tests/launch tests/runtime $(ARGS)
+
+$(WHEELS_STAMP): $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[wheels]'
+	touch $(WHEELS_STAMP)
 
 device: $(READY)
 	$(PY) tools/device_header.py

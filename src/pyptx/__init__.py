@@ -1,5 +1,6 @@
 """pyptx: PTX kernels written by hand in Python: checked, assembled, run from JAX, emulated."""
 
+from pyptx import _distribution as _distribution  # first: raises where another project's files are
 from pyptx import device as device
 from pyptx import types as types
 from pyptx._kernel import ForeignKernel as ForeignKernel

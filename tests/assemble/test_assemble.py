@@ -196,6 +196,19 @@ def test_missing_assembler_names_the_package(monkeypatch):
     )
 
 
+def test_macos_has_no_assembler(monkeypatch):
+    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda _: None)
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("PYPTX_PTXAS", raising=False)
+    with pytest.raises(AssembleError) as caught:
+        assemble.assemble(SCALE, "sm_90a")
+    assert str(caught.value) == (
+        "no ptxas: NVIDIA has no ptxas for macOS\n"
+        "  help: the emulator runs the kernel without it; assemble on Linux or Windows"
+    )
+
+
 def test_named_assembler(monkeypatch, tmp_path):
     real = assemble.find(assemble.PTXAS)
     own = tmp_path / "own-ptxas"

@@ -14,7 +14,7 @@ from pyptx._native import loader
 from pyptx.errors import DeviceError
 
 HELP = (
-    "  help: pip install . in a checkout builds them; they need CMake and a C++17 compiler\n"
+    "  help: pip install . in a checkout builds them; they need CMake and GCC or Clang\n"
     "  help: by hand: cmake -S src/pyptx/_native -B build/native -G Ninja "
     "&& cmake --build build/native"
 )
@@ -35,6 +35,29 @@ def test_a_missing_library_says_how_to_build_it(fresh, tmp_path: Path):
         loader.emulator()
     assert str(raised.value) == (
         f"the native library pyptx_emulator_v3 is missing\n  looked in: {tmp_path}\n{HELP}"
+    )
+
+
+@pytest.mark.parametrize(("system", "suffix"), [("darwin", "dylib"), ("win32", "dll")])
+def test_libraries_of_other_systems_have_their_names(fresh, tmp_path: Path, system, suffix):
+    fresh.setenv("PYPTX_NATIVE_DIR", str(tmp_path))
+    fresh.setattr(loader, "_variant", lambda: "base")
+    library = tmp_path / f"libpyptx_emulator_base.{suffix}"
+    library.write_bytes(b"nothing")
+    fresh.setattr(sys, "platform", system)
+    with pytest.raises(DeviceError) as raised:
+        loader.emulator()
+    assert str(raised.value).startswith("the native library cannot be loaded: ")
+    assert f"  library: {library}\n" in str(raised.value)
+
+
+def test_windows_has_no_handlers_for_xla(fresh):
+    fresh.setattr(sys, "platform", "win32")
+    with pytest.raises(DeviceError) as raised:
+        loader.ffi_library()
+    assert str(raised.value) == (
+        "kernels do not run from JAX on Windows\n"
+        "  help: call the kernel with NumPy arrays: the emulator runs it"
     )
 
 

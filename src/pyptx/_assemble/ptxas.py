@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -61,6 +62,13 @@ def find(tool: Tool) -> Path:
     # Imported here: it is a tenth of the time of `import pyptx`, and only assembling needs it.
     pathfinder: Any = importlib.import_module("cuda.pathfinder")
     found: str | None = pathfinder.find_nvidia_binary_utility(tool.name) or shutil.which(tool.name)
+    if found is None and sys.platform == "darwin":
+        raise AssembleError(
+            f"no {tool.name}: NVIDIA has no {tool.name} for macOS",
+            notes=(
+                ("help", "the emulator runs the kernel without it; assemble on Linux or Windows"),
+            ),
+        )
     if found is None:
         raise AssembleError(
             f"no {tool.name}: assembling needs NVIDIA's {tool.package}",

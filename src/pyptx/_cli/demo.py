@@ -25,7 +25,9 @@ from pyptx._cli.show import usage
 from pyptx._kernel import Kernel
 from pyptx.errors import DeviceError
 
-EXAMPLE: Final = Path(source.__file__).parents[2] / "examples" / "hopper" / "rms_norm.py"
+_PACKAGE: Final = Path(source.__file__).parent
+_PLACES: Final = (_PACKAGE.parents[1] / "examples", _PACKAGE / "examples")  # a checkout, a wheel
+EXAMPLE: Final = next((p for p in _PLACES if p.is_dir()), _PLACES[0]) / "hopper" / "rms_norm.py"
 EPS: Final = 1e-6
 TOLERANCE: Final = 1e-5
 CHAIN: Final = 32

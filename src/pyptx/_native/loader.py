@@ -18,8 +18,9 @@ from pyptx.errors import DeviceError
 
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
 _ABI: Final = 4
+_SUFFIXES: Final = {"darwin": ".dylib", "win32": ".dll"}
 _HELP: Final = (
-    ("help", "pip install . in a checkout builds them; they need CMake and a C++17 compiler"),
+    ("help", "pip install . in a checkout builds them; they need CMake and GCC or Clang"),
     (
         "help",
         (
@@ -208,6 +209,11 @@ def emulator() -> EmulatorApi:
 @cache
 def ffi_library() -> ctypes.CDLL:
     """The XLA FFI handlers, with the emulator core handed to them. Raises DeviceError."""
+    if sys.platform == "win32":
+        raise DeviceError(
+            "kernels do not run from JAX on Windows",
+            notes=(("help", "call the kernel with NumPy arrays: the emulator runs it"),),
+        )
     library = _load("pyptx_ffi")
     if not library.pyptx_cpu_set_emulator(ctypes.byref(emulator())):
         raise DeviceError(
@@ -228,7 +234,7 @@ def directories() -> tuple[Path, ...]:
 
 
 def _load(name: str) -> ctypes.CDLL:
-    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    suffix = _SUFFIXES.get(sys.platform, ".so")
     for directory in directories():
         path = directory / f"lib{name}{suffix}"
         if path.is_file():

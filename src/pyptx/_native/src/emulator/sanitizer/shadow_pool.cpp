@@ -1,10 +1,10 @@
 #include "shadow_pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
+
+#include "machine/portable.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -15,18 +15,8 @@ constexpr size_t kMostKept = size_t{512} << 20;
 
 Pages::Pages(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-#ifdef MAP_NORESERVE
-  flags |= MAP_NORESERVE;
-#endif
-  data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (data_ == MAP_FAILED) {
-    data_ = nullptr;
-    throw std::bad_alloc();
-  }
-#ifdef MADV_HUGEPAGE
-  madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+  data_ = map_pages(bytes);
+  if (data_ == nullptr) throw std::bad_alloc();
 }
 
 Pages::Pages(Pages&& other) noexcept
@@ -39,7 +29,7 @@ Pages& Pages::operator=(Pages&& other) noexcept {
 }
 
 Pages::~Pages() {
-  if (data_ != nullptr) munmap(data_, bytes_);
+  if (data_ != nullptr) unmap_pages(data_, bytes_);
 }
 
 ShadowPool& ShadowPool::instance() {

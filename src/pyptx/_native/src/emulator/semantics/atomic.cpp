@@ -45,7 +45,7 @@ uint64_t compare_and_swap(uint64_t a, uint64_t b, uint64_t c) { return a == b ? 
 uint64_t increment(uint64_t a, uint64_t b, uint64_t) { return a >= b ? 0 : a + 1; }
 uint64_t decrement(uint64_t a, uint64_t b, uint64_t) { return a == 0 || a > b ? b : a - 1; }
 
-uint64_t canonical_f32(float value) { return std::isnan(value) ? 0x7fffffffu : to_bits(value); }
+uint64_t canonical_f32(float value) { return to_bits(canonical(value)); }
 
 uint64_t add_f32(uint64_t a, uint64_t b, uint64_t) { return canonical_f32(from_bits<float>(a) + from_bits<float>(b)); }
 

@@ -7,6 +7,7 @@
 
 #include "machine/program.h"
 #include "environment.h"
+#include "pyptx_emulator.h"
 
 namespace pyptx::emulator {
 
@@ -48,7 +49,7 @@ void run_once(const Program& program, Bench& bench, uint32_t mask) {
 // same registers. `registers` has an array for each register of the image: for predicates a uint32_t per
 // warp, for others 32 lanes of their width per warp; they are read before and written after. CC.CF starts
 // clear. Lanes outside `mask` are not active. 0, or -1 with a message in `error`.
-extern "C" __attribute__((visibility("default"))) int pyptx_emulator_evaluate(
+extern "C" PYPTX_EXPORT int pyptx_emulator_evaluate(
     const void* image, uint64_t image_bytes, void* const* registers, uint64_t warps, uint32_t mask,
     uint64_t repeat, char* error, uint64_t error_bytes) {
   using namespace pyptx::emulator;
