@@ -25,7 +25,7 @@ TOP: Final = {
         "Kernels",
         "What a program makes kernels with, and the kernels themselves.",
         """kernel Kernel Tile Scalar sequence cond KernelSequence from_ptx ForeignKernel In Out
-        target lowered_for collectives export_safety_checks""",
+        target lowered_for collectives export_safety_checks sanitize""",
     ),
     "values": (
         "Values in a kernel's body",

@@ -1,5 +1,8 @@
 """pyptx: PTX kernels written by hand in Python: checked, assembled, run from JAX, emulated."""
 
+from sys import modules as _modules
+from types import ModuleType as _Module
+
 from pyptx import _distribution as _distribution  # first: raises where another project's files are
 from pyptx import device as device
 from pyptx import types as types
@@ -21,11 +24,13 @@ from pyptx._layouts import OobFill as OobFill
 from pyptx._runtime import collectives as collectives
 from pyptx._runtime import export_safety_checks as export_safety_checks
 from pyptx._runtime import register_with_jax as _register_with_jax
+from pyptx._runtime import sanitize as sanitize
 from pyptx._runtime import target as target
 from pyptx._spec import Scalar as Scalar
 from pyptx._spec import Tile as Tile
 from pyptx._trace import ptx as ptx
 from pyptx._trace import reg as reg
+from pyptx._trace.core.mistakes import unknown_name as _unknown_name
 from pyptx._trace.core.values import Pred as Pred
 from pyptx._trace.core.values import Reg as Reg
 from pyptx._trace.memory import smem as smem
@@ -46,4 +51,17 @@ from pyptx.errors import SpecError as SpecError
 
 __version__ = "0.1.0"
 
+
+def _exported(module: object) -> list[str]:
+    """The names of a module that users write; of modules in it, those of the language."""
+    modules = (device, ptx, reg, smem, types)
+    return sorted(
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and (not isinstance(value, _Module) or value in modules)
+    )
+
+
+for _name in ("pyptx", "pyptx.device", "pyptx.types"):
+    vars(_modules[_name])["__getattr__"] = _unknown_name(_name, _name, _exported)
 _register_with_jax()  # so that a program that holds kernels runs wherever pyptx is imported

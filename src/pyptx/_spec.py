@@ -9,9 +9,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, SupportsFloat, SupportsIndex, TypeAlias, cast
+from enum import Enum
+from typing import Final, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, cast
 
-from pyptx._calls import binding
+from pyptx._calls import binding, constructing
 from pyptx._dims import as_extent, known_names
 from pyptx._isa.constants import BadConstantError, exact_bits
 from pyptx._layouts import Im2col, L2Promotion, Layout, MapError, OobFill, TensorMap
@@ -25,6 +26,8 @@ Size: TypeAlias = "int | Shape"
 
 Number: TypeAlias = "SupportsIndex | SupportsFloat"
 """A Python or NumPy number."""
+
+_Option = TypeVar("_Option", bound=Enum)
 
 Box: TypeAlias = "Sequence[int | str]"
 """The elements that a copy spans along each axis: numbers, and names of dimensions."""
@@ -92,7 +95,10 @@ class Tile:
         tma_oob_fill: OobFill = OobFill.ZEROS,
         tma_im2col: Im2col | None = None,
     ) -> None:
-        given, layout = _layout(dims_and_dtype, layout)
+        given, layout = _layout(dims_and_dtype, _option("layout", layout, Layout))
+        l2_promotion = _option("tma_l2_promotion", tma_l2_promotion, L2Promotion)
+        oob_fill = _option("tma_oob_fill", tma_oob_fill, OobFill)
+        im2col = _im2col(tma_im2col)
         try:
             dims, dtype = _tile(given)
             sums = _sum_over(sum_over, dims)
@@ -103,7 +109,7 @@ class Tile:
         box = None if tma_box is None else _sequence("tma_box", tma_box)
         strides = tma_element_strides
         if strides is not None:
-            strides = _sequence("tma_element_strides", strides)
+            strides = _whole("tma_element_strides", _sequence("tma_element_strides", strides))
         object.__setattr__(self, "dims", dims)
         object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "sum_over", sums)
@@ -113,9 +119,9 @@ class Tile:
         object.__setattr__(self, "layout", layout)
         object.__setattr__(self, "tma_box", box)
         object.__setattr__(self, "tma_element_strides", strides)
-        object.__setattr__(self, "tma_l2_promotion", tma_l2_promotion)
-        object.__setattr__(self, "tma_oob_fill", tma_oob_fill)
-        object.__setattr__(self, "tma_im2col", tma_im2col)
+        object.__setattr__(self, "tma_l2_promotion", l2_promotion or L2Promotion.NONE)
+        object.__setattr__(self, "tma_oob_fill", oob_fill or OobFill.ZEROS)
+        object.__setattr__(self, "tma_im2col", im2col)
         try:
             self._check_map()
         except SpecError as error:
@@ -318,6 +324,7 @@ class Tile:
         )
 
 
+@constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Scalar:
     """A run-time value among the inputs: a Python or NumPy number, or an array of rank 0."""
@@ -418,6 +425,45 @@ def _sequence(option: str, sizes: object) -> tuple[object, ...]:
     )
 
 
+def _option(option: str, value: object, kind: type[_Option]) -> _Option | None:
+    """What an option that is a member of an enumeration is given, None where it is left out."""
+    if value is None or isinstance(value, kind):
+        return value
+    raise SpecError(
+        f"{option}={value!r} is no {kind.__name__}",
+        location=caller(),
+        notes=(("legal", " ".join(f"{kind.__name__}.{name}" for name in kind.__members__)),),
+    )
+
+
+def _im2col(given: object) -> Im2col | None:
+    """What tma_im2col= is given, with whole numbers."""
+    if given is None:
+        return None
+    if isinstance(given, Im2col):
+        lower, upper = (
+            _whole(f"Im2col.{name}", _sequence(f"Im2col.{name}", corner))
+            for name, corner in (("lower", given.lower), ("upper", given.upper))
+        )
+        channels, pixels = _whole("Im2col", (given.channels, given.pixels))
+        return Im2col(lower, upper, channels, pixels)
+    raise SpecError(
+        f"tma_im2col={given!r} is no Im2col",
+        location=caller(),
+        notes=(("help", "Im2col(lower=(-1, -1), upper=(-1, -1), channels=64, pixels=128)"),),
+    )
+
+
+def _whole(option: str, values: tuple[object, ...]) -> tuple[int, ...]:
+    """Values that are integers, Python's or NumPy's."""
+    try:
+        return tuple(operator.index(cast("SupportsIndex", value)) for value in values)
+    except TypeError:
+        raise SpecError(
+            f"{option} has {values!r}, which are not whole numbers", location=caller()
+        ) from None
+
+
 def _sizes_text(sizes: Sequence[int | str]) -> str:
     inside = ", ".join(f'"{size}"' if isinstance(size, str) else str(size) for size in sizes)
     return f"({inside},)" if len(sizes) == 1 else f"({inside})"
@@ -504,7 +550,7 @@ def _accumulate(accumulate: DType | None, dtype: DType, sums: Sequence[str]) -> 
     if accumulate is None:
         return None
     wider = [d for d in BY_NUMPY.values() if d.kind is dtype.kind and d.bits > dtype.bits]
-    if accumulate is not dtype and accumulate not in wider:
+    if not any(accumulate is legal for legal in (dtype, *wider)):
         raise SpecError(
             f"accumulate={accumulate!r} is no type that holds every {dtype!r}",
             notes=(("legal", " ".join(map(repr, (dtype, *wider)))),),

@@ -13,7 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from typing import Final, TypeAlias
 
+from pyptx._calls import binding
+from pyptx._source import caller
 from pyptx._target import TARGETS, Target, targets_of
+from pyptx.errors import SpecError
 
 Triple: TypeAlias = tuple[int, int, int]
 
@@ -180,17 +183,47 @@ _MEASURED: Final = {90: ((2, 64), (4, 28), (8, 14), (16, 6))}
 """Clusters that ran at once on H200s, whichever of its SMs a chip had."""
 
 
-@cache
+@binding(SpecError, "device.of")
 def of(target: Target) -> Device:
-    """The device of a target: that of its compute capability, with the features of its suffix."""
+    """The device of a target: that of its compute capability, with the features of its suffix.
+
+    Raises SpecError for what is no Target, such as `pyptx.lowered_for()` gives.
+    """
+    if not isinstance(target, Target):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise _no_target(target)
+    return _of(target)
+
+
+@cache
+def _of(target: Target) -> Device:
     features = frozenset(name for name, where in FEATURES.items() if target in targets_of(where))
     return replace(_DEVICES[target.sm], name=str(target), features=features)
 
 
-@cache
+@binding(SpecError, "device.common")
 def common(targets: tuple[Target, ...]) -> Device:
-    """What the devices of all these targets have: the smallest of each number."""
+    """What the devices of all these targets have: the smallest of each number.
+
+    Raises SpecError for what is no tuple of Targets, and for none.
+    """
+    if not isinstance(targets, tuple) or not targets:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise _no_target(targets)
+    for target in targets:
+        of(target)
+    return _common(targets)
+
+
+@cache
+def _common(targets: tuple[Target, ...]) -> Device:
     return reduce(_both, dict.fromkeys(map(of, targets)))
+
+
+def _no_target(given: object) -> SpecError:
+    return SpecError(
+        f"{given!r} is not a target, nor a tuple of targets",
+        location=caller(),
+        notes=(("help", "pyptx.device.common(pyptx.lowered_for()) in a sequence"),),
+    )
 
 
 def that_run(target: Target) -> Iterable[Device]:

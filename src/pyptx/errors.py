@@ -48,6 +48,10 @@ class LanguageError(PtxError):
     """A wrong use of the language around instructions: registers, control flow, shared memory."""
 
 
+class UnknownNameError(LanguageError, AttributeError):
+    """A name that pyptx, or a part of its language, does not have."""
+
+
 class SpecError(PtxError):
     """A kernel whose specs, grid, block or dimensions do not fit together."""
 

@@ -99,6 +99,16 @@ def test_findings_end_with_status_1(pyptx, program):
     assert "0 bytes past the end of y (400 bytes)" in done.out
 
 
+def test_a_file_is_shown_with_what_its_entries_need(pyptx, program):
+    done = pyptx("show", program(SCALE, "scale.ptx"), "--arch", "sm_90", "--sass")
+    assert (done.status, done.err) == (0, "")
+    text, _, rest = done.out.partition("\n\n  0000  ")
+    assert text.strip().startswith(SCALE.strip().splitlines()[0].strip())
+    assert "EXIT" in rest
+    assert "\nscale for sm_90" in rest
+    assert "registers" in rest
+
+
 def test_wrong_arguments(pyptx, program):
     file = program(SCALE, "scale.ptx")
     done = pyptx("run", file, *RUN)
@@ -120,8 +130,10 @@ def test_wrong_arguments(pyptx, program):
     assert "error: --dim is for Python files" in pyptx("run", file, "--dim", "N=1").err
     assert "are for PTX files" in pyptx("run", "README.md", "--arg", "1").err
     assert "error: there is no file none.ptx" in pyptx("check", "none.ptx").err
-    assert pyptx("show", file).err == (
-        f"error: {file} is no Python file\n  help: pyptx check and pyptx run take PTX\n"
+    shown = "error: --dim is for Python files; the PTX is the same for all sizes\n"
+    assert pyptx("show", file, "--dim", "N=4").err == shown
+    assert pyptx("show", file, "--lines").err == (
+        "error: --lines is for Python files; PTX has the .loc lines that it has\n"
     )
     missing = pyptx("check", f"{file}:other").err
     assert missing.splitlines()[1] == "  entries: scale"

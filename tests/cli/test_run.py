@@ -126,3 +126,88 @@ def test_a_sequence_shows_a_report_for_each_kernel(process, program):
         "reverse: no findings",
         "negate: no findings",
     ]
+
+
+def test_an_error_of_the_program_shows_its_lines_alone(process, program):
+    body = "reverse(np.arange(256, dtype=np.float32)); {}['missing']"
+    file = program(REVERSE.format(barrier="ptx.bar.sync(0)", body=body))
+    done = process("run", file)
+    assert done.status == 1
+    assert done.err == (
+        "Traceback (most recent call last):\n"
+        f'  File "{file}", line 15, in <module>\n'
+        f"    {body}\n" + " " * (4 + body.index("{}")) + "~~^^^^^^^^^^^\nKeyError: 'missing'\n"
+    )
+
+
+TRANSFORMED = """
+        import jax
+        import jax.numpy as jnp
+        from pyptx.ops import rms_norm
+        x, w = jnp.arange(256.0), jnp.ones(256)
+        print(jax.vmap(reverse)(jnp.stack([x, x]))[1, 0])
+        print(jax.checkpoint(lambda x: reverse(x) * 2)(x)[0])
+        print(jax.eval_shape(reverse, x).shape)
+        print(jax.jit(jax.grad(lambda x: jax.checkpoint(rms_norm)(x, w).sum()))(x).shape)
+        print(jax.lax.scan(lambda c, _: (reverse(c), None), x, None, length=3)[0][0])
+"""
+COMPILED = """
+        import jax
+        import jax.numpy as jnp
+        x = jnp.arange(256.0)
+        print(jax.jit(lambda x: reverse(x) + 1).lower(x).compile()(x)[0])
+"""
+
+
+def test_transformations_of_jax_run_in_the_emulator(process, program):
+    done = process("run", program(REVERSE.format(barrier="ptx.bar.sync(0)", body=TRANSFORMED)))
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("255.0\n510.0\n(256,)\n(256,)\n255.0\n")
+    assert "\nreverse: no findings\n" in done.out
+    assert "\nrms_norm_few_backward: no findings\n" in done.out
+
+
+def test_a_race_below_a_transformation_is_explained(process, program):
+    file = program(REVERSE.format(barrier="pass", body=TRANSFORMED))
+    done = process("run", file)
+    assert (done.status, done.err) == (1, "")
+    assert f"{file}:10: race in shared memory" in done.out
+    assert "510.0" not in done.out
+
+
+def test_a_program_that_it_compiles_itself_is_checked(process, program):
+    done = process("run", program(REVERSE.format(barrier="ptx.bar.sync(0)", body=COMPILED)))
+    assert (done.status, done.err) == (0, "")
+    assert done.out == "256.0\ncompiled programs, launches 1: no findings\n"
+    file = program(REVERSE.format(barrier="pass", body=COMPILED))
+    done = process("run", file)
+    assert (done.status, done.err) == (1, "")
+    assert f"compiled programs, launches 1: 1 finding\n{file}:10: race in shared memory" in done.out
+
+
+SEQUENCE = """
+    from pyptx import sequence
+
+    @sequence(in_specs=(Tile(256, f32),), out_specs=(Tile(256, f32),))
+    def twice(x):
+        return reverse(reverse(x))
+"""
+
+
+def test_a_sequence_is_run_on_random_arrays(process, program):
+    source = REVERSE.format(barrier="ptx.bar.sync(0)", body="pass") + SEQUENCE
+    done = process("run", program(source) + ":twice")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.count("reverse: no findings\n") == 2
+    assert process("run", program(source.replace("ptx.bar.sync(0)", "pass")) + ":twice").status == 1
+
+
+def test_a_sequence_has_no_code_to_show(process, program):
+    file = program(REVERSE.format(barrier="pass", body="pass") + SEQUENCE)
+    done = process("show", f"{file}:twice")
+    assert (done.status, done.out) == (1, "")
+    assert done.err == (
+        "error: twice is a sequence, which has no code of its own\n"
+        "  help: name one of its kernels\n"
+        f'  help: pyptx run "{file}:twice" --dim ... runs all of it\n'
+    )

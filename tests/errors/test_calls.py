@@ -5,11 +5,13 @@ import math
 import re
 import warnings
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pyptx import LanguageError, LanguageWarning, SpecError, Tile, kernel, ptx, reg, smem
+from pyptx import CallError, LanguageError, LanguageWarning, SpecError, Tile, kernel, ptx, reg, smem
+from pyptx.errors import UnknownNameError
 from pyptx.types import f32, u32
 
 from .cases import Collection
@@ -25,7 +27,7 @@ SAME = {"in_specs": (Tile("N", f32),), "out_specs": (Tile("N", f32),)}
 
 
 @traced(
-    LanguageError,
+    UnknownNameError,
     """
     here: reg has no scaler
         reg.scaler(f32)
@@ -38,7 +40,7 @@ def a_misspelled_function():
 
 
 @traced(
-    LanguageError,
+    UnknownNameError,
     """
     here: ptx.warp has no reduce_summ
         ptx.warp.reduce_summ(reg.scalar(f32, init=1))
@@ -304,6 +306,24 @@ def a_kernel_that_looks_at_itself():
     itself.ptx(N=4)
 
 
+@called(
+    CallError,
+    """
+    here: the compile-time keyword n of times is a value of JAX; it is part of the kernel and must \
+be known when it is built
+        jax.checkpoint(times)(X, n=2)
+      help: a Python or NumPy number: times(..., n=2)
+      help: under a transformation: lambda x: times(x, n=2)
+    """,
+)
+def a_compile_time_keyword_that_jax_has_traced():
+    @kernel(**SAME)
+    def times(X, Y, *, n):
+        Y[0] = X[0] * n
+
+    jax.checkpoint(times)(X, n=2)
+
+
 # ---- unrolled loops ------------------------------------------------------------------------------
 
 
@@ -324,10 +344,28 @@ def test_a_loop_that_python_unrolls_far_is_warned_of():
     (warning,) = caught
     assert (warning.filename, warning.lineno) == (__file__, first + 4)
     assert re.sub(r"\S+py:\d+", "here", str(warning.message)) == (
-        "Python unrolls this: 20001 instructions come from one line\n"
+        "Python unrolls this: more than 20000 instructions come from one line\n"
         "  from: here: x += 1.0\n"
         "  help: for i in ptx.range_(n): ...   is a loop of the kernel"
     )
+
+
+def test_the_warning_comes_while_the_loop_is_unrolled():
+    rounds = []
+
+    @kernel
+    def body():
+        x, y = reg.scalar(f32, init=0), reg.scalar(f32, init=0)
+        for i in range(60_000):
+            rounds.append(i)
+            x += 1.0
+            y *= 2.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(LanguageWarning, match="Python unrolls this: more than 20000"):
+            body.ptx()
+    assert 20_000 <= len(rounds) < 20_300
 
 
 def test_a_loop_that_python_unrolls_less_is_not():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyptx import CallError, IsaError, LanguageError, Scalar, Tile, kernel, ptx, reg
-from pyptx.types import b32, bf16, bf16x2, e4m3, f16, f32, f64, pred, s32, u8, u32
+from pyptx.types import b32, b64, bf16, bf16x2, e4m3, f16, f32, f64, pred, s32, u8, u32
 
 from .cases import Collection
 
@@ -416,6 +416,35 @@ def a_rounding_where_nothing_is_rounded():
 def two_predicates_of_setp():
     p, q, x = (reg.scalar(dtype, init=1) for dtype in (pred, pred, u32))
     ptx.inst.setp.lt.u32(p | q, x + 1, 2)
+
+
+@traced(
+    LanguageError,
+    """
+    here: `|` appends `or`, whose result setp overwrites: it is no pair of destinations
+        ptx.inst.setp.lt.u32(p | q, x | y, 2)
+      help: ptx.pair(p, q) is the destination p|q
+    """,
+)
+def two_predicates_of_setp_with_an_or_as_its_source():
+    p, q, x, y = (reg.scalar(dtype, init=1) for dtype in (pred, pred, u32, u32))
+    ptx.inst.setp.lt.u32(p | q, x | y, 2)
+
+
+def test_an_or_that_something_read_may_be_overwritten():
+    @kernel
+    def body():
+        p, q, x = (reg.scalar(dtype, init=1) for dtype in (pred, pred, u32))
+        either, guard, element = p | q, p | q, x | 2
+        with ptx.if_(guard):
+            ptx.inst.mov.u32(x, 2)
+        ptx.inst.mov.b64(reg.scalar(b64), [element, x])
+        ptx.inst.selp.u32(x, x, 1, either)
+        ptx.inst.setp.lt.u32(either, x | 1, 2)
+        ptx.inst.setp.lt.u32(guard, x | 1, 2)
+        ptx.inst.shfl.sync.bfly.b32(element, x | 1, 1, 31, 0xFFFFFFFF)
+
+    assert "or.pred" in body.ptx()
 
 
 @traced(

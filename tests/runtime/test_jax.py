@@ -12,9 +12,11 @@ jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
 import jax.numpy as jnp  # noqa: E402
 
 import pyptx  # noqa: E402
+from pyptx import ptx, reg  # noqa: E402
 from pyptx._runtime import targets  # noqa: E402
 from pyptx._source import UNKNOWN  # noqa: E402
 from pyptx.errors import CallError, DeviceError, SpecError  # noqa: E402
+from pyptx.types import f32, u8, u32  # noqa: E402
 
 # JAX raises the second from its C++ dispatch, once a jitted function has run before.
 RUN_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
@@ -474,3 +476,46 @@ def test_profilers_see_python_lines_where_asked(kernels, monkeypatch, wanted):
     call = kernels.scale._prepare(arrays, {}, by_reference=True, location=UNKNOWN)
     code = call.code[0].cubin(targets.DEFAULT).code
     assert (b"kernels.py" in code) == wanted
+
+
+@pytest.mark.parametrize("factor", [2.0, 2, np.float64(2)])
+def test_a_number_in_a_function_that_is_checkpointed(kernels, factor):
+    """JAX evaluates it with constants that are no arrays of JAX."""
+    found = jax.checkpoint(lambda x: kernels.scale(x, factor))(jnp.asarray(X))
+    np.testing.assert_array_equal(found, X * 2)
+    np.testing.assert_array_equal(jax.checkpoint(kernels.scale)(X, factor), X * 2)
+    np.testing.assert_array_equal(jax.checkpoint(lambda: kernels.scale(X, factor))(), X * 2)
+
+
+def test_an_operation_with_a_number_that_is_checkpointed():
+    from pyptx.ops import rms_norm
+
+    x, w = jnp.asarray(X), jnp.ones(X.shape[-1], jnp.float32)
+    found = jax.checkpoint(lambda x: rms_norm(x, w, 1e-3))(x)
+    np.testing.assert_array_equal(found, rms_norm(x, w, 1e-3))
+    static = jax.checkpoint(rms_norm, static_argnums=2)(x, w, 1e-3)
+    np.testing.assert_array_equal(static, found)
+
+
+def test_the_value_of_an_array_on_a_cpu_is_checked_as_a_numbers_is():
+    big, x = jnp.asarray(2**31 - 1, jnp.int32), jnp.asarray(X)
+    with pytest.raises(CallError) as caught:
+        counted(x, big)
+    assert (
+        str(caught.value)
+        .split("\n", 1)[0]
+        .endswith("n is a Scalar(u8) and is given 2147483647, which is out of its range")
+    )
+    assert "  legal: whole numbers from 0 to 255" in str(caught.value)
+    np.testing.assert_array_equal(counted(x, jnp.asarray(200, jnp.int32)), np.full_like(X, 200))
+    jax.jit(counted)(x, big).block_until_ready()  # not known while it is traced
+
+
+@pyptx.kernel(
+    in_specs=(pyptx.Tile("N", "M", f32), pyptx.Scalar(u8)),
+    out_specs=(pyptx.Tile("N", "M", f32),),
+    grid=lambda N, M: (N, M),
+)
+def counted(x, n, Y):
+    i, j = (reg.from_(s(), u32) for s in (ptx.special.ctaid.x, ptx.special.ctaid.y))
+    Y[i, j] = ptx.inst.cvt.rn.f32.u8(n)

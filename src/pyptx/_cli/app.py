@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -11,9 +13,12 @@ from rich.text import Text
 
 from pyptx._cli import check, demo, doctor, isa, python, run, show
 from pyptx._cli.console import ERRORS
-from pyptx._cli.file import Launch, PtxFile, check_file, run_file
+from pyptx._cli.file import Launch, PtxFile, check_file, run_file, show_file
 from pyptx._cli.program import Program, parse_sizes
+from pyptx._tracebacks import VARIABLE, shortened
 from pyptx.errors import PtxError
+
+_CALLERS: Final = ("typer", "click", "rich", "runpy")
 
 APP: Final = typer.Typer(
     name="pyptx",
@@ -24,7 +29,6 @@ APP: Final = typer.Typer(
     rich_markup_mode=None,
 )
 
-File = Annotated[str, typer.Argument(metavar="FILE[:KERNEL]", help="A Python file; a kernel.")]
 AnyFile = Annotated[
     str, typer.Argument(metavar="FILE[:KERNEL]", help="A Python or PTX file; a kernel or entry.")
 ]
@@ -37,13 +41,20 @@ Arch = Annotated[str | None, typer.Option("--arch", help="Target, such as sm_90a
 
 @APP.command("show")
 def show_command(
-    file: File,
+    file: AnyFile,
     dim: Dims = None,
     arch: Arch = None,
     lines: Annotated[bool, typer.Option("--lines", help="PTX with .loc of the Python.")] = False,
     sass: Annotated[bool, typer.Option("--sass", help="Also the machine code.")] = False,
 ) -> None:
-    """PTX of a kernel, its registers, spills and sizes."""
+    """PTX of a kernel or of a PTX file, its registers, spills and sizes."""
+    ptx = PtxFile.parse(file)
+    if ptx is not None:
+        _only_of_python(dim)
+        if lines:
+            raise PtxError("--lines is for Python files; PTX has the .loc lines that it has")
+        show_file(ptx, arch, sass=sass)
+        return
     for kernel in Program.parse(file).kernels():
         show.show_kernel(kernel, parse_sizes(dim or []), arch, lines=lines, sass=sass)
 
@@ -77,7 +88,7 @@ def run_command(  # noqa: PLR0917  # options by their names
     smem: Annotated[int | None, typer.Option(help="PTX: bytes of dynamic shared memory.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="FOLDER", help="PTX: for results.")] = None,
 ) -> None:
-    """Run a program, a kernel on random arrays, or an entry of a PTX file; with all checks."""
+    """Run a program, a kernel or sequence on random arrays, or an entry of PTX; with all checks."""
     launch = Launch(grid, block, cluster, smem, tuple(arg or ()), save)
     ptx = PtxFile.parse(file)
     if ptx is not None:
@@ -90,7 +101,7 @@ def run_command(  # noqa: PLR0917  # options by their names
     if program.kernel is None and not dim:
         run.run_program(program)
     else:
-        run.run_kernels(program.kernels(), parse_sizes(dim or []))
+        run.run_kernels(program.operations(), parse_sizes(dim or []))
 
 
 @APP.command("python")
@@ -136,9 +147,17 @@ def demo_command(
 
 
 def main() -> NoReturn:
-    """Run the command of this process. Errors of pyptx are messages, with exit status 1."""
+    """Run the command of this process. Errors of pyptx are messages, with exit status 1.
+
+    Other errors are those of the user's program, and shown as Python does without this one.
+    """
     try:
         APP()
-    except PtxError as error:
-        ERRORS.print(Text(f"error: {error}"), soft_wrap=True)
+    except Exception as error:  # noqa: BLE001  # what the program of a user raises
+        full = os.environ.get(VARIABLE) == "1"
+        if isinstance(error, PtxError) and not full:
+            ERRORS.print(Text(f"error: {error}"), soft_wrap=True)
+        else:
+            error.__traceback__ = shortened(error.__traceback__, error, hidden=_CALLERS)
+            traceback.print_exception(error)
     sys.exit(1)

@@ -19,6 +19,7 @@ from pyptx._cli.console import say, show_table
 from pyptx._cli.program import NOT_LITERAL, require_file
 from pyptx._cli.report import show_report
 from pyptx._cli.run import stop_for_findings
+from pyptx._cli.show import show_sass, show_usage
 from pyptx._kernel import In, Out, from_ptx
 from pyptx._kernel.arguments import Param, declared
 from pyptx._kernel.options import parse_target
@@ -109,6 +110,22 @@ def _assembled(
     given = for_assembler(file.content, module, str(file.path))
     entries = reached_entries(entry, module)
     return assemble.assemble(given.ptx, target, entries=entries, lines=given.lines)
+
+
+# ---- show ----------------------------------------------------------------------------------------
+
+
+def show_file(file: PtxFile, arch: str | None, *, sass: bool) -> None:
+    """Print the text, and what each assembled entry needs, with `sass` its machine code too."""
+    module = file.read()
+    target = parse_target(arch, caller()) if arch is not None else module.target
+    say(file.content.rstrip())
+    say()
+    for entry in file.entries(module):
+        cubin = _assembled(file, module, entry, target)
+        if sass:
+            show_sass(assemble.sass(cubin))
+        show_usage(cubin, file.content)
 
 
 def _emulated(module: ir.Module, entry: ir.Kernel) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pyptx._kernel import Kernel
+from pyptx._kernel import Kernel, KernelSequence, Operation
 from pyptx.errors import CallError, PtxError, SpecError
 
 Sizes = Mapping[str, Any]
@@ -43,14 +43,29 @@ class Program:
         file, mark, kernel = text.partition(".py:")
         path = Path(file + mark.rstrip(":"))
         require_file(path)
-        if path.suffix == ".ptx":
-            raise PtxError(
-                f"{path} is no Python file", notes=(("help", "pyptx check and pyptx run take PTX"),)
-            )
         return Program(path, kernel or None)
 
     def kernels(self) -> list[Kernel]:
         """The kernel that is named, otherwise every kernel of the file. Raises PtxError for none.
+
+        A sequence is refused: it has no code of its own.
+        """
+        found = self.operations()
+        kernels = [each for each in found if isinstance(each, Kernel)]
+        if self.kernel is not None and not kernels:
+            raise PtxError(
+                f"{self.kernel} is a sequence, which has no code of its own",
+                notes=(
+                    ("help", "name one of its kernels"),
+                    ("help", f'pyptx run "{self.path}:{self.kernel}" --dim ... runs all of it'),
+                ),
+            )
+        if not kernels:
+            raise self._without()
+        return kernels
+
+    def operations(self) -> list[Kernel | KernelSequence]:
+        """The kernel or sequence that is named, otherwise all of the file. Raises PtxError.
 
         The file is executed as an import would, so a program's `if __name__ == "__main__":` part
         does not run.
@@ -58,13 +73,17 @@ class Program:
         names = self.execute("pyptx_program")
         if self.kernel is not None:
             return [named_kernel(self.kernel, names)]
-        found = [value for value in names.values() if isinstance(value, Kernel)]
+        kinds = (Kernel, KernelSequence)
+        found = [value for value in names.values() if isinstance(value, kinds)]
         if not found:
-            raise PtxError(
-                f"{self.path} has no kernel at its top level",
-                notes=(("help", f'name a call that makes one: "{self.path}:build(16, 512)"'),),
-            )
+            raise self._without()
         return list(dict.fromkeys(found))
+
+    def _without(self) -> PtxError:
+        return PtxError(
+            f"{self.path} has no kernel at its top level",
+            notes=(("help", f'name a call that makes one: "{self.path}:build(16, 512)"'),),
+        )
 
     def execute(self, name: str) -> dict[str, Any]:
         """Run the file with this `__name__`; its names."""
@@ -82,8 +101,8 @@ def importable(folder: Path) -> Generator[None]:
         sys.path.remove(str(folder.resolve()))
 
 
-def named_kernel(expression: str, names: Mapping[str, Any]) -> Kernel:
-    """A name, or a call of a name with literal arguments, as a kernel. Raises PtxError."""
+def named_kernel(expression: str, names: Mapping[str, Any]) -> Kernel | KernelSequence:
+    """A kernel or sequence by its name, or by a call with literal arguments. Raises PtxError."""
     try:
         value: object = _evaluate(ast.parse(expression, mode="eval").body, names)
     except NOT_LITERAL as error:
@@ -91,7 +110,7 @@ def named_kernel(expression: str, names: Mapping[str, Any]) -> Kernel:
             f"{expression!r} is neither a name nor a call with plain values: {error}",
             notes=(("help", 'FILE:rms_norm or "FILE:build(16, 512, eps=1e-5)"'),),
         ) from None
-    if not isinstance(value, Kernel):
+    if not isinstance(value, (Kernel, KernelSequence)):
         raise PtxError(f"{expression} is no kernel but {type(value).__name__}")
     return value
 
@@ -123,13 +142,13 @@ def parse_sizes(texts: Sequence[str]) -> dict[str, Any]:
     return sizes
 
 
-def dimensions(kernel: Kernel) -> tuple[str, ...]:
+def dimensions(kernel: Operation) -> tuple[str, ...]:
     """The named dimensions of the kernel's tensors."""
     specs = (*kernel.in_specs, *kernel.out_specs)
     return tuple(dict.fromkeys(name for spec in specs for name in spec.names))
 
 
-def require_sizes(kernel: Kernel, sizes: Sizes) -> None:
+def require_sizes(kernel: Operation, sizes: Sizes) -> None:
     """Raises SpecError that says which `--dim` are missing."""
     missing = [name for name in dimensions(kernel) if name not in sizes]
     if missing:
@@ -139,7 +158,7 @@ def require_sizes(kernel: Kernel, sizes: Sizes) -> None:
         )
 
 
-def shapes(kernel: Kernel, sizes: Sizes) -> list[tuple[int, ...]]:
+def shapes(kernel: Operation, sizes: Sizes) -> list[tuple[int, ...]]:
     """The shapes of the kernel's inputs for these sizes."""
     known = {n: s for n, s in sizes.items() if isinstance(s, int) and n in dimensions(kernel)}
     return [spec.shape(known) for spec in kernel.in_specs]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -17,24 +17,27 @@ from pyptx._cli.console import say
 from pyptx._cli.program import Program, Sizes, dimensions, require_sizes, shapes
 from pyptx._cli.report import show_report
 from pyptx._emulator import Emulation, Report
-from pyptx._kernel import Kernel, Operation
+from pyptx._kernel import Operation
+from pyptx._runtime.jax.registration import when_imported
+from pyptx._runtime.sanitizing import Sanitized, forget, observe, sanitize
 from pyptx._spec import Scalar, Spec
 from pyptx.errors import EmulationError
 
 
-def run_kernels(kernels: Sequence[Kernel], sizes: Sizes) -> None:
-    """Run each kernel on random arrays and print its report. Exits with 1 for findings."""
+def run_kernels(kernels: Sequence[Operation], sizes: Sizes) -> None:
+    """Run each on random arrays and print its reports. Exits with 1 for findings."""
     reports: list[Report] = []
     for kernel in kernels:
         require_sizes(kernel, sizes)
         constants = {n: v for n, v in sizes.items() if n not in dimensions(kernel)}
         arrays = random_arrays(kernel, sizes)
-        reports.append(kernel.emulate(*arrays, sanitize=True, **constants).report)
-        show_report(reports[-1])
+        for report in kernel.emulate(*arrays, sanitize=True, **constants).reports:
+            reports.append(report)
+            show_report(report)
     stop_for_findings(reports)
 
 
-def random_arrays(kernel: Kernel, sizes: Sizes) -> list[Any]:
+def random_arrays(kernel: Operation, sizes: Sizes) -> list[Any]:
     """Inputs of the kernel's shapes: standard normal floats, small integers, scalars of 1."""
     rng = np.random.default_rng(0)
     return [
@@ -55,23 +58,33 @@ def _random(spec: Spec, shape: tuple[int, ...], rng: np.random.Generator) -> Any
 def run_program(program: Program) -> None:
     """Run the file as Python would, every kernel call in the emulator, and print each report.
 
-    JAX runs on the CPU and without compiling, so that each call is seen with its arrays. Exits
+    JAX runs on the CPU and without compiling, so that each call is seen with its arrays; what the
+    program compiles itself, by `.lower().compile()`, is checked and not counted per line. Exits
     with 1 for findings; the first one ends the program.
     """
     os.environ |= {"JAX_PLATFORMS": "cpu", "JAX_DISABLE_JIT": "1"}
     sys.argv = [str(program.path)]
-    reports: list[Report] = []
+    recorder = _Recorder()
+    every = Sanitized()
     try:
-        with recorded(reports.append):
+        with sanitize() as every, recorded(recorder):
             program.execute("__main__")
     except EmulationError:
-        if not any(report.findings for report in reports):
+        if not every.findings and not any(report.findings for report in recorder.reports):
             raise
-    for report in merged(reports):
+    for report in merged(recorder.reports):
         show_report(report)
-    if not reports:
+    known = {finding.text for report in recorder.reports for finding in report.findings}
+    others = [finding for finding in every.findings if finding.text not in known]
+    compiled = every.launches - recorder.launches
+    if compiled:
+        number = f"{len(others)} finding{'s' * (len(others) != 1)}" if others else "no findings"
+        say("\n".join((f"compiled programs, launches {compiled}: {number}", *map(str, others))))
+    if not compiled and not recorder.reports:
         say(f"{program.path} called no kernel")
-    stop_for_findings(reports)
+    if others:
+        raise typer.Exit(1)
+    stop_for_findings(recorder.reports)
 
 
 def merged(reports: Iterable[Report]) -> list[Report]:
@@ -90,42 +103,57 @@ def added(a: Report, b: Report) -> Report:
     return replace(a, instructions=a.instructions + b.instructions, statistics=sums)
 
 
+class _Recorder:
+    """Keeps the report of every launch that is made from Python; findings end the program."""
+
+    statistics = True
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+        self.launches = 0
+
+    def keep(self, reports: Sequence[Report]) -> bool:
+        """The reports of a call; those of `k.emulate` are added to `reports` alone."""
+        self.reports += reports
+        self.launches += len(reports)
+        return False
+
+
 @contextmanager
-def recorded(keep: Callable[[Report], object]) -> Generator[None]:
-    """Every kernel that is called or emulated runs with all checks, and its report is kept."""
+def recorded(recorder: _Recorder) -> Generator[None]:
+    """Every kernel that is called or emulated runs with all checks, and its report is kept.
+
+    Calls of JAX are seen where they run, on arrays: below `jax.vmap`, `jax.checkpoint` and
+    gradients, and not at all where nothing runs, as in `jax.eval_shape`.
+    """
     emulate = Operation.emulate
 
     def checked(operation: Operation, *arrays: Any, **keywords: Any) -> Emulation:
         given: dict[str, Any] = {**keywords, "sanitize": True}
         emulation = emulate(operation, *arrays, **given)
-        for report in emulation.reports:
-            keep(report)
+        recorder.reports += emulation.reports
         return emulation
 
-    def call(
-        operation: Operation, arrays: Sequence[Any], constants: dict[str, Any], *_: object
-    ) -> Any:
-        emulation = checked(operation, *map(to_numpy, arrays), **constants)
-        emulation.report.check()
-        like_jax = any(is_jax(array) for array in arrays)
-        outputs = tuple(to_jax(o) if like_jax else o for o in emulation.outputs)
-        return outputs[0] if len(outputs) == 1 else outputs
-
-    with patch.object(Operation, "emulate", checked), patch.object(Operation, "_run", call):
-        yield
+    observe(recorder)
+    try:
+        with ExitStack() as patches:
+            patches.enter_context(patch.object(Operation, "emulate", checked))
+            when_imported(lambda: patches.enter_context(compiled_as_ever()))
+            yield
+    finally:
+        forget(recorder)
 
 
-def is_jax(array: object) -> bool:
-    jax: Any = sys.modules.get("jax")
-    return jax is not None and isinstance(array, jax.Array)
+def compiled_as_ever() -> AbstractContextManager[object]:
+    """Let programs that are compiled by hand run: with JAX_DISABLE_JIT, JAX refuses them."""
+    jax: Any = sys.modules["jax"]
+    call = jax.stages.Compiled.__call__
 
+    def run(compiled: Any, *arguments: Any, **keywords: Any) -> Any:
+        with jax.disable_jit(False):
+            return call(compiled, *arguments, **keywords)
 
-def to_numpy(array: object) -> Any:
-    return np.asarray(array) if is_jax(array) else array
-
-
-def to_jax(array: object) -> Any:
-    return sys.modules["jax"].numpy.asarray(array)
+    return patch.object(jax.stages.Compiled, "__call__", run)
 
 
 def stop_for_findings(reports: Sequence[Report]) -> None:

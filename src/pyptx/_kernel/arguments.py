@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from pyptx import _ir as ir
+from pyptx._calls import constructing
 from pyptx._dims import Extent
 from pyptx._grid import extent_of
 from pyptx._launch.layout import Number
@@ -20,6 +21,7 @@ from pyptx._trace.core.values import integer
 from pyptx.errors import SpecError
 
 
+@constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class In:
     """A parameter of a foreign kernel that is an input, by its number in `in_specs`."""
@@ -27,6 +29,7 @@ class In:
     index: int
 
 
+@constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Out:
     """A parameter of a foreign kernel that is an output, by its number in `out_specs`."""
@@ -34,6 +37,7 @@ class Out:
     index: int
 
 
+@constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Struct:
     """A parameter of a foreign kernel that is a structure, by the byte offsets of its fields.

@@ -13,6 +13,7 @@ from pyptx import _assemble as assemble
 from pyptx import _text as text
 from pyptx import device
 from pyptx._agreement import check_aliases, check_outputs, check_parallel
+from pyptx._calls import binding
 from pyptx._dims import Extent, Symbol
 from pyptx._frozen import uncollected
 from pyptx._grid import Grid, resolve_grid
@@ -27,6 +28,7 @@ from pyptx._kernel.options import (
     dimension_names,
     directives_of,
     flag,
+    launch_grid,
     parse_target,
     parse_version,
     triple,
@@ -161,24 +163,30 @@ class Kernel(Operation):
 
     # ---- looking at it ---------------------------------------------------------------------------
 
+    @binding(SpecError, "k.module")
     def module(self, **dims_and_constants: object) -> Module:
         """The traced module for these dimensions and compile-time values."""
         return self._look(dims_and_constants).module
 
+    @binding(SpecError, "k.ptx")
     def ptx(self, *, lines: bool = False, **dims_and_constants: object) -> str:
         """The PTX text; with `lines` it carries `.loc` of the Python source.
 
         Raises SpecError that names the dimensions that are missing.
         """
+        with_lines = flag("lines", lines, caller())
         found = self._look(dims_and_constants)
-        return text.write(found.module, lines=True).ptx if lines else found.written.ptx
+        return text.write(found.module, lines=True).ptx if with_lines else found.written.ptx
 
+    @binding(SpecError, "k.cubin")
     def cubin(
         self, *, arch: str | None = None, line_info: bool = False, **dims_and_constants: object
     ) -> assemble.Cubin:
         """The assembled kernel with registers, spills, shared and local memory; needs no GPU."""
-        return self._look(dims_and_constants, arch).assemble(line_info=line_info)
+        with_lines = flag("line_info", line_info, caller())
+        return self._look(dims_and_constants, arch).assemble(line_info=with_lines)
 
+    @binding(SpecError, "k.sass")
     def sass(
         self, *, arch: str | None = None, **dims_and_constants: object
     ) -> tuple[assemble.SassInstruction, ...]:
@@ -273,7 +281,7 @@ class Kernel(Operation):
             raise at_kernel(error, self._signature) from None
         except Exception as error:
             if (mistake := explained(error, (ptx, reg, smem))) is not None:
-                raise mistake from None
+                raise mistake.with_traceback(error.__traceback__) from None
             sizes = ", ".join(f"{n}={v!r}" for n, v in (*key.dims, *constants.items()))
             error.add_note(f"while {self.name} was traced for {key.target} {sizes}".rstrip())
             raise
@@ -495,6 +503,7 @@ def kernel(
     programmatic_stream_serialization: bool = False,
     **directives: int | Sequence[int] | bool,
 ) -> Callable[[Body], Kernel]: ...
+@binding(SpecError, "kernel")
 def kernel(
     function: Body | None = None,
     /,
@@ -547,7 +556,7 @@ def kernel(
     """
     where = caller()
     options = Options(
-        grid,
+        launch_grid(grid, where),
         checked(check_block, triple("block", block, where), where),
         checked(check_cluster, triple("cluster", cluster, where), where),
         None if smem is None else byte_count(smem, where),
@@ -565,6 +574,7 @@ def kernel(
     options = replace(options, directives=directives_of(options, directives, known, where))
     inputs, outputs = specs("in_specs", in_specs, where), specs("out_specs", out_specs, where)
 
+    @binding(SpecError, "kernel(...)")
     def decorate(body: Body) -> Kernel:
         made, constants = signature(body, options.parallel, inputs, outputs, where)
         if called is not None:

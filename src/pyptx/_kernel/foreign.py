@@ -14,6 +14,7 @@ from pyptx import _assemble as assemble
 from pyptx import _emulator as emulator
 from pyptx import _ir as ir
 from pyptx import _text as text
+from pyptx._calls import binding
 from pyptx._dims import Extent
 from pyptx._grid import Grid, extent_of
 from pyptx._kernel.arguments import Given, Param, Taken, checked_params, match
@@ -26,6 +27,8 @@ from pyptx._kernel.options import (
     byte_count,
     checked,
     dimension_names,
+    flag,
+    launch_grid,
     parse_target,
     triple,
 )
@@ -85,7 +88,7 @@ class File:
             )
         return File(name, content, text.parse(content, name))
 
-    def entry(self, name: str | None, where: SourceLocation) -> ir.Kernel:
+    def entry(self, name: object, where: SourceLocation) -> ir.Kernel:
         """The kernel of that name, as in PTX or as C++ mangles it; the only one for None."""
         kernels = self.module.kernels
         names = ("entries", " ".join(kernel.name for kernel in kernels) or "none")
@@ -96,6 +99,12 @@ class File:
                 f"{self.name} has {len(kernels)} entries, and entry= does not say which one",
                 location=where,
                 notes=(names,),
+            )
+        if not isinstance(name, str):
+            raise SpecError(
+                f"entry={name!r} is not the name of an entry",
+                location=where,
+                notes=(names, ("help", f'entry="{kernels[0].name}"' if kernels else "none")),
             )
         found = [k for k in kernels if k.name == name] or [
             k for k in kernels if k.name.startswith(f"_Z{len(name)}{name}")
@@ -223,6 +232,7 @@ class ForeignKernel(Kernel):
         """The name of the PTX file."""
         return self._file.name
 
+    @binding(SpecError, "k.module")
     def module(self, **dims_and_constants: object) -> ir.Module:
         """What the file means, with all of its entries."""
         self._look_for(dims_and_constants)
@@ -440,7 +450,7 @@ def _arch(file: File, arch: object, where: SourceLocation) -> Target | None:
     own = file.module.target
     if arch is None:
         return own if own.suffix == "a" else None
-    if arch == "auto":
+    if isinstance(arch, str) and arch == "auto":
         return None
     target = parse_target(arch, where)
     if target not in targets_of(str(own)):
@@ -462,6 +472,7 @@ def _check_sums(out_specs: Sequence[Spec], where: SourceLocation) -> None:
             )
 
 
+@binding(SpecError, "from_ptx")
 def from_ptx(
     source: str | Path,
     /,
@@ -534,21 +545,21 @@ def from_ptx(
             replace(file, module=replace(file.module, kernels=kernels), changed=True),
         )
     given = Given(found, file.name, file.text, inputs, outputs, aliases, where)
-    if lines not in ("ptx", "source"):
+    if not isinstance(lines, str) or lines not in ("ptx", "source"):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SpecError(f"lines={lines!r} is neither 'ptx' nor 'source'", location=where)
     options = Options(
-        grid,
+        launch_grid(grid, where),
         _block(given, block),
         _cluster(given, cluster),
         None,
         _arch(file, arch, where),
         None,
         (),
-        contract,
+        flag("contract", contract, where),
         dimension_names(parallel, where),
         aliases,
-        cooperative,
-        programmatic_stream_serialization,
+        flag("cooperative", cooperative, where),
+        flag("programmatic_stream_serialization", programmatic_stream_serialization, where),
     )
     taken = match(given, listed)
     warn_of_shared(file.module, found, file.name)

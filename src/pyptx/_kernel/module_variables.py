@@ -41,7 +41,7 @@ def warn_of_shared(module: ir.Module, entry: ir.Kernel, file: str) -> None:
     for name in used[entry.name]:
         sharing = [kernel.name for kernel in others if name in used[kernel.name]]
         if sharing and name in changed:
-            warnings.warn(_message(name, [entry.name, *sharing], file), stacklevel=3)
+            warnings.warn(_message(name, [entry.name, *sharing], file), stacklevel=4)
 
 
 def _message(variable: str, kernels: list[str], file: str) -> SharedVariableWarning:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pyptx import _emulator as emulator
 from pyptx import _runtime as runtime
 from pyptx._dims import Symbol
-from pyptx._kernel import parallel
+from pyptx._kernel import emulation, parallel
 from pyptx._kernel.recording import Recording, current, refuse
 from pyptx._kernel.signature import exact
 from pyptx._launch.call import Call
@@ -18,6 +18,7 @@ from pyptx._source import SourceLocation, caller
 from pyptx._spec import Scalar, Shape, Size, Spec, Tile, bind, check_dtypes
 from pyptx._target import Target
 from pyptx._trace.core.context import refuse_in_kernel
+from pyptx._tracebacks import boundary, shortened
 from pyptx.errors import CallError, PtxError
 
 Targets: TypeAlias = tuple[Target, ...]
@@ -78,18 +79,22 @@ class Operation:
         One array comes back, of the kind that was given, or a tuple in the order of `out_specs`.
         """
         try:
-            known = self._known.get(_kinds(arrays, constants))
-        except (TypeError, AttributeError):  # no arrays, or no value for a key
-            known = None
-        if known is None:
-            return self._call(arrays, constants)
-        place, call = known
-        refuse_in_kernel(self.name)
-        try:
-            results = place.launch(call, arrays)
-        except CallError as error:
-            raise _located(error, caller()) from None
-        return results[0] if len(results) == 1 else results
+            try:
+                known = self._known.get(_kinds(arrays, constants))
+            except (TypeError, AttributeError):  # no arrays, or no value for a key
+                known = None
+            if known is None:
+                return self._call(arrays, constants)
+            place, call = known
+            refuse_in_kernel(self.name)
+            try:
+                results = place.launch(call, arrays)
+            except CallError as error:
+                raise _located(error, caller()) from None
+            return results[0] if len(results) == 1 else results
+        except Exception as error:
+            error.__traceback__ = shortened(error.__traceback__, error)
+            raise
 
     def _call(self, arrays: Sequence[object], constants: Mapping[str, object]) -> object:
         """Check and prepare, then apply it to symbolic arrays or run it on real ones."""
@@ -165,6 +170,7 @@ class Operation:
             operands, constants, by_reference=by_reference, location=where
         ), operands
 
+    @boundary
     def emulate(
         self,
         *arrays: object,
@@ -189,18 +195,8 @@ class Operation:
         `reports` of each step; findings do not raise here.
         """
         where = caller()
-        refuse(f"{self.name} is emulated")
-        refuse_in_kernel(self.name)
-        self._needs_specs("emulated", where)
-        names = self._arrays(arrays, where)
-        place = runtime.emulator(self.in_specs, arrays, names, where)
-        try:
-            call, operands = self._bind(place, arrays, constants, where)
-        except CallError as error:
-            raise _located(error, where) from None
-        return place.emulate(
-            call,
-            operands,
+        options = emulation.checked(
+            where,
             sanitize=sanitize,
             threads=threads,
             max_instructions=max_instructions,
@@ -210,7 +206,18 @@ class Operation:
             statistics=statistics,
             completion=completion,
         )
+        refuse(f"{self.name} is emulated")
+        refuse_in_kernel(self.name)
+        self._needs_specs("emulated", where)
+        names = self._arrays(arrays, where)
+        place = runtime.emulator(self.in_specs, arrays, names, where)
+        try:
+            call, operands = self._bind(place, arrays, constants, where)
+        except CallError as error:
+            raise _located(error, where) from None
+        return place.emulate(call, operands, **options)
 
+    @boundary
     def check_parallel(self, *arrays: object, **constants: object) -> None:
         """Raise EmulationError unless every index of the parallel dimensions is on its own.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
-from pyptx._grid import Grid
+from pyptx._grid import Grid, resolve_grid
 from pyptx._ir import Directive
 from pyptx._isa import directives as isa_directives
 from pyptx._isa.directives import DIRECTIVES
@@ -101,6 +101,16 @@ def checked(
     except SpecError as error:
         raise error.at(where) from None
     return sizes
+
+
+def launch_grid(grid: Grid, where: SourceLocation) -> Grid:
+    """What `grid=` is, checked as far as that goes before there are dimensions."""
+    if not callable(grid):
+        try:
+            resolve_grid(grid, {})
+        except SpecError as error:
+            raise error.at(where) from None
+    return grid
 
 
 def flag(name: str, value: object, where: SourceLocation) -> bool:

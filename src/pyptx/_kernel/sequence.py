@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, Final, cast
 
 from pyptx._agreement import check_outputs, check_parallel
+from pyptx._calls import binding
 from pyptx._dims import Comparison, Extent
 from pyptx._grid import condition_of
 from pyptx._kernel.operation import Operation, Targets
@@ -211,6 +212,7 @@ def _several(returned: object) -> tuple[object, ...]:
     return (returned,)
 
 
+@binding(SpecError, "sequence")
 def sequence(
     *,
     in_specs: Sequence[Spec],
@@ -241,12 +243,14 @@ def sequence(
     inputs = specs("in_specs", in_specs, where) or ()
     outputs = specs("out_specs", out_specs, where) or ()
 
+    @binding(SpecError, "sequence(...)")
     def decorate(body: Body) -> KernelSequence:
         return KernelSequence(body, inputs, outputs, names, where)
 
     return decorate
 
 
+@binding(CallError, "lowered_for")
 def lowered_for() -> tuple[Target, ...]:
     """In the body of a sequence: the targets that it is traced for, so that it can choose by them.
 
@@ -271,6 +275,7 @@ def lowered_for() -> tuple[Target, ...]:
     return record.targets or (DEFAULT,)
 
 
+@binding(CallError, "cond")
 def cond(
     pred: Callable[..., object],
     true_operation: Operation,
@@ -301,6 +306,13 @@ def cond(
             notes=(("help", "@sequence(...)\ndef f(x): return cond(pred, one, other, x)"),),
         )
 
+    if not callable(pred):
+        raise CallError(
+            f"cond chooses by a function of dimensions, not by {pred!r}",
+            location=where,
+            notes=(("help", "cond(lambda B: B <= 16, one, other, x)"),),
+        )
+
     def holds(dims: Mapping[str, Extent]) -> Comparison | bool:
         try:
             return condition_of(pred, dims)
@@ -308,6 +320,12 @@ def cond(
             raise error.at(where) from None
 
     for operation in (true_operation, false_operation):
+        if not isinstance(operation, Operation):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise CallError(
+                f"cond chooses between kernels and sequences, and {operation!r} is neither",
+                location=where,
+                notes=(("help", "cond(lambda B: B <= 16, one, other, x)"),),
+            )
         operation.check_callable(arrays, where)
     yes, no = (
         partial(operation.record, record, arrays, where)

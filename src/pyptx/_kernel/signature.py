@@ -123,6 +123,16 @@ def check_constants(name: str, constants: Mapping[str, object]) -> None:
         try:
             hash(value)
         except TypeError:
+            if type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
+                raise CallError(
+                    f"the compile-time keyword {keyword} of {name} is a value of JAX; it is part "
+                    "of the kernel and must be known when it is built",
+                    location=caller(),
+                    notes=(
+                        ("help", f"a Python or NumPy number: {name}(..., {keyword}=2)"),
+                        ("help", f"under a transformation: lambda x: {name}(x, {keyword}=2)"),
+                    ),
+                ) from None
             raise CallError(
                 f"the compile-time keyword {keyword} of {name} must be hashable, and "
                 f"{type(value).__name__} is not",

@@ -82,6 +82,12 @@ def _checked(
     kernel: Kernel, parameter: Parameter, struct: Struct, where: SourceLocation
 ) -> list[tuple[int, object]]:
     """The fields in their order. Raises SpecError for one that is not in the structure."""
+    if not isinstance(struct.fields, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SpecError(
+            f"Struct({struct.fields!r}) has no fields by their offsets",
+            location=where,
+            notes=(("help", 'Struct({0: In(0), 8: "N"}): byte offsets, and what is there'),),
+        )
     for start in cast("Mapping[Any, object]", struct.fields):
         whole = isinstance(start, int) and not isinstance(start, bool)
         if not whole or not 0 <= start < parameter.size:

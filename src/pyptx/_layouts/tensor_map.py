@@ -12,9 +12,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from typing import Final
 
+from pyptx._calls import constructing
 from pyptx._layouts.swizzle import CHUNK_BYTES, Swizzle
+from pyptx.errors import SpecError
 from pyptx.types import DType
 
 MAP_BYTES: Final = 128
@@ -140,6 +143,7 @@ class MapError(ValueError):
         self.help = advice
 
 
+@constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Im2col:
     """What a copy of `.im2col` takes from a batch of images (PTX ISA, "im2col mode").
@@ -209,7 +213,7 @@ class TensorMap:
     def check(self) -> None:
         """Raise MapError for a description that no tensor can have."""
         box = _box_errors(self) if self.im2col is None else _im2col_errors(self, self.im2col)
-        for error in (*_element_errors(self), *box, *_layout_errors(self)):
+        for error in chain(_element_errors(self), box, _layout_errors(self)):
             raise error
 
     def check_tensor(

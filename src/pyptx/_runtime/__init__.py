@@ -9,9 +9,11 @@ from typing import Any, Final, Protocol, cast
 
 import numpy as np
 
+from pyptx._calls import binding
 from pyptx._launch.call import Call
 from pyptx._runtime.jax.collectives import collectives
 from pyptx._runtime.jax.registration import register_with_jax
+from pyptx._runtime.sanitizing import sanitize
 from pyptx._runtime.targets import target
 from pyptx._source import SourceLocation
 from pyptx._spec import Scalar, Spec
@@ -23,6 +25,7 @@ __all__ = [
     "emulator",
     "export_safety_checks",
     "register_with_jax",
+    "sanitize",
     "select",
     "target",
 ]
@@ -143,6 +146,7 @@ def _wrong_type(name: str, array: object, location: SourceLocation | None) -> Ca
     )
 
 
+@binding(CallError, "pyptx.export_safety_checks")
 def export_safety_checks() -> list[Any]:
     """The `disabled_checks` that let jax.export export a program with kernels. Needs JAX.
 

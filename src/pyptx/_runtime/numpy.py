@@ -34,7 +34,7 @@ from pyptx._launch.plan import (
     MapArgument,
     OutputAddress,
 )
-from pyptx._runtime import scalars, targets
+from pyptx._runtime import sanitizing, scalars, targets
 from pyptx.errors import CallError
 
 Array: TypeAlias = NDArray[Any]
@@ -62,15 +62,19 @@ def launch(call: Call, arrays: Sequence[Array]) -> tuple[Array, ...]:
     may take (`max_launch_instructions` and `max_seconds` of `pyptx._emulator.run`); the same
     variables hold for JAX on the CPU.
     """
+    observers = sanitizing.observers()
     done = emulate(
         call,
         arrays,
-        sanitize=bool(_setting(SANITIZE)),
+        sanitize=bool(observers or _setting(SANITIZE)),
+        statistics=any(observer.statistics for observer in observers),
         threads=_setting(THREADS) or None,
         max_launch_instructions=_setting(INSTRUCTIONS) or None,
         max_seconds=_setting(SECONDS) or None,
     )
-    done.report.check()
+    kept = [observer.keep(done.reports) for observer in observers]
+    if not kept or not all(kept) or done.report.status == "stopped":
+        done.report.check()
     return done.outputs
 
 

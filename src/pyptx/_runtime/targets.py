@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+from pyptx._calls import binding
+from pyptx._source import caller
 from pyptx._target import PTX_FOR_TARGET, TARGETS, Target
 from pyptx.errors import DeviceError, SpecError
 
@@ -23,8 +25,8 @@ hooks: Final[list[Callable[[str], AbstractContextManager[None]]]] = []
 """Entered with the names by `target`: runtimes with caches of their own separate them by it."""
 
 
-@contextmanager
-def target(*names: str) -> Generator[None]:
+@binding(SpecError, "pyptx.target")
+def target(*names: str) -> AbstractContextManager[None]:
     """Within it, kernels with `arch="auto"` are assembled for these targets and no other.
 
     It names targets where there is no device to ask, and is stronger than the device where there
@@ -38,7 +40,18 @@ def target(*names: str) -> Generator[None]:
         raise SpecError(
             "pyptx.target() names no target", notes=(("help", 'pyptx.target("sm_90a")'),)
         )
-    targets = parse(" ".join(names), "pyptx.target")
+    for name in names:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SpecError(
+                f"pyptx.target takes names of targets, not {name!r}",
+                location=caller(),
+                notes=(("help", 'pyptx.target("sm_90a")'),),
+            )
+    return _naming(parse(" ".join(names), "pyptx.target"))
+
+
+@contextmanager
+def _naming(targets: tuple[Target, ...]) -> Generator[None]:
     if "jax" in sys.modules:
         importlib.import_module("pyptx._runtime.jax.runtime")  # adds its hook
     token = _named.set(targets)

@@ -46,7 +46,7 @@ from pyptx._trace.control.raw import raw
 from pyptx._trace.control.special import special
 from pyptx._trace.core.addresses import address, tensor_position
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.mistakes import public_names
+from pyptx._trace.core.mistakes import public_names, unknown_name
 from pyptx._trace.core.typed import (
     add,
     and_,
@@ -381,3 +381,6 @@ def __dir__() -> list[str]:
 
 for _module in (cluster, cp, cta, fence, math, mbarrier, mma, tcgen05, tensormap, warp, wgmma):
     vars(_module)["__dir__"] = partial(public_names, _module)
+    _called = f"ptx.{'cp' if _module is cp else _module.__name__.rpartition('.')[2]}"
+    vars(_module)["__getattr__"] = unknown_name(_called, _module.__name__)
+globals()["__getattr__"] = unknown_name("ptx", __name__)

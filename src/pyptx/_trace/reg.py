@@ -6,6 +6,7 @@ from typing import Final
 
 from pyptx._source import caller
 from pyptx._trace.core.context import current
+from pyptx._trace.core.mistakes import unknown_name
 from pyptx._trace.core.values import Reg, RegArray, checked_dtype, integer, move
 from pyptx._trace.matrix.fragments import mma_frag, wgmma_frag
 from pyptx.errors import LanguageError
@@ -62,3 +63,6 @@ def from_(source: object, dtype: DType) -> Reg:
 def __dir__() -> list[str]:
     """The public names alone."""
     return sorted(__all__)
+
+
+globals()["__getattr__"] = unknown_name("reg", __name__)

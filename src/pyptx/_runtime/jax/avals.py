@@ -92,7 +92,9 @@ def _check_disjoint(call: Call, split: dict[int | str, Any], places: dict[int | 
 def check_whole(call: Call, arrays: Sequence[Any]) -> None:
     """Raises CallError where an array is sharded along an axis that is no factor."""
     for index, (tensor, array) in enumerate(zip(call.inputs, arrays, strict=True)):
-        sharding = array.sharding
+        sharding = getattr(array, "sharding", None)
+        if sharding is None:  # a number or an array that JAX kept as a constant of the program
+            continue
         if sharding.num_devices == 1 or sharding.is_fully_replicated:
             continue
         part = sharding.shard_shape(array.shape)

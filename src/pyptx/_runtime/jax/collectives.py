@@ -7,6 +7,10 @@ import re
 from collections import Counter
 from typing import Any, Final
 
+from pyptx._calls import binding
+from pyptx._source import caller
+from pyptx.errors import CallError
+
 COLLECTIVES: Final = (
     "all-gather",
     "all-reduce",
@@ -18,6 +22,7 @@ COLLECTIVES: Final = (
 _INSTRUCTION: Final = re.compile(rf" ({'|'.join(COLLECTIVES)})(?:-start)?\(")
 
 
+@binding(CallError, "pyptx.collectives")
 def collectives(compiled: Any) -> dict[str, int]:
     """The collectives of a compiled program by XLA's names, and how many of each it holds.
 
@@ -29,5 +34,12 @@ def collectives(compiled: Any) -> dict[str, int]:
         step = jax.jit(f).lower(x, w).compile()
         assert pyptx.collectives(step) == {"all-reduce": 1}
     """
-    found = Counter[str](_INSTRUCTION.findall(compiled.as_text()))
+    text: Any = getattr(compiled, "as_text", None)
+    if not callable(text) or not isinstance(read := text(), str):
+        raise CallError(
+            f"pyptx.collectives takes a compiled program, not {compiled!r}",
+            location=caller(),
+            notes=(("help", "pyptx.collectives(jax.jit(f).lower(x).compile())"),),
+        )
+    found = Counter[str](_INSTRUCTION.findall(read))
     return {name: found[name] for name in COLLECTIVES if name in found}

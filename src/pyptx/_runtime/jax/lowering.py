@@ -27,8 +27,10 @@ from jax.interpreters import mlir
 from pyptx._launch.call import Call, TensorSpec
 from pyptx._runtime import targets
 from pyptx._runtime.jax import partition, registration
+from pyptx._tracebacks import boundary
 
 
+@boundary
 def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
     """The rule for CUDA: the call carries the assembled kernels, a cubin for each target."""
     chosen = targets.lowering_targets(call.arch, _cuda_capabilities)
@@ -46,6 +48,7 @@ def lower_cuda(ctx: Any, *operands: Any, call: Call) -> Any:
     return _lower(registration.CUDA_TARGET, code, ctx, operands, call)
 
 
+@boundary
 def lower_cpu(ctx: Any, *operands: Any, call: Call) -> Any:
     """The rule for CPU: the call carries the emulator's programs."""
     call = call.lowered_for(targets.emulated())

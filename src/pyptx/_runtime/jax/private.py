@@ -6,6 +6,7 @@ All of it is in jax 0.10 and 0.11; a new version is looked through here.
 # JAX's annotations are partial.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportMissingTypeStubs=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from jax._src import config as _config
+from jax._src import core as _core
 from jax._src import xla_bridge as _xla_bridge
 from jaxlib import xla_client as _xla_client
 
@@ -25,6 +27,16 @@ SubgroupType: Final[Any] = _xla_client.OpSharding.Type
 cache_key_state: Final[Callable[..., Any]] = partial(
     _config.string_or_object_state, include_in_jit_key=True, include_in_trace_context=True
 )
+
+runs_eagerly: Final[Callable[[], bool]] = _core.trace_state_clean
+"""Whether an operation runs now: no function is traced or transformed in this thread."""
+
+
+def started_backends() -> frozenset[str]:
+    """The platforms that programs can have run on so far; asking starts none."""
+    if not _xla_bridge.backends_are_initialized():
+        return frozenset()
+    return frozenset(_xla_bridge.backends())
 
 
 def register_partitioner(

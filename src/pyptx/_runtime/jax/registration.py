@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -33,6 +33,7 @@ _STAGES: Final = {
 
 _lock = threading.Lock()
 _registered: Final[list[ctypes.CDLL]] = []
+_actions: Final[list[Callable[[], object]]] = []
 
 
 def register() -> None:
@@ -54,6 +55,14 @@ def register() -> None:
             jax.ffi.register_ffi_target(target, handlers, platform=platform)
         importlib.import_module("pyptx._runtime.jax.partition").register()  # it imports JAX
         _registered.append(library)
+
+
+def when_imported(action: Callable[[], object]) -> None:
+    """Call `action` now where JAX is imported, otherwise as soon as it is."""
+    if "jax" in sys.modules:
+        action()
+    else:
+        _actions.append(action)
 
 
 def register_with_jax() -> None:
@@ -119,5 +128,7 @@ def _call_after(found: Any) -> None:
         del found.exec_module
         execute(module)
         _register_or_warn()
+        while _actions:
+            _actions.pop()()
 
     found.exec_module = exec_module

@@ -11,6 +11,7 @@ and nothing in them refers to this process. Works with jax 0.10 and 0.11.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, NoReturn
@@ -18,13 +19,15 @@ from typing import Any, Final, NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import export
+from jax import core, export
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
 from pyptx._launch.call import BATCH_LIMIT, Call
-from pyptx._runtime import scalars, targets
+from pyptx._runtime import numpy, sanitizing, scalars, targets
 from pyptx._runtime.jax import avals, lowering, partition, private, registration
+from pyptx._source import SourceLocation
+from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 
 scalars_by_value: Final = False
@@ -49,14 +52,24 @@ def launch(call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
 def scalar(value: object, dtype: str, name: str) -> Any:
     """A run-time scalar as an operand: an array of rank 0.
 
-    Of an array of JAX only the type is checked: to read its value would wait for the device.
+    Of an array of JAX the value is checked where it is on a CPU, is of another type, and is no
+    tracer. Otherwise only the type is: to read a value would make the host wait for the device.
     """
     if isinstance(value, jax.Array):
         scalars.check_kind(value.dtype, dtype, name)
+        if value.dtype != dtype and _on_a_cpu(value):
+            scalars.check(np.asarray(value), dtype, name)
     else:
         scalars.check(value, dtype, name)
     _check_x64(dtype, f"a scalar is {dtype}")
     return jnp.asarray(value, dtype=dtype)
+
+
+def _on_a_cpu(array: jax.Array) -> bool:
+    """Whether the host can read an array where it is."""
+    if isinstance(array, core.Tracer) or not array.is_fully_addressable:
+        return False
+    return all(device.platform == "cpu" for device in array.devices())
 
 
 def _check_x64(dtype: str, what: str) -> None:
@@ -87,6 +100,8 @@ def _vary(operand: Any, axes: frozenset[str]) -> Any:
 @pyptx_launch_p.def_impl
 def _run(*arrays: Any, call: Call) -> Any:
     avals.check_whole(call, arrays)
+    if any(observer.statistics for observer in sanitizing.observers()):
+        return list(map(jnp.asarray, numpy.launch(call, list(map(np.asarray, arrays)))))
     return xla.apply_primitive(pyptx_launch_p, *arrays, call=call)
 
 
@@ -99,6 +114,7 @@ mlir.register_lowering(pyptx_launch_p, lowering.lower_cuda, platform="cuda")
 mlir.register_lowering(pyptx_launch_p, lowering.lower_cpu, platform="cpu")
 
 
+@boundary
 def _batch(operands: Sequence[Any], dims: Sequence[int | None], *, call: Call) -> Any:
     """One launch for a mapped axis, which the call takes as its outermost level.
 
@@ -152,6 +168,7 @@ def _one_after_the_other(
     return jax.lax.map(one, elements, batch_size=width if width > 1 else None)
 
 
+@boundary
 def _no_derivative(primals: Any, tangents: Any, *, call: Call) -> NoReturn:
     raise NotImplementedError(
         f"kernel {call.name} has no derivative; wrap it in jax.custom_vjp "
@@ -161,6 +178,44 @@ def _no_derivative(primals: Any, tangents: Any, *, call: Call) -> NoReturn:
 
 batching.primitive_batchers[pyptx_launch_p] = _batch
 ad.primitive_jvps[pyptx_launch_p] = _no_derivative
+
+
+# ---- for `pyptx.sanitize` ------------------------------------------------------------------------
+
+
+def refuse_tracing(what: str, where: SourceLocation) -> None:
+    """Raises CallError where JAX traces a function: nothing runs there."""
+    if not private.runs_eagerly():
+        raise CallError(
+            f"{what} is entered in a function that JAX traces, and nothing runs there",
+            location=where,
+            notes=(("help", f"with {what}: f(x)   around the call of the jitted function"),),
+        )
+
+
+def wait() -> None:
+    """Until the programs that this thread has dispatched to CPUs have ended, well or not.
+
+    XLA runs the programs of one thread, and those of one device, in turn, so one that does nothing
+    on every device ends after them. Programs whose results are alive have ended too, whoever
+    dispatched them.
+    """
+    if "cpu" not in private.started_backends():
+        return
+    devices = jax.local_devices(backend="cpu")
+    mesh = jax.sharding.Mesh(np.asarray(devices), ("devices",))
+    each = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("devices"))
+    for where in {each, devices[0]}:
+        zeros = np.zeros(len(devices), np.float32)
+        jax.block_until_ready(_nothing(jax.device_put(zeros, where)))
+    for array in jax.live_arrays("cpu"):
+        with contextlib.suppress(RuntimeError):  # what failed, or was donated meanwhile
+            array.block_until_ready()
+
+
+@jax.jit
+def _nothing(x: Any) -> Any:
+    return x + 1
 
 
 # ---- what JAX is told ----------------------------------------------------------------------------

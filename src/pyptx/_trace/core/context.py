@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, TypeAlias
 
 from pyptx._frozen import constructor
@@ -30,13 +31,14 @@ from pyptx._operands import (
     SpecialRegister,
     Symbol,
     Variable,
+    registers_of,
 )
 from pyptx._source import SourceLocation, caller
 from pyptx._target import PtxVersion, Target
-from pyptx._trace.core import unrolling
 from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.labels import with_needed_labels
 from pyptx._trace.core.scope import ModuleScope
+from pyptx._trace.core.unrolling import Unrolling
 from pyptx.errors import IsaError, LanguageError
 from pyptx.types import DType
 
@@ -116,8 +118,10 @@ class Trace:
     )
     # The line of instructions that no line of the body asks for: loads of scalars, the last `ret`.
     implicit: SourceLocation | None = None
-    # The register that the last `|` made, and how many statements there were before it.
-    ored: tuple[Register, int] | None = None
+    # The registers that `|` made and that no instruction has written since, and how many statements
+    # there were before each.
+    ored: dict[Register, int] = field(default_factory=dict[Register, int])
+    unrolling: Unrolling = field(default_factory=Unrolling)
     # What the module has that functions share with the kernel.
     module: ModuleScope = field(default_factory=ModuleScope)
     # Strings of `.pragma` for the instruction that follows, and for the whole kernel.
@@ -179,8 +183,10 @@ class Trace:
             self._require_special(bound)
         except IsaError as error:
             raise error.at(where) from None
-        if self.ored is not None and bound.operands and bound.operands[0] is self.ored[0]:
-            self._check_pair(bound, *self.ored, where)
+        if self.ored and bound.operands and bound.operands[0] in self.ored:
+            made = bound.operands[0]
+            assert isinstance(made, Register)
+            self._check_pair(bound, made, self.ored.pop(made), where)
         if self.batch is not None:
             self._check_batch(self.batch, bound, where, own=own)
         pragmas = tuple(self.pragmas)
@@ -190,6 +196,8 @@ class Trace:
                 bound.form, state.modifiers, bound.operands, guard, where, pragmas, None
             )
         )
+        if len(self.body) >= self.unrolling.due:
+            self.unrolling.count(self.body)
         return bound
 
     def _require(self, bound: Bound, modifiers: tuple[str, ...]) -> None:
@@ -214,9 +222,9 @@ class Trace:
 
         Only where the instruction takes two destinations and nothing has read the result of `or`.
         """
-        after = self.body[before + 1 :]
+        after = islice(self.body, before + 1, None)
         read = made in bound.operands[1:] or not all(
-            isinstance(each, Instruction) and made not in each.operands for each in after
+            isinstance(each, Instruction) and made not in _named(each) for each in after
         )
         if read or bound.form.operands[0].second is None:
             return
@@ -302,7 +310,7 @@ class Trace:
             )
         for check_body in self.at_end:
             check_body(self.body)
-        unrolling.warn(self.body)
+        self.unrolling.count(self.body)
         self.body[self.start : self.start] = self.prologue
         last = self.body[-1] if self.body else None
         ends = isinstance(last, Instruction) and not last.guard
@@ -318,6 +326,12 @@ class Trace:
             pragmas=tuple(self.kernel_pragmas),
             undefined=frozenset(self.undefined),
         )
+
+
+def _named(instruction: Instruction) -> set[Register]:
+    """The registers that an instruction reads or writes, its guard's too."""
+    found = {each for operand in instruction.operands for each in registers_of(operand)}
+    return found if instruction.guard is None else found | {instruction.guard.register}
 
 
 def left_open(block: Block) -> LanguageError:

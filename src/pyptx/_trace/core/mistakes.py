@@ -7,16 +7,18 @@ a body may catch as usual. One that leaves the body becomes a LanguageError here
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType, TracebackType
-from typing import Final
+from typing import Final, NoReturn
 
 from pyptx._calls import call_error, nearest
-from pyptx._source import SourceLocation, is_users, raised_by_user
-from pyptx.errors import LanguageError
+from pyptx._source import SourceLocation, caller, is_users, raised_by_user
+from pyptx._tracebacks import boundary
+from pyptx.errors import LanguageError, UnknownNameError
 
 _PACKAGE: Final = "pyptx"
 _CALL: Final = re.compile(r"(?P<name>[\w.<>]+)\(\) (?P<what>(got |missing |takes ).*)")
@@ -55,6 +57,28 @@ def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError |
             return _wrong_instruction(found["what"], where)
         return _wrong_call(found["name"], found["what"], where, namespaces)
     return None
+
+
+def unknown_name(
+    called: str, module: str, names_of: Callable[[object], list[str]] | None = None
+) -> Callable[[str], NoReturn]:
+    """The `__getattr__` of a module that users write as `called`: the error for other names."""
+
+    @boundary
+    def missing(name: str) -> NoReturn:
+        if name.startswith("__"):  # Python asks for these
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        owner = sys.modules[module]
+        names = (names_of or public_names)(owner)
+        notes = (*nearest(name, names), ("names", " ".join(names)))
+        package = hasattr(owner, "__path__") and name.isidentifier()
+        if package and importlib.util.find_spec(f"{module}.{name}"):
+            notes = (("help", f"import {module}.{name}"),)
+        error = UnknownNameError(f"{called} has no {name}", location=caller(), notes=notes)
+        error.name, error.obj = name, owner
+        raise error
+
+    return missing
 
 
 FUNCTIONS: Final = (

@@ -583,7 +583,7 @@ def binary(symbol: str, left: object, right: object) -> Reg:
     result = trace.register(kind)
     trace.write(spelling, result, a, b)
     if symbol == "|":
-        trace.ored = result, len(trace.body) - 1
+        trace.ored[result] = len(trace.body) - 1
     return Reg(trace, result)
 
 

@@ -12,6 +12,7 @@ from pyptx._operands import Address, Register, Symbol, Variable
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.indexing import add_index, add_swizzled, index_register, xor_lines
+from pyptx._trace.core.mistakes import unknown_name
 from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, move, own, raw
 from pyptx._trace.memory.layout import checked_major, checked_swizzle, layout_errors
 from pyptx._trace.memory.mbarrier import Mbarrier, Mbarriers
@@ -378,3 +379,6 @@ def _stored(trace: Trace, dtype: DType, value: object) -> Reg:
 def __dir__() -> list[str]:
     """The public names alone."""
     return sorted(__all__)
+
+
+globals()["__getattr__"] = unknown_name("smem", __name__)

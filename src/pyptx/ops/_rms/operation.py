@@ -20,6 +20,7 @@ import numpy as np
 from jax import core
 
 from pyptx import CallError, KernelSequence, PtxError
+from pyptx._calls import binding
 from pyptx._runtime import targets
 from pyptx._source import SourceLocation, call_site
 from pyptx.ops._rms import choice
@@ -39,6 +40,7 @@ _known: Final[dict[object, KernelSequence]] = {}
 _KINDS: Final = 4096
 
 
+@binding(CallError, "rms_norm")
 def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     """Root mean square normalization: x * rsqrt(mean(x * x) + eps) * weight, rounded once.
 
@@ -77,6 +79,7 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     return result
 
 
+@binding(CallError, "rms_norm_fwd")
 def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
     """What `rms_norm` gives, and r = rsqrt(mean(x * x) + eps) of each row for `rms_norm_bwd`.
 
@@ -88,6 +91,7 @@ def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
     return _located(where, _norm_and_invvar, rows, _number(eps, where), x, weight)
 
 
+@binding(CallError, "rms_norm_bwd")
 def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
     """The gradients of `rms_norm` in x and weight for a cotangent g of its result.
 

@@ -17,6 +17,7 @@
 #include "call.h"
 #include "interrupt.h"
 #include "pyptx_emulator.h"
+#include "sanitizing.h"
 
 namespace pyptx::cpu {
 namespace {
@@ -171,7 +172,7 @@ uint64_t Setting(const char* variable) {
   return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
 }
 
-PyptxLaunch EmulatorLaunch(const Step& step, const Launch& launch) {
+PyptxLaunch EmulatorLaunch(const Step& step, const Launch& launch, bool sanitizing) {
   PyptxLaunch description{};
   bool clustered = step.cluster != std::array<uint32_t, 3>{1, 1, 1};
   description.size = sizeof description;
@@ -184,11 +185,24 @@ PyptxLaunch EmulatorLaunch(const Step& step, const Launch& launch) {
   description.threads = uint32_t(Setting("PYPTX_EMULATOR_THREADS"));
   description.max_launch_instructions = Setting("PYPTX_EMULATOR_INSTRUCTIONS");
   description.max_seconds = double(Setting("PYPTX_EMULATOR_SECONDS"));
-  description.sanitize = Setting("PYPTX_EMULATOR_SANITIZE") ? PYPTX_SANITIZE_ALL : 0;
+  description.sanitize = sanitizing || Setting("PYPTX_EMULATOR_SANITIZE") ? PYPTX_SANITIZE_ALL : 0;
   return description;
 }
 
-ffi::Error Outcome(const std::string& kernel, const PyptxResult* result) {
+// Keeps what `pyptx.sanitize()` asked for. Returns whether the launch ran to its end, so that the program goes on.
+bool Kept(const PyptxResult* result) {
+  const PyptxEmulatorApi* emulator = g_emulator.load();
+  const int32_t status = emulator->result_status(result);
+  const bool found = status == PYPTX_FINDINGS || status == PYPTX_STOPPED;
+  if (status == PYPTX_OK) {
+    KeepLaunch(status, "", "");
+  } else if (found) {
+    KeepLaunch(status, emulator->result_message(result), emulator->result_json(result));
+  }
+  return status == PYPTX_FINDINGS;
+}
+
+ffi::Error Outcome(const std::string& kernel, const PyptxResult* result, bool sanitizing) {
   if (result == nullptr) {
     return KernelError(ffi::ErrorCode::kResourceExhausted, kernel, "no memory left for the emulator");
   }
@@ -200,7 +214,7 @@ ffi::Error Outcome(const std::string& kernel, const PyptxResult* result) {
     std::fflush(stdout);
   }
   int32_t status = emulator->result_status(result);
-  if (status == PYPTX_OK) return ffi::Error::Success();
+  if ((sanitizing && Kept(result)) || status == PYPTX_OK) return ffi::Error::Success();
   if (status == PYPTX_CANCELLED) {
     return KernelError(ffi::ErrorCode::kCancelled, kernel, "the emulation was interrupted by SIGINT");
   }
@@ -245,7 +259,8 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
   std::string parameters = ParameterBlock(step, buffers, launch);
   std::vector<PyptxBuffer> described = EmulatorBuffers(step, buffers, *written);
   MarkWritten(step, written);
-  PyptxLaunch description = EmulatorLaunch(step, launch);
+  const bool sanitizing = Sanitizing();
+  PyptxLaunch description = EmulatorLaunch(step, launch, sanitizing);
   description.params = parameters.data();
   description.param_bytes = parameters.size();
   description.buffers = described.data();
@@ -253,7 +268,7 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
   description.cancel = InterruptCount();
   description.cancel_from = interrupts;
   std::unique_ptr<PyptxResult, ResultDeleter> result(g_emulator.load()->launch(program, &description));
-  return Outcome(step.kernel, result.get());
+  return Outcome(step.kernel, result.get(), sanitizing);
 }
 
 ffi::Error Execute(CpuState* state, ffi::RunId run, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
