@@ -1,6 +1,6 @@
 """pyptx: PTX kernels written by hand in Python: checked, assembled, run from JAX, emulated."""
 
-from sys import modules as _modules
+import sys as _sys
 from types import ModuleType as _Module
 
 from pyptx import _distribution as _distribution  # first: raises where another project's files are
@@ -63,5 +63,7 @@ def _exported(module: object) -> list[str]:
 
 
 for _name in ("pyptx", "pyptx.device", "pyptx.types"):
-    vars(_modules[_name])["__getattr__"] = _unknown_name(_name, _name, _exported)
+    vars(_sys.modules[_name])["__getattr__"] = _unknown_name(_name, _name, _exported)
+for _module in (ptx, reg, smem):  # `from pyptx.smem import alloc`
+    _sys.modules[f"pyptx.{_module.__name__.rpartition('.')[2]}"] = _module
 _register_with_jax()  # so that a program that holds kernels runs wherever pyptx is imported

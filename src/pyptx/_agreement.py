@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pyptx import _expressions as expressions
 from pyptx._dims import known_names
 from pyptx._spec import Scalar, Spec, Tile
 from pyptx.errors import SpecError
 
 
-def check_outputs(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> None:
+def check_outputs(
+    in_specs: Sequence[Spec], out_specs: Sequence[Spec], keywords: Iterable[str] = ()
+) -> None:
     """Every named dimension of an output must be one of an input. Raises SpecError.
 
-    So must what only outputs have be on none of the inputs.
+    So must every name in an expression. `keywords` are the compile-time keywords, which are sizes
+    too. What only outputs have must be on none of the inputs.
     """
     for spec in in_specs:
         if isinstance(spec, Tile) and not spec.complete:
@@ -20,18 +24,83 @@ def check_outputs(in_specs: Sequence[Spec], out_specs: Sequence[Spec]) -> None:
                 f"{spec!r} is among the inputs, and {spec.written} says how an output is written",
                 notes=(("help", "give it to the Tile in out_specs that the kernel writes"),),
             )
-    known = {name: None for spec in in_specs for name in spec.names}
+    known = dict.fromkeys(keywords) | {name: None for spec in in_specs for name in spec.names}
+    for spec in in_specs:
+        for name in spec.uses:
+            if name not in known:
+                raise SpecError(
+                    f'the dimension "{name}" of the input {spec!r} is in an expression, and no '
+                    "input has it by itself",
+                    notes=known_names(known),
+                )
     for spec in out_specs:
         if isinstance(spec, Scalar):
             raise SpecError(
                 f"{spec!r} is among the outputs; a kernel writes tensors: Tile({spec.dtype})"
             )
-        for name in spec.names:
+        for name in spec.uses:
             if name not in known:
                 raise SpecError(
                     f'the dimension "{name}" of the output {spec!r} is in no input',
                     notes=known_names(known),
                 )
+
+
+def run_time_sizes(specs: Iterable[Spec | None], run_time: Iterable[str]) -> tuple[str, ...]:
+    """The sizes that a kernel takes at each launch, as text, in the order of its parameters.
+
+    They are the dimensions of `run_time` that the specs have, then the expressions of such.
+    """
+    tiles = [spec for spec in specs if spec is not None]
+    used = {name for spec in tiles for name in spec.names}
+    names = tuple(name for name in run_time if name in used)
+    computed = dict.fromkeys(dim for spec in tiles for dim in spec.computed)
+    return (*names, *(dim for dim in computed if {*expressions.names(dim)} & {*names}))
+
+
+def check_dynamic(
+    specs: Sequence[Spec],
+    parallel: Sequence[str],
+    dynamic: Sequence[str],
+    keywords: Iterable[str],
+    name: str,
+) -> None:
+    """What must hold of the dimensions whose size is a run-time value. Raises SpecError.
+
+    A dynamic dimension is a dimension of a Tile and not parallel, neither is a compile-time
+    keyword, and no expression has a parallel one: its indices would not be on their own.
+    """
+    known = {n for spec in specs for n in spec.names}.difference(keywords)
+    for option, dims in (("parallel", parallel), ("dynamic", dynamic)):
+        for dim in dims:
+            if dim in keywords:
+                raise SpecError(
+                    f"{option}= names {dim!r}, which is a compile-time keyword of {name}",
+                    notes=known_names(dict.fromkeys(sorted(known))),
+                )
+    for dim in dynamic:
+        if dim not in known:
+            raise SpecError(
+                f"dynamic= names {dim!r}, which is no dimension of {name}",
+                notes=known_names(dict.fromkeys(sorted(known))),
+            )
+        if dim in parallel:
+            raise SpecError(
+                f"{dim!r} of {name} is in parallel= and in dynamic=",
+                notes=(
+                    ("help", "parallel= alone: a run-time size, each index treated on its own"),
+                    ("help", "dynamic= alone: a run-time size, and nothing more"),
+                ),
+            )
+    for spec in specs:
+        for text in spec.computed:
+            for dim in expressions.names(text):
+                if dim in parallel:
+                    raise SpecError(
+                        f'the dimension "{text}" of {spec!r} is computed from the parallel '
+                        f'dimension "{dim}" of {name}, whose indices are each on their own',
+                        notes=(("help", f"dynamic=({dim!r},): a run-time size, and nothing more"),),
+                    )
 
 
 def check_parallel(

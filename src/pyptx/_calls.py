@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
+from pyptx._cures import cure
 from pyptx._source import SourceLocation, caller
 from pyptx._tracebacks import shortened
 from pyptx.errors import PtxError
@@ -83,6 +84,8 @@ def call_error(
 
 
 def nearest(name: str, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """A note with the names that look like `name`, none where none does."""
+    """A note with what to write for `name` or with the names that look like it, if there is one."""
+    if known := cure(name):
+        return known
     near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
     return (("nearest", " ".join(near)),) if near else ()

@@ -1,4 +1,4 @@
-"""Tiles and scalars: the shapes that a kernel is written for, and how arrays bind them.
+"""Tiles and scalars: the shapes that a kernel is written for.
 
 A dimension of a `Tile` is an integer or a name. A name stands for whatever the arrays of a call
 have there, and means the same size everywhere in one call.
@@ -10,14 +10,15 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, cast
+from typing import Any, Final, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, cast
 
+from pyptx import _expressions as expressions
 from pyptx._calls import binding, constructing
 from pyptx._dims import as_extent, known_names
 from pyptx._isa.constants import BadConstantError, exact_bits
 from pyptx._layouts import Im2col, L2Promotion, Layout, MapError, OobFill, TensorMap
-from pyptx._source import SourceLocation, caller
-from pyptx.errors import CallError, PtxError, SpecError
+from pyptx._source import caller
+from pyptx.errors import PtxError, SpecError
 from pyptx.types import BY_NUMPY, DType
 
 Shape: TypeAlias = tuple[int, ...]
@@ -37,9 +38,12 @@ Box: TypeAlias = "Sequence[int | str]"
 class Tile:
     """A tensor that a kernel takes or gives: dimensions, then the type: `Tile("B", "N", f32)`.
 
-    A dimension is an int or a name (a Python identifier). The first may be starred, `"*B"`: any
-    number of axes, none included, that a kernel with `parallel=("B",)` sees as one of their
-    product. `sum_over` names the parallel dimensions that an output is a sum over.
+    A dimension is an int, a name (a Python identifier) or an expression of names, `"N//2"` or
+    `"(N+127)//128"`, of `+ - * //`, `cdiv`, `min` and `max`. A name that is a compile-time keyword
+    of the kernel is its value. An input whose dimension is an expression is checked against it, so
+    other inputs must have its names. The first dimension may be starred, `"*B"`: any number of
+    axes, none included, that a kernel with `parallel=("B",)` sees as one of their product.
+    `sum_over` names the parallel dimensions that an output is a sum over.
 
     A sum with `accumulate` is given in the tile's type, and where several devices hold parts of it,
     these are added up in the type `accumulate` and rounded after that. The kernel is traced for
@@ -165,10 +169,10 @@ class Tile:
         if box is None:
             return
         for size in box:
-            if isinstance(size, str) and size not in self.names:
+            if isinstance(size, str) and size not in (*self.names, *self.computed):
                 raise SpecError(
                     f'tma_box={_sizes_text(box)} names "{size}", which is no dimension of the Tile',
-                    notes=known_names(dict.fromkeys(self.names)),
+                    notes=known_names(dict.fromkeys((*self.names, *self.computed))),
                 )
         if len(box) != len(self.dims):
             raise _rank_error("tma_box", box, len(self.dims))
@@ -304,8 +308,21 @@ class Tile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The named dimensions without stars, in order, each once."""
-        return tuple(dict.fromkeys(unstarred(dim) for dim in self.dims if isinstance(dim, str)))
+        """The dimensions that are names, without stars, in order, each once."""
+        names = (unstarred(dim) for dim in self.dims if isinstance(dim, str))
+        return tuple(dict.fromkeys(name for name in names if name.isidentifier()))
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """The dimensions that are expressions of names, in order, each once."""
+        named = (unstarred(dim) for dim in self.dims if isinstance(dim, str))
+        return tuple(dict.fromkeys(dim for dim in named if not dim.isidentifier()))
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """All names that its dimensions have, those in expressions among them."""
+        inside = (name for dim in self.computed for name in expressions.names(dim))
+        return tuple(dict.fromkeys((*self.names, *inside)))
 
     @property
     def starred(self) -> str | None:
@@ -315,10 +332,10 @@ class Tile:
 
     def shape(self, dims: Mapping[str, Size]) -> Shape:
         """The shape where the names have these sizes. Raises SpecError for a missing one."""
-        missing = [name for name in self.names if name not in dims]
+        missing = [name for name in self.uses if name not in dims]
         if missing:
             raise SpecError(f"{self!r} needs the dimension {missing[0]}", notes=known_names(dims))
-        sizes = (dims[unstarred(dim)] if isinstance(dim, str) else dim for dim in self.dims)
+        sizes = [cast("Size", size_of(dim, dims)) for dim in self.dims]
         return tuple(
             axis for size in sizes for axis in (size if isinstance(size, tuple) else (size,))
         )
@@ -348,6 +365,16 @@ class Scalar:
     @property
     def names(self) -> tuple[str, ...]:
         """The named dimensions: none."""
+        return ()
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """The dimensions that are expressions: none."""
+        return ()
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """All names of its dimensions: none."""
         return ()
 
     @property
@@ -480,7 +507,9 @@ def _box_sizes(box: Box, rank: int, sizes: Mapping[str, object], option: str) ->
         if known is None:
             raise SpecError(
                 f"{option}={text} needs {size!r} to be a size when the kernel is traced",
-                notes=(("help", "the sizes of a box are ints; those of parallel= are not known"),),
+                notes=(
+                    ("help", "the sizes of a box are ints; a run-time dimension has no size then"),
+                ),
             )
         found.append(known)
     return tuple(found)
@@ -604,10 +633,20 @@ def unstarred(dim: str) -> str:
     return dim.removeprefix("*")
 
 
+def size_of(dim: int | str, sizes: Mapping[str, Any]) -> Any:
+    """What a dimension of a Tile is where the names have these sizes. Raises SpecError."""
+    if isinstance(dim, int):
+        return dim
+    name = unstarred(dim)
+    return sizes[name] if name in sizes else expressions.size(name, sizes)
+
+
 def _tile_dim(dim: object, *, first: bool) -> int | str:
     if isinstance(dim, str):
         if not unstarred(dim).isidentifier():
-            raise SpecError(f"the dimension name {dim!r} is not a Python identifier")
+            if dim.startswith("*"):
+                raise SpecError(f"the dimension name {dim!r} is not a Python identifier")
+            return expressions.canonical(dim)
         if dim.startswith("*") and not first:
             raise SpecError(
                 f'the dimension "{dim}" is not the first of its Tile; only the first has a star',
@@ -626,85 +665,3 @@ def _array_dtype(dtype: object) -> DType:
     if dtype.numpy is None:
         raise SpecError(f"arrays have no type {dtype!r}; the elements of a tensor need one")
     return dtype
-
-
-def bind(
-    specs: Sequence[Spec],
-    shapes: Sequence[Shape],
-    names: Sequence[str] = (),
-    location: SourceLocation | None = None,
-) -> dict[str, Size]:
-    """What every named dimension is, from the shapes of the tensors in the order of `specs`.
-
-    A starred name is bound to the sizes of its axes. `names` are the tensors' names for messages.
-    Raises CallError for a wrong number of tensors or rank, a size that is not the spec's, or a name
-    that would mean two sizes.
-    """
-    tensors = tuple(names) or tuple(f"input {i}" for i in range(len(specs)))
-    if len(shapes) != len(specs):
-        takes = f"the kernel takes {len(specs)} arrays ({', '.join(tensors) or 'none'})"
-        raise CallError(f"{takes} and got {len(shapes)}", location=location)
-    sizes: dict[str, Size] = {}
-    first: dict[str, tuple[str, str]] = {}
-    for tensor, spec, shape in zip(tensors, specs, shapes, strict=True):
-        for axis, dim, size in _dimensions(tensor, spec, shape, location):
-            if isinstance(dim, int) and size != dim:
-                problem = f"dimension {axis} of {tensor} is {size} and must be {dim}"
-                raise _misfit(problem, tensor, spec, shape, location)
-            if isinstance(dim, int):
-                continue
-            name, where = unstarred(dim), f"axis {axis}" if dim[0] != "*" else "leading axes"
-            if sizes.setdefault(name, size) != size:
-                other, there = first[name]
-                problem = (
-                    f'the dimension "{dim}" is {sizes[name]} in {other} ({there}) '
-                    f"and {size} in {tensor} ({where})"
-                )
-                raise _misfit(problem, tensor, spec, shape, location)
-            first.setdefault(name, (tensor, where))
-    return sizes
-
-
-def _dimensions(
-    tensor: str, spec: Spec, shape: Shape, location: SourceLocation | None
-) -> Iterator[tuple[int, int | str, Size]]:
-    """The first axis of each dimension of a Tile, the dimension, and what it is in `shape`."""
-    more = len(shape) - len(spec.dims)
-    if spec.starred is None:
-        if more:
-            problem = f"{tensor} has rank {len(shape)} and {spec!r} has rank {len(spec.dims)}"
-            raise _misfit(problem, tensor, spec, shape, location)
-        for axis, (dim, size) in enumerate(zip(spec.dims, shape, strict=True)):
-            yield axis, dim, size
-        return
-    if more < -1:
-        least = len(spec.dims) - 1
-        problem = f"{tensor} has rank {len(shape)} and {spec!r} has at least rank {least}"
-        raise _misfit(problem, tensor, spec, shape, location)
-    yield 0, spec.dims[0], tuple(shape[: more + 1])
-    for axis, dim in enumerate(spec.dims[1:], start=more + 1):
-        yield axis, dim, shape[axis]
-
-
-def _misfit(
-    problem: str, tensor: str, spec: Spec, shape: Shape, location: SourceLocation | None
-) -> CallError:
-    notes = (("spec", f"{tensor}: {spec!r}"), ("shape", f"{tensor}: {shape}"))
-    return CallError(problem, location=location, notes=notes)
-
-
-def check_dtypes(
-    specs: Sequence[Spec],
-    dtypes: Sequence[str],
-    names: Sequence[str] = (),
-    location: SourceLocation | None = None,
-) -> None:
-    """Compare NumPy's names of the arrays' types with the specs'. Raises CallError."""
-    tensors = tuple(names) or tuple(f"input {i}" for i in range(len(specs)))
-    for tensor, spec, dtype in zip(tensors, specs, dtypes, strict=True):
-        if spec.dtype.numpy != dtype:
-            raise CallError(
-                f"{tensor} has elements of type {dtype} and {spec!r} takes {spec.dtype.numpy}",
-                location=location,
-                notes=(("help", f"convert it: {tensor}.astype({spec.dtype.numpy!r})"),),
-            )

@@ -134,8 +134,10 @@ def a_tile_of_a_type_that_arrays_do_not_have():
 @wrong(
     SpecError,
     """
-    here: the dimension name 'two words' is not a Python identifier
+    here: 'two words' is neither a name nor an expression of names
         Tile("two words", f32)
+      legal: names, integers, + - * // ( ), cdiv(a, b), min(a, b, ...), max(a, b, ...)
+      help: "N", "N//2", "cdiv(N, 4)"
     """,
 )
 def a_tile_with_a_bad_name():
@@ -279,7 +281,7 @@ def a_cooperative_grid_that_no_device_holds():
     here: kernel() has no option blok
         kernel(**OF, blok=128)(_scale)
       nearest: block
-      options: name in_specs out_specs grid block cluster smem arch version contract parallel input_output_aliases cooperative programmatic_stream_serialization
+      options: name in_specs out_specs grid block cluster smem arch version contract parallel dynamic input_output_aliases cooperative programmatic_stream_serialization
       directives: maxnreg maxntid reqntid minnctapersm minperctamemory reqnctapercluster explicitcluster maxclusterrank blocksareclusters
     """,
 )
@@ -290,9 +292,9 @@ def an_unknown_option():
 @wrong(
     SpecError,
     """
-    here: block='128' is not one to three sizes
+    here: '128' names no dimension
         kernel(**OF, block="128")(_scale)
-      help: block=(128, 1, 1)
+      help: write 128
     """,
 )
 def a_block_of_strings():
@@ -773,12 +775,12 @@ def a_grid_that_asks_for_an_unknown_dimension():
 @wrong(
     SpecError,
     """
-    here: grid= gives 'B'; a grid is one to three sizes (x, y, z)
-        kernel(**OF, grid=lambda B, N: "B")(_scale).emulate(X, W)
+    here: grid= gives {'B'}; a grid is one to three sizes (x, y, z)
+        kernel(**OF, grid=lambda B, N: {"B"})(_scale).emulate(X, W)
     """,
 )
 def a_grid_that_gives_no_sizes():
-    kernel(**OF, grid=lambda B, N: "B")(_scale).emulate(X, W)
+    kernel(**OF, grid=lambda B, N: {"B"})(_scale).emulate(X, W)
 
 
 @wrong(
@@ -828,7 +830,7 @@ def a_grid_that_is_none():
 @wrong(
     LanguageError,
     """
-    here: the dimension B is known only at a launch (parallel=) and has no value while the kernel is traced, so it is not a Python number
+    here: the dimension B is known only at a launch and has no value while the kernel is traced, so it is not a Python number
         for _ in range(X.shape[0]):
       help: for i in ptx.range_(stop): ...   loops over a bound in a register
     """,
@@ -863,7 +865,7 @@ def a_run_time_dimension_as_a_condition():
 @wrong(
     LanguageError,
     """
-    here: the dimension B is known only at a launch (parallel=) and has no value while the kernel is traced, so it is not a Python number
+    here: the dimension B is known only at a launch and has no value while the kernel is traced, so it is not a Python number
         int(X.shape[0])
       help: for i in ptx.range_(stop): ...   loops over a bound in a register
     """,

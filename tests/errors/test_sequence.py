@@ -831,7 +831,7 @@ def test_symbolic_sizes_need_a_parallel_dimension():
     with pytest.raises(CallError) as caught:
         jax.export.export(jax.jit(fixed), platforms=["cpu"])(x)
     assert caught.value.problem == (
-        'the dimension "B" of fixed has the symbolic size b, and only parallel dimensions have a '
-        "size that is not known"
+        'the dimension "B" of fixed has the symbolic size b, and only parallel and dynamic dimensions '
+        "have a size that is not known"
     )
-    assert caught.value.notes == (("help", "parallel=('B',)"),)
+    assert caught.value.notes == (("help", "dynamic=('B',)"),)

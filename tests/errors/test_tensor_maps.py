@@ -241,7 +241,7 @@ def rows_of_an_odd_length():
     """
     here: tma_box=("M", 8) needs 'M' to be a size when the kernel is traced
         Y.tma_desc()
-      help: the sizes of a box are ints; those of parallel= are not known
+      help: the sizes of a box are ints; a run-time dimension has no size then
     """,
 )
 def a_box_of_a_run_time_dimension():

@@ -101,7 +101,7 @@ def test_an_error_of_the_body_ends_at_the_users_line(way):
         (CallError, lambda: wrong.emulate(), []),
         (CallError, lambda: rms_norm(X, X, eps="x"), []),
         (CallError, lambda: pyptx.lowered_for(), []),
-        (SpecError, lambda: kernel(block="x"), []),
+        (SpecError, lambda: kernel(grid=1.5), []),
         (SpecError, lambda: kernel(**SPECS)(lambda: None), []),
         (SpecError, lambda: sequence(), []),
         (SpecError, lambda: pyptx.from_ptx("x", in_specs=(), out_specs=(), grid=1), []),

@@ -280,8 +280,8 @@ def _message(call, *arguments, **keywords):
             lambda: copy.ptx(lines="x"),
         ),
         (
-            "here: grid= gives 'x'; a grid is one to three sizes (x, y, z)",
-            lambda: kernel(grid="x"),
+            "here: grid= gives 1.5; a grid is one to three sizes (x, y, z)",
+            lambda: kernel(grid=1.5),
         ),
         (
             ("here: pyptx.target takes names of targets, not 5\n"

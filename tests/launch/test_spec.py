@@ -3,10 +3,11 @@
 import pytest
 
 from pyptx._agreement import check_outputs, check_parallel
+from pyptx._binding import bind, check_dtypes
 from pyptx._dims import Symbol, cdiv, maximum, minimum, rpn
 from pyptx._grid import resolve_grid
 from pyptx._source import SourceLocation
-from pyptx._spec import Scalar, Tile, bind, check_dtypes
+from pyptx._spec import Scalar, Tile
 from pyptx.errors import CallError, SpecError
 from pyptx.types import b32, bf16, f32, f64, s8, s32
 
@@ -42,7 +43,15 @@ def test_tile():
         ((B, f32), "a dimension of a Tile is a size or a name, not B"),
         ((True, f32), "True is no size: sizes are integers and dimensions"),
         ((2.0, f32), "2.0 is no size: sizes are integers and dimensions"),
-        (("B-1", f32), "the dimension name 'B-1' is not a Python identifier"),
+        (
+            ("B-", f32),
+            (
+                "'B-' is neither a name nor an expression of names\n"
+                "  legal: names, integers, + - * // ( ), cdiv(a, b), min(a, b, ...), "
+                "max(a, b, ...)\n"
+                '  help: "N", "N//2", "cdiv(N, 4)"'
+            ),
+        ),
         ((4, b32), "arrays have no type b32; the elements of a tensor need one"),
     ],
 )
@@ -253,7 +262,8 @@ def test_grids():
         (lambda M: (M,), "grid= asks for the dimension M\n  dimensions: B, N"),
         ((1, 2, 3, 4), "grid= gives (1, 2, 3, 4); a grid is one to three sizes (x, y, z)"),
         ((), "grid= gives (); a grid is one to three sizes (x, y, z)"),
-        ("4", "grid= gives '4'; a grid is one to three sizes (x, y, z)"),
+        ("4", "'4' names no dimension\n  help: write 4"),
+        ({4}, "grid= gives {4}; a grid is one to three sizes (x, y, z)"),
         (lambda B: None, "grid= gives None; a grid is one to three sizes (x, y, z)"),
         (lambda B: (B - 9, 1), "grid= gives (-5, 1, 1); a size is not negative"),
         (lambda B: (B / 2, 1), "2.0 is no size: sizes are integers and dimensions"),

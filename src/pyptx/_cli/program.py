@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyptx._kernel import Kernel, KernelSequence, Operation
+from pyptx._source import caller
 from pyptx.errors import CallError, PtxError, SpecError
 
 Sizes = Mapping[str, Any]
@@ -144,8 +145,7 @@ def parse_sizes(texts: Sequence[str]) -> dict[str, Any]:
 
 def dimensions(kernel: Operation) -> tuple[str, ...]:
     """The named dimensions of the kernel's tensors."""
-    specs = (*kernel.in_specs, *kernel.out_specs)
-    return tuple(dict.fromkeys(name for spec in specs for name in spec.names))
+    return kernel.dimension_names
 
 
 def require_sizes(kernel: Operation, sizes: Sizes) -> None:
@@ -160,5 +160,7 @@ def require_sizes(kernel: Operation, sizes: Sizes) -> None:
 
 def shapes(kernel: Operation, sizes: Sizes) -> list[tuple[int, ...]]:
     """The shapes of the kernel's inputs for these sizes."""
-    known = {n: s for n, s in sizes.items() if isinstance(s, int) and n in dimensions(kernel)}
+    known = {n: s for n, s in sizes.items() if isinstance(s, int)}
+    keywords = kernel._keyword_sizes(sizes, caller())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    known = {**keywords, **known}
     return [spec.shape(known) for spec in kernel.in_specs]

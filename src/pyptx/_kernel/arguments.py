@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
+from pyptx import _expressions as expressions
 from pyptx import _ir as ir
 from pyptx._calls import constructing
 from pyptx._dims import Extent
@@ -216,11 +217,15 @@ def _size(given: Given, parameter: Parameter, param: str | Callable[..., Extent]
         said = f"the size of {param!r}" if isinstance(param, str) else "the value of a function"
         raise _wrong(given, parameter, f"is given {said}", ("legal", _INTEGERS))
     if isinstance(param, str):
-        name = param
-        if name not in given.dimensions:
+        text = param
+        try:
+            known = set(expressions.names(text)) <= set(given.dimensions)
+        except SpecError:
+            known = False
+        if not known:
             dims = " ".join(given.dimensions) or "none"
-            raise _wrong(given, parameter, f"is given {name!r}", ("dimensions", dims))
-        return Number(lambda dims: dims[name], dtype.bits)
+            raise _wrong(given, parameter, f"is given {text!r}", ("dimensions", dims))
+        return Number(lambda dims: expressions.size(text, dims), dtype.bits)
     return Number(lambda dims: extent_of(param, dims, f"of {parameter.name}"), dtype.bits)
 
 

@@ -7,31 +7,38 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, ParamSpec, overload
+from typing import Any, Final, ParamSpec, overload
 
 from pyptx import _assemble as assemble
+from pyptx import _expressions as expressions
 from pyptx import _text as text
 from pyptx import device
-from pyptx._agreement import check_aliases, check_outputs, check_parallel
+from pyptx._agreement import (
+    check_aliases,
+    check_dynamic,
+    check_outputs,
+    check_parallel,
+    run_time_sizes,
+)
 from pyptx._calls import binding
 from pyptx._dims import Extent, Symbol
 from pyptx._frozen import uncollected
-from pyptx._grid import Grid, resolve_grid
+from pyptx._grid import Grid, resolve_grid, texts_of
 from pyptx._ir import Instruction, Module
 from pyptx._kernel.operation import Operation, Targets, symbolic
 from pyptx._kernel.options import (
+    Block,
+    Late,
     Options,
-    Sizes,
     alias_pairs,
     byte_count,
-    checked,
     dimension_names,
-    directives_of,
     flag,
     launch_grid,
+    listed_directives,
     parse_target,
     parse_version,
-    triple,
+    with_launch,
 )
 from pyptx._kernel.recording import Recording
 from pyptx._kernel.signature import (
@@ -51,13 +58,11 @@ from pyptx._launch.plan import (
     InputAddress,
     InputValue,
     OutputAddress,
-    check_block,
-    check_cluster,
     check_resident,
 )
 from pyptx._runtime import targets
 from pyptx._source import SourceLocation, caller
-from pyptx._spec import Scalar, Spec, Tile
+from pyptx._spec import Scalar, Spec, Tile, size_of
 from pyptx._target import Target
 from pyptx._trace import ptx, reg
 from pyptx._trace.build import Signature, at_kernel, build
@@ -101,6 +106,7 @@ class Kernel(Operation):
             parameters=made.parameters,
             constants=constants,
             parallel=options.parallel,
+            dynamic=options.dynamic,
             location=made.location,
         )
         tensors = tuple(spec and spec.part for spec in self._signature.specs)
@@ -112,11 +118,32 @@ class Kernel(Operation):
     def _check_specs(self) -> None:
         """What must hold between the specs, the aliases and the parallel dimensions."""
         try:
-            check_outputs(self.in_specs, self.out_specs)
+            check_outputs(self.in_specs, self.out_specs, self._constants)
+            self._check_texts()
             check_aliases(self.in_specs, self.out_specs, self._options.aliases, self.name)
+            check_dynamic(
+                (*self.in_specs, *self.out_specs),
+                self.parallel,
+                self.dynamic,
+                self._constants,
+                self.name,
+            )
             check_parallel(self.in_specs, self.out_specs, self.parallel, self.name)
         except PtxError as error:
             raise at_kernel(error, self._signature) from None
+
+    def _check_texts(self) -> None:
+        """What text in the sizes of a launch names is there. Raises SpecError."""
+        options = self._options
+        late = options.late
+        for what, given in (
+            ("grid", options.grid),
+            ("block", late and late.block),
+            ("cluster", late and late.cluster),
+        ):
+            for each in texts_of(given):
+                dims, keywords = self.dimension_names, self._constants
+                expressions.check_names(f"{what}={each!r} of {self.name}", each, dims, keywords)
 
     def __repr__(self) -> str:
         return f"<pyptx kernel {self.name} of {', '.join(self._signature.parameters)}>"
@@ -127,14 +154,16 @@ class Kernel(Operation):
         return self._options.grid
 
     @property
-    def block(self) -> tuple[int, int, int]:
-        """The threads of a CTA: (x, y, z)."""
-        return self._options.block
+    def block(self) -> Block:
+        """The threads of a CTA: (x, y, z), or as given where that names what it depends on."""
+        late = self._options.late
+        return self._options.block if late is None else late.block
 
     @property
-    def cluster(self) -> tuple[int, int, int]:
-        """The CTAs of a cluster: (x, y, z)."""
-        return self._options.cluster
+    def cluster(self) -> Block:
+        """The CTAs of a cluster: (x, y, z), or as given where that names what it depends on."""
+        late = self._options.late
+        return self._options.cluster if late is None else late.cluster
 
     @property
     def arch(self) -> str:
@@ -196,6 +225,7 @@ class Kernel(Operation):
 
     def _look(self, given: Mapping[str, object], arch: str | None = None) -> Specialisation:
         dims, constants = self._split(given)
+        dims |= self._keyword_sizes(constants, caller())
         target = self._target(arch)
         return self.specialise(dims, constants, target, by_reference=False)
 
@@ -206,7 +236,7 @@ class Kernel(Operation):
 
     def _split(self, given: Mapping[str, object]) -> tuple[dict[str, int], dict[str, object]]:
         """Keyword arguments as dimensions and compile-time values."""
-        names = self._dimension_names()
+        names = self.dimension_names
         dims: dict[str, int] = {}
         for name, value in given.items():
             if name not in names and name not in self._constants:
@@ -218,7 +248,7 @@ class Kernel(Operation):
                 )
             if name in names:
                 dims[name] = dimension_size(name, value)
-        missing = [n for n in names if n not in dims and n not in self._options.parallel]
+        missing = [n for n in names if n not in dims and n not in self.run_time]
         if missing:
             example = ", ".join(f"{n}=..." for n in missing)
             raise SpecError(
@@ -246,7 +276,7 @@ class Kernel(Operation):
         A `partial` one writes parts of sums, in the types that these are accumulated in.
         """
         refuse_in_kernel(self.name)  # a kernel that asks for itself would wait for itself
-        fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self._options.parallel))
+        fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self.run_time))
         values = {**self._constants, **constants}
         check_constants(self.name, values)
         exactly = tuple((n, exact(values[n])) for n in sorted(values))
@@ -263,6 +293,7 @@ class Kernel(Operation):
 
     def _traced_now(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
         assert self._function is not None
+        options = self._options_at(self._sizes(dict(key.dims), constants))
         try:
             module = build(
                 self._function,
@@ -270,31 +301,29 @@ class Kernel(Operation):
                 dims=dict(key.dims),
                 constants=constants,
                 target=key.target,
-                version=self._options.version,
-                given=self._options.directives,
+                version=options.version,
+                given=options.directives,
                 scalars_by_reference=key.by_reference,
                 batch=key.batch,
-                block=self._known_block,
-                cluster=self._options.cluster,
+                block=self._known_block(options),
+                cluster=options.cluster,
             )
         except PtxError as error:
             raise at_kernel(error, self._signature) from None
         except Exception as error:
             if (mistake := explained(error, (ptx, reg, smem))) is not None:
                 raise mistake.with_traceback(error.__traceback__) from None
-            sizes = ", ".join(f"{n}={v!r}" for n, v in (*key.dims, *constants.items()))
+            sizes = ", ".join(f"{n}={v!r}" for n, v in {**dict(key.dims), **constants}.items())
             error.add_note(f"while {self.name} was traced for {key.target} {sizes}".rstrip())
             raise
         self._check_shared(module)
         self._check_serialization(module)
-        options = self._options
         where = self._signature.location
         return Specialisation(module, text.write(module), options.contract, options.shared, where)
 
-    @property
-    def _known_block(self) -> tuple[int, int, int] | None:
+    def _known_block(self, options: Options) -> tuple[int, int, int] | None:
         """What `block=` says; None where a kernel that is launched by hand leaves it out."""
-        block = self._options.block
+        block = options.block
         return None if self._by_hand and block == (1, 1, 1) else block
 
     def _check_serialization(self, module: Module) -> None:
@@ -335,15 +364,17 @@ class Kernel(Operation):
         by_reference: bool,
     ) -> Entry:
         """The kernel for these sizes and values, as a step of a call for these targets."""
-        names = self._dimension_names()
-        options = self._options
+        names = self.dimension_names
+        values = {**self._constants, **constants}
+        check_constants(self.name, values)
+        options = self._options_at(self._sizes(fixed, constants))
         return Entry(
             name=self.name,
             tensors=self._signature.parameters,
             in_specs=self.in_specs,
             out_specs=self.out_specs,
             parallel=tuple(name for name in self.parallel if name in names),
-            grid=self._grid,
+            grid=lambda sizes: self._grid({**values, **sizes}),
             block=options.block,
             cluster=options.cluster,
             make=lambda batch, partial: self._make(
@@ -355,7 +386,18 @@ class Kernel(Operation):
             programmatic_stream_serialization=options.programmatic_stream_serialization,
         )
 
-    def _grid(self, sizes: Mapping[str, Extent]) -> tuple[Extent, Extent, Extent]:
+    def _options_at(self, sizes: Mapping[str, Any]) -> Options:
+        try:
+            return self._options.at(sizes)
+        except PtxError as error:
+            raise at_kernel(error, self._signature) from None
+
+    def _sizes(self, fixed: Mapping[str, int], constants: Mapping[str, object]) -> dict[str, Any]:
+        """What the sizes of a launch may name: dimensions and compile-time keywords."""
+        dims = {name: Symbol(name) for name in self.dimension_names}
+        return {**dims, **self._constants, **constants, **fixed}
+
+    def _grid(self, sizes: Mapping[str, Any]) -> tuple[Extent, Extent, Extent]:
         try:
             return resolve_grid(self._options.grid, sizes)
         except PtxError as error:
@@ -381,7 +423,7 @@ class Kernel(Operation):
         usual = specialise(target)
         if partial and usual.written.ptx == specialise(target, partial=False).written.ptx:
             raise self._same_for_parts()
-        self._check_resident(fixed, usual)
+        self._check_resident(fixed, constants, usual)
         code = Code(
             digest(usual.written.ptx, str(self._options.contract)),
             cubin=lambda target: specialise(target).launched(),
@@ -396,9 +438,9 @@ class Kernel(Operation):
         return self._options.arch or targets.DEFAULT
 
     def _takes(self) -> tuple[int | Number | Bytes, ...]:
-        """What the code takes: the tensors, then the sizes of parallel dimensions."""
-        used = self._dimension_names()
-        sizes = (Number(partial(_size, name)) for name in self.parallel if name in used)
+        """What the code takes: the tensors, then the sizes that are known at the launch."""
+        names = run_time_sizes((*self.in_specs, *self.out_specs), self.run_time)
+        sizes = (Number(partial(size_of, name)) for name in names)
         return (*range(len(self.in_specs) + len(self.out_specs)), *sizes)
 
     def _shared(self) -> Callable[[Mapping[str, Extent]], Extent] | None:
@@ -416,12 +458,15 @@ class Kernel(Operation):
             notes=(("help", f"convert the sum to {name}.dtype before it is stored"),),
         )
 
-    def _check_resident(self, fixed: Mapping[str, int], found: Specialisation) -> None:
+    def _check_resident(
+        self, fixed: Mapping[str, int], constants: Mapping[str, object], found: Specialisation
+    ) -> None:
         """A cooperative grid whose sizes are known must fit some device of its target."""
-        arch, block = self._options.arch, self._options.block
+        arch = self._options.arch
         if not self._options.cooperative or arch is None:
             return
-        sizes = {name: fixed.get(name, Symbol(name)) for name in self._dimension_names()}
+        sizes = self._sizes(fixed, constants)
+        block = self._options_at(sizes).block
         x, y, z = self._grid(sizes)
         if isinstance(x, int) and isinstance(y, int) and isinstance(z, int):
             try:
@@ -451,7 +496,7 @@ class Kernel(Operation):
                 for i, spec in enumerate(self.in_specs)
             ),
             tuple(OutputAddress(i) for i in range(len(self.out_specs))),
-            {n: fixed.get(n, Symbol(n)) for n in self._dimension_names()},
+            {n: fixed.get(n, Symbol(n)) for n in (*self.dimension_names, *fixed)},
         )
         return Description(
             name=self.name,
@@ -461,6 +506,7 @@ class Kernel(Operation):
             steps=(step,),
             stars=stars,
             aliases=self._options.aliases,
+            dynamic=self.dynamic,
             retarget=lambda others: self._describe(
                 fixed, stars, constants, others, by_reference=by_reference
             ),
@@ -475,10 +521,6 @@ class Kernel(Operation):
             )
 
 
-def _size(name: str, dims: Mapping[str, Extent]) -> Extent:
-    return dims[name]
-
-
 # ---- the decorator -------------------------------------------------------------------------------
 
 
@@ -491,17 +533,18 @@ def kernel(
     in_specs: Sequence[Spec] | None = None,
     out_specs: Sequence[Tile] | None = None,
     grid: Grid = (1, 1, 1),
-    block: Sizes = (1, 1, 1),
-    cluster: Sizes = (1, 1, 1),
+    block: Block = (1, 1, 1),
+    cluster: Block = (1, 1, 1),
     smem: int | None = None,
     arch: str = "auto",
     version: tuple[int, int] | str | None = None,
     contract: bool = False,
     parallel: Iterable[str] = (),
+    dynamic: Iterable[str] = (),
     input_output_aliases: Mapping[int, int] | None = None,
     cooperative: bool = False,
     programmatic_stream_serialization: bool = False,
-    **directives: int | Sequence[int] | bool,
+    **directives: int | Sequence[int] | bool | Sequence[tuple[str, Sequence[int]]],
 ) -> Callable[[Body], Kernel]: ...
 @binding(SpecError, "kernel")
 def kernel(
@@ -512,17 +555,18 @@ def kernel(
     in_specs: Sequence[Spec] | None = None,
     out_specs: Sequence[Tile] | None = None,
     grid: Grid = (1, 1, 1),
-    block: Sizes = (1, 1, 1),
-    cluster: Sizes = (1, 1, 1),
+    block: Block = (1, 1, 1),
+    cluster: Block = (1, 1, 1),
     smem: int | None = None,
     arch: str = "auto",
     version: tuple[int, int] | str | None = None,
     contract: bool = False,
     parallel: Iterable[str] = (),
+    dynamic: Iterable[str] = (),
     input_output_aliases: Mapping[int, int] | None = None,
     cooperative: bool = False,
     programmatic_stream_serialization: bool = False,
-    **directives: int | Sequence[int] | bool,
+    **directives: int | Sequence[int] | bool | Sequence[tuple[str, Sequence[int]]],
 ) -> Kernel | Callable[[Body], Kernel]:
     """Make a kernel of a function that is written in the language of `reg`, `smem` and `ptx`.
 
@@ -532,9 +576,11 @@ def kernel(
         name: The kernel's name in PTX; by default the function's.
         in_specs: A Tile or Scalar for each positional parameter that is an input, in order.
         out_specs: A Tile for each positional parameter that is an output, in order.
-        grid: Up to three sizes, or a function of the named dimensions.
-        block: Threads of a CTA, up to three sizes.
-        cluster: CTAs of a cluster, up to three sizes.
+        grid: Up to three sizes, or a function of what they depend on: named dimensions and
+            compile-time keywords, by their names. A size may be text that names them and computes
+            with them as a Tile does: `grid=("N//BM", 1)`.
+        block: Threads of a CTA, as `grid`, from what has a size when the kernel is traced.
+        cluster: CTAs of a cluster, as `block`.
         smem: Bytes of shared memory; by default what the body allocates.
         arch: Target such as "sm_90a"; by default "auto", that of the device that a program is
             lowered for, and sm_90a where there is none (`pyptx.target`).
@@ -545,6 +591,9 @@ def kernel(
             them. An output without one is a sum over it, and its Tile says so:
             `Tile("N", f32, sum_over="B")`. It is a promise: `k.check_parallel(*arrays)` looks for
             what breaks it.
+        dynamic: Named dimensions that are run-time values and nothing more: one compiled kernel for
+            all sizes. Their indices may depend on each other, so `jax.vmap` does not fold an axis
+            into them and shardings do not split them.
         input_output_aliases: `{input: output}`, each by position, that share one buffer.
         cooperative: CUDA's launch attribute: all CTAs of the grid are resident at once, so they
             may wait for each other through global memory. A launch of more than the device holds
@@ -552,13 +601,15 @@ def kernel(
             indices of a parallel dimension.
         programmatic_stream_serialization: CUDA's launch attribute: the kernel may start before
             the kernel before it in the stream has ended, and waits with `griddepcontrol.wait`.
-        directives: Performance directives by name: `maxnreg=64`, `minnctapersm=2`, ...
+        directives: Performance directives by name: `maxnreg=64`, `minnctapersm=2`, ..., or
+            several as `raw_directives=[("maxnreg", (64,))]`. `extern_smem=True` says nothing more
+            than the body's `smem.base()`.
     """
     where = caller()
     options = Options(
         launch_grid(grid, where),
-        checked(check_block, triple("block", block, where), where),
-        checked(check_cluster, triple("cluster", cluster, where), where),
+        (1, 1, 1),
+        (1, 1, 1),
         None if smem is None else byte_count(smem, where),
         None if isinstance(arch, str) and arch == "auto" else parse_target(arch, where),  # pyright: ignore[reportUnnecessaryIsInstance]
         parse_version(version, where),
@@ -568,15 +619,19 @@ def kernel(
         alias_pairs(input_output_aliases, where),
         flag("cooperative", cooperative, where),
         flag("programmatic_stream_serialization", programmatic_stream_serialization, where),
+        dimension_names(dynamic, where, "dynamic"),
     )
     called = None if name is None else ptx_name(name, where)
     known = [name for name in inspect.signature(kernel).parameters if name not in _NOT_OPTIONS]
-    options = replace(options, directives=directives_of(options, directives, known, where))
+    options = with_launch(
+        options, Late(block, cluster, listed_directives(directives, where), known, where)
+    )
     inputs, outputs = specs("in_specs", in_specs, where), specs("out_specs", out_specs, where)
 
     @binding(SpecError, "kernel(...)")
     def decorate(body: Body) -> Kernel:
-        made, constants = signature(body, options.parallel, inputs, outputs, where)
+        run_time = (*options.parallel, *options.dynamic)
+        made, constants = signature(body, run_time, inputs, outputs, where)
         if called is not None:
             made = replace(made, name=called)
         return Kernel(

@@ -244,7 +244,7 @@ class ForeignKernel(Kernel):
 
     def _look_for(self, given: Mapping[str, object]) -> None:
         """Sizes may be given as for a traced kernel; the PTX is the same for all."""
-        self._split(dict.fromkeys(self._dimension_names(), 1) | dict(given))
+        self._split(dict.fromkeys(self.dimension_names, 1) | dict(given))
 
     def _target(self, arch: str | None) -> Target:
         if arch is not None:
@@ -511,9 +511,10 @@ def from_ptx(
                              .reqntid and .reqnctapercluster, and must agree with them
     entry                    which entry, where the file has several; a C++ name will do
     params                   what each parameter of the entry is, in its order: `In(i)` or `Out(i)`,
-                             a tensor's address or a Scalar's value; "N", a dimension; a function of
-                             dimensions, `lambda B, N: B * N`; a number; the bytes of a structure,
-                             or a `Struct` of its fields.
+                             a tensor's address or a Scalar's value; "N", a dimension, or "N//2",
+                             an expression of such; a function of dimensions,
+                             `lambda B, N: B * N`; a number; the bytes of a structure, or a `Struct`
+                             of its fields.
                              By default in_specs, then the out_specs that share no buffer
     smem                     bytes of dynamic shared memory, or a function of dimensions
     arch                     target to assemble for; by default the device's, and for PTX of an

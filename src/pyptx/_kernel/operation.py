@@ -8,16 +8,18 @@ from typing import Any, TypeAlias
 
 from pyptx import _emulator as emulator
 from pyptx import _runtime as runtime
-from pyptx._dims import Symbol
+from pyptx._binding import bind, check_dtypes, size_at_call
+from pyptx._dims import Extent, Symbol
 from pyptx._kernel import emulation, parallel
 from pyptx._kernel.recording import Recording, current, refuse
-from pyptx._kernel.signature import exact
+from pyptx._kernel.signature import check_constants, exact
 from pyptx._launch.call import Call
 from pyptx._launch.layout import Description, make_call
 from pyptx._source import SourceLocation, caller
-from pyptx._spec import Scalar, Shape, Size, Spec, Tile, bind, check_dtypes
+from pyptx._spec import Scalar, Shape, Size, Spec, Tile, size_of
 from pyptx._target import Target
 from pyptx._trace.core.context import refuse_in_kernel
+from pyptx._trace.core.values import integer
 from pyptx._tracebacks import boundary, shortened
 from pyptx.errors import CallError, PtxError
 
@@ -37,6 +39,7 @@ class Operation:
         parameters: Sequence[str],
         constants: Mapping[str, object],
         parallel: Sequence[str],
+        dynamic: Sequence[str],
         location: SourceLocation,
     ) -> None:
         if function is not None:
@@ -48,6 +51,9 @@ class Operation:
         self._inputs = tuple(parameters[: len(self.in_specs)])
         self._constants = dict(constants)
         self._parallel = tuple(parallel)
+        self._dynamic = tuple(dynamic)
+        uses = {name for spec in (*in_specs, *out_specs) for name in spec.uses}
+        self._keyword_names = tuple(name for name in constants if name in uses)
         self._location = location
         # Where arrays of some kinds, shapes and types run, and as what: a call on known ones
         # checks nothing again. Scalars are converted at each call, so they are looked up later.
@@ -68,8 +74,18 @@ class Operation:
 
     @property
     def parallel(self) -> tuple[str, ...]:
-        """The dimensions that are run-time values."""
+        """The dimensions that are run-time values, and whose every index is treated on its own."""
         return self._parallel
+
+    @property
+    def dynamic(self) -> tuple[str, ...]:
+        """The other dimensions whose sizes are run-time values."""
+        return self._dynamic
+
+    @property
+    def run_time(self) -> tuple[str, ...]:
+        """The dimensions that are run-time values: the parallel ones, then the dynamic ones."""
+        return (*self._parallel, *self._dynamic)
 
     # ---- running ---------------------------------------------------------------------------------
 
@@ -274,7 +290,11 @@ class Operation:
             pass
         self._check_keywords(constants, location)
         check_dtypes(self.in_specs, [str(o.dtype) for o in operands], self._inputs, location)
-        dims = bind(self.in_specs, shapes, self._inputs, location)
+        keywords = self._keyword_sizes(constants, location)
+        dims = bind(self.in_specs, shapes, self._inputs, location, keywords)
+        for spec in self.out_specs:
+            for dim in spec.computed:
+                size_at_call(dim, dims, location)
         fixed = self._fixed(dims, location)
         stars = {n: len(s) for n, s in dims.items() if isinstance(s, tuple)}
         made = tuple(fixed.items()), tuple(stars.items()), values, by_reference
@@ -302,24 +322,48 @@ class Operation:
         raise NotImplementedError
 
     def _fixed(self, dims: Mapping[str, Size], location: SourceLocation) -> dict[str, int]:
-        """The sizes of the dimensions that are not parallel. Raises CallError for symbolic ones."""
+        """The sizes of dimensions that are not run-time values. Raises CallError for symbols."""
         found: dict[str, int] = {}
         for name, size in dims.items():
-            if name in self._parallel:
+            if name in self.run_time:
                 continue
             if not isinstance(size, int):
                 raise CallError(
                     f'the dimension "{name}" of {self.name} has the symbolic size {size}, and only '
-                    "parallel dimensions have a size that is not known",
+                    "parallel and dynamic dimensions have a size that is not known",
                     location=location,
-                    notes=(("help", f"parallel={(*self._parallel, name)!r}"),),
+                    notes=(("help", f"dynamic={(*self._dynamic, name)!r}"),),
                 )
             found[name] = size
         return found
 
-    def _dimension_names(self) -> tuple[str, ...]:
+    @property
+    def dimension_names(self) -> tuple[str, ...]:
+        """The named dimensions of its tensors, compile-time keywords not among them."""
         specs = (*self.in_specs, *self.out_specs)
-        return tuple(dict.fromkeys(name for spec in specs for name in spec.names))
+        names = dict.fromkeys(name for spec in specs for name in spec.names)
+        return tuple(name for name in names if name not in self._constants)
+
+    def _keyword_sizes(
+        self, constants: Mapping[str, object], location: SourceLocation
+    ) -> dict[str, int]:
+        """The compile-time keywords that Tiles name, with their values. Raises CallError."""
+        if not self._keyword_names:
+            return {}
+        values = {**self._constants, **constants}
+        check_constants(self.name, {name: values[name] for name in self._keyword_names})
+        found: dict[str, int] = {}
+        for name in self._keyword_names:
+            size = integer(values[name])
+            if size is None or size < 0:
+                raise CallError(
+                    f"the compile-time keyword {name} of {self.name} is {values[name]!r}, and a "
+                    "Tile has it as a size",
+                    location=location,
+                    notes=(("legal", "an integer that is not negative"),),
+                )
+            found[name] = size
+        return found
 
     def _check_keywords(self, constants: Mapping[str, object], location: SourceLocation) -> None:
         for name in constants:
@@ -342,10 +386,10 @@ def _kinds(arrays: Sequence[Any], constants: Mapping[str, object]) -> object:
     return kinds, tuple([(name, exact(value)) for name, value in constants.items()])
 
 
-def symbolic(spec: Spec, fixed: Mapping[str, int]) -> tuple[int | Symbol, ...]:
-    """The dimensions of a Tile: sizes, and the symbols of parallel dimensions."""
-    names = (dim.removeprefix("*") if isinstance(dim, str) else dim for dim in spec.dims)
-    return tuple(fixed.get(n, Symbol(n)) if isinstance(n, str) else n for n in names)
+def symbolic(spec: Spec, fixed: Mapping[str, int]) -> tuple[Extent, ...]:
+    """The dimensions of a Tile: sizes, and expressions of those that are run-time values."""
+    sizes = {name: fixed.get(name, Symbol(name)) for name in spec.uses}
+    return tuple(size_of(dim, sizes) for dim in spec.dims)
 
 
 def _located(error: CallError, where: SourceLocation) -> CallError:

@@ -6,20 +6,24 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, cast
 
-from pyptx._grid import Grid, resolve_grid
+from pyptx._cures import cure
+from pyptx._grid import Grid, known_sizes, resolve_grid, texts_of
 from pyptx._ir import Directive
 from pyptx._isa import directives as isa_directives
 from pyptx._isa.directives import DIRECTIVES
+from pyptx._launch.plan import check_block, check_cluster
 from pyptx._source import SourceLocation
 from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.values import integer
-from pyptx.device import CTA_REGISTERS, THREAD_REGISTERS
+from pyptx.device import CTA_REGISTERS, THREAD_REGISTERS, Triple
 from pyptx.errors import PtxError, SpecError
 
 Sizes: TypeAlias = "int | Sequence[int]"
+Block: TypeAlias = "int | str | Sequence[int | str] | Callable[..., object]"
+"""Up to three sizes, which may be text, or a function of what they depend on."""
 
 # Up to so many threads, 255 registers each fit the register file. Beyond, the assembler must know
 # the size of the CTA, or a launch can fail; below it is not told: it would spill for occupancy.
@@ -31,8 +35,8 @@ class Options:
     """What the decorator was given, checked: launch sizes, target and directives."""
 
     grid: Grid
-    block: tuple[int, int, int]
-    cluster: tuple[int, int, int]
+    block: Triple
+    cluster: Triple
     shared: int | None
     arch: Target | None
     version: PtxVersion | None
@@ -42,6 +46,86 @@ class Options:
     aliases: tuple[tuple[int, int], ...]
     cooperative: bool
     programmatic_stream_serialization: bool
+    dynamic: tuple[str, ...] = ()
+    late: Late | None = None
+
+    def at(self, sizes: Mapping[str, Any]) -> Options:
+        """The options where dimensions and compile-time keywords are these. Raises SpecError."""
+        return self if self.late is None else self.late.options(self, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Sizes of a launch that depend on dimensions and compile-time keywords, as they were given.
+
+    `directives` are those that the decorator was given, and `known` its other options.
+    """
+
+    block: Block
+    cluster: Block
+    directives: Mapping[str, object]
+    known: Sequence[str]
+    where: SourceLocation
+
+    def options(self, options: Options, sizes: Mapping[str, Any]) -> Options:
+        """The options with the launch sizes, and the directives that these call for."""
+        try:
+            block, cluster = (
+                known_sizes(f"{what}=", given, sizes)
+                for what, given in (("block", self.block), ("cluster", self.cluster))
+            )
+        except SpecError as error:
+            raise error if error.location else error.at(self.where) from None
+        found = replace(
+            options,
+            block=checked(check_block, triple("block", block, self.where), self.where),
+            cluster=checked(check_cluster, triple("cluster", cluster, self.where), self.where),
+            late=None,
+        )
+        given = directives_of(found, self.directives, self.known, self.where)
+        return replace(found, directives=given)
+
+
+def with_launch(options: Options, late: Late) -> Options:
+    """The options with the sizes of CTAs and clusters, now or, where these name something, later.
+
+    Raises SpecError.
+    """
+    if any(callable(sizes) or texts_of(sizes) for sizes in (late.block, late.cluster)):
+        for name in late.directives:
+            _check_option(name, late.known, late.where)
+        return replace(options, late=late)
+    return late.options(options, {})
+
+
+def listed_directives(given: Mapping[str, object], where: SourceLocation) -> Mapping[str, object]:
+    """The directives, those of `raw_directives=[("maxnreg", (64,))]` under their names.
+
+    `extern_smem=True` is dropped: `smem.base()` declares the memory. Raises SpecError.
+    """
+    found = dict(given)
+    extern = found.pop("extern_smem", False)
+    if not isinstance(extern, bool):
+        raise SpecError(
+            f"extern_smem={extern!r} names the dynamic shared memory, which the body does",
+            location=where,
+            notes=(("help", f"smem.base({extern!r})"),),
+        )
+    raw = found.pop("raw_directives", ())
+    pairs = cast("Sequence[object]", raw) if isinstance(raw, (tuple, list)) else (raw,)
+    for pair in pairs:
+        listed = cast("Sequence[object]", pair) if isinstance(pair, (tuple, list)) else ()
+        name, values = listed if len(listed) == 2 else (None, None)
+        if not isinstance(name, str) or not isinstance(values, (tuple, list)):
+            raise SpecError(
+                f"raw_directives={raw!r} is not a list of names with their values",
+                location=where,
+                notes=(("help", 'maxnreg=64, or raw_directives=[("maxnreg", (64,))]'),),
+            )
+        if name in found:
+            raise SpecError(f"the directive {name} is given twice", location=where)
+        found[name] = tuple(cast("Sequence[object]", values)) or True
+    return found
 
 
 def directives_of(
@@ -105,7 +189,7 @@ def checked(
 
 def launch_grid(grid: Grid, where: SourceLocation) -> Grid:
     """What `grid=` is, checked as far as that goes before there are dimensions."""
-    if not callable(grid):
+    if not callable(grid) and not texts_of(grid):
         try:
             resolve_grid(grid, {})
         except SpecError as error:
@@ -129,14 +213,16 @@ def byte_count(size: object, where: SourceLocation) -> int:
     return found
 
 
-def dimension_names(names: object, where: SourceLocation) -> tuple[str, ...]:
-    """What `parallel=` names."""
+def dimension_names(
+    names: object, where: SourceLocation, option: str = "parallel"
+) -> tuple[str, ...]:
+    """What `parallel=` or `dynamic=` names."""
     found = tuple(cast("Sequence[object]", names)) if isinstance(names, (tuple, list)) else None
     if found is None or not all(isinstance(name, str) for name in found):
         raise SpecError(
-            f"parallel={names!r} is not a sequence of dimension names",
+            f"{option}={names!r} is not a sequence of dimension names",
             location=where,
-            notes=(("help", 'parallel=("B",)'),),
+            notes=(("help", f'{option}=("B",)'),),
         )
     return cast("tuple[str, ...]", found)
 
@@ -177,7 +263,7 @@ def _check_option(name: str, options: Sequence[str], where: SourceLocation) -> N
             f"kernel() has no option {name}",
             location=where,
             notes=(
-                *((("nearest", near[0]),) if near else ()),
+                *(cure(name) or ((("nearest", near[0]),) if near else ())),
                 ("options", " ".join(options)),
                 ("directives", " ".join(DIRECTIVES)),
             ),

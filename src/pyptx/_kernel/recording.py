@@ -8,11 +8,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
-from pyptx._dims import Comparison, Extent, Symbol, combine, minimum
+from pyptx._binding import bind, check_dtypes
+from pyptx._dims import Comparison, Extent, combine, minimum
+from pyptx._expressions import names, parse
 from pyptx._launch.layout import Application, Tensor, product
 from pyptx._launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
 from pyptx._source import SourceLocation, caller
-from pyptx._spec import Scalar, Spec, Tile, bind, check_dtypes
+from pyptx._spec import Scalar, Spec, Tile
 from pyptx._target import Target
 from pyptx.errors import CallError, SpecError
 from pyptx.types import DType
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Name(str):
-    """A parallel dimension in the shape of a symbolic array; it has no size yet."""
+    """A run-time dimension in the shape of a symbolic array, or an expression of such."""
 
     __slots__ = ()
 
@@ -42,7 +44,7 @@ Bound: TypeAlias = "Mapping[str, Dim | tuple[Dim, ...]]"
 class SymbolicArray:
     """An array of a sequence: only kernels can be applied to it.
 
-    `shape` holds ints, and the name of each parallel dimension; a starred one is one entry. `sums`
+    `shape` holds ints, and the name of each run-time dimension; a starred one is one entry. `sums`
     are the parallel dimensions that it is a sum over: each device has its part of that sum, and
     what is made of it is one too, until the sequence has ended. `accumulate` is the type of such
     parts, None where it is `dtype`. `written` is what the Tile of its kernel says of unwritten
@@ -73,10 +75,11 @@ class SymbolicArray:
 
 @dataclass
 class Recording:
-    """The kernels that a sequence has applied so far."""
+    """The kernels that a sequence has applied so far; `parallel` are the sequence's dimensions."""
 
     name: str
     by_reference: bool
+    parallel: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
     """What the sequence is traced for; none where nothing has named them."""
     steps: list[Application] = field(default_factory=list[Application])
@@ -98,7 +101,7 @@ class Recording:
     ) -> SymbolicArray | tuple[SymbolicArray, ...]:
         """Record a kernel on arrays of this sequence. Raises CallError where they do not fit."""
         self._check_kernel(kernel, where)
-        given, bound = self.bind(kernel, arrays, where)
+        given, bound = self.bind(kernel, arrays, constants, where)
         fixed = self.fixed(kernel, bound, where)
         self._check_sums(kernel, given, bound, where)
         self._check_aliases(kernel, given, where)
@@ -128,7 +131,7 @@ class Recording:
 
         The results of the second are those of the first under other names. Raises CallError.
         """
-        _, bound = self.bind(first, arrays, where)
+        _, bound = self.bind(first, arrays, {}, where)
         found = holds({name: _extent(value) for name, value in bound.items()})
         yes, no = branches
         if isinstance(found, bool):
@@ -164,7 +167,11 @@ class Recording:
         return list(results)
 
     def bind(
-        self, operation: Operation, arrays: Sequence[object], where: SourceLocation
+        self,
+        operation: Operation,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
     ) -> tuple[list[SymbolicArray], Bound]:
         """The arrays as those of this sequence, and what the operation's dimensions are there."""
         names = operation.input_names
@@ -174,7 +181,8 @@ class Recording:
         ]
         check_dtypes(operation.in_specs, [str(a.dtype.numpy) for a in given], names, where)
         shapes = cast("list[tuple[int, ...]]", [array.shape for array in given])
-        return given, cast("Bound", bind(operation.in_specs, shapes, names, where))
+        keywords = operation._keyword_sizes(constants, where)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        return given, cast("Bound", bind(operation.in_specs, shapes, names, where, keywords))
 
     def _check_kernel(self, kernel: Kernel, where: SourceLocation) -> None:
         if self.arch not in (None, kernel.arch):
@@ -212,22 +220,40 @@ class Recording:
         return array
 
     def fixed(self, operation: Operation, bound: Bound, where: SourceLocation) -> dict[str, int]:
-        """The sizes of the dimensions that are not parallel there. Raises CallError."""
+        """The sizes of the dimensions that are not run-time values there. Raises CallError."""
         fixed: dict[str, int] = {}
         for name, size in bound.items():
             if name in operation.parallel:
                 continue
-            if not isinstance(size, int):
-                raise CallError(
-                    f'the dimension "{name}" of {operation.name} is the parallel dimension '
-                    f'"{size}" of {self.name}, which has no size before the launch',
-                    location=where,
-                    notes=(
-                        ("help", f"declare parallel={(*operation.parallel, name)!r} there too"),
-                    ),
-                )
-            fixed[name] = size
+            if isinstance(size, int):
+                if name not in operation.dynamic:
+                    fixed[name] = size
+                continue
+            here = self._parallel_in(size)
+            if name in operation.dynamic and not here:
+                continue
+            kind = "parallel" if here else "dynamic"
+            known = operation.parallel if here else operation.dynamic
+            wanted = tuple(dict.fromkeys((*known, name)))
+            of = kind if str(size).isidentifier() else "computed"
+            does = (
+                f"and {operation.name} has it as dynamic: its indices may depend on each other"
+                if name in operation.dynamic
+                else "which has no size before the launch"
+            )
+            raise CallError(
+                f'the dimension "{name}" of {operation.name} is the {of} dimension "{size}" of '
+                f"{self.name}, {does}",
+                location=where,
+                notes=(("help", f"declare {kind}={wanted!r} there too"),),
+            )
         return fixed
+
+    def _parallel_in(self, size: Dim | tuple[Dim, ...]) -> frozenset[str]:
+        """The parallel dimensions of the sequence that a size is made of."""
+        texts = size if isinstance(size, tuple) else (size,)
+        every = (name for each in texts if isinstance(each, Name) for name in names(each))
+        return frozenset(every) & frozenset(self.parallel)
 
     def _check_aliases(
         self, kernel: Kernel, given: Sequence[SymbolicArray], where: SourceLocation
@@ -254,8 +280,8 @@ class Recording:
 
         A kernel that only adds up further, over the same dimension, may take the sum of a part.
         """
-        added = [_names(bound[dim] for dim in spec.sum_over) for spec in kernel.out_specs]
-        there = _names(bound.values()) - frozenset[str].intersection(*added)
+        added = [self._names(bound[dim] for dim in spec.sum_over) for spec in kernel.out_specs]
+        there = self._names(bound.values()) - frozenset[str].intersection(*added)
         for array, name in zip(given, kernel.input_names, strict=True):
             for dim in sorted(array.sums & there):
                 raise CallError(
@@ -280,7 +306,7 @@ class Recording:
                 continue
             reference = EarlierResult(self._made)
             self._made += 1
-            sums = carried | _names(bound[dim] for dim in spec.sum_over)
+            sums = carried | self._names(bound[dim] for dim in spec.sum_over)
             made.append(
                 SymbolicArray(
                     name, shape, spec.dtype, reference, self, sums, spec.accumulate, spec.written
@@ -288,6 +314,10 @@ class Recording:
             )
             self.results.append(made[-1])
         return made
+
+    def _names(self, dims: Iterable[Dim | tuple[Dim, ...]]) -> frozenset[str]:
+        """The parallel dimensions among them."""
+        return frozenset[str]().union(*map(self._parallel_in, dims))
 
     def _argument(self, array: SymbolicArray, spec: Spec) -> Argument:
         if isinstance(spec, Scalar) and not self.by_reference:
@@ -372,14 +402,8 @@ def shape_of(spec: Spec, bound: Bound) -> tuple[Dim, ...]:
     return cast("tuple[Dim, ...]", spec.shape(cast("Mapping[str, Any]", bound)))
 
 
-def _names(dims: Iterable[Dim | tuple[Dim, ...]]) -> frozenset[str]:
-    """The parallel dimensions among them."""
-    every = (part for dim in dims for part in (dim if isinstance(dim, tuple) else (dim,)))
-    return frozenset(str(dim) for dim in every if isinstance(dim, Name))
-
-
-def _dim(dim: Dim) -> int | Symbol:
-    return dim if isinstance(dim, int) else Symbol(str(dim))
+def _dim(dim: Dim) -> Extent:
+    return dim if isinstance(dim, int) else parse(dim)
 
 
 def _extent(value: Dim | tuple[Dim, ...]) -> Extent:

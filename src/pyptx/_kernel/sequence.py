@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, cast
 
-from pyptx._agreement import check_outputs, check_parallel
+from pyptx._agreement import check_dynamic, check_outputs, check_parallel
 from pyptx._calls import binding
 from pyptx._dims import Comparison, Extent
 from pyptx._grid import condition_of
@@ -49,7 +49,9 @@ class KernelSequence(Operation):
         function: Body,
         in_specs: Sequence[Spec],
         out_specs: Sequence[Tile],
+        *,
         parallel: tuple[str, ...],
+        dynamic: tuple[str, ...],
         location: SourceLocation,
     ) -> None:
         name, parameters, constants = parameters_of(function, "sequence", location)
@@ -70,10 +72,12 @@ class KernelSequence(Operation):
             parameters=parameters,
             constants=constants,
             parallel=parallel,
+            dynamic=dynamic,
             location=location,
         )
         try:
-            check_outputs(self.in_specs, self.out_specs)
+            check_outputs(self.in_specs, self.out_specs, constants)
+            check_dynamic((*self.in_specs, *self.out_specs), parallel, dynamic, constants, name)
             check_parallel(self.in_specs, self.out_specs, parallel, name)
         except PtxError as error:
             raise error.at(location) from None
@@ -92,8 +96,8 @@ class KernelSequence(Operation):
     ) -> Description:
         values = {**self._constants, **constants}
         check_constants(self.name, values)
-        record = Recording(self.name, by_reference, targets)
-        bound: Bound = {**{name: Name(name) for name in self.parallel}, **fixed}
+        record = Recording(self.name, by_reference, self.parallel, targets)
+        bound: Bound = {**{name: Name(name) for name in self.run_time}, **fixed}
         inputs = [
             SymbolicArray(name, shape_of(spec, bound), spec.dtype, InputAddress(i), record)
             for i, (name, spec) in enumerate(zip(self.input_names, self.in_specs, strict=True))
@@ -120,6 +124,7 @@ class KernelSequence(Operation):
             scratch=tuple(record.tensor(array, (), accumulated) for array in scratch),
             stars=stars,
             chosen=self._chosen if record.asked else "",
+            dynamic=self.dynamic,
             retarget=lambda others: self._describe(
                 fixed, stars, constants, others, by_reference=by_reference
             ),
@@ -140,7 +145,7 @@ class KernelSequence(Operation):
         self._check_keywords(constants, where)
         values = {**self._constants, **constants}
         check_constants(self.name, values)
-        given, bound = record.bind(self, arrays, where)
+        given, bound = record.bind(self, arrays, constants, where)
         record.fixed(self, bound, where)
         found = self._outputs(self._body(*given, **values), record, bound)
         return found[0] if len(found) == 1 else tuple(found)
@@ -218,6 +223,7 @@ def sequence(
     in_specs: Sequence[Spec],
     out_specs: Sequence[Tile],
     parallel: Iterable[str] = (),
+    dynamic: Iterable[str] = (),
 ) -> Callable[[Body], KernelSequence]:
     """Make one operation of a function that applies kernels to arrays.
 
@@ -232,7 +238,7 @@ def sequence(
 
     in_specs, out_specs      a Tile (or Scalar, inputs only) for each positional parameter, and for
                              each array that the function returns
-    parallel                 named dimensions that are run-time values, as for a kernel
+    parallel, dynamic        named dimensions that are run-time values, as for a kernel
 
     The function is traced, once for all sizes of parallel dimensions: its arrays have a `shape` and
     a `dtype` and no values, and only kernels can be applied to them. Keyword-only parameters are
@@ -240,12 +246,13 @@ def sequence(
     """
     where = caller()
     names = dimension_names(parallel, where)
+    others = dimension_names(dynamic, where, "dynamic")
     inputs = specs("in_specs", in_specs, where) or ()
     outputs = specs("out_specs", out_specs, where) or ()
 
     @binding(SpecError, "sequence(...)")
     def decorate(body: Body) -> KernelSequence:
-        return KernelSequence(body, inputs, outputs, names, where)
+        return KernelSequence(body, inputs, outputs, parallel=names, dynamic=others, location=where)
 
     return decorate
 

@@ -67,7 +67,7 @@ def ptx_name(name: object, where: SourceLocation) -> str:
 
 def signature(
     function: Body,
-    parallel: tuple[str, ...],
+    run_time: tuple[str, ...],
     in_specs: Sequence[Spec] | None,
     out_specs: Sequence[Tile] | None,
     location: SourceLocation,
@@ -78,7 +78,7 @@ def signature(
     specs: tuple[Spec | None, ...] = (*inputs, *outputs)
     if in_specs is None and out_specs is None:
         specs = (None,) * len(positional)
-    made = Signature(name, positional, specs, parallel, location)
+    made = Signature(name, positional, specs, run_time, location)
     if len(specs) != len(positional):
         raise SpecError(
             f"{name} takes {len(positional)} tensors ({', '.join(positional) or 'none'}), "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from pyptx import _expressions as expressions
 from pyptx import device
 from pyptx._assemble import Cubin
 from pyptx._launch.plan import Plan
@@ -32,8 +33,9 @@ class TensorSpec:
 
     Factors are the axes that a call treats each index of on its own: "B" is the axis of a parallel
     dimension, "B.0" and "B.1" are those of a starred one, "vmap.0" is the axis of the outermost
-    level. Their sizes are known at run time. `sums` names the factors that an output is a sum over.
-    `dtype` is NumPy's name of the type.
+    level. Their sizes are known at run time. So are those of dynamic dimensions, "N", and of
+    expressions over such, "(N // 2)", which are no factors: the call has them in `whole`.
+    `sums` names the factors that an output is a sum over. `dtype` is NumPy's name of the type.
     """
 
     name: str
@@ -43,7 +45,7 @@ class TensorSpec:
 
     def shape(self, sizes: Mapping[str, int]) -> Shape:
         """The shape where the factors have these sizes."""
-        return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in self.axes)
+        return tuple(expressions.axis_size(axis, sizes) for axis in self.axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Call:
     serve lowering in the process that traced the kernels, and never a run: a compiled program
     carries their results.
 
+    whole    axes with a size that is known at run time and that are no factors
     plan     what is launched; its line for step i goes with `code[i]`
     inputs   the tensors of the call
     outputs  the results
@@ -91,6 +94,7 @@ class Call:
     aliases: tuple[tuple[int, int], ...] = ()
     levels: Levels = ()
     chosen: str = ""
+    whole: tuple[str, ...] = ()
     relevel: Callable[[Levels], Call] = field(kw_only=True, repr=False)
     """The same call with other levels. Raises SpecError where they need an axis that is taken."""
     unfolded: Callable[[Levels], int] = field(kw_only=True, repr=False)
@@ -132,6 +136,7 @@ class Call:
     def identity(self) -> str:
         """A SHA-256 of all that the call does, the same in every process."""
         parts = (self.plan, self.inputs, self.outputs, self.scratch, self.aliases, self.levels)
+        parts = (*parts, self.whole) if self.whole else parts
         codes = (code.digest for code in self.code)
         partial = (self.partial.identity,) if self.partial is not None else ()
         return digest(self.name, self.arch, self.chosen, *codes, *map(str, parts), *partial)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final, TypeAlias
 
-from pyptx._dims import Extent, Symbol, combine, rpn
+from pyptx import _expressions as expressions
+from pyptx._dims import Binary, Dim, Extent, Symbol, combine, rpn
 from pyptx._launch.call import Axes, Call, Code, Levels, TensorSpec
 from pyptx._launch.plan import (
     Argument,
@@ -30,7 +31,7 @@ from pyptx._launch.plan import (
     Triple,
 )
 from pyptx._layouts import TensorMap
-from pyptx._spec import Spec, Tile, unstarred
+from pyptx._spec import Spec, Tile, size_of
 from pyptx._target import Target
 from pyptx._trace.core.batch import Batch
 from pyptx.errors import SpecError
@@ -44,7 +45,7 @@ _AXES: Final = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a call without levels; a dimension is a size or the symbol of a parallel one.
+    """A tensor of a call without levels; a dimension is a size or one that has none yet.
 
     `accumulate` is its type where it holds one device's part of a sum, None where that is `dtype`.
     """
@@ -121,7 +122,8 @@ class Application:
 class Description:
     """A call without levels. `stars` has the number of axes of each starred dimension.
 
-    `retarget` describes the same call for other targets; `chosen` is the Call's.
+    `dynamic` are the dimensions that are known at the launch and not parallel. `retarget` describes
+    the same call for other targets; `chosen` is the Call's.
     """
 
     name: str
@@ -133,6 +135,7 @@ class Description:
     stars: Mapping[str, int] | None = None
     aliases: tuple[tuple[int, int], ...] = ()
     chosen: str = ""
+    dynamic: tuple[str, ...] = ()
     retarget: Callable[[tuple[Target, ...]], Description] = field(kw_only=True)
 
 
@@ -160,6 +163,7 @@ def make_call(description: Description, levels: Levels = (), *, partial: bool = 
         aliases=description.aliases,
         levels=levels,
         chosen=description.chosen,
+        whole=_whole(buffers, description.dynamic),
         retarget=lambda targets: make_call(description.retarget(targets), levels, partial=partial),
         relevel=lambda levels: make_call(description, levels, partial=partial),
         make_partial=(
@@ -172,6 +176,14 @@ def make_call(description: Description, levels: Levels = (), *, partial: bool = 
             _free_axis(step.entry, step.entry.grid(step.dims)) is not None
             for step in description.steps
         ),
+    )
+
+
+def _whole(buffers: _Buffers, dynamic: Sequence[str]) -> tuple[str, ...]:
+    """The axes that are known at the launch and along which a call cannot be split."""
+    axes = {axis for tensor in (*buffers.inputs, *buffers.results) for axis in _names(tensor.axes)}
+    return tuple(
+        sorted(a for a in axes if isinstance(expressions.axis_extent(a), Binary) or a in dynamic)
     )
 
 
@@ -223,8 +235,7 @@ class _Buffers:
 
     def _axes(self, dim: Extent) -> Axes:
         if not isinstance(dim, Symbol):
-            assert isinstance(dim, int)
-            return (dim,)
+            return (str(dim),) if isinstance(dim, Dim) else (dim,)
         count = self.stars.get(dim.name)
         if count is None:
             return (dim.name,)
@@ -245,7 +256,7 @@ class _Buffers:
         tensor = tensors[reference.index]
         inner = tensor.axes[tensor.axes.index(level) + 1 :]
         known = math.prod(axis for axis in inner if isinstance(axis, int))
-        symbols = (Symbol(axis) for axis in inner if isinstance(axis, str))
+        symbols = (expressions.axis_extent(axis) for axis in inner if isinstance(axis, str))
         return product([BY_NUMPY[tensor.dtype].bytes * known, *symbols])
 
 
@@ -329,9 +340,7 @@ def _map(
     spec = (*entry.in_specs, *entry.out_specs)[number]
     buffer = (*application.inputs, *application.outputs)[number]
     assert isinstance(buffer, InputAddress | OutputAddress | EarlierResult)
-    sizes: list[Extent] = [
-        dims[unstarred(dim)] if isinstance(dim, str) else dim for dim in spec.dims
-    ]
+    sizes: list[Extent] = [size_of(dim, dims) for dim in spec.dims]
     strides = [
         product([described.dtype.bytes, *sizes[axis + 1 :]]) for axis in range(len(sizes) - 1)
     ]

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyptx import _verify as verify
+from pyptx._agreement import run_time_sizes
 from pyptx._ir import Directive, Module
 from pyptx._isa import directives
 from pyptx._operands import Parameter
 from pyptx._source import SourceLocation, raised_by_user
-from pyptx._spec import Scalar, Spec, Tile, unstarred
+from pyptx._spec import Scalar, Spec, Tile, size_of
 from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.context import Trace, tracing
@@ -29,13 +30,13 @@ class Signature:
     """What a kernel's function takes: its name, its positional parameters and what each is.
 
     `specs` is one per parameter, None for a parameter of a kernel without specs (an address).
-    `parallel` names the dimensions whose size is a run-time argument.
+    `run_time` names the dimensions whose size is a run-time argument, parallel and dynamic ones.
     """
 
     name: str
     parameters: tuple[str, ...]
     specs: tuple[Spec | None, ...]
-    parallel: tuple[str, ...]
+    run_time: tuple[str, ...]
     location: SourceLocation
 
 
@@ -129,12 +130,11 @@ def _arguments(
         dtype = spec.dtype if spec is not None and by_value else u64
         parameters.append(_parameter(trace, dtype, name, tensor=not by_value))
     sizes: dict[str, Extent] = dict(dims)
-    used = {n for spec in signature.specs if spec is not None for n in spec.names}
-    for dim in signature.parallel:
-        if dim in used:
-            size = load_value(trace, _parameter(trace, u64, f"{dim}_size"), u64)
-            sizes[dim] = size
-            trace.run_time[size.register] = dim
+    for number, dim in enumerate(run_time_sizes(signature.specs, signature.run_time)):
+        name = dim if dim.isidentifier() else f"computed_{number}"
+        size = load_value(trace, _parameter(trace, u64, f"{name}_size"), u64)
+        sizes[dim] = size
+        trace.run_time[size.register] = dim
     if batch is not None:
         _open_batch(trace, batch, parameters)
     made: list[Tensor | Reg] = []
@@ -176,7 +176,7 @@ def _tensor(
 ) -> Tensor:
     if spec is None:
         return Tensor(name, (), b8, parameter)
-    shape = tuple(sizes[unstarred(dim)] if isinstance(dim, str) else dim for dim in spec.dims)
+    shape = tuple(size_of(dim, sizes) for dim in spec.dims)
     return Tensor(name, shape, spec.dtype, parameter, spec)
 
 

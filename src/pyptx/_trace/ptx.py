@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, SupportsIndex, TypeAlias, cast, overload
+from typing import Any, Final, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx._dims import cdiv
 from pyptx._isa.given import Number, RawPair, TensorPosition
@@ -24,6 +24,7 @@ from pyptx._trace.control.flow import (
     continue_,
     else_,
     if_,
+    kloop,
     loop,
     named_label,
     place_label,
@@ -65,7 +66,7 @@ from pyptx._trace.core.typed import (
     sub,
     xor_,
 )
-from pyptx._trace.core.values import Not, Reg, RegArray, own
+from pyptx._trace.core.values import Not, Reg, RegArray, Special, own
 from pyptx._trace.core.values import raw as operand
 from pyptx._trace.matrix import mma, tcgen05, wgmma
 from pyptx._trace.matrix.matrix import ldmatrix, movmatrix, stmatrix
@@ -95,6 +96,8 @@ __all__ = [
     "continue_",
     "cp",
     "cta",
+    "ctaid_x",
+    "ctaid_y",
     "cvt",
     "elect",
     "elect_one",
@@ -109,6 +112,7 @@ __all__ = [
     "global_ptrs",
     "if_",
     "inst",
+    "kloop",
     "label",
     "ld",
     "ldmatrix",
@@ -151,6 +155,7 @@ __all__ = [
     "shr",
     "sink",
     "special",
+    "sreg",
     "st",
     "stmatrix",
     "sub",
@@ -358,17 +363,47 @@ def target_options(*names: str) -> None:
     options += [name for name in names if name not in options]
 
 
+def sreg(name: str) -> Special:
+    """The special register of that name: `ptx.sreg("%tid.x")` is `ptx.special.tid.x()`.
+
+    No instruction. Raises LanguageError for a name that PTX does not have.
+    """
+    current("ptx.sreg")
+    found: Any = special
+    for part in name.removeprefix("%").split("."):
+        found = getattr(found, part)
+    return found()
+
+
+def ctaid_x() -> Special:
+    """`ptx.special.ctaid.x()`. No instruction."""
+    return special.ctaid.x()
+
+
+def ctaid_y() -> Special:
+    """`ptx.special.ctaid.y()`. No instruction."""
+    return special.ctaid.y()
+
+
 class _Barrier:
     """`ptx.bar`: barriers of the CTA."""
 
-    def sync(self, barrier: int | Reg = 0, count: int | Reg | None = None) -> None:
+    def sync(
+        self,
+        barrier: int | Reg = 0,
+        count: int | Reg | None = None,
+        *,
+        pred: Reg | Not | None = None,
+    ) -> None:
         """Wait until all threads (or `count` of them, a multiple of 32) arrive. One `bar.sync`."""
         operands = (barrier,) if count is None else (barrier, count)
-        inst.bar.sync(*operands)
+        inst.bar.sync(*operands, pred=pred)
 
-    def arrive(self, barrier: int | Reg, count: int | Reg) -> None:
+    def arrive(
+        self, barrier: int | Reg, count: int | Reg, *, pred: Reg | Not | None = None
+    ) -> None:
         """Arrive without waiting. One `bar.arrive`."""
-        inst.bar.arrive(barrier, count)
+        inst.bar.arrive(barrier, count, pred=pred)
 
 
 bar: Final = _Barrier()

@@ -64,7 +64,7 @@ def _split(call: Call, avals: Sequence[Any]) -> dict[int | str, Any]:
                 continue
             factor = call.inputs[index].axes[axis]
             place = _place(call, index, axis)
-            if isinstance(factor, int):
+            if isinstance(factor, int) or factor in call.whole:
                 raise not_whole(call, index, axis, over)
             there = first.setdefault(factor, place)
             if split.setdefault(factor, over) != over:
@@ -99,7 +99,8 @@ def check_whole(call: Call, arrays: Sequence[Any]) -> None:
             continue
         part = sharding.shard_shape(array.shape)
         for axis, factor in enumerate(tensor.axes):
-            if isinstance(factor, int) and part[axis] != array.shape[axis]:
+            no_factor = isinstance(factor, int) or factor in call.whole
+            if no_factor and part[axis] != array.shape[axis]:
                 spec = getattr(sharding, "spec", ())
                 over = spec[axis] if axis < len(spec) else str(sharding)
                 raise not_whole(call, index, axis, over)

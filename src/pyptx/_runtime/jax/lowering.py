@@ -130,7 +130,7 @@ def _configuration(
         tuple(map(_tensor, call.outputs)),
         tuple(map(_tensor, call.scratch)),
         call.aliases,
-        whole=tuple(sums) if inside else (),
+        whole=(*call.whole, *(sums if inside else ())),
         partial=partial and _configuration(target, attributes, ctx, partial),
     )
 

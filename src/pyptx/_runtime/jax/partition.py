@@ -24,6 +24,7 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 
+from pyptx import _expressions as expressions
 from pyptx._runtime.jax import private, stablehlo
 from pyptx._runtime.jax.private import HloSharding, SubgroupType
 from pyptx._runtime.jax.shardings import Assignment, Axes, Integers, Tiling, assign
@@ -216,9 +217,10 @@ def _scratch(call: Configuration, inputs: Sequence[Sequence[int]]) -> list[stabl
         axis: size
         for tensor, shape in zip(call.inputs, inputs, strict=True)
         for axis, size in zip(tensor.axes, shape, strict=True)
+        if isinstance(axis, str)
     }
     return [
-        (tensor.element, [axis if isinstance(axis, int) else sizes[axis] for axis in tensor.axes])
+        (tensor.element, [expressions.axis_size(axis, sizes) for axis in tensor.axes])
         for tensor in call.scratch
     ]
 

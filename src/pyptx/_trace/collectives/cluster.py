@@ -12,7 +12,7 @@ from pyptx._source import caller
 from pyptx._trace.collectives import collective
 from pyptx._trace.collectives.lanes import Function, Named
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.values import Reg, raw
+from pyptx._trace.core.values import Not, Reg, guard, raw
 from pyptx.errors import LanguageError
 from pyptx.types import u32
 
@@ -76,15 +76,23 @@ map_shared_u32 = map_shared_rank
 """`map_shared_rank` by the type of what it gives."""
 
 
-def arrive_remote(address: object, rank: int | Reg, count: int | Reg | None = None) -> None:
+def arrive_remote(
+    address: object,
+    rank: int | Reg,
+    count: int | Reg | None = None,
+    *,
+    pred: Reg | Not | None = None,
+) -> None:
     """Arrive at the mbarrier that lies at this address in the CTA of that rank, releasing.
 
+    `pred` is the predicate of the arrival.
     Two instructions: `mapa` and `mbarrier.arrive.release.cluster`; its wait takes `cluster=True`.
     """
     trace = _trace("arrive_remote")
     remote = Address(map_shared_rank(address, rank).register)
     counts = () if count is None else (raw(trace, count),)
-    trace.write("mbarrier.arrive.release.cluster.shared::cluster.b64", Sink(), remote, *counts)
+    spelling = "mbarrier.arrive.release.cluster.shared::cluster.b64"
+    trace.write(spelling, Sink(), remote, *counts, guard=guard(trace, pred))
 
 
 def reduce_sum(value: Reg) -> Reg:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Final, NoReturn, SupportsIndex, TypeAlias
+from typing import Final, NoReturn, SupportsIndex, TypeAlias, cast
 
 from pyptx import _verify as verify
 from pyptx._ir import Guard, Instruction
@@ -370,6 +370,36 @@ def range_(
     for bound in (first, last):
         _known_bound(bound)
     return _Range(first, last, stride, _loop_type(first, last, dtype))
+
+
+def kloop(total: Bound, *, unroll: int = 1, body: Callable[[int | Reg], None]) -> None:
+    """Call `body(k)` for each k from 0 to `total`.
+
+    For an int it is called so often, each with an int: Python unrolls the loop. For a register it
+    is a loop of the kernel of `unroll` calls a round, and one for what is left: as two
+    `ptx.range_`, with one `add` for each further call of a round, and `rem` and `sub` for the
+    end of the first, none of these for `unroll=1`.
+    """
+    trace = current("ptx.kloop")
+    whole, copies = integer(total), integer(unroll)
+    if copies is None or copies < 1:
+        raise LanguageError(
+            f"unroll={unroll!r} is not how often a body is repeated",
+            location=caller(),
+            notes=(("legal", "1 and more"),),
+        )
+    if whole is not None:
+        for k in range(whole):
+            body(k)
+        return
+    last = Reg(trace, own(trace, cast("Reg", total)))
+    rounds = last - last % copies if copies > 1 else last
+    for k in range_(0, rounds, copies):
+        for copy in range(copies):
+            body(k + copy if copy else k)
+    if copies > 1:
+        for k in range_(rounds, last):
+            body(k)
 
 
 def break_(*, pred: Pred | None = None) -> None:

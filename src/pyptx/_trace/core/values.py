@@ -248,11 +248,19 @@ class Reg(Value):
         name = self.trace.run_time.get(self.register)
         if name is None:
             return "a register"
-        return f"the dimension {name} is known only at a launch (parallel=) and"
+        return f"the dimension {name} is known only at a launch and"
 
     def __invert__(self) -> Reg | Not:
         """A predicate gives its negation as an operand, anything else one `not`."""
         return Not(self) if self.dtype is pred else unary("not", self)
+
+    def max(self, other: Operand) -> Reg:
+        """The larger of two, in a new register. One `max`."""
+        return extreme("max", self, other)
+
+    def min(self, other: Operand) -> Reg:
+        """The smaller of two, in a new register. One `min`."""
+        return extreme("min", self, other)
 
     def set(self, value: Operand) -> None:
         """Write `value`, a register or a number, into this register. One `mov`.
@@ -584,6 +592,16 @@ def binary(symbol: str, left: object, right: object) -> Reg:
     trace.write(spelling, result, a, b)
     if symbol == "|":
         trace.ored[result] = len(trace.body) - 1
+    return Reg(trace, result)
+
+
+def extreme(name: str, left: Reg, right: object) -> Reg:
+    """One `max` or `min` of two registers, or of one and a number, into a new register."""
+    trace = current(f"Reg.{name}")
+    a, b, dtype = _operands(trace, name, left, right)
+    kind = f"{'us'[dtype.is_signed]}{dtype.bits}" if dtype.is_bits else str(dtype)
+    result = trace.register(dtype)
+    trace.write(f"{name}.{kind}", result, a, b)
     return Reg(trace, result)
 
 

@@ -29,12 +29,15 @@ def ldmatrix(
 ) -> RegArray | Sequence[Reg]:
     """Load one, two or four matrices ("x1", "x2", "x4"); the registers, new b32 ones without `dst`.
 
+    "m8n8.x4", as PTX writes it with the shape, is "x4".
+
     `src` is the address of a row of 16 bytes, at a multiple of 16, in each lane: lanes 0 to 7 have
     those of the first matrix, 8 to 15 of the second, and so on. Lane l gets values 2 * (l % 4) and
     the next of row l / 4; with `trans` of column l / 4. One `ldmatrix`.
     """
     trace = current("ptx.ldmatrix")
     number = _number(layout)
+    layout = f"x{number}"
     if dst is None:
         held = fragments.ldmatrix(number, trans=trans)
         dst = FragmentArray([Reg(trace, trace.register(b32)) for _ in range(number)], held)
@@ -51,7 +54,7 @@ def stmatrix(
     `smem` is the address of a row in each lane, `regs` as many 32-bit registers as matrices.
     """
     trace = current("ptx.stmatrix")
-    _number(layout)
+    layout = f"x{_number(layout)}"
     registers = tuple(own(trace, register) for register in regs)
     trace.write(f"stmatrix{_modifiers(layout, trans)}", raw(trace, smem), registers)
 
@@ -72,6 +75,7 @@ def _modifiers(layout: str, trans: bool) -> str:
 
 
 def _number(layout: str) -> int:
+    layout = layout.removeprefix("m8n8.") if isinstance(layout, str) else layout  # pyright: ignore[reportUnnecessaryIsInstance]
     if layout not in _NUMBERS:
         raise LanguageError(
             f"layout={layout!r} is no number of matrices",

@@ -105,6 +105,16 @@ def _tmem(trace: Trace, taddr: Reg) -> Register:
     return own(trace, taddr)
 
 
+def _b32(trace: Trace, taddr: Reg) -> Register:
+    """`_tmem` in a register of untyped bits, which `tcgen05.mma` needs: one `mov` for others."""
+    register = _tmem(trace, taddr)
+    if register.dtype.is_bits or register.dtype.bits != 32:
+        return register
+    bits = trace.register(b32)
+    trace.write("mov.b32", bits, register)
+    return bits
+
+
 def alloc(tmem_addr: object, ncols: int, *, cta_group: Group = 1) -> TensorMemory:
     """Allocate `ncols` columns (32, 64, 128, 256 or 512); the address goes to shared memory.
 
@@ -355,6 +365,7 @@ def mma(
     disable_output_lane: Registers | None = None,
     ashift: bool = False,
     collector: str = "",
+    pred_operand: Reg | Not | None = None,
     pred: Reg | Not | None = None,
 ) -> None:
     """D = A * B, plus D where `enable_input_d` holds, in Tensor Memory, without waiting.
@@ -366,7 +377,9 @@ def mma(
     `disable_output_lane` is four registers (eight for two CTAs) of bits; `collector` is
     "a::fill" or, with `ws`, "b0::use", and the like.
 
-    One `tcgen05.mma`; one `setp` more where `enable_input_d` is a bool. `commit` makes an mbarrier
+    One `tcgen05.mma`; one `setp` more where `enable_input_d` is a bool, and one `mov` for an
+    address in a register of a 32-bit integer type. `pred_operand` is another name of
+    `enable_input_d`, which is then left out. `commit` makes an mbarrier
     follow it.
     """
     trace = current("ptx.tcgen05.mma")
@@ -381,15 +394,16 @@ def mma(
         *(["ashift"] if ashift else []),
         *([f"collector::{collector}"] if collector else []),
     ]
-    operands: list[Raw] = [Address(_tmem(trace, d))]
-    operands.append(Address(_tmem(trace, a)) if a_is_tmem else own(trace, a))
+    operands: list[Raw] = [Address(_b32(trace, d))]
+    operands.append(Address(_b32(trace, a)) if a_is_tmem else own(trace, a))
     operands.append(own(trace, b_desc))
-    operands += [] if sparse_metadata is None else [Address(_tmem(trace, sparse_metadata))]
+    operands += [] if sparse_metadata is None else [Address(_b32(trace, sparse_metadata))]
     operands.append(raw(trace, idesc))
-    operands += [Address(_tmem(trace, s)) for s in (scale_a, scale_b) if s is not None]
+    operands += [Address(_b32(trace, s)) for s in (scale_a, scale_b) if s is not None]
     if disable_output_lane is not None:
         operands.append(raw(trace, list(disable_output_lane)))
-    operands.append(_enabled(trace, enable_input_d))
+    enable = enable_input_d if pred_operand is None else pred_operand
+    operands.append(_enabled(trace, enable))
     operands += [] if scale_input_d is None else [Number(scale_input_d)]
     trace.write(f"tcgen05.mma.{'.'.join(modifiers)}", *operands, guard=guard(trace, pred))
 

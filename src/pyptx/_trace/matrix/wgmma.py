@@ -30,7 +30,7 @@ from pyptx._trace.matrix.multiplicand import (
 from pyptx._trace.memory.layout import checked_swizzle, layout_errors
 from pyptx._trace.memory.smem import SharedTile
 from pyptx.errors import LanguageError
-from pyptx.types import DType, b64
+from pyptx.types import DType, b64, u64
 from pyptx.types import pred as predicate
 
 SWIZZLE_NONE: Final = Swizzle.NONE
@@ -104,6 +104,31 @@ def make_descriptor(
             start=offset + addr_byte_offset,
         )
     return Reg(trace, add_start(trace, address, bits))
+
+
+MASKED_DESC_B128 = 1 << 62 | 64 << 32 | 1 << 16
+"""A descriptor without its address: 128-byte swizzle, patterns of 1024 bytes one after another."""
+
+
+def masked_descriptor(
+    addr: Reg,
+    *,
+    byte_offset: int = 0,
+    mask: int = 0x3FF80,
+    const_bits: int = MASKED_DESC_B128,
+) -> Reg:
+    """A matrix descriptor (u64): `((addr + byte_offset) & mask) >> 4 | const_bits`.
+
+    `addr` is an address of shared memory in a u32 register. Four instructions, `and`, `shr`, `cvt`
+    and `or`, and an `add` before them for an offset. `descriptor` finds all bits from a tile.
+    """
+    trace = current("ptx.wgmma.masked_descriptor")
+    start = own(trace, addr)
+    offset = Reg(trace, start) + byte_offset if byte_offset else Reg(trace, start)
+    line = (offset & mask) >> 4
+    wide = Reg(trace, trace.register(u64))
+    trace.write("cvt.u64.u32", wide.register, line.register)
+    return wide | const_bits
 
 
 def _bits(matrix: Multiplicand, start: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyptx._source import caller
 from pyptx._trace.core.context import current
-from pyptx._trace.core.values import Reg, integer, raw
+from pyptx._trace.core.values import Not, Reg, guard, integer, raw
 from pyptx.errors import LanguageError
 
 _BARRIERS = 16
@@ -20,11 +20,11 @@ class NamedBarrier:
     barrier: int | Reg
     count: int | Reg | None = None
 
-    def sync(self) -> None:
+    def sync(self, *, pred: Reg | Not | None = None) -> None:
         """Wait until as many threads have arrived. One `bar.sync`."""
-        self._write("bar.sync")
+        self._write("bar.sync", pred)
 
-    def arrive(self) -> None:
+    def arrive(self, *, pred: Reg | Not | None = None) -> None:
         """Arrive without waiting. One `bar.arrive`; needs `count`."""
         if self.count is None:
             raise LanguageError(
@@ -32,12 +32,12 @@ class NamedBarrier:
                 location=caller(),
                 notes=(("help", "ptx.named_barrier(1, count=128).arrive()"),),
             )
-        self._write("bar.arrive")
+        self._write("bar.arrive", pred)
 
-    def _write(self, spelling: str) -> None:
+    def _write(self, spelling: str, pred: Reg | Not | None) -> None:
         trace = current("ptx.named_barrier")
         counts = () if self.count is None else (raw(trace, self.count),)
-        trace.write(spelling, raw(trace, self.barrier), *counts)
+        trace.write(spelling, raw(trace, self.barrier), *counts, guard=guard(trace, pred))
 
 
 def named_barrier(barrier: int | Reg, *, count: int | Reg | None = None) -> NamedBarrier:

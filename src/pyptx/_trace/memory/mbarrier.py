@@ -75,14 +75,16 @@ class Mbarrier:
         """Expect `count` bytes in this phase, without arriving. One `mbarrier.expect_tx`."""
         self._write("expect_tx.shared.b64", count, pred=pred)
 
-    def arrive_remote(self, rank: int | Reg, count: int | Reg | None = None) -> None:
+    def arrive_remote(
+        self, rank: int | Reg, count: int | Reg | None = None, *, pred: Reg | Not | None = None
+    ) -> None:
         """Arrive at the mbarrier in this place of the CTA of that rank.
 
         Its wait has `cluster=True`. Two instructions, `mapa` and `mbarrier.arrive`; an `add` more
         for a register with an offset.
         """
         self._trace()
-        arrive_remote(self, rank, count)
+        arrive_remote(self, rank, count, pred=pred)
 
     def test_wait(self, parity: int | Reg, *, cluster: bool = False) -> Reg:
         """Whether the phase of that parity is complete; a predicate. One `mbarrier.test_wait`.
@@ -187,10 +189,12 @@ class MbarrierArray:
         for barrier in self:
             barrier.init(count, pred=pred)
 
-    def arrive_remote_all(self, rank: int | Reg, count: int | Reg | None = None) -> None:
+    def arrive_remote_all(
+        self, rank: int | Reg, count: int | Reg | None = None, *, pred: Reg | Not | None = None
+    ) -> None:
         """`arrive_remote` at every object. Two instructions each, as there or three."""
         for barrier in self:
-            barrier.arrive_remote(rank, count)
+            barrier.arrive_remote(rank, count, pred=pred)
 
 
 class Mbarriers(MbarrierArray):

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NoReturn, SupportsIndex, TypeAlias
 
 from pyptx._layouts import Swizzle
 from pyptx._layouts.matrix import Major, MatrixLayout, Multiplicand
 from pyptx._operands import Address, Register, Symbol, Variable
 from pyptx._source import caller
+from pyptx._trace.collectives.cluster import map_shared_rank
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.indexing import add_index, add_swizzled, index_register, xor_lines
 from pyptx._trace.core.mistakes import unknown_name
 from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, move, own, raw
 from pyptx._trace.memory.layout import checked_major, checked_swizzle, layout_errors
 from pyptx._trace.memory.mbarrier import Mbarrier, Mbarriers
-from pyptx._trace.memory.variables import extern
+from pyptx._trace.memory.variables import ModuleVariable, extern
 from pyptx.errors import LanguageError
-from pyptx.types import DType, b64, u32
+from pyptx.types import DType, b8, b64, u32
 
 __all__ = [
     "SharedTile",
     "alloc",
     "apply_swizzle",
+    "base",
     "extern",
     "load",
     "mbarrier",
@@ -56,16 +59,43 @@ class SharedTile:
     major: Major = Major.K
     base: Register | None = None
     offset: int = 0
+    space: str = "shared"
 
     def __repr__(self) -> str:
         swizzle = "" if self.layout is None else f", swizzle {self.swizzle.name}"
-        return f"<shared memory of {self.shape} .{self.dtype}{swizzle}>"
+        of = "" if self.space == "shared" else " of a peer,"
+        return f"<shared memory{of} of {self.shape} .{self.dtype}{swizzle}>"
 
     def __ptx_operand__(self, trace: Trace) -> Symbol | Address:
         self._own(trace)
         if self.base is None:
             return Symbol(self.variable, self.offset)
         return Address(self.base, self.offset)
+
+    @property
+    def name(self) -> SharedTile:
+        """The memory itself, since as an operand it is its address: `ptx.addr(tile.name, 16)`."""
+        return self
+
+    def peer(self, rank: int | Reg) -> SharedTile:
+        """The same memory in the CTA of that rank of the cluster, read and written by index.
+
+        `tile.peer(rank)[i, j]` is one `ld.shared::cluster` and `tile.peer(rank)[i, j] = v` one
+        `st.shared::cluster`, an index in a register counted as in `tile[i, j]`. `peer` itself is
+        one `mapa`, so keep what it gives: `other = tile.peer(rank)`. As an operand it is its
+        address in `.shared::cluster`. `ptx.cluster.sync()` stands between a write and the reads of
+        other CTAs, and before a CTA ends whose memory others reach. Needs sm_90.
+        """
+        trace = current("shared memory")
+        self._own(trace)
+        if self.space != "shared":
+            raise LanguageError(
+                "this is shared memory of a peer already",
+                location=caller(),
+                notes=(("help", "tile.peer(rank), of the CTA's own tile"),),
+            )
+        mapped = map_shared_rank(Address(self._root, 0), rank)
+        return replace(self, base=mapped.register, space="shared::cluster")
 
     @property
     def swizzle(self) -> Swizzle:
@@ -104,7 +134,7 @@ class SharedTile:
             return self._part(trace, listed)
         where = self._locate(trace, self._whole(listed))
         value = Reg(trace, trace.register(self.dtype))
-        trace.write(f"ld.shared.{self.dtype.access}", value.register, where)
+        trace.write(f"ld.{self.space}.{self.dtype.access}", value.register, where)
         return value
 
     def __setitem__(self, indices: Index | tuple[Index, ...], value: object) -> None:
@@ -113,7 +143,7 @@ class SharedTile:
         listed = self._whole(_indices(indices))
         source = _stored(trace, self.dtype, value)
         where = self._locate(trace, listed)
-        trace.write(f"st.shared.{self.dtype.access}", where, own(trace, source))
+        trace.write(f"st.{self.space}.{self.dtype.access}", where, own(trace, source))
 
     def _whole(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
         if len(indices) != len(self.shape):
@@ -204,6 +234,24 @@ class SharedTile:
     def _own(self, trace: Trace) -> None:
         if self.trace is not trace:
             raise LanguageError("shared memory of another kernel is used here", location=caller())
+
+
+def base(name: str = "global_smem") -> Reg:
+    """The address of the dynamic shared memory of that name, in a new u32 register. One `mov`.
+
+    The memory is `extern(b8, name=name, align=128)`, as long as `smem=` of the kernel says.
+    """
+    trace = current("smem.base")
+    memory = _dynamic(name)
+    address = Reg(trace, trace.register(u32))
+    trace.write("mov.u32", address.register, raw(trace, memory))
+    return address
+
+
+@cache
+def _dynamic(name: str) -> ModuleVariable:
+    """The variable of that name, declared once: a module has one of each name."""
+    return extern(b8, name=name, align=128)
 
 
 def _indices(indices: Index | tuple[Index, ...]) -> tuple[Index, ...]:
