@@ -214,8 +214,8 @@ MOVED = {
     "MULTIPROCESSOR_SHARED": "launch/plan.py: shared memory of an SM",
     "CTA_RESERVED_SHARED": "launch/plan.py: shared memory that a CTA takes besides its own",
     "BLOCK_THREADS": "launch/plan.py: threads of a CTA",
-    "_THREADS": "isa/directives.py: threads of a CTA",
-    "_CTAS": "isa/directives.py: CTAs of a cluster; ops/rms/choice.py: SMs",
+    "_THREADS": "_isa/directives.py: threads of a CTA",
+    "_CTAS": "_isa/directives.py: CTAs of a cluster; ops/rms/choice.py: SMs",
     "_CLUSTERS": "ops/rms/choice.py: resident clusters",
     "SHARED": "ops/rms/choice.py: shared memory of a CTA",
     "RESIDENT": "ops/rms/columns.py: resident threads of a device",
@@ -225,7 +225,7 @@ FACTS = {name for name in vars(device) if name.isupper()} - {"FEATURES", "KIB", 
 # SMs, KiB and bytes of shared memory, and limits of a grid: numbers that mean nothing else.
 NUMBERS = {108, 132, 142, 144, 148, 160, 163, 164, 170, 192, 227, 228}
 NUMBERS |= {n * KIB for n in (48, 99, 100, 163, 164, 227, 228)} | {65535}
-OTHERWISE = {("isa/constants.py", 65535)}  # the largest 16-bit integer
+OTHERWISE = {("_isa/constants.py", 65535)}  # the largest 16-bit integer
 
 
 def constants(tree):
@@ -249,7 +249,7 @@ def assigned(tree):
 def found_in(path, text):
     tree = ast.parse(text)
     yield from (f"{path}: {n}" for n in constants(tree) if n in NUMBERS - allowed_in(path))
-    if not path.startswith("isa/"):  # rows, which have names of their own
+    if not path.startswith("_isa/"):  # rows, which have names of their own
         names = MOVED.keys() | FACTS
         yield from (f"{path}: {name}" for name in assigned(tree) if name in names)
 

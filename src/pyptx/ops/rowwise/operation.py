@@ -40,6 +40,10 @@ class Operand:
     """What elements are that a thread does not have: 0, or minus infinity."""
 
 
+class Scalars(SimpleNamespace):
+    """A number of each operand per row, by its name."""
+
+
 class Vectors:
     """A thread's vectors of several operands at one place, unpacked when a formula asks for them.
 
@@ -47,8 +51,13 @@ class Vectors:
     """
 
     def __init__(
-        self, operands: Sequence[Operand], unpack: Sequence[Callable[[], list[Reg]]]
+        self,
+        operands: Sequence[Operand],
+        unpack: Sequence[Callable[[], list[Reg]]],
+        row: Scalars | None = None,
     ) -> None:
+        self.row = row
+        """The inputs per row, where they are known."""
         self._unpack = {o.name: each for o, each in zip(operands, unpack, strict=True)}
         self._unpacked: dict[str, list[Reg]] = {}
 
@@ -67,18 +76,23 @@ class Vectors:
 
 
 class Values:
-    """An element of each operand, by its name: `v.x` is a register of the type to compute with."""
+    """An element of each operand, by its name: `v.x` is a register of the type to compute with.
+
+    `v.row` has the inputs per row.
+    """
 
     def __init__(self, vectors: Vectors, index: int) -> None:
         self._vectors = vectors
         self._index = index
 
+    @property
+    def row(self) -> Scalars:
+        """The inputs per row, by name."""
+        assert self._vectors.row is not None, "RowOp.term_reads_row is False"
+        return self._vectors.row
+
     def __getattr__(self, name: str) -> Reg:
         return self._vectors.of(name)[self._index]
-
-
-class Scalars(SimpleNamespace):
-    """A number of each operand per row, by its name."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,11 @@ class RowOp(ABC):  # most operations leave some formulas out
     def statistic(self) -> Statistic | None:
         """What is reduced over a row; None where elements need nothing of their row."""
         return None
+
+    @property
+    def term_reads_row(self) -> bool:
+        """Whether `term` needs the inputs per row, as `v.row`."""
+        return False
 
     def term(self, m: Math, v: Values) -> Term:
         """What an element adds to the statistic."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
-from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, Per, RowOp, Vectors
+from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, Per, RowOp, Scalars, Vectors
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.vectors import Vector
 from pyptx.types import DType
@@ -81,8 +81,10 @@ def make(
 
 
 def vectors_of(
-    operands: Sequence[tuple[Operand, Vector]], words: Sequence[Sequence[Reg]]
+    operands: Sequence[tuple[Operand, Vector]],
+    words: Sequence[Sequence[Reg]],
+    row: Scalars | None = None,
 ) -> Vectors:
-    """One vector of each operand, given as loaded."""
+    """One vector of each operand, given as loaded, and the inputs per row."""
     unpack = [partial(v.unpack, w) for (_, v), w in zip(operands, words, strict=True)]
-    return Vectors([operand for operand, _ in operands], unpack)
+    return Vectors([operand for operand, _ in operands], unpack, row)

@@ -131,21 +131,28 @@ class _Thread:
         ]
         return [list(words) for words in zip(*loaded, strict=True)] or [[] for _ in self.active]
 
-    def _values(self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]]) -> list[Values]:
+    def _values(
+        self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]], row: Scalars
+    ) -> list[Values]:
         """The elements of a vector, from its words of each input per element and per column."""
-        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights])
+        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights], row)
         return vectors.elements(self.rows.group)
 
     def _statistic(
-        self, m: Math, row: list[list[list[Reg]]], weights: list[list[list[Reg]]], live: list[Reg]
+        self,
+        m: Math,
+        loaded: list[list[list[Reg]]],
+        weights: list[list[list[Reg]]],
+        live: list[Reg],
+        row: Scalars,
     ) -> list[Reg]:
         """The statistic of what the thread has of a row."""
         op = self.op
         if op.statistic is None:
             return []
         vectors = [
-            Terms([op.term(m, v) for v in self._values(words, w)], ok)
-            for words, w, ok in zip(row, weights, live, strict=True)
+            Terms([op.term(m, v) for v in self._values(words, w, row)], ok)
+            for words, w, ok in zip(loaded, weights, live, strict=True)
         ]
         return op.statistic.of_thread(m, vectors, chains=2)
 
@@ -184,13 +191,13 @@ class _Thread:
         words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
         weights = self._weights(columns)
         rows = self._row_scalars() if self.scalars else [Scalars() for _ in live]
-        totals = [self._statistic(m, words[j], weights, oks) for j, oks in enumerate(live)]
+        totals = [self._statistic(m, words[j], weights, oks, rows[j]) for j, oks in enumerate(live)]
         totals = self._reduce(m, totals)
         for j, oks in enumerate(live):
             f = op.factors(m, totals[j], rows[j])
             for k, ok in enumerate(oks):
                 # unpacked again: the elements would take more registers than the words
-                found = [op.result(m, v, f) for v in self._values(words[j][k], weights[k])]
+                found = [op.result(m, v, f) for v in self._values(words[j][k], weights[k], rows[j])]
                 self._store(ys, j, k, found, ok)
             self._store_row(m, f, j)
 
@@ -249,13 +256,15 @@ class _Thread:
             live = [self._live(j) for j in range(shape.rows_each)]
             words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
             scalars = [self._scalars(rs, j) for j in range(shape.rows_each)]
-            totals = [self._statistic(m, words[j], weights, oks) for j, oks in enumerate(live)]
+            totals = [
+                self._statistic(m, words[j], weights, oks, scalars[j]) for j, oks in enumerate(live)
+            ]
             totals = self._reduce(m, totals)
             for j, oks in enumerate(live):
                 f = op.factors(m, totals[j], scalars[j])
                 for k, ok in enumerate(oks):
                     found: list[tuple[Reg, ...]] = []
-                    values = self._values(words[j][k], weights[k])
+                    values = self._values(words[j][k], weights[k], scalars[j])
                     for v, sums in zip(values, near[k], strict=True):
                         found.append(op.result(m, v, f))
                         op.accumulate(m, sums, v, f)
