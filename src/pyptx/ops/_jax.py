@@ -1,0 +1,133 @@
+"""What operations of JAX have in common: checks of their arrays, and derivatives of a sum."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import jax
+import numpy as np
+from jax import core
+
+from pyptx import CallError
+from pyptx._runtime import targets
+from pyptx._source import SourceLocation
+from pyptx.ops.rowwise import plan
+from pyptx.types import DType, bf16, f16, f32, f64
+
+_jax: Any = jax  # for what JAX annotates in part
+
+DTYPES: Final = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32, f64)}
+MOST_ROWS: Final = 2**31 - 1
+"""Kernels count rows in 32 bits, and add to the count before they compare it."""
+
+
+def check_targets(name: str, where: SourceLocation) -> None:
+    """Raises CallError where a program is lowered for a target without kernels."""
+    try:
+        plan.check(name, targets.chosen())
+    except CallError as error:
+        raise error.at(where) from None
+
+
+def check_array(name: str, array: object, operation: str, where: SourceLocation) -> DType:
+    """The type of an array. Raises CallError for other things, and for other types."""
+    if not isinstance(array, (jax.Array, np.ndarray)):
+        raise CallError(
+            f"{name} is a {type(array).__name__}; {operation} takes arrays",
+            location=where,
+            notes=(("help", f"jax.numpy.asarray({name})"),),
+        )
+    dtype = str(cast("Any", array).dtype)
+    if dtype not in DTYPES:
+        raise CallError(
+            f"{name} has elements of type {dtype}",
+            location=where,
+            notes=(("legal", " ".join(DTYPES)),),
+        )
+    return DTYPES[dtype]
+
+
+def check_rows(x: Any, rank: int, operation: str, where: SourceLocation) -> None:
+    """Raises CallError where rows are too many, or have no elements."""
+    lead = tuple(x.shape[: x.ndim - rank])
+    if 0 in x.shape[x.ndim - rank :]:
+        raise CallError(
+            f"x has shape {tuple(x.shape)}, and {operation} of a row without elements is none",
+            location=where,
+        )
+    # An exported function may have dimensions without a size.
+    if all(isinstance(size, int) for size in lead) and math.prod(lead) > MOST_ROWS:
+        raise CallError(
+            f"x has {math.prod(lead)} rows, and {operation} takes {MOST_ROWS}",
+            location=where,
+            notes=(("help", "split x, or shard its rows with jax.shard_map"),),
+        )
+
+
+def number(name: str, value: object, example: str, where: SourceLocation) -> float:
+    """A number that is part of a kernel. Raises CallError for what is none or is negative."""
+    if isinstance(value, core.Tracer):
+        problem = f"{name} is traced; it is part of the kernel and must be known when it is built"
+    elif isinstance(value, bool) or not isinstance(value, numbers.Real):
+        problem = f"{name} is {value!r} and must be a Python or NumPy number"
+    elif not 0 <= float(value) < math.inf:
+        problem = f"{name} is {value!r} and must be finite and not negative"
+    else:
+        return float(value)
+    raise CallError(problem, location=where, notes=(("help", example),))
+
+
+def located(
+    operation: str, where: SourceLocation, function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Call a function that has a derivative in reverse mode only; errors name that line."""
+    try:
+        return function(*arguments)
+    except CallError as error:
+        raise error.at(where) from None
+    except TypeError as error:
+        if "custom_vjp" not in str(error):
+            raise
+        raise CallError(
+            f"{operation} has no derivative in forward mode (jax.jvp, jax.jacfwd)",
+            location=where,
+            notes=(("help", "jax.grad, jax.vjp and jax.jacrev work"),),
+        ) from error
+
+
+def as_jax(*arrays: Any) -> list[Any]:
+    """In a program, NumPy arrays are constants; jax.vjp hands on such cotangents as they are."""
+    return [None if array is None else _jax.numpy.asarray(array) for array in arrays]
+
+
+def shared_over(column: Any, *others: Any) -> tuple[str, ...]:
+    """Inside shard_map, the axes of the mesh whose devices have their own rows and one `column`."""
+    varying = [jax.typeof(other).manual_axis_type.varying for other in others]
+    axes = frozenset[str]().union(*varying) - jax.typeof(column).manual_axis_type.varying
+    return tuple(sorted(axes))
+
+
+def like(cotangent: Any, primal: Any) -> Any:
+    """Under an explicit mesh a cotangent is sharded as what it belongs to."""
+    wanted = jax.typeof(primal).sharding
+    found = jax.typeof(cotangent).sharding
+    if found == wanted or wanted.mesh.empty or not wanted.mesh.are_all_axes_explicit:
+        return cotangent
+    return _jax.sharding.reshard(cotangent, wanted.spec)
+
+
+def column_cotangent(total: Any, column: Any, *others: Any) -> Any:
+    """The cotangent of an array per column from the sum over a device's rows."""
+    over = shared_over(column, *others)
+    if over:
+        total = _jax.lax.psum(total, over)
+    return like(total.astype(column.dtype), column)
+
+
+def result_type(column: Any, compute: DType, *others: Any) -> DType:
+    """What a kernel rounds a sum to: not yet to the column's type where it goes on over devices."""
+    dtype = DTYPES[str(column.dtype)]
+    return compute if shared_over(column, *others) or dtype.bytes > compute.bytes else dtype
