@@ -30,13 +30,15 @@ class Progress:
 class _Element:
     """Where the next row's element is, and the bytes from there to that of the row after it.
 
-    `at_end` says that it is one of a row's ends, so that not every thread has one.
+    `at_end` says that it is one of a row's ends, so that not every thread has one; the others have
+    `pad`.
     """
 
     pointer: Reg
     dtype: DType
     step: int
     at_end: bool
+    pad: float = 0.0
 
 
 class Prefetch:
@@ -57,13 +59,16 @@ class Prefetch:
         """One element for each row; that of the present row is at `place`."""
         self._elements.append(_Element(place, dtype, self._progress.stride * dtype.bytes, False))
 
-    def add_ends(self, base: Reg, dtype: DType, columns: int) -> None:
-        """One element of the ends of each row of `columns` elements, where rows have ends."""
+    def add_ends(self, base: Reg, dtype: DType, columns: int, pad: float = 0.0) -> None:
+        """One element of the ends of each row of `columns` elements, where rows have ends.
+
+        It is `pad` for threads that have none.
+        """
         if self._ends is None:
             return
         place = base + self._ends.position * dtype.bytes
         step = self._progress.stride * columns * dtype.bytes
-        self._elements.append(_Element(place, dtype, step, True))
+        self._elements.append(_Element(place, dtype, step, True, pad))
 
     def begin(self, columns: Sequence[tuple[Reg, DType]]) -> None:
         """Have registers for the elements added, and load what the thread's end has per column.
@@ -75,7 +80,7 @@ class Prefetch:
             for i, (base, dtype) in enumerate(columns):
                 place = base + wide(self._ends.column) * dtype.bytes
                 self.columns[i] = load_one(dtype, self._m.dtype, place, pred=self._ends.active)
-        self._next = [reg.scalar(element.dtype, init=0) for element in self._elements]
+        self._next = [reg.scalar(element.dtype, init=element.pad) for element in self._elements]
         self.queue = [[self._m.zero() for _ in self._elements] for _ in range(self._depth)]
 
     def load(self, row: Reg) -> None:
@@ -91,7 +96,7 @@ class Prefetch:
             with self._ends.there():
                 for value, element in loads:
                     if element.at_end:
-                        load_into(value, element.pointer, pred=there)
+                        load_into(value, element.pointer, pred=there, pad=element.pad)
                         advance(element.pointer, element.step)
 
     def take(self) -> None:

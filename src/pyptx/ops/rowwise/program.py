@@ -50,17 +50,19 @@ def make(
     *,
     sums: Tile | None = None,
     before: Sequence[tuple[str, Tile]] = (),
+    after: Sequence[tuple[str, Tile]] = (),
     **options: Any,
 ) -> Kernel:
     """The kernel `{op.name}_{way}` with the operation's arrays, over which `body` runs.
 
     `sums` is the Tile of each output per column: partial sums, or whole ones. Inputs of the
-    strategy, such as statistics that another kernel has made, come after the operation's.
+    strategy (`before`), such as statistics that another kernel has made, come after the
+    operation's, and so do its outputs (`after`).
     """
     inputs = [(operand.name, rows.tile(operand)) for operand in op.inputs] + list(before)
     outputs = [
         (o.name, sums if o.per == COLUMN and sums is not None else rows.tile(o)) for o in op.outputs
-    ]
+    ] + list(after)
     names = [name.upper() for name, _ in (*inputs, *outputs)]
 
     def program(*tensors: Tensor) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,9 +22,12 @@ Term: TypeAlias = "tuple[Reg, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the elements of one vector add; `active` is whether the thread has it, None for yes."""
+    """What the elements of one vector add; `active` is whether the thread has it, None for yes.
 
-    terms: Sequence[Term]
+    Terms are read once and in order: they may be made, by a generator, only when they are added.
+    """
+
+    terms: Iterable[Term]
     active: Reg | None = None
 
 
@@ -41,6 +44,12 @@ class Statistic(ABC):
     @abstractmethod
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
         """The statistic of what one thread has."""
+
+    def add(self, m: Math, values: Sequence[Reg], more: Terms) -> None:
+        """Add a few more elements to what one thread has, in place."""
+        both = self.combine(m, [values, self.of_thread(m, [more], chains=1)])
+        for value, one in zip(values, both, strict=True):
+            m.mov(value, one)
 
     @abstractmethod
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
@@ -61,10 +70,18 @@ class Sums(Statistic):
     count: int = 1
 
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
-        flat = [term for vector in vectors for term in vector.terms]
-        return [
-            m.products(((t[2 * i], t[2 * i + 1]) for t in flat), chains) for i in range(self.count)
-        ]
+        sums = [[m.zero() for _ in range(chains)] for _ in range(self.count)]
+        terms = (term for vector in vectors for term in vector.terms)
+        for j, term in enumerate(terms):
+            for i, chain in enumerate(sums):
+                one = chain[j % chains]
+                m.fma(one, term[2 * i], term[2 * i + 1], one)
+        return [m.total(chain) for chain in sums]
+
+    def add(self, m: Math, values: Sequence[Reg], more: Terms) -> None:
+        for term in more.terms:
+            for i, value in enumerate(values):
+                m.fma(value, term[2 * i], term[2 * i + 1], value)
 
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         return [m.total([part[i] for part in parts]) for i in range(self.count)]

@@ -1,0 +1,143 @@
+"""The operands of the present row, for threads that go through many rows.
+
+Vectors come through stages. What else is read of a row, its scalars and its ends, is prefetched;
+what is written goes through pointers that move on from row to row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pyptx import Reg
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, Scalars, Values, Vectors
+from pyptx.ops.rowwise.partition import Ends, Part
+from pyptx.ops.rowwise.prefetch import Prefetch, Progress
+from pyptx.ops.rowwise.program import Arrays
+from pyptx.ops.rowwise.vectors import Vector, advance, store_one
+
+
+def pointers_of(arrays: Arrays) -> dict[str, Reg]:
+    """The addresses of all inputs, and of the outputs per element, by the operands' names."""
+    op = arrays.op
+    operands = [*op.given(ELEMENT), *op.given(ROW), *op.given(COLUMN), *op.written(ELEMENT)]
+    names = [operand.name for operand in operands]
+    return dict(zip(names, arrays.pointers(*operands), strict=True))
+
+
+class RowPrefetch(Prefetch):
+    """The prefetch of an operation's inputs per row, and of the ends of those per element.
+
+    `pointers` are the addresses of the arrays by name.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        m: Math,
+        ends: Ends | None,
+        progress: Progress,
+        depth: int,
+        pointers: Mapping[str, Reg],
+    ) -> None:
+        super().__init__(m, ends, progress, depth)
+        op = arrays.op
+        self._scalars, self._elements_read = op.given(ROW), op.given(ELEMENT)
+        self._columns_read = op.given(COLUMN)
+        self._pointers = pointers
+        for operand in self._scalars:
+            place = pointers[operand.name] + progress.row * operand.dtype.bytes
+            self.add(place, operand.dtype)
+        for operand in self._elements_read:
+            self.add_ends(pointers[operand.name], operand.dtype, op.columns, operand.pad)
+
+    def start(self) -> None:
+        """Have registers, and load what the thread's end has of the inputs per column."""
+        self.begin([(self._pointers[o.name], o.dtype) for o in self._columns_read])
+
+    def scalars(self, entry: int) -> Scalars:
+        """The inputs per row of an entry of the queue."""
+        values = self.queue[entry][: len(self._scalars)]
+        return Scalars(**{o.name: value for o, value in zip(self._scalars, values, strict=True)})
+
+    def end(self, entry: int) -> Values:
+        """The thread's element of the ends of an entry's row; there are no others."""
+        values = [*self.queue[entry][len(self._scalars) :], *self.columns]
+        operands = [*self._elements_read, *self._columns_read]
+        return Values(Vectors(operands, [partial(list, [value]) for value in values]), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """Where a thread writes its vectors of the present row, and its end if rows have ends."""
+
+    operand: Operand
+    vector: Vector
+    place: Reg
+    end: Reg | None
+    step: int
+
+
+class RowOutputs:
+    """The outputs per element and per row of a thread that goes through rows `stride` apart.
+
+    `row` is the first of them; `pointers` are the addresses of the arrays by name.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        part: Part,
+        ends: Ends | None,
+        row: Reg,
+        stride: int,
+        pointers: Mapping[str, Reg],
+    ) -> None:
+        self._part = part
+        self._ends = ends
+        self._stride = stride
+        self._outputs: list[_Output] = []
+        for operand, vector in arrays.outputs(ELEMENT):
+            base, size = pointers[operand.name], operand.dtype.bytes
+            end = None if ends is None else base + ends.position * size
+            place, step = base + part.offset * size, stride * arrays.op.columns * size
+            self._outputs.append(_Output(operand, vector, place, end, step))
+        self._numbers = [
+            (operand, arrays.pointers(operand)[0] + row * operand.dtype.bytes)
+            for operand in arrays.op.written(ROW)
+        ]
+
+    def store(self, k: int, found: Sequence[tuple[Reg, ...]], active: Reg | None) -> None:
+        """Write the thread's k-th vector of each output; `found` has one tuple an element."""
+        for i, output in enumerate(self._outputs):
+            vector = output.vector
+            words = vector.pack([element[i] for element in found])
+            offset = self._part.step(k, vector)
+            vector.store("global", output.place, offset, words, pred=active)
+
+    def store_end(self, found: tuple[Reg, ...]) -> None:
+        """Write the thread's element of the row's ends, if it has one, of each output."""
+        assert self._ends is not None
+        for output, value in zip(self._outputs, found, strict=True):
+            assert output.end is not None
+            store_one(output.operand.dtype, output.end, value, pred=self._ends.active)
+
+    def store_row(self, found: Sequence[Reg], first: Any) -> None:
+        """Write the outputs per row where the predicate `first` holds, and go on to the next."""
+        for (operand, place), value in zip(self._numbers, found, strict=True):
+            store_one(operand.dtype, place, value, pred=first)
+            advance(place, self._stride * operand.dtype.bytes)
+
+    def next_end(self) -> None:
+        """Go on to the ends of the next row; by the threads that may have ends."""
+        for output in self._outputs:
+            if output.end is not None:
+                advance(output.end, output.step)
+
+    def next_row(self) -> None:
+        """Go on to the vectors of the next row."""
+        for output in self._outputs:
+            advance(output.place, output.step)
