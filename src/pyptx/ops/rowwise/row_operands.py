@@ -6,7 +6,7 @@ what is written goes through pointers that move on from row to row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -67,7 +67,8 @@ class RowPrefetch(Prefetch):
         """The thread's element of the ends of an entry's row; there are no others."""
         values = [*self.queue[entry][len(self._scalars) :], *self.columns]
         operands = [*self._elements_read, *self._columns_read]
-        return Values(Vectors(operands, [partial(list, [value]) for value in values]), 0)
+        unpack: list[Callable[[], list[Reg]]] = [partial(list[Reg], [value]) for value in values]
+        return Values(Vectors(operands, unpack, self.scalars(entry)), 0)
 
 
 @dataclass(frozen=True, slots=True)

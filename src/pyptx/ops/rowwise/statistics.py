@@ -138,10 +138,11 @@ class Moments(Statistic):
 
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
         elements = reg.scalar(m.dtype, init=0.0)
+        values: list[tuple[Reg, Reg | None]] = []
         for vector in vectors:
-            size = float(len(vector.terms))
-            m.add(elements, elements, _chosen(m, size, vector.active))
-        values = [(term[0], vector.active) for vector in vectors for term in vector.terms]
+            some = [(term[0], vector.active) for term in vector.terms]
+            m.add(elements, elements, _chosen(m, float(len(some)), vector.active))
+            values += some
         mean = m.divide(_sum(m, [value for value, _ in values], chains), m.max(elements, 1.0))
         away = [(m.sub(value, mean), active) for value, active in values]
         away = [d if active is None else m.selp(d, 0.0, active) for d, active in away]

@@ -17,7 +17,7 @@ from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.column_sums import RegisterSums
 from pyptx.ops.rowwise.exchange import address, load_of_warps, store_of_warp
-from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Values
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.prefetch import Progress
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
@@ -113,10 +113,10 @@ class _Group:
     elements: list[list[Reg]]
     columns: list[list[Reg]]
 
-    def values(self) -> list[Values]:
+    def values(self, row: Scalars) -> list[Values]:
         arrays = self.arrays
         operands = [*arrays.inputs(ELEMENT), *arrays.inputs(COLUMN)]
-        vectors = vectors_of(operands, [*self.elements, *self.columns])
+        vectors = vectors_of(operands, [*self.elements, *self.columns], row)
         return vectors.elements(arrays.rows.group)
 
 
@@ -241,7 +241,7 @@ class _Team:
             self._fetch()
             return []
         terms = [
-            Terms((op.term(m, v) for v in group.values()), ok)
+            Terms((op.term(m, v) for v in group.values(self.prefetch.scalars(_NOW))), ok)
             for group, ok in zip(groups, self.active, strict=True)
         ]
         values = statistic.of_thread(m, terms)
@@ -269,7 +269,7 @@ class _Team:
         op, m, sums = self.op, self.m, self.sums
         for k, (group, ok) in enumerate(zip(groups, self.active, strict=True)):
             found: list[tuple[Reg, ...]] = []
-            for i, v in enumerate(group.values()):
+            for i, v in enumerate(group.values(self.prefetch.scalars(_NOW))):
                 found.append(op.result(m, v, f))
                 if sums is not None:
                     op.accumulate(m, sums.sums[k][i], v, f)
