@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from pyptx import Reg, ptx, reg
-from pyptx.ops.rowwise.arithmetic import LN_2, LOG2_E, Math
+from pyptx.ops.rowwise.arithmetic import LOG2_E, Math
+
+LN_2 = 0.6931471805599453
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
