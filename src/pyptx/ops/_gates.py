@@ -1,0 +1,128 @@
+"""The formulas of gated activations, act(a) b, and of their gradients.
+
+For a cotangent g of y = act(a) b: da = g b act'(a), db = g act(a). (Shazeer, GLU Variants Improve
+Transformer, 2020; Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from pyptx import Reg, ptx
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.operation import Operand, RowOp, Values
+from pyptx.types import DType, f32, f64
+
+Activation: TypeAlias = Literal["silu", "gelu_tanh", "relu"]
+_SLOPE: Final = math.sqrt(2 / math.pi)
+_CUBE: Final = 0.044715
+
+
+@dataclass(frozen=True)
+class Gate(RowOp):
+    """y of a and b, all of type `dtype`; without `gated` the activation of a alone."""
+
+    activation: Activation
+    dtype: DType
+    gated: bool = True
+
+    @property
+    def name(self) -> str:
+        return f"{self.activation}_gate" if self.gated else self.activation
+
+    @property
+    def compute(self) -> DType:
+        return f64 if self.dtype is f64 else f32
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        b = (Operand("b", self.dtype),) if self.gated else ()
+        return Operand("a", self.dtype), *b
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        return (Operand("y", self.dtype),)
+
+    def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
+        del f
+        value = activated(m, self.activation, v.a)
+        return (m.mul(value, v.b) if self.gated else value,)
+
+
+@dataclass(frozen=True)
+class GateGradient(Gate):
+    """da and db of a, b and g; without `gated` da of a and g."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.activation}_gate_gradient" if self.gated else f"{self.activation}_gradient"
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        b = (Operand("b", self.dtype),) if self.gated else ()
+        return Operand("a", self.dtype), *b, Operand("g", self.dtype)
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        db = (Operand("db", self.dtype),) if self.gated else ()
+        return Operand("da", self.dtype), *db
+
+    def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
+        del f
+        value, slope = derivative(m, self.activation, v.a)
+        if not self.gated:
+            return (m.mul(v.g, slope),)
+        return m.mul(m.mul(v.g, v.b), slope), m.mul(v.g, value)
+
+
+def activated(m: Math, activation: Activation, x: Reg) -> Reg:
+    """The activation of a number."""
+    if activation == "relu":
+        return _relu(m, x)
+    if activation == "silu":
+        return _gated(m, x, sigmoid(m, x))
+    return _gated(m, x, _gelu_gate(m, x)[0])
+
+
+def derivative(m: Math, activation: Activation, x: Reg) -> tuple[Reg, Reg]:
+    """The activation of a number, and its derivative there."""
+    if activation == "relu":
+        positive = ptx.inst[f"setp.gt.{m.dtype.name}"](x, 0.0)
+        return _relu(m, x), m.selp(1.0, 0.0, positive)
+    if activation == "silu":
+        # (x s)' = s + x s (1 - s)
+        s = sigmoid(m, x)
+        value = _gated(m, x, s)
+        return value, m.fma(value, m.sub(1.0, s), s)
+    # (x s(2 u))' = s + x s (1 - s) 2 u'
+    s, slope = _gelu_gate(m, x)
+    value = _gated(m, x, s)
+    return value, m.fma(m.mul(value, m.sub(1.0, s)), slope, s)
+
+
+def sigmoid(m: Math, x: Reg) -> Reg:
+    """1 / (1 + e^-x), 0 and 1 where the exponential leaves the range."""
+    if m.dtype is f32:
+        return ptx.math.sigmoid(x)
+    return m.divide(1.0, m.add(m.exp(m.neg(x)), 1.0))
+
+
+def _relu(m: Math, x: Reg) -> Reg:
+    """x or 0, and NaN for NaN, which `max` would leave out."""
+    negative = ptx.inst[f"setp.lt.{m.dtype.name}"](x, 0.0)
+    return m.selp(0.0, x, negative)
+
+
+def _gated(m: Math, x: Reg, gate: Reg) -> Reg:
+    """x times a gate; 0 where the gate is, also for minus infinity."""
+    shut = ptx.inst[f"setp.eq.{m.dtype.name}"](gate, 0.0)
+    return m.selp(0.0, m.mul(x, gate), shut)
+
+
+def _gelu_gate(m: Math, x: Reg) -> tuple[Reg, Reg]:
+    """With u = sqrt(2 / pi) (x + 0.044715 x^3): (1 + tanh(u)) / 2 = sigmoid(2 u), and 2 u'."""
+    square = m.mul(x, x)
+    inner = m.mul(x, m.fma(square, 2 * _SLOPE * _CUBE, 2 * _SLOPE))
+    return sigmoid(m, inner), m.fma(square, 6 * _SLOPE * _CUBE, 2 * _SLOPE)
