@@ -1,5 +1,14 @@
-"""Finished operations: kernels with derivatives, batching and sharding; no use of private API."""
+"""Finished operations of JAX: kernels with derivatives, batching and sharding."""
 
+from pyptx.ops._gates_jax import geglu as geglu
+from pyptx.ops._gates_jax import gelu as gelu
+from pyptx.ops._gates_jax import reglu as reglu
+from pyptx.ops._gates_jax import relu as relu
+from pyptx.ops._gates_jax import silu as silu
+from pyptx.ops._gates_jax import swiglu as swiglu
+from pyptx.ops._layer_norm_jax import layer_norm as layer_norm
 from pyptx.ops._rms import rms_norm as rms_norm
 from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
 from pyptx.ops._rms import rms_norm_fwd as rms_norm_fwd
+from pyptx.ops._softmax_jax import log_softmax as log_softmax
+from pyptx.ops._softmax_jax import softmax as softmax

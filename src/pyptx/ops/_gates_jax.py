@@ -61,9 +61,9 @@ def relu(x: Any) -> Any:
 def _call(name: str, activation: Activation, *arrays: Any) -> Any:
     where = call_site()
     shell.check_targets(name, where)
-    names = ["gate", "up"] if len(arrays) > 1 else ["x"]
+    names = ["gate", "up"][: len(arrays)] if len(arrays) > 1 else ["x"]
     dtypes = [shell.check_array(n, a, name, where) for n, a in zip(names, arrays, strict=True)]
-    first: Any = arrays[0]
+    first: Any = next(iter(arrays))
     for n, array, dtype in zip(names[1:], arrays[1:], dtypes[1:], strict=True):
         if (tuple(array.shape), dtype) != (tuple(first.shape), dtypes[0]):
             raise CallError(

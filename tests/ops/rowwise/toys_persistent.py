@@ -14,8 +14,6 @@ import numpy as np
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import LOG2_E, Math
-
-LN_2 = 0.6931471805599453
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
@@ -23,6 +21,7 @@ from pyptx.ops.rowwise.statistics import Statistic, Sums, Term, Terms
 from pyptx.types import DType, bf16, f16, f32, f64
 
 INF = float("inf")
+LN_2 = 0.6931471805599453
 Arrays = dict[str, np.ndarray]
 
 
