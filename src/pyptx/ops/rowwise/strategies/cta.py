@@ -1,0 +1,374 @@
+"""One CTA per row: the row comes by bulk copies while what there is per column goes to registers.
+
+A device without bulk copies has each thread copy the elements that it reads, by `cp.async`.
+
+What a CTA waits for is on its way before anything is waited for, so with a few CTAs on each
+multiprocessor the memory never idles; between the copies and the stores there is one barrier. With
+few rows there is no memory to keep busy: loads to registers are sooner there, and several CTAs
+reduce the same row, so that each has only a part of it to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from pyptx import Kernel, Reg, ptx, reg, smem
+from pyptx.device import KIB, Needs
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.exchange import address, over_cta
+from pyptx.ops.rowwise.operation import (
+    COLUMN,
+    ELEMENT,
+    ROW,
+    Operand,
+    RowOp,
+    Scalars,
+    Values,
+    Vectors,
+)
+from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
+from pyptx.ops.rowwise.program import Arrays, make, vectors_of
+from pyptx.ops.rowwise.statistics import Terms
+from pyptx.ops.rowwise.vectors import (
+    BULK,
+    LINE,
+    Vector,
+    advance,
+    async_load,
+    bulk_load,
+    load_one,
+    rounded_up,
+    store_one,
+    wide,
+)
+from pyptx.types import u8, u32
+
+_AT_ONCE: Final = "relaxed.cta.global"
+"""Loads that stay where they are; the assembler moves weak ones after the wait for the row."""
+
+
+def independent(
+    op: RowOp,
+    rows: Rows,
+    *,
+    threads: int,
+    held: bool,
+    maxnreg: int | None = None,
+    direct: bool = False,
+    parts: int = 1,
+) -> Kernel:
+    """The operation on rows that need nothing of each other: no sums over rows.
+
+    The row of every input must fit in shared memory (`needs`). `held` keeps the row in registers
+    between the statistic and the result; otherwise it is read from shared memory twice, and more
+    CTAs fit. `direct` loads the row to registers, without a copy. Then there may be `parts` CTAs
+    for each row, a power of two: all of them reduce the whole row, and each writes its part.
+    """
+    assert held or not direct
+    assert direct or parts == 1
+    assert parts & (parts - 1) == 0
+    options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
+    return make(
+        op,
+        rows,
+        "row",
+        lambda arrays: _Cta(arrays, threads, parts, held=held, direct=direct).run(),
+        grid=grid(lambda B: (B * parts, 1, 1)),
+        block=(threads, 1, 1),
+        **options,
+    )
+
+
+def needs(op: RowOp, rows: Rows, *, direct: bool) -> Needs:
+    """What `independent` needs of a device; besides its row a CTA has statistics of its warps."""
+    if direct:
+        return Needs()
+    vectors = [rows.vector(operand.dtype) for operand in op.given(ELEMENT)]
+    copied = Needs(("cp.async",), _places(rows, vectors)[-1] + KIB)
+    return replace(copied, features=BULK) if rows.device.has(*BULK) else copied
+
+
+def _places(rows: Rows, vectors: Sequence[Vector]) -> list[int]:
+    """Where each input is in the shared memory of a row, and where the last one ends, in bytes."""
+    places = [0]
+    for vector in vectors:
+        places.append(rounded_up(places[-1]) + rows.part(1) * vector.bytes)
+    return [*map(rounded_up, places[:-1]), places[-1]]
+
+
+class _Cta:
+    """A CTA, and the row or part of a row that it writes."""
+
+    def __init__(
+        self, arrays: Arrays, threads: int, parts: int, *, held: bool, direct: bool
+    ) -> None:
+        self.arrays, self.op, self.rows = arrays, arrays.op, arrays.rows
+        self.threads, self.parts = threads, parts
+        self.held, self.direct = held, direct
+        self.m = Math(self.rows.compute)
+        self.elements, self.columns = arrays.inputs(ELEMENT), arrays.inputs(COLUMN)
+        self.results = arrays.outputs(ELEMENT)
+
+    def run(self) -> None:
+        op, m = self.op, self.m
+        operands = [o for o, _ in (*self.elements, *self.columns, *self.results)]
+        pointers = self.arrays.pointers(*operands)
+        n = len(self.elements)
+        self.xs, self.ws = pointers[:n], pointers[n : n + len(self.columns)]
+        ys = pointers[n + len(self.columns) :]
+        self._begin()
+        copy = self._copy()
+        space = _AT_ONCE if self.direct else "global"
+        loaded = [
+            load_columns(self.part, base, vector, self.active, space)
+            for base, (_, vector) in zip(self.ws, self.columns, strict=True)
+        ]
+        weights = [list(of_k) for of_k in zip(*loaded, strict=True)] or [[] for _ in self.active]
+        end = self._end()
+        row = self._row_scalars()
+        load = self._load(copy)
+        words = [load(k) for k in range(self.part.each)] if self.held or op.statistic else []
+        f = op.factors(m, self._statistic(words, weights, end), row)
+        self._store_row(f)
+        for y, (operand, _) in zip(ys, self.results, strict=True):
+            advance(y, self.part.offset * operand.dtype.bytes)
+        for k in range(self.part.each):
+            given = words[k] if self.held else load(k)
+            found = [op.result(m, v, f) for v in self._values(given, weights[k])]
+            for i, (y, (_, vector)) in enumerate(zip(ys, self.results, strict=True)):
+                packed = vector.pack([each[i] for each in found])
+                vector.store("global", y, self.part.step(k, vector), packed, pred=self.active[k])
+        self._store_end(end, f)
+
+    def _begin(self) -> None:
+        """Which row it is, and where its elements are."""
+        self.lane = reg.from_(ptx.special.tid.x(), u32)
+        self.row = reg.from_(ptx.special.ctaid.x(), u32)
+        self.rank = None
+        if self.parts > 1:
+            self.rank = self.row & (self.parts - 1)
+            self.row = self.row >> (self.parts.bit_length() - 1)
+        self.whole = self.part = Part(self.rows, self.row, self.lane, self.threads)
+        if self.rank is not None:
+            self.part = Part(self.rows, self.row, self.lane, self.threads, self.parts, self.rank)
+
+    def _copy(self) -> _BulkCopies | _ThreadCopies | None:
+        """The row on its way to shared memory, unless it is loaded to registers."""
+        vectors = [vector for _, vector in self.elements]
+        bulk = not self.direct and self.rows.device.has(*BULK)
+        copy = _BulkCopies(self.whole, vectors, self.xs) if bulk else None
+        self.active = [self.part.active(k) for k in range(self.part.each)]
+        if self.direct or copy is not None:
+            return copy
+        return _ThreadCopies(self.whole, vectors, self.xs, self.active)
+
+    def _end(self) -> Vectors | None:
+        """What the thread has at the ends of the row, where rows have ends."""
+        self.ends = None if self.rows.aligned else Ends(self.whole)
+        if self.ends is None:
+            return None
+        values: list[Reg] = []
+        for base, (operand, _) in zip(self.xs, self.elements, strict=True):
+            values.append(self._one(operand, base + self.ends.position * operand.dtype.bytes))
+        for base, (operand, _) in zip(self.ws, self.columns, strict=True):
+            values.append(self._one(operand, base + wide(self.ends.column) * operand.dtype.bytes))
+        operands = [operand for operand, _ in (*self.elements, *self.columns)]
+        return Vectors(operands, [partial(_alone, value) for value in values])
+
+    def _one(self, operand: Operand, place: Reg) -> Reg:
+        """An element at the row's ends."""
+        assert self.ends is not None
+        return load_one(
+            operand.dtype, self.m.dtype, place, pred=self.ends.active, pad=operand.pad
+        )
+
+    def _row_scalars(self) -> Scalars:
+        """The inputs per row."""
+        scalars = [operand for operand, _ in self.arrays.inputs(ROW)]
+        if not scalars:
+            return Scalars()
+        found = {
+            o.name: load_one(o.dtype, self.m.dtype, base + self.row * o.dtype.bytes, pred=None)
+            for o, base in zip(scalars, self.arrays.pointers(*scalars), strict=True)
+        }
+        return Scalars(**found)
+
+    def _load(
+        self, copy: _BulkCopies | _ThreadCopies | None
+    ) -> Callable[[int], list[list[Reg]]]:
+        """What loads the thread's k-th vector of each input, after waiting for the copy."""
+        if copy is not None:
+            return partial(self._load_from, "shared", copy.wait(), self.part, self.active)
+        here = self._starts(self.part)
+        return partial(self._load_from, _AT_ONCE, here, self.part, self.active)
+
+    def _starts(self, part: Part) -> list[Reg]:
+        """The thread's first vector of a part, in each input."""
+        return [
+            x + part.offset * operand.dtype.bytes
+            for x, (operand, _) in zip(self.xs, self.elements, strict=True)
+        ]
+
+    def _load_from(
+        self, space: str, here: Sequence[Reg], part: Part, active: Sequence[Reg | None], k: int
+    ) -> list[list[Reg]]:
+        return [
+            vector.load(space, place, part.step(k, vector), pred=active[k], pad=operand.pad)
+            for place, (operand, vector) in zip(here, self.elements, strict=True)
+        ]
+
+    def _values(self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]]) -> list[Values]:
+        """The elements of a vector, from its words of each input per element and per column."""
+        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights])
+        return vectors.elements(self.rows.group)
+
+    def _statistic(
+        self,
+        words: Sequence[list[list[Reg]]],
+        weights: Sequence[list[list[Reg]]],
+        end: Vectors | None,
+    ) -> list[Reg]:
+        """The statistic of the whole row, in every thread."""
+        op, m = self.op, self.m
+        if op.statistic is None:
+            return []
+        if self.rank is None:
+            active = self.active
+            values = [self._values(x, w) for x, w in zip(words, weights, strict=True)]
+        else:
+            active = [self.whole.active(k) for k in range(self.whole.each)]
+            values = self._values_of_whole(active)
+        terms = [
+            Terms([op.term(m, v) for v in vector], ok)
+            for vector, ok in zip(values, active, strict=True)
+        ]
+        if end is not None and self.ends is not None:
+            terms.append(Terms([op.term(m, v) for v in end.elements(1)], self.ends.active))
+        return over_cta(m, op.statistic, op.statistic.of_thread(m, terms), self.lane, self.threads)
+
+    def _values_of_whole(self, active: Sequence[Reg | None]) -> list[list[Values]]:
+        """The thread's elements of the whole row, of which the CTA writes a part.
+
+        What there is per column is loaded when a term asks for it: few terms do.
+        """
+        starts, whole = self._starts(self.whole), self.whole
+        words = [
+            self._load_from(_AT_ONCE, starts, whole, active, k) for k in range(whole.each)
+        ]
+        known: dict[str, list[list[Reg]]] = {}
+
+        def column(operand: Operand, vector: Vector, base: Reg, k: int) -> list[Reg]:
+            if operand.name not in known:
+                known[operand.name] = load_columns(whole, base, vector, active, _AT_ONCE)
+            return vector.unpack(known[operand.name][k])
+
+        operands = [operand for operand, _ in (*self.elements, *self.columns)]
+        found: list[list[Values]] = []
+        for k in range(whole.each):
+            unpack = [
+                partial(vector.unpack, w)
+                for w, (_, vector) in zip(words[k], self.elements, strict=True)
+            ]
+            unpack += [
+                partial(column, operand, vector, base, k)
+                for base, (operand, vector) in zip(self.ws, self.columns, strict=True)
+            ]
+            found.append(Vectors(operands, unpack).elements(self.rows.group))
+        return found
+
+    def _store_row(self, f: Any) -> None:
+        """Write the outputs per row, by one thread of the row."""
+        numbers = self.op.row_result(self.m, f)
+        for (operand, _), number in zip(self.arrays.outputs(ROW), numbers, strict=True):
+            (out,) = self.arrays.pointers(operand)
+            first = self.lane == 0 if self.rank is None else (self.lane | self.rank) == 0
+            place = out + self.row * operand.dtype.bytes
+            store_one(operand.dtype, place, number, pred=first)
+
+    def _store_end(self, end: Vectors | None, f: Any) -> None:
+        """Write the thread's element at the ends of the row, by the first CTA of the row."""
+        ends = self.ends
+        if end is None or ends is None or not self.results:
+            return
+        bases = self.arrays.pointers(*(operand for operand, _ in self.results))
+        there = ends.active if self.rank is None else ends.active & (self.rank == 0)
+        (v,) = end.elements(1)
+        numbers = self.op.result(self.m, v, f)
+        for base, (operand, _), number in zip(bases, self.results, numbers, strict=True):
+            place = base + ends.position * operand.dtype.bytes
+            store_one(operand.dtype, place, number, pred=there)
+
+
+def _alone(value: Reg) -> list[Reg]:
+    return [value]
+
+
+class _Buffers:
+    """Shared memory for a row of each input."""
+
+    def __init__(self, part: Part, vectors: Sequence[Vector]) -> None:
+        self.part, self.vectors = part, vectors
+        *self.places, size = _places(part.rows, vectors)
+        self.buffer = smem.alloc(u8, size, align=LINE)
+
+    def mine(self) -> list[Reg]:
+        """The address of the thread's first vector of each input."""
+        base = address(self.buffer)
+        return [
+            ptx.inst.mad.lo.u32(self.part.lane, vector.bytes, base + place if place else base)
+            for place, vector in zip(self.places, self.vectors, strict=True)
+        ]
+
+
+class _ThreadCopies(_Buffers):
+    """The row on its way to shared memory, each thread's vectors by its own copies."""
+
+    def __init__(
+        self,
+        part: Part,
+        vectors: Sequence[Vector],
+        sources: Sequence[Reg],
+        active: Sequence[Reg | None],
+    ) -> None:
+        super().__init__(part, vectors)
+        self._here = self.mine()
+        for here, source, vector in zip(self._here, sources, vectors, strict=True):
+            start = source + part.offset * vector.dtype.bytes
+            for k, ok in enumerate(active):
+                async_load(here, start, part.step(k, vector), vector.bytes, pred=ok)
+
+    def wait(self) -> list[Reg]:
+        """The thread's first vector of each input, when its own are there; it reads no other."""
+        ptx.inst.cp.async_.wait_all()
+        return self._here
+
+
+class _BulkCopies(_Buffers):
+    """The row on its way to shared memory; one mbarrier counts the bytes of all inputs."""
+
+    def __init__(self, part: Part, vectors: Sequence[Vector], sources: Sequence[Reg]) -> None:
+        super().__init__(part, vectors)
+        self._arrived = smem.mbarrier()
+        with ptx.if_(part.lane == 0):
+            self._arrived.init(1)
+            ptx.fence.mbarrier_init()
+            sizes = [part.bytes_of(vector) for vector in vectors]
+            total = sizes[0]
+            for size in sizes[1:]:
+                total = total + size
+            self._arrived.arrive_expect_tx(total)
+            for source, vector, place, size in zip(
+                sources, vectors, self.places, sizes, strict=True
+            ):
+                start = source + part.start * vector.dtype.bytes
+                bulk_load(self.buffer.address(place), ptx.addr(start), size, self._arrived)
+
+    def wait(self) -> list[Reg]:
+        """The thread's first vector of each input, when the row is there."""
+        ptx.bar.sync(0)  # the mbarrier is there
+        here = self.mine()
+        self._arrived.wait(0)
+        return here
