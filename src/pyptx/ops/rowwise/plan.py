@@ -13,21 +13,34 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from pyptx import CallError, Kernel, KernelSequence, Tile, device, lowered_for, sequence
+from pyptx import CallError, Kernel, KernelSequence, Tile, cond, device, lowered_for, sequence
 from pyptx._target import Target
-from pyptx.device import WARP
+from pyptx.device import KIB, WARP
+from pyptx.ops.rowwise.column_sums import FEW
 from pyptx.ops.rowwise.finish import column_sums
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
-from pyptx.ops.rowwise.strategies import subwarp
-from pyptx.ops.rowwise.vectors import power_of_two
-from pyptx.types import DType
+from pyptx.ops.rowwise.strategies import cta, persistent, subwarp
+from pyptx.ops.rowwise.vectors import power_of_two, rounded_up
+from pyptx.types import DType, f32
 
 Operation: TypeAlias = "Kernel | KernelSequence"
 
 _EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
 """Features of all devices that there are kernels for."""
+
+_SOON: Final = 32 * KIB * KIB
+"""Bytes that are read so soon that beginning and end take a good part of the time."""
+
+_LITTLE: Final = 8 * KIB * KIB
+"""Bytes, of 16-bit inputs, so few that rows are better off spread over more CTAs."""
+
+_ROW: Final = 4096
+"""Vectors of a row that leaves room for other CTAs beside its own."""
+
+_LINES: Final = 32
+"""Units of a row that is worth cutting at lines."""
 
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
@@ -101,14 +114,118 @@ def _chosen(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
 
 
 def _without_sums(op: RowOp, rows: Rows) -> Operation:
-    return subwarp.independent(op, rows, _shape(rows, 2))
+    """The kernels for rows that need nothing of each other."""
+    if _is_short(op, rows) and rows.divided().groups <= (3 if rows.aligned else 2) * WARP:
+        return _by_subwarps(op, rows)
+    if rows.columns >= rows.unit and _fits_cta(op, rows):
+        return _by_ctas(op, rows)
+    raise NotImplementedError
+
+
+def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
+    one = rows.divided().groups <= WARP
+    most = 32 if _is_plain(rows) and one else None
+
+    def kernel(accesses: int, threads: int) -> Kernel:
+        shape = replace(_subwarp(rows, accesses), threads=threads)
+        return subwarp.independent(op, rows, shape, maxnreg=most)
+
+    many = kernel(4 if one else 1, 128)
+    if not one or _widest(op) > 2:
+        return many
+    size = _read(op, rows)
+    some = _either(op, rows, 2 * _LITTLE // size, kernel(4, 256), many)
+    return _either(op, rows, _LITTLE // size, kernel(2, 256), some)
+
+
+def _fits_cta(op: RowOp, rows: Rows) -> bool:
+    """Whether a CTA holds a row of each input, with room for others beside it."""
+    widest = max(dtype.bytes for dtype in rows.types)
+    inputs = len(op.given(ELEMENT))
+    fits = rows.columns * widest * inputs <= 128 * KIB
+    return fits and rows.device.allows(cta.needs(op, rows, direct=False))
+
+
+def _by_ctas(op: RowOp, rows: Rows) -> Operation:
+    """One CTA per row; of few rows several CTAs, or rows loaded to registers."""
+
+    def kernel(threads: int, *, held: bool, **options: Any) -> Kernel:
+        cut = _in_lines(op, rows, threads)
+        return cta.independent(op, cut, threads=threads, held=held, **options)
+
+    threads, held, most = _cta(op, rows)
+    many: Operation = kernel(threads, held=held, maxnreg=most)
+    groups = rows.groups * len(op.given(ELEMENT))
+    if groups > (4096 if _is_plain(rows) else 2048):
+        return many  # of which the registers of a CTA would not hold a row
+    size = _read(op, rows)
+    if 1024 < groups <= 2048 and held:
+        many = _either(op, rows, 2 * _SOON // size, kernel(128, held=False), many)
+    # Where each CTA has an SM of its own, a copy would come too late. CTAs of short rows are so
+    # many that others start while one of them waits.
+    direct = kernel(min(1024, max(WARP, power_of_two(groups) // 4)), held=True, direct=True)
+    found = _either(
+        op, rows, _SOON // size if groups <= 512 else rows.device.multiprocessors, direct, many
+    )
+    for parts, rows_at_most in _together(op, rows).items():
+        found = _either(op, rows, rows_at_most, _by_parts(op, rows, parts), found)
+    return found
+
+
+def _by_parts(op: RowOp, rows: Rows, parts: int) -> Kernel:
+    """As many CTAs for a row as there are `parts`: each reduces all of it and writes a part."""
+    groups = rows.groups * len(op.given(ELEMENT))
+    limits = (512, 128), (2048, 256), (4096, 512)
+    threads = next((count for most, count in limits if groups <= most), 1024)
+    # Without a number of registers the assembler uses few, and loads wait for others.
+    most = min(255, 65536 // threads)
+    cut = _in_lines(op, rows, threads)
+    return cta.independent(
+        op, cut, threads=threads, held=True, direct=True, parts=parts, maxnreg=most
+    )
+
+
+def _together(op: RowOp, rows: Rows) -> dict[int, int]:
+    """Numbers of CTAs that reduce a row together, and how many rows are quicker so.
+
+    Each of them reads the whole row, but has only a part of it to write.
+    """
+    groups = rows.groups * len(op.given(ELEMENT))
+    if groups <= 128 or groups > (2 * _ROW if _is_plain(rows) else 2048):
+        return {}
+    half = rows.device.multiprocessors // 2
+    return ({4: half} if groups <= _ROW else {}) | ({8: 16} if groups > 1024 else {})
 
 
 def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
-    shape = _shape(rows, 3)
-    ctas = 2 * rows.device.multiprocessors
-    gradient = subwarp.persistent(op, rows, shape, ctas=ctas)
-    return _finished(op, rows.divided(), gradient, ctas, shape.rows, results)
+    """The kernels for operations with sums over rows, then those that add up partial sums."""
+    if _is_short(op, rows) and rows.divided().groups <= (2 if _widest(op) == 2 else 4) * WARP:
+        shape = _subwarp(rows, accesses=3)
+        ctas = 2 * rows.device.multiprocessors
+        one = _is_plain(rows) and rows.divided().groups <= WARP
+        most = 128 if one and len(op.written(COLUMN)) == 1 else None
+        gradient = subwarp.persistent(op, rows, shape, ctas=ctas, maxnreg=most)
+        return _finished(op, rows.divided(), gradient, ctas, shape.rows, results)
+    cut = _in_lines(op, rows, _team_threads(op, rows), backward=True)
+    shape_ = _resident(op, cut)
+    if shape_ is not None:
+        gradient = persistent.kernel_of(op, cut, shape_)
+        return _finished(op, cut, gradient, shape_.ctas, shape_.neighbours(op, cut), results)
+    raise NotImplementedError
+
+
+def _either(op: RowOp, rows: Rows, most: int, few: Operation, many: Operation) -> KernelSequence:
+    """`few` for up to `most` rows, `many` for more."""
+
+    def chosen(*arrays: Any) -> Any:
+        return cond(_at_most(most), few, many, *arrays)
+
+    return _sequence(op, rows, (), op.name, chosen)
+
+
+def _at_most(rows: int) -> Callable[[Any], Any]:
+    """Whether there are so few rows; a lambda by itself has no types."""
+    return lambda B: rows >= B
 
 
 def _finished(
@@ -138,8 +255,114 @@ def _finished(
 # ---- sizes ---------------------------------------------------------------------------------------
 
 
-def _shape(rows: Rows, accesses: int) -> subwarp.Shape:
+def _read(op: RowOp, rows: Rows) -> int:
+    """Bytes that are read of a row."""
+    return rows.columns * sum(operand.dtype.bytes for operand in op.given(ELEMENT))
+
+
+def _widest(op: RowOp) -> int:
+    """Bytes of an element of the widest input."""
+    return max(operand.dtype.bytes for operand in op.given(ELEMENT))
+
+
+def _is_plain(rows: Rows) -> bool:
+    """Whether vectors are 16 bytes of every array, in f32, so that few registers hold them."""
+    return rows.compute is f32 and len({dtype.bytes for dtype in rows.types}) == 1
+
+
+def _is_short(op: RowOp, rows: Rows) -> bool:
+    """Whether part of a warp takes a row, each thread four accesses of each input at most."""
+    first = op.given(ELEMENT)[0].dtype.bytes
+    return rows.divided().groups <= 4 * WARP and rows.columns * first <= 2 * KIB
+
+
+def _subwarp(rows: Rows, accesses: int) -> subwarp.Shape:
     """Lanes for a row, and rows for a thread, so that it has about so many accesses."""
     groups = rows.divided().groups
     count = min(WARP, power_of_two(groups))
     return subwarp.Shape(count, max(1, accesses // -(-groups // count)), 256)
+
+
+def _threads(groups: int, each: int) -> int:
+    """As many threads, in whole warps, as take so many vectors with `each` of them at most."""
+    return rounded_up(-(-groups // each), WARP)
+
+
+def _cta(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
+    """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
+    groups = rows.groups
+    plain, inputs = _is_plain(rows), len(op.given(ELEMENT))
+    regular = groups == power_of_two(groups)
+    if groups * inputs > _ROW:
+        return 1024, False, None
+    if groups * inputs > 2048 and (regular or not plain):
+        return 256, False, 80 if plain and inputs == 1 else None
+    if groups * inputs > (512 if _widest(op) == 2 else 2048 if regular else 1024):
+        return 128, False, None
+    if regular:
+        return min(512, max(WARP, groups // 2)), True, None
+    # Of other numbers three each leave fewer threads without a vector than a power of two would.
+    threads = max(2 * WARP, _threads(groups, 3))
+    lines = replace(rows, lines=True)
+    if not rows.aligned and rows.columns >= _LINES * lines.unit:
+        threads = max(2 * lines.unit, threads)  # for the ends of rows that are cut at lines
+    return max(threads, 2 * rows.unit), True, None
+
+
+def _in_lines(op: RowOp, rows: Rows, threads: int, *, backward: bool = False) -> Rows:
+    """The rows cut at lines, if they are many lines long and threads enough for their ends.
+
+    Forward, 16-bit rows of whole vectors are not: so many ends, element by element, cost more.
+    """
+    if rows.aligned and _widest(op) == 2 and not backward:
+        return rows
+    lines = replace(rows, lines=True)
+    long = rows.columns >= _LINES * lines.unit and threads >= 2 * lines.unit
+    return lines if long else rows
+
+
+def _team_threads(op: RowOp, rows: Rows) -> int:
+    """Threads of a team; where rows have ends, two of them have registers for 512.
+
+    Otherwise a thread has two vectors, if it holds the sums of both in registers twice.
+    """
+    groups = rows.groups
+    threads = power_of_two(groups)
+    if _is_plain(rows) and rows.aligned:
+        if groups > 512 and groups != threads:
+            # Fewer threads without a vector, and room for a second team where sums are few bytes.
+            most = 256 if _widest(op) > 2 and groups <= 768 else 512
+            return _threads(groups, -(-groups // most))
+        threads //= 2
+    most = 256 if groups <= 512 and not rows.aligned else 512
+    return min(most, max(WARP, threads))
+
+
+def _resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
+    """Teams that fit a CTA, and three rows for each: more of them would only delay the first.
+
+    None where not even one team with one row fits, or where a thread would have too many sums.
+    """
+    fits = _read(op, rows) <= (60 if rows.aligned else 66) * KIB
+    most = 576 if _is_plain(rows) and rows.aligned else 512
+    kept = rows.columns * rows.compute.bytes * len(op.written(COLUMN))
+    if not fits or kept > 2 * most * FEW or rows.columns < rows.unit:
+        return None
+    threads = _team_threads(op, rows)
+    sums = persistent.sums_of_thread(op, rows, threads)
+    most_teams = 1 if sums > FEW else min(8, 512 // threads)
+    ctas = _aligned(max(rows.device.multiprocessors, rows.alignments), rows)
+    room = rows.device.cta_shared - KIB
+    for count in range(most_teams, 0, -1):
+        left = room - (count - 1) * threads * (sums + rows.compute.bytes)
+        stages = min(3, left // (count * (_read(op, rows) + 256)))
+        shape = persistent.Shape(ctas, count, threads, stages)
+        if stages > 0 and rows.device.allows(persistent.needs(op, rows, shape)):
+            return shape
+    return None
+
+
+def _aligned(count: int, rows: Rows) -> int:
+    """At most so many teams, such that all rows of each are cut alike."""
+    assert count >= rows.alignments
+    return count // rows.alignments * rows.alignments

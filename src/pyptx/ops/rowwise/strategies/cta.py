@@ -128,7 +128,9 @@ class _Cta:
         ]
         weights = [list(of_k) for of_k in zip(*loaded, strict=True)] or [[] for _ in self.active]
         end = self._end()
-        row = self._row_scalars()
+        row = self.scalars = self._row_scalars()
+        if end is not None:
+            end.row = row
         load = self._load(copy)
         words = [load(k) for k in range(self.part.each)] if self.held or op.statistic else []
         f = op.factors(m, self._statistic(words, weights, end), row)
@@ -181,9 +183,7 @@ class _Cta:
     def _one(self, operand: Operand, place: Reg) -> Reg:
         """An element at the row's ends."""
         assert self.ends is not None
-        return load_one(
-            operand.dtype, self.m.dtype, place, pred=self.ends.active, pad=operand.pad
-        )
+        return load_one(operand.dtype, self.m.dtype, place, pred=self.ends.active, pad=operand.pad)
 
     def _row_scalars(self) -> Scalars:
         """The inputs per row."""
@@ -196,9 +196,7 @@ class _Cta:
         }
         return Scalars(**found)
 
-    def _load(
-        self, copy: _BulkCopies | _ThreadCopies | None
-    ) -> Callable[[int], list[list[Reg]]]:
+    def _load(self, copy: _BulkCopies | _ThreadCopies | None) -> Callable[[int], list[list[Reg]]]:
         """What loads the thread's k-th vector of each input, after waiting for the copy."""
         if copy is not None:
             return partial(self._load_from, "shared", copy.wait(), self.part, self.active)
@@ -222,7 +220,7 @@ class _Cta:
 
     def _values(self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]]) -> list[Values]:
         """The elements of a vector, from its words of each input per element and per column."""
-        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights])
+        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights], self.scalars)
         return vectors.elements(self.rows.group)
 
     def _statistic(
@@ -255,9 +253,7 @@ class _Cta:
         What there is per column is loaded when a term asks for it: few terms do.
         """
         starts, whole = self._starts(self.whole), self.whole
-        words = [
-            self._load_from(_AT_ONCE, starts, whole, active, k) for k in range(whole.each)
-        ]
+        words = [self._load_from(_AT_ONCE, starts, whole, active, k) for k in range(whole.each)]
         known: dict[str, list[list[Reg]]] = {}
 
         def column(operand: Operand, vector: Vector, base: Reg, k: int) -> list[Reg]:
@@ -276,7 +272,7 @@ class _Cta:
                 partial(column, operand, vector, base, k)
                 for base, (operand, vector) in zip(self.ws, self.columns, strict=True)
             ]
-            found.append(Vectors(operands, unpack).elements(self.rows.group))
+            found.append(Vectors(operands, unpack, self.scalars).elements(self.rows.group))
         return found
 
     def _store_row(self, f: Any) -> None:
