@@ -11,6 +11,7 @@ reduce the same row, so that each has only a part of it to write.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -62,7 +63,8 @@ def independent(
 ) -> Kernel:
     """The operation on rows that need nothing of each other: no sums over rows.
 
-    The row of every input must fit in shared memory (`needs`). `held` keeps the row in registers
+    A row has a full unit (`Rows.unit`) at least, and of every input it must fit in shared memory
+    (`needs`). `held` keeps the row in registers
     between the statistic and the result; otherwise it is read from shared memory twice, and more
     CTAs fit. `direct` loads the row to registers, without a copy. Then there may be `parts` CTAs
     for each row, a power of two: all of them reduce the whole row, and each writes its part.
@@ -70,6 +72,8 @@ def independent(
     assert held or not direct
     assert direct or parts == 1
     assert parts & (parts - 1) == 0
+    assert rows.columns >= rows.unit, "rows that have ends alone"
+    assert not op.written(COLUMN), "sums over rows"
     options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return make(
         op,
@@ -360,7 +364,14 @@ class _BulkCopies(_Buffers):
                 sources, vectors, self.places, sizes, strict=True
             ):
                 start = source + part.start * vector.dtype.bytes
-                bulk_load(self.buffer.address(place), ptx.addr(start), size, self._arrived)
+                with self._some(size):
+                    bulk_load(self.buffer.address(place), ptx.addr(start), size, self._arrived)
+
+    def _some(self, size: int | Reg) -> AbstractContextManager[None]:
+        """A block that runs where there are bytes to copy: a short row may be nothing but ends."""
+        rows = self.part.rows
+        always = isinstance(size, int) or rows.columns >= 2 * rows.unit - 1
+        return nullcontext() if always else ptx.if_(size > 0)
 
     def wait(self) -> list[Reg]:
         """The thread's first vector of each input, when the row is there."""
