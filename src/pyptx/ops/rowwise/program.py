@@ -63,6 +63,19 @@ def make(
     outputs = [
         (o.name, sums if o.per == COLUMN and sums is not None else rows.tile(o)) for o in op.outputs
     ] + list(after)
+    return define(op, rows, way, inputs, outputs, body, **options)
+
+
+def define(
+    op: RowOp,
+    rows: Rows,
+    way: str,
+    inputs: Sequence[tuple[str, Tile]],
+    outputs: Sequence[tuple[str, Tile]],
+    body: Callable[[Arrays], None],
+    **options: Any,
+) -> Kernel:
+    """The same with these tensors, by their names, instead of all of the operation's."""
     names = [name.upper() for name, _ in (*inputs, *outputs)]
 
     def program(*tensors: Tensor) -> None:

@@ -370,8 +370,9 @@ class _BulkCopies(_Buffers):
     def _some(self, size: int | Reg) -> AbstractContextManager[None]:
         """A block that runs where there are bytes to copy: a short row may be nothing but ends."""
         rows = self.part.rows
-        always = isinstance(size, int) or rows.columns >= 2 * rows.unit - 1
-        return nullcontext() if always else ptx.if_(size > 0)
+        if isinstance(size, int) or rows.columns >= 2 * rows.unit - 1:
+            return nullcontext()
+        return ptx.if_(size > 0)
 
     def wait(self) -> list[Reg]:
         """The thread's first vector of each input, when the row is there."""

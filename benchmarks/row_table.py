@@ -1,0 +1,263 @@
+"""Row-wise operations of `pyptx.ops` and their gradients, and everything else that computes them.
+
+Device time of a call is the union of the intervals in which a kernel, copy or fill of it runs
+(CUPTI); before every call the L2 cache is flushed; data are random; every result is compared with
+float64 before it is timed. `copy` is PyTorch's `dst.copy_(src)` of one array per element; the share
+of an operation is of the time that the arrays which it must move would take at that copy's speed.
+A gradient of pyptx is its kernels with what forward keeps; of PyTorch autograd's backward of one
+forward call made before; of XLA the jitted vjp, which computes again what it needs.
+"""
+
+# PyTorch's annotations are partial, and it is not installed where the types are checked.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import torch
+from measure import CONSOLE, Result, show, start, summarise
+from norm_cases import CONDITIONS
+from norm_visit import free, on_device, reason
+
+from pyptx.ops import _gates_jax, _layer_norm_jax, _softmax_jax
+
+Call = Callable[[], Any]
+CALLS: Final = 20
+EPS: Final = 1e-5
+DTYPES: Final = {"bf16": torch.bfloat16, "f32": torch.float32}
+FORWARD: Final = "forward"
+BACKWARD: Final = "backward"
+COPY: Final = "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """How an operation is called here and elsewhere.
+
+    `arrays` arrays per element and `columns` per column are its arguments. `kept` is what forward
+    gives to the gradient, `gradient` the kernels of it, from what is kept and the cotangent.
+    """
+
+    name: str
+    ours: Callable[..., Any]
+    kept: Callable[..., Any]
+    gradient: Callable[..., Any]
+    torch: Callable[..., Any]
+    jax: Callable[..., Any]
+    moved: Mapping[str, int]
+    """Arrays per element that have to move."""
+    arrays: int = 1
+    columns: int = 0
+
+
+def _layer_norm_kept(x: Any, w: Any, b: Any) -> Any:
+    what = _layer_norm_jax.checked(x, w, b, EPS, _layer_norm_jax.call_site())
+    return (x, *_layer_norm_jax.kept(what, x, w, b)[1:], w, b)
+
+
+def _layer_norm_gradient(g: Any, x: Any, mean: Any, r: Any, w: Any, b: Any) -> Any:
+    what = _layer_norm_jax.checked(x, w, b, EPS, _layer_norm_jax.call_site())
+    return _layer_norm_jax.gradient(what, x, g, mean, r, w, b)
+
+
+def _jnp_layer_norm(x: Any, w: Any, b: Any) -> Any:
+    wide = x.astype(jnp.float32)
+    away = wide - wide.mean(-1, keepdims=True)
+    y = away * jax.lax.rsqrt((away * away).mean(-1, keepdims=True) + EPS)
+    return (y * w.astype(jnp.float32) + b.astype(jnp.float32)).astype(x.dtype)
+
+
+def _jnp_swiglu(a: Any, b: Any) -> Any:
+    return (jax.nn.silu(a.astype(jnp.float32)) * b.astype(jnp.float32)).astype(a.dtype)
+
+
+OPERATIONS: Final = {
+    "layer_norm": Operation(
+        "layer_norm", lambda x, w, b: _layer_norm_jax.layer_norm(x, w, b, EPS), _layer_norm_kept,
+        _layer_norm_gradient,
+        lambda x, w, b: torch.nn.functional.layer_norm(x, w.shape, w, b, EPS), _jnp_layer_norm,
+        {FORWARD: 2, BACKWARD: 3}, columns=2,
+    ),
+    "softmax": Operation(
+        "softmax", _softmax_jax.softmax, lambda x: (_softmax_jax.softmax(x),),
+        lambda g, y: _softmax_jax.gradient(False, y, g),
+        lambda x: torch.softmax(x, -1),
+        lambda x: jax.nn.softmax(x.astype(jnp.float32)).astype(x.dtype),
+        {FORWARD: 2, BACKWARD: 3},
+    ),
+    "swiglu": Operation(
+        "swiglu", _gates_jax.swiglu, lambda a, b: (a, b),
+        lambda g, a, b: _gates_jax.gradient("silu", a, b, g),
+        lambda a, b: torch.nn.functional.silu(a) * b, _jnp_swiglu,
+        {FORWARD: 3, BACKWARD: 5}, arrays=2,
+    ),
+}  # fmt: skip
+SHAPES: Final = {
+    "layer_norm": ("32768x4096:bf16", "8192x8192:f32", "4096x32768:bf16", "16384x2304:bf16",
+                   "65536x128:bf16", "8x8192:bf16"),
+    "softmax": ("32768x4096:bf16", "8192x8192:f32", "4096x32768:bf16", "8192x131072:bf16",
+                "16384x1000:f32", "65536x128:bf16"),
+    "swiglu": ("16384x14336:bf16", "8192x11008:bf16", "4096x28672:bf16", "16x14336:bf16"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An operation at a shape."""
+
+    operation: Operation
+    rows: int
+    columns: int
+    dtype: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.operation.name} {self.rows} x {self.columns} {self.dtype}"
+
+
+def cases(only: Any = None) -> list[Case]:
+    """All of them, or those of some operations."""
+    found: list[Case] = []
+    for name, shapes in SHAPES.items():
+        for shape in shapes if not only or name in only else ():
+            size, dtype = shape.split(":")
+            rows, columns = map(int, size.split("x"))
+            found.append(Case(OPERATIONS[name], rows, columns, dtype))
+    return found
+
+
+def measure(device: dict[str, object], only: Any = None, budget: float = 420) -> Result:
+    """Every case, forward and backward, with its peers."""
+    result = start("row_table", device, calls=CALLS, eps=EPS, **CONDITIONS)
+    result.settings["failed"] = failed = {}
+    timer, begin = on_device(), time.monotonic()
+    for case in cases(only):
+        if time.monotonic() - begin > budget:
+            failed[case.title] = "the budget ended"
+            continue
+        calls, wrong = candidates(case)
+        failed |= wrong
+        found = timer({(*key, ""): call for key, call in calls.items()}, CALLS)
+        from chrome_trace import busy
+
+        copy = statistics.median(map(busy, found[FORWARD, COPY, ""]))
+        for (direction, name, _), each in found.items():
+            moved = 2 if name == COPY else case.operation.moved[direction]
+            samples = [busy(call) for call in each]
+            parts = "; ".join(f"{a.name[:60]}: {a.duration:.2f}" for a in each[-1])
+            result.put(summarise(
+                f"{case.title} {direction}: {name}", "us", samples, operation=case.operation.name,
+                rows=case.rows, columns=case.columns, dtype=case.dtype, direction=direction,
+                candidate=name, kernels=len(each[-1]), parts=parts,
+                share=round(copy * moved / 2 / statistics.median(samples), 4),
+            ))  # fmt: skip
+        CONSOLE.print(f"{case.title}: {time.monotonic() - begin:.0f} s")
+        free()
+    return result
+
+
+def candidates(case: Case) -> tuple[dict[tuple[str, str], Call], dict[str, str]]:
+    """What is to be timed, each checked; and why others are not."""
+    op, how = case.operation, {"device": "cuda", "dtype": DTYPES[case.dtype]}
+    generator = torch.Generator("cuda").manual_seed(0)
+    shapes = [(case.rows, case.columns)] * op.arrays + [(case.columns,)] * op.columns
+    tensors = [torch.randn(*shape, generator=generator, **how) for shape in shapes]
+    g = torch.randn(case.rows, case.columns, generator=generator, **how)
+    target = torch.empty_like(g)
+    exact, exact_gradient = expected(op, tensors, g)
+    calls: dict[tuple[str, str], Call] = {(FORWARD, COPY): lambda: target.copy_(g)}
+    failed: dict[str, str] = {}
+    for (direction, name), build in builders(op, tensors, g).items():
+        try:
+            call = build()
+            check(call(), exact if direction == FORWARD else exact_gradient, case.dtype)
+            calls[direction, name] = call
+        except Exception as error:  # noqa: BLE001, peers fail in their own ways
+            failed[f"{case.title} {direction}: {name}"] = reason(error)
+    return calls, failed
+
+
+def builders(
+    op: Operation, tensors: list[Any], g: Any
+) -> dict[tuple[str, str], Callable[[], Call]]:
+    """How each candidate is made."""
+    arrays = [jax.dlpack.from_dlpack(t) for t in tensors]
+    cotangent = jax.dlpack.from_dlpack(g)
+
+    def jitted(function: Callable[..., Any], *arguments: Any) -> Call:
+        run = jax.jit(function)
+        return lambda: jax.block_until_ready(run(*arguments))
+
+    def ours_backward() -> Call:
+        return jitted(op.gradient, cotangent, *jax.jit(op.kept)(*arrays))
+
+    def xla_backward() -> Call:
+        return jitted(lambda g, *a: jax.vjp(op.jax, *a)[1](g), cotangent, *arrays)
+
+    def torch_forward(function: Callable[..., Any]) -> Call:
+        def call() -> Any:
+            with torch.no_grad():
+                return function(*tensors)
+
+        return call
+
+    def torch_backward(function: Callable[..., Any]) -> Call:
+        leaves = [t.detach().requires_grad_() for t in tensors]
+        y = function(*leaves)
+        return lambda: torch.autograd.grad(y, leaves, g, retain_graph=True)
+
+    def compiled() -> Any:
+        from torch._functorch import config
+
+        config.donated_buffer = False
+        return torch.compile(
+            op.torch, dynamic=False, fullgraph=True, mode="max-autotune-no-cudagraphs"
+        )
+
+    return {
+        (FORWARD, "pyptx"): lambda: jitted(op.ours, *arrays),
+        (FORWARD, "XLA"): lambda: jitted(op.jax, *arrays),
+        (FORWARD, "PyTorch"): lambda: torch_forward(op.torch),
+        (FORWARD, "torch.compile"): lambda: torch_forward(compiled()),
+        (BACKWARD, "pyptx"): ours_backward,
+        (BACKWARD, "XLA"): xla_backward,
+        (BACKWARD, "PyTorch"): lambda: torch_backward(op.torch),
+        (BACKWARD, "torch.compile"): lambda: torch_backward(compiled()),
+    }
+
+
+def expected(op: Operation, tensors: list[Any], g: Any) -> tuple[Any, Any]:
+    """The result and the gradients in float64, of the first and last rows."""
+    count = min(64, g.shape[0])
+    rows = [t[:count] if t.ndim > 1 else t for t in tensors]
+    wide = [t.double().detach().requires_grad_() for t in rows]
+    y = op.torch(*wide)
+    elements = wide[: op.arrays]
+    gradients = torch.autograd.grad(y, elements, g[:count].double())
+    return (y.detach(),), gradients
+
+
+def check(found: Any, exact: Any, dtype: str) -> None:
+    """Raises ValueError where a result per element differs by more than rounding does."""
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    tolerance = 2e-2 if dtype == "bf16" else 2e-4
+    for one, other in zip(found, exact, strict=False):
+        tensor = one if isinstance(one, torch.Tensor) else torch.from_dlpack(one)
+        away = (tensor[: len(other)].double() - other).abs().max().item()
+        scale = max(1.0, other.abs().max().item())
+        if not away <= tolerance * scale:  # NaN fails too
+            raise ValueError(f"wrong: {away:.3g} from float64, of {scale:.3g}")
+
+
+def report(result: Result) -> None:
+    """The table, with the share of the copy's speed."""
+    show(result, {"of copy": lambda m: f"{m.notes['share']:.1%}"})

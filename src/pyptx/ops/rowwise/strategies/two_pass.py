@@ -1,0 +1,380 @@
+"""Two passes: rows of any length, of which each CTA takes a chunk, and which are read twice.
+
+For rows that no cluster of CTAs can hold. The first kernel reduces each chunk; the second one reads
+the statistics of all chunks of a row and writes. With sums over rows, a CTA keeps its columns and
+goes through rows. Rows have a full unit (`Rows.unit`) at least.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, Final
+
+from pyptx import Kernel, KernelSequence, Reg, Tile, ptx, reg, sequence
+from pyptx.device import WARP
+from pyptx.ops.rowwise import dependent
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.column_sums import RegisterSums
+from pyptx.ops.rowwise.exchange import over_cta
+from pyptx.ops.rowwise.operation import (
+    COLUMN,
+    ELEMENT,
+    ROW,
+    Operand,
+    RowOp,
+    Scalars,
+    Values,
+    Vectors,
+)
+from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
+from pyptx.ops.rowwise.program import Arrays, define, make
+from pyptx.ops.rowwise.statistics import Statistic, Terms
+from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one, wide
+from pyptx.types import u32
+
+THREADS: Final = 256
+EACH: Final = 4
+"""Vectors of a thread, where rows are so many that chunks need not be small."""
+
+_CHUNKS: Final = "chunk_statistics"
+"""What kernels call the statistics of chunks."""
+
+
+def parts(rows: Rows, each: int = EACH) -> int:
+    """Chunks of a row; a thread has at most `each` vectors."""
+    return -(-rows.groups // (THREADS * each))
+
+
+def independent(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel | KernelSequence:
+    """The operation on rows that need nothing of each other: no sums over rows.
+
+    Both kernels; without a statistic there is nothing for the first one to do.
+    """
+    assert not op.written(COLUMN), "sums over rows"
+    return _both(op, rows, result(op, rows, each=each), each)
+
+
+def persistent(op: RowOp, rows: Rows, *, teams: int) -> Kernel | KernelSequence:
+    """The operation with sums over rows: `teams` partial sums of each column. Both kernels.
+
+    `teams` is a multiple of `rows.alignments`. CTAs with the same columns share the rows; with
+    fewer rows than teams only the first B partial sums are written.
+    """
+    return _both(op, rows, result_and_sums(op, rows, teams=teams), EACH)
+
+
+# ---- the kernels ---------------------------------------------------------------------------------
+
+
+def statistics_tile(op: RowOp, rows: Rows, each: int = EACH) -> Tile:
+    """The statistics of all chunks: [*B, parts, count], or [*B, parts] of one number."""
+    assert op.statistic is not None
+    count = op.statistic.count
+    return Tile("*B", parts(rows, each), *((count,) if count > 1 else ()), rows.compute)
+
+
+def statistics_inputs(op: RowOp) -> tuple[Operand, ...]:
+    """What `statistics` takes: all but the inputs per row, of which terms know nothing."""
+    return tuple(operand for operand in op.inputs if operand.per != ROW)
+
+
+def statistics(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
+    """`statistics_inputs` to the statistics of all chunks. It reads what the terms ask for."""
+    count, tile = parts(rows, each), statistics_tile(op, rows, each)
+    return define(
+        op,
+        rows,
+        "chunks",
+        [(operand.name, rows.tile(operand)) for operand in statistics_inputs(op)],
+        [(_CHUNKS, tile)],
+        lambda arrays: _statistics(arrays, count),
+        grid=grid(lambda B: (B * count, 1, 1)),
+        block=(THREADS, 1, 1),
+    )
+
+
+def result(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
+    """The inputs and the statistics of all chunks to the outputs, of which none is a sum.
+
+    Comes right after `statistics`, and has its chunk by the time that these are there.
+    """
+    count = parts(rows, each)
+    return make(
+        op,
+        rows,
+        "two_pass",
+        lambda arrays: _Result(arrays, count).run(),
+        before=_before(op, rows, each),
+        grid=grid(lambda B: (B * count, 1, 1)),
+        block=(THREADS, 1, 1),
+        programmatic_stream_serialization=op.statistic is not None and dependent.starts_early(rows),
+    )
+
+
+def result_and_sums(op: RowOp, rows: Rows, *, teams: int) -> Kernel:
+    """The inputs and the statistics of all chunks to the outputs, as `persistent` says."""
+    assert teams % rows.alignments == 0
+    count = parts(rows)
+    return make(
+        op,
+        rows,
+        "two_pass",
+        lambda arrays: _Result(arrays, count).run_through(teams),
+        before=_before(op, rows, EACH),
+        sums=Tile(teams, rows.padded, rows.compute, sum_over="B", partial=True),
+        grid=grid(lambda B: (min(B, teams) * count, 1, 1)),
+        block=(THREADS, 1, 1),
+    )
+
+
+def _before(op: RowOp, rows: Rows, each: int) -> list[tuple[str, Tile]]:
+    """The first kernel's result, where there is one."""
+    assert rows.columns >= rows.unit, "rows that have ends alone"
+    return [] if op.statistic is None else [(_CHUNKS, statistics_tile(op, rows, each))]
+
+
+def _both(op: RowOp, rows: Rows, second: Kernel, each: int) -> Kernel | KernelSequence:
+    """Both kernels as one operation."""
+    if op.statistic is None:
+        return second
+    first = statistics(op, rows, each=each)
+    names = [operand.name for operand in op.inputs]
+
+    def both(*arrays: Any) -> Any:
+        given = dict(zip(names, arrays, strict=True))
+        return second(*arrays, first(*(given[o.name] for o in statistics_inputs(op))))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    both.__name__ = both.__qualname__ = f"{op.name}_two_pass"
+    both.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # pyright: ignore[reportFunctionMemberAccess]
+    tiles = [rows.tile(operand) for operand in op.inputs]
+    return sequence(in_specs=tiles, out_specs=second.out_specs, parallel=("B",))(both)
+
+
+def of_row(
+    m: Math, statistic: Statistic, chunks: Reg, row: Reg, count: int, lane: Reg
+) -> list[Reg]:
+    """The statistic of a row's `count` chunks, in the same order everywhere, in a warp's lanes.
+
+    `chunks` is the address of the statistics of all chunks of all rows.
+    """
+    size = statistic.count * m.dtype.bytes
+    neutral = [statistic.neutral(i) for i in range(statistic.count)]
+    total = [reg.scalar(m.dtype, init=value) for value in neutral]
+    place = chunks + (row * count + wide(lane & (WARP - 1))) * size
+    for first in range(0, count, WARP):
+        there = (lane & (WARP - 1)) < count - first
+        values = [
+            load_one(
+                m.dtype, m.dtype, place + (first * size + i * m.dtype.bytes), pred=there, pad=value
+            )
+            for i, value in enumerate(neutral)
+        ]
+        total = statistic.combine(m, [total, values])
+    return statistic.over_warp(m, total)
+
+
+class _Chunk:
+    """A CTA: its chunk of a row, and one of the row's ends for the first threads of chunk 0."""
+
+    def __init__(self, rows: Rows, row: Reg, rank: Reg, count: int) -> None:
+        self.lane = reg.from_(ptx.special.tid.x(), u32)
+        self.part = Part(rows, row, self.lane, THREADS, count, rank)
+        self.ends = None if rows.aligned else Ends(self.part, rank)
+        self.active = [self.part.active(k) for k in range(self.part.each)]
+
+    @property
+    def there(self) -> list[Reg | None]:
+        """Whether the thread has each of its vectors, and an element of the ends as the last."""
+        return [*self.active, *([] if self.ends is None else [self.ends.active])]
+
+    def load(self, base: Reg, operand: Operand, vector: Vector) -> list[list[Reg]]:
+        """The thread's elements of an input; the last of them is that of the row's ends."""
+        if operand.per == COLUMN:
+            return self._load_columns(base, operand, vector)
+        place = base + self.part.offset * operand.dtype.bytes
+        values: list[list[Reg]] = []
+        for k, ok in enumerate(self.active):
+            offset = self.part.step(k, vector)
+            words = vector.load("global", place, offset, pred=ok, pad=operand.pad)
+            values.append(vector.unpack(words))
+        if self.ends is not None:
+            end = base + self.ends.position * operand.dtype.bytes
+            values.append([self._load_end(end, operand, vector)])
+        return values
+
+    def _load_columns(self, base: Reg, operand: Operand, vector: Vector) -> list[list[Reg]]:
+        found = load_columns(self.part, base, vector, self.active)
+        values = [vector.unpack(words) for words in found]
+        if self.ends is not None:
+            end = base + wide(self.ends.column) * operand.dtype.bytes
+            values.append([self._load_end(end, operand, vector)])
+        return values
+
+    def _load_end(self, place: Reg, operand: Operand, vector: Vector) -> Reg:
+        assert self.ends is not None
+        there = self.ends.active
+        return load_one(operand.dtype, vector.compute, place, pred=there, pad=operand.pad)
+
+    def store(self, base: Reg, vector: Vector, values: Sequence[Sequence[Reg]]) -> None:
+        """Write the thread's elements of an output."""
+        place = base + self.part.offset * vector.dtype.bytes
+        for k, ok in enumerate(self.active):
+            words = vector.pack(values[k])
+            vector.store("global", place, self.part.step(k, vector), words, pred=ok)
+        if self.ends is not None:
+            end = base + self.ends.position * vector.dtype.bytes
+            store_one(vector.dtype, end, values[-1][0], pred=self.ends.active)
+
+    def values(
+        self, operands: Sequence[Operand], loads: Sequence[Callable[[], list[list[Reg]]]]
+    ) -> list[list[Values]]:
+        """The elements of each of the thread's vectors, and of the ends; `loads` may be late."""
+        sizes = [self.part.rows.group] * len(self.active) + [1] * (self.ends is not None)
+        return [
+            Vectors(operands, [partial(_nth, load, k) for load in loads]).elements(size)
+            for k, size in enumerate(sizes)
+        ]
+
+
+def _nth(load: Callable[[], list[list[Reg]]], k: int) -> list[Reg]:
+    return load()[k]
+
+
+def _row_and_rank(count: int) -> tuple[Reg, Reg]:
+    cta = reg.from_(ptx.special.ctaid.x(), u32)
+    return cta // count, cta % count
+
+
+def _statistics(arrays: Arrays, count: int) -> None:
+    """Reduce a chunk, and write what that gives."""
+    op, rows, m = arrays.op, arrays.rows, Math(arrays.rows.compute)
+    assert op.statistic is not None
+    dependent.launch_dependents(rows)
+    chunk = _Chunk(rows, *_row_and_rank(count), count)
+    operands = statistics_inputs(op)
+    loads = [
+        cache(partial(chunk.load, base, operand, rows.vector(operand.dtype)))
+        for base, operand in zip(arrays.pointers(*operands), operands, strict=True)
+    ]
+    values = chunk.values(operands, loads)
+    terms = [
+        Terms([op.term(m, v) for v in vector], ok)
+        for vector, ok in zip(values, chunk.there, strict=True)
+    ]
+    total = over_cta(m, op.statistic, op.statistic.of_thread(m, terms), chunk.lane, THREADS)
+    (base,) = ptx.global_ptrs(arrays.tensors[_CHUNKS])
+    cta = reg.from_(ptx.special.ctaid.x(), u32)
+    place = base + cta * (op.statistic.count * m.dtype.bytes)
+    for i, number in enumerate(total):
+        here = place + i * m.dtype.bytes if i else place
+        store_one(m.dtype, here, number, pred=chunk.lane == 0)
+
+
+class _Result:
+    """A CTA of the second kernel."""
+
+    def __init__(self, arrays: Arrays, count: int) -> None:
+        self.arrays, self.count = arrays, count
+        self.op, self.rows = arrays.op, arrays.rows
+        self.m = Math(self.rows.compute)
+        self.inputs = [*arrays.inputs(ELEMENT), *arrays.inputs(COLUMN)]
+        self.operands = [operand for operand, _ in self.inputs]
+        self.scalars, self.results = arrays.inputs(ROW), arrays.outputs(ELEMENT)
+
+    def _pointers(self) -> dict[str, Reg]:
+        """The addresses of what is read and of outputs per element, by name."""
+        names = [operand.name for operand in self.op.inputs]
+        names += [] if self.op.statistic is None else [_CHUNKS]
+        names += [operand.name for operand, _ in self.results]
+        found = ptx.global_ptrs(*(self.arrays.tensors[name] for name in names))
+        return dict(zip(names, found, strict=True))
+
+    def _row_scalars(self, pointers: dict[str, Reg], row: Reg) -> Scalars:
+        """The inputs per row."""
+        found = {
+            o.name: load_one(
+                o.dtype, self.m.dtype, pointers[o.name] + row * o.dtype.bytes, pred=None
+            )
+            for o, _ in self.scalars
+        }
+        return Scalars(**found)
+
+    def _factors(self, pointers: dict[str, Reg], row: Reg, chunk: _Chunk, scalars: Scalars) -> Any:
+        """What elements need of their row."""
+        total: list[Reg] = []
+        if self.op.statistic is not None:
+            chunks = pointers[_CHUNKS]
+            total = of_row(self.m, self.op.statistic, chunks, row, self.count, chunk.lane)
+        return self.op.factors(self.m, total, scalars)
+
+    def _store(
+        self, chunk: _Chunk, pointers: dict[str, Reg], found: list[list[tuple[Reg, ...]]]
+    ) -> None:
+        """Write the thread's elements of each output."""
+        for i, (operand, vector) in enumerate(self.results):
+            values = [[each[i] for each in elements] for elements in found]
+            chunk.store(pointers[operand.name], vector, values)
+
+    def _store_row(self, chunk: _Chunk, rank: Reg, row: Reg, f: Any) -> None:
+        """Write the outputs per row, by one thread of the row."""
+        numbers = self.op.row_result(self.m, f)
+        for (operand, _), number in zip(self.arrays.outputs(ROW), numbers, strict=True):
+            (out,) = self.arrays.pointers(operand)
+            first = (chunk.lane == 0) & (rank == 0)
+            store_one(operand.dtype, out + row * operand.dtype.bytes, number, pred=first)
+
+    def run(self) -> None:
+        op, m = self.op, self.m
+        row, rank = _row_and_rank(self.count)
+        chunk = _Chunk(self.rows, row, rank, self.count)
+        pointers = self._pointers()
+        loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in self.inputs]
+        scalars = self._row_scalars(pointers, row)
+        if op.statistic is not None:
+            dependent.wait(self.rows)
+        f = self._factors(pointers, row, chunk, scalars)
+        values = chunk.values(self.operands, [partial(_loaded, each) for each in loaded])
+        self._store(chunk, pointers, [[op.result(m, v, f) for v in vector] for vector in values])
+        self._store_row(chunk, rank, row, f)
+
+    def run_through(self, teams: int) -> None:
+        """Rows `teams` apart, with sums over all of them."""
+        op, m, rows = self.op, self.m, self.rows
+        team, rank = _row_and_rank(self.count)
+        first = self.arrays.tensors[op.given(ELEMENT)[0].name]
+        total = ptx.inst.cvt.u32.u64(first.shape[0])
+        chunk = _Chunk(rows, team, rank, self.count)
+        pointers = self._pointers()
+        elements, columns = self.arrays.inputs(ELEMENT), self.arrays.inputs(COLUMN)
+        weights = [chunk.load(pointers[o.name], o, vector) for o, vector in columns]
+        outputs = [self.arrays.tensors[operand.name] for operand in op.written(COLUMN)]
+        sums = RegisterSums(m, chunk.part, chunk.ends, outputs, lambda: team)
+        every = [*sums.sums, *([] if sums.end_sums is None else [[sums.end_sums]])]
+        row = reg.scalar(u32, init=team)
+        with ptx.while_(lambda: row < total):
+            loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in elements]
+            f = self._factors(pointers, row, chunk, self._row_scalars(pointers, row))
+            values = chunk.values(
+                self.operands, [partial(_loaded, each) for each in (*loaded, *weights)]
+            )
+            found: list[list[tuple[Reg, ...]]] = []
+            for vector, of_vector in zip(values, every, strict=True):
+                found.append([])
+                for v, of_element in zip(vector, of_vector, strict=True):
+                    found[-1].append(op.result(m, v, f))
+                    op.accumulate(m, of_element, v, f)
+            self._store(chunk, pointers, found)
+            self._store_row(chunk, rank, row, f)
+            sums.row_done(chunk.active)
+            row += teams
+            for operand, _ in (*elements, *self.results):
+                advance(pointers[operand.name], teams * rows.columns * operand.dtype.bytes)
+        dependent.launch_dependents(rows)
+        sums.write(chunk.active)
+
+
+def _loaded(values: list[list[Reg]]) -> list[list[Reg]]:
+    return values
