@@ -143,6 +143,8 @@ class Part:
         lead = None if before is None else before << shift
         if self.head is not None:
             lead = self.head if lead is None else lead + self.head
+        least = rows.groups if rows.aligned else rows.groups - rows.unit // rows.group
+        self._fewest = least - (parts - 1) * self.most
         self.lead: Final = lead
         """Elements of a row before the part, u32; None for none. One number for rows cut alike."""
         start = self.flat if lead is None else self.flat + wide(lead)
@@ -180,6 +182,10 @@ class Part:
         if first == 0 and most < self.most:
             count = ptx.inst.min.u32(count, most)
         return ptx.inst.mul.lo.u32(count, vector.bytes)
+
+    def may_lack(self, pieces: range) -> bool:
+        """Whether there are rows of whose part no thread has any of these groups, a range of k."""
+        return self._fewest <= pieces.start * self.threads
 
     def step(self, k: int, vector: Vector) -> int:
         """Bytes from the thread's first group to its k-th."""

@@ -31,7 +31,7 @@ def pointers_of(arrays: Arrays) -> dict[str, Reg]:
 class RowPrefetch(Prefetch):
     """The prefetch of an operation's inputs per row, and of the ends of those per element.
 
-    `pointers` are the addresses of the arrays by name.
+    `row` is the present row, u32 or u64; `pointers` are the addresses of the arrays by name.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class RowPrefetch(Prefetch):
         ends: Ends | None,
         progress: Progress,
         depth: int,
+        row: Reg,
         pointers: Mapping[str, Reg],
     ) -> None:
         super().__init__(m, ends, progress, depth)
@@ -49,7 +50,7 @@ class RowPrefetch(Prefetch):
         self._columns_read = op.given(COLUMN)
         self._pointers = pointers
         for operand in self._scalars:
-            place = pointers[operand.name] + progress.row * operand.dtype.bytes
+            place = pointers[operand.name] + row * operand.dtype.bytes
             self.add(place, operand.dtype)
         for operand in self._elements_read:
             self.add_ends(pointers[operand.name], operand.dtype, op.columns, operand.pad)

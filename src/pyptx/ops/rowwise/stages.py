@@ -126,7 +126,10 @@ class Ring:
                 starts, self._sources, self._offsets, sizes, strict=True
             ):
                 first = self.part.step(self.ks(piece).start, source.vector)
-                bulk_load(ptx.addr(here, offset), ptx.addr(start, first), size, bar)
+                # what lies after a part that has nothing to copy may be no memory
+                lacks = isinstance(size, Reg) and self.part.may_lack(self.ks(piece))
+                with ptx.if_(reg.from_(size, u32) > 0) if lacks else nullcontext():
+                    bulk_load(ptx.addr(here, offset), ptx.addr(start, first), size, bar)
         if piece == self.pieces - 1:
             self._next()
 

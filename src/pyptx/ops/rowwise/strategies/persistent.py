@@ -166,7 +166,7 @@ class _Team:
         ends = None if rows.aligned else Ends(part)
         self.ends = ends
         progress = Progress(self.row, self.total, self.stride)
-        self.prefetch = RowPrefetch(arrays, self.m, ends, progress, 1, pointers)
+        self.prefetch = RowPrefetch(arrays, self.m, ends, progress, 1, self.row, pointers)
         self.prefetch.start()
         self.ring = self._ring()
         self.leader = part.lane == 0

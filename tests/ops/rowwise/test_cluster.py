@@ -1,0 +1,193 @@
+"""A cluster of CTAs, or a grid of them, takes a row: at shapes that the emulator watches all of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import pyptx
+from pyptx import device
+from pyptx._target import Target
+from pyptx.ops._rms_norm import RmsNormGradient
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.program import types_of
+from pyptx.ops.rowwise.strategies import cluster
+from pyptx.ops.rowwise.strategies.cluster import Shape
+from pyptx.types import bf16, f16, f32, f64
+
+from .toys_persistent import Alone, Everything, Scaled, Softmax, Toy, check
+
+POLICIES: list[dict[str, object]] = [
+    {},
+    {"completion": "eager"},
+    {"completion": "random", "seed": 2},
+]
+OPERATIONS = [
+    lambda n: Everything(n),
+    lambda n: Everything(n, f64, f16, f64),
+    lambda n: Everything(n, f16, bf16),
+    lambda n: Scaled(n),
+    lambda n: Scaled(n, f64, f64),
+    lambda n: Softmax(n, bf16),
+    lambda n: Softmax(n, f32, summed=True),
+]
+NAMES = ["mixed", "wide", "half", "range", "range f64", "softmax", "use"]
+operations = pytest.mark.parametrize("make", OPERATIONS, ids=NAMES)
+ALONE = [lambda n: Alone(n), lambda n: Alone(n, bf16, f64, summed=True)]
+
+CLUSTERS = [
+    (512, Shape(2, 2, 64, 3)),
+    (1030, Shape(2, 2, 64, 3, shared=False)),
+    (1024, Shape(2, 4, 96, 3)),
+    (99, Shape(2, 4, 64, 3)),  # CTAs that have none of the row
+    (1100, Shape(2, 3, 64, 5, pieces=2)),
+    (1603, Shape(2, 2, 64, 7, lag=2, pieces=2)),
+    (515, Shape(2, 2, 64, 2, lag=0)),
+    (1024, Shape(2, 1, 64, 5, pieces=2)),
+    (1099, Shape(2, 1, 64, 3)),
+]
+GRIDS = [
+    (768, Shape(2, 3, 64, 3, shared=False, grid=True)),
+    (1030, Shape(2, 3, 64, 3, grid=True)),
+    (99, Shape(2, 2, 64, 3, grid=True)),
+    (1603, Shape(2, 2, 64, 7, lag=2, pieces=2, grid=True)),
+    (515, Shape(2, 2, 64, 2, lag=0, grid=True)),
+]
+
+
+def fitting(rows: Rows, shape: Shape) -> Shape:
+    """The shape with teams whose rows are cut alike."""
+    return replace(shape, teams=math.lcm(shape.teams, rows.alignments))
+
+
+def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
+    kernel = cluster.kernel_of(op, rows, shape)
+    mail = ()
+    if shape.grid:
+        like = op.arrays(count)[[o.name for o in op.inputs].index("x")]
+        clear = cluster.clear(op, rows, shape).emulate(like)
+        assert not clear.report.findings
+        outputs = clear.outputs
+        mail = tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
+        assert not np.any(mail[0])
+    check(op, rows, kernel, count, min(shape.teams, count), mail=mail, **how)
+
+
+@operations
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(("n", "shape"), CLUSTERS[:4])
+def test_clusters(n, shape, policy, make):
+    op = make(n)
+    rows = op.rows()
+    shape = fitting(rows, shape)
+    run(op, rows, shape, 2 * shape.teams + 1, **policy)
+
+
+@operations
+@pytest.mark.parametrize(("n", "shape"), CLUSTERS[4:])
+def test_pieces_and_lags(n, shape, make):
+    op = make(n)
+    rows = op.rows()
+    shape = fitting(rows, shape)
+    run(op, rows, shape, 3 * shape.teams + 1)
+
+
+@operations
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(("n", "shape"), GRIDS)
+def test_grids(n, shape, policy, make):
+    op = make(n)
+    rows = op.rows()
+    shape = fitting(rows, shape)
+    run(op, rows, shape, 2 * shape.teams + 1, **policy)
+
+
+@pytest.mark.parametrize("parts", [33, 40])
+@pytest.mark.parametrize("make", [lambda n: Scaled(n, f64, f64), lambda n: Softmax(n, f32)])
+def test_grids_of_more_ctas_than_lanes(make, parts):
+    """A lane waits for several CTAs, and the last lanes for fewer: those change nothing."""
+    op = make(1024)
+    run(op, op.rows(), Shape(1, parts, 32, 3, grid=True), 3)
+
+
+@operations
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_teams_without_rows(count, make):
+    op = make(520)
+    rows = op.rows()
+    run(op, rows, fitting(rows, Shape(4, 2, 64, 3)), count)
+
+
+@pytest.mark.parametrize("make", ALONE, ids=["alone", "alone f64"])
+@pytest.mark.parametrize(("n", "shape"), CLUSTERS)
+def test_nothing_is_exchanged_where_elements_need_nothing_of_their_row(n, shape, make):
+    op = make(n)
+    rows = op.rows()
+    shape = fitting(rows, shape)
+    assert cluster.needs(op, rows, shape).cluster == 1
+    kernel = cluster.kernel_of(op, rows, shape)
+    assert "st.async" not in kernel.ptx()
+    run(op, rows, shape, 2 * shape.teams + 1)
+
+
+def test_a_grid_has_something_to_exchange():
+    op = Alone(512)
+    with pytest.raises(AssertionError, match="a grid that has nothing to exchange"):
+        cluster.kernel_of(op, op.rows(), Shape(2, 2, 64, 3, grid=True))
+
+
+def test_rows_of_a_team_have_to_be_cut_alike():
+    op = Softmax(131)
+    with pytest.raises(AssertionError, match="rows of a team that are not cut alike"):
+        cluster.kernel_of(op, op.rows(), Shape(3, 2, 64, 3))
+
+
+@pytest.mark.parametrize("make", [Softmax, Scaled, Alone], ids=["softmax", "range", "alone"])
+def test_rows_cut_at_lines(make):
+    op = make(2091)
+    rows = op.rows(lines=True)
+    run(op, rows, Shape(rows.alignments, 2, 128, 3), rows.alignments + 3)
+
+
+@pytest.mark.parametrize("each", [31, 32, 33, 65])
+@pytest.mark.parametrize("grid", [False, True])
+def test_sums_of_blocks_of_rows(each, grid):
+    op = Softmax(603, f32, summed=True)
+    run(op, op.rows(), Shape(4, 2, 32, 3, grid=grid), each * 4)
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_120a"])
+@pytest.mark.parametrize(
+    ("n", "shape"),
+    [
+        (4096, Shape(8, 4, 128, 3)),
+        (4099, Shape(8, 4, 128, 3, shared=False)),
+        (4099, Shape(8, 2, 128, 7, lag=2, pieces=2)),
+        (4096, Shape(1, 20, 128, 3, grid=True)),
+    ],
+)
+@pytest.mark.parametrize("make", [*OPERATIONS, lambda n: RmsNormGradient(n, bf16, f32)])
+def test_needs_are_what_is_allocated(make, n, shape, target):
+    """On every target that has clusters, and hardly more; and nothing is spilled."""
+    op = make(n)
+    rows = Rows((n,), types_of(op), op.compute, device=device.of(Target.parse(target)))
+    shape = fitting(rows, shape)
+    needs = cluster.needs(op, rows, shape)
+    assert needs.cluster == (1 if shape.grid else shape.parts)
+    assert rows.device.allows(needs)
+    kernel = cluster.kernel_of(op, rows, shape)
+    with pyptx.target(target):
+        used = kernel.module().kernels[0].shared.size
+        code = kernel.cubin()
+    assert used <= needs.shared <= used + 512
+    assert code.spill_stores == 0
+
+
+def test_what_no_device_without_clusters_allows():
+    op = Softmax(4096)
+    rows = op.rows(device=device.of(Target(80)))
+    assert not rows.device.allows(cluster.needs(op, rows, Shape(8, 4, 128, 3)))
+    assert not rows.device.allows(cluster.needs(op, rows, Shape(1, 20, 128, 3, grid=True)))
