@@ -64,7 +64,8 @@ def _layer_norm_kept(x: Any, w: Any, b: Any) -> Any:
     return (x, *_layer_norm_jax.kept(what, x, w, b)[1:], w, b)
 
 
-def _layer_norm_gradient(g: Any, x: Any, mean: Any, r: Any, w: Any, b: Any) -> Any:
+def _layer_norm_gradient(g: Any, *kept: Any) -> Any:
+    x, mean, r, w, b = kept
     what = _layer_norm_jax.checked(x, w, b, EPS, _layer_norm_jax.call_site())
     return _layer_norm_jax.gradient(what, x, g, mean, r, w, b)
 

@@ -57,6 +57,25 @@ def test_values_and_gradients(case, dtype, length):
         close(one, np.asarray(other), dtype if "softmax" not in case.name else jnp.bfloat16)
 
 
+@pytest.mark.parametrize("length", [9000, 20001, 50257, 131072, 262144])
+@pytest.mark.parametrize("case", [CASES[0], CASES[3]], ids=lambda case: case.name)
+@pytest.mark.parametrize("rows", [2, 300])
+def test_long_rows(case, length, rows):
+    """By several CTAs for a row, and by two passes; where rows are many, by other kernels."""
+    if rows * length > 2_000_000:
+        rows = 2_000_000 // length
+    arrays = [jnp.asarray(a) for a in case.arguments(rows, length, dtype=jnp.bfloat16)]
+    close(case.operation(*arrays), case.exact(*arrays), jnp.bfloat16)
+    g = np.random.default_rng(1).standard_normal((rows, length)).astype(jnp.bfloat16)
+    every = tuple(range(len(arrays)))
+    found = jax.jit(jax.grad(scalar(case.operation, jnp.asarray(g)), every))(*arrays)
+    with jax.enable_x64(True):
+        wide = [jnp.asarray(np.asarray(a).astype(np.float64)) for a in arrays]
+        exact = jax.grad(scalar(case.formula, jnp.asarray(g.astype(np.float64))), every)(*wide)
+    for one, other in zip(found, exact, strict=True):
+        close(one, np.asarray(other), jnp.bfloat16)
+
+
 @each_case
 def test_second_derivatives(case):
     arrays = [jnp.asarray(a) for a in case.arguments(2, 5)]

@@ -105,7 +105,7 @@ def _gate_fwd(activation: Activation, *arrays: Any) -> tuple[Any, Any]:
 
 
 def _gate_bwd(activation: Activation, arrays: tuple[Any, ...], g: Any) -> tuple[Any, ...]:
-    found = _gradient(activation, *arrays, *shell.as_jax(g))
+    found = gradient(activation, *arrays, *shell.as_jax(g))
     return tuple(shell.like(d, a) for d, a in zip(found, arrays, strict=True))
 
 
@@ -113,15 +113,15 @@ _gate.defvjp(_gate_fwd, _gate_bwd)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
-def _gradient(activation: Activation, *operands: Any) -> tuple[Any, ...]:
+def gradient(activation: Activation, *operands: Any) -> tuple[Any, ...]:
     return _run(GateGradient, activation, *operands)
 
 
-def _gradient_fwd(activation: Activation, *operands: Any) -> tuple[Any, Any]:
-    return _gradient(activation, *operands), operands
+def gradient_fwd(activation: Activation, *operands: Any) -> tuple[Any, Any]:
+    return gradient(activation, *operands), operands
 
 
-def _gradient_bwd(activation: Activation, operands: tuple[Any, ...], cotangents: Any) -> Any:
+def gradient_bwd(activation: Activation, operands: tuple[Any, ...], cotangents: Any) -> Any:
     """By the formula in jax.numpy."""
 
     def gradients(*operands: Any) -> Any:
@@ -131,7 +131,7 @@ def _gradient_bwd(activation: Activation, operands: tuple[Any, ...], cotangents:
     return _jax.vjp(gradients, *operands)[1](cotangents)
 
 
-_gradient.defvjp(_gradient_fwd, _gradient_bwd)
+gradient.defvjp(gradient_fwd, gradient_bwd)
 
 
 def _reference(activation: Activation, *arrays: Any) -> Any:

@@ -38,7 +38,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) 
     is the same bit by bit in every run. Raises CallError.
     """
     where = call_site()
-    what = _checked(
+    what = checked(
         x, weight, bias, shell.number("eps", eps, "layer_norm(x, eps=1e-5)", where), where
     )
     return shell.located("layer_norm", where, _norm, what, *shell.as_jax(x, weight, bias))
@@ -69,7 +69,7 @@ class _What:
         return LayerNormGradient(self.columns, self.x, self.x, self.weight, self.bias)
 
 
-def _checked(x: Any, weight: Any, bias: Any, eps: float, where: SourceLocation) -> _What:
+def checked(x: Any, weight: Any, bias: Any, eps: float, where: SourceLocation) -> _What:
     shell.check_targets("layer_norm", where)
     dtype = shell.check_array("x", x, "layer_norm", where)
     given = [(n, a) for n, a in (("weight", weight), ("bias", bias)) if a is not None]
@@ -100,26 +100,26 @@ def _norm(what: _What, x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _norm_fwd(what: _What, x: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
-    y, mean, r = _kept(what, x, weight, bias)
+    y, mean, r = kept(what, x, weight, bias)
     return y, (x, mean, r, weight, bias)
 
 
 def _norm_bwd(what: _What, saved: tuple[Any, ...], g: Any) -> tuple[Any, Any, Any]:
     x, mean, r, weight, bias = saved
-    return _gradient(what, *shell.as_jax(x, g, mean, r, weight, bias))
+    return gradient(what, *shell.as_jax(x, g, mean, r, weight, bias))
 
 
 _norm.defvjp(_norm_fwd, _norm_bwd)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
-def _kept(what: _What, x: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
+def kept(what: _What, x: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
     """The norm, with what its gradient needs: the mean and r of each row."""
     return plan.operation(what.forward(kept=True), what.shape)(*_given(x, weight, bias))
 
 
 def _kept_fwd(what: _What, *operands: Any) -> tuple[Any, Any]:
-    return _kept(what, *operands), operands
+    return kept(what, *operands), operands
 
 
 def _kept_bwd(what: _What, operands: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
@@ -127,11 +127,11 @@ def _kept_bwd(what: _What, operands: tuple[Any, ...], cotangents: Any) -> tuple[
     return pull(cotangents)
 
 
-_kept.defvjp(_kept_fwd, _kept_bwd)
+kept.defvjp(_kept_fwd, _kept_bwd)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
-def _gradient(what: _What, x: Any, g: Any, mean: Any, r: Any, weight: Any, bias: Any) -> Any:
+def gradient(what: _What, x: Any, g: Any, mean: Any, r: Any, weight: Any, bias: Any) -> Any:
     op = what.gradient
     columns = [column for column in (weight, bias) if column is not None]
     results = tuple(shell.result_type(column, op.compute, x, g) for column in columns)
@@ -146,7 +146,7 @@ def _gradient(what: _What, x: Any, g: Any, mean: Any, r: Any, weight: Any, bias:
 
 
 def _gradient_fwd(what: _What, *operands: Any) -> tuple[Any, Any]:
-    return _gradient(what, *operands), operands
+    return gradient(what, *operands), operands
 
 
 def _gradient_bwd(what: _What, operands: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
@@ -154,7 +154,7 @@ def _gradient_bwd(what: _What, operands: tuple[Any, ...], cotangents: Any) -> tu
     return pull(cotangents)
 
 
-_gradient.defvjp(_gradient_fwd, _gradient_bwd)
+gradient.defvjp(_gradient_fwd, _gradient_bwd)
 
 
 def _given(*arrays: Any) -> list[Any]:

@@ -66,30 +66,30 @@ def _softmax_fwd(log: bool, x: Any) -> tuple[Any, Any]:
 
 
 def _softmax_bwd(log: bool, y: Any, g: Any) -> tuple[Any]:
-    return (shell.like(_gradient(log, y, *shell.as_jax(g)), y),)
+    return (shell.like(gradient(log, y, *shell.as_jax(g)), y),)
 
 
 _softmax.defvjp(_softmax_fwd, _softmax_bwd)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
-def _gradient(log: bool, y: Any, g: Any) -> Any:
+def gradient(log: bool, y: Any, g: Any) -> Any:
     columns = y.shape[-1]
     return plan.operation(SoftmaxGradient(columns, shell.DTYPES[str(y.dtype)], log), (columns,))(
         y, g
     )
 
 
-def _gradient_fwd(log: bool, y: Any, g: Any) -> tuple[Any, Any]:
-    return _gradient(log, y, g), (y, g)
+def gradient_fwd(log: bool, y: Any, g: Any) -> tuple[Any, Any]:
+    return gradient(log, y, g), (y, g)
 
 
-def _gradient_bwd(log: bool, saved: tuple[Any, Any], cotangent: Any) -> tuple[Any, Any]:
+def gradient_bwd(log: bool, saved: tuple[Any, Any], cotangent: Any) -> tuple[Any, Any]:
     _, pull = _jax.vjp(partial(_reference_gradient, log), *saved)
     return pull(cotangent)
 
 
-_gradient.defvjp(_gradient_fwd, _gradient_bwd)
+gradient.defvjp(gradient_fwd, gradient_bwd)
 
 
 def _reference_gradient(log: bool, y: Any, g: Any) -> Any:

@@ -21,7 +21,7 @@ from pyptx.ops.rowwise.finish import column_sums
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
-from pyptx.ops.rowwise.strategies import cta, persistent, subwarp
+from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp, two_pass
 from pyptx.ops.rowwise.vectors import power_of_two, rounded_up
 from pyptx.types import DType, f32
 
@@ -35,6 +35,15 @@ _SOON: Final = 32 * KIB * KIB
 
 _LITTLE: Final = 8 * KIB * KIB
 """Bytes, of 16-bit inputs, so few that rows are better off spread over more CTAs."""
+
+_TWICE: Final = 4096 * KIB
+"""Bytes that are quicker read twice: the second time they are in the L2 cache."""
+
+_GRID: Final = 128
+"""CTAs of a team that is larger than a cluster."""
+
+_STAGES: Final = 4
+"""Rows that a CTA of a cluster holds; more would delay the first ones."""
 
 _ROW: Final = 4096
 """Vectors of a row that leaves room for other CTAs beside its own."""
@@ -87,19 +96,24 @@ def _sequence(
     function: Callable[..., Any],
 ) -> KernelSequence:
     """A sequence with the operation's arrays as parameters."""
+    left = iter(results)
+    outputs = [
+        _sum(rows, next(left)) if operand.per == COLUMN else rows.tile(operand)
+        for operand in op.outputs
+    ]
+    return _sequence_of(op, rows, outputs, name, function)
+
+
+def _sequence_of(
+    op: RowOp, rows: Rows, outputs: Sequence[Tile], name: str, function: Callable[..., Any]
+) -> KernelSequence:
+    """The same with results that are not all the operation's own: partial sums."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(operand.name, kind) for operand in op.inputs]
     function.__name__ = function.__qualname__ = name
     setattr(function, "__signature__", inspect.Signature(parameters))  # noqa: B010
-    left = iter(results)
-    return sequence(
-        in_specs=tuple(rows.tile(operand) for operand in op.inputs),
-        out_specs=tuple(
-            _sum(rows, next(left)) if operand.per == COLUMN else rows.tile(operand)
-            for operand in op.outputs
-        ),
-        parallel=("B",),
-    )(function)
+    inputs = tuple(rows.tile(operand) for operand in op.inputs)
+    return sequence(in_specs=inputs, out_specs=tuple(outputs), parallel=("B",))(function)
 
 
 def _sum(rows: Rows, result: DType) -> Tile:
@@ -117,9 +131,17 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
     """The kernels for rows that need nothing of each other."""
     if _is_short(op, rows) and rows.divided().groups <= (3 if rows.aligned else 2) * WARP:
         return _by_subwarps(op, rows)
-    if rows.columns >= rows.unit and _fits_cta(op, rows):
+    if _fits_cta(op, rows):
         return _by_ctas(op, rows)
-    raise NotImplementedError
+    shape = _clusters_of(op, rows)
+    many = two_pass.independent(op, rows) if shape is None else _by_cluster(op, rows, shape)
+    if _read(op, rows) > _TWICE or op.statistic is None:
+        return many
+    # Of a few long rows there are more chunks than CTAs that could share a row.
+    most = _TWICE // _read(op, rows)
+    if _widest(op) == 2 and shape is not None and not shape.grid:
+        most = min(most, max(3, most // 4))
+    return _either(op, rows, most, two_pass.independent(op, rows, each=2), many)
 
 
 def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
@@ -140,6 +162,8 @@ def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
 
 def _fits_cta(op: RowOp, rows: Rows) -> bool:
     """Whether a CTA holds a row of each input, with room for others beside it."""
+    if rows.columns < rows.unit:
+        return False
     widest = max(dtype.bytes for dtype in rows.types)
     inputs = len(op.given(ELEMENT))
     fits = rows.columns * widest * inputs <= 128 * KIB
@@ -207,11 +231,34 @@ def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
         gradient = subwarp.persistent(op, rows, shape, ctas=ctas, maxnreg=most)
         return _finished(op, rows.divided(), gradient, ctas, shape.rows, results)
     cut = _in_lines(op, rows, _team_threads(op, rows), backward=True)
-    shape_ = _resident(op, cut)
-    if shape_ is not None:
-        gradient = persistent.kernel_of(op, cut, shape_)
-        return _finished(op, cut, gradient, shape_.ctas, shape_.neighbours(op, cut), results)
-    raise NotImplementedError
+    resident = _resident(op, cut)
+    if resident is not None:
+        gradient = persistent.kernel_of(op, cut, resident)
+        return _finished(op, cut, gradient, resident.ctas, resident.neighbours(op, cut), results)
+    split = _clusters_of(op, rows)
+    if split is not None:
+        return _finished(op, rows, _by_cluster(op, rows, split), split.teams, 1, results)
+    # Few CTAs where nothing but chunks can take rows; more where these are the common way.
+    each = 1 if rows.device.has("clusters") else 2
+    count = max(8, each * rows.device.multiprocessors // two_pass.parts(rows))
+    teams = _aligned(count, rows)
+    return _finished(op, rows, two_pass.persistent(op, rows, teams=teams), teams, 1, results)
+
+
+def _by_cluster(op: RowOp, rows: Rows, shape: cluster.Shape) -> Operation:
+    """A team of CTAs for a row; of a grid, after its mail has been cleared."""
+    kernel = cluster.kernel_of(op, rows, shape)
+    if not shape.grid:
+        return kernel
+    clear = cluster.clear(op, rows, shape)
+    counted = [operand.name for operand in op.inputs].index(op.given(ELEMENT)[0].name)
+
+    def over_grid(*arrays: Any) -> Any:
+        found = kernel(*arrays, clear(arrays[counted]))[:-1]
+        return found if len(found) > 1 else found[0]
+
+    outputs = kernel.out_specs[:-1]
+    return _sequence_of(op, rows, outputs, f"{op.name}_over_grid", over_grid)
 
 
 def _either(op: RowOp, rows: Rows, most: int, few: Operation, many: Operation) -> KernelSequence:
@@ -366,3 +413,69 @@ def _aligned(count: int, rows: Rows) -> int:
     """At most so many teams, such that all rows of each are cut alike."""
     assert count >= rows.alignments
     return count // rows.alignments * rows.alignments
+
+
+# ---- clusters ------------------------------------------------------------------------------------
+
+
+def _clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
+    """How rows are split: into parts of 22 to 44 KiB of what is read, if clusters allow it.
+
+    None where no team can hold three rows, or where there cannot be a team for each way in which
+    rows are cut.
+    """
+    size, device = _read(op, rows), rows.device
+    most = (42 if op.written(COLUMN) else 36) * KIB
+    parts = min(16, max(2, power_of_two(-(-size // most))), max(2, device.cluster))
+    if device.resident_clusters(parts) < rows.alignments:
+        parts //= 2
+    if size // parts * 3 <= device.cta_shared - KIB:
+        count = device.resident_clusters(parts)
+        return None if count < rows.alignments else _shape(op, rows, parts, count)
+    # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
+    if rows.aligned and op.statistic is not None:
+        return _shape(op, rows, _GRID, 1)
+    return None
+
+
+def _shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Shape | None:
+    """Teams of `parts` CTAs, `count` of which run at once. None where a device has no room."""
+    grid, sums = parts == _GRID, bool(op.written(COLUMN))
+    most = rows.part(parts)
+    stage = sum(rounded_up(most * rows.vector(o.dtype).bytes) for o in op.given(ELEMENT))
+    weights = sum(rounded_up(most * rows.vector(o.dtype).bytes) for o in op.given(COLUMN))
+    numbers = op.statistic.count if op.statistic is not None else 0
+    room = rows.device.cta_shared - KIB - (0 if grid else 8 * parts * rows.compute.bytes * numbers)
+    if 3 * stage > room:
+        return None
+    shared = not grid and 3 * stage + weights <= room
+    held = min(6 if grid else _STAGES, (room - (weights if shared else 0)) // stage)
+    threads = _cluster_threads(rows, most) if sums and not grid else 512
+    shape = cluster.Shape(_aligned(count, rows), parts, threads, held, 1, shared, grid)
+    if grid:
+        shape = _lagging(op, rows, shape, room)
+    return shape if rows.device.allows(cluster.needs(op, rows, shape)) else None
+
+
+def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.Shape:
+    """Statistics take longer through global memory: more rows are on their way, if they fit."""
+    if shape.stages >= 5:
+        return replace(shape, lag=shape.stages - 3)
+    each = -(-rows.part(shape.parts) // shape.threads)
+    # In pieces of as many vectors of each thread; a stage is free as soon as one is written.
+    pieces = -(-each // -(-each // 4))
+    shape = replace(shape, pieces=pieces)
+    held = room // cluster.stage_bytes(op, rows, shape)
+    lag = (held - 2) // pieces - 1 if pieces > 1 else held - 3
+    return replace(shape, stages=held, lag=lag)
+
+
+def _cluster_threads(rows: Rows, groups: int) -> int:
+    """Threads for that many vectors with sums: 512, or two vectors each where that fits better.
+
+    Where rows have ends, more than 576 threads would not have registers enough.
+    """
+    most = 1280 if rows.aligned else 1152
+    if groups == power_of_two(groups) or not 512 < groups <= most:
+        return 512
+    return _threads(groups, 2)

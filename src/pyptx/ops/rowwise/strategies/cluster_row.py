@@ -111,8 +111,10 @@ class Work:
         offset, ok = self.part.step(k - ks.start, vector), self.cta.active[k]
         return vector.unpack(vector.load("shared", place, offset, pred=ok, pad=operand.pad))
 
-    def _values(self, places: Sequence[Reg], ks: range, of: Sequence[int]) -> list[list[Values]]:
-        """The elements of the vectors `of` a piece with the vectors `ks`.
+    def _values(
+        self, places: Sequence[Reg], ks: range, of: Sequence[int], entry: int
+    ) -> list[list[Values]]:
+        """The elements of the vectors `of` a piece with the vectors `ks`, of a row in the queue.
 
         An operand is read, of all of them, when a formula asks for it.
         """
@@ -123,9 +125,9 @@ class Work:
             )
         for i, (operand, vector) in enumerate(self.arrays.inputs(COLUMN)):
             together.append((operand, _Together(partial(self._column, i, vector), of)))
-        operands = [operand for operand, _ in together]
+        operands, row = [operand for operand, _ in together], self.prefetch.scalars(entry)
         return [
-            Vectors(operands, [partial(read.of, k) for _, read in together]).elements(
+            Vectors(operands, [partial(read.of, k) for _, read in together], row).elements(
                 self.rows.group
             )
             for k in of
@@ -140,7 +142,7 @@ class Work:
         op, m = self.op, self.m
         terms = [
             Terms((op.term(m, v) for v in values), self.cta.active[k])
-            for k, values in zip(ks, self._values(places, ks, ks), strict=True)
+            for k, values in zip(ks, self._values(places, ks, ks, _REDUCED), strict=True)
         ]
         if ends and self.cta.ends is not None:
             end = self.prefetch.end(_REDUCED)
@@ -160,7 +162,7 @@ class Work:
         op, m, sums = self.op, self.m, self._sums
         for k in ks:
             found: list[tuple[Reg, ...]] = []
-            (values,) = self._values(places, ks, [k])
+            (values,) = self._values(places, ks, [k], _WRITTEN)
             for i, v in enumerate(values):
                 found.append(op.result(m, v, f))
                 if sums is not None:

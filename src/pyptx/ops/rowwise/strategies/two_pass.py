@@ -76,8 +76,8 @@ def statistics_tile(op: RowOp, rows: Rows, each: int = EACH) -> Tile:
 
 
 def statistics_inputs(op: RowOp) -> tuple[Operand, ...]:
-    """What `statistics` takes: all but the inputs per row, of which terms know nothing."""
-    return tuple(operand for operand in op.inputs if operand.per != ROW)
+    """What `statistics` takes: inputs per row only where terms read them."""
+    return tuple(o for o in op.inputs if o.per != ROW or op.term_reads_row)
 
 
 def statistics(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
@@ -229,12 +229,15 @@ class _Chunk:
             store_one(vector.dtype, end, values[-1][0], pred=self.ends.active)
 
     def values(
-        self, operands: Sequence[Operand], loads: Sequence[Callable[[], list[list[Reg]]]]
+        self,
+        operands: Sequence[Operand],
+        loads: Sequence[Callable[[], list[list[Reg]]]],
+        row: Scalars,
     ) -> list[list[Values]]:
         """The elements of each of the thread's vectors, and of the ends; `loads` may be late."""
         sizes = [self.part.rows.group] * len(self.active) + [1] * (self.ends is not None)
         return [
-            Vectors(operands, [partial(_nth, load, k) for load in loads]).elements(size)
+            Vectors(operands, [partial(_nth, load, k) for load in loads], row).elements(size)
             for k, size in enumerate(sizes)
         ]
 
@@ -253,13 +256,16 @@ def _statistics(arrays: Arrays, count: int) -> None:
     op, rows, m = arrays.op, arrays.rows, Math(arrays.rows.compute)
     assert op.statistic is not None
     dependent.launch_dependents(rows)
-    chunk = _Chunk(rows, *_row_and_rank(count), count)
-    operands = statistics_inputs(op)
+    row, rank = _row_and_rank(count)
+    chunk = _Chunk(rows, row, rank, count)
+    given = statistics_inputs(op)
+    pointers = dict(zip((o.name for o in given), arrays.pointers(*given), strict=True))
+    operands = [operand for operand in given if operand.per != ROW]
     loads = [
-        cache(partial(chunk.load, base, operand, rows.vector(operand.dtype)))
-        for base, operand in zip(arrays.pointers(*operands), operands, strict=True)
+        cache(partial(chunk.load, pointers[o.name], o, rows.vector(o.dtype))) for o in operands
     ]
-    values = chunk.values(operands, loads)
+    scalars = [operand for operand in given if operand.per == ROW]
+    values = chunk.values(operands, loads, _row_scalars(m, scalars, pointers, row))
     terms = [
         Terms([op.term(m, v) for v in vector], ok)
         for vector, ok in zip(values, chunk.there, strict=True)
@@ -271,6 +277,17 @@ def _statistics(arrays: Arrays, count: int) -> None:
     for i, number in enumerate(total):
         here = place + i * m.dtype.bytes if i else place
         store_one(m.dtype, here, number, pred=chunk.lane == 0)
+
+
+def _row_scalars(
+    m: Math, operands: Sequence[Operand], pointers: dict[str, Reg], row: Reg
+) -> Scalars:
+    """Inputs per row."""
+    found = {
+        o.name: load_one(o.dtype, m.dtype, pointers[o.name] + row * o.dtype.bytes, pred=None)
+        for o in operands
+    }
+    return Scalars(**found)
 
 
 class _Result:
@@ -294,13 +311,7 @@ class _Result:
 
     def _row_scalars(self, pointers: dict[str, Reg], row: Reg) -> Scalars:
         """The inputs per row."""
-        found = {
-            o.name: load_one(
-                o.dtype, self.m.dtype, pointers[o.name] + row * o.dtype.bytes, pred=None
-            )
-            for o, _ in self.scalars
-        }
-        return Scalars(**found)
+        return _row_scalars(self.m, [operand for operand, _ in self.scalars], pointers, row)
 
     def _factors(self, pointers: dict[str, Reg], row: Reg, chunk: _Chunk, scalars: Scalars) -> Any:
         """What elements need of their row."""
@@ -336,7 +347,7 @@ class _Result:
         if op.statistic is not None:
             dependent.wait(self.rows)
         f = self._factors(pointers, row, chunk, scalars)
-        values = chunk.values(self.operands, [partial(_loaded, each) for each in loaded])
+        values = chunk.values(self.operands, [partial(_loaded, each) for each in loaded], scalars)
         self._store(chunk, pointers, [[op.result(m, v, f) for v in vector] for vector in values])
         self._store_row(chunk, rank, row, f)
 
@@ -356,10 +367,10 @@ class _Result:
         row = reg.scalar(u32, init=team)
         with ptx.while_(lambda: row < total):
             loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in elements]
-            f = self._factors(pointers, row, chunk, self._row_scalars(pointers, row))
-            values = chunk.values(
-                self.operands, [partial(_loaded, each) for each in (*loaded, *weights)]
-            )
+            scalars = self._row_scalars(pointers, row)
+            f = self._factors(pointers, row, chunk, scalars)
+            late = [partial(_loaded, each) for each in (*loaded, *weights)]
+            values = chunk.values(self.operands, late, scalars)
             found: list[list[tuple[Reg, ...]]] = []
             for vector, of_vector in zip(values, every, strict=True):
                 found.append([])

@@ -1,0 +1,63 @@
+"""Operations on a GPU: every way of moving rows, against float64, and the same in every run."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+import jax.numpy as jnp  # noqa: E402
+
+_path = Path(__file__).parents[1] / "ops" / "operations.py"
+_spec = importlib.util.spec_from_file_location("operations_of_gpu", _path)
+operations = importlib.util.module_from_spec(_spec)
+sys.modules[_spec.name] = operations
+_spec.loader.exec_module(operations)
+
+pytestmark = pytest.mark.gpu
+ROUNDED = {"bfloat16": 2**-8, "float16": 2**-10, "float32": 6e-6, "float64": 4e-14}
+SHAPES = [
+    (7, 1), (1000, 24), (4096, 128), (9, 129), (600, 1000), (3000, 2304), (300, 8191), (8, 8192),
+    (700, 16384), (300, 20001), (3, 50257), (200, 50257), (64, 131072), (2, 262144), (40, 400000),
+]  # fmt: skip
+
+
+def close(found, expected, dtype):
+    tolerance = ROUNDED[np.dtype(dtype).name]
+    scale = max(1.0, float(np.abs(expected).max(initial=0)))
+    found = np.asarray(found).astype(np.float64)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("case", operations.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32], ids=["bf16", "f32"])
+def test_values_and_gradients(case, shape, dtype):
+    if case.elementwise and shape[1] > 20000:
+        shape = (shape[0], shape[1] // 16)
+    arrays = [jnp.asarray(a) for a in case.arguments(*shape, dtype=dtype)]
+    g = jnp.asarray(np.random.default_rng(1).standard_normal(shape), dtype)
+    every = tuple(range(len(arrays)))
+
+    def gradient(function):
+        return jax.grad(lambda *a: (function(*a).astype(g.dtype) * g).sum(dtype=g.dtype), every)
+
+    y = jax.jit(case.operation)(*arrays)
+    close(y, case.exact(*arrays), dtype)
+    compiled = jax.jit(gradient(case.operation))
+    found = compiled(*arrays)
+    for one, other in zip(found, compiled(*arrays), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with jax.enable_x64(True):
+        wide = [jnp.asarray(np.asarray(a).astype(np.float64)) for a in arrays]
+        direction = jnp.asarray(np.asarray(g).astype(np.float64))
+        exact = jax.grad(lambda *a: (case.formula(*a) * direction).sum(), every)(*wide)
+    for i, (one, other) in enumerate(zip(found, exact, strict=True)):
+        # A gradient of softmax is made from y, which is rounded; sums over rows are of many.
+        loose = "softmax" in case.name or i >= case.elements
+        close(one, np.asarray(other), jnp.bfloat16 if loose else dtype)
