@@ -36,6 +36,7 @@ GPU_PARTS: Final = {
     "norm_sweep": ("jax", "torch"),
     "norm_reasons": ("jax", "torch"),
     "norm_host": ("jax",),
+    "row_table": ("jax", "torch"),
     "norm_scale": ("jax", "torch"),
     "launch": ("jax", "torch"),
 }
