@@ -81,7 +81,11 @@ def statistics_inputs(op: RowOp) -> tuple[Operand, ...]:
 
 
 def statistics(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
-    """`statistics_inputs` to the statistics of all chunks. It reads what the terms ask for."""
+    """`statistics_inputs` to the statistics of all chunks.
+
+    Inputs per column are read if the terms ask for them; inputs per element that they do not ask
+    for are loads without use, which ptxas removes.
+    """
     count, tile = parts(rows, each), statistics_tile(op, rows, each)
     return define(
         op,
@@ -246,6 +250,11 @@ def _nth(load: Callable[[], list[list[Reg]]], k: int) -> list[Reg]:
     return load()[k]
 
 
+def _last_first(arrays: Arrays) -> list[tuple[Operand, Vector]]:
+    """The inputs per element, the last first: a norm's gradient takes fewer registers so."""
+    return arrays.inputs(ELEMENT)[::-1]
+
+
 def _row_and_rank(count: int) -> tuple[Reg, Reg]:
     cta = reg.from_(ptx.special.ctaid.x(), u32)
     return cta // count, cta % count
@@ -258,13 +267,18 @@ def _statistics(arrays: Arrays, count: int) -> None:
     dependent.launch_dependents(rows)
     row, rank = _row_and_rank(count)
     chunk = _Chunk(rows, row, rank, count)
-    given = statistics_inputs(op)
+    inputs = [*_last_first(arrays), *arrays.inputs(COLUMN)]
+    operands = [operand for operand, _ in inputs]
+    scalars = list(op.given(ROW)) if op.term_reads_row else []
+    given = [*operands, *scalars]
     pointers = dict(zip((o.name for o in given), arrays.pointers(*given), strict=True))
-    operands = [operand for operand in given if operand.per != ROW]
     loads = [
-        cache(partial(chunk.load, pointers[o.name], o, rows.vector(o.dtype))) for o in operands
+        cache(partial(chunk.load, pointers[operand.name], operand, vector))
+        for operand, vector in inputs
     ]
-    scalars = [operand for operand in given if operand.per == ROW]
+    for load, operand in zip(loads, operands, strict=True):
+        if operand.per == ELEMENT:
+            load()
     values = chunk.values(operands, loads, _row_scalars(m, scalars, pointers, row))
     terms = [
         Terms([op.term(m, v) for v in vector], ok)
@@ -297,13 +311,14 @@ class _Result:
         self.arrays, self.count = arrays, count
         self.op, self.rows = arrays.op, arrays.rows
         self.m = Math(self.rows.compute)
-        self.inputs = [*arrays.inputs(ELEMENT), *arrays.inputs(COLUMN)]
-        self.operands = [operand for operand, _ in self.inputs]
+        self.elements, self.columns = _last_first(arrays), arrays.inputs(COLUMN)
+        self.operands = [operand for operand, _ in (*self.elements, *self.columns)]
         self.scalars, self.results = arrays.inputs(ROW), arrays.outputs(ELEMENT)
 
     def _pointers(self) -> dict[str, Reg]:
         """The addresses of what is read and of outputs per element, by name."""
-        names = [operand.name for operand in self.op.inputs]
+        inputs = (*self.elements, *self.scalars, *self.columns)
+        names = [operand.name for operand, _ in inputs]
         names += [] if self.op.statistic is None else [_CHUNKS]
         names += [operand.name for operand, _ in self.results]
         found = ptx.global_ptrs(*(self.arrays.tensors[name] for name in names))
@@ -342,7 +357,8 @@ class _Result:
         row, rank = _row_and_rank(self.count)
         chunk = _Chunk(self.rows, row, rank, self.count)
         pointers = self._pointers()
-        loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in self.inputs]
+        inputs = (*self.elements, *self.columns)
+        loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in inputs]
         scalars = self._row_scalars(pointers, row)
         if op.statistic is not None:
             dependent.wait(self.rows)
@@ -355,18 +371,17 @@ class _Result:
         """Rows `teams` apart, with sums over all of them."""
         op, m, rows = self.op, self.m, self.rows
         team, rank = _row_and_rank(self.count)
-        first = self.arrays.tensors[op.given(ELEMENT)[0].name]
+        first = self.arrays.tensors[self.elements[0][0].name]
         total = ptx.inst.cvt.u32.u64(first.shape[0])
         chunk = _Chunk(rows, team, rank, self.count)
         pointers = self._pointers()
-        elements, columns = self.arrays.inputs(ELEMENT), self.arrays.inputs(COLUMN)
-        weights = [chunk.load(pointers[o.name], o, vector) for o, vector in columns]
+        weights = [chunk.load(pointers[o.name], o, vector) for o, vector in self.columns]
         outputs = [self.arrays.tensors[operand.name] for operand in op.written(COLUMN)]
         sums = RegisterSums(m, chunk.part, chunk.ends, outputs, lambda: team)
         every = [*sums.sums, *([] if sums.end_sums is None else [[sums.end_sums]])]
         row = reg.scalar(u32, init=team)
         with ptx.while_(lambda: row < total):
-            loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in elements]
+            loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in self.elements]
             scalars = self._row_scalars(pointers, row)
             f = self._factors(pointers, row, chunk, scalars)
             late = [partial(_loaded, each) for each in (*loaded, *weights)]
@@ -381,7 +396,7 @@ class _Result:
             self._store_row(chunk, rank, row, f)
             sums.row_done(chunk.active)
             row += teams
-            for operand, _ in (*elements, *self.results):
+            for operand, _ in (*self.elements, *self.results):
                 advance(pointers[operand.name], teams * rows.columns * operand.dtype.bytes)
         dependent.launch_dependents(rows)
         sums.write(chunk.active)
