@@ -38,7 +38,7 @@ THREADS: Final = 256
 EACH: Final = 4
 """Vectors of a thread, where rows are so many that chunks need not be small."""
 
-_CHUNKS: Final = "chunk_statistics"
+CHUNKS: Final = "chunk_statistics"
 """What kernels call the statistics of chunks."""
 
 
@@ -53,7 +53,7 @@ def independent(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel | KernelSe
     Both kernels; without a statistic there is nothing for the first one to do.
     """
     assert not op.written(COLUMN), "sums over rows"
-    return _both(op, rows, result(op, rows, each=each), each)
+    return both_kernels(op, rows, result(op, rows, each=each), each)
 
 
 def persistent(op: RowOp, rows: Rows, *, teams: int) -> Kernel | KernelSequence:
@@ -62,7 +62,7 @@ def persistent(op: RowOp, rows: Rows, *, teams: int) -> Kernel | KernelSequence:
     `teams` is a multiple of `rows.alignments`. CTAs with the same columns share the rows; with
     fewer rows than teams only the first B partial sums are written.
     """
-    return _both(op, rows, result_and_sums(op, rows, teams=teams), EACH)
+    return both_kernels(op, rows, result_and_sums(op, rows, teams=teams), EACH)
 
 
 # ---- the kernels ---------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def statistics(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
         rows,
         "chunks",
         [(operand.name, rows.tile(operand)) for operand in statistics_inputs(op)],
-        [(_CHUNKS, tile)],
+        [(CHUNKS, tile)],
         lambda arrays: _statistics(arrays, count),
         grid=grid(lambda B: (B * count, 1, 1)),
         block=(THREADS, 1, 1),
@@ -110,7 +110,7 @@ def result(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
         rows,
         "two_pass",
         lambda arrays: _Result(arrays, count).run(),
-        before=_before(op, rows, each),
+        before=statistics_input(op, rows, each),
         grid=grid(lambda B: (B * count, 1, 1)),
         block=(THREADS, 1, 1),
         programmatic_stream_serialization=op.statistic is not None and dependent.starts_early(rows),
@@ -126,20 +126,20 @@ def result_and_sums(op: RowOp, rows: Rows, *, teams: int) -> Kernel:
         rows,
         "two_pass",
         lambda arrays: _Result(arrays, count).run_through(teams),
-        before=_before(op, rows, EACH),
+        before=statistics_input(op, rows, EACH),
         sums=Tile(teams, rows.padded, rows.compute, sum_over="B", partial=True),
         grid=grid(lambda B: (min(B, teams) * count, 1, 1)),
         block=(THREADS, 1, 1),
     )
 
 
-def _before(op: RowOp, rows: Rows, each: int) -> list[tuple[str, Tile]]:
+def statistics_input(op: RowOp, rows: Rows, each: int) -> list[tuple[str, Tile]]:
     """The first kernel's result, where there is one."""
     assert rows.columns >= rows.unit, "rows that have ends alone"
-    return [] if op.statistic is None else [(_CHUNKS, statistics_tile(op, rows, each))]
+    return [] if op.statistic is None else [(CHUNKS, statistics_tile(op, rows, each))]
 
 
-def _both(op: RowOp, rows: Rows, second: Kernel, each: int) -> Kernel | KernelSequence:
+def both_kernels(op: RowOp, rows: Rows, second: Kernel, each: int) -> Kernel | KernelSequence:
     """Both kernels as one operation."""
     if op.statistic is None:
         return second
@@ -250,7 +250,7 @@ def _nth(load: Callable[[], list[list[Reg]]], k: int) -> list[Reg]:
     return load()[k]
 
 
-def _last_first(arrays: Arrays) -> list[tuple[Operand, Vector]]:
+def last_first(arrays: Arrays) -> list[tuple[Operand, Vector]]:
     """The inputs per element, the last first: a norm's gradient takes fewer registers so."""
     return arrays.inputs(ELEMENT)[::-1]
 
@@ -267,7 +267,7 @@ def _statistics(arrays: Arrays, count: int) -> None:
     dependent.launch_dependents(rows)
     row, rank = _row_and_rank(count)
     chunk = _Chunk(rows, row, rank, count)
-    inputs = [*_last_first(arrays), *arrays.inputs(COLUMN)]
+    inputs = [*last_first(arrays), *arrays.inputs(COLUMN)]
     operands = [operand for operand, _ in inputs]
     scalars = list(op.given(ROW)) if op.term_reads_row else []
     given = [*operands, *scalars]
@@ -285,7 +285,7 @@ def _statistics(arrays: Arrays, count: int) -> None:
         for vector, ok in zip(values, chunk.there, strict=True)
     ]
     total = over_cta(m, op.statistic, op.statistic.of_thread(m, terms), chunk.lane, THREADS)
-    (base,) = ptx.global_ptrs(arrays.tensors[_CHUNKS])
+    (base,) = ptx.global_ptrs(arrays.tensors[CHUNKS])
     cta = reg.from_(ptx.special.ctaid.x(), u32)
     place = base + cta * (op.statistic.count * m.dtype.bytes)
     for i, number in enumerate(total):
@@ -311,7 +311,7 @@ class _Result:
         self.arrays, self.count = arrays, count
         self.op, self.rows = arrays.op, arrays.rows
         self.m = Math(self.rows.compute)
-        self.elements, self.columns = _last_first(arrays), arrays.inputs(COLUMN)
+        self.elements, self.columns = last_first(arrays), arrays.inputs(COLUMN)
         self.operands = [operand for operand, _ in (*self.elements, *self.columns)]
         self.scalars, self.results = arrays.inputs(ROW), arrays.outputs(ELEMENT)
 
@@ -319,7 +319,7 @@ class _Result:
         """The addresses of what is read and of outputs per element, by name."""
         inputs = (*self.elements, *self.scalars, *self.columns)
         names = [operand.name for operand, _ in inputs]
-        names += [] if self.op.statistic is None else [_CHUNKS]
+        names += [] if self.op.statistic is None else [CHUNKS]
         names += [operand.name for operand, _ in self.results]
         found = ptx.global_ptrs(*(self.arrays.tensors[name] for name in names))
         return dict(zip(names, found, strict=True))
@@ -332,7 +332,7 @@ class _Result:
         """What elements need of their row."""
         total: list[Reg] = []
         if self.op.statistic is not None:
-            chunks = pointers[_CHUNKS]
+            chunks = pointers[CHUNKS]
             total = of_row(self.m, self.op.statistic, chunks, row, self.count, chunk.lane)
         return self.op.factors(self.m, total, scalars)
 

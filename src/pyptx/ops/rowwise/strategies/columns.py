@@ -1,0 +1,122 @@
+"""Sums over a few rows: a thread has its columns of every row, so its sums are complete.
+
+What the strategies for few rows share: several rows are loaded to registers at once, and leave them
+as outputs and as terms of the sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyptx import Reg, reg
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Values
+from pyptx.ops.rowwise.partition import Part, load_columns
+from pyptx.ops.rowwise.program import Arrays, vectors_of
+from pyptx.ops.rowwise.statistics import Terms
+from pyptx.ops.rowwise.vectors import wide
+from pyptx.types import u32
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A row in registers: whether there is one, and each vector's words of each input."""
+
+    there: Reg
+    active: list[Reg]
+    words: list[list[list[Reg]]]
+
+
+class Columns:
+    """The columns of one CTA of `parts`, of all rows; `together` of them are loaded at once.
+
+    Rows have no ends. `rank` says which of the CTAs it is.
+    """
+
+    def __init__(
+        self, arrays: Arrays, threads: int, parts: int, rank: Reg, lane: Reg, together: int
+    ) -> None:
+        rows = arrays.rows
+        assert rows.aligned
+        self.arrays, self.op, self.rows = arrays, arrays.op, rows
+        self.together: Final = together
+        self.m: Final = Math(rows.compute)
+        self.part: Final = Part(rows, reg.scalar(u32, init=0), lane, threads, parts, rank)
+        self._active = [self.part.active(k) for k in range(self.part.each)]
+        self._elements, self._columns = arrays.inputs(ELEMENT), arrays.inputs(COLUMN)
+        self._results = arrays.outputs(ELEMENT)
+
+    def begin(self, pointers: dict[str, Reg]) -> None:
+        """Load what there is per column, and go to the first row; `pointers` are the tensors'."""
+        part, m = self.part, self.m
+        loaded = [
+            load_columns(part, pointers[o.name], vector, self._active)
+            for o, vector in self._columns
+        ]
+        self._weights = [list(of_k) for of_k in zip(*loaded, strict=True)] or [
+            [] for _ in self._active
+        ]
+        moving = [o for o, _ in (*self._elements[::-1], *self._results)]
+        self._places = {o.name: pointers[o.name] + part.offset * o.dtype.bytes for o in moving}
+        count = len(self.op.written(COLUMN))
+        self._sums = [
+            [[m.zero() for _ in range(count)] for _ in range(self.rows.group)] for _ in self._active
+        ]
+
+    def load(self, i: int, there: Reg) -> Held:
+        """The i-th of the rows to come; `pad` where it has no vector or is not `there`."""
+        active = [there if ok is None else there & ok for ok in self._active]
+        words: list[list[list[Reg]]] = [[] for _ in active]
+        for operand, vector in self._elements:
+            place = self._places[operand.name]
+            first = i * self.rows.columns * operand.dtype.bytes
+            for k, ok in enumerate(active):
+                offset = first + self.part.step(k, vector)
+                words[k].append(vector.load("global", place, offset, pred=ok, pad=operand.pad))
+        return Held(there, active, words)
+
+    def statistic(self, row: Held) -> list[Reg]:
+        """The statistic of what the thread has of a row."""
+        op, m = self.op, self.m
+        if op.statistic is None:
+            return []
+        terms = [
+            Terms([op.term(m, v) for v in self._values(row, k)], ok)
+            for k, ok in enumerate(row.active)
+        ]
+        return op.statistic.of_thread(m, terms)
+
+    def write(self, i: int, row: Held, f: Any) -> None:
+        """Write the thread's vectors of the i-th row's outputs, and add to its sums."""
+        op, m = self.op, self.m
+        for k, ok in enumerate(self._active):
+            found: list[tuple[Reg, ...]] = []
+            for v, sums in zip(self._values(row, k), self._sums[k], strict=True):
+                found.append(op.result(m, v, f))
+                op.accumulate(m, sums, v, f)
+            there = row.there if ok is None else row.there & ok
+            for j, (operand, vector) in enumerate(self._results):
+                offset = i * self.rows.columns * operand.dtype.bytes + self.part.step(k, vector)
+                words = vector.pack([each[j] for each in found])
+                vector.store("global", self._places[operand.name], offset, words, pred=there)
+
+    def advance(self) -> None:
+        """Go to the next rows."""
+        for operand, _ in (*self._elements[::-1], *self._results):
+            place = self._places[operand.name]
+            place += self.together * self.rows.columns * operand.dtype.bytes
+
+    def finish(self, pointers: dict[str, Reg]) -> None:
+        """Write the thread's sums, each in its tensor's type."""
+        for j, operand in enumerate(self.op.written(COLUMN)):
+            vector = self.rows.vector(self.arrays.tensors[operand.name].dtype)
+            place = pointers[operand.name] + wide(self.part.column) * vector.dtype.bytes
+            for k, ok in enumerate(self._active):
+                words = vector.pack([each[j] for each in self._sums[k]])
+                vector.store("global", place, self.part.step(k, vector), words, pred=ok)
+
+    def _values(self, row: Held, k: int) -> list[Values]:
+        """The elements of the k-th vector."""
+        vectors = vectors_of([*self._elements, *self._columns], [*row.words[k], *self._weights[k]])
+        return vectors.elements(self.rows.group)
