@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
 
-from pyptx import Kernel, KernelSequence, Reg, SharedTile, Tile, ptx, reg, smem
+from pyptx import Kernel, KernelSequence, Reg, SharedTile, Tile, kernel, ptx, reg, smem
 from pyptx.device import WARP
 from pyptx.ops.rowwise import dependent
+from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import Arrays, make
@@ -41,18 +42,19 @@ class Shape:
 def persistent(op: RowOp, rows: Rows, shape: Shape, *, result: DType) -> Kernel | KernelSequence:
     """The operation with sums over up to `MOST` rows, which have no ends. Both kernels.
 
-    The sums are whole, and rounded once, to the type `result`, which is not wider than `op.compute`.
+    The sums are whole, and rounded once, to the type `result`: `op.compute` or a narrower one.
     """
     return two_pass.both_kernels(op, rows, result_and_sums(op, rows, shape, result=result), EACH)
 
 
 def result_and_sums(op: RowOp, rows: Rows, shape: Shape, *, result: DType) -> Kernel:
     """The inputs and the statistics of all chunks to the outputs, right after `statistics`."""
+    form = _form_of_factors(op)
     return make(
         op,
         rows,
         "two_pass_few",
-        lambda arrays: _Chunk(arrays, shape).run(),
+        lambda arrays: _Chunk(arrays, shape, form).run(),
         before=two_pass.statistics_input(op, rows, EACH),
         sums=Tile(*rows.shape, result, sum_over="B", accumulate=rows.compute),
         grid=(-(-rows.groups // shape.threads), 1, 1),
@@ -64,8 +66,8 @@ def result_and_sums(op: RowOp, rows: Rows, shape: Shape, *, result: DType) -> Ke
 class _Chunk:
     """A CTA's columns, of all rows."""
 
-    def __init__(self, arrays: Arrays, shape: Shape) -> None:
-        self.arrays, self.shape = arrays, shape
+    def __init__(self, arrays: Arrays, shape: Shape, form: Any) -> None:
+        self.arrays, self.shape, self.form = arrays, shape, form
         self.op, self.rows = arrays.op, arrays.rows
         first = arrays.tensors[self.op.given(ELEMENT)[0].name]
         self.count = ptx.inst.cvt.u32.u64(first.shape[0])
@@ -74,6 +76,11 @@ class _Chunk:
         parts = -(-self.rows.groups // shape.threads)
         self.columns = Columns(arrays, shape.threads, parts, self.cta, self.lane, shape.together)
         self.m = self.columns.m
+        # Factors of each row.
+        numbers = len(_numbers(form))
+        self.table: SharedTile | None = None
+        if numbers:
+            self.table = smem.alloc(self.m.dtype, (MOST + shape.together - 1, numbers))
 
     def _pointers(self) -> dict[str, Reg]:
         """The addresses of all tensors but outputs per row."""
@@ -111,24 +118,17 @@ class _Chunk:
         row = reg.scalar(u32, init=self.lane >> 5)
         first = (self.lane & (WARP - 1)) == 0
         with ptx.while_(lambda: row < self.count + (self.shape.together - 1)):
+            numbers = [self.m.zero() for _ in _numbers(self.form)]
             with ptx.if_(row < self.count):
-                self._form = self._factors_of(row, first)
-                numbers = _numbers(self._form)
-                assert all(number.dtype is self.m.dtype for number in numbers)
-                table = self._table(len(numbers))
+                found = _numbers(self._factors_of(row, first))
+                for number, value in zip(numbers, found, strict=True):
+                    self.m.mov(number, value)
+            if self.table is not None:
                 with ptx.if_(first):
                     for i, number in enumerate(numbers):
-                        table[row, i] = number
-            with ptx.else_(), ptx.if_(first):
-                for i in range(len(numbers)):
-                    table[row, i] = self.m.zero()
+                        self.table[row, i] = number
             row += self.shape.threads // WARP
         ptx.bar.sync(0)
-
-    def _table(self, count: int) -> SharedTile:
-        """Shared memory for `count` numbers of each row."""
-        self.table = smem.alloc(self.m.dtype, (MOST + self.shape.together - 1, max(count, 1)))
-        return self.table
 
     def _factors_of(self, row: Reg, first: Reg) -> Any:
         """The factors of a row, in every lane of a warp; CTA 0 writes its outputs per row."""
@@ -154,8 +154,27 @@ class _Chunk:
 
     def _factors(self, row: Reg) -> Any:
         """The factors of a row, as the operation has made them."""
-        numbers = [self.table[row, i] for i in range(len(_numbers(self._form)))]
-        return _formed(self._form, iter(numbers))
+        table = self.table
+        numbers = [] if table is None else [table[row, i] for i in range(len(_numbers(self.form)))]
+        return _formed(self.form, iter(numbers))
+
+
+def _form_of_factors(op: RowOp) -> Any:
+    """What `op.factors` returns, of registers of a kernel that is traced and never run.
+
+    The strategy has to know how many numbers there are before it makes them.
+    """
+    found: list[Any] = []
+
+    @kernel(in_specs=(), out_specs=(), grid=(1, 1, 1), block=(WARP, 1, 1), arch="auto")
+    def factors() -> None:
+        m = Math(op.compute)
+        count = 0 if op.statistic is None else op.statistic.count
+        scalars = {operand.name: m.zero() for operand in op.given(ROW)}
+        found.append(op.factors(m, [m.zero() for _ in range(count)], Scalars(**scalars)))
+
+    factors.ptx()
+    return found[0]
 
 
 def _numbers(form: Any) -> list[Reg]:
