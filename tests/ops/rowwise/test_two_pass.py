@@ -91,6 +91,11 @@ def test_several_sums_over_rows(n, count, kinds):
     check_sums(Blend(n, kinds, summed=True), count, teams=8)
 
 
+@pytest.mark.parametrize(("n", "count"), [(11, 40), (5003, 9)])
+def test_sums_over_rows_of_what_has_another_neutral_element(n, count):
+    check_sums(Centred(n, bf16, f32, f32, summed=True), count, teams=8)
+
+
 @pytest.mark.parametrize("n", [24, 21])
 def test_so_many_rows_that_sums_are_joined(n):
     """More than 32 rows of a team: in registers, and in global memory where columns are many."""

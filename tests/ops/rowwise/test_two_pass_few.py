@@ -10,7 +10,7 @@ from pyptx.ops.rowwise.strategies import two_pass, two_pass_few
 from pyptx.ops.rowwise.strategies.two_pass_few import MOST, Shape
 from pyptx.types import bf16, f16, f32
 
-from .toys_cta import KINDS, Blend, Gate, Toy, clean, close, rows_of
+from .toys_cta import KINDS, Blend, Centred, Gate, Toy, clean, close, rows_of
 
 kinds = pytest.mark.parametrize("kinds", KINDS, ids=lambda k: "-".join(t.name for t in k))
 
@@ -38,6 +38,12 @@ def test_elements_that_need_nothing_of_their_row(n):
     text = two_pass_few.result_and_sums(op, rows_of(op), Shape(64, 2), result=f32).ptx()
     assert "shfl" not in text
     assert "griddepcontrol" not in text
+
+
+@pytest.mark.parametrize("count", [1, 4, 7])
+def test_rows_that_are_not_there_are_no_numbers(count):
+    """Their elements are minus infinity, and minus infinity times zero may not get into a sum."""
+    check(Centred(1032, bf16, f32, f32, summed=True), count, Shape(64, 4))
 
 
 def test_more_chunks_than_lanes():

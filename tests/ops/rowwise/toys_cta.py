@@ -37,6 +37,13 @@ KINDS = [
 ]
 
 
+class Means(NamedTuple):
+    """What elements of a Blend need of their row."""
+
+    f: Reg
+    h: Reg
+
+
 @dataclass(frozen=True)
 class Blend(RowOp):
     """Two inputs, one of which nothing sums alone, one per column and one per row; two sums.
@@ -76,19 +83,19 @@ class Blend(RowOp):
     def term(self, m: Math, v: Values) -> Term:
         return m.mul(v.a, v.c), v.a, v.a, v.b
 
-    def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, Reg]:
+    def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> Means:
         mean = 1.0 / self.columns
-        return m.fma(total[0], mean, row.s), m.fma(total[1], mean, row.t)
+        return Means(m.fma(total[0], mean, row.s), m.fma(total[1], mean, row.t))
 
-    def result(self, m: Math, v: Values, f: tuple[Reg, Reg]) -> tuple[Reg, ...]:
-        return m.fma(v.a, f[0], v.c), m.sub(m.mul(v.b, v.c), f[1])
+    def result(self, m: Math, v: Values, f: Means) -> tuple[Reg, ...]:
+        return m.fma(v.a, f.f, v.c), m.sub(m.mul(v.b, v.c), f.h)
 
-    def row_result(self, m: Math, f: tuple[Reg, Reg]) -> tuple[Reg, ...]:
+    def row_result(self, m: Math, f: Means) -> tuple[Reg, ...]:
         return f
 
-    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: tuple[Reg, Reg]) -> None:
-        m.fma(sums[0], v.a, f[0], sums[0])
-        m.fma(sums[1], v.b, f[1], sums[1])
+    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: Means) -> None:
+        m.fma(sums[0], v.a, f.f, sums[0])
+        m.fma(sums[1], v.b, f.h, sums[1])
 
     def arrays(self, count: int, seed: int = 0) -> list[np.ndarray]:
         rng = np.random.default_rng(seed)
@@ -141,11 +148,15 @@ class MaximumAndSum(Statistic):
 
 @dataclass(frozen=True)
 class Centred(RowOp):
-    """y = (max(x) - x) + mean(x), of negative x: a thread that has no element may not say 0."""
+    """y = (max(x) - x) + mean(x), of negative x: a thread that has no element may not say 0.
+
+    With `summed` also the sum over rows of x mean(x).
+    """
 
     x: DType
     y: DType
     compute_: DType
+    summed: bool = False
 
     @property
     def name(self) -> str:
@@ -161,7 +172,7 @@ class Centred(RowOp):
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
-        return (Operand("y", self.y),)
+        return (Operand("y", self.y), *((Operand("u", self.compute, COLUMN),) * self.summed))
 
     @property
     def statistic(self) -> Statistic:
@@ -178,13 +189,17 @@ class Centred(RowOp):
     def result(self, m: Math, v: Values, f: tuple[Reg, Reg]) -> tuple[Reg, ...]:
         return (m.add(m.sub(f[0], v.x), f[1]),)
 
+    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: tuple[Reg, Reg]) -> None:
+        m.fma(sums[0], v.x, f[1], sums[0])
+
     def arrays(self, count: int, seed: int = 0) -> list[np.ndarray]:
         rng = np.random.default_rng(seed)
         return [rng.uniform(-3.0, -2.0, (count, self.columns)).astype(self.x.numpy)]
 
     def expected(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         x = arrays[0].astype(np.float64)
-        return [np.max(x, 1)[:, None] - x + np.mean(x, 1)[:, None]]
+        mean = np.mean(x, 1)[:, None]
+        return [np.max(x, 1)[:, None] - x + mean, *([np.sum(x * mean, 0)] * self.summed)]
 
 
 @dataclass(frozen=True)

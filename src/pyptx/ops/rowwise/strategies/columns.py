@@ -6,10 +6,11 @@ as outputs and as terms of the sums.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyptx import Reg, reg
+from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Values
 from pyptx.ops.rowwise.partition import Part, load_columns
@@ -31,7 +32,8 @@ class Held:
 class Columns:
     """The columns of one CTA of `parts`, of all rows; `together` of them are loaded at once.
 
-    Rows have no ends. `rank` says which of the CTAs it is.
+    Rows have no ends. `rank` says which of the CTAs it is. Where a row is not there, its elements
+    are `pad` and its factors zeros: if all are zeros, they have to add nothing to the sums.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Columns:
         self._active = [self.part.active(k) for k in range(self.part.each)]
         self._elements, self._columns = arrays.inputs(ELEMENT), arrays.inputs(COLUMN)
         self._results = arrays.outputs(ELEMENT)
+        self._zeros = all(operand.pad == 0 for operand, _ in self._elements)
 
     def begin(self, pointers: dict[str, Reg]) -> None:
         """Load what there is per column, and go to the first row; `pointers` are the tensors'."""
@@ -89,6 +92,10 @@ class Columns:
 
     def write(self, i: int, row: Held, f: Any) -> None:
         """Write the thread's vectors of the i-th row's outputs, and add to its sums."""
+        with nullcontext() if self._zeros else ptx.if_(row.there):
+            self._write(i, row, f)
+
+    def _write(self, i: int, row: Held, f: Any) -> None:
         op, m = self.op, self.m
         for k, ok in enumerate(self._active):
             found: list[tuple[Reg, ...]] = []

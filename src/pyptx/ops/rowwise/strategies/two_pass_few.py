@@ -178,7 +178,9 @@ def _form_of_factors(op: RowOp) -> Any:
 
 
 def _numbers(form: Any) -> list[Reg]:
-    """The registers in an operation's factors: a register, or tuples and `Scalars` of them."""
+    """The registers in factors: None, a register, or tuples and `Scalars` of such."""
+    if form is None:
+        return []
     if isinstance(form, Reg):
         return [form]
     parts = vars(form).values() if isinstance(form, SimpleNamespace) else form
@@ -187,8 +189,11 @@ def _numbers(form: Any) -> list[Reg]:
 
 def _formed(form: Any, numbers: Any) -> Any:
     """Factors of the same form, of other registers."""
+    if form is None:
+        return None
     if isinstance(form, Reg):
         return next(numbers)
     if isinstance(form, SimpleNamespace):
         return Scalars(**{name: _formed(part, numbers) for name, part in vars(form).items()})
-    return tuple(_formed(part, numbers) for part in form)
+    parts = [_formed(part, numbers) for part in form]
+    return type(form)(*parts) if hasattr(form, "_fields") else tuple(parts)
