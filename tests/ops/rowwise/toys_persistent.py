@@ -106,6 +106,11 @@ class Exponentials(Statistic):
 class Toy(RowOp):
     """An operation with a reference: arrays by name, all float64, to its outputs by name."""
 
+    @property
+    def middle(self) -> float:
+        """Around which inputs per element are."""
+        return 0.0
+
     def reference(self, given: Arrays) -> Arrays:
         raise NotImplementedError
 
@@ -114,9 +119,10 @@ class Toy(RowOp):
 
     def arrays(self, count: int, seed: int = 0) -> list[np.ndarray]:
         """Normal values for the inputs, as their types hold them, of `count` rows."""
+        middle = {ELEMENT: self.middle, COLUMN: 0.0, ROW: 0.0}
         random = np.random.default_rng(seed)
         shapes = {ELEMENT: (count, self.columns), COLUMN: (self.columns,), ROW: (count,)}
-        values = [(random.standard_normal(shapes[o.per]), o) for o in self.inputs]
+        values = [(random.standard_normal(shapes[o.per]) + middle[o.per], o) for o in self.inputs]
         return [np.asarray(value, operand.dtype.numpy) for value, operand in values]
 
 
@@ -207,6 +213,11 @@ class Scaled(Toy):
 
     x: DType = f32
     compute_type: DType = f32
+
+    @property
+    def middle(self) -> float:
+        """So far from zero that a number which is nobody's would be noticed."""
+        return 10.0
 
     @property
     def name(self) -> str:
