@@ -159,6 +159,12 @@ def test_sums_of_blocks_of_rows(each, grid):
     run(op, op.rows(), Shape(4, 2, 32, 3, grid=grid), each * 4)
 
 
+def test_rows_have_a_unit():
+    op = Softmax(7, bf16)
+    with pytest.raises(AssertionError, match="rows that are shorter than a unit"):
+        cluster.kernel_of(op, op.rows(), Shape(8, 2, 64, 3))
+
+
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize(
     ("n", "shape"),

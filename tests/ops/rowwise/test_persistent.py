@@ -122,6 +122,12 @@ def test_rows_of_a_team_have_to_be_cut_alike():
         persistent.kernel_of(Alone(131), Alone(131).rows(), Shape(3, 2, 64, 1))
 
 
+def test_rows_have_a_unit():
+    op = Softmax(7, bf16)
+    with pytest.raises(AssertionError, match="rows that are shorter than a unit"):
+        persistent.kernel_of(op, op.rows(), Shape(8, 1, 64, 2))
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("n", [1024, 1027])
 @pytest.mark.parametrize("make", [*OPERATIONS, lambda n: RmsNormGradient(n, bf16, f32)])

@@ -34,6 +34,7 @@ def kernel_of(op: RowOp, rows: Rows, shape: Shape) -> Kernel:
     With fewer rows than teams only the first B partial sums are written. With `shape.grid` the
     last input is what `clear` makes, mail[*B, parts * words]; so is the last output, in place.
     """
+    assert rows.groups, "rows that are shorter than a unit"
     assert shape.teams % rows.alignments == 0, "rows of a team that are not cut alike"
     options: dict[str, Any] = {}
     if shape.grid:

@@ -79,6 +79,7 @@ def kernel_of(op: RowOp, rows: Rows, shape: Shape) -> Kernel:
     With few rows only the first cdiv(B, `shape.neighbours`) CTAs are launched, and write.
     """
     neighbours = shape.neighbours(op, rows)
+    assert rows.groups, "rows that are shorter than a unit"
     assert shape.ctas * shape.teams % rows.alignments == 0, "rows of a team that are not cut alike"
     if op.written(COLUMN):
         assert shape.ctas % rows.alignments == 0, "rows of a CTA that are not cut alike"
