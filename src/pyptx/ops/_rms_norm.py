@@ -47,6 +47,10 @@ class RmsNorm(RowOp):
     def statistic(self) -> Statistic:
         return Sums(1)
 
+    @property
+    def is_light(self) -> bool:
+        return True
+
     def term(self, m: Math, v: Values) -> Term:
         del m
         return v.x, v.x
@@ -96,6 +100,10 @@ class RmsNormGradient(RowOp):
     @property
     def statistic(self) -> Statistic:
         return Sums(1)
+
+    @property
+    def is_light(self) -> bool:
+        return True
 
     def term(self, m: Math, v: Values) -> Term:
         x, g, w = v.x, v.g, v.w

@@ -49,16 +49,18 @@ class Softmax(RowOp):
         return (v.x,)
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, Reg]:
-        """The maximum, and 1 / S or log S."""
+        """The exponent of the maximum, and 1 / S; of the logarithm M + log S, twice."""
         del row
-        maximum, exponentials = total
+        exponent, exponentials = total
         if self.log:
-            return maximum, m.log(exponentials)
-        return maximum, m.divide(1.0, exponentials)
+            whole = m.number(exponent, m.log(exponentials))
+            return whole, whole
+        return exponent, m.divide(1.0, exponentials)
 
     def result(self, m: Math, v: Values, f: tuple[Reg, Reg]) -> tuple[Reg, ...]:
-        away = m.sub(v.x, f[0])
-        return (m.sub(away, f[1]) if self.log else m.mul(m.exp(away), f[1]),)
+        if self.log:
+            return (m.sub(v.x, f[0]),)
+        return (m.mul(m.exp_from(v.x, f[0]), f[1]),)
 
 
 @dataclass(frozen=True)

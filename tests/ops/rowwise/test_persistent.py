@@ -43,7 +43,7 @@ operations = pytest.mark.parametrize("make", OPERATIONS, ids=NAMES)
 
 def divided(op: RowOp, rows: Rows, ctas: int, teams: int, threads: int, stages: int = 2) -> Shape:
     """A shape whose teams have rows that are cut alike; one team where they have many sums."""
-    if persistent.sums_of_thread(op, rows, threads) > FEW:
+    if persistent.sums_of_thread(op, rows, threads) > 2 * FEW:
         teams = 1
     return Shape(math.lcm(ctas, rows.alignments), teams, threads, stages)
 

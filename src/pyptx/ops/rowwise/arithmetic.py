@@ -10,6 +10,7 @@ from pyptx import Reg, ptx, reg
 from pyptx.types import DType, f32, f64, s32
 
 LOG2_E: Final = 1.4426950408889634
+LN_2: Final = 0.6931471805599453
 
 
 class Math:
@@ -71,6 +72,35 @@ class Math:
         if self.dtype is f32:
             return ptx.inst.ex2.approx.f32(ptx.inst.mul.rn.f32(x, LOG2_E))
         return _exp(x)
+
+    def exponent(self, x: Reg) -> Reg:
+        """What `exp_from` and `power` take for a number: x, in f32 of the power of two."""
+        return ptx.inst.mul.rn.f32(x, LOG2_E) if self.dtype is f32 else x
+
+    def exp_from(self, x: Reg, exponent: Reg) -> Reg:
+        """e^x over e^y, from the exponent of y, for x up to y. In f32 two instructions.
+
+        Its error is that of `exp` at x - y, but for a factor that all x of one y share.
+        """
+        if self.dtype is f32:
+            power = ptx.inst.fma.rn.f32(x, LOG2_E, ptx.inst.neg.f32(exponent))
+            return ptx.inst.ex2.approx.f32(power)
+        return _exp(self.sub(x, exponent))
+
+    def power(self, exponent: Reg, other: Reg) -> Reg:
+        """e^x over e^y, from the exponents of both, for x up to y."""
+        difference = self.sub(exponent, other)
+        return ptx.inst.ex2.approx.f32(difference) if self.dtype is f32 else _exp(difference)
+
+    def number(self, exponent: Reg, more: Reg) -> Reg:
+        """The number that has an exponent, plus `more`."""
+        return self.fma(exponent, LN_2 if self.dtype is f32 else 1.0, more)
+
+    def reciprocal(self, x: Reg) -> Reg:
+        """1 / x of a normal number: within one unit in the last place in f32, rounded in f64."""
+        if self.dtype is f32:
+            return ptx.inst.rcp.approx.f32(x)
+        return ptx.inst.rcp.rn.f64(x)
 
     def log(self, x: Reg) -> Reg:
         """The natural logarithm of a finite number that is at least 1, within 2e-15 in f64."""

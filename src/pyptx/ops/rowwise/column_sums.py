@@ -114,8 +114,9 @@ class RegisterSums:
     needed, which is seldom, so that no registers hold them meanwhile.
 
     A sum of many rows in f32 would lose a bit for every doubling, so after `BLOCK` rows a thread
-    adds what it has to second sums: in registers too, where it has few columns, and otherwise the
-    CTA's partial sum in global memory, which nobody else touches.
+    adds what it has to second sums: in registers too, where it has few columns, in shared memory
+    where `shared` says which thread of how many it is, and otherwise the CTA's partial sum in
+    global memory, which nobody else touches.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class RegisterSums:
         ends: Ends | None,
         outputs: Sequence[Tensor],
         row: Callable[[], Reg],
+        shared: tuple[Reg, int] | None = None,
     ) -> None:
         self._m = m
         self._part = part
@@ -140,13 +142,18 @@ class RegisterSums:
         self._near = [*flat, *(self.end_sums or ())]
         few = each * size * count * m.dtype.bytes <= FEW
         self._far = [m.zero() for _ in self._near] if few else None
+        self._shared: SharedSums | None = None
+        if shared is not None and not few:
+            self._shared = SharedSums(m, *shared, len(self._near))
         self._rows = reg.scalar(u32, init=0)
 
     def row_done(self, active: Sequence[Reg | None]) -> None:
         """Count a row; after `BLOCK` of them, add what they sum to to the second sums."""
         self._rows += 1
         with ptx.if_((self._rows & (BLOCK - 1)) == 0):
-            if self._far is None:
+            if self._shared is not None:
+                self._shared.add(self._near)
+            elif self._far is None:
                 self._write(active, self._rows > BLOCK)
             else:
                 self._join(self._far)
@@ -158,12 +165,16 @@ class RegisterSums:
 
         A CTA of several teams whose rows are cut alike writes their sum; all threads call it.
         """
-        if self._far is None:
+        if self._shared is not None:
+            self._shared.add(self._near)
+            self._shared.read(self._near)
+        elif self._far is None:
             assert team is None, "sums that are written every few rows"
             with ptx.if_((self._rows & (BLOCK - 1)) != 0):
                 self._write(active, self._rows >= BLOCK)
             return
-        self._join(self._near)
+        else:
+            self._join(self._near)
         if team is None:
             self._write(active, None)
             return

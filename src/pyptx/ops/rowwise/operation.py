@@ -133,6 +133,11 @@ class RowOp(ABC):  # most operations leave some formulas out
         return None
 
     @property
+    def is_light(self) -> bool:
+        """Whether formulas take so few registers that kernels may be kept to those of the norm."""
+        return False
+
+    @property
     def term_reads_row(self) -> bool:
         """Whether `term` needs the inputs per row, as `v.row`."""
         return False

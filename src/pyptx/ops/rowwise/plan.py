@@ -146,7 +146,7 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
 
 def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
     one = rows.divided().groups <= WARP
-    most = 32 if _is_plain(rows) and one else None
+    most = 32 if op.is_light and _is_plain(rows) and one else None
 
     def kernel(accesses: int, threads: int) -> Kernel:
         shape = replace(_subwarp(rows, accesses), threads=threads)
@@ -227,7 +227,7 @@ def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
         shape = _subwarp(rows, accesses=3)
         ctas = 2 * rows.device.multiprocessors
         one = _is_plain(rows) and rows.divided().groups <= WARP
-        most = 128 if one and len(op.written(COLUMN)) == 1 else None
+        most = 128 if one and op.is_light else None
         gradient = subwarp.persistent(op, rows, shape, ctas=ctas, maxnreg=most)
         return _finished(op, rows.divided(), gradient, ctas, shape.rows, results)
     cut = _in_lines(op, rows, _team_threads(op, rows), backward=True)
@@ -339,11 +339,12 @@ def _cta(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
     """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
     groups = rows.groups
     plain, inputs = _is_plain(rows), len(op.given(ELEMENT))
+    columns = max(1, len(op.given(COLUMN)))  # what there is per column is in registers
     regular = groups == power_of_two(groups)
     if groups * inputs > _ROW:
         return 1024, False, None
     if groups * inputs > 2048 and (regular or not plain):
-        return 256, False, 80 if plain and inputs == 1 else None
+        return 256 * columns, False, 80 if plain and op.is_light else None
     if groups * inputs > (512 if _widest(op) == 2 else 2048 if regular else 1024):
         return 128, False, None
     if regular:
@@ -392,16 +393,19 @@ def _resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
     """
     fits = _read(op, rows) <= (60 if rows.aligned else 66) * KIB
     most = 576 if _is_plain(rows) and rows.aligned else 512
-    kept = rows.columns * rows.compute.bytes * len(op.written(COLUMN))
-    if not fits or kept > 2 * most * FEW or rows.columns < rows.unit:
+    kept = rows.columns * rows.compute.bytes
+    if not fits or kept > most * FEW or rows.columns < rows.unit:
         return None
     threads = _team_threads(op, rows)
     sums = persistent.sums_of_thread(op, rows, threads)
-    most_teams = 1 if sums > FEW else min(8, 512 // threads)
+    few = sums <= FEW * len(op.written(COLUMN))
+    most_teams = min(8, 512 // threads) if few else 1
     ctas = _aligned(max(rows.device.multiprocessors, rows.alignments), rows)
     room = rows.device.cta_shared - KIB
     for count in range(most_teams, 0, -1):
         left = room - (count - 1) * threads * (sums + rows.compute.bytes)
+        if count > 1 and sums > FEW:
+            left -= count * threads * (sums + rows.compute.bytes)  # second sums
         stages = min(3, left // (count * (_read(op, rows) + 256)))
         shape = persistent.Shape(ctas, count, threads, stages)
         if stages > 0 and rows.device.allows(persistent.needs(op, rows, shape)):

@@ -93,10 +93,11 @@ class Sums(Statistic):
 
 @dataclass(frozen=True, slots=True)
 class MaxSumExp(Statistic):
-    """The maximum of a row, and the sum of exp(x - maximum). A term is (x,).
+    """The maximum of a row as an exponent (`Math.exponent`), and the sum of exp(x - maximum).
 
-    Elements that a thread does not have are minus infinity (`Operand.pad`). A row of nothing else
-    has the maximum minus infinity and the sum 0.
+    A term is (x,). Elements that a thread does not have are minus infinity (`Operand.pad`). A row
+    of nothing else has the maximum minus infinity and the sum 0. All sums are of powers of the
+    same rounded exponent, so its rounding changes nothing where they are divided by one another.
     """
 
     count: int = 2
@@ -105,24 +106,32 @@ class MaxSumExp(Statistic):
         return 0.0 if number else -math.inf
 
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
-        values = [term[0] for vector in vectors for term in vector.terms]
-        maximum = _largest(m, values)
-        start = finite(m, maximum)
-        sums = [m.zero() for _ in range(chains)]
-        for i, value in enumerate(values):
-            m.add(sums[i % chains], sums[i % chains], m.exp(m.sub(value, start)))
+        maximum = reg.scalar(m.dtype, init=-math.inf)
+        sums: list[Reg] = []
+        for vector in vectors:  # one after the other, so that few elements are in registers at once
+            values = [term[0] for term in vector.terms]
+            before, maximum = maximum, m.max(maximum, m.exponent(_largest(m, values)))
+            start = finite(m, maximum)
+            if sums:
+                shrunk = m.power(before, start)
+                sums = [m.mul(one, shrunk) for one in sums]
+            for i, value in enumerate(values):
+                power = m.exp_from(value, start)
+                if len(sums) < chains:
+                    sums.append(power)
+                else:
+                    sums[i % chains] = m.add(sums[i % chains], power)
         return [maximum, m.total(sums)]
 
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         maximum = _largest(m, [part[0] for part in parts])
         start = finite(m, maximum)
-        sums = [m.mul(part[1], m.exp(m.sub(part[0], start))) for part in parts]
-        return [maximum, m.total(sums)]
+        return [maximum, m.total([m.mul(part[1], m.power(part[0], start)) for part in parts])]
 
     def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
         maximum, total = reg.scalar(m.dtype, init=values[0]), values[1]
         ptx.warp.reduce_max(maximum, width=width)
-        scaled = m.mul(total, m.exp(m.sub(values[0], finite(m, maximum))))
+        scaled = m.mul(total, m.power(values[0], finite(m, maximum)))
         return [maximum, ptx.warp.reduce_sum(scaled, width=width)]
 
 
@@ -131,26 +140,39 @@ class Moments(Statistic):
     """How many elements there are, their mean, and the sum of (x - mean) squared. A term is (x,).
 
     Every part has its own mean, so nothing is lost where the mean is large against the deviation.
-    (Chan, Golub and LeVeque, Algorithms for Computing the Sample Variance, 1983.)
+    (Chan, Golub and LeVeque, Algorithms for Computing the Sample Variance, 1983.) A thread measures
+    its elements from the mean of its first vector: what that is away from the mean of all shows in
+    the sum of squares of those very elements, so the error is a few roundings of the row's sum.
     """
 
     count: int = 3
 
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
         elements = reg.scalar(m.dtype, init=0.0)
-        values: list[tuple[Reg, Reg | None]] = []
-        for vector in vectors:
-            some = [(term[0], vector.active) for term in vector.terms]
-            m.add(elements, elements, _chosen(m, float(len(some)), vector.active))
-            values += some
-        mean = m.divide(_sum(m, [value for value, _ in values], chains), m.max(elements, 1.0))
-        away = [(m.sub(value, mean), active) for value, active in values]
-        away = [d if active is None else m.selp(d, 0.0, active) for d, active in away]
-        return [elements, mean, m.products(((d, d) for d in away), chains)]
+        start: Reg | None = None
+        sums, squares = [m.zero() for _ in range(chains)], [m.zero() for _ in range(chains)]
+        for vector in vectors:  # one after the other, so that few elements are in registers at once
+            values = [term[0] for term in vector.terms]
+            m.add(elements, elements, _chosen(m, float(len(values)), vector.active))
+            if start is None:
+                start = m.mul(m.total(values), 1.0 / len(values))
+            for i, value in enumerate(values):
+                away = m.sub(value, start)
+                if vector.active is not None:
+                    away = m.selp(away, 0.0, vector.active)
+                m.add(sums[i % chains], sums[i % chains], away)
+                m.fma(squares[i % chains], away, away, squares[i % chains])
+        assert start is not None
+        total = m.total(sums)
+        distance = m.mul(total, m.reciprocal(m.max(elements, 1.0)))
+        rest = m.fma(m.neg(distance), total, m.total(squares))
+        negative = ptx.inst[f"setp.lt.{m.dtype.name}"](rest, 0.0)  # by rounding
+        return [elements, m.add(start, distance), m.selp(0.0, rest, negative)]
 
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         elements = m.total([part[0] for part in parts])
-        mean = m.divide(m.products((p[0], p[1]) for p in parts), m.max(elements, 1.0))
+        weighted = m.products((p[0], p[1]) for p in parts)
+        mean = m.mul(weighted, m.reciprocal(m.max(elements, 1.0)))
         away = [m.sub(part[1], mean) for part in parts]
         squares = [
             m.fma(m.mul(part[0], d), d, part[2]) for part, d in zip(parts, away, strict=True)
@@ -161,7 +183,7 @@ class Moments(Statistic):
         elements, mean, squares = values
         total = ptx.warp.reduce_sum(reg.scalar(m.dtype, init=elements), width=width)
         weighted = ptx.warp.reduce_sum(m.mul(elements, mean), width=width)
-        common = m.divide(weighted, m.max(total, 1.0))
+        common = m.mul(weighted, m.reciprocal(m.max(total, 1.0)))
         away = m.sub(mean, common)
         squares = m.fma(m.mul(elements, away), away, squares)
         return [total, common, ptx.warp.reduce_sum(squares, width=width)]
@@ -183,10 +205,3 @@ def _largest(m: Math, values: Sequence[Reg]) -> Reg:
         odd = level[-1:] if len(level) % 2 else []
         level = [m.max(level[i - 1], level[i]) for i in range(1, len(level), 2)] + odd
     return level[0]
-
-
-def _sum(m: Math, values: Sequence[Reg], chains: int) -> Reg:
-    sums = [m.zero() for _ in range(chains)]
-    for i, value in enumerate(values):
-        m.add(sums[i % chains], sums[i % chains], value)
-    return m.total(sums)

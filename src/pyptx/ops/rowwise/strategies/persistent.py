@@ -15,7 +15,7 @@ from pyptx import Kernel, Reg, Tile, ptx, reg, smem
 from pyptx.device import WARP, Needs
 from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.column_sums import RegisterSums
+from pyptx.ops.rowwise.column_sums import FEW, RegisterSums
 from pyptx.ops.rowwise.exchange import address, load_of_warps, store_of_warp
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
@@ -54,10 +54,19 @@ class Shape:
 def sums_of_thread(op: RowOp, rows: Rows, threads: int) -> int:
     """Bytes of the sums over rows of a thread's columns, of `threads` that share a row.
 
-    A CTA has several teams only where they are at most `column_sums.FEW`.
+    A CTA has several teams only where those of one output are at most `column_sums.FEW`.
     """
     vectors = -(-rows.groups // threads)
     return vectors * rows.group * len(op.written(COLUMN)) * rows.compute.bytes
+
+
+def sums_are_shared(op: RowOp, rows: Rows, shape: Shape) -> bool:
+    """Whether second sums are in shared memory: several teams, and too many for registers."""
+    return shape.teams > 1 and sums_of_thread(op, rows, shape.threads) > FEW
+
+
+def thread_of_cta() -> Reg:
+    return reg.from_(ptx.special.tid.x(), u32)
 
 
 def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
@@ -70,6 +79,8 @@ def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
         shared += rounded_up(slots * bytes_, PIECE)
     ends = 0 if rows.aligned else len(op.written(COLUMN)) * bytes_
     shared += (teams - 1) * shape.threads * (sums_of_thread(op, rows, shape.threads) + ends)
+    if sums_are_shared(op, rows, shape):
+        shared += teams * shape.threads * (sums_of_thread(op, rows, shape.threads) + ends) + PIECE
     return Needs(BULK if rows.device.has(*BULK) else ("cp.async",), shared)
 
 
@@ -179,7 +190,11 @@ class _Team:
         ]
         self.columns = [[words[k] for words in columns] for k in range(part.each)]
         sums = [arrays.tensors[operand.name] for operand in op.written(COLUMN)]
-        self.sums = RegisterSums(self.m, part, ends, sums, self._cta) if sums else None
+        self.sums = None
+        if sums:
+            shared = (thread_of_cta(), self.shape.threads * self.shape.teams)
+            apart = shared if sums_are_shared(op, rows, self.shape) else None
+            self.sums = RegisterSums(self.m, part, ends, sums, self._cta, apart)
         self._slots()
         self.prefetch.load(self.row)
         ptx.bar.sync(0)  # the mbarriers are there
