@@ -53,11 +53,11 @@ struct Instruction {
 // What an ALU handler may touch. The rest of a warp's state is in warp.h.
 struct WarpRegisters {
   // base[0]: this warp's registers. base[1]: the program's immediates, never written.
-  uint8_t* base[2];
-  uint32_t carry;  // CC.CF, one bit per lane
+  uint8_t* base[2] = {nullptr, nullptr};
+  uint32_t carry = 0;  // CC.CF, one bit per lane
 };
 
-// warp.h derives the warp from this, so that handlers of the ALU chapters need only this header.
+// warp.h derives the warp from this, and asserts that the cast is right, so that handlers of the ALU chapters need only this header.
 inline WarpRegisters& registers(Warp& warp) { return reinterpret_cast<WarpRegisters&>(warp); }
 
 template <class T>

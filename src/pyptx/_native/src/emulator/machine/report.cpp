@@ -60,9 +60,18 @@ const KindRow& row_of(Kind kind) {
 
 constexpr const char* kSpaceNames[] = {"global", "shared", "shared::cluster", "local", "const", "param", "generic"};
 
+// The lines of images in use, as many as Python keeps (emulator/core.py): a process may make new kernels for ever.
+constexpr size_t kMaxSources = 1024;
+
+struct KeptSource {
+  SourceTable table;
+  uint64_t used;  // when, counted in uses of any
+};
+
 std::mutex g_sources_mutex;
-std::unordered_map<uint64_t, SourceTable>& sources() {
-  static auto* table = new std::unordered_map<uint64_t, SourceTable>();
+uint64_t g_sources_uses = 0;
+std::unordered_map<uint64_t, KeptSource>& sources() {
+  static auto* table = new std::unordered_map<uint64_t, KeptSource>();
   return *table;
 }
 
@@ -451,13 +460,19 @@ void report_unwritten(Launch& launch) {
 
 void register_source(uint64_t hash, SourceTable table) {
   const std::lock_guard<std::mutex> lock(g_sources_mutex);
-  sources()[hash] = std::move(table);
+  auto& kept = sources();
+  kept[hash] = {std::move(table), ++g_sources_uses};
+  if (kept.size() <= kMaxSources) return;
+  kept.erase(std::min_element(kept.begin(), kept.end(),
+                              [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
 }
 
 SourceTable source_of(uint64_t hash) {
   const std::lock_guard<std::mutex> lock(g_sources_mutex);
   const auto found = sources().find(hash);
-  return found == sources().end() ? SourceTable() : found->second;
+  if (found == sources().end()) return SourceTable();
+  found->second.used = ++g_sources_uses;
+  return found->second.table;
 }
 
 }  // namespace pyptx::emulator

@@ -182,43 +182,17 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
   const Launch& launch = *cta.cluster->worker->launch;
   const Program& program = *launch.program;
   const uint32_t threads = launch.threads_per_cta - index * kLanes;
+  w = Warp();
   w.base[0] = file;
   w.base[1] = const_cast<uint8_t*>(program.pool());
-  w.carry = 0;
   w.pc = program.entry;
   w.live = w.active = threads >= kLanes ? kFullMask : (1u << threads) - 1;
-  w.next_split = ~0u;
-  w.attention = 0;
   w.index = index;
   w.agent = cta.rank * launch.warps_per_cta + index;
-  w.state = WarpState::Ready;
-  w.suspended = w.polling = w.forced = w.spin_snapshot_valid = false;
-  w.lost = w.backward = w.cluster_arrived = 0;
   w.cta = &cta;
   w.worker = cta.cluster->worker;
-  w.others.clear();
-  w.executed = 0;
-  w.spin_branch = ~0u;
-  w.spin_visits = 0;
-  w.spin_version = 0;
-  w.failed_test = nullptr;
-  w.copies.clear();
-  w.hurried.clear();
-  w.register_requests.clear();
-  w.product_groups = w.products_issued = 0;
-  w.products.clear();
-  w.product_place = {0, 0};
-  w.product_fenced = false;
-  w.held.assign(launch.races ? program.held.size() : 0, HeldRegister());
-  w.calls.clear();
-  if (!program.functions.empty()) {
-    w.calls.resize(kLanes);
-    std::fill(std::begin(w.frame), std::end(w.frame), 0);
-  }
-  if (program.asynchronous) {
-    std::fill(std::begin(w.copy_groups), std::end(w.copy_groups), 0);
-    std::fill(std::begin(w.bulk_groups), std::end(w.bulk_groups), 0);
-  }
+  if (launch.races) w.held.resize(program.held.size());
+  if (!program.functions.empty()) w.calls.resize(kLanes);
   std::memset(file + program.true_predicate, 0xff, 4);
   for (const uint32_t r : program.tracked) {
     const RegisterSlot& slot = program.registers[r];

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "async.h"
@@ -77,57 +78,62 @@ struct CallFrame {
   std::vector<uint8_t> kept;  // of a recursive function: its registers from before
 };
 
+// A warp that starts is assigned a new one, so every field says what it starts as.
 struct Warp : WarpRegisters {
-  uint32_t pc;          // of the running split; already the next instruction while a handler runs
-  uint32_t active;      // lanes of the running split
-  uint32_t next_split;  // the loop looks up when pc reaches this
-  uint32_t attention;
-  uint32_t live;   // lanes that have not exited
-  uint32_t index;  // in its CTA
-  uint32_t agent;  // in its cluster: the index of its vector clock
-  WarpState state;
-  bool suspended;  // merging is suspended, for fairness
-  bool polling;    // it was woken only to see whether its spin loop still stands still
-  bool forced;    // a split that waited to converge goes on diverged, because nothing else can run
-  uint32_t lost;   // lanes that a waiting split named and that exited instead
-  uint32_t backward;  // backward branches since the last change of splits
-  uint32_t cluster_arrived;  // lanes that arrived at the cluster barrier and have not waited
-  Cta* cta;
-  Worker* worker;
+  uint32_t pc = 0;          // of the running split; already the next instruction while a handler runs
+  uint32_t active = 0;      // lanes of the running split
+  uint32_t next_split = ~0u;  // the loop looks up when pc reaches this
+  uint32_t attention = 0;
+  uint32_t live = 0;   // lanes that have not exited
+  uint32_t index = 0;  // in its CTA
+  uint32_t agent = 0;  // in its cluster: the index of its vector clock
+  WarpState state = WarpState::Ready;
+  bool suspended = false;  // merging is suspended, for fairness
+  bool polling = false;    // it was woken only to see whether its spin loop still stands still
+  bool forced = false;    // a split that waited to converge goes on diverged, because nothing else can run
+  uint32_t lost = 0;   // lanes that a waiting split named and that exited instead
+  uint32_t backward = 0;  // backward branches since the last change of splits
+  uint32_t cluster_arrived = 0;  // lanes that arrived at the cluster barrier and have not waited
+  Cta* cta = nullptr;
+  Worker* worker = nullptr;
   std::vector<Split> others;
-  uint32_t* defined;  // lane mask per register of the image
-  uint64_t executed;
+  uint32_t* defined = nullptr;  // lane mask per register of the image
+  uint64_t executed = 0;
 
   // The loop that may have come to a standstill.
-  uint32_t spin_branch;
-  uint32_t spin_visits;
-  uint64_t spin_version;
-  bool spin_snapshot_valid;
-  uint32_t spin_carry;
+  uint32_t spin_branch = ~0u;
+  uint32_t spin_visits = 0;
+  uint64_t spin_version = 0;
+  bool spin_snapshot_valid = false;
+  uint32_t spin_carry = 0;
   std::vector<uint8_t> spin_snapshot;
 
   // The functions that each lane is in, the innermost last, and where the frame of that one lies.
   std::vector<std::vector<CallFrame>> calls;  // empty in a program without functions
-  uint32_t frame[kLanes];
+  uint32_t frame[kLanes] = {};
 
   // Groups of copies that each lane has committed, and the copies whose end has not been waited for.
-  uint32_t copy_groups[kLanes], bulk_groups[kLanes];
+  uint32_t copy_groups[kLanes] = {}, bulk_groups[kLanes] = {};
   std::vector<OperationPointer> copies;
   // Multiplications: groups committed, how many were issued, those that have not been waited for, the place in the
   // order of accesses of those since the last group, and the state of the registers that they use.
-  uint32_t product_groups, products_issued;
+  uint32_t product_groups = 0, products_issued = 0;
   std::vector<Pending> products;
-  std::pair<uint32_t, uint32_t> product_place;
-  bool product_fenced;
+  std::pair<uint32_t, uint32_t> product_place{0, 0};
+  bool product_fenced = false;
   std::vector<HeldRegister> held;
   std::vector<uint32_t> register_requests;  // the setmaxnregs that it executed, while the sanitizer looks
   // try_waits that have returned false without need, so that loops are seen to be there.
   std::vector<uint32_t> hurried;
   // The last test of an mbarrier that failed, for the table of a deadlock.
-  const Instruction* failed_test;
-  uint32_t failed_offset;
-  uint64_t failed_phase;
+  const Instruction* failed_test = nullptr;
+  uint32_t failed_offset = 0;
+  uint64_t failed_phase = 0;
 };
+
+// registers() in machine.h casts a Warp that it has not seen: its registers are the only base and lie at its beginning.
+static_assert(std::is_base_of<WarpRegisters, Warp>::value && !std::is_polymorphic<Warp>::value,
+              "a Warp has to begin with its registers");
 
 // One of the 16 barriers of a CTA.
 struct Barrier {

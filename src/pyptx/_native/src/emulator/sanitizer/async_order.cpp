@@ -223,7 +223,7 @@ class CopyCheck {
       good_load_ = loaded;
       return;
     }
-    const uint32_t clock = clock_of(many ? s_.readers[who & 0x3fffffu][reader] : who);
+    const uint32_t clock = clock_of(many ? s_.readers[readers_of(who)][reader] : who);
     report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_,
                 site_of_agent(w_, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
                 note(reader));

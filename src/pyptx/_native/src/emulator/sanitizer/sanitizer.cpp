@@ -67,7 +67,7 @@ void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t 
 
 // The reader of several that is not ordered before the access; kNone if all are.
 uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
-  const auto& entries = s.readers[who & 0x3fffffu];
+  const auto& entries = s.readers[readers_of(who)];
   for (uint32_t a = 0; a < p.agents; ++a) {
     const uint32_t entry = entries[a];
     if (clock_of(entry) == 0) continue;
@@ -77,7 +77,7 @@ uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, u
 }
 
 void forget_readers(SharedShadow& s, uint64_t cell) {
-  if (agent_of(who_in(cell)) == kManyAgents) s.free_readers.push_back(who_in(cell) & 0x3fffffu);
+  if (agent_of(who_in(cell)) == kManyAgents) s.free_readers.push_back(readers_of(who_in(cell)));
 }
 
 void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane, bool several, uint32_t instruction) {
@@ -89,7 +89,7 @@ void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane,
       cell = cell_of(me, instruction);
       return;
     }
-    uint32_t& mine = s.readers[old & 0x3fffffu][p.agent];
+    uint32_t& mine = s.readers[readers_of(old)][p.agent];
     const bool both = clock_of(mine) == p.own && !p.orders_own(mine, lane, several);
     mine = (me & kReaderMask) | (both ? kSeveral : 0);
     cell = cell_of(old, instruction);
@@ -137,7 +137,7 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
     const bool many = agent_of(who) == kManyAgents;
     const uint32_t reader = many ? unordered_reader(s, who, p, lane, several) : p.fine(who, lane, several) ? kNone : agent_of(who);
     if (reader != kNone) {
-      const uint32_t clock = clock_of(many ? s.readers[who & 0x3fffffu][reader] : who);
+      const uint32_t clock = clock_of(many ? s.readers[readers_of(who)][reader] : who);
       report_race(w, in, owner, offset, lane, bytes, store,
                   site_of_agent(w, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
                   why_unordered(w, reader));
@@ -231,17 +231,22 @@ void initialise_lane(Warp& w, const Instruction& in, Cta& owner, uint32_t offset
 // ---- Global memory ---------------------------------------------------------------------------------------
 // A cell: segment:31 | strong:1 | instruction:22 | warp:5 | lane:5.
 
+constexpr unsigned kInstructionShift = 10;
+constexpr uint32_t kInstructionMask = (1u << 22) - 1;
+static_assert(kMaxInstructions - 1 <= kInstructionMask, "a cell has no room for the number of an instruction");
+
 uint64_t global_cell(const Warp& w, const Instruction& in, Order order) {
   const uint64_t who = static_cast<uint64_t>(w.cta->global.segment) << 1 | (order.strong ? 1u : 0u);
-  return who << 32 | static_cast<uint64_t>(in.index) << 10 | w.index << 5;
+  return who << 32 | static_cast<uint64_t>(in.index) << kInstructionShift | w.index << 5;
 }
 
 uint32_t segment_of(uint64_t cell) { return static_cast<uint32_t>(cell >> 33); }
+uint32_t instruction_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kInstructionShift) & kInstructionMask; }
 bool strong_cell(uint64_t cell) { return cell >> 32 & 1u; }
 
 // What a load leaves where nothing has been stored, so that one place is reported once. It is no store: nobody races
 // with it.
-constexpr uint64_t kReported = 0x3fffffull << 10;
+constexpr uint64_t kReported = static_cast<uint64_t>(kInstructionMask) << kInstructionShift;
 bool only_reported(uint64_t cell) { return (cell & kReported) == kReported; }
 
 void report_global_race(Warp& w, const Instruction& in, uint64_t address, unsigned lane, uint32_t bytes, bool store,
@@ -250,7 +255,7 @@ void report_global_race(Warp& w, const Instruction& in, uint64_t address, unsign
   Finding f{};
   f.kind = Kind::GlobalRace;
   f.site = site_of(w, in, lane, store);
-  f.other = {static_cast<uint32_t>(cell >> 10 & 0x3fffffu), clocks.cta_of(segment_of(cell)),
+  f.other = {instruction_in(cell), clocks.cta_of(segment_of(cell)),
              static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), cell_stored};
   f.has_address = true;
   f.address = address;
@@ -319,228 +324,6 @@ void LocalShadow::reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granul
   cells_per_lane = (bytes_per_lane >> shift) + 1;
   if (init && bytes_per_lane != 0) written.assign(static_cast<size_t>(cells_per_lane) * lanes, 0);
   else written.clear();
-}
-
-void ClusterClocks::reset(uint32_t warps, bool asynchronous) {
-  const uint32_t agents = warps + (asynchronous ? kForks : 0);
-  const bool fits = warps != 0 && agents <= kMaxAgents;
-  warps_ = fits ? warps : 0;
-  agents_ = fits ? agents : 0;
-  width_ = asynchronous ? 2 * agents_ : agents_;
-  clocks_.assign(static_cast<size_t>(warps_) * width_, 0);
-  for (uint32_t a = 0; a < warps_; ++a) clocks_[static_cast<size_t>(a) * width_ + a] = 1;
-  forked_.assign(asynchronous ? kForks : 0, 0);
-  next_fork_ = 0;
-  fenced_.assign(agents_, {});
-  observed_.assign(agents_, {});
-  published_.clear();
-}
-
-namespace {
-
-void join(std::vector<uint32_t>& into, const uint32_t* from, size_t size) {
-  if (into.size() < size) into.resize(size, 0);
-  for (size_t i = 0; i < size; ++i) into[i] = std::max(into[i], from[i]);
-}
-
-}  // namespace
-
-void ClusterClocks::join_into(std::vector<uint32_t>& into, uint32_t agent) const { join(into, of(agent), width_); }
-
-void ClusterClocks::join_from(uint32_t agent, const std::vector<uint32_t>& from) {
-  uint32_t* to = &clocks_[static_cast<size_t>(agent) * width_];
-  for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
-}
-
-void ClusterClocks::join_one(uint32_t agent, uint32_t other, uint32_t clock) {
-  uint32_t& known = clocks_[static_cast<size_t>(agent) * width_ + other];
-  known = std::max(known, clock);
-}
-
-bool ClusterClocks::tick(uint32_t agent) {
-  return ++clocks_[static_cast<size_t>(agent) * width_ + agent] >= kMaxClock;
-}
-
-std::pair<uint32_t, uint32_t> ClusterClocks::fork(bool* full) {
-  const uint32_t fork = next_fork_;
-  next_fork_ = fork + 1 == kForks ? 0 : fork + 1;
-  *full = ++forked_[fork] >= kMaxClock;
-  return {warps_ + fork, forked_[fork]};
-}
-
-void ClusterClocks::fence_proxies(uint32_t agent) {
-  uint32_t* row = &clocks_[static_cast<size_t>(agent) * width_];
-  for (uint32_t i = 0; i < agents_; ++i) row[agents_ + i] = std::max(row[agents_ + i], row[i]);
-}
-
-void ClusterClocks::fence(uint32_t agent) {
-  join_from(agent, observed_[agent]);
-  observed_[agent].clear();
-  fenced_[agent].assign(of(agent), of(agent) + width_);
-}
-
-void ClusterClocks::publish(uint32_t agent, uint64_t address, Order order) {
-  if (order.release) join(published_[address], of(agent), width_);
-  else if (!fenced_[agent].empty()) join(published_[address], fenced_[agent].data(), width_);
-}
-
-void ClusterClocks::observe(uint32_t agent, uint64_t address, Order order) {
-  const auto found = published_.find(address);
-  if (found == published_.end()) return;
-  if (order.acquire) join_from(agent, found->second);
-  else join(observed_[agent], found->second.data(), width_);
-}
-
-namespace {
-
-// Beyond these, segments are no longer told apart, which loses races and invents none.
-constexpr uint64_t kMaxCtas = 1u << 30, kMaxExtra = 1u << 20;
-
-}  // namespace
-
-uint64_t GlobalClocks::segments_for(uint64_t ctas) { return std::min(ctas, kMaxCtas) + kMaxExtra; }
-
-void GlobalClocks::reset(uint64_t ctas, uint32_t base, bool parallel) {
-  base_ = base;
-  parallel_ = parallel;
-  ctas_ = std::min(ctas, kMaxCtas);
-  extra_.clear();
-  published_.clear();
-}
-
-void GlobalClocks::start(GlobalAgent& agent, uint64_t cta) const {
-  agent = GlobalAgent();
-  agent.cta = cta;
-  agent.segment = base_ + static_cast<uint32_t>(std::min(cta + 1, ctas_));
-}
-
-namespace {
-
-void join(Known& into, const Known& from) {
-  for (const auto& [cta, count] : from) {
-    uint32_t& known = into[cta];
-    known = std::max(known, count);
-  }
-}
-
-void join_self(Known& into, const GlobalAgent& agent) {
-  uint32_t& known = into[agent.cta];
-  known = std::max(known, agent.count + 1);
-}
-
-}  // namespace
-
-// Which CTAs' accesses are no longer told apart depends on who came first, unless one thread runs.
-void GlobalClocks::used_up() const {
-  if (parallel_) throw Conflict();
-}
-
-void GlobalClocks::end_segment(GlobalAgent& agent) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (extra_.size() >= kMaxExtra) {
-    used_up();
-    return;
-  }
-  ++agent.count;
-  extra_.emplace_back(agent.cta, agent.count);
-  agent.segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
-}
-
-std::pair<uint64_t, uint32_t> GlobalClocks::fork(GlobalAgent& agent, uint32_t* segment) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  *segment = agent.segment;
-  if (extra_.size() >= kMaxExtra) {
-    used_up();
-    return {0, 0};
-  }
-  const uint64_t fork = agent.cta | kForkedAgent;
-  extra_.emplace_back(fork, agent.forks);
-  *segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
-  return {fork, agent.forks++};
-}
-
-void GlobalClocks::learn(Known& known, uint64_t agent, uint32_t count) {
-  if (agent == 0) return;
-  uint32_t& k = known[agent];
-  k = std::max(k, count + 1);
-}
-
-void GlobalClocks::acquire(GlobalAgent& agent, const Known& from) { emulator::join(agent.known, from); }
-
-void GlobalClocks::release(Known& into, GlobalAgent& agent) {
-  emulator::join(into, agent.known);
-  join_self(into, agent);
-  end_segment(agent);
-}
-
-void GlobalClocks::fence(GlobalAgent& agent) {
-  emulator::join(agent.known, agent.observed);
-  agent.observed.clear();
-  agent.fenced = agent.known;
-  join_self(agent.fenced, agent);
-  agent.has_fenced = true;
-  end_segment(agent);
-}
-
-void GlobalClocks::publish(GlobalAgent& agent, uint64_t address, Order order) {
-  if (!order.release && !agent.has_fenced) return;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    Known& published = published_[address];
-    emulator::join(published, order.release ? agent.known : agent.fenced);
-    if (order.release) join_self(published, agent);
-    any_published_.store(true, std::memory_order_release);
-  }
-  if (order.release) end_segment(agent);
-}
-
-void GlobalClocks::observe(GlobalAgent& agent, uint64_t address, Order order) {
-  if (!any_published_.load(std::memory_order_acquire)) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = published_.find(address);
-  if (found != published_.end()) emulator::join(order.acquire ? agent.known : agent.observed, found->second);
-}
-
-void GlobalClocks::join(GlobalAgent& into, GlobalAgent& from) {
-  emulator::join(into.known, from.known);
-  join_self(into.known, from);
-}
-
-std::pair<uint64_t, uint32_t> GlobalClocks::place_of(uint32_t segment) {
-  const uint64_t index = segment - base_ - 1;
-  if (index < ctas_) return {index, 0};
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return extra_[index - ctas_];
-}
-
-uint64_t GlobalClocks::cta_of(uint32_t segment) { return place_of(segment).first & ~kForkedAgent; }
-
-bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
-  const auto [cta, count] = place_of(segment);
-  if (cta == agent.cta) return true;
-  const auto known = agent.known.find(cta);
-  return known != agent.known.end() && known->second > count;
-}
-
-void GlobalClocks::fence_proxies(GlobalAgent& agent, uint64_t kind) {
-  Known fenced;
-  for (const auto& [cta, count] : agent.known) {
-    if ((cta & (kForkedAgent | kFencedAgent | kReleasedAgent)) == 0) fenced[cta | kind] = count;
-  }
-  fenced[agent.cta | kind] = agent.count + 1;
-  emulator::join(agent.known, fenced);
-  end_segment(agent);
-}
-
-bool GlobalClocks::fenced(const GlobalAgent& agent, uint32_t segment, uint64_t kind) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (extra_.size() >= kMaxExtra) return true;  // an operation's stores may count as its CTA's
-  }
-  const auto [cta, count] = place_of(segment);
-  if ((cta & kForkedAgent) != 0) return true;
-  const auto known = agent.known.find(cta | kind);
-  return known != agent.known.end() && known->second > count;
 }
 
 // ---- Checks ----------------------------------------------------------------------------------------------
@@ -688,7 +471,7 @@ void check_global_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t ad
     Finding f{};
     f.kind = Kind::ProxyRace;
     f.site = site_of(w, in, lane, store);
-    f.other = {static_cast<uint32_t>(cell >> 10 & 0x3fffffu), clocks.cta_of(segment),
+    f.other = {instruction_in(cell), clocks.cta_of(segment),
                static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), true};
     f.has_address = true;
     f.address = address;
@@ -733,7 +516,7 @@ void check_map_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t addre
     Finding f{};
     f.kind = Kind::ProxyRace;
     f.site = site_of(w, in, lane, false);
-    f.other = {static_cast<uint32_t>(cell >> 10 & 0x3fffffu), clocks.cta_of(segment),
+    f.other = {instruction_in(cell), clocks.cta_of(segment),
                static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), true};
     f.has_address = true;
     f.address = address;
@@ -767,75 +550,6 @@ void forget_global(Warp& w, uint64_t address, uint32_t bytes) {
   const Cells cells = cells_of(w, *b, address, bytes);
   if (b->owners != nullptr) take_cells(w, *b, cells.first, cells.count, true);
   for (size_t k = 0; k < cells.count; ++k) b->stores[cells.first + k] = 0;
-}
-
-// ---- Order -----------------------------------------------------------------------------------------------
-
-// Clocks are used up: all history is forgotten, which loses races with what lies before and invents none.
-void forget_history(Cluster& c) {
-  c.clocks.reset(c.clocks.warps(), c.clocks.asynchronous());
-  for (Cta& cta : c.ctas) {
-    std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);
-    std::fill(cta.shadow.loads.begin(), cta.shadow.loads.end(), 0);
-    cta.shadow.readers.clear();
-    cta.shadow.free_readers.clear();
-    for (Barrier& b : cta.barriers) b.clocks.clear();
-    forget_visits(cta);
-  }
-  c.barrier.clocks.clear();
-  c.barrier.released.clear();
-  forget_operations(c);
-}
-
-namespace {
-
-void tick(Warp& w) {
-  Cluster& c = *w.cta->cluster;
-  if (c.clocks.tick(w.agent)) forget_history(c);
-}
-
-bool orders(const Warp& w) { return w.cta->cluster->clocks.active(); }
-
-}  // namespace
-
-void order_warp(Warp& w) {
-  if (orders(w)) tick(w);
-}
-
-void order_arrive(Warp& w, std::vector<uint32_t>& into) {
-  if (!orders(w)) return;
-  w.cta->cluster->clocks.join_into(into, w.agent);
-  tick(w);
-}
-
-void order_leave(Warp& w, const std::vector<uint32_t>& from) {
-  if (orders(w)) w.cta->cluster->clocks.join_from(w.agent, from);
-}
-
-void order_fence(Warp& w) {
-  if (orders(w)) {
-    w.cta->cluster->clocks.fence(w.agent);
-    tick(w);
-  }
-  if (w.worker->launch->races) w.worker->launch->global_clocks.fence(w.cta->global);
-}
-
-void order_access(Warp& w, bool global, uint64_t address, Access access, Order order) {
-  if (!w.worker->launch->races || !order.strong) return;
-  ClusterClocks& clocks = w.cta->cluster->clocks;
-  // Global addresses are host addresses; shared ones get a tag, so that the two never meet.
-  const uint64_t key = global ? address : address | kSharedWindow;
-  if (clocks.active()) {
-    if (access != Access::Store) clocks.observe(w.agent, key, order);
-    if (access != Access::Load) {
-      clocks.publish(w.agent, key, order);
-      if (order.release) tick(w);
-    }
-  }
-  if (!global) return;
-  GlobalClocks& globals = w.worker->launch->global_clocks;
-  if (access != Access::Store) globals.observe(w.cta->global, address, order);
-  if (access != Access::Load) globals.publish(w.cta->global, address, order);
 }
 
 // ---- Registers -------------------------------------------------------------------------------------------

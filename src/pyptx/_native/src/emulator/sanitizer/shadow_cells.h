@@ -1,4 +1,4 @@
-// How the shadow of shared memory says who touched a cell; shared by sanitizer.cpp and async_order.cpp.
+// How the shadow of shared memory says who touched a cell; shared by the files of this folder.
 #pragma once
 
 #include "sanitizer.h"
@@ -20,6 +20,9 @@ constexpr uint32_t kReaderMask = kClockMask | 31u << kLaneShift | kSeveral;
 
 constexpr uint32_t agent_of(uint32_t who) { return who >> kAgentShift; }
 constexpr uint32_t lane_of(uint32_t who) { return who >> kLaneShift & 31u; }
+// Of a cell of kManyAgents: which of SharedShadow::readers, in the bits that are lane, clock and strong elsewhere.
+constexpr uint32_t kReadersMask = kSeveral - 1;
+constexpr uint32_t readers_of(uint32_t who) { return who & kReadersMask; }
 constexpr uint32_t clock_of(uint32_t who) { return who & kClockMask; }
 
 // One access, as it will be recorded and as it sees others.

@@ -1,0 +1,48 @@
+// The bytes of a program image, which may come from a file that somebody has changed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace pyptx::emulator {
+
+[[noreturn]] inline void corrupt(const std::string& what) {
+  throw std::runtime_error("corrupt program image: " + what);
+}
+
+// Reads little-endian fields and never past the end.
+class Bytes {
+ public:
+  Bytes(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
+
+  const uint8_t* take(size_t size, const char* what) {
+    if (static_cast<size_t>(end_ - at_) < size) corrupt(std::string("it ends inside ") + what);
+    const uint8_t* here = at_;
+    at_ += size;
+    return here;
+  }
+  uint64_t number(unsigned size, const char* what) {
+    const uint8_t* p = take(size, what);
+    uint64_t value = 0;
+    for (unsigned i = 0; i < size; ++i) value |= static_cast<uint64_t>(p[i]) << (8 * i);
+    return value;
+  }
+  uint8_t u8(const char* what) { return static_cast<uint8_t>(number(1, what)); }
+  uint32_t u32(const char* what) { return static_cast<uint32_t>(number(4, what)); }
+  uint64_t u64(const char* what) { return number(8, what); }
+  // A count of things that take at least `least` bytes each, so that a corrupt count allocates nothing big.
+  uint32_t count(size_t least, const char* what) {
+    const uint32_t n = u32(what);
+    if (n > static_cast<size_t>(end_ - at_) / least) corrupt(std::string("too many ") + what);
+    return n;
+  }
+  bool done() const { return at_ == end_; }
+
+ private:
+  const uint8_t* at_;
+  const uint8_t* end_;
+};
+
+}  // namespace pyptx::emulator
