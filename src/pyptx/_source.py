@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import linecache
+from collections.abc import Generator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -17,6 +18,8 @@ _PACKAGE: Final = str(Path(__file__).parent) + "/"
 _CONTEXTLIB: Final = contextlib.__file__
 # Whether files are the package's, so that the walk up the stack costs a dict lookup per frame.
 _inside: dict[str, bool] = {}
+_FILES: Final = 4096
+"""File names that are known at most: each cell of a notebook has its own."""
 _GENERATED: Final = "<string>"
 
 
@@ -58,6 +61,15 @@ def caller() -> SourceLocation:
     return UNKNOWN
 
 
+def users_frames(roots: Set[int] = frozenset()) -> Generator[FrameType]:
+    """The frames of the user's functions, innermost first, as far as code whose id is a root."""
+    frame = inspect.currentframe()
+    while frame is not None and id(frame.f_code) not in roots:
+        if is_users(frame):
+            yield frame
+        frame = frame.f_back
+
+
 def is_users(frame: FrameType) -> bool:
     """Whether a frame runs a user's function, as `caller` understands it."""
     name = frame.f_code.co_filename
@@ -65,6 +77,8 @@ def is_users(frame: FrameType) -> bool:
     if inside is None:
         inside = _is_inside(frame)
         if name != _GENERATED:
+            if len(_inside) >= _FILES:
+                _inside.clear()
             _inside[name] = inside
     return not inside
 

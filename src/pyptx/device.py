@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import Final, TypeAlias
 
 from pyptx._calls import binding
@@ -213,7 +213,7 @@ def common(targets: tuple[Target, ...]) -> Device:
     return _common(targets)
 
 
-@cache
+@lru_cache(maxsize=256)  # combinations of targets are many; a process uses a few
 def _common(targets: tuple[Target, ...]) -> Device:
     return reduce(_both, dict.fromkeys(map(of, targets)))
 

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from pyptx._ir import Instruction, Kernel
 from pyptx._native import loader
+from pyptx._recent import IMAGES, Recent
 from pyptx._source import UNKNOWN, SourceLocation
 from pyptx.errors import EmulationError
 
@@ -164,7 +165,7 @@ def register_sources(
     api.register_source(
         image, len(image), lines, len(lines), tensors, len(names), ctypes.byref(place)
     )
-    _locations[image] = locations
+    _locations.keep(image, locations)
 
 
 def _describe(line: loader.SourceLine, location: SourceLocation) -> None:
@@ -173,12 +174,12 @@ def _describe(line: loader.SourceLine, location: SourceLocation) -> None:
         line.text = location.text.encode()
 
 
-_locations: dict[bytes, tuple[SourceLocation, ...]] = {}
+_locations: Final[Recent[tuple[SourceLocation, ...]]] = Recent(IMAGES)
 
 
 def registered_locations(image: bytes) -> tuple[SourceLocation, ...]:
     """The Python lines registered for an image, () if none are."""
-    return _locations.get(image, ())
+    return _locations.get(image) or ()
 
 
 def source_locations(kernel: Kernel) -> tuple[SourceLocation, ...]:

@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from pyptx._operands import Address, Immediate, Operand, Register, Sink, SpecialRegister, Symbol
+from pyptx._operands import (
+    Address,
+    FabricHandle,
+    Immediate,
+    Label,
+    Minus,
+    Operand,
+    Pair,
+    Part,
+    Register,
+    Sink,
+    SpecialRegister,
+    Symbol,
+    Targets,
+    TensorAddress,
+    Vector,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +56,20 @@ class RawPair:
 
 
 Raw: TypeAlias = Operand | Number | TensorPosition | RawPair | tuple[RawScalar, ...]
+
+OPERANDS: Final = (
+    Address,
+    FabricHandle,
+    Label,
+    Minus,
+    Pair,
+    Part,
+    RawPair,
+    Symbol,
+    Sink,
+    Targets,
+    TensorAddress,
+    TensorPosition,
+    Vector,
+)
+"""What is an operand as it is, or a pair or position whose parts are."""

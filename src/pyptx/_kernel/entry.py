@@ -60,6 +60,7 @@ from pyptx._launch.plan import (
     OutputAddress,
     check_resident,
 )
+from pyptx._recent import SPECIALISATIONS, Recent
 from pyptx._runtime import targets
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Scalar, Spec, Tile, size_of
@@ -112,7 +113,7 @@ class Kernel(Operation):
         tensors = tuple(spec and spec.part for spec in self._signature.specs)
         self._partial_signature = replace(self._signature, specs=tensors)
         self._check_specs()
-        self._traced: dict[Key, Specialisation] = {}
+        self._traced: Recent[Specialisation] = Recent(SPECIALISATIONS)
         self._lock = threading.Lock()
 
     def _check_specs(self) -> None:
@@ -284,7 +285,7 @@ class Kernel(Operation):
         with self._lock:
             found = self._traced.get(key)
             if found is None:
-                found = self._traced[key] = self._trace(key, values)
+                found = self._traced.keep(key, self._trace(key, values))
         return found
 
     def _trace(self, key: Key, constants: Mapping[str, object]) -> Specialisation:

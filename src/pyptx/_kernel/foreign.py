@@ -40,6 +40,7 @@ from pyptx._launch.layout import Number
 from pyptx._launch.plan import Bytes, check_block, check_cluster
 from pyptx._lift.entries import reached_entries
 from pyptx._operands import Parameter
+from pyptx._recent import SPECIALISATIONS, Recent
 from pyptx._runtime import targets
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Spec, Tile
@@ -222,7 +223,7 @@ class ForeignKernel(Kernel):
         )
         self.__name__ = given.entry.name
         self.__doc__ = f"The entry {given.entry.name} of {file.name}."
-        self._codes: dict[Key, ForeignCode] = {}
+        self._codes: Recent[ForeignCode] = Recent(SPECIALISATIONS)
 
     def __repr__(self) -> str:
         return f"<pyptx kernel {self.name} of {self._file.name}>"
@@ -289,7 +290,7 @@ class ForeignKernel(Kernel):
         with self._lock:
             found = self._codes.get(key)
             if found is None:
-                found = self._codes[key] = self._make_code(target, scalars, batch)
+                found = self._codes.keep(key, self._make_code(target, scalars, batch))
         return found
 
     def _make_code(

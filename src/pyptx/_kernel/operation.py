@@ -15,6 +15,7 @@ from pyptx._kernel.recording import Recording, current, refuse
 from pyptx._kernel.signature import check_constants, exact
 from pyptx._launch.call import Call
 from pyptx._launch.layout import Description, make_call
+from pyptx._recent import CALLS, SPECIALISATIONS, Recent
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Scalar, Shape, Size, Spec, Tile, size_of
 from pyptx._target import Target
@@ -57,12 +58,12 @@ class Operation:
         self._location = location
         # Where arrays of some kinds, shapes and types run, and as what: a call on known ones
         # checks nothing again. Scalars are converted at each call, so they are looked up later.
-        self._known: dict[object, tuple[runtime.Runtime, Call]] = {}
+        self._known: Recent[tuple[runtime.Runtime, Call]] = Recent(CALLS)
         self._has_scalars = any(isinstance(spec, Scalar) for spec in self.in_specs)
         # Calls by shapes, types and values, and by what they are made of: the sizes of parallel
         # dimensions are no part of that.
-        self._calls: dict[object, Call] = {}
-        self._made: dict[object, Call] = {}
+        self._calls: Recent[Call] = Recent(CALLS)
+        self._made: Recent[Call] = Recent(SPECIALISATIONS)
 
     @property
     def name(self) -> str:
@@ -133,7 +134,7 @@ class Operation:
         try:
             call, operands = self._bind(place, arrays, constants, where)
             if not self._has_scalars:
-                self._known[_kinds(arrays, constants)] = place, call
+                self._known.keep(_kinds(arrays, constants), (place, call))
             results = place.launch(call, operands)
         except CallError as error:
             raise _located(error, where) from None
@@ -284,10 +285,8 @@ class Operation:
         shapes = [tuple(o.shape) for o in operands]
         values = tuple((name, exact(constants[name])) for name in sorted(constants))
         key = tuple(shapes), tuple(o.dtype for o in operands), values, by_reference
-        try:
-            return self._calls[key]
-        except (KeyError, TypeError):  # a new call, or a value that the checks below refuse
-            pass
+        if _hashable(key) and (found := self._calls.get(key)) is not None:
+            return found
         self._check_keywords(constants, location)
         check_dtypes(self.in_specs, [str(o.dtype) for o in operands], self._inputs, location)
         keywords = self._keyword_sizes(constants, location)
@@ -301,10 +300,9 @@ class Operation:
         call = self._made.get(made) if _hashable(made) else None
         if call is None:
             call = make_call(self._describe(fixed, stars, constants, by_reference=by_reference))
-            self._made[made] = call
+            self._made.keep(made, call)
         _check_launches(call, shapes, location)
-        self._calls[key] = call
-        return call
+        return self._calls.keep(key, call)
 
     def _describe(
         self,

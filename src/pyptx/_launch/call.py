@@ -12,6 +12,7 @@ from pyptx import _expressions as expressions
 from pyptx import device
 from pyptx._assemble import Cubin
 from pyptx._launch.plan import Plan
+from pyptx._recent import Recent
 from pyptx._spec import Shape
 from pyptx._target import Target
 from pyptx.errors import SpecError
@@ -22,6 +23,9 @@ AUTO = "auto"
 Axes: TypeAlias = tuple[int | str, ...]
 Levels: TypeAlias = tuple[tuple[bool, ...], ...]
 """For each level of `jax.vmap`, outermost first, which inputs have its axis."""
+
+_LOWERINGS: Final = 64
+"""Lists of targets that a call remembers itself for; a process lowers for one or two."""
 
 BATCH_LIMIT: Final = min(device.GRID_LIMITS[1:])
 """CTAs that a grid has in y and in z: so many elements one launch can batch at most."""
@@ -125,12 +129,12 @@ class Call:
             return self
         found = self._lowered.get(targets)
         if found is None:
-            found = self._lowered[targets] = self.retarget(targets)
+            found = self._lowered.keep(targets, self.retarget(targets))
         return found
 
     @cached_property
-    def _lowered(self) -> dict[tuple[Target, ...], Call]:
-        return {}
+    def _lowered(self) -> Recent[Call]:
+        return Recent(_LOWERINGS)
 
     @cached_property
     def identity(self) -> str:

@@ -36,38 +36,53 @@ Condition: TypeAlias = "Pred | Callable[[], Pred]"
 Bound: TypeAlias = "SupportsIndex | Value"
 
 
-class RunTimeBlock(AbstractContextManager[None]):
+class _Made:
+    """What is made by a call of the language and then entered, exactly once: a block, a range."""
+
+    construct: str
+    no_truth = "Python cannot branch on what a kernel decides"
+
+    def __init__(self) -> None:
+        self._trace = current(self.construct)
+        self._location = caller()
+        self._entered = False
+        self._trace.made[id(self)] = self.construct, self._location
+
+    def __bool__(self) -> NoReturn:
+        raise LanguageError(
+            f"{self.construct} has no truth value: {self.no_truth}",
+            location=caller(),
+            notes=(("help", ENTERED[self.construct]),),
+        )
+
+    def _enter(self) -> Trace:
+        """The trace that it is entered in. Raises LanguageError the second time."""
+        if self._entered or self._trace is not current(self.construct):
+            raise LanguageError(
+                f"this {self.construct} was entered before; a block is entered once",
+                location=caller(),
+                notes=(("made", str(self._location)), ("help", ENTERED[self.construct])),
+            )
+        self._entered = True
+        del self._trace.made[id(self)]
+        return self._trace
+
+
+class RunTimeBlock(_Made, AbstractContextManager[None]):
     """A block of the kernel: `with` enters it, once, while the kernel is traced.
 
     Raises LanguageError where it is used as a condition of Python, entered twice, left by Python's
     `return`, `break` or `continue`, and where a name that is bound anew in it is read after it.
     """
 
-    construct: str
-
     def __init__(self) -> None:
-        self._trace = current(self.construct)
-        self._block = Block(self.construct, caller())
+        super().__init__()
+        self._block = Block(self.construct, self._location)
         self._names: Names | None = None
         self._first = 0
-        self._trace.made[id(self)] = self.construct, self._block.location
-
-    def __bool__(self) -> NoReturn:
-        raise LanguageError(
-            f"{self.construct} has no truth value: Python cannot branch on what a kernel decides",
-            location=caller(),
-            notes=(("help", ENTERED[self.construct]),),
-        )
 
     def __enter__(self) -> None:
-        trace = self._trace
-        if self._names is not None or trace is not current(self.construct):
-            raise LanguageError(
-                f"this {self.construct} was entered before; a block is entered once",
-                location=caller(),
-                notes=(("made", str(self._block.location)), ("help", ENTERED[self.construct])),
-            )
-        del trace.made[id(self)]
+        trace = self._enter()
         self._first = len(trace.body)
         self._open(trace)
         repeats = self._block.break_label is not None
@@ -282,35 +297,18 @@ def _check_changes(trace: Trace, first: int, condition: Guard, block: Block) -> 
 _LAZY: Final = {"ptx.loop": "pred=lambda: i < n", "ptx.while_": "lambda: i < n"}
 
 
-class _Range:
+class _Range(_Made):
     """What `ptx.range_` gives: iterating it once is the loop."""
 
-    construct: Final = "ptx.range_"
+    construct = "ptx.range_"
+    no_truth = "it is a loop of the kernel"
 
     def __init__(self, first: Bound, last: Bound, step: int, kind: DType) -> None:
-        self._trace = current(self.construct)
+        super().__init__()
         self._bounds, self._step, self._kind = (first, last), step, kind
-        self._location = caller()
-        self._entered = False
-        self._trace.made[id(self)] = self.construct, self._location
-
-    def __bool__(self) -> NoReturn:
-        raise LanguageError(
-            "ptx.range_ has no truth value: it is a loop of the kernel",
-            location=caller(),
-            notes=(("help", ENTERED[self.construct]),),
-        )
 
     def __iter__(self) -> Iterator[Reg]:
-        if self._entered or self._trace is not current(self.construct):
-            raise LanguageError(
-                "this ptx.range_ was entered before; a block is entered once",
-                location=caller(),
-                notes=(("made", str(self._location)), ("help", ENTERED[self.construct])),
-            )
-        self._entered = True
-        del self._trace.made[id(self)]
-        return self._rounds(self._trace)
+        return self._rounds(self._enter())
 
     def _rounds(self, trace: Trace) -> Generator[Reg]:
         first, last = self._bounds

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from types import FrameType
 from typing import Final
 
 from pyptx import _bytecode as bytecode
-from pyptx._source import SourceLocation, is_users
+from pyptx._source import SourceLocation, users_frames
 from pyptx.errors import LanguageError, LanguageWarning
 from pyptx.types import DType
 
@@ -20,9 +19,7 @@ def warn(register: object, symbol: str, dtype: DType) -> None:
 
     `j = i` gives one register two names, so `j += 1` changes i, unlike a number of Python.
     """
-    frame = inspect.currentframe()
-    while frame is not None and not is_users(frame):
-        frame = frame.f_back
+    frame = next(users_frames(), None)
     if frame is None:
         return
     names = [name for name, value in frame.f_locals.items() if value is register]

@@ -54,6 +54,8 @@ class Elements:
     space: str = "global"
     moved: bool = False
     """Whether `base` is that of another element than the first."""
+    align: int = 0
+    """What the address of a variable is a multiple of, in bytes; 0 for tensors of a launch."""
 
     # ---- addresses -------------------------------------------------------------------------------
 
@@ -181,6 +183,12 @@ class Elements:
         pred: Reg | Not | None = None,
     ) -> None:
         """One `st.global` of an element, or of as many along the last axis as `values` has."""
+        if self.space == "const":
+            raise LanguageError(
+                f"{self.name} is in constant memory, which a kernel cannot write",
+                location=caller(),
+                notes=(("help", "ptx.global_(...) is a variable that kernels write"),),
+            )
         kind = self._kind(dtype)
         listed = (
             list(cast("Sequence[object]", values))
@@ -229,6 +237,13 @@ class Elements:
             whole = isinstance(extent, int) and extent == 1
             if isinstance(stride, int) and stride % size and not whole:
                 what = f"rows of {stride} bytes"
+        if 0 < self.align < size:
+            raise LanguageError(
+                f"{size} bytes at once begin at a multiple of {size} bytes, and {self.name} is "
+                f"aligned to {self.align}",
+                location=caller(),
+                notes=(("help", f"align={size} where the variable is declared"),),
+            )
         if what:
             raise LanguageError(
                 f"{size} bytes of {self.name} begin at a multiple of {size} bytes, not at {what}",

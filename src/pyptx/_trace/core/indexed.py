@@ -17,7 +17,7 @@ from pyptx.types import DType
 
 
 class Indexed(ABC):
-    """Elements by index: a tensor of the kernel, or a part of one."""
+    """Elements by index: a tensor of the kernel, a variable, or a part of one."""
 
     __slots__ = ()
 
@@ -139,6 +139,10 @@ class Part(Indexed):
     def __repr__(self) -> str:
         return self.elements.name
 
+    @property
+    def _noun(self) -> str:
+        return "a tensor" if self.elements.space == "global" else "a part of a variable"
+
     def _elements(self, what: str) -> Elements:
         if current(what) is not self.trace:
             raise LanguageError(
@@ -149,7 +153,7 @@ class Part(Indexed):
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
-            f"{self} is a tensor in global memory, which is not iterable",
+            f"{self} is {self._noun} in {self.elements.space} memory, which is not iterable",
             location=caller(),
             notes=(("help", f"for i in ptx.range_(n): ... {self}[i]"),),
         )
@@ -158,7 +162,7 @@ class Part(Indexed):
         del trace
         zeros = ", ".join("0" for _ in self.elements.shape)
         raise LanguageError(
-            f"{self} is a tensor, not an operand",
+            f"{self} is {self._noun}, not an operand",
             location=caller(),
             notes=(("help", f"{self}.address({zeros}) is the address of its first element"),),
         )

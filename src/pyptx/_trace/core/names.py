@@ -8,14 +8,13 @@ that was bound before a block and is bound anew in it is not read after it.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Final, TypeVar, cast
 
 from pyptx import _bytecode as bytecode
-from pyptx._source import SourceLocation, is_users
+from pyptx._source import SourceLocation, users_frames
 from pyptx._trace.core.slots import (
     CURE,
     PLAIN,
@@ -60,7 +59,7 @@ class Names:
 
     def take(self) -> None:
         """Remember the names of the frames that are running."""
-        for frame in _users():
+        for frame in users_frames(_roots):
             held = dict(frame.f_locals)
             self.frames[frame] = frame.f_lasti, held
             for name, value in held.items():
@@ -71,7 +70,7 @@ class Names:
 
         Gives the slots that it replaced, which the whole body decides.
         """
-        running = set(_users())
+        running = set(users_frames(_roots))
         frames = [frame for frame in self.frames if frame in running]
         for frame in frames:
             self._check_left(frame)
@@ -215,12 +214,3 @@ def _same(old: object, new: object) -> bool:
             a is b or _same(a, b) for a, b in zip(olds, news, strict=True)
         )
     return isinstance(old, PLAIN) and old == new
-
-
-def _users() -> Iterator[FrameType]:
-    """The frames of the kernel's functions, innermost first."""
-    frame = inspect.currentframe()
-    while frame is not None and id(frame.f_code) not in _roots:
-        if is_users(frame):
-            yield frame
-        frame = frame.f_back

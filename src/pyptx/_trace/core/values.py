@@ -9,30 +9,23 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast, overload
+from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast, overload
 
 from pyptx._ir import Guard
-from pyptx._isa.given import Number, Raw, RawPair, RawScalar, TensorPosition
+from pyptx._isa.given import OPERANDS, Number, Raw, RawScalar
 from pyptx._isa.scalar import conversion
 from pyptx._isa.syntax import takes_constant
 from pyptx._operands import (
-    Address,
-    FabricHandle,
     Immediate,
     Label,
-    Minus,
     Negated,
-    Pair,
     Parameter,
-    Part,
     Register,
     Sink,
     SpecialRegister,
     Symbol,
     Targets,
-    TensorAddress,
     Variable,
-    Vector,
 )
 from pyptx._source import caller
 from pyptx._trace.core import aliases
@@ -395,23 +388,6 @@ class RegArray:
         return position
 
 
-_OPERANDS: Final = (
-    Address,
-    FabricHandle,
-    Label,
-    Minus,
-    Pair,
-    Part,
-    RawPair,
-    Symbol,
-    Sink,
-    Targets,
-    TensorAddress,
-    TensorPosition,
-    Vector,
-)
-
-
 def raw(trace: Trace, value: object) -> Raw:
     """A value as the user passed it, as an operand before its type is checked."""
     if isinstance(value, Reg):
@@ -420,7 +396,7 @@ def raw(trace: Trace, value: object) -> Raw:
         return value.register
     if isinstance(value, Not):
         return Negated(own(trace, value.of))
-    if isinstance(value, _OPERANDS):
+    if isinstance(value, OPERANDS):
         return value
     if isinstance(value, int | float):
         return Number(value)

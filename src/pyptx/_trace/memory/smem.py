@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import Any, NoReturn, SupportsIndex, TypeAlias
 
 from pyptx._layouts import Swizzle
@@ -248,7 +248,7 @@ def base(name: str = "global_smem") -> Reg:
     return address
 
 
-@cache
+@lru_cache(maxsize=256)  # names of users; a module has one or two
 def _dynamic(name: str) -> ModuleVariable:
     """The variable of that name, declared once: a module has one of each name."""
     return extern(b8, name=name, align=128)

@@ -8,10 +8,10 @@ Source: PTX ISA, "State Spaces", "Variables" and "Initializers".
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NoReturn, SupportsIndex, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from pyptx._isa import scalar
 from pyptx._isa.constants import BadConstantError, constant
@@ -20,8 +20,9 @@ from pyptx._source import caller
 from pyptx._text.names import DYNAMIC_SHARED, identifier
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.elements import Elements
+from pyptx._trace.core.indexed import Indexed
 from pyptx._trace.core.scope import DeviceFunction, ModuleScope
-from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, raw
+from pyptx._trace.core.values import checked_dtype, integer, raw
 from pyptx.errors import LanguageError
 from pyptx.types import DType, u64
 
@@ -30,41 +31,22 @@ _UNKNOWN: Final = 2**31
 _OPAQUE: Final = ("texref", "samplerref", "surfref")
 
 
-class _Elements(ABC):
-    """`v[i]` and `v[i] = x`: the elements of a variable, in its type."""
+class _Variable(Indexed):
+    """The elements of a variable by one index, in its type: `v[i]`, `v.load`, `v.store`, `v.at`.
+
+    The kernel begins with a `mov` of the variable's address, whatever is loaded from it.
+    """
 
     __slots__ = ()
 
     @abstractmethod
     def _declared(self, trace: Trace) -> Variable: ...
 
-    def __getitem__(self, index: SupportsIndex | Value) -> Reg:
-        """The element at an index, an int or an integer register, in a new register.
-
-        One `ld`, after `mul.wide` and `add` for a register; the kernel begins with a `mov` of the
-        variable's address. Raises LanguageError for an int beyond the last element.
-        """
-        trace = current("a variable")
-        found = self._elements(trace).load(trace, (index,))
-        assert isinstance(found, Reg)
-        return found
-
-    def __setitem__(self, index: SupportsIndex | Value, value: object) -> None:
-        """Store a register or a number to an element. One `st`, otherwise as for a load."""
-        trace = current("a variable")
-        elements = self._elements(trace)
-        if elements.space == "const":
-            raise LanguageError(
-                f"{elements.name} is in constant memory, which a kernel cannot write",
-                location=caller(),
-                notes=(("help", "ptx.global_(...) is a variable that kernels write"),),
-            )
-        elements.store(trace, (index,), value)
-
     def __iter__(self) -> NoReturn:
         raise LanguageError("a variable is not iterable", location=caller())
 
-    def _elements(self, trace: Trace) -> Elements:
+    def _elements(self, what: str) -> Elements:  # noqa: ARG002  # messages name the variable
+        trace = current("a variable")
         variable = self._declared(trace)
         found = trace.elements.get(variable)
         if found is None:
@@ -73,14 +55,17 @@ class _Elements(ABC):
                 trace.write("mov.u64", base, Symbol(variable))
             name = variable.name or f"{variable.space}_{variable.index}"
             count = variable.size // dtype.bytes or _UNKNOWN
-            found = Elements(name, (count,), dtype, base, (dtype.bytes,), variable.space)
+            strides = (dtype.bytes,)
+            found = Elements(
+                name, (count,), dtype, base, strides, variable.space, align=variable.align
+            )
             trace.elements[variable] = found
         assert isinstance(found, Elements)
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class LocalArray(_Elements):
+class LocalArray(_Variable):
     """Local memory of each thread; as an operand it is its address in `.local`."""
 
     trace: Trace = field(repr=False)
@@ -100,7 +85,7 @@ class LocalArray(_Elements):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ModuleVariable(_Elements):
+class ModuleVariable(_Variable):
     """A variable of the module; as an operand it is its address."""
 
     variable: Variable
