@@ -28,7 +28,7 @@ THREAD_SANITIZED := build/sanitize-threads
 CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
-.PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep isa goldens \
+.PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep timing isa goldens \
     stub pages instruction device docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
 
 help:
@@ -42,6 +42,7 @@ help:
 	@echo "make format          let ruff format and sort"
 	@echo "make test-sanitize   the native code with ASan and UBSan, and with TSan"
 	@echo "make isa             prove with the assembler that the ISA table is the whole ISA"
+	@echo "make timing          the tests that look at the clock, one after the other"
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
 	@echo "make stub            write the typing stubs of ptx.inst and ptx.special from the ISA table"
@@ -63,10 +64,10 @@ test: lint check
 
 quick: $(READY)
 	$(PY) -m ruff check .
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel" $(QUICK) $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel and not timing" $(QUICK) $(ARGS)
 
 check: $(READY)
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel" $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel and not timing" $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check .
@@ -116,6 +117,9 @@ picture: $(READY)
 isa: $(READY)
 	$(PY) tools/probe_isa.py
 	$(PY) tools/prove_isa.py $(ARGS)
+
+timing: $(READY)
+	$(PY) -m pytest -m timing $(ARGS)
 
 sweep: $(READY)
 	$(PY) -m pytest -n $(JOBS) -m sweep $(ARGS)

@@ -161,6 +161,7 @@ def test_rows_are_read_when_the_namespace_is_first_used():
     assert after > len(CHAPTERS)
 
 
+@pytest.mark.timing
 def test_the_first_use_of_the_namespace_takes_little_beside_the_import():
     """The rows are read in a fraction of what `import numpy` and the rest of pyptx take."""
     program = (
