@@ -51,7 +51,7 @@ def test_the_least_recently_used_goes_first():
 def test_a_value_that_cannot_be_a_key_is_refused():
     cache: Recent[int] = Recent(2)
     with pytest.raises(TypeError, match="unhashable"):
-        cache.get([])
+        cache.get([])  # pyright: ignore[reportArgumentType]
     cache.keep("a", 1)  # and the cache is not locked
     assert cache.get("a") == 1
 

@@ -40,7 +40,6 @@ from pyptx._kernel.options import (
     parse_version,
     with_launch,
 )
-from pyptx._kernel.recording import Recording
 from pyptx._kernel.signature import (
     Body,
     check_constants,
@@ -180,16 +179,6 @@ class Kernel(Operation):
     def aliases(self) -> tuple[tuple[int, int], ...]:
         """Inputs and outputs, by position, that share a buffer."""
         return self._options.aliases
-
-    def _record(
-        self,
-        record: Recording,
-        arrays: Sequence[object],
-        constants: Mapping[str, object],
-        where: SourceLocation,
-    ) -> object:
-        self._check_keywords(constants, where)
-        return record.apply(self, arrays, constants, where)
 
     # ---- looking at it ---------------------------------------------------------------------------
 

@@ -11,11 +11,11 @@ from pyptx import _runtime as runtime
 from pyptx._binding import bind, check_dtypes, size_at_call
 from pyptx._dims import Extent, Symbol
 from pyptx._kernel import emulation, parallel
-from pyptx._kernel.recording import Recording, current, refuse
 from pyptx._kernel.signature import check_constants, exact
 from pyptx._launch.call import Call
 from pyptx._launch.layout import Description, make_call
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
+from pyptx._runtime.recording import Recorder, refuse
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Scalar, Shape, Size, Spec, Tile, size_of
 from pyptx._target import Target
@@ -119,18 +119,19 @@ class Operation:
         refuse_in_kernel(self.name)
         self._needs_specs("called", where)
         names = self._arrays(arrays, where)
-        if (record := current()) is not None:
-            return self._record(record, arrays, constants, where)
-        return self._run(arrays, constants, names, where)
+        place = runtime.select(self.in_specs, arrays, names, where)
+        if isinstance(place, Recorder):
+            self._check_keywords(constants, where)
+            return place.apply(self, arrays, constants, where)
+        return self._run(place, arrays, constants, where)
 
     def _run(
         self,
+        place: runtime.Runtime,
         arrays: Sequence[object],
         constants: Mapping[str, object],
-        names: Sequence[str],
         where: SourceLocation,
     ) -> object:
-        place = runtime.select(self.in_specs, arrays, names, where)
         try:
             call, operands = self._bind(place, arrays, constants, where)
             if not self._has_scalars:
@@ -139,25 +140,6 @@ class Operation:
         except CallError as error:
             raise _located(error, where) from None
         return results[0] if len(results) == 1 else results
-
-    def record(self, record: Recording, arrays: Sequence[object], where: SourceLocation) -> object:
-        """Apply it in a sequence that is being traced. Raises CallError."""
-        return self._record(record, arrays, {}, where)
-
-    def check_callable(self, arrays: Sequence[object], where: SourceLocation) -> None:
-        """Raises SpecError or CallError where it cannot be called on so many arrays."""
-        self._needs_specs("called", where)
-        self._arrays(arrays, where)
-
-    def _record(
-        self,
-        record: Recording,
-        arrays: Sequence[object],
-        constants: Mapping[str, object],
-        where: SourceLocation,
-    ) -> object:
-        """Apply it in a sequence that is being traced."""
-        raise NotImplementedError
 
     def _arrays(self, arrays: Sequence[object], where: SourceLocation) -> tuple[str, ...]:
         """The names of the inputs, of which there are as many as arrays."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from pyptx._binding import bind, check_dtypes
 from pyptx._dims import Comparison, Extent, combine, minimum
 from pyptx._expressions import names, parse
+from pyptx._kernel.entry import Kernel
+from pyptx._kernel.operation import Operation
 from pyptx._launch.layout import Application, Tensor, product
 from pyptx._launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
+from pyptx._runtime.recording import Recorder
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Scalar, Spec, Tile
 from pyptx._target import Target
 from pyptx.errors import CallError, SpecError
 from pyptx.types import DType
-
-if TYPE_CHECKING:
-    from pyptx._kernel.entry import Kernel
-    from pyptx._kernel.operation import Operation
 
 
 class Name(str):
@@ -74,7 +71,7 @@ class SymbolicArray:
 
 
 @dataclass
-class Recording:
+class Recording(Recorder):
     """The kernels that a sequence has applied so far; `parallel` are the sequence's dimensions."""
 
     name: str
@@ -94,12 +91,14 @@ class Recording:
 
     def apply(
         self,
-        kernel: Kernel,
+        operation: Operation,
         arrays: Sequence[object],
         constants: Mapping[str, object],
         where: SourceLocation,
     ) -> SymbolicArray | tuple[SymbolicArray, ...]:
         """Record a kernel on arrays of this sequence. Raises CallError where they do not fit."""
+        assert isinstance(operation, Kernel)
+        kernel = operation
         self._check_kernel(kernel, where)
         given, bound = self.bind(kernel, arrays, constants, where)
         fixed = self.fixed(kernel, bound, where)
@@ -362,6 +361,12 @@ class Recording:
         return Tensor(array.name, array.dtype, tuple(map(_dim, array.shape)), sums, accumulate)
 
 
+def accepts(operation: Operation, arrays: Sequence[object], where: SourceLocation) -> None:
+    """Raises SpecError or CallError where it cannot be called on so many arrays."""
+    operation._needs_specs("called", where)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    operation._arrays(arrays, where)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
 def renumbered(step: Application, order: Mapping[int, int]) -> Application:
     """The step with other numbers for the results that `order` has."""
 
@@ -409,29 +414,3 @@ def _dim(dim: Dim) -> Extent:
 def _extent(value: Dim | tuple[Dim, ...]) -> Extent:
     """A dimension of a kernel in terms of those of the sequence."""
     return product([_dim(dim) for dim in (value if isinstance(value, tuple) else (value,))])
-
-
-_current: Final[ContextVar[Recording | None]] = ContextVar("pyptx_recording", default=None)
-
-current: Final = _current.get
-"""The recording of the sequence that is being traced, if one is."""
-
-
-@contextmanager
-def recording(new: Recording) -> Generator[Recording]:
-    """Make `new` the current one."""
-    token = _current.set(new)
-    try:
-        yield new
-    finally:
-        _current.reset(token)
-
-
-def refuse(what: str) -> None:
-    """Raises CallError where a sequence is being traced."""
-    open_one = current()
-    if open_one is not None:
-        raise CallError(
-            f"{what} in the body of the sequence {open_one.name}; it applies kernels to its arrays",
-            location=caller(),
-        )

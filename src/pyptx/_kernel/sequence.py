@@ -19,14 +19,14 @@ from pyptx._kernel.recording import (
     Name,
     Recording,
     SymbolicArray,
-    current,
-    recording,
+    accepts,
     renumbered,
     shape_of,
 )
 from pyptx._kernel.signature import Body, check_constants, parameters_of, specs
 from pyptx._launch.layout import Description
 from pyptx._launch.plan import EarlierResult, InputAddress
+from pyptx._runtime.recording import current, recording
 from pyptx._runtime.targets import DEFAULT
 from pyptx._source import SourceLocation, caller, raised_by_user
 from pyptx._spec import Spec, Tile
@@ -96,7 +96,7 @@ class KernelSequence(Operation):
     ) -> Description:
         values = {**self._constants, **constants}
         check_constants(self.name, values)
-        record = Recording(self.name, by_reference, self.parallel, targets)
+        record = _Tracing(self.name, by_reference, self.parallel, targets)
         bound: Bound = {**{name: Name(name) for name in self.run_time}, **fixed}
         inputs = [
             SymbolicArray(name, shape_of(spec, bound), spec.dtype, InputAddress(i), record)
@@ -135,14 +135,14 @@ class KernelSequence(Operation):
             return error
         return error.at(raised_by_user(error.__traceback__) or self._location)
 
-    def _record(
+    def _inlined(
         self,
         record: Recording,
         arrays: Sequence[object],
         constants: Mapping[str, object],
         where: SourceLocation,
-    ) -> object:
-        self._check_keywords(constants, where)
+    ) -> SymbolicArray | tuple[SymbolicArray, ...]:
+        """Run the function in another sequence, which records its kernels as its own."""
         values = {**self._constants, **constants}
         check_constants(self.name, values)
         given, bound = record.bind(self, arrays, constants, where)
@@ -211,6 +211,21 @@ class KernelSequence(Operation):
             )
 
 
+class _Tracing(Recording):
+    """What a sequence records: its kernels, and those of the sequences that it applies."""
+
+    def apply(
+        self,
+        operation: Operation,
+        arrays: Sequence[object],
+        constants: Mapping[str, object],
+        where: SourceLocation,
+    ) -> SymbolicArray | tuple[SymbolicArray, ...]:
+        if isinstance(operation, KernelSequence):
+            return operation._inlined(self, arrays, constants, where)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        return super().apply(operation, arrays, constants, where)
+
+
 def _several(returned: object) -> tuple[object, ...]:
     if isinstance(returned, tuple):
         return cast("tuple[object, ...]", returned)
@@ -257,6 +272,13 @@ def sequence(
     return decorate
 
 
+def _open() -> Recording | None:
+    """The sequence that is being traced, if one is."""
+    found = current()
+    assert found is None or isinstance(found, Recording)
+    return found
+
+
 @binding(CallError, "lowered_for")
 def lowered_for() -> tuple[Target, ...]:
     """In the body of a sequence: the targets that it is traced for, so that it can choose by them.
@@ -271,7 +293,7 @@ def lowered_for() -> tuple[Target, ...]:
     In the emulator it is one target: that of `pyptx.target`, else sm_90a. Results have the shapes
     and types of `out_specs` whatever it chooses. Raises CallError outside of a sequence.
     """
-    record = current()
+    record = _open()
     if record is None:
         raise CallError(
             "lowered_for tells the targets of a sequence, and none is being traced",
@@ -305,7 +327,7 @@ def cond(
     of one element under `jax.vmap`. Returns the results. Raises CallError and SpecError.
     """
     where = caller()
-    record = current()
+    record = _open()
     if record is None:
         raise CallError(
             "cond chooses between operations in the body of a sequence, and none is being traced",
@@ -333,9 +355,9 @@ def cond(
                 location=where,
                 notes=(("help", "cond(lambda B: B <= 16, one, other, x)"),),
             )
-        operation.check_callable(arrays, where)
+        accepts(operation, arrays, where)
     yes, no = (
-        partial(operation.record, record, arrays, where)
+        partial(record.apply, operation, arrays, {}, where)
         for operation in (true_operation, false_operation)
     )
     return record.cond(holds, (yes, no), true_operation, arrays, where)

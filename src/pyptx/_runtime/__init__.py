@@ -13,6 +13,7 @@ from pyptx._calls import binding
 from pyptx._launch.call import Call
 from pyptx._runtime.jax.collectives import collectives
 from pyptx._runtime.jax.registration import register_with_jax
+from pyptx._runtime.recording import Recorder, current
 from pyptx._runtime.sanitizing import sanitize
 from pyptx._runtime.targets import target
 from pyptx._source import SourceLocation
@@ -34,7 +35,10 @@ _MODULES: Final = {"jax": "pyptx._runtime.jax.runtime", "numpy": "pyptx._runtime
 
 
 class Runtime(Protocol):
-    """What a kernel needs of a place to run; the modules in _MODULES are two."""
+    """What a kernel needs of a place to run; the modules in _MODULES are two.
+
+    A `Recorder` is the third place: in the body of a sequence, operations are recorded.
+    """
 
     scalars_by_value: bool
     """Whether the kernel is specialised to take scalars by value, or by address."""
@@ -56,12 +60,15 @@ def select(
     arrays: Sequence[object],
     names: Sequence[str],
     location: SourceLocation | None = None,
-) -> Runtime:
+) -> Runtime | Recorder:
     """The runtime of these arguments: NumPy or JAX, whichever the tensors belong to.
 
-    Scalars may be numbers with either. Without any tensor it is JAX where JAX has been imported.
-    Raises CallError for a mixture and for other types. Imports JAX only when it already is.
+    In the body of a sequence it is the recorder of the sequence, whatever they are. Scalars may be
+    numbers with either. Without any tensor it is JAX where JAX has been imported. Raises CallError
+    for a mixture and for other types. Imports JAX only when it already is.
     """
+    if (recorder := current()) is not None:
+        return recorder
     jax = sys.modules.get("jax")
     found = _kinds(specs, arrays, names, location)
     if len(found) > 1:

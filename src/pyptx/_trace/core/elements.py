@@ -57,6 +57,11 @@ class Elements:
     align: int = 0
     """What the address of a variable is a multiple of, in bytes; 0 for tensors of a launch."""
 
+    @property
+    def memory(self) -> str:
+        """The state space in words, for messages."""
+        return "constant memory" if self.space == "const" else f"{self.space} memory"
+
     # ---- addresses -------------------------------------------------------------------------------
 
     def address(self, trace: Trace, indices: Sequence[object]) -> Address:

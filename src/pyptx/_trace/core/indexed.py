@@ -153,7 +153,7 @@ class Part(Indexed):
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
-            f"{self} is {self._noun} in {self.elements.space} memory, which is not iterable",
+            f"{self} is {self._noun} in {self.elements.memory}, which is not iterable",
             location=caller(),
             notes=(("help", f"for i in ptx.range_(n): ... {self}[i]"),),
         )
