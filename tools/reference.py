@@ -232,7 +232,10 @@ def _entry(page: str, name: Name, shown: dict[str, tuple[str, str]]) -> str:
         other, where = before
         return f"{_heading(name.public)}\n\nThe same as [`{other}`]({where}.md#{other})."
     shown[name.defined] = (name.public, page)
-    return f"{_heading(name.public)}\n\n::: {name.defined}"
+    # The public name is the heading; the anchor above it is what links name.
+    options = f"    options:\n      heading: {name.public}\n      heading_level: 2\n"
+    anchor = f'<a id="{name.public}"></a>'
+    return f"{anchor}\n\n::: {name.defined}\n{options}      toc_label: {name.public}"
 
 
 def _heading(public: str) -> str:
