@@ -57,10 +57,10 @@ class Tile:
 
     The rest is for `tma_desc`, which the body calls for a tensor map of the tensor:
 
-    layout               how a box lies in shared memory, `Layout.ROW` or a swizzle; it may stand
-                         behind the type: `Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 64))`
+    layout               how a box lies in shared memory, `Layout.ROW` or a swizzle; it may come
+                         after the type: `Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 64))`
     tma_box              elements that a copy spans along each axis, in the order of the dimensions;
-                         a name stands for the size of that dimension
+                         a name means the size of that dimension
     tma_element_strides  every how many elements along each axis it takes one, 1 to 8
     tma_l2_promotion     what it fetches into L2 at least
     tma_oob_fill         what it puts where the box reaches beyond the tensor

@@ -528,7 +528,7 @@ def from_ptx(
     Under `jax.vmap`, and for Scalars in JAX programs, loads of parameters are changed in a copy of
     the PTX. Each kernel is a module of its own: a global variable of the file is one variable for
     each entry that it is read for, and where another entry uses it too and it is changed, there is
-    a SharedVariableWarning. It keeps its value between launches on a device, and begins anew at
+    a SharedVariableWarning. It keeps its value between launches on a device, and is reset at
     each launch in the emulator. Raises ParseError for text that is not PTX, SpecError for the rest.
     """
     where = caller()

@@ -288,7 +288,7 @@ def lowered_for() -> tuple[Target, ...]:
             device = pyptx.device.common(pyptx.lowered_for())
             return (clustered if device.has("clusters") else single)(x, w)
 
-    The function is traced anew for each list of targets that a program is lowered for, and its
+    The function is traced again for each list of targets that a program is lowered for, and its
     kernels with `arch="auto"` are assembled for all of them; so what it chooses has to run on each.
     In the emulator it is one target: that of `pyptx.target`, else sm_90a. Results have the shapes
     and types of `out_specs` whatever it chooses. Raises CallError outside of a sequence.

@@ -34,7 +34,7 @@ STRIDE_LIMIT: Final = 2**40
 
 
 class Interleave(Enum):
-    """Whether elements stand in slices of 16 or 32 bytes; values are the driver's."""
+    """Whether elements are in slices of 16 or 32 bytes; values are the driver's."""
 
     NONE = 0
     B16 = 1
@@ -59,7 +59,7 @@ class Layout(Enum):
     ROW is row-major. The TMA_ layouts are row-major and swizzled in spans of that many bytes, which
     the last axis of a box has; chunks of 16 bytes change places, or of what ATOM_ says (sm_100).
     The one that flips halves is for loads alone. The INTERLEAVE_ ones are for tensors of rank 3 to
-    5 whose elements stand in slices of 16 or 32 bytes (PTX ISA, "Interleave layout").
+    5 whose elements are in slices of 16 or 32 bytes (PTX ISA, "Interleave layout").
     """
 
     ROW = (Interleave.NONE, Swizzle.NONE, Atomicity.B16)

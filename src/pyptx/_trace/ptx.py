@@ -231,7 +231,7 @@ def fabric_handle(endpoint: Reg, *offsets: Reg) -> FabricHandle:
 def part(register: Reg, lanes: str) -> Part:
     """`r.h1`: parts of a 32-bit register, as an operand of a video instruction. No instruction.
 
-    `lanes` is what PTX has behind the dot: `"b0"` to `"b3"` for a byte, `"h0"`, `"h1"` for a half;
+    `lanes` is what PTX has after the dot: `"b0"` to `"b3"` for a byte, `"h0"`, `"h1"` for a half;
     `"h32"` or `"b7654"` for the lanes of SIMD instructions, highest first, where the second source
     is counted on from the first; `"h10"` or `"b3210"` for the lanes of a destination that are
     written. Source: PTX ISA, "Video Instructions".
@@ -324,7 +324,7 @@ def setmaxnreg_dec(count: int) -> None:
 def label(name: str | None = None) -> Label:
     """With a name, put the label of that name here; without, a new label for `ptx.place`.
 
-    `ptx.bra` takes both, the name also before the label stands. No instruction.
+    `ptx.bra` takes both, the name also before the label is placed. No instruction.
     """
     trace = current("ptx.label")
     if name is None:
@@ -358,7 +358,7 @@ def pragma(text: str, *, whole: bool = False) -> None:
 
 
 def target_options(*names: str) -> None:
-    """Words behind the target of the module, such as `texmode_unified`. No instruction."""
+    """Words after the target of the module, such as `texmode_unified`. No instruction."""
     options = current("ptx.target_options").module.options
     options += [name for name in names if name not in options]
 

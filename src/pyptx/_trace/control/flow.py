@@ -374,7 +374,7 @@ def kloop(total: Bound, *, unroll: int = 1, body: Callable[[int | Reg], None]) -
     """Call `body(k)` for each k from 0 to `total`.
 
     For an int it is called so often, each with an int: Python unrolls the loop. For a register it
-    is a loop of the kernel of `unroll` calls a round, and one for what is left: as two
+    is a loop of the kernel of `unroll` calls a round, and one for the remainder: as two
     `ptx.range_`, with one `add` for each further call of a round, and `rem` and `sub` for the
     end of the first, none of these for `unroll=1`.
     """

@@ -119,7 +119,7 @@ def alloc(tmem_addr: object, ncols: int, *, cta_group: Group = 1) -> TensorMemor
     """Allocate `ncols` columns (32, 64, 128, 256 or 512); the address goes to shared memory.
 
     `tmem_addr` is 4 bytes of shared memory, for example `smem.alloc(u32, 1)`. One warp runs it, of
-    two CTAs where `cta_group` is 2; others load the address behind a barrier:
+    two CTAs where `cta_group` is 2; others load the address after a barrier:
     `taddr = memory.address()`. Until columns are free it waits. One `tcgen05.alloc`.
     """
     trace = current("ptx.tcgen05.alloc")
@@ -142,7 +142,7 @@ def dealloc(taddr: Reg, ncols: int | None = None, *, cta_group: Group = 1) -> No
     """Free columns, by the warp that allocated them.
 
     `taddr` is what `TensorMemory.address` gave, which knows the columns and the group of CTAs; of
-    an address from elsewhere they are given. What uses the memory behind it, in this block, is a
+    an address from elsewhere they are given. What uses the memory after it, in this block, is a
     LanguageError. One `tcgen05.dealloc`.
     """
     trace = current("ptx.tcgen05.dealloc")
@@ -562,7 +562,7 @@ def wait_st() -> None:
 
 
 def fence_before_thread_sync() -> None:
-    """What this thread issued comes before the barrier behind it. One `tcgen05.fence`."""
+    """What this thread issued comes before the next barrier. One `tcgen05.fence`."""
     trace = current("ptx.tcgen05.fence_before_thread_sync")
     trace.write("tcgen05.fence::before_thread_sync")
 

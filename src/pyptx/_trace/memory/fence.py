@@ -59,7 +59,7 @@ def proxy_async_generic_acquire_shared_cluster() -> None:
 def proxy_tensormap_release(scope: str = "gpu") -> None:
     """Let copies use the tensor maps that this thread has changed in global memory.
 
-    Those who copy acquire each of them, behind a barrier or flag of the same scope: "cta",
+    Those who copy acquire each of them, after a barrier or flag of the same scope: "cta",
     "cluster", "gpu" or "sys". `ptx.tensormap.cp_fenceproxy` does so itself. One
     `fence.proxy.tensormap::generic.release`.
     """
@@ -68,7 +68,7 @@ def proxy_tensormap_release(scope: str = "gpu") -> None:
 
 
 def proxy_tensormap_acquire(tensor_map: Reg, scope: str = "gpu") -> None:
-    """Let the copies behind it see what was released of the tensor map at this 64-bit address.
+    """Let the copies after it see what was released of the tensor map at this 64-bit address.
 
     One `fence.proxy.tensormap::generic.acquire`.
     """
@@ -94,6 +94,6 @@ def checked_scope(scope: str) -> str:
 def mbarrier_init() -> None:
     """Let other CTAs of the cluster see the mbarriers that this thread has made.
 
-    `ptx.cluster.sync()` stands after it. One `fence.mbarrier_init.release.cluster`.
+    `ptx.cluster.sync()` comes after it. One `fence.mbarrier_init.release.cluster`.
     """
     current("ptx.fence.mbarrier_init").write("fence.mbarrier_init.release.cluster")

@@ -229,7 +229,7 @@ class Mbarriers(MbarrierArray):
 
 
 def array(base: object, byte_offset: int, count: int) -> MbarrierArray:
-    """`count` mbarrier objects from `byte_offset` bytes behind an address on, as `at` takes it.
+    """`count` mbarrier objects from `byte_offset` bytes after an address on, as `at` takes it.
 
     The offset is a multiple of 8. No instruction.
     """

@@ -80,7 +80,7 @@ class Advanced:
 def pipeline(
     n_stages: int, *, cursor: int | Reg | None = None, phase: int | Reg | None = None
 ) -> PipelineState:
-    """Where one walk through a ring of `n_stages` stages stands, from `cursor` and `phase` on.
+    """The stage and phase of one pass through a ring of stages, from `cursor` and `phase` on.
 
     They are ints or registers that are copied, 0 where they are left out. A consumer begins with
     phase 0, which is that of the first filling; a producer that waits for free stages with phase 1,

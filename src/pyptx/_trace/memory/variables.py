@@ -167,7 +167,7 @@ def param(
     `ptx.inst.ld.param.u32(n)` loads it, at an offset with `ptx.addr(n, 8)`. `pointer` names the
     state space of what it points to, "" for generic, which lies at `pointer_align` bytes. `opaque`
     is "texref", "samplerref" or "surfref". For kernels that are launched by hand, in the order of
-    these calls, behind the parameters that the function takes. No instruction.
+    these calls, after the parameters that the function takes. No instruction.
     """
     trace = current("ptx.param")
     index = sum(not other.returned for other in trace.parameters)
@@ -282,7 +282,7 @@ def shared(
 
     Unlike `smem.alloc` it has a name that the kernel and the functions that it calls share; two of
     them never overlap. `linkage` is as for `ptx.const`. A kernel that names one can have 48 KiB of
-    shared memory beside `smem.extern` at most.
+    shared memory besides `smem.extern` at most.
     """
     return _module_variable(
         "shared", dtype, count, name=name, init=None, align=align, linkage=linkage

@@ -50,7 +50,7 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     returns  x's shape, weight's dtype
 
     The mean is over the last `weight.ndim` dimensions. Sums and the reciprocal root are held in
-    f32, in f64 where x is f64; a weight of f64 beside another x is rounded to f32 first. Squares
+    f32, in f64 where x is f64; a weight of f64 with another x is rounded to f32 first. Squares
     that leave the range of f32 (|x| above 1e19, all |x| of a row below 1e-19) give what f32 gives.
     A device takes fewer than 2**31 rows.
 
