@@ -215,7 +215,43 @@ def _by_reason(record: Record) -> dict[tuple[str, str], list[tuple[str, float]]]
     return found
 
 
+def row_table(record: Record) -> list[str]:
+    """A line for each operation and shape: the share of a copy's speed, and the best other."""
+    cases: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        case = notes["operation"], f"{notes['rows']} x {notes['columns']} {notes['dtype']}"
+        cases.setdefault((*case, notes["direction"]), {})[notes["candidate"]] = m
+    title = f"**{TITLES['row_table']}**: microseconds, and percent of the time that the arrays"
+    lines = [
+        f"{title} which have to move take at a copy's speed; cold L2 cache",
+        "",
+        "| operation | shape | forward | best peer | backward | best peer |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for operation, shape, direction in cases:
+        if direction == FORWARD:
+            cells = [_against(cases[operation, shape, d]) for d in DIRECTIONS]
+            lines.append(f"| {operation} | {shape} | {' | '.join(cells)} |")
+    return lines
+
+
+def _against(found: dict[str, dict[str, Any]]) -> str:
+    """The product's cell and that of the fastest other."""
+    others = [name for name in found if name not in (OURS, NORM_COPY)]
+    best = min(others, key=lambda name: found[name]["median"])
+
+    def cell(name: str) -> str:
+        m = found[name]
+        return f"{number(m['median'])} us, {m['notes']['share']:.1%}"
+
+    ours = cell(OURS)
+    ahead = found[OURS]["median"] <= found[best]["median"]
+    return f"{f'**{ours}**' if ahead else ours} | {best}: {cell(best)}"
+
+
 TITLES: Final = {
+    "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",
     "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",
     "norm_reasons": "What the kernels do, and how it would be otherwise",
@@ -232,9 +268,10 @@ HEADINGS: Final = {
     BACKWARD: "Backward: the gradients of x and weight",
 }
 PICTURE: Final = "norm_sweep.svg"
-JUDGED: Final = ("norm_table", "norm_host")
+JUDGED: Final = ("norm_table", "norm_host", "row_table")
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
+    "row_table": row_table,
     "norm_table": norm_table,
     "norm_sweep": norm_sweep,
     "norm_host": norm_host,
