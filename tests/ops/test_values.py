@@ -191,7 +191,9 @@ def test_a_new_number_of_rows_is_nothing_new():
         _, r = kernel(given.x, given.weight)
         gradient(given.g, r, given.x, given.weight)
         identities.add(
-            frozenset(call.identity for op in (kernel, gradient) for call in op._made.values())
+            frozenset(
+                call.identity for op in (kernel, gradient) for call in op._made._entries.values()
+            )
         )
     assert len(identities) == 1
     assert len(kernel._traced) == 1
