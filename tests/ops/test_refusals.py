@@ -1,0 +1,97 @@
+"""What operations say to arrays and numbers that they do not take."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+import jax.numpy as jnp  # noqa: E402
+
+import pyptx  # noqa: E402
+from pyptx import CallError, ops  # noqa: E402
+
+X, W = jnp.ones((4, 6)), jnp.ones(6)
+
+CASES = {
+    "a weight of another length": (
+        lambda: ops.layer_norm(X, jnp.ones(5)),
+        """
+        x has shape (4, 6), which does not end with (5,)
+          help: the mean is over the dimensions of weight, the last ones of x
+        """,
+    ),
+    "a bias of another shape": (
+        lambda: ops.layer_norm(X, W, jnp.ones(5)),
+        "bias has shape (5,), and weight (6,)",
+    ),
+    "a negative eps": (
+        lambda: ops.layer_norm(X, W, eps=-1),
+        """
+        eps is -1 and must be finite and not negative
+          help: layer_norm(x, eps=1e-5)
+        """,
+    ),
+    "another axis": (
+        lambda: ops.softmax(X, 0),
+        """
+        axis is 0 and x has shape (4, 6); rows are the last dimension
+          help: softmax(jax.numpy.moveaxis(x, axis, -1)), and back
+        """,
+    ),
+    "rows without elements": (
+        lambda: ops.log_softmax(jnp.ones((4, 0))),
+        "x has shape (4, 0), and log_softmax of a row without elements is none",
+    ),
+    "integers": (
+        lambda: ops.softmax(np.ones((4, 6), np.int32)),
+        """
+        x has elements of type int32
+          legal: bfloat16 float16 float32 float64
+        """,
+    ),
+    "a list": (
+        lambda: ops.silu([1.0]),
+        """
+        x is a list; silu takes arrays
+          help: jax.numpy.asarray(x)
+        """,
+    ),
+    "arrays of two types": (
+        lambda: ops.swiglu(X, X.astype(jnp.bfloat16)),
+        """
+        up is bfloat16[4, 6], and gate float32[4, 6]
+          help: up.astype(gate.dtype), jax.numpy.broadcast_to(up, ...)
+        """,
+    ),
+    "forward mode": (
+        lambda: jax.jvp(ops.softmax, (X,), (X,)),
+        """
+        softmax has no derivative in forward mode (jax.jvp, jax.jacfwd)
+          help: jax.grad, jax.vjp and jax.jacrev work
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), CASES.values(), ids=CASES)
+def test_the_whole_message(call, message):
+    with pytest.raises(CallError) as caught:
+        call()
+    where, _, text = str(caught.value).partition(": ")
+    file, _, line = where.rpartition(":")
+    assert file == __file__
+    assert int(line) == call.__code__.co_firstlineno
+    problem, _source, *notes = text.splitlines()
+    assert "\n".join([problem, *notes]) == textwrap.dedent(message).strip()
+
+
+def test_a_target_without_kernels():
+    with (
+        pyptx.target("sm_75"),
+        pytest.raises(CallError, match="layer_norm has no kernels for sm_75"),
+    ):
+        ops.layer_norm(X)
