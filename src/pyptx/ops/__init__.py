@@ -7,6 +7,8 @@ from pyptx.ops._gates_jax import relu as relu
 from pyptx.ops._gates_jax import silu as silu
 from pyptx.ops._gates_jax import swiglu as swiglu
 from pyptx.ops._layer_norm_jax import layer_norm as layer_norm
+from pyptx.ops._matmul_jax import dot_general as dot_general
+from pyptx.ops._matmul_jax import matmul as matmul
 from pyptx.ops._rms import rms_norm as rms_norm
 from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
 from pyptx.ops._rms import rms_norm_fwd as rms_norm_fwd

@@ -1,0 +1,179 @@
+"""What the warpgroups of a CTA do: one of them fetches, the others multiply.
+
+A warpgroup that has two blocks of 64 rows multiplies the first before the second at a tile's end,
+so that the sums of one are written while the tensor cores work on the other; the second's are
+written while they work on the first block of the next tile. The assembler keeps instructions
+asynchronous only as long as all of them write the same registers: halves of one block's columns
+would be multiplied one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from pyptx import Reg, ptx, reg
+from pyptx.ops.tensor_core.operands import Operand
+from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
+from pyptx.ops.tensor_core.shape import ROWS, STEP, Product, Shape
+from pyptx.types import f32, u32
+
+T = TypeVar("T")
+Sums: TypeAlias = "list[list[Reg]]"
+"""A warpgroup's sums of each block of 64 rows."""
+
+
+def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -> None:
+    """Fill stages, item after item. One thread."""
+    state = ring.producer()
+    with schedule.walk() as item:
+        place = schedule.place(item)
+        k = low(item.first, depth)
+        for _ in ptx.range_(0, item.steps, dtype=u32):
+            full = ring.acquire(state)
+            full.arrive_expect_tx(a.bytes + b.bytes)
+            a.fetch(state.stage, full, place.row, k, place.matrix)
+            b.fetch(state.stage, full, place.column, k, place.matrix)
+            k += depth
+            state.advance()
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """A warpgroup that multiplies. `finish` takes an item, its place, a block, and its sums."""
+
+    product: Product
+    shape: Shape
+    ring: Any
+    a: Operand
+    b: Operand
+    group: Reg
+    lane: Reg
+    finish: Callable[[Item, Place, int, Sequence[Reg]], None]
+
+    def run(self, schedule: Schedule) -> None:
+        """All items of this CTA."""
+        sums = [list(reg.wgmma_frag(n=self.shape.columns, dtype=f32)) for _ in self._blocks]
+        for register in (r for block in sums for r in block):
+            register.set(0.0)
+        if self.shape.blocks == 1:
+            self._one_block(schedule, sums)
+        else:
+            self._two_blocks(schedule, sums)
+
+    @property
+    def _blocks(self) -> range:
+        return range(self.shape.blocks)
+
+    def _one_block(self, schedule: Schedule, sums: Sums) -> None:
+        state, read = self.ring.consumer(), self.ring.consumer()
+        with schedule.walk() as item:
+            self.ring.wait(state)
+            self._multiply(sums, state.stage, self._blocks, add=False)
+            place = schedule.place(item)  # its divisions take as long as the first products
+            state.advance()
+            self._middle(sums, item.steps, state, read)
+            ptx.wgmma.wait_group(0)
+            self._release(read)
+            self.finish(item, place, 0, sums[0])
+
+    def _two_blocks(self, schedule: Schedule, sums: Sums) -> None:
+        state, read = self.ring.consumer(), self.ring.consumer()
+        first, second = ([block] for block in self._blocks)
+        index = reg.scalar(u32, init=0)
+        with ptx.if_(index < schedule.items):
+            item = copy_of(schedule.item(index))
+            self.ring.wait(state)
+            self._multiply(sums, state.stage, first, add=False)
+            self._multiply(sums, state.stage, second, add=False)
+            place = copy_of(schedule.place(item))
+            with ptx.loop():
+                state.advance()
+                with ptx.if_(item.steps > 1):
+                    self._middle(sums, item.steps - 1, state, read)
+                    self.ring.wait(state)
+                    self._multiply(sums, state.stage, first)
+                    self._multiply(sums, state.stage, second)
+                    state.advance()
+                    ptx.wgmma.wait_group(2)
+                    self._release(read)
+                ptx.wgmma.wait_group(1)
+                self.finish(item, place, 0, sums[0])
+                index += 1
+                ptx.break_(pred=index >= schedule.items)
+                following = schedule.item(index)
+                self.ring.wait(state)
+                ptx.wgmma.wait_group(0)
+                self._release(read)
+                self._multiply(sums, state.stage, first, add=False)
+                self.finish(item, place, 1, sums[1])
+                self._multiply(sums, state.stage, second, add=False)
+                become(item, following)
+                become(place, schedule.place(item))
+            ptx.wgmma.wait_group(0)
+            self.finish(item, place, 1, sums[1])
+
+    def _middle(self, sums: Sums, steps: Reg, state: Any, read: Any) -> None:
+        """The stages of an item from the second on, up to as many as it has of these."""
+        for _ in ptx.range_(1, steps, dtype=u32):
+            self.ring.wait(state)
+            self._multiply(sums, state.stage, self._blocks)
+            state.advance()
+            ptx.wgmma.wait_group(1)  # all but the latest: the stage before has been read
+            self._release(read)
+
+    def _multiply(self, sums: Sums, stage: Reg, blocks: Sequence[int], *, add: bool = True) -> None:
+        """The products of one stage for some blocks, as a group; without `add`, they begin sums."""
+        product, shape = self.product, self.shape
+        kind_a, kind_b = product.kinds
+        step = STEP // product.a.bytes
+        row = low(self.group, ROWS * shape.blocks)
+        ptx.wgmma.fence()
+        for k in range(0, product.depth, step):
+            for block in blocks:
+                ptx.wgmma.mma_async(
+                    shape=(ROWS, shape.columns, step), dtype_d=f32, dtype_a=kind_a, dtype_b=kind_b,
+                    d=sums[block], scale_d=add or k > 0,
+                    a=self.a.descriptor(stage, k, row + ROWS * block if block else row),
+                    b=self.b.descriptor(stage, k, 0),
+                    trans_a=int(not self.a.k_major), trans_b=int(not self.b.k_major),
+                )  # fmt: skip
+        ptx.wgmma.commit_group()
+
+    def _release(self, read: Any) -> None:
+        """Say that this warpgroup has read a stage."""
+        self.ring.release(read, pred=self.lane == 0)
+        read.advance()
+
+
+def registers_of(value: Any) -> list[Reg]:
+    """The registers of an item or a place, and of what it holds."""
+    if value is None:
+        return []
+    if isinstance(value, Reg):
+        return [value]
+    held = [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else value
+    return [register for part in held for register in registers_of(part)]
+
+
+def copy_of(value: T) -> T:
+    """An item or a place in registers of its own, which `become` may change."""
+    copies = iter([reg.from_(register, u32) for register in registers_of(value)])
+    return _filled(value, copies)
+
+
+def _filled(value: Any, registers: Iterator[Reg]) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Reg):
+        return next(registers)
+    if not is_dataclass(value):
+        return [_filled(part, registers) for part in value]
+    return type(value)(*(_filled(getattr(value, f.name), registers) for f in fields(value)))
+
+
+def become(mine: T, other: T) -> None:
+    """Set the registers of an item or a place to those of another."""
+    for register, its in zip(registers_of(mine), registers_of(other), strict=True):
+        register.set(its)

@@ -1,0 +1,133 @@
+"""Which kernel makes a matrix product: by target, and on Hopper by the sizes.
+
+The numbers of `CUTS` were measured on an H200 (benchmarks/results/matmul): a kernel's time is that
+of its rounds, and the shape whose time is least is chosen. A kernel is right for any sizes, so a
+choice is about time alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from pyptx import CallError, KernelSequence, device, lowered_for, sequence
+from pyptx._target import Target
+from pyptx.ops.tensor_core import arrays, hopper, mma_sync
+from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
+from pyptx.ops.tensor_core.shape import Product, Shape
+
+KEPT: Final = 1024
+"""Operations that are kept: one for each kind of product and shape of a kernel."""
+_EVERYWHERE: Final = ("bf16", "cp.async")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A shape of a kernel, and what it takes on one SM in nanoseconds.
+
+    stage     a stage of K of a tile, while all SMs are busy
+    tile      what a tile takes besides its stages
+    """
+
+    shape: Shape
+    stage: float
+    tile: float
+
+
+LAUNCH_NS: Final = 4500.0
+SPLIT_NS: Final = 2500.0
+"""A split product's flags are cleared and its launch is cooperative."""
+SHARE_NS: Final = 4000.0
+"""One CTA waits for another's sums and adds them."""
+BYTES_PER_NS: Final = 3900.0
+"""What memory gives at best."""
+
+CUTS: Final = (
+    Cut(Shape(128, 256, stages=4, band=12), 655, 300),
+    Cut(Shape(128, 256, stages=4, band=12, split=True), 655, 300),
+    Cut(Shape(256, 192, blocks=2, stages=3, panels=3, band=8), 948, 1200),
+    Cut(Shape(256, 192, blocks=2, stages=3, panels=3, band=8, split=True), 948, 1200),
+    Cut(Shape(128, 128, stages=6, band=16), 370, 500),
+    Cut(Shape(128, 128, stages=6, band=16, split=True), 370, 500),
+    Cut(Shape(64, 256, stages=5, band=16, split=True), 370, 500),
+    Cut(Shape(64, 128, stages=6, band=16, split=True), 230, 500),
+)
+
+
+def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = 132) -> Shape:
+    """The shape whose kernel is expected to take least time."""
+    return min(CUTS, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
+
+
+def expected_ns(
+    cut: Cut, product: Product, sizes: tuple[int, int, int], matrices: int, ctas: int
+) -> float:
+    """How long a kernel of this shape takes."""
+    m, n, k = sizes
+    shape = cut.shape
+    tiles = -(-m // shape.rows) * -(-n // shape.columns) * matrices
+    steps = max(1, -(-k // product.depth))
+    rounds, rest = divmod(tiles, ctas)
+    one = steps * cut.stage + cut.tile
+    time = LAUNCH_NS + rounds * one
+    if shape.split:
+        time += SPLIT_NS
+        parts = _parts(rest, steps, ctas)
+        time += (one * parts + (SHARE_NS if parts < 1 else 0)) if rest else 0
+    elif rest:
+        time += one
+    moved = (m * k * product.a.bytes + k * n * product.b.bytes + m * n * product.d.bytes) * matrices
+    return max(time, LAUNCH_NS + moved / BYTES_PER_NS + (SPLIT_NS if shape.split else 0))
+
+
+def _parts(rest: int, steps: int, ctas: int) -> float:
+    """What part of a round the last `rest` tiles take where they are split (`Schedule`)."""
+    if not rest:
+        return 0.0
+    shares = max(1, min(ctas // rest, MOST, steps // LEAST))
+    if shares > 1 or steps < 2 * LEAST:
+        return 1 / shares
+    for q in FRACTIONS:
+        if -(-rest // q) * (q + 1) <= ctas:
+            return q / (q + 1)
+    return 1.0
+
+
+# ---- operations ----------------------------------------------------------------------------------
+
+
+@lru_cache(KEPT)
+def operation(product: Product, shape: Shape) -> KernelSequence:
+    """The product of A and B, on whatever it is lowered for; `shape` is Hopper's."""
+
+    def on_targets(a: Any, b: Any) -> Any:
+        targets = lowered_for()
+        check("matmul", targets)
+        common = device.common(targets)
+        if not common.has("wgmma"):
+            return mma_sync.build(product)(a, b)
+        made = hopper.build(product, shape, common.multiprocessors)(a, b)
+        return made[0] if shape.split else made
+
+    on_targets.__name__ = on_targets.__qualname__ = "matmul"
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = [inspect.Parameter(name, kind) for name in ("A", "B")]
+    on_targets.__signature__ = inspect.Signature(names)  # pyright: ignore[reportFunctionMemberAccess]
+    return sequence(
+        in_specs=arrays.inputs(product),
+        out_specs=(arrays.result(product),),
+        parallel=arrays.parallel(product),
+    )(on_targets)
+
+
+def check(name: str, targets: Iterable[Target]) -> None:
+    """Raises CallError for a target that no kernel can be assembled for."""
+    for target in targets:
+        if not device.of(target).has(*_EVERYWHERE):
+            raise CallError(
+                f"{name} has no kernels for {target}",
+                notes=(("legal", "sm_80 and later: bf16 and asynchronous copies are theirs"),),
+            )

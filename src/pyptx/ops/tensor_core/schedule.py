@@ -1,0 +1,234 @@
+"""Which tiles of D a CTA makes, and in which order.
+
+CTAs are persistent: as many as the device has multiprocessors, each with every n-th tile. Tiles
+that are made at the same time lie close to each other, `band` of them along the rows of D, so that
+they read the same rows of A and columns of B, which are then in the L2 cache.
+
+The tiles that remain after whole rounds would leave multiprocessors idle. Where the kernel may
+split them, several CTAs make such a tile, each a segment of K: either each tile is split among the
+same number of CTAs, or `q` tiles among `q + 1` CTAs, each of which has the end of one tile and the
+beginning of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from pyptx import Reg, ptx, reg
+from pyptx.ops.tensor_core.arrays import Sizes
+from pyptx.ops.tensor_core.shape import Shape
+from pyptx.types import u32
+
+LEAST: Final = 4
+"""Stages of a segment of K, at least, but for the last."""
+MOST: Final = 8
+"""CTAs that make a tile, at most."""
+FRACTIONS: Final = (2, 3, 4)
+"""`q` for which `q` tiles are split among `q + 1` CTAs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which of a tile's segments along K an item is; u32 registers.
+
+    index, count   of the segment, and of the tile's segments
+    owner          the share whose CTA adds up the second block's sums; of the first it is 0
+    slot           the place in the workspace of the tile's share 0
+    """
+
+    index: Reg
+    count: Reg
+    owner: Reg
+    slot: Reg
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A tile, or a segment of K of one: its number, its first stage, and how many there are."""
+
+    tile: Reg
+    first: Reg
+    steps: Reg
+    share: Share | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a tile of D begins; `matrix` is that of a batch, as a list of one register, or none."""
+
+    row: Reg
+    column: Reg
+    matrix: list[Reg]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment of a tile of the last round; `steps` is 0 where there is none."""
+
+    tile: Reg
+    first: Reg
+    steps: Reg
+    share: Reg
+
+
+class LastRound:
+    """The tiles that remain after whole rounds, and which segments of them this CTA has."""
+
+    def __init__(self, cta: Reg, ctas: Reg, count: Reg, steps: Reg) -> None:
+        self.cta, self.ctas, self.steps = cta, ctas, steps
+        self.rounds = count // ctas
+        self.whole = low(self.rounds, ctas)
+        rest = count - self.whole
+        some = ptx.inst.max.u32(rest, 1)
+        most = ptx.inst.max.u32(ptx.inst.min.u32(steps // LEAST, MOST), 1)
+        shares = ptx.inst.min.u32(ctas // some, most)
+        self.shares = reg.from_(shares, u32)
+        self.owner = self.shares - 1
+        self.segments = [no_segment(), self._even(rest)]
+        with ptx.if_((shares == 1) & (steps >= LEAST * 2)):
+            for q in reversed(FRACTIONS):  # the smallest that fits: fewest CTAs wait
+                fits = low((rest + (q - 1)) // q, q + 1) <= ctas
+                with ptx.if_(fits):
+                    self._odd(rest, q)
+        self._compact()
+
+    def _even(self, rest: Reg) -> Segment:
+        """Each tile among the same number of CTAs."""
+        tile = self.cta // self.shares
+        share = self.cta - low(tile, self.shares)
+        first = low(share, self.steps) // self.shares
+        end = low(share + 1, self.steps) // self.shares
+        there = tile < rest
+        return Segment(tile, first, ptx.inst.selp.u32(end - first, 0, there), share)
+
+    def _odd(self, rest: Reg, q: int) -> None:
+        """`q` tiles among `q + 1` CTAs: CTA i has the end of tile i - 1 and the beginning of i."""
+        team = self.cta // (q + 1)
+        place = self.cta - low(team, q + 1)
+        tile = low(team, q) + place
+        end, begin = self.segments
+        # Of tile i, CTA i makes the first (q - i) / (q + 1), and CTA i + 1 the rest.
+        length = low(self.steps, q - place) // (q + 1)
+        there = (place < q) & (tile < rest)
+        begin.tile.set(tile)
+        begin.first.set(0)
+        begin.share.set(0)
+        begin.steps.set(ptx.inst.selp.u32(length, 0, there))
+        before = low(self.steps, (q + 1) - place) // (q + 1)
+        there = (place > 0) & (tile <= rest)
+        end.tile.set(tile - 1)
+        end.first.set(before)
+        end.share.set(1)
+        end.steps.set(ptx.inst.selp.u32(self.steps - before, 0, there))
+        self.shares.set(2)
+        # A CTA has the end of a tile before the beginning of the next, and waits for nobody there:
+        # otherwise each would wait for the one before it.
+        self.owner.set(0)
+
+    def _compact(self) -> None:
+        """Have a segment that is not there come after one that is."""
+        end, begin = self.segments
+        missing = end.steps == 0
+        for one, other in (
+            (end.tile, begin.tile), (end.first, begin.first), (end.share, begin.share),
+            (end.steps, begin.steps),
+        ):  # fmt: skip
+            one.set(ptx.inst.selp.u32(other, one, missing))
+        begin.steps.set(ptx.inst.selp.u32(0, begin.steps, missing))
+        some, more = (ptx.inst.selp.u32(1, 0, each.steps > 0) for each in self.segments)
+        self.items = self.rounds + some + more
+
+    def share(self, index: Reg, tile: Reg, first: Reg, steps: Reg) -> Share:
+        """The share of an item; in the last round, its tile and its stages are set too."""
+        number, count = reg.scalar(u32, init=0), reg.scalar(u32, init=1)
+        owner, slot = reg.scalar(u32, init=0), reg.scalar(u32, init=0)
+        with ptx.if_(index >= self.rounds):
+            end, begin = self.segments
+            early = index == self.rounds
+            for mine, one, other in (
+                (tile, end.tile, begin.tile), (first, end.first, begin.first),
+                (steps, end.steps, begin.steps), (number, end.share, begin.share),
+            ):  # fmt: skip
+                mine.set(ptx.inst.selp.u32(one, other, early))
+            count.set(self.shares)
+            owner.set(self.owner)
+            slot.set(low(tile, self.shares))
+            tile += self.whole
+        return Share(number, count, owner, slot)
+
+
+class Schedule:
+    """The items of this CTA, for D of these sizes and `steps` stages along K, u32."""
+
+    def __init__(self, shape: Shape, sizes: Sizes, steps: Reg) -> None:
+        self.shape = shape
+        self.steps = steps
+        self.down = _ceil(sizes.m, shape.rows)
+        self.across = _ceil(sizes.n, shape.columns)
+        count = low(self.down, self.across)
+        self.batched = sizes.matrices is not None
+        if sizes.matrices is not None:
+            count = low(count, sizes.matrices)
+        self.cta = reg.from_(ptx.special.ctaid.x(), u32)
+        self.ctas = reg.from_(ptx.special.nctaid.x(), u32)
+        self.last = LastRound(self.cta, self.ctas, count, steps) if shape.split else None
+        if self.last is not None:
+            self.items = self.last.items
+        else:  # every n-th tile
+            none = self.cta >= count
+            rest = ptx.inst.selp.u32(0, count - self.cta, none)
+            self.items = (rest + (self.ctas - 1)) // self.ctas
+
+    # ---- items -----------------------------------------------------------------------------------
+
+    def item(self, index: Reg) -> Item:
+        """The item of this number, below `items`."""
+        tile = low(index, self.ctas) + self.cta
+        first, steps = reg.scalar(u32, init=0), reg.from_(self.steps, u32)
+        share = None
+        if self.last is not None:
+            share = self.last.share(index, tile, first, steps)
+        return Item(tile, first, steps, share)
+
+    @contextmanager
+    def walk(self) -> Generator[Item]:
+        """A run-time block that runs once for each item of this CTA."""
+        index = reg.scalar(u32, init=0)
+        with ptx.while_(lambda: index < self.items):
+            yield self.item(index)
+            index += 1
+
+    def place(self, item: Item) -> Place:
+        """Where an item's tile begins: two divisions, three of a batch."""
+        at = item.tile
+        matrix: list[Reg] = []
+        if self.batched:
+            whole = low(self.down, self.across)
+            matrix = [at // whole]
+            at = at - low(matrix[0], whole)
+        size = low(self.across, self.shape.band)
+        band = at // size
+        top = low(band, self.shape.band)
+        inside = at - low(band, size)
+        high = ptx.inst.min.u32(self.down - top, self.shape.band)
+        column = inside // high
+        row = top + (inside - low(column, high))
+        return Place(low(row, self.shape.rows), low(column, self.shape.columns), matrix)
+
+
+def no_segment() -> Segment:
+    """A segment without stages, in registers that may be set."""
+    tile, first, steps, share = (reg.scalar(u32, init=0) for _ in range(4))
+    return Segment(tile, first, steps, share)
+
+
+def low(a: Reg | int, b: Reg | int) -> Reg:
+    """a * b in 32 bits."""
+    return ptx.inst.mul.lo.u32(a, b)
+
+
+def _ceil(size: Reg, unit: int) -> Reg:
+    return (size + (unit - 1)) // unit

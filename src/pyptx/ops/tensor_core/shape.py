@@ -1,0 +1,97 @@
+"""What a matrix product is, and how a kernel for Hopper is cut into tiles and stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from pyptx import Reg, ptx
+from pyptx.types import DType, f32, tf32
+
+Major: TypeAlias = Literal["K", "MN"]
+WARPGROUP: Final = 128
+"""Threads of a warpgroup."""
+ROWS: Final = 64
+"""Rows of A that one `wgmma` multiplies."""
+SPAN: Final = 128
+"""Bytes of the widest swizzle: what a stage has of each row of A and column of B along K."""
+STEP: Final = 32
+"""Bytes that one `wgmma` multiplies along K."""
+KINDS: Final[dict[DType, DType]] = {f32: tf32}
+"""What the tensor cores multiply elements of a type as, where it is another type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """D = A @ B with sums in f32.
+
+    a, b        types of the elements of A (M, K) and B (K, N)
+    d           type of D (M, N)
+    a_major     "K": A is in memory as (M, K); "MN": as (K, M)
+    b_major     "K": B is in memory as (N, K); "MN": as (K, N)
+    a_batched, b_batched   whether they have a first dimension of matrices; D has it if either has
+    """
+
+    a: DType
+    b: DType
+    d: DType
+    a_major: Major = "K"
+    b_major: Major = "MN"
+    a_batched: bool = False
+    b_batched: bool = False
+
+    @property
+    def batched(self) -> bool:
+        """Whether D is several matrices."""
+        return self.a_batched or self.b_batched
+
+    @property
+    def kinds(self) -> tuple[DType, DType]:
+        """The types that `wgmma` names."""
+        return KINDS.get(self.a, self.a), KINDS.get(self.b, self.b)
+
+    @property
+    def depth(self) -> int:
+        """Values of K that a stage has."""
+        return SPAN // self.a.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a kernel is cut.
+
+    rows, columns  of D that a CTA makes at a time
+    blocks         of 64 rows that each of its warpgroups multiplies: 1 or 2
+    stages         of shared memory, each with 128 bytes along K of every row of A and column of B
+    band           tiles along the rows of D that are made before the next column of tiles
+    panels         of 128 bytes of 64 rows that a warpgroup's results wait in
+    split          whether tiles that are too few for all CTAs are split along K
+    """
+
+    rows: int = 128
+    columns: int = 256
+    blocks: int = 1
+    stages: int = 4
+    band: int = 12
+    panels: int = 2
+    split: bool = False
+
+    @property
+    def groups(self) -> int:
+        """Warpgroups that multiply."""
+        return self.rows // (ROWS * self.blocks)
+
+    @property
+    def threads(self) -> int:
+        """Of a CTA: one warpgroup more, which fetches."""
+        return WARPGROUP * (1 + self.groups)
+
+    @property
+    def registers(self) -> tuple[int, int] | None:
+        """Of a thread that fetches, and of one that multiplies; None where all have enough."""
+        return (24, 240) if self.groups > 1 else None
+
+
+def barrier_of(group: Reg) -> Any:
+    """The named barrier of the threads of a warpgroup."""
+    return ptx.named_barrier(group + 1, count=WARPGROUP)

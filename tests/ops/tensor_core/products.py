@@ -1,0 +1,58 @@
+"""Matrix products to try, with what their result may be off by."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from pyptx import Kernel
+from pyptx.ops.tensor_core.shape import Product
+from pyptx.types import DType, bf16, f16, f32
+
+NUMPY = {bf16: ml_dtypes.bfloat16, f16: np.float16, f32: np.float32}
+ULP = {bf16: 2.0**-8, f16: 2.0**-11, f32: 0.0}
+TENSOR_CORE = 2.0**-22
+"""What adding the products of K = 16 may lose, of the sum of their absolute values."""
+
+
+def normal(shape: tuple[int, ...], dtype: DType, seed: int) -> NDArray[np.generic]:
+    """Normally distributed numbers."""
+    values = np.random.default_rng(seed).standard_normal(shape, np.float32)
+    return values.astype(NUMPY[dtype])
+
+
+def factors(
+    product: Product, m: int, n: int, k: int, matrices: int = 3
+) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """A (M, K) and B (K, N), batched as the product says."""
+    return (
+        normal((*((matrices,) if product.a_batched else ()), m, k), product.a, 0),
+        normal((*((matrices,) if product.b_batched else ()), k, n), product.b, 1),
+    )
+
+
+def error(
+    product: Product, found: object, a: NDArray[np.generic], b: NDArray[np.generic]
+) -> float:
+    """The largest error over what is allowed: at most 1."""
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    expected = x @ y
+    allowed = ULP[product.d] * np.abs(expected)
+    allowed += (a.shape[-1] / 16 + 1) * TENSOR_CORE * (np.abs(x) @ np.abs(y)) + 1e-30
+    return float(np.max(np.abs(np.asarray(found).astype(np.float64) - expected) / allowed))
+
+
+def in_memory(values: NDArray[np.generic], *, turned: bool) -> NDArray[np.generic]:
+    """The array as a kernel takes it."""
+    return np.ascontiguousarray(np.swapaxes(values, -1, -2)) if turned else values
+
+
+def emulated(kernel: Kernel, product: Product, m: int, n: int, k: int, matrices: int = 3) -> float:
+    """Run a kernel in the emulator; raises what it finds, gives the error over what is allowed."""
+    a, b = factors(product, m, n, k, matrices)
+    emulation = kernel.emulate(
+        in_memory(a, turned=product.a_major == "MN"), in_memory(b, turned=product.b_major == "K")
+    )
+    emulation.report.check()
+    return error(product, emulation.outputs[0], a, b)

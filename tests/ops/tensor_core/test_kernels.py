@@ -1,0 +1,138 @@
+"""Kernels of matrix products: every layout, size and way to split, in the emulator."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core.schedule import FRACTIONS
+from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.types import bf16, f16, f32
+from tests.ops.tensor_core.products import emulated, factors, in_memory
+
+MAJORS = [(a, b) for a in ("K", "MN") for b in ("K", "MN")]
+BIG = Shape(256, 192, blocks=2, stages=3, panels=3, band=2)
+SHAPES = {
+    "one block": Shape(band=2),
+    "two blocks": BIG,
+    "narrow": Shape(128, 128, stages=3, band=1),
+    "one warpgroup": Shape(64, 256, stages=3),
+    "one warpgroup, narrow": Shape(64, 128, stages=2),
+}
+
+
+def name(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+@pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_every_layout_and_type(a_major, b_major, d, shape):
+    kind = f16 if d is f16 else bf16
+    product = Product(kind, kind, d, a_major, b_major)
+    assert emulated(hopper.build(product, shape, 4), product, 328, 392, 136) <= 1
+
+
+# One stage, two, three; tiles that are whole, that have one row or 8 columns; fewer than CTAs.
+SIZES = [(1, 8, 8), (64, 128, 64), (129, 264, 65 * 8), (300, 8, 192), (513, 520, 128)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_sizes(size, shape):
+    product = Product(bf16, bf16, f32)
+    assert emulated(hopper.build(product, shape, 3), product, *size) <= 1
+
+
+@pytest.mark.parametrize("ctas", [1, 2, 3, 5, 7, 8, 11])
+@pytest.mark.parametrize("d", [f32, bf16], ids=str)
+@pytest.mark.parametrize("shape", [SHAPES["one block"], BIG], ids=["one block", "two blocks"])
+def test_tiles_that_are_split(ctas, d, shape):
+    product = Product(bf16, bf16, d, "K", "K")
+    kernel = hopper.build(product, replace(shape, split=True), ctas)
+    assert emulated(kernel, product, 500, 392, 1024) <= 1
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4, 7, 8, 9, 33])
+@pytest.mark.parametrize("ctas", [3, 4, 8])
+def test_few_stages_are_split_too(steps, ctas):
+    product = Product(bf16, bf16, f32)
+    shape = Shape(64, 128, stages=3, split=True)
+    assert emulated(hopper.build(product, shape, ctas), product, 64, 256, steps * 64 - 8) <= 1
+
+
+def shares_of(tiles: int, steps: int, ctas: int) -> list[np.ndarray]:
+    """For each CTA, the (tile, first, steps) of what it makes, as the flags of a run show it."""
+    product = Product(bf16, bf16, f32, "K", "K")
+    shape = Shape(64, 128, stages=2, split=True)
+    a, b = factors(product, 64, 128 * tiles, 64 * steps)
+    emulation = hopper.build(product, shape, ctas).emulate(a, in_memory(b, turned=True))
+    emulation.report.check()
+    return [np.asarray(output) for output in emulation.outputs]
+
+
+@pytest.mark.parametrize(("tiles", "ctas"), [(1, 4), (2, 3), (3, 4), (4, 5), (5, 8), (4, 8), (9, 5)])
+def test_how_many_sums_are_handed_over(tiles, ctas):
+    """Of a tile among s CTAs, s - 1 hand over their sums; of whole tiles none."""
+    steps = 16
+    _, _, flags = shares_of(tiles, steps, ctas)
+    rest = tiles % ctas
+    shares = max(1, min(ctas // rest, plan.MOST, steps // plan.LEAST)) if rest else 1
+    if shares == 1 and rest:
+        fits = [q for q in FRACTIONS if -(-rest // q) * (q + 1) <= ctas]
+        shares = 2 if fits else 1
+    assert np.count_nonzero(flags) == (shares - 1) * rest
+
+
+@pytest.mark.parametrize(
+    ("a_batched", "b_batched"), [(True, True), (True, False), (False, True)]
+)
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+def test_batches(a_batched, b_batched, split, a_major, b_major):
+    product = Product(bf16, bf16, f32, a_major, b_major, a_batched, b_batched)
+    kernel = hopper.build(product, Shape(64, 128, stages=3, split=split), 4)
+    assert emulated(kernel, product, 72, 136, 520) <= 1
+
+
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+@pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
+@pytest.mark.parametrize("batches", list(itertools.product([False, True], repeat=2)), ids=str)
+def test_mma_sync(a_major, b_major, d, batches):
+    kind = f16 if d is f16 else bf16
+    product = Product(kind, kind, d, a_major, b_major, *batches)
+    assert emulated(mma_sync.build(product), product, 136, 264, 104, 2) <= 1
+
+
+@pytest.mark.parametrize("size", [(1, 8, 8), (8, 8, 40), (257, 8, 16)], ids=str)
+def test_sizes_of_mma_sync(size):
+    product = Product(bf16, bf16, f32)
+    assert emulated(mma_sync.build(product), product, *size) <= 1
+
+
+def test_results_are_the_same_in_every_run_and_with_any_threads():
+    product = Product(bf16, bf16, f32, "K", "K")
+    a, b = factors(product, 200, 392, 1024)
+    kernel = hopper.build(product, Shape(split=True), 7)
+    runs = [kernel.emulate(a, in_memory(b, turned=True), threads=n) for n in (1, 2, 2, 1)]
+    first = np.asarray(runs[0].outputs[0])
+    assert all(np.array_equal(first, np.asarray(run.outputs[0])) for run in runs)
+
+
+# ---- the assembler -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+def test_multiplications_stay_asynchronous(cut, a_major, b_major):
+    """The assembler says so where it has to run one after another, and kernels spill nothing."""
+    kernel = hopper.build(Product(bf16, bf16, bf16, a_major, b_major), cut.shape)
+    cubin = kernel.cubin()
+    assert cubin.spill_stores == cubin.spill_loads == 0
+    assert not cubin.warnings, cubin.log
+    assert "serialized" not in cubin.log
