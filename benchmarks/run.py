@@ -37,6 +37,7 @@ GPU_PARTS: Final = {
     "norm_reasons": ("jax", "torch"),
     "norm_host": ("jax",),
     "row_table": ("jax", "torch"),
+    "matmul_table": ("jax", "torch"),
     "norm_scale": ("jax", "torch"),
     "launch": ("jax", "torch"),
 }

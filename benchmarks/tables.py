@@ -250,7 +250,38 @@ def _against(found: dict[str, dict[str, Any]]) -> str:
     return f"{f'**{ours}**' if ahead else ours} | {best}: {cell(best)}"
 
 
+def matmul_table(record: Record) -> list[str]:
+    """A line for each size: TFLOP/s with B as (K, N) and as (N, K), and the best other."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        sizes = f"{notes['m']} x {notes['n']} x {notes['k']}"
+        found.setdefault(sizes, {}).setdefault(notes["layout"], {})[notes["candidate"]] = m[
+            "median"
+        ]
+    lines = [
+        f"**{TITLES['matmul_table']}**: TFLOP/s; cold L2 cache, random normal data",
+        "",
+        "| M x N x K | B as (K, N) | best peer | B as (N, K) | best peer |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for sizes, layouts in found.items():
+        cells = [_rates(layouts[layout]) for layout in ("KN", "NK")]
+        lines.append(f"| {sizes} | {' | '.join(cells)} |")
+    return lines
+
+
+def _rates(found: dict[str, float]) -> str:
+    """The product's rate and that of the fastest other, with their quotient."""
+    ours = found[OURS]
+    best = max((name for name in found if name != OURS), key=lambda name: found[name])
+    quotient = ours / found[best]
+    mine = f"{ours:.0f}" if quotient < 1 else f"**{ours:.0f}**"
+    return f"{mine} | {best}: {found[best]:.0f} ({quotient:.2f}x)"
+
+
 TITLES: Final = {
+    "matmul_table": "`pyptx.ops.matmul` in bf16",
     "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",
     "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",
@@ -268,10 +299,11 @@ HEADINGS: Final = {
     BACKWARD: "Backward: the gradients of x and weight",
 }
 PICTURE: Final = "norm_sweep.svg"
-JUDGED: Final = ("norm_table", "norm_host", "row_table")
+JUDGED: Final = ("norm_table", "norm_host", "row_table", "matmul_table")
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "row_table": row_table,
+    "matmul_table": matmul_table,
     "norm_table": norm_table,
     "norm_sweep": norm_sweep,
     "norm_host": norm_host,

@@ -59,6 +59,7 @@ def matmul(a: Any, b: Any, *, out_dtype: Any = None) -> Any:
             location=where,
             notes=(("legal", "(..., M, K) @ (..., K, N)"),),
         )
+    _check_batches(a.shape[:-2], b.shape[:-2], tuple(a.shape), tuple(b.shape), where)
     a, b = shell.as_jax(a, b)
     vector_a, vector_b = a.ndim == 1, b.ndim == 1
     if vector_a:
@@ -152,6 +153,20 @@ def _check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
             notes=(("help", f"{other}.astype({one}.dtype)"),),
         )
     return DTYPES[found[0]]
+
+
+def _check_batches(
+    of_a: Sequence[Any], of_b: Sequence[Any], a: object, b: object, where: SourceLocation
+) -> None:
+    try:
+        jnp.broadcast_shapes(tuple(of_a), tuple(of_b))
+    except ValueError:
+        raise CallError(
+            f"a has shape {a} and b {b}, whose batches {tuple(of_a)} and {tuple(of_b)} cannot be "
+            "broadcast",
+            location=where,
+            notes=(("help", "a batch dimension is the same in both, or 1"),),
+        ) from None
 
 
 def _result_type(wanted: Any, dtype: DType, where: SourceLocation) -> DType:
@@ -311,16 +326,24 @@ def _to(x: Any, axis: int, size: Any) -> Any:
 
 
 def _in_parts(x: Any, major: Major, which: int) -> Any:
-    """bf16 parts of f32 numbers along K, so that one product adds all that are wanted."""
+    """bf16 parts of f32 numbers, next to each other along K: one product adds all that are wanted.
+
+    What is infinite is so in the product of the largest parts alone: by a zero part of the other
+    number it would give NaN. Parts are next to each other so that devices may split K.
+    """
     rest = x
     parts: list[Any] = []
     for _ in range(3):
         bits = _jax.lax.bitcast_convert_type(rest, jnp.uint32) & np.uint32(0xFFFF0000)
         part = _jax.lax.bitcast_convert_type(bits, jnp.float32)  # towards zero: never infinite
-        parts.append(part.astype(jnp.bfloat16))
-        rest = jnp.where(jnp.isfinite(part), rest - part, 0)
-    axis = -1 if major == "K" else -2
-    return jnp.concatenate([parts[pair[which]] for pair in _SPLIT], axis)
+        finite = jnp.isfinite(part)
+        parts.append((part if not parts else jnp.where(finite, part, 0)).astype(jnp.bfloat16))
+        rest = jnp.where(finite, rest - part, 0)
+    bounded = [jnp.where(jnp.isfinite(parts[0]), parts[0], 0), *parts[1:]]
+    chosen = [bounded[pair[which]] for pair in _SPLIT[:-1]] + [parts[0]]
+    axis = x.ndim - (1 if major == "K" else 2)
+    shape = (*x.shape[:axis], x.shape[axis] * len(_SPLIT), *x.shape[axis + 1 :])
+    return jnp.stack(chosen, axis + 1).reshape(shape)
 
 
 # ---- launches ------------------------------------------------------------------------------------

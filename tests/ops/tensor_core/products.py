@@ -32,9 +32,7 @@ def factors(
     )
 
 
-def error(
-    product: Product, found: object, a: NDArray[np.generic], b: NDArray[np.generic]
-) -> float:
+def error(product: Product, found: object, a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
     """The largest error over what is allowed: at most 1."""
     x, y = a.astype(np.float64), b.astype(np.float64)
     expected = x @ y

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.ops.tensor_core.products import emulated, factors, in_memory
 
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
 from pyptx.ops.tensor_core.schedule import FRACTIONS
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import bf16, f16, f32
-from tests.ops.tensor_core.products import emulated, factors, in_memory
 
 MAJORS = [(a, b) for a in ("K", "MN") for b in ("K", "MN")]
 BIG = Shape(256, 192, blocks=2, stages=3, panels=3, band=2)
@@ -76,7 +76,9 @@ def shares_of(tiles: int, steps: int, ctas: int) -> list[np.ndarray]:
     return [np.asarray(output) for output in emulation.outputs]
 
 
-@pytest.mark.parametrize(("tiles", "ctas"), [(1, 4), (2, 3), (3, 4), (4, 5), (5, 8), (4, 8), (9, 5)])
+@pytest.mark.parametrize(
+    ("tiles", "ctas"), [(1, 4), (2, 3), (3, 4), (4, 5), (5, 8), (4, 8), (9, 5)]
+)
 def test_how_many_sums_are_handed_over(tiles, ctas):
     """Of a tile among s CTAs, s - 1 hand over their sums; of whole tiles none."""
     steps = 16
@@ -89,9 +91,7 @@ def test_how_many_sums_are_handed_over(tiles, ctas):
     assert np.count_nonzero(flags) == (shares - 1) * rest
 
 
-@pytest.mark.parametrize(
-    ("a_batched", "b_batched"), [(True, True), (True, False), (False, True)]
-)
+@pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_batches(a_batched, b_batched, split, a_major, b_major):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -37,23 +37,27 @@ class Cut:
     tile: float
 
 
-LAUNCH_NS: Final = 4500.0
-SPLIT_NS: Final = 2500.0
-"""A split product's flags are cleared and its launch is cooperative."""
-SHARE_NS: Final = 4000.0
+LAUNCH_NS: Final = 3500.0
+SPLIT_NS: Final = 1500.0
+"""A split product's flags are cleared first, and its launch is cooperative."""
+SHARE_NS: Final = 5000.0
 """One CTA waits for another's sums and adds them."""
 BYTES_PER_NS: Final = 3900.0
 """What memory gives at best."""
 
+
+def _either_way(shape: Shape, stage: float, tile: float) -> tuple[Cut, Cut]:
+    """A shape whose tiles are whole, and the same with tiles that are split."""
+    return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
+
+
 CUTS: Final = (
-    Cut(Shape(128, 256, stages=4, band=12), 655, 300),
-    Cut(Shape(128, 256, stages=4, band=12, split=True), 655, 300),
-    Cut(Shape(256, 192, blocks=2, stages=3, panels=3, band=8), 948, 1200),
-    Cut(Shape(256, 192, blocks=2, stages=3, panels=3, band=8, split=True), 948, 1200),
-    Cut(Shape(128, 128, stages=6, band=16), 370, 500),
-    Cut(Shape(128, 128, stages=6, band=16, split=True), 370, 500),
-    Cut(Shape(64, 256, stages=5, band=16, split=True), 370, 500),
-    Cut(Shape(64, 128, stages=6, band=16, split=True), 230, 500),
+    *_either_way(Shape(128, 256, stages=4, band=12), 655, 500),
+    *_either_way(Shape(256, 192, blocks=2, stages=3, panels=3, band=8), 955, 1500),
+    *_either_way(Shape(128, 128, stages=6, band=16), 345, 800),
+    *_either_way(Shape(64, 256, stages=5, band=16), 480, 800),
+    *_either_way(Shape(64, 128, stages=8, band=16), 290, 800),
+    Cut(Shape(64, 64, stages=12, band=16, panels=1), 193, 800),
 )
 
 

@@ -1,0 +1,83 @@
+"""Matrix products on a GPU: TFLOP/s of `ops.matmul`, next to cuBLAS through PyTorch and XLA.
+
+Random normal data, a cold L2 cache, the time of everything on the device that a call starts. B is
+(K, N) in memory, as JAX has it, and (N, K), as a layer of PyTorch has it.
+"""
+
+# PyTorch's annotations are partial, and it is not installed where the types are checked.
+# pyright: reportMissingTypeStubs=false, reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, cast
+
+import jax
+import torch
+from device_time import Flush, flushed_calls
+from measure import CONSOLE, Result, show, start, summarise
+
+from pyptx import ops
+
+SIZES: Final = (
+    (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048),
+    (4096, 2112, 7168), (4096, 24576, 1536), (4096, 4096, 14336), (8192, 28672, 8192),
+    (64, 8192, 8192), (16, 14336, 4096), (1, 8192, 28672), (300, 5000, 3000),
+)  # fmt: skip
+CALLS: Final = 8
+CHECKED: Final = 3e-3
+"""The largest distance of a bf16 result from one in f32, over its length."""
+DIMENSIONS: Final = {"KN": ((1,), (0,)), "NK": ((1,), (1,))}
+
+
+def measure(device: dict[str, object]) -> Result:
+    """Every size, with B in memory as (K, N) and as (N, K)."""
+    result = start("matmul_table", device, calls=CALLS, dtype="bf16")
+    flush = Flush()
+    for sizes in SIZES:
+        for layout in DIMENSIONS:
+            for measured in _measured(sizes, layout, flush):
+                result.put(measured)
+            CONSOLE.print(f"{sizes} {layout}")
+    return result
+
+
+def report(result: Result) -> None:
+    """The table."""
+    show(result)
+
+
+def _measured(sizes: tuple[int, int, int], layout: str, flush: Flush) -> list[Any]:
+    m, n, k = sizes
+    torch.manual_seed(0)
+    one = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+    other = torch.randn(*((k, n) if layout == "KN" else (n, k)), device="cuda", dtype=one.dtype)
+    whole = other if layout == "KN" else other.T
+    a, b = (jax.dlpack.from_dlpack(x) for x in (one, other))
+    numbers = (DIMENSIONS[layout], ((), ()))
+    ours: Any = jax.jit(partial(ops.dot_general, dimension_numbers=numbers))
+    xla: Any = jax.jit(partial(cast("Any", jax.lax.dot_general), dimension_numbers=numbers))
+    exact = one.float() @ whole.float()
+    found = torch.from_dlpack(ours(a, b)).float()
+    error = float((found - exact).norm() / exact.norm())
+    if not error < CHECKED:
+        raise RuntimeError(f"matmul of {sizes} is off by {error}")
+    ready: Any = jax.block_until_ready
+    calls: dict[str, Callable[[], object]] = {
+        "pyptx": lambda: ready(ours(a, b)),
+        "PyTorch (cuBLAS)": partial(torch.matmul, one, whole),
+        "XLA": lambda: ready(xla(a, b)),
+    }
+    work = 2e-6 * m * n * k
+    name = f"{m} x {n} x {k}, {layout}"
+    found_rates: list[Any] = []
+    for who, call in calls.items():
+        ready(call())
+        torch.cuda.synchronize()
+        times = [sum(a.duration for a in each) for each in flushed_calls(call, CALLS, flush)]
+        rates = [work / time for time in times]
+        notes = {"m": m, "n": n, "k": k, "layout": layout, "candidate": who, "error": error}
+        found_rates.append(summarise(f"{name}: {who}", "TFLOP/s", rates, **notes))
+    return found_rates

@@ -1,0 +1,100 @@
+"""Matrix products on a GPU: kernels and choices against float64, and the same bits in every run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+import jax.numpy as jnp  # noqa: E402
+
+from pyptx import ops  # noqa: E402
+from pyptx.ops.tensor_core import mma_sync, plan  # noqa: E402
+from pyptx.ops.tensor_core.shape import Product  # noqa: E402
+from pyptx.types import bf16, f16, f32  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+JAX = {bf16: jnp.bfloat16, f16: jnp.float16, f32: jnp.float32}
+ULP = {"bfloat16": 2.0**-8, "float16": 2.0**-10, "float32": 0.0}
+MAJORS = [(a, b) for a in ("K", "MN") for b in ("K", "MN")]
+
+
+def normal(shape, dtype, seed):
+    return jnp.asarray(np.random.default_rng(seed).standard_normal(shape), dtype)
+
+
+def check(d, a, b):
+    """Within a last bit of D, and what 22 bits of each 16 products lose."""
+    x, y = np.asarray(a).astype(np.float64), np.asarray(b).astype(np.float64)
+    exact, found = x @ y, np.asarray(d).astype(np.float64)
+    depth = x.shape[-1] / 16 + 1
+    allowed = ULP[np.dtype(d.dtype).name] * np.abs(exact) + depth * 2.0**-22 * (
+        np.abs(x) @ np.abs(y)
+    )
+    assert found.shape == exact.shape
+    assert np.max(np.abs(found - exact) / (allowed + 1e-30)) <= 1
+
+
+def turned(x, major, wanted):
+    return jnp.swapaxes(x, -1, -2).copy() if major != wanted else x
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("majors", MAJORS, ids=str)
+@pytest.mark.parametrize("sizes", [(700, 1160, 1032), (2304, 2000, 520), (64, 4096, 2048)], ids=str)
+def test_every_shape(cut, majors, sizes):
+    m, n, k = sizes
+    product = Product(bf16, bf16, f32, *majors)
+    a, b = normal((m, k), jnp.bfloat16, 0), normal((k, n), jnp.bfloat16, 1)
+    operation = jax.jit(plan.operation(product, cut.shape))
+    arrays = turned(a, majors[0], "K"), turned(b, majors[1], "MN")
+    d = operation(*arrays)
+    check(d, a, b)
+    for _ in range(3):
+        np.testing.assert_array_equal(d, operation(*arrays))
+
+
+@pytest.mark.parametrize("batches", [(True, True), (True, False), (False, True)], ids=str)
+@pytest.mark.parametrize("cut", plan.CUTS[:4], ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("d", [bf16, f16, f32], ids=str)
+def test_batches(batches, cut, d):
+    kind = f16 if d is f16 else bf16
+    product = replace(Product(kind, kind, d), a_batched=batches[0], b_batched=batches[1])
+    a = normal((*((5,) if batches[0] else ()), 200, 264), JAX[kind], 0)
+    b = normal((*((5,) if batches[1] else ()), 264, 520), JAX[kind], 1)
+    check(jax.jit(plan.operation(product, cut.shape))(a, b), a, b)
+
+
+@pytest.mark.parametrize("majors", MAJORS, ids=str)
+def test_mma_sync(majors):
+    product = Product(bf16, bf16, f32, *majors)
+    a, b = normal((264, 392), jnp.bfloat16, 0), normal((392, 520), jnp.bfloat16, 1)
+    kernel = jax.jit(mma_sync.build(product))
+    check(kernel(turned(a, majors[0], "K"), turned(b, majors[1], "MN")), a, b)
+
+
+SIZES = [
+    (1, 1, 1), (1, 8192, 512), (16, 1000, 4096), (17, 33, 65), (64, 64, 10000), (129, 257, 511),
+    (300, 5000, 3000), (1024, 1024, 131072), (4096, 2112, 7168), (2048, 2048, 2048),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
+def test_values(sizes, dtype):
+    m, n, k = sizes
+    a, b = normal((m, k), dtype, 0), normal((k, n), dtype, 1)
+    d = jax.jit(ops.matmul)(a, b)
+    check(d, a, b)
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
+def test_gradients(dtype):
+    a, b = normal((3, 200, 136), dtype, 0), normal((136, 328), dtype, 1)
+    g = normal((3, 200, 328), dtype, 2)
+    found = jax.jit(lambda a, b, g: jax.vjp(ops.matmul, a, b)[1](g))(a, b, g)
+    check(found[0], g, b.T)
+    check(found[1], a.reshape(-1, 136).T, g.reshape(-1, 328))

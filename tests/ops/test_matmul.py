@@ -1,0 +1,348 @@
+"""`matmul` and `dot_general` as operations of JAX, in the emulator."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import partial
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+import jax.numpy as jnp  # noqa: E402
+from jax.sharding import AxisType, NamedSharding  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
+
+import pyptx  # noqa: E402
+from pyptx import CallError, ops  # noqa: E402
+from pyptx.ops.tensor_core import plan  # noqa: E402
+from pyptx.ops.tensor_core.shape import Product  # noqa: E402
+from pyptx.types import bf16  # noqa: E402
+
+TOLERANCE = {"bfloat16": 4e-3, "float16": 5e-4, "float32": 4e-7}
+EXACT = partial(jnp.matmul, precision="highest")
+SHAPES = [
+    ((64, 72), (72, 40)), ((33, 71), (71, 41)), ((7,), (7, 9)), ((5, 7), (7,)), ((7,), (7,)),
+    ((1, 1), (1, 1)), ((3, 20, 24), (24, 16)), ((2, 3, 20, 24), (3, 24, 16)),
+    ((20, 24), (3, 24, 16)), ((2, 1, 20, 24), (1, 3, 24, 16)), ((3, 9, 11), (3, 11, 13)),
+    ((0, 8), (8, 8)), ((8, 8), (8, 0)), ((8, 0), (0, 8)), ((0, 4, 8), (8, 8)),
+    ((2, 8, 0), (2, 0, 4)),
+]  # fmt: skip
+
+
+def normal(shape, dtype=jnp.float32, seed=0):
+    return jnp.asarray(np.random.default_rng(seed).standard_normal(shape), dtype)
+
+
+def off(found, expected):
+    """The distance over the length."""
+    found, expected = (np.asarray(x).astype(np.float64) for x in (found, expected))
+    assert found.shape == expected.shape
+    return np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300)
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
+def test_values(shapes, dtype):
+    a, b = (normal(shape, dtype, seed) for seed, shape in enumerate(shapes))
+    d = ops.matmul(a, b)
+    assert d.dtype == dtype
+    exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
+    assert off(d, exact) < TOLERANCE[np.dtype(dtype).name]
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
+@pytest.mark.parametrize("out", [jnp.bfloat16, jnp.float16, jnp.float32])
+def test_the_type_of_the_result(dtype, out):
+    a, b = normal((24, 40), dtype), normal((40, 32), dtype, 1)
+    d = ops.matmul(a, b, out_dtype=out)
+    assert d.dtype == out
+    exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
+    assert off(d, exact) < TOLERANCE[np.dtype(out).name]
+
+
+def test_f32_keeps_its_bits():
+    """Numbers of 24 bits, of which no product is a bf16 number."""
+    a = (1 + jnp.arange(64 * 64).reshape(64, 64) * 2.0**-23).astype(jnp.float32)
+    exact = np.asarray(a).astype(np.float64) @ np.asarray(a).astype(np.float64)
+    # 24 sums, each off by half a last bit at most; two parts of each number would be off by 2**-16.
+    assert np.abs(np.asarray(ops.matmul(a, a)) / exact - 1).max() < 3e-7
+
+
+def test_nan_and_infinity():
+    a = jnp.ones((16, 16)).at[3, 4].set(jnp.inf).at[5, 6].set(jnp.nan).at[7, 8].set(3.4e38)
+    d = np.asarray(ops.matmul(a, jnp.eye(16)))
+    with np.errstate(invalid="ignore"):
+        expected = np.asarray(a).astype(np.float64) @ np.eye(16)
+    assert np.array_equal(np.isnan(d), np.isnan(expected))
+    there = ~np.isnan(expected)
+    np.testing.assert_allclose(d[there], expected[there], rtol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [s for s in SHAPES if min(map(len, s)) > 1][:6], ids=str)
+def test_gradients(shapes):
+    a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))
+    g = normal(jnp.matmul(a, b).shape, seed=2)
+    found, exact = (jax.vjp(f, a, b)[1](g) for f in (ops.matmul, EXACT))
+    assert max(map(off, found, exact)) < 1e-6
+
+    def second(f):
+        once = jax.grad(lambda a, b: jnp.sum(f(a, b) ** 2))
+        return jax.grad(lambda a, b: jnp.sum(once(a, b) ** 2), argnums=(0, 1))(a, b)
+
+    assert max(map(off, second(ops.matmul), second(EXACT))) < 1e-5
+
+
+def test_gradients_have_no_transposed_copy():
+    a, b = normal((64, 128), jnp.bfloat16), normal((128, 96), jnp.bfloat16, 1)
+    f = jax.grad(lambda a, b: ops.matmul(a, b).astype(jnp.float32).sum(), argnums=(0, 1))
+    assert "stablehlo.transpose" not in jax.jit(f).lower(a, b).as_text()
+    turned = jax.jit(lambda a, b: ops.matmul(a, b.T)).lower(a, b.T).as_text()
+    assert "stablehlo.transpose" in turned
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0), (1, 2)], ids=str)
+@pytest.mark.parametrize("gradient", [False, True])
+def test_vmap(axes, gradient):
+    a, b = normal((4, 16, 24)), normal((4, 24, 8), seed=1)
+    a = a[0] if axes[0] is None else jnp.moveaxis(a, 0, axes[0])
+    b = b[0] if axes[1] is None else jnp.moveaxis(b, 0, axes[1])
+
+    def mapped(f):
+        if gradient:
+            f = jax.grad(lambda a, b, f=f: jnp.sum(f(a, b) ** 2), argnums=(0, 1))
+        return jax.tree.leaves(jax.vmap(f, axes)(a, b))
+
+    assert max(map(off, mapped(ops.matmul), mapped(EXACT))) < 1e-6
+
+
+def test_vmap_of_vmap_and_of_batches():
+    a, b = normal((4, 16, 24)), normal((3, 24, 8), seed=1)
+    for inner, outer in (((0, None), (None, 0)), ((None, 0), (0, None))):
+        found, exact = (jax.vmap(jax.vmap(f, inner), outer)(a, b) for f in (ops.matmul, EXACT))
+        assert off(found, exact) < 1e-6
+    a, b = normal((2, 3, 16, 24)), normal((3, 24, 8), seed=1)
+    found, exact = (jax.vmap(f, (0, None))(a, b) for f in (ops.matmul, EXACT))
+    assert off(found, exact) < 1e-6
+
+
+NUMBERS = [
+    ((((1,), (0,)), ((), ())), (20, 24), (24, 8)),
+    ((((1,), (1,)), ((), ())), (20, 24), (8, 24)),
+    ((((0,), (0,)), ((), ())), (24, 20), (24, 8)),
+    ((((0,), (1,)), ((), ())), (24, 20), (8, 24)),
+    ((((2,), (1,)), ((0,), (0,))), (3, 20, 24), (3, 24, 8)),
+    ((((2, 3), (0, 1)), ((), ())), (2, 5, 4, 6), (4, 6, 8)),
+    ((((1,), (2,)), ((0,), (0,))), (3, 24, 5, 2), (3, 8, 24)),
+]
+
+
+@pytest.mark.parametrize(("numbers", "left", "right"), NUMBERS, ids=str)
+def test_dot_general(numbers, left, right):
+    lhs, rhs = normal(left), normal(right, seed=1)
+    found = ops.dot_general(lhs, rhs, numbers)
+    assert off(found, jax.lax.dot_general(lhs, rhs, numbers, precision="highest")) < 1e-6
+
+
+# ---- several devices -----------------------------------------------------------------------------
+
+
+def mesh(kind=AxisType.Auto):
+    return jax.make_mesh((4,), ("x",), axis_types=(kind,))
+
+
+@pytest.mark.parametrize("out", [jnp.float32, jnp.bfloat16])
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "sent"),
+    [
+        (P("x"), P(), {}),
+        (P(), P(None, "x"), {}),
+        (P(None, "x"), P("x"), {"all-reduce": 1}),
+    ],
+    ids=["rows", "columns", "K"],
+)
+def test_sharding(of_a, of_b, sent, out):
+    a, b = normal((64, 128), jnp.bfloat16), normal((128, 96), jnp.bfloat16, 1)
+    f = jax.jit(partial(ops.matmul, out_dtype=out))
+    arrays = [jax.device_put(x, NamedSharding(mesh(), p)) for x, p in ((a, of_a), (b, of_b))]
+    program = f.lower(*arrays).compile()
+    assert pyptx.collectives(program) == sent
+    exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
+    assert off(program(*arrays), exact) < TOLERANCE[np.dtype(out).name]
+
+
+def test_a_block_that_is_split_by_columns_and_then_by_rows():
+    x, first, second = normal((16, 64)), normal((64, 128), seed=1), normal((128, 64), seed=2)
+    block = jax.jit(lambda x, v, w: ops.matmul(jax.nn.relu(ops.matmul(x, v)), w))
+    specs = (P(), P(None, "x"), P("x"))
+    arrays = [
+        jax.device_put(a, NamedSharding(mesh(), p))
+        for a, p in zip((x, first, second), specs, strict=True)
+    ]
+    program = block.lower(*arrays).compile()
+    assert pyptx.collectives(program) == {"all-reduce": 1}
+    assert off(program(*arrays), EXACT(jax.nn.relu(EXACT(x, first)), second)) < 1e-6
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["jit", "shard_map"])
+def test_gradients_of_split_rows(mapped):
+    x, w = normal((4, 16, 32)), normal((32, 24), seed=1)
+
+    def loss(f, x, w):
+        return jnp.sum(f(x, w) ** 2)
+
+    exact = jax.grad(partial(loss, EXACT), argnums=1)(x, w)
+    total = partial(loss, ops.matmul)
+    if mapped:
+        total = jax.shard_map(
+            lambda x, w: jax.lax.psum(loss(ops.matmul, x, w), "x"),
+            mesh=mesh(), in_specs=(P("x"), P()), out_specs=P(),
+        )  # fmt: skip
+    arrays = [jax.device_put(a, NamedSharding(mesh(), p)) for a, p in ((x, P("x")), (w, P()))]
+    assert off(jax.jit(jax.grad(total, argnums=1))(*arrays), exact) < 1e-6
+
+
+def test_an_explicit_mesh():
+    x, w = normal((16, 32), jnp.bfloat16), normal((32, 24), jnp.bfloat16, 1)
+    place = mesh(AxisType.Explicit)
+    with jax.set_mesh(place):
+        a, b = (jax.device_put(v, NamedSharding(place, p)) for v, p in ((x, P("x")), (w, P())))
+        d = jax.jit(ops.matmul)(a, b)
+        assert jax.typeof(d).sharding.spec == P("x", None)
+        dx = jax.jit(jax.grad(lambda a: ops.matmul(a, b).astype(jnp.float32).sum()))(a)
+        assert jax.typeof(dx).sharding.spec == P("x", None)
+
+
+def test_an_exported_product_of_any_number_of_rows():
+    (rows,) = jax.export.symbolic_shape("M")
+    a, b = normal((64, 128), jnp.bfloat16), normal((128, 96), jnp.bfloat16, 1)
+    shapes = jax.ShapeDtypeStruct((rows, 128), a.dtype), jax.ShapeDtypeStruct(b.shape, b.dtype)
+    exported = jax.export.export(
+        jax.jit(ops.matmul), platforms=("cpu",), disabled_checks=pyptx.export_safety_checks()
+    )(*shapes)
+    loaded = jax.export.deserialize(exported.serialize())
+    for count in (64, 13):
+        assert off(loaded.call(a[:count], b), EXACT(a[:count], b)) < 4e-3
+
+
+# ---- targets and choices -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
+def test_every_target(target):
+    a, b = normal((72, 136), jnp.bfloat16), normal((136, 264), jnp.bfloat16, 1)
+    with pyptx.target(target):
+        assert off(jax.jit(ops.matmul)(a, b), EXACT(a, b)) < 4e-3
+
+
+def test_what_is_chosen():
+    """Large products take the tile with the least traffic, few rows a tile of 64."""
+    product = Product(bf16, bf16, bf16)
+    large = plan.choose(product, 8192, 8192, 8192)
+    assert (large.rows, large.columns, large.split) == (256, 192, True)
+    assert plan.choose(product, 4096, 4096, 4096).columns == 256
+    assert plan.choose(product, 64, 8192, 8192).rows == 64
+
+
+# ---- misuse --------------------------------------------------------------------------------------
+
+A, B = jnp.ones((4, 6)), jnp.ones((6, 8))
+CASES = {
+    "sizes that differ": (
+        lambda: ops.matmul(A, jnp.ones((5, 8))),
+        """
+        a has shape (4, 6) and b (5, 8); a's last dimension is b's last but one
+          legal: (..., M, K) @ (..., K, N)
+        """,
+    ),
+    "two types": (
+        lambda: ops.matmul(A, B.astype(jnp.bfloat16)),
+        """
+        a has elements of type float32 and b of bfloat16; matmul takes one type
+          help: b.astype(a.dtype)
+        """,
+    ),
+    "integers": (
+        lambda: ops.matmul(np.ones((4, 6), np.int32), B),
+        """
+        a has elements of type int32
+          legal: bfloat16 float16 float32
+        """,
+    ),
+    "a list": (
+        lambda: ops.matmul([[1.0]], B),
+        """
+        a is a list; matmul takes arrays
+          help: jax.numpy.asarray(a)
+        """,
+    ),
+    "a scalar": (
+        lambda: ops.matmul(jnp.ones(()), B),
+        """
+        a has shape () and b (6, 8); a's last dimension is b's last but one
+          legal: (..., M, K) @ (..., K, N)
+        """,
+    ),
+    "a result of another type": (
+        lambda: ops.matmul(A, B, out_dtype=jnp.int8),
+        """
+        the result's type is int8
+          legal: bfloat16 float16 float32
+        """,
+    ),
+    "batches that differ": (
+        lambda: ops.matmul(jnp.ones((2, 4, 6)), jnp.ones((3, 6, 8))),
+        """
+        a has shape (2, 4, 6) and b (3, 6, 8), whose batches (2,) and (3,) cannot be broadcast
+          help: a batch dimension is the same in both, or 1
+        """,
+    ),
+    "forward mode": (
+        lambda: jax.jvp(lambda a: ops.matmul(a, B), (A,), (A,)),
+        """
+        matmul has no derivative in forward mode (jax.jvp, jax.jacfwd)
+          help: jax.grad, jax.vjp and jax.jacrev work
+        """,
+    ),
+    "dimensions in the middle": (
+        lambda: ops.dot_general(jnp.ones((2, 3, 4)), jnp.ones((3, 5)), (((1,), (0,)), ((), ()))),
+        """
+        dimension numbers (((1,), (0,)), ((), ())) are no matrix product without a transpose: \
+dimensions that are summed over come directly after the batch or last
+          help: jax.numpy.moveaxis brings dimensions there, by a copy
+        """,
+    ),
+    "a batch that is not first": (
+        lambda: ops.dot_general(A, A, (((0,), (0,)), ((1,), (1,)))),
+        """
+        dimension numbers (((0,), (0,)), ((1,), (1,))) are no matrix product without a transpose: \
+batch dimensions come first, in order
+          help: jax.numpy.moveaxis brings dimensions there, by a copy
+        """,
+    ),
+    "sums of different lengths": (
+        lambda: ops.dot_general(A, jnp.ones((5, 8)), (((1,), (0,)), ((), ()))),
+        """
+        lhs has shape (4, 6) and rhs (5, 8), whose sizes along (((1,), (0,)), ((), ())) are not \
+equal
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), CASES.values(), ids=CASES)
+def test_the_whole_message(call, message):
+    with pytest.raises(CallError) as caught:
+        call()
+    where, _, text = str(caught.value).partition(": ")
+    file, _, line = where.rpartition(":")
+    assert file == __file__
+    assert int(line) == call.__code__.co_firstlineno
+    problem, _source, *notes = text.splitlines()
+    assert "\n".join([problem, *notes]) == textwrap.dedent(message).strip()
+
+
+def test_a_target_without_kernels():
+    with pyptx.target("sm_75"), pytest.raises(CallError, match="matmul has no kernels for sm_75"):
+        ops.matmul(A, B)
