@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final, Literal, TypeAlias
 
-from pyptx import Reg
+from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.statistics import Statistic, Term
-from pyptx.types import DType
+from pyptx.types import DType, s32
 
 Per: TypeAlias = Literal["element", "column", "row"]
 ELEMENT: Final = "element"
@@ -30,7 +30,7 @@ class Operand:
     per      "element": one number for each element, an array of shape (rows, columns);
              "column": one for each column (columns,), the same for all rows;
              "row": one for each row (rows,)
-    dtype    bf16, f16, f32 or f64
+    dtype    bf16, f16, f32 or f64; s32 too of one for each row
     """
 
     name: str
@@ -39,15 +39,34 @@ class Operand:
     pad: float = 0.0
     """What elements are that a thread does not have: 0, or minus infinity."""
 
+    def register(self, compute: DType) -> DType:
+        """The type of registers that hold its values: integers are not converted."""
+        return self.dtype if self.dtype is s32 else compute
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One element of each row, loaded by its column: `row.name` of `factors`.
+
+    of    the name of an input per element
+    at    the name of an input per row, s32: the column. Where it is none of the row's, nothing is
+          loaded, and the element is 0.
+    """
+
+    name: str
+    of: str
+    at: str
+
 
 class Scalars(SimpleNamespace):
-    """A number of each operand per row, by its name."""
+    """A number of each operand per row, by its name, and of each `Pick`."""
 
 
 class Vectors:
     """A thread's vectors of several operands at one place, unpacked when a formula asks for them.
 
-    As loaded they take fewer registers, so they may be kept like that and unpacked again.
+    As loaded they take fewer registers, so they may be kept like that and unpacked again. `column`
+    gives the column of their first element, u32.
     """
 
     def __init__(
@@ -55,9 +74,12 @@ class Vectors:
         operands: Sequence[Operand],
         unpack: Sequence[Callable[[], list[Reg]]],
         row: Scalars | None = None,
+        column: Callable[[], Reg] | None = None,
     ) -> None:
         self.row = row
         """The inputs per row, where they are known."""
+        self._column = column
+        self._distances: dict[int, tuple[Reg, Reg]] = {}
         self._unpack = {o.name: each for o, each in zip(operands, unpack, strict=True)}
         self._unpacked: dict[str, list[Reg]] = {}
 
@@ -69,6 +91,14 @@ class Vectors:
                 raise AttributeError(f"there is no operand {name!r} here; there are: {names}")
             self._unpacked[name] = self._unpack[name]()
         return self._unpacked[name]
+
+    def distance(self, column: Reg) -> Reg:
+        """How many columns after the vectors' first one a column is, s32. Once for all elements."""
+        if id(column) not in self._distances:  # registers that are compared are an instruction
+            assert self._column is not None, "columns are not known here"
+            distance = ptx.inst.sub.s32(column, reg.from_(self._column(), s32))
+            self._distances[id(column)] = column, distance
+        return self._distances[id(column)][1]
 
     def elements(self, size: int) -> list[Values]:
         """The first `size` elements, as formulas take them."""
@@ -90,6 +120,14 @@ class Values:
         """The inputs per row, by name."""
         assert self._vectors.row is not None, "RowOp.term_reads_row is False"
         return self._vectors.row
+
+    def is_in(self, column: Reg) -> Reg:
+        """Whether the element is in a column, s32: a predicate."""
+        return self._vectors.distance(column) == self._index
+
+    def is_up_to(self, column: Reg) -> Reg:
+        """Whether the element is in that column or before it: a predicate."""
+        return self._vectors.distance(column) >= self._index
 
     def __getattr__(self, name: str) -> Reg:
         return self._vectors.of(name)[self._index]
@@ -141,6 +179,11 @@ class RowOp(ABC):  # most operations leave some formulas out
     def term_reads_row(self) -> bool:
         """Whether `term` needs the inputs per row, as `v.row`."""
         return False
+
+    @property
+    def picks(self) -> tuple[Pick, ...]:
+        """Elements that are read by their column; `factors` has them, `term` does not."""
+        return ()
 
     def term(self, m: Math, v: Values) -> Term:
         """What an element adds to the statistic."""

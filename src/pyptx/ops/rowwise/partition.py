@@ -167,6 +167,10 @@ class Part:
             return None
         return self.lane < self.most - k * self.threads
 
+    def column_of(self, k: int) -> Reg:
+        """The first column of the thread's k-th group, u32."""
+        return self.column + k * self.threads * self.rows.group if k else self.column
+
     def bytes_of(self, vector: Vector, pieces: range | None = None) -> int | Reg:
         """Bytes of the part in a tensor; a u32 register where the part's size is not fixed.
 

@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyptx import Reg, reg
+from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.partition import Ends
 from pyptx.ops.rowwise.vectors import advance, convert, load_into, load_one, wide
-from pyptx.types import DType
+from pyptx.types import DType, s32
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,11 @@ class Prefetch:
             for i, (base, dtype) in enumerate(columns):
                 place = base + wide(self._ends.column) * dtype.bytes
                 self.columns[i] = load_one(dtype, self._m.dtype, place, pred=self._ends.active)
-        self._next = [reg.scalar(element.dtype, init=element.pad) for element in self._elements]
-        self.queue = [[self._m.zero() for _ in self._elements] for _ in range(self._depth)]
+        self._next = [_register(element.dtype, element.pad) for element in self._elements]
+        self.queue = [
+            [self._m.zero() if e.dtype is not s32 else _register(s32, 0) for e in self._elements]
+            for _ in range(self._depth)
+        ]
 
     def load(self, row: Reg) -> None:
         """Load for a row, if there is one."""
@@ -103,4 +106,12 @@ class Prefetch:
         """Move the queue on by a row: what was loaded last comes up."""
         for new, old in reversed(list(itertools.pairwise([self._next, *self.queue]))):
             for value, register in zip(new, old, strict=True):
-                self._m.mov(register, convert(value, self._m.dtype))
+                if value.dtype is s32:
+                    ptx.inst.mov.s32(register, value)
+                else:
+                    self._m.mov(register, convert(value, self._m.dtype))
+
+
+def _register(dtype: DType, pad: float) -> Reg:
+    """A register of an element, with what it is where there is none."""
+    return reg.scalar(dtype, init=int(pad) if dtype is s32 else pad)

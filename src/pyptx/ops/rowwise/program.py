@@ -99,7 +99,8 @@ def vectors_of(
     operands: Sequence[tuple[Operand, Vector]],
     words: Sequence[Sequence[Reg]],
     row: Scalars | None = None,
+    column: Callable[[], Reg] | None = None,
 ) -> Vectors:
-    """One vector of each operand, given as loaded, and the inputs per row."""
+    """One vector of each operand, given as loaded, the inputs per row, and the first column."""
     unpack = [partial(v.unpack, w) for (_, v), w in zip(operands, words, strict=True)]
-    return Vectors([operand for operand, _ in operands], unpack, row)
+    return Vectors([operand for operand, _ in operands], unpack, row, column)

@@ -6,18 +6,31 @@ what is written goes through pointers that move on from row to row.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from pyptx import Reg
+from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, Scalars, Values, Vectors
+from pyptx.ops.rowwise.operation import (
+    COLUMN,
+    ELEMENT,
+    ROW,
+    Operand,
+    Pick,
+    Scalars,
+    Values,
+    Vectors,
+)
 from pyptx.ops.rowwise.partition import Ends, Part
 from pyptx.ops.rowwise.prefetch import Prefetch, Progress
 from pyptx.ops.rowwise.program import Arrays
-from pyptx.ops.rowwise.vectors import Vector, advance, store_one
+from pyptx.ops.rowwise.vectors import Vector, access, advance, convert, load_into, load_one, store_one
+
+
+_FIRST: Final = 0  # the entry of the queue that came up last
 
 
 def pointers_of(arrays: Arrays) -> dict[str, Reg]:
@@ -26,6 +39,35 @@ def pointers_of(arrays: Arrays) -> dict[str, Reg]:
     operands = [*op.given(ELEMENT), *op.given(ROW), *op.given(COLUMN), *op.written(ELEMENT)]
     names = [operand.name for operand in operands]
     return dict(zip(names, arrays.pointers(*operands), strict=True))
+
+
+def pick_pointers(arrays: Arrays) -> dict[str, Reg]:
+    """The addresses of the inputs that `RowOp.picks` reads, by their names."""
+    names = list(dict.fromkeys(pick.of for pick in arrays.op.picks))
+    operands = [operand for operand in arrays.op.given(ELEMENT) if operand.name in names]
+    return dict(zip([o.name for o in operands], arrays.pointers(*operands), strict=True))
+
+
+def add_picks(
+    arrays: Arrays, pointers: Mapping[str, Reg], row: Reg, scalars: Scalars, *, pred: Any = None
+) -> None:
+    """Load the picks of a row and put them with its `scalars`; zeros where `pred` does not hold."""
+    for pick in arrays.op.picks:
+        operand, place, there = _picked(arrays, pick, pointers, row, scalars)
+        there = there if pred is None else there & pred
+        value = load_one(operand.dtype, arrays.rows.compute, place, pred=there)
+        setattr(scalars, pick.name, value)
+
+
+def _picked(
+    arrays: Arrays, pick: Pick, pointers: Mapping[str, Reg], row: Reg, scalars: Scalars
+) -> tuple[Operand, Reg, Reg]:
+    """The operand of a pick, the element's address, and whether the row has that column."""
+    op, column = arrays.op, getattr(scalars, pick.at)
+    (operand,) = (o for o in op.given(ELEMENT) if o.name == pick.of)
+    position = row * op.columns + ptx.inst.cvt.u64.s32(column)
+    place = pointers[pick.of] + position * operand.dtype.bytes
+    return operand, place, (column >= 0) & (column < op.columns)
 
 
 class RowPrefetch(Prefetch):
@@ -49,6 +91,7 @@ class RowPrefetch(Prefetch):
         self._scalars, self._elements_read = op.given(ROW), op.given(ELEMENT)
         self._columns_read = op.given(COLUMN)
         self._pointers = pointers
+        self._arrays, self._picked = arrays, pick_pointers(arrays)
         for operand in self._scalars:
             place = pointers[operand.name] + row * operand.dtype.bytes
             self.add(place, operand.dtype)
@@ -58,18 +101,49 @@ class RowPrefetch(Prefetch):
     def start(self) -> None:
         """Have registers, and load what the thread's end has of the inputs per column."""
         self.begin([(self._pointers[o.name], o.dtype) for o in self._columns_read])
+        types = {operand.name: operand.dtype for operand in self._elements_read}
+        # As loaded: to convert them would be to wait for them.
+        self._picks = [
+            [reg.scalar(types[pick.of], init=0) for pick in self._arrays.op.picks]
+            for _ in self.queue
+        ]
 
-    def scalars(self, entry: int) -> Scalars:
+    def take(self) -> None:
+        """Move the queue on, and load the picks of the row that comes up."""
+        super().take()
+        for new, old in reversed(list(itertools.pairwise(self._picks))):
+            for value, register in zip(new, old, strict=True):
+                ptx.inst[f"mov.{access(value.dtype)}"](register, value)
+        if not self._picked:
+            return
+        present = self._progress.row
+        there = present < self._progress.rows
+        for pick, value in zip(self._arrays.op.picks, self._picks[0], strict=True):
+            _, place, found = _picked(
+                self._arrays, pick, self._picked, present, self._inputs(_FIRST)
+            )
+            load_into(value, place, pred=found & there)
+
+    def _inputs(self, entry: int) -> Scalars:
         """The inputs per row of an entry of the queue."""
         values = self.queue[entry][: len(self._scalars)]
         return Scalars(**{o.name: value for o, value in zip(self._scalars, values, strict=True)})
+
+    def scalars(self, entry: int) -> Scalars:
+        """The same, with the row's picks."""
+        scalars = self._inputs(entry)
+        for pick, value in zip(self._arrays.op.picks, self._picks[entry], strict=True):
+            setattr(scalars, pick.name, convert(value, self._m.dtype))
+        return scalars
 
     def end(self, entry: int) -> Values:
         """The thread's element of the ends of an entry's row; there are no others."""
         values = [*self.queue[entry][len(self._scalars) :], *self.columns]
         operands = [*self._elements_read, *self._columns_read]
         unpack: list[Callable[[], list[Reg]]] = [partial(list[Reg], [value]) for value in values]
-        return Values(Vectors(operands, unpack, self.scalars(entry)), 0)
+        assert self._ends is not None
+        column = self._ends.column
+        return Values(Vectors(operands, unpack, self.scalars(entry), lambda: column), 0)
 
 
 @dataclass(frozen=True, slots=True)

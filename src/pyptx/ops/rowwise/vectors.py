@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pyptx import Pred, Reg, device, ptx, reg
-from pyptx.types import DType, b32, bf16, f32, f64
+from pyptx.types import DType, b32, bf16, f32, f64, s32
 
 PIECE: Final = 16
 """Bytes of the widest access."""
@@ -188,7 +188,9 @@ def load_into(value: Reg, base: object, *, pred: Pred | None, pad: float = 0.0) 
     """One element of global memory into a register of its type; `pad` where not `pred`."""
     if pred is not None:
         bits = value.dtype.storage != value.dtype.name
-        ptx.inst[f"mov.{access(value.dtype)}"](value, constant(pad, value.dtype) if bits else pad)
+        number = int(pad) if value.dtype is s32 else pad
+        start = constant(pad, value.dtype) if bits else number
+        ptx.inst[f"mov.{access(value.dtype)}"](value, start)
     ptx.inst[f"ld.global.{access(value.dtype)}"](value, ptx.addr(base), pred=pred)
 
 

@@ -127,9 +127,12 @@ class Work:
             together.append((operand, _Together(partial(self._column, i, vector), of)))
         operands, row = [operand for operand, _ in together], self.prefetch.scalars(entry)
         return [
-            Vectors(operands, [partial(read.of, k) for _, read in together], row).elements(
-                self.rows.group
-            )
+            Vectors(
+                operands,
+                [partial(read.of, k) for _, read in together],
+                row,
+                partial(self.part.column_of, k),
+            ).elements(self.rows.group)
             for k in of
         ]
 

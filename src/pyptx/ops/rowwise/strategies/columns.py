@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
@@ -125,5 +126,6 @@ class Columns:
 
     def _values(self, row: Held, k: int) -> list[Values]:
         """The elements of the k-th vector."""
-        vectors = vectors_of([*self._elements, *self._columns], [*row.words[k], *self._weights[k]])
+        operands, words = [*self._elements, *self._columns], [*row.words[k], *self._weights[k]]
+        vectors = vectors_of(operands, words, column=partial(self.part.column_of, k))
         return vectors.elements(self.rows.group)

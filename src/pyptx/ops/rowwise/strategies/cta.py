@@ -32,6 +32,7 @@ from pyptx.ops.rowwise.operation import (
 )
 from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
+from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Terms
 from pyptx.ops.rowwise.vectors import (
     BULK,
@@ -143,7 +144,7 @@ class _Cta:
             advance(y, self.part.offset * operand.dtype.bytes)
         for k in range(self.part.each):
             given = words[k] if self.held else load(k)
-            found = [op.result(m, v, f) for v in self._values(given, weights[k])]
+            found = [op.result(m, v, f) for v in self._values(given, weights[k], k)]
             for i, (y, (_, vector)) in enumerate(zip(ys, self.results, strict=True)):
                 packed = vector.pack([each[i] for each in found])
                 vector.store("global", y, self.part.step(k, vector), packed, pred=self.active[k])
@@ -182,7 +183,9 @@ class _Cta:
         for base, (operand, _) in zip(self.ws, self.columns, strict=True):
             values.append(self._one(operand, base + wide(self.ends.column) * operand.dtype.bytes))
         operands = [operand for operand, _ in (*self.elements, *self.columns)]
-        return Vectors(operands, [partial(_alone, value) for value in values])
+        column = self.ends.column
+        unpack = [partial(_alone, value) for value in values]
+        return Vectors(operands, unpack, column=lambda: column)
 
     def _one(self, operand: Operand, place: Reg) -> Reg:
         """An element at the row's ends."""
@@ -194,11 +197,12 @@ class _Cta:
         scalars = [operand for operand, _ in self.arrays.inputs(ROW)]
         if not scalars:
             return Scalars()
-        found = {
-            o.name: load_one(o.dtype, self.m.dtype, base + self.row * o.dtype.bytes, pred=None)
-            for o, base in zip(scalars, self.arrays.pointers(*scalars), strict=True)
-        }
-        return Scalars(**found)
+        found = Scalars()
+        for o, base in zip(scalars, self.arrays.pointers(*scalars), strict=True):
+            place = base + self.row * o.dtype.bytes
+            setattr(found, o.name, load_one(o.dtype, o.register(self.m.dtype), place, pred=None))
+        add_picks(self.arrays, pick_pointers(self.arrays), self.row, found)
+        return found
 
     def _load(self, copy: _BulkCopies | _ThreadCopies | None) -> Callable[[int], list[list[Reg]]]:
         """What loads the thread's k-th vector of each input, after waiting for the copy."""
@@ -222,9 +226,12 @@ class _Cta:
             for place, (operand, vector) in zip(here, self.elements, strict=True)
         ]
 
-    def _values(self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]]) -> list[Values]:
-        """The elements of a vector, from its words of each input per element and per column."""
-        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights], self.scalars)
+    def _values(
+        self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]], k: int
+    ) -> list[Values]:
+        """The elements of the k-th vector, from its words of inputs per element and per column."""
+        operands, column = [*self.elements, *self.columns], partial(self.part.column_of, k)
+        vectors = vectors_of(operands, [*words, *weights], self.scalars, column)
         return vectors.elements(self.rows.group)
 
     def _statistic(
@@ -239,7 +246,8 @@ class _Cta:
             return []
         if self.rank is None:
             active = self.active
-            values = [self._values(x, w) for x, w in zip(words, weights, strict=True)]
+            both = zip(words, weights, strict=True)
+            values = [self._values(x, w, k) for k, (x, w) in enumerate(both)]
         else:
             active = [self.whole.active(k) for k in range(self.whole.each)]
             values = self._values_of_whole(active)
@@ -276,7 +284,8 @@ class _Cta:
                 partial(column, operand, vector, base, k)
                 for base, (operand, vector) in zip(self.ws, self.columns, strict=True)
             ]
-            found.append(Vectors(operands, unpack, self.scalars).elements(self.rows.group))
+            first = partial(whole.column_of, k)
+            found.append(Vectors(operands, unpack, self.scalars, first).elements(self.rows.group))
         return found
 
     def _store_row(self, f: Any) -> None:

@@ -7,8 +7,9 @@ CTA add theirs up at the end. All rows of a team are cut alike, so threads keep 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tile, ptx, reg, smem
@@ -124,11 +125,12 @@ class _Group:
     arrays: Arrays
     elements: list[list[Reg]]
     columns: list[list[Reg]]
+    column: Callable[[], Reg]
 
     def values(self, row: Scalars) -> list[Values]:
         arrays = self.arrays
         operands = [*arrays.inputs(ELEMENT), *arrays.inputs(COLUMN)]
-        vectors = vectors_of(operands, [*self.elements, *self.columns], row)
+        vectors = vectors_of(operands, [*self.elements, *self.columns], row, self.column)
         return vectors.elements(arrays.rows.group)
 
 
@@ -245,7 +247,8 @@ class _Team:
                     places, self.arrays.inputs(ELEMENT), strict=True
                 )
             ]
-            found.append(_Group(self.arrays, words, self.columns[k]))
+            column = partial(self.part.column_of, k)
+            found.append(_Group(self.arrays, words, self.columns[k], column))
         return found
 
     def _statistic(self, groups: Sequence[_Group]) -> list[Reg]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyptx import Kernel, Reg, Tile, ptx, reg
@@ -16,6 +17,7 @@ from pyptx.ops.rowwise.column_sums import BLOCK, SharedSums, fold_lanes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
+from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Terms
 from pyptx.ops.rowwise.vectors import advance, load_one, store_one
 from pyptx.types import DType, u32
@@ -97,6 +99,7 @@ class _Thread:
         self.total = ptx.inst.cvt.u32.u64(first.shape[0])
         self.part = Part(self.rows, self.row, self.lane, shape.lanes)
         self.active = [self.part.active(k) for k in range(self.part.each)]
+        self.picked = pick_pointers(self.arrays)
 
     def _live(self, j: int) -> list[Reg]:
         """For each vector of the j-th row whether it is there."""
@@ -132,10 +135,11 @@ class _Thread:
         return [list(words) for words in zip(*loaded, strict=True)] or [[] for _ in self.active]
 
     def _values(
-        self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]], row: Scalars
+        self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]], row: Scalars, k: int
     ) -> list[Values]:
-        """The elements of a vector, from its words of each input per element and per column."""
-        vectors = vectors_of([*self.elements, *self.columns], [*words, *weights], row)
+        """The elements of the k-th vector, from its words of inputs per element and per column."""
+        operands, column = [*self.elements, *self.columns], partial(self.part.column_of, k)
+        vectors = vectors_of(operands, [*words, *weights], row, column)
         return vectors.elements(self.rows.group)
 
     def _statistic(
@@ -151,8 +155,8 @@ class _Thread:
         if op.statistic is None:
             return []
         vectors = [
-            Terms([op.term(m, v) for v in self._values(words, w, row)], ok)
-            for words, w, ok in zip(loaded, weights, live, strict=True)
+            Terms([op.term(m, v) for v in self._values(words, w, row, k)], ok)
+            for k, (words, w, ok) in enumerate(zip(loaded, weights, live, strict=True))
         ]
         return op.statistic.of_thread(m, vectors, chains=2)
 
@@ -165,17 +169,20 @@ class _Thread:
 
     def _scalars(self, places: Sequence[Reg], j: int) -> Scalars:
         """The inputs per row of the j-th row."""
-        there = self.row + j * self.shape.count < self.total
+        row = self.row + j * self.shape.count
+        there = row < self.total
         found = {
             operand.name: load_one(
                 operand.dtype,
-                self.rows.compute,
+                operand.register(self.rows.compute),
                 place + j * self.shape.count * operand.dtype.bytes,
                 pred=there,
             )
             for place, (operand, _) in zip(places, self.scalars, strict=True)
         }
-        return Scalars(**found)
+        scalars = Scalars(**found)
+        add_picks(self.arrays, self.picked, row, scalars, pred=there)
+        return scalars
 
     def run_once(self) -> None:
         op, m, shape = self.op, Math(self.rows.compute), self.shape
@@ -197,7 +204,8 @@ class _Thread:
             f = op.factors(m, totals[j], rows[j])
             for k, ok in enumerate(oks):
                 # unpacked again: the elements would take more registers than the words
-                found = [op.result(m, v, f) for v in self._values(words[j][k], weights[k], rows[j])]
+                values = self._values(words[j][k], weights[k], rows[j], k)
+                found = [op.result(m, v, f) for v in values]
                 self._store(ys, j, k, found, ok)
             self._store_row(m, f, j)
 
@@ -264,7 +272,7 @@ class _Thread:
                 f = op.factors(m, totals[j], scalars[j])
                 for k, ok in enumerate(oks):
                     found: list[tuple[Reg, ...]] = []
-                    values = self._values(words[j][k], weights[k], scalars[j])
+                    values = self._values(words[j][k], weights[k], scalars[j], k)
                     for v, sums in zip(values, near[k], strict=True):
                         found.append(op.result(m, v, f))
                         op.accumulate(m, sums, v, f)

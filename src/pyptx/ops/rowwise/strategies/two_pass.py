@@ -30,6 +30,7 @@ from pyptx.ops.rowwise.operation import (
 )
 from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.program import Arrays, define, make
+from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
 from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one, wide
 from pyptx.types import u32
@@ -241,9 +242,17 @@ class _Chunk:
         """The elements of each of the thread's vectors, and of the ends; `loads` may be late."""
         sizes = [self.part.rows.group] * len(self.active) + [1] * (self.ends is not None)
         return [
-            Vectors(operands, [partial(_nth, load, k) for load in loads], row).elements(size)
+            Vectors(
+                operands, [partial(_nth, load, k) for load in loads], row, partial(self._column, k)
+            ).elements(size)
             for k, size in enumerate(sizes)
         ]
+
+    def _column(self, k: int) -> Reg:
+        """The first column of the thread's k-th vector, of which the ends are the last."""
+        if self.ends is not None and k == len(self.active):
+            return self.ends.column
+        return self.part.column_of(k)
 
 
 def _nth(load: Callable[[], list[list[Reg]]], k: int) -> list[Reg]:
@@ -298,7 +307,9 @@ def _row_scalars(
 ) -> Scalars:
     """Inputs per row."""
     found = {
-        o.name: load_one(o.dtype, m.dtype, pointers[o.name] + row * o.dtype.bytes, pred=None)
+        o.name: load_one(
+            o.dtype, o.register(m.dtype), pointers[o.name] + row * o.dtype.bytes, pred=None
+        )
         for o in operands
     }
     return Scalars(**found)
@@ -314,6 +325,7 @@ class _Result:
         self.elements, self.columns = last_first(arrays), arrays.inputs(COLUMN)
         self.operands = [operand for operand, _ in (*self.elements, *self.columns)]
         self.scalars, self.results = arrays.inputs(ROW), arrays.outputs(ELEMENT)
+        self.picked = pick_pointers(arrays)
 
     def _pointers(self) -> dict[str, Reg]:
         """The addresses of what is read and of outputs per element, by name."""
@@ -326,7 +338,9 @@ class _Result:
 
     def _row_scalars(self, pointers: dict[str, Reg], row: Reg) -> Scalars:
         """The inputs per row."""
-        return _row_scalars(self.m, [operand for operand, _ in self.scalars], pointers, row)
+        scalars = _row_scalars(self.m, [operand for operand, _ in self.scalars], pointers, row)
+        add_picks(self.arrays, self.picked, row, scalars)
+        return scalars
 
     def _factors(self, pointers: dict[str, Reg], row: Reg, chunk: _Chunk, scalars: Scalars) -> Any:
         """What elements need of their row."""
