@@ -15,10 +15,12 @@ forward call made before; of XLA the jitted vjp, which computes again what it ne
 
 from __future__ import annotations
 
+import importlib
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -28,7 +30,7 @@ from measure import CONSOLE, Result, show, start, summarise
 from norm_cases import CONDITIONS
 from norm_visit import free, on_device, reason
 
-from pyptx.ops import _gates_jax, _layer_norm_jax, _softmax_jax
+from pyptx.ops import _cross_entropy_jax, _gates_jax, _layer_norm_jax, _softmax_jax
 
 Call = Callable[[], Any]
 CALLS: Final = 20
@@ -57,6 +59,12 @@ class Operation:
     """Arrays per element that have to move."""
     arrays: int = 1
     columns: int = 0
+    labels: int = 0
+    """Integers per row, each a column, that are the last arguments."""
+    reduces: bool = False
+    """Whether a result is one number for each row, in f32."""
+    peers: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
+    """The same of other packages, as functions of PyTorch's tensors."""
 
 
 def _layer_norm_kept(x: Any, w: Any, b: Any) -> Any:
@@ -81,6 +89,41 @@ def _jnp_swiglu(a: Any, b: Any) -> Any:
     return (jax.nn.silu(a.astype(jnp.float32)) * b.astype(jnp.float32)).astype(a.dtype)
 
 
+def _cross_entropy_what(x: Any, labels: Any) -> Any:
+    where = _cross_entropy_jax.call_site()
+    return _cross_entropy_jax.checked(x, labels, None, 0.0, 0.0, where)
+
+
+def _cross_entropy_kept(x: Any, labels: Any) -> Any:
+    found = _cross_entropy_jax.kept(_cross_entropy_what(x, labels), x, labels)
+    return (x, labels, *found[1:])
+
+
+def _cross_entropy_gradient(g: Any, x: Any, labels: Any, lse: Any) -> Any:
+    return _cross_entropy_jax.gradient(_cross_entropy_what(x, labels), x, labels, lse, g)[:1]
+
+
+def _jnp_cross_entropy(x: Any, labels: Any) -> Any:
+    wide = x.astype(jnp.float32)
+    of_label = jnp.take_along_axis(wide, labels[:, None], -1)[:, 0]
+    return jax.nn.logsumexp(wide, -1) - of_label
+
+
+def _torch_cross_entropy(x: Any, labels: Any) -> Any:
+    wide = x if x.dtype is torch.float64 else x.float()
+    return torch.nn.functional.cross_entropy(wide, labels.long(), reduction="none")
+
+
+def _quack_cross_entropy(x: Any, labels: Any) -> Any:
+    return importlib.import_module("quack").cross_entropy(x, labels.long(), reduction="none")
+
+
+def _liger_cross_entropy(x: Any, labels: Any) -> Any:
+    module: Any = importlib.import_module("liger_kernel.transformers.functional")
+    # Its forward writes the gradient over its argument.
+    return module.liger_cross_entropy(x.clone(), labels.long(), reduction="none")
+
+
 OPERATIONS: Final = {
     "layer_norm": Operation(
         "layer_norm", lambda x, w, b: _layer_norm_jax.layer_norm(x, w, b, EPS), _layer_norm_kept,
@@ -101,12 +144,20 @@ OPERATIONS: Final = {
         lambda a, b: torch.nn.functional.silu(a) * b, _jnp_swiglu,
         {FORWARD: 3, BACKWARD: 5}, arrays=2,
     ),
+    "cross_entropy": Operation(
+        "cross_entropy", _cross_entropy_jax.cross_entropy, _cross_entropy_kept,
+        _cross_entropy_gradient, _torch_cross_entropy, _jnp_cross_entropy,
+        {FORWARD: 1, BACKWARD: 2}, labels=1, reduces=True,
+        peers={"quack": _quack_cross_entropy, "Liger": _liger_cross_entropy},
+    ),
 }  # fmt: skip
 SHAPES: Final = {
     "layer_norm": ("32768x4096:bf16", "8192x8192:f32", "4096x32768:bf16", "16384x2304:bf16",
                    "65536x128:bf16", "8x8192:bf16"),
     "softmax": ("32768x4096:bf16", "8192x8192:f32", "4096x32768:bf16", "8192x131072:bf16",
                 "16384x1000:f32", "65536x128:bf16"),
+    "cross_entropy": ("8192x32768:bf16", "8192x128256:bf16", "4096x151936:bf16", "4096x262144:bf16",
+                      "32768x4096:f32"),
     "swiglu": ("16384x14336:bf16", "8192x11008:bf16", "4096x28672:bf16", "16x14336:bf16"),
 }  # fmt: skip
 
@@ -172,10 +223,16 @@ def candidates(case: Case) -> tuple[dict[tuple[str, str], Call], dict[str, str]]
     generator = torch.Generator("cuda").manual_seed(0)
     shapes = [(case.rows, case.columns)] * op.arrays + [(case.columns,)] * op.columns
     tensors = [torch.randn(*shape, generator=generator, **how) for shape in shapes]
-    g = torch.randn(case.rows, case.columns, generator=generator, **how)
-    target = torch.empty_like(g)
+    tensors += [
+        torch.randint(0, case.columns, (case.rows,), generator=generator, device="cuda").int()
+        for _ in range(op.labels)
+    ]
+    shape = (case.rows,) if op.reduces else (case.rows, case.columns)
+    kind = torch.float32 if op.reduces else how["dtype"]
+    g = torch.randn(*shape, generator=generator, device="cuda", dtype=kind)
+    source, target = tensors[0], torch.empty_like(tensors[0])
     exact, exact_gradient = expected(op, tensors, g)
-    calls: dict[tuple[str, str], Call] = {(FORWARD, COPY): lambda: target.copy_(g)}
+    calls: dict[tuple[str, str], Call] = {(FORWARD, COPY): lambda: target.copy_(source)}
     failed: dict[str, str] = {}
     for (direction, name), build in builders(op, tensors, g).items():
         try:
@@ -202,7 +259,12 @@ def builders(
         return jitted(op.gradient, cotangent, *jax.jit(op.kept)(*arrays))
 
     def xla_backward() -> Call:
-        return jitted(lambda g, *a: jax.vjp(op.jax, *a)[1](g), cotangent, *arrays)
+        floats, labels = arrays[: op.arrays + op.columns], arrays[op.arrays + op.columns :]
+
+        def gradient(g: Any, floats: Any, labels: Any) -> Any:
+            return jax.vjp(lambda *given: op.jax(*given, *labels), *floats)[1](g)
+
+        return jitted(gradient, cotangent, floats, labels)
 
     def torch_forward(function: Callable[..., Any]) -> Call:
         def call() -> Any:
@@ -212,9 +274,11 @@ def builders(
         return call
 
     def torch_backward(function: Callable[..., Any]) -> Call:
-        leaves = [t.detach().requires_grad_() for t in tensors]
-        y = function(*leaves)
-        return lambda: torch.autograd.grad(y, leaves, g, retain_graph=True)
+        given = [t.detach().requires_grad_(t.is_floating_point()) for t in tensors]
+        leaves = [t for t in given if t.requires_grad]
+        y = function(*given)
+        cotangent = g.to(y.dtype)
+        return lambda: torch.autograd.grad(y, leaves, cotangent, retain_graph=True)
 
     def compiled() -> Any:
         from torch._functorch import config
@@ -224,6 +288,11 @@ def builders(
             op.torch, dynamic=False, fullgraph=True, mode="max-autotune-no-cudagraphs"
         )
 
+    peers = [
+        ((direction, name), partial(build, function))
+        for name, function in op.peers.items()
+        for direction, build in ((FORWARD, torch_forward), (BACKWARD, torch_backward))
+    ]
     return {
         (FORWARD, "pyptx"): lambda: jitted(op.ours, *arrays),
         (FORWARD, "XLA"): lambda: jitted(op.jax, *arrays),
@@ -233,14 +302,16 @@ def builders(
         (BACKWARD, "XLA"): xla_backward,
         (BACKWARD, "PyTorch"): lambda: torch_backward(op.torch),
         (BACKWARD, "torch.compile"): lambda: torch_backward(compiled()),
+        **dict(peers),
     }
 
 
 def expected(op: Operation, tensors: list[Any], g: Any) -> tuple[Any, Any]:
     """The result and the gradients in float64, of the first and last rows."""
     count = min(64, g.shape[0])
-    rows = [t[:count] if t.ndim > 1 else t for t in tensors]
-    wide = [t.double().detach().requires_grad_() for t in rows]
+    per_column = range(op.arrays, op.arrays + op.columns)
+    rows = [t if i in per_column else t[:count] for i, t in enumerate(tensors)]
+    wide = [t.double().detach().requires_grad_() if t.is_floating_point() else t for t in rows]
     y = op.torch(*wide)
     elements = wide[: op.arrays]
     gradients = torch.autograd.grad(y, elements, g[:count].double())

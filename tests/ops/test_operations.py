@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,8 @@ from .operations import CASES, TYPES  # noqa: E402
 # Rounding to a type, and the arithmetic in f32 or f64 before it.
 ROUNDED = {"bfloat16": 2**-8, "float16": 2**-10, "float32": 4e-6, "float64": 2e-14}
 LENGTHS = (1, 24, 129, 1000, 2049)
+
+LONG = [case for case in CASES if case.name in ("layer_norm", "softmax") or case.reduces]
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -42,36 +46,35 @@ def test_values_and_gradients(case, dtype, length):
     with jax.enable_x64(dtype is np.float64):
         arrays = [jnp.asarray(a) for a in case.arguments(3, length, dtype=dtype)]
         y = case.operation(*arrays)
-        assert (y.shape, y.dtype) == (arrays[0].shape, arrays[0].dtype)
-        close(y, case.exact(*arrays), dtype)
+        assert (y.shape, y.dtype) == case.result(arrays[0])
+        close(y, case.exact(*arrays), y.dtype)
         np.testing.assert_array_equal(jax.jit(case.operation)(*arrays), y)
-        g = np.random.default_rng(1).standard_normal((3, length)).astype(dtype)
-        every = tuple(range(len(arrays)))
-        found = jax.jit(jax.grad(scalar(case.operation, jnp.asarray(g)), every))(*arrays)
+        g = np.random.default_rng(1).standard_normal(y.shape).astype(y.dtype)
+        direction = scalar(case.operation, jnp.asarray(g))
+        found = jax.jit(jax.grad(direction, case.floats))(*arrays)
     with jax.enable_x64(True):
-        wide = [jnp.asarray(np.asarray(a).astype(np.float64)) for a in arrays]
-        direction = jnp.asarray(g.astype(np.float64))
-        exact = jax.grad(scalar(case.formula, direction), every)(*wide)
+        direction = scalar(case.formula, jnp.asarray(g.astype(np.float64)))
+        exact = jax.grad(direction, case.floats)(*case.wide(*arrays))
     for one, other in zip(found, exact, strict=True):
         # A gradient of softmax is made from y, which is rounded.
-        close(one, np.asarray(other), dtype if "softmax" not in case.name else jnp.bfloat16)
+        close(one, np.asarray(other), jnp.bfloat16 if case.from_result else dtype)
 
 
 @pytest.mark.parametrize("length", [9000, 20001, 50257, 131072, 262144])
-@pytest.mark.parametrize("case", [CASES[0], CASES[3]], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", LONG, ids=lambda case: case.name)
 @pytest.mark.parametrize("rows", [2, 300])
 def test_long_rows(case, length, rows):
     """By several CTAs for a row, and by two passes; where rows are many, by other kernels."""
     if rows * length > 2_000_000:
         rows = 2_000_000 // length
     arrays = [jnp.asarray(a) for a in case.arguments(rows, length, dtype=jnp.bfloat16)]
-    close(case.operation(*arrays), case.exact(*arrays), jnp.bfloat16)
-    g = np.random.default_rng(1).standard_normal((rows, length)).astype(jnp.bfloat16)
-    every = tuple(range(len(arrays)))
-    found = jax.jit(jax.grad(scalar(case.operation, jnp.asarray(g)), every))(*arrays)
+    y = case.operation(*arrays)
+    close(y, case.exact(*arrays), y.dtype)
+    g = np.random.default_rng(1).standard_normal(y.shape).astype(y.dtype)
+    found = jax.jit(jax.grad(scalar(case.operation, jnp.asarray(g)), case.floats))(*arrays)
     with jax.enable_x64(True):
-        wide = [jnp.asarray(np.asarray(a).astype(np.float64)) for a in arrays]
-        exact = jax.grad(scalar(case.formula, jnp.asarray(g.astype(np.float64))), every)(*wide)
+        direction = scalar(case.formula, jnp.asarray(g.astype(np.float64)))
+        exact = jax.grad(direction, case.floats)(*case.wide(*arrays))
     for one, other in zip(found, exact, strict=True):
         close(one, np.asarray(other), jnp.bfloat16)
 
@@ -90,12 +93,10 @@ def test_second_derivatives(case):
 @each_case
 def test_vmap_is_one_launch_of_more_rows(case):
     arrays = [jnp.asarray(a) for a in case.arguments(4, 3, 40)]
-    columns = [jnp.asarray(a) for a in case.arguments(40)[case.elements :]]
-    axes = (0,) * case.elements + (None,) * case.columns
+    axes = tuple(None if case.per_column(i) else 0 for i in range(len(arrays)))
     mapped = jax.jit(jax.vmap(case.operation, axes))
-    elements = arrays[: case.elements]
-    np.testing.assert_array_equal(mapped(*elements, *columns), case.operation(*elements, *columns))
-    assert str(jax.make_jaxpr(mapped)(*elements, *columns)).count("pyptx_launch[") == 1
+    np.testing.assert_array_equal(mapped(*arrays), case.operation(*arrays))
+    assert str(jax.make_jaxpr(mapped)(*arrays)).count("pyptx_launch[") == 1
 
 
 @each_case
@@ -103,19 +104,23 @@ def test_sharded_rows_need_no_collective_but_the_sums_of_columns(case):
     mesh = jax.make_mesh((8,), ("rows",), axis_types=(AxisType.Auto,))
     rows, whole = NamedSharding(mesh, P("rows")), NamedSharding(mesh, P())
     arrays = case.arguments(16, 40)
-    placed = [jax.device_put(a, rows if i < case.elements else whole) for i, a in enumerate(arrays)]
+    placed = [
+        jax.device_put(a, whole if case.per_column(i) else rows) for i, a in enumerate(arrays)
+    ]
     forward = jax.jit(case.operation).lower(*placed).compile()
     assert pyptx.collectives(forward) == {}
-    np.testing.assert_array_equal(forward(*placed), case.operation(*map(jnp.asarray, arrays)))
-    g = jax.device_put(np.ones((16, 40), np.float32), rows)
+    y = case.operation(*map(jnp.asarray, arrays))
+    np.testing.assert_array_equal(forward(*placed), y)
+    g = jax.device_put(np.ones(y.shape, np.float32), rows)
 
     def gradient(g, *arrays):
-        return jax.vjp(case.operation, *arrays)[1](g)
+        floats, labels = arrays[: len(case.floats)], arrays[len(case.floats) :]
+        return jax.vjp(lambda *floats: case.operation(*floats, *labels), *floats)[1](g)
 
     backward = jax.jit(gradient).lower(g, *placed).compile()
     sums = pyptx.collectives(backward)
     assert set(sums) <= ({"all-reduce"} if case.columns else set())
-    alone = gradient(jnp.ones((16, 40)), *map(jnp.asarray, arrays))
+    alone = gradient(jnp.ones(y.shape), *map(jnp.asarray, arrays))
     for found, expected in zip(backward(g, *placed), alone, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
@@ -126,7 +131,7 @@ def test_export(case):
     arrays = case.arguments(6, 24)
     (size,) = jax.export.symbolic_shape("b")
     shapes = [
-        jax.ShapeDtypeStruct((size, 24) if i < case.elements else (24,), a.dtype)
+        jax.ShapeDtypeStruct(a.shape if case.per_column(i) else (size, *a.shape[1:]), a.dtype)
         for i, a in enumerate(arrays)
     ]
     exported = jax.export.export(
@@ -139,7 +144,7 @@ def test_export(case):
 @each_case
 def test_no_rows(case):
     arrays = [jnp.asarray(a) for a in case.arguments(0, 24)]
-    assert case.operation(*arrays).shape == (0, 24)
+    assert case.operation(*arrays).shape == case.result(arrays[0])[0]
 
 
 def test_what_is_no_number_spreads_as_in_the_formula():
@@ -166,3 +171,55 @@ def test_a_row_of_softmax_adds_up_to_one(length):
     exact = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True).astype(np.float64))
     exact /= exact.sum(-1, keepdims=True)
     assert np.abs(np.asarray(ops.softmax(x), np.float64) - exact).max() <= 2e-6
+
+
+def test_labels_that_are_no_columns():
+    x = np.random.default_rng(0).standard_normal((6, 40)).astype(np.float32)
+    x[4] = np.nan
+    labels = np.array([3, 40, -1, -100, -100, 39], np.int32)
+    loss = partial(ops.cross_entropy, ignore_index=-100)
+    y, pull = jax.vjp(lambda x: loss(x, labels), jnp.asarray(x))
+    (dx,) = pull(jnp.ones(6))
+    np.testing.assert_array_equal(np.isnan(y), [False, True, True, False, False, False])
+    np.testing.assert_array_equal(y[3:5], 0)
+    np.testing.assert_array_equal(np.isnan(dx).any(1), np.isnan(y))
+    np.testing.assert_array_equal(dx[3:5], 0)
+    assert np.isnan(ops.cross_entropy(x, labels)[3])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64])
+def test_labels_of_other_integers(dtype):
+    x = np.random.default_rng(0).standard_normal((3, 40)).astype(np.float32)
+    with jax.enable_x64(True):
+        labels = np.array([0, 39, np.iinfo(dtype).max], dtype)
+        y = ops.cross_entropy(x, labels)
+    np.testing.assert_array_equal(y[:2], ops.cross_entropy(x[:2], np.array([0, 39], np.int32)))
+    assert np.isnan(y[2])
+
+
+def test_what_is_no_number_makes_no_loss():
+    x = np.zeros((5, 40), np.float32)
+    x[0, 3], x[1, 3], x[2], x[3, 5], x[4, 0] = np.nan, np.inf, -np.inf, -np.inf, -np.inf
+    labels = np.zeros(5, np.int32)
+    y = np.asarray(ops.cross_entropy(x, labels))
+    assert np.isnan(y[:3]).all()
+    np.testing.assert_allclose(y[3], np.log(39), rtol=1e-6)
+    assert y[4] == np.inf
+    targets = np.full((5, 40), 1 / 39, np.float32)
+    targets[:, 5] = 0
+    y = np.asarray(ops.cross_entropy(x, targets))
+    assert np.isnan(y[:3]).all()
+    np.testing.assert_allclose(y[3], np.log(39), rtol=1e-6)
+
+
+@pytest.mark.parametrize("length", [129, 4096, 50257, 131072])
+@pytest.mark.parametrize("scale", [1, 40])
+def test_losses_within_a_millionth(length, scale):
+    random = np.random.default_rng(0)
+    x = (random.standard_normal((4, length)) * scale).astype(np.float32)
+    labels = random.integers(0, length, 4).astype(np.int32)
+    wide = x.astype(np.float64)
+    top = wide.max(-1)
+    lse = np.log(np.exp(wide - top[:, None]).sum(-1)) + top
+    found = np.asarray(ops.cross_entropy(x, labels), np.float64)
+    assert (np.abs(found - (lse - wide[np.arange(4), labels])) <= 1e-6 * np.abs(lse)).all()

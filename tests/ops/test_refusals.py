@@ -67,6 +67,79 @@ CASES = {
           help: up.astype(gate.dtype), jax.numpy.broadcast_to(up, ...)
         """,
     ),
+    "labels of another shape": (
+        lambda: ops.cross_entropy(X, np.ones(3, np.int32)),
+        """
+        labels have shape (3,), and logits (4, 6)
+          legal: one integer for each row, (4,)
+          legal: one target for each logit, (4, 6), not integers
+        """,
+    ),
+    "one label for each logit": (
+        lambda: ops.cross_entropy(X, np.ones((4, 6), np.int32)),
+        """
+        labels have shape (4, 6), and logits (4, 6)
+          legal: one integer for each row, (4,)
+          legal: one target for each logit, (4, 6), not integers
+        """,
+    ),
+    "labels that are no numbers": (
+        lambda: ops.cross_entropy(X, np.ones(4, bool)),
+        """
+        labels have elements of type bool
+          legal: integers bfloat16 float16 float32 float64
+        """,
+    ),
+    "labels in a list": (
+        lambda: ops.cross_entropy(X, [1, 2, 3, 4]),
+        """
+        labels is a list; cross_entropy takes arrays
+          help: jax.numpy.asarray(labels)
+        """,
+    ),
+    "logits without a row": (
+        lambda: ops.cross_entropy(jnp.float32(1), np.int32(1)),
+        "logits have shape (), and rows are their last dimension",
+    ),
+    "logits without elements": (
+        lambda: ops.cross_entropy(jnp.ones((4, 0)), np.ones(4, np.int32)),
+        "logits has shape (4, 0), and cross_entropy of a row without elements is none",
+    ),
+    "an index to ignore that is no integer": (
+        lambda: ops.cross_entropy(X, np.ones(4, np.int32), ignore_index=1.5),
+        """
+        ignore_index is 1.5 and must be a Python integer
+          help: cross_entropy(logits, labels, ignore_index=-100)
+        """,
+    ),
+    "an index to ignore that is too large": (
+        lambda: ops.cross_entropy(X, np.ones(4, np.int32), ignore_index=2**31),
+        """
+        ignore_index is 2147483648 and must be less than 2147483647 from 0
+          help: cross_entropy(logits, labels, ignore_index=-100)
+        """,
+    ),
+    "targets to ignore": (
+        lambda: ops.cross_entropy(X, X, ignore_index=1),
+        """
+        ignore_index is of labels, and these are targets
+          help: (targets.sum(-1) > 0) * cross_entropy(logits, targets)
+        """,
+    ),
+    "too much smoothing": (
+        lambda: ops.cross_entropy(X, np.ones(4, np.int32), label_smoothing=1.5),
+        """
+        label_smoothing is 1.5 and must be at most 1
+          help: cross_entropy(logits, labels, label_smoothing=0.1, z_loss=1e-4)
+        """,
+    ),
+    "a negative z": (
+        lambda: ops.cross_entropy(X, np.ones(4, np.int32), z_loss=-1.0),
+        """
+        z_loss is -1.0 and must be finite and not negative
+          help: cross_entropy(logits, labels, label_smoothing=0.1, z_loss=1e-4)
+        """,
+    ),
     "forward mode": (
         lambda: jax.jvp(ops.softmax, (X,), (X,)),
         """

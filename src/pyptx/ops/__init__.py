@@ -1,5 +1,6 @@
 """Finished operations of JAX: kernels with derivatives, batching and sharding."""
 
+from pyptx.ops._cross_entropy_jax import cross_entropy as cross_entropy
 from pyptx.ops._gates_jax import geglu as geglu
 from pyptx.ops._gates_jax import gelu as gelu
 from pyptx.ops._gates_jax import reglu as reglu

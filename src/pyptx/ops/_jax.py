@@ -50,20 +50,20 @@ def check_array(name: str, array: object, operation: str, where: SourceLocation)
     return DTYPES[dtype]
 
 
-def check_rows(x: Any, rank: int, operation: str, where: SourceLocation) -> None:
+def check_rows(x: Any, rank: int, operation: str, where: SourceLocation, name: str = "x") -> None:
     """Raises CallError where rows are too many, or have no elements."""
     lead = tuple(x.shape[: x.ndim - rank])
     if 0 in x.shape[x.ndim - rank :]:
         raise CallError(
-            f"x has shape {tuple(x.shape)}, and {operation} of a row without elements is none",
+            f"{name} has shape {tuple(x.shape)}, and {operation} of a row without elements is none",
             location=where,
         )
     # An exported function may have dimensions without a size.
     if all(isinstance(size, int) for size in lead) and math.prod(lead) > MOST_ROWS:
         raise CallError(
-            f"x has {math.prod(lead)} rows, and {operation} takes {MOST_ROWS}",
+            f"{name} has {math.prod(lead)} rows, and {operation} takes {MOST_ROWS}",
             location=where,
-            notes=(("help", "split x, or shard its rows with jax.shard_map"),),
+            notes=(("help", f"split {name}, or shard its rows with jax.shard_map"),),
         )
 
 

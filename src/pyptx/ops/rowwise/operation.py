@@ -126,7 +126,10 @@ class Values:
         return self._vectors.distance(column) == self._index
 
     def is_up_to(self, column: Reg) -> Reg:
-        """Whether the element is in that column or before it: a predicate."""
+        """Whether the element is in that column or before it: a predicate.
+
+        The column is at least the row's length minus 2**31.
+        """
         return self._vectors.distance(column) >= self._index
 
     def __getattr__(self, name: str) -> Reg:

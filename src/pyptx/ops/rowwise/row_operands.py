@@ -27,8 +27,15 @@ from pyptx.ops.rowwise.operation import (
 from pyptx.ops.rowwise.partition import Ends, Part
 from pyptx.ops.rowwise.prefetch import Prefetch, Progress
 from pyptx.ops.rowwise.program import Arrays
-from pyptx.ops.rowwise.vectors import Vector, access, advance, convert, load_into, load_one, store_one
-
+from pyptx.ops.rowwise.vectors import (
+    Vector,
+    access,
+    advance,
+    convert,
+    load_into,
+    load_one,
+    store_one,
+)
 
 _FIRST: Final = 0  # the entry of the queue that came up last
 
