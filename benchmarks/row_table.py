@@ -30,7 +30,7 @@ from measure import CONSOLE, Result, show, start, summarise
 from norm_cases import CONDITIONS
 from norm_visit import free, on_device, reason
 
-from pyptx.ops import _cross_entropy_jax, _gates_jax, _layer_norm_jax, _softmax_jax
+from pyptx.ops import _add_norm_jax, _cross_entropy_jax, _gates_jax, _layer_norm_jax, _softmax_jax
 
 Call = Callable[[], Any]
 CALLS: Final = 20
@@ -63,6 +63,8 @@ class Operation:
     """Integers per row, each a column, that are the last arguments."""
     reduces: bool = False
     """Whether a result is one number for each row, in f32."""
+    results: int = 1
+    """Results per element, each with a cotangent."""
     peers: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
     """The same of other packages, as functions of PyTorch's tensors."""
 
@@ -124,6 +126,43 @@ def _liger_cross_entropy(x: Any, labels: Any) -> Any:
     return module.liger_cross_entropy(x.clone(), labels.long(), reduction="none")
 
 
+def _add_rms_norm_what(x: Any, residual: Any, w: Any) -> Any:
+    where = _add_norm_jax.call_site()
+    return _add_norm_jax.checked("add_rms_norm", x, residual, w, None, EPS, where)
+
+
+def _add_rms_norm_kept(x: Any, residual: Any, w: Any) -> Any:
+    found = _add_norm_jax.kept(_add_rms_norm_what(x, residual, w), x, residual, w, None)
+    return (*found[1:], w)
+
+
+def _add_rms_norm_gradient(g: Any, s: Any, r: Any, w: Any) -> Any:
+    gy, gs = g
+    dx, _, dw, _ = _add_norm_jax.gradient(_add_rms_norm_what(s, s, w), s, gy, (r,), gs, w, None)
+    return dx, dx, dw
+
+
+def _jnp_add_rms_norm(x: Any, residual: Any, w: Any) -> Any:
+    s = x + residual
+    wide = s.astype(jnp.float32)
+    r = jax.lax.rsqrt((wide * wide).mean(-1, keepdims=True) + EPS)
+    return (wide * r * w.astype(jnp.float32)).astype(w.dtype), s
+
+
+def _torch_add_rms_norm(x: Any, residual: Any, w: Any) -> Any:
+    s = x + residual
+    return torch.nn.functional.rms_norm(s, w.shape, w, EPS), s
+
+
+def _quack_add_rms_norm(x: Any, residual: Any, w: Any) -> Any:
+    return importlib.import_module("quack").rmsnorm(x, w, residual=residual, eps=EPS)
+
+
+def _liger_add_rms_norm(x: Any, residual: Any, w: Any) -> Any:
+    module: Any = importlib.import_module("liger_kernel.ops.fused_add_rms_norm")
+    return module.LigerFusedAddRMSNormFunction.apply(x, residual, w, EPS, 0.0, "llama", False)
+
+
 OPERATIONS: Final = {
     "layer_norm": Operation(
         "layer_norm", lambda x, w, b: _layer_norm_jax.layer_norm(x, w, b, EPS), _layer_norm_kept,
@@ -144,6 +183,12 @@ OPERATIONS: Final = {
         lambda a, b: torch.nn.functional.silu(a) * b, _jnp_swiglu,
         {FORWARD: 3, BACKWARD: 5}, arrays=2,
     ),
+    "add_rms_norm": Operation(
+        "add_rms_norm", lambda x, r, w: _add_norm_jax.add_rms_norm(x, r, w, EPS),
+        _add_rms_norm_kept, _add_rms_norm_gradient, _torch_add_rms_norm, _jnp_add_rms_norm,
+        {FORWARD: 4, BACKWARD: 4}, arrays=2, columns=1, results=2,
+        peers={"quack": _quack_add_rms_norm, "Liger": _liger_add_rms_norm},
+    ),
     "cross_entropy": Operation(
         "cross_entropy", _cross_entropy_jax.cross_entropy, _cross_entropy_kept,
         _cross_entropy_gradient, _torch_cross_entropy, _jnp_cross_entropy,
@@ -156,6 +201,7 @@ SHAPES: Final = {
                    "65536x128:bf16", "8x8192:bf16"),
     "softmax": ("32768x4096:bf16", "8192x8192:f32", "4096x32768:bf16", "8192x131072:bf16",
                 "16384x1000:f32", "65536x128:bf16"),
+    "add_rms_norm": ("32768x4096:bf16", "16384x8192:bf16", "4096x2304:bf16", "64x8192:bf16"),
     "cross_entropy": ("8192x32768:bf16", "8192x128256:bf16", "4096x151936:bf16", "4096x262144:bf16",
                       "32768x4096:f32"),
     "swiglu": ("16384x14336:bf16", "8192x11008:bf16", "4096x28672:bf16", "16x14336:bf16"),
@@ -229,7 +275,10 @@ def candidates(case: Case) -> tuple[dict[tuple[str, str], Call], dict[str, str]]
     ]
     shape = (case.rows,) if op.reduces else (case.rows, case.columns)
     kind = torch.float32 if op.reduces else how["dtype"]
-    g = torch.randn(*shape, generator=generator, device="cuda", dtype=kind)
+    g = [
+        torch.randn(*shape, generator=generator, device="cuda", dtype=kind)
+        for _ in range(op.results)
+    ]
     source, target = tensors[0], torch.empty_like(tensors[0])
     exact, exact_gradient = expected(op, tensors, g)
     calls: dict[tuple[str, str], Call] = {(FORWARD, COPY): lambda: target.copy_(source)}
@@ -245,11 +294,12 @@ def candidates(case: Case) -> tuple[dict[tuple[str, str], Call], dict[str, str]]
 
 
 def builders(
-    op: Operation, tensors: list[Any], g: Any
+    op: Operation, tensors: list[Any], g: list[Any]
 ) -> dict[tuple[str, str], Callable[[], Call]]:
     """How each candidate is made."""
     arrays = [jax.dlpack.from_dlpack(t) for t in tensors]
-    cotangent = jax.dlpack.from_dlpack(g)
+    cotangents = tuple(map(jax.dlpack.from_dlpack, g))
+    cotangent: Any = cotangents if op.results > 1 else cotangents[0]
 
     def jitted(function: Callable[..., Any], *arguments: Any) -> Call:
         run = jax.jit(function)
@@ -276,9 +326,10 @@ def builders(
     def torch_backward(function: Callable[..., Any]) -> Call:
         given = [t.detach().requires_grad_(t.is_floating_point()) for t in tensors]
         leaves = [t for t in given if t.requires_grad]
-        y = function(*given)
-        cotangent = g.to(y.dtype)
-        return lambda: torch.autograd.grad(y, leaves, cotangent, retain_graph=True)
+        results = function(*given)
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        cotangents = [each.to(y.dtype) for each, y in zip(g, results, strict=True)]
+        return lambda: torch.autograd.grad(results, leaves, cotangents, retain_graph=True)
 
     def compiled() -> Any:
         from torch._functorch import config
@@ -306,16 +357,18 @@ def builders(
     }
 
 
-def expected(op: Operation, tensors: list[Any], g: Any) -> tuple[Any, Any]:
+def expected(op: Operation, tensors: list[Any], g: list[Any]) -> tuple[Any, Any]:
     """The result and the gradients in float64, of the first and last rows."""
-    count = min(64, g.shape[0])
+    count = min(64, g[0].shape[0])
     per_column = range(op.arrays, op.arrays + op.columns)
     rows = [t if i in per_column else t[:count] for i, t in enumerate(tensors)]
     wide = [t.double().detach().requires_grad_() if t.is_floating_point() else t for t in rows]
     y = op.torch(*wide)
     elements = wide[: op.arrays]
-    gradients = torch.autograd.grad(y, elements, g[:count].double())
-    return (y.detach(),), gradients
+    results = y if isinstance(y, tuple) else (y,)
+    cotangents = [each[:count].double() for each in g]
+    gradients = torch.autograd.grad(results, elements, cotangents)
+    return tuple(each.detach() for each in results), gradients
 
 
 def check(found: Any, exact: Any, dtype: str) -> None:

@@ -31,6 +31,8 @@ class Case:
     labels: int = 0
     # Whether a result is one number for each row.
     reduces: bool = False
+    # How many results there are, put together along the rows.
+    results: int = 1
     # Whether a gradient is made from a result that has been rounded.
     from_result: bool = False
 
@@ -56,7 +58,7 @@ class Case:
     def result(self, x: Any) -> tuple[tuple[int, ...], Any]:
         """The shape and type of a result."""
         if not self.reduces:
-            return x.shape, x.dtype
+            return (*x.shape[:-1], x.shape[-1] * self.results), x.dtype
         return x.shape[:-1], np.promote_types(x.dtype, np.float32)
 
     def wide(self, *arrays: Any) -> list[Any]:
@@ -77,6 +79,20 @@ def _layer_norm(x: Any, w: Any = None, b: Any = None) -> Any:
     y = away / jnp.sqrt((away**2).mean(-1, keepdims=True) + 1e-5)
     y = y if w is None else y * w
     return y if b is None else y + b
+
+
+def _together(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """All results as one array."""
+    return lambda *arrays: jnp.concatenate(operation(*arrays), -1)
+
+
+def _add_layer_norm(x: Any, residual: Any, *parameters: Any) -> Any:
+    return _layer_norm(x + residual, *parameters), x + residual
+
+
+def _add_rms_norm(x: Any, residual: Any, w: Any) -> Any:
+    s = x + residual
+    return s / jnp.sqrt((s * s).mean(-1, keepdims=True) + 1e-5) * w, s
 
 
 def _cross_entropy(x: Any, labels: Any, smoothing: float = 0.0, z: float = 0.0) -> Any:
@@ -113,5 +129,21 @@ CASES = [
         partial(_cross_entropy, smoothing=0.2, z=1e-2),
         elements=2,
         reduces=True,
+    ),
+    Case(
+        "add_rms_norm",
+        _together(ops.add_rms_norm),
+        _together(_add_rms_norm),
+        elements=2,
+        columns=1,
+        results=2,
+    ),
+    Case(
+        "add_layer_norm",
+        _together(ops.add_layer_norm),
+        _together(_add_layer_norm),
+        elements=2,
+        columns=2,
+        results=2,
     ),
 ]

@@ -22,7 +22,8 @@ from .operations import CASES, TYPES  # noqa: E402
 ROUNDED = {"bfloat16": 2**-8, "float16": 2**-10, "float32": 4e-6, "float64": 2e-14}
 LENGTHS = (1, 24, 129, 1000, 2049)
 
-LONG = [case for case in CASES if case.name in ("layer_norm", "softmax") or case.reduces]
+LONG_ONES = ("layer_norm", "softmax", "add_rms_norm")
+LONG = [case for case in CASES if case.name in LONG_ONES or case.reduces]
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -223,3 +224,34 @@ def test_losses_within_a_millionth(length, scale):
     lse = np.log(np.exp(wide - top[:, None]).sum(-1)) + top
     found = np.asarray(ops.cross_entropy(x, labels), np.float64)
     assert (np.abs(found - (lse - wide[np.arange(4), labels])) <= 1e-6 * np.abs(lse)).all()
+
+
+def test_a_sum_has_its_own_type():
+    random = np.random.default_rng(0)
+    x = random.standard_normal((3, 1000)).astype(jnp.bfloat16)
+    residual = random.standard_normal((3, 1000)).astype(np.float32)
+    w = random.standard_normal(1000).astype(np.float16)
+    for operation, norm, kind in (
+        (ops.add_rms_norm, ops.rms_norm, w.dtype),
+        (ops.add_layer_norm, ops.layer_norm, x.dtype),
+    ):
+        (y, s), pull = jax.vjp(operation, *map(jnp.asarray, (x, residual, w)))
+        np.testing.assert_array_equal(s, x.astype(np.float32) + residual)
+        assert (y.dtype, s.dtype) == (kind, residual.dtype)
+        np.testing.assert_allclose(
+            np.asarray(y, np.float32),
+            np.asarray(norm(s, jnp.asarray(w)), np.float32),
+            rtol=1e-2,
+            atol=1e-2,
+        )
+        dx, dr, dw = pull((jnp.ones_like(y), jnp.ones_like(s)))
+        assert (dx.dtype, dr.dtype, dw.dtype) == (x.dtype, residual.dtype, w.dtype)
+        np.testing.assert_array_equal(dx, dr.astype(dx.dtype))
+
+
+def test_the_norm_reads_the_sum_as_it_is_written():
+    random = np.random.default_rng(0)
+    x, residual = (random.standard_normal((3, 1000)).astype(jnp.bfloat16) for _ in range(2))
+    y, s = ops.add_layer_norm(x, residual)
+    np.testing.assert_array_equal(s, x + residual)
+    np.testing.assert_array_equal(y, ops.layer_norm(s))

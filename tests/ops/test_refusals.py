@@ -140,6 +140,41 @@ CASES = {
           help: cross_entropy(logits, labels, label_smoothing=0.1, z_loss=1e-4)
         """,
     ),
+    "a sum without a weight": (
+        lambda: ops.add_rms_norm(X, X, None),
+        """
+        weight is a NoneType; add_rms_norm takes arrays
+          help: jax.numpy.ones(x.shape[-1])
+        """,
+    ),
+    "another residual": (
+        lambda: ops.add_layer_norm(X, X[:3]),
+        """
+        residual is float32[3, 6], and x float32[4, 6]
+          legal: one shape; float64 only for both
+        """,
+    ),
+    "a residual of integers": (
+        lambda: ops.add_rms_norm(X, np.ones((4, 6), np.int32), W),
+        """
+        residual has elements of type int32
+          legal: bfloat16 float16 float32 float64
+        """,
+    ),
+    "a weight of another length than the sum": (
+        lambda: ops.add_rms_norm(X, X, jnp.ones(5)),
+        """
+        x has shape (4, 6), which does not end with (5,)
+          help: the mean is over the dimensions of weight, the last ones of x
+        """,
+    ),
+    "eps of a sum": (
+        lambda: ops.add_rms_norm(X, X, W, -1.0),
+        """
+        eps is -1.0 and must be finite and not negative
+          help: add_rms_norm(x, residual, weight, eps=1e-5)
+        """,
+    ),
     "forward mode": (
         lambda: jax.jvp(ops.softmax, (X,), (X,)),
         """

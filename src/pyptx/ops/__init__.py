@@ -1,5 +1,7 @@
 """Finished operations of JAX: kernels with derivatives, batching and sharding."""
 
+from pyptx.ops._add_norm_jax import add_layer_norm as add_layer_norm
+from pyptx.ops._add_norm_jax import add_rms_norm as add_rms_norm
 from pyptx.ops._cross_entropy_jax import cross_entropy as cross_entropy
 from pyptx.ops._gates_jax import geglu as geglu
 from pyptx.ops._gates_jax import gelu as gelu

@@ -117,16 +117,21 @@ def checked(
 
 def _targets(labels: Any, where: SourceLocation) -> DType | None:
     """The type of targets, None for labels."""
-    given = isinstance(labels, (jax.Array, np.ndarray))
-    if given and np.issubdtype(labels.dtype, np.integer):
+    dtype = _dtype(labels)
+    if dtype is not None and np.issubdtype(dtype, np.integer):
         return None
-    if given and str(labels.dtype) not in shell.DTYPES:
+    if dtype is not None and str(dtype) not in shell.DTYPES:
         raise CallError(
-            f"labels have elements of type {labels.dtype}",
+            f"labels have elements of type {dtype}",
             location=where,
             notes=(("legal", " ".join(("integers", *shell.DTYPES))),),
         )
     return shell.check_array("labels", labels, "cross_entropy", where)
+
+
+def _dtype(array: Any) -> Any:
+    """The type of an array's elements, None of anything else."""
+    return array.dtype if isinstance(array, (jax.Array, np.ndarray)) else None
 
 
 def _ignored(ignore_index: object, targets: DType | None, where: SourceLocation) -> int | None:
@@ -149,9 +154,9 @@ def _as_s32(labels: Any) -> Any:
     """Labels as kernels take them; those that are no s32 are no columns either."""
     limits = jnp.iinfo(labels.dtype)
     if limits.max > _MOST:
-        labels = jnp.minimum(labels, jnp.asarray(_MOST, labels.dtype))
+        labels = jnp.minimum(labels, labels.dtype.type(_MOST))
     if limits.min < -_MOST:
-        labels = jnp.maximum(labels, jnp.asarray(-_MOST, labels.dtype))
+        labels = jnp.maximum(labels, labels.dtype.type(-_MOST))
     return labels.astype(jnp.int32)
 
 
@@ -191,7 +196,11 @@ def _kept_bwd(what: What, saved: tuple[Any, Any], cotangents: Any) -> tuple[Any,
     x, labels = saved
     if what.targets is not None:
         return _jax.vjp(partial(_reference, what), x, labels)[1](cotangents)
-    (dx,) = _jax.vjp(lambda x: _reference(what, x, labels), x)[1](cotangents)
+
+    def of_logits(x: Any) -> Any:
+        return _reference(what, x, labels)
+
+    (dx,) = _jax.vjp(of_logits, x)[1](cotangents)
     return dx, None
 
 
@@ -213,9 +222,11 @@ def _gradient_bwd(what: What, operands: tuple[Any, ...], cotangents: Any) -> tup
     x, labels, *rows = operands
     if what.targets is not None:
         return _jax.vjp(partial(_reference_gradient, what), *operands)[1](cotangents)
-    dx, *others = _jax.vjp(lambda x, *rows: _reference_gradient(what, x, labels, *rows), x, *rows)[
-        1
-    ](cotangents)
+
+    def of_rest(x: Any, *rows: Any) -> Any:
+        return _reference_gradient(what, x, labels, *rows)
+
+    dx, *others = _jax.vjp(of_rest, x, *rows)[1](cotangents)
     return dx, None, *others
 
 

@@ -69,11 +69,13 @@ class _What:
         return LayerNormGradient(self.columns, self.x, self.x, self.weight, self.bias)
 
 
-def checked(x: Any, weight: Any, bias: Any, eps: float, where: SourceLocation) -> _What:
-    shell.check_targets("layer_norm", where)
-    dtype = shell.check_array("x", x, "layer_norm", where)
+def checked(
+    x: Any, weight: Any, bias: Any, eps: float, where: SourceLocation, operation: str = "layer_norm"
+) -> _What:
+    shell.check_targets(operation, where)
+    dtype = shell.check_array("x", x, operation, where)
     given = [(n, a) for n, a in (("weight", weight), ("bias", bias)) if a is not None]
-    kinds = {name: shell.check_array(name, array, "layer_norm", where) for name, array in given}
+    kinds = {name: shell.check_array(name, array, operation, where) for name, array in given}
     shape = tuple(given[0][1].shape) if given else tuple(x.shape[-1:])
     for name, array in given:
         if tuple(array.shape) != shape:
@@ -87,7 +89,7 @@ def checked(x: Any, weight: Any, bias: Any, eps: float, where: SourceLocation) -
             location=where,
             notes=(("help", "the mean is over the dimensions of weight, the last ones of x"),),
         )
-    shell.check_rows(x, rank, "layer_norm", where)
+    shell.check_rows(x, rank, operation, where)
     return _What(shape, dtype, kinds.get("weight"), kinds.get("bias"), eps)
 
 
