@@ -139,6 +139,14 @@ CASES = [
         results=2,
     ),
     Case(
+        "add_rms_norm with an offset",
+        _together(partial(ops.add_rms_norm, offset=1.0)),
+        _together(lambda x, residual, w: _add_rms_norm(x, residual, w + 1)),
+        elements=2,
+        columns=1,
+        results=2,
+    ),
+    Case(
         "add_layer_norm",
         _together(ops.add_layer_norm),
         _together(_add_layer_norm),

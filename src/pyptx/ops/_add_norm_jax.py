@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,13 +24,16 @@ from pyptx.types import DType, f64
 _jax: Any = jax  # for what JAX annotates in part
 
 
-def add_rms_norm(x: Any, residual: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
+def add_rms_norm(
+    x: Any, residual: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0
+) -> tuple[Any, Any]:
     """s = x + residual, and y = rms_norm(s, weight, eps), in one pass: (y, s).
 
     x         bf16, f16, f32 or f64, of shape (..., *weight.shape); any leading dimensions
     residual  x's shape; bf16, f16 or f32 independently of x, f64 where x is
     weight    bf16, f16, f32 or f64, independently
     eps       a Python or NumPy number, not negative
+    offset    the same, added to weight: 1.0 for weights that are kept as w - 1
     returns   y in weight's dtype, s in residual's; both of x's shape
 
     s is rounded before the norm reads it, so y is that of two calls. Backward takes the cotangents
@@ -44,7 +47,9 @@ def add_rms_norm(x: Any, residual: Any, weight: Any, eps: float = 1e-5) -> tuple
             location=where,
             notes=(("help", "jax.numpy.ones(x.shape[-1])"),),
         )
-    return _call("add_rms_norm", x, residual, weight, None, eps, where)
+    example = "add_rms_norm(x, residual, weight, offset=1.0)"
+    offset = shell.number("offset", offset, example, where)
+    return _call("add_rms_norm", x, residual, weight, None, eps, where, offset)
 
 
 def add_layer_norm(
@@ -69,6 +74,7 @@ class What:
     weight: DType | None
     bias: DType | None
     eps: float
+    offset: float = 0.0
 
     def forward(self, *, kept: bool) -> AddNorm:
         columns, s, norm = math.prod(self.shape), self.residual, self._rms_norm(kept=kept)
@@ -79,23 +85,31 @@ class What:
     def _rms_norm(self, *, kept: bool) -> RowOp | None:
         if not self.rms or self.weight is None:
             return None
-        return RmsNorm(math.prod(self.shape), self.residual, self.weight, self.eps, invvar=kept)
+        columns = math.prod(self.shape)
+        return RmsNorm(columns, self.residual, self.weight, self.eps, kept, self.offset)
 
     @property
     def gradient(self) -> AddNormGradient:
         columns, s = math.prod(self.shape), self.residual
         norm: RowOp = LayerNormGradient(columns, s, self.x, self.weight, self.bias)
         if self.rms and self.weight is not None:
-            norm = RmsNormGradient(columns, s, self.weight)
+            norm = RmsNormGradient(columns, s, self.weight, self.offset)
         return AddNormGradient(columns, norm, self.x, s)
 
 
 def _call(
-    name: str, x: Any, residual: Any, weight: Any, bias: Any, eps: Any, where: SourceLocation
+    name: str,
+    x: Any,
+    residual: Any,
+    weight: Any,
+    bias: Any,
+    eps: Any,
+    where: SourceLocation,
+    offset: float = 0.0,
 ) -> tuple[Any, Any]:
     arguments = "x, residual, weight" if name == "add_rms_norm" else "x, residual"
     eps = shell.number("eps", eps, f"{name}({arguments}, eps=1e-5)", where)
-    what = checked(name, x, residual, weight, bias, eps, where)
+    what = replace(checked(name, x, residual, weight, bias, eps, where), offset=offset)
     return shell.located(name, where, _norm, what, *shell.as_jax(x, residual, weight, bias))
 
 
@@ -198,7 +212,7 @@ def _reference(what: What, x: Any, residual: Any, weight: Any, bias: Any) -> tup
     away = wide if mean is None else wide - mean
     r = _jax.lax.rsqrt(jnp.mean(away**2, axes, keepdims=True) + what.eps)
     y = away * r
-    y = y if weight is None else y * weight.astype(compute)
+    y = y if weight is None else y * (weight.astype(compute) + what.offset)
     y = y if bias is None else y + bias.astype(compute)
     rows = (r,) if mean is None else (mean, r)
     dtype = x.dtype if weight is None or not what.rms else weight.dtype
@@ -215,7 +229,7 @@ def _reference_gradient(
     *mean, r = (jnp.expand_dims(row, axes) for row in rows)
     normal = (s.astype(compute) - sum(mean)) * r
     cotangent = gy.astype(compute)
-    gw = cotangent if weight is None else cotangent * weight.astype(compute)
+    gw = cotangent if weight is None else cotangent * (weight.astype(compute) + what.offset)
     rest = gw if what.rms else gw - jnp.mean(gw, axes, keepdims=True)
     along = jnp.mean(gw * normal, axes, keepdims=True)
     both = r * (rest - normal * along) + gs.astype(compute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import jax
 import jax.numpy as jnp
@@ -131,7 +131,7 @@ def _targets(labels: Any, where: SourceLocation) -> DType | None:
 
 def _dtype(array: Any) -> Any:
     """The type of an array's elements, None of anything else."""
-    return array.dtype if isinstance(array, (jax.Array, np.ndarray)) else None
+    return cast("Any", array).dtype if isinstance(array, (jax.Array, np.ndarray)) else None
 
 
 def _ignored(ignore_index: object, targets: DType | None, where: SourceLocation) -> int | None:

@@ -25,6 +25,8 @@ class RmsNorm(RowOp):
     weight: DType
     eps: float
     invvar: bool = False
+    offset: float = 0.0
+    """What is added to w."""
 
     @property
     def name(self) -> str:
@@ -61,7 +63,7 @@ class RmsNorm(RowOp):
         return m.inverse_root(m.fma(total[0], 1.0 / self.columns, self.eps))
 
     def result(self, m: Math, v: Values, f: Reg) -> tuple[Reg, ...]:
-        x, w = v.x, v.w
+        x, w = v.x, _weight(m, v, self.offset)
         return (m.mul(m.mul(x, f), w),)
 
     def row_result(self, m: Math, f: Reg) -> tuple[Reg, ...]:
@@ -79,6 +81,8 @@ class RmsNormGradient(RowOp):
 
     x: DType
     weight: DType
+    offset: float = 0.0
+    """What is added to w."""
 
     @property
     def name(self) -> str:
@@ -106,7 +110,7 @@ class RmsNormGradient(RowOp):
         return True
 
     def term(self, m: Math, v: Values) -> Term:
-        x, g, w = v.x, v.g, v.w
+        x, g, w = v.x, v.g, _weight(m, v, self.offset)
         return x, m.mul(g, w)
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, Reg]:
@@ -116,8 +120,12 @@ class RmsNormGradient(RowOp):
 
     def result(self, m: Math, v: Values, f: tuple[Reg, Reg]) -> tuple[Reg, ...]:
         r, coefficient = f
-        x, g, w = v.x, v.g, v.w
+        x, g, w = v.x, v.g, _weight(m, v, self.offset)
         return (m.mul(r, m.fma(coefficient, x, m.mul(g, w))),)
 
     def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: tuple[Reg, Reg]) -> None:
         m.fma(sums[0], v.g, m.mul(v.x, f[0]), sums[0])
+
+
+def _weight(m: Math, v: Values, offset: float) -> Reg:
+    return m.add(v.w, offset) if offset else v.w
