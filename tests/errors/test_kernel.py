@@ -680,9 +680,9 @@ def an_array_of_another_type():
 @wrong(
     CallError,
     """
-    here: X is a list; kernels take JAX and NumPy arrays
+    here: X is a list; kernels take arrays of JAX and NumPy, and tensors of PyTorch
         kernel(**OF)(_scale)(X.tolist(), W)
-      help: numpy.asarray(X) or jax.numpy.asarray(X)
+      help: numpy.asarray(X), jax.numpy.asarray(X) or torch.as_tensor(X)
     """,
 )
 def a_list_instead_of_an_array():
@@ -692,9 +692,9 @@ def a_list_instead_of_an_array():
 @wrong(
     CallError,
     """
-    here: W is a NoneType; kernels take JAX and NumPy arrays
+    here: W is a NoneType; kernels take arrays of JAX and NumPy, and tensors of PyTorch
         kernel(**OF)(_scale)(X, None)
-      help: numpy.asarray(W) or jax.numpy.asarray(W)
+      help: numpy.asarray(W), jax.numpy.asarray(W) or torch.as_tensor(W)
     """,
 )
 def none_instead_of_an_array():

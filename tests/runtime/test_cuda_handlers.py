@@ -75,7 +75,7 @@ def test_declarations_of_the_driver():
     include = pathfinder.find_nvidia_header_directory("cudart")
     if include is None or not (Path(include) / "cuda.h").exists():
         pytest.skip("no cuda.h: it comes with nvidia-cuda-runtime")
-    source = Path(pyptx.__file__).parent / "native" / "src" / "ffi"
+    source = Path(pyptx.__file__).parent / "_native" / "src" / "launch"
     if not source.exists():
         pytest.skip("an installed package has no C++ sources")
     command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{source}", "-isystem", include]

@@ -119,16 +119,16 @@ def refusal(call, *args):
 
 def test_other_types(kernels):
     assert refusal(kernels.scale, [1.0], 2.0) == (
-        "X is a list; kernels take JAX and NumPy arrays\n"
-        "  help: numpy.asarray(X) or jax.numpy.asarray(X)"
+        "X is a list; kernels take arrays of JAX and NumPy, and tensors of PyTorch\n"
+        "  help: numpy.asarray(X), jax.numpy.asarray(X) or torch.as_tensor(X)"
     )
     assert refusal(kernels.scale, 1.0, 2.0) == (
-        "X is a float; kernels take JAX and NumPy arrays\n"
-        "  help: numpy.asarray(X) or jax.numpy.asarray(X)"
+        "X is a float; kernels take arrays of JAX and NumPy, and tensors of PyTorch\n"
+        "  help: numpy.asarray(X), jax.numpy.asarray(X) or torch.as_tensor(X)"
     )
     assert refusal(kernels.scale, X, "2") == (
-        "factor is a str; kernels take JAX and NumPy arrays\n"
-        "  help: numpy.asarray(factor) or jax.numpy.asarray(factor)"
+        "factor is a str; kernels take arrays of JAX and NumPy, and tensors of PyTorch\n"
+        "  help: numpy.asarray(factor), jax.numpy.asarray(factor) or torch.as_tensor(factor)"
     )
 
 

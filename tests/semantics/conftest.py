@@ -12,10 +12,10 @@ from pyptx._native import loader
 @pytest.fixture(scope="session")
 def library() -> ctypes.CDLL:
     """The build of the emulator that this machine would use."""
-    return loader._load(f"pyptx_emulator_{loader._variant()}")
+    return loader.load(f"pyptx_emulator_{loader._variant()}")
 
 
 @pytest.fixture(scope="session")
 def baseline() -> ctypes.CDLL:
     """The build without AVX2 and FMA, which must give the same bits."""
-    return loader._load("pyptx_emulator_base")
+    return loader.load("pyptx_emulator_base")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from pyptx import _emulator as emulator
 from pyptx import _runtime as runtime
@@ -58,7 +58,7 @@ class Operation:
         self._location = location
         # Where arrays of some kinds, shapes and types run, and as what: a call on known ones
         # checks nothing again. Scalars are converted at each call, so they are looked up later.
-        self._known: Recent[tuple[runtime.Runtime, Call]] = Recent(CALLS)
+        self._known: Recent[Callable[[Sequence[Any]], tuple[Any, ...]]] = Recent(CALLS)
         self._has_scalars = any(isinstance(spec, Scalar) for spec in self.in_specs)
         # Calls by shapes, types and values, and by what they are made of: the sizes of parallel
         # dimensions are no part of that.
@@ -102,10 +102,9 @@ class Operation:
                 known = None
             if known is None:
                 return self._call(arrays, constants)
-            place, call = known
             refuse_in_kernel(self.name)
             try:
-                results = place.launch(call, arrays)
+                results = known(arrays)
             except CallError as error:
                 raise _located(error, caller()) from None
             return results[0] if len(results) == 1 else results
@@ -135,11 +134,15 @@ class Operation:
         try:
             call, operands = self._bind(place, arrays, constants, where)
             if not self._has_scalars:
-                self._known.keep(_kinds(arrays, constants), (place, call))
+                self._remember(_kinds(arrays, constants), place.remembered(call, operands))
             results = place.launch(call, operands)
         except CallError as error:
             raise _located(error, where) from None
         return results[0] if len(results) == 1 else results
+
+    def _remember(self, kinds: object, launch: Callable[[Sequence[Any]], tuple[Any, ...]]) -> None:
+        if _hashable(kinds):  # sizes that PyTorch does not know yet are not
+            self._known.keep(cast("Hashable", kinds), launch)
 
     def _arrays(self, arrays: Sequence[object], where: SourceLocation) -> tuple[str, ...]:
         """The names of the inputs, of which there are as many as arrays."""
@@ -164,9 +167,10 @@ class Operation:
             place.scalar(array, str(spec.dtype.numpy), name) if isinstance(spec, Scalar) else array
             for spec, array, name in zip(self.in_specs, arrays, self._inputs, strict=True)
         ]
-        by_reference = not place.scalars_by_value
+        by_reference = self._has_scalars and not place.scalars_by_value
+        described = place.describe(operands)
         return self._prepare(
-            operands, constants, by_reference=by_reference, location=where
+            described, constants, by_reference=by_reference, location=where
         ), operands
 
     @boundary
@@ -183,7 +187,7 @@ class Operation:
         completion: emulator.Completion | None = None,
         **constants: object,
     ) -> emulator.Emulation:
-        """Run on NumPy arrays in the emulator and keep its report; works without JAX.
+        """Run on NumPy arrays, or tensors on the CPU, in the emulator and keep its report.
 
         `sanitize` adds initialisation, races and the rest to the checks that are always on.
         `threads` are host threads at most (all cores), `max_instructions` bounds the instructions
@@ -240,8 +244,9 @@ class Operation:
                 location=where,
                 notes=(("help", 'parallel=("B",)'),),
             )
-        place = runtime.emulator(self.in_specs, arrays, names, where)
-        call, operands = self._bind(place, arrays, constants, where)
+        given = runtime.numpy_arrays(self.in_specs, arrays, names, where)
+        place = runtime.emulator(self.in_specs, given, names, where)
+        call, operands = self._bind(place, given, constants, where)
 
         def run(given: Sequence[object], **options: object) -> emulator.Emulation:
             call, operands = self._bind(place, given, constants, where)

@@ -19,7 +19,7 @@ from pyptx.errors import DeviceError
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
 _ABI: Final = 4
 _SUFFIXES: Final = {"darwin": ".dylib", "win32": ".dll"}
-_HELP: Final = (
+HELP: Final = (
     ("help", "pip install . in a checkout builds them; they need CMake and GCC or Clang"),
     (
         "help",
@@ -195,13 +195,13 @@ class EmulatorApi(ctypes.Structure):
 @cache
 def emulator() -> EmulatorApi:
     """The emulator core's functions. Raises DeviceError where the library is missing or foreign."""
-    library = _load(f"pyptx_emulator_{_variant()}")
+    library = load(f"pyptx_emulator_{_variant()}")
     library.pyptx_emulator_api.restype = ctypes.POINTER(EmulatorApi)
     api: EmulatorApi = library.pyptx_emulator_api().contents
     if api.abi != _ABI or api.size != ctypes.sizeof(EmulatorApi):
         raise DeviceError(
             f"the emulator's library has interface {api.abi}, this package needs {_ABI}",
-            notes=_HELP,
+            notes=HELP,
         )
     return api
 
@@ -214,11 +214,11 @@ def ffi_library() -> ctypes.CDLL:
             "kernels do not run from JAX on Windows",
             notes=(("help", "call the kernel with NumPy arrays: the emulator runs it"),),
         )
-    library = _load("pyptx_ffi")
+    library = load("pyptx_ffi")
     if not library.pyptx_cpu_set_emulator(ctypes.byref(emulator())):
         raise DeviceError(
             "the XLA handlers and the emulator's library are of different builds",
-            notes=_HELP,
+            notes=HELP,
         )
     return library
 
@@ -233,7 +233,8 @@ def directories() -> tuple[Path, ...]:
     return tuple(dict.fromkeys((package / "lib", *installed, package.parents[2] / "build/native")))
 
 
-def _load(name: str) -> ctypes.CDLL:
+def load(name: str) -> ctypes.CDLL:
+    """A library of this package by name. Raises DeviceError where it is missing or broken."""
     suffix = _SUFFIXES.get(sys.platform, ".so")
     for directory in directories():
         path = directory / f"lib{name}{suffix}"
@@ -243,10 +244,10 @@ def _load(name: str) -> ctypes.CDLL:
             except OSError as error:
                 raise DeviceError(
                     f"the native library cannot be loaded: {error}",
-                    notes=(("library", str(path)), *_HELP),
+                    notes=(("library", str(path)), *HELP),
                 ) from None
     looked = tuple(("looked in", str(directory)) for directory in directories())
-    raise DeviceError(f"the native library {name} is missing", notes=(*looked, *_HELP))
+    raise DeviceError(f"the native library {name} is missing", notes=(*looked, *HELP))
 
 
 @cache

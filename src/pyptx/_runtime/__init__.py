@@ -1,10 +1,10 @@
-"""Where kernels run: JAX (CUDA and CPU) and NumPy, chosen by the type of the arrays."""
+"""Where kernels run, by the type of the arrays: JAX and PyTorch (CUDA and CPU), and NumPy."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 import numpy as np
@@ -31,13 +31,23 @@ __all__ = [
     "target",
 ]
 
-_MODULES: Final = {"jax": "pyptx._runtime.jax.runtime", "numpy": "pyptx._runtime.numpy"}
+_MODULES: Final = {
+    "jax": "pyptx._runtime.jax.runtime",
+    "numpy": "pyptx._runtime.numpy",
+    "torch": "pyptx._runtime.torch.runtime",
+}
+_KINDS: Final = {
+    "jax": ("a JAX array", "jax.numpy.asarray({})"),
+    "torch": ("a torch.Tensor", "torch.as_tensor({})"),
+    "numpy": ("a NumPy array", "numpy.asarray({})"),
+}
+"""What an array of each kind is called, and what makes another one of it."""
 
 
 class Runtime(Protocol):
-    """What a kernel needs of a place to run; the modules in _MODULES are two.
+    """What a kernel needs of a place to run; the modules in _MODULES have one each.
 
-    A `Recorder` is the third place: in the body of a sequence, operations are recorded.
+    A `Recorder` is another place: in the body of a sequence, operations are recorded.
     """
 
     scalars_by_value: bool
@@ -50,8 +60,18 @@ class Runtime(Protocol):
         """
         ...
 
+    def describe(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """Operands with `shape`, and `dtype` by NumPy's name."""
+        ...
+
     def launch(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run the call on checked operands, one result per output."""
+        ...
+
+    def remembered(
+        self, call: Call, operands: Sequence[Any]
+    ) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        """What launches the call on other arrays of the same classes, shapes and types."""
         ...
 
 
@@ -61,24 +81,34 @@ def select(
     names: Sequence[str],
     location: SourceLocation | None = None,
 ) -> Runtime | Recorder:
-    """The runtime of these arguments: NumPy or JAX, whichever the tensors belong to.
+    """The runtime of these arguments: NumPy, JAX or PyTorch, whichever the tensors belong to.
 
     In the body of a sequence it is the recorder of the sequence, whatever they are. Scalars may be
-    numbers with either. Without any tensor it is JAX where JAX has been imported. Raises CallError
-    for a mixture and for other types. Imports JAX only when it already is.
+    numbers with each. Without any tensor it is JAX where JAX has been imported. Raises CallError
+    for a mixture and for other types. Imports JAX and PyTorch only when they already are.
     """
     if (recorder := current()) is not None:
         return recorder
     jax = sys.modules.get("jax")
     found = _kinds(specs, arrays, names, location)
     if len(found) > 1:
-        raise CallError(
-            f"{found['jax']} is a JAX array and {found['numpy']} a NumPy array",
-            location=location,
-            notes=(("help", f"pass both as one kind: jax.numpy.asarray({found['numpy']})"),),
-        )
+        raise _mixed(found, location)
+    if "torch" in found:
+        return _module("torch").place(specs, arrays)
     use_jax = "jax" in found or (not found and jax is not None)
     return _module("jax" if use_jax else "numpy")
+
+
+def _mixed(found: Mapping[str, str], location: SourceLocation | None) -> CallError:
+    """The error for arrays of two kinds, the first of each by kind."""
+    (kind, name), (other, second) = sorted(
+        found.items(), key=lambda item: list(_KINDS).index(item[0])
+    )[:2]
+    return CallError(
+        f"{name} is {_KINDS[kind][0]} and {second} {_KINDS[other][0]}",
+        location=location,
+        notes=(("help", f"pass both as one kind: {_KINDS[kind][1].format(second)}"),),
+    )
 
 
 def emulator(
@@ -87,8 +117,17 @@ def emulator(
     names: Sequence[str],
     location: SourceLocation | None = None,
 ) -> Any:
-    """The NumPy runtime, for arguments that are NumPy's. Raises CallError for others."""
+    """The runtime that emulates these arguments: NumPy's, or PyTorch's for tensors on the CPU.
+
+    Raises CallError for others.
+    """
     found = _kinds(specs, arrays, names, location)
+    if len(found) > 1 and "jax" not in found:
+        raise _mixed(found, location)
+    if "torch" in found:
+        torch = _module("torch")
+        torch.check_on_cpu(arrays, names, location)
+        return torch.place(specs, arrays)
     if "jax" in found:
         raise CallError(
             f"{found['jax']} is a JAX array; emulating takes NumPy arrays",
@@ -98,18 +137,34 @@ def emulator(
     return _module("numpy")
 
 
+def numpy_arrays(
+    specs: Sequence[Spec],
+    arrays: Sequence[object],
+    names: Sequence[str],
+    location: SourceLocation | None = None,
+) -> Sequence[object]:
+    """The arguments with arrays of NumPy in place of tensors. Raises CallError as `emulator`."""
+    if "torch" not in _kinds(specs, arrays, names, location):
+        return arrays
+    emulator(specs, arrays, names, location)
+    return _module("torch").numpy_arrays(arrays)
+
+
 def _kinds(
     specs: Sequence[Spec],
     arrays: Sequence[object],
     names: Sequence[str],
     location: SourceLocation | None,
 ) -> dict[str, str]:
-    """Whose arrays there are, "jax" or "numpy", and the first of each."""
+    """Whose arrays there are, "jax", "torch" or "numpy", and the first of each."""
     jax_array = getattr(sys.modules.get("jax"), "Array", ())
+    torch_tensor = getattr(sys.modules.get("torch"), "Tensor", ())
     found: dict[str, str] = {}
     for spec, array, name in zip(specs, arrays, names, strict=True):
         if isinstance(array, jax_array):
             found.setdefault("jax", name)
+        elif isinstance(array, torch_tensor):
+            found.setdefault("torch", name)
         elif isinstance(array, np.ndarray):
             _check_array(cast("Any", array), name, location)
             found.setdefault("numpy", name)
@@ -140,16 +195,22 @@ def _check_array(array: np.ndarray[Any, Any], name: str, location: SourceLocatio
 
 
 def _module(name: str) -> Any:
-    """A runtime by name; imported when it is needed, because one of them imports JAX."""
+    """A runtime by name; imported when it is needed, because some of them import a framework."""
     return importlib.import_module(_MODULES[name])
 
 
 def _wrong_type(name: str, array: object, location: SourceLocation | None) -> CallError:
     kind = f"{type(array).__module__}.{type(array).__qualname__}"
     return CallError(
-        f"{name} is a {kind.removeprefix('builtins.')}; kernels take JAX and NumPy arrays",
+        f"{name} is a {kind.removeprefix('builtins.')}; "
+        "kernels take arrays of JAX and NumPy, and tensors of PyTorch",
         location=location,
-        notes=(("help", f"numpy.asarray({name}) or jax.numpy.asarray({name})"),),
+        notes=(
+            (
+                "help",
+                f"numpy.asarray({name}), jax.numpy.asarray({name}) or torch.as_tensor({name})",
+            ),
+        ),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats from it  # pyright: ignore[reportUnusedImport]
@@ -76,6 +77,17 @@ def launch(call: Call, arrays: Sequence[Array]) -> tuple[Array, ...]:
     if not kept or not all(kept) or done.report.status == "stopped":
         done.report.check()
     return done.outputs
+
+
+def describe(operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands have their shape and NumPy's type as they are."""
+    return operands
+
+
+def remembered(call: Call, operands: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What launches the call on other arrays of the same classes, shapes and types."""
+    del operands
+    return partial(launch, call)
 
 
 def _setting(variable: str) -> int:

@@ -1,4 +1,4 @@
-// Compiles only where src/ffi/driver.h agrees with NVIDIA's cuda.h.
+// Compiles only where src/launch/driver.h agrees with NVIDIA's cuda.h.
 #include "driver.h"
 #include "plan.h"
 

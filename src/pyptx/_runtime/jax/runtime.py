@@ -12,8 +12,9 @@ and nothing in them refers to this process. Works with jax 0.10 and 0.11.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial as apply_partially
 from typing import Any, Final, NoReturn
 
 import jax
@@ -63,6 +64,17 @@ def scalar(value: object, dtype: str, name: str) -> Any:
         scalars.check(value, dtype, name)
     _check_x64(dtype, f"a scalar is {dtype}")
     return jnp.asarray(value, dtype=dtype)
+
+
+def describe(operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands have their shape and NumPy's type as they are."""
+    return operands
+
+
+def remembered(call: Call, operands: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What launches the call on other arrays of the same classes, shapes and types."""
+    del operands
+    return apply_partially(launch, call)
 
 
 def _on_a_cpu(array: jax.Array) -> bool:

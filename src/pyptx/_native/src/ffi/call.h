@@ -8,31 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "buffers.h"
 #include "plan.h"
 #include "xla/ffi/api/ffi.h"
 
 #define PYPTX_FFI_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace pyptx {
-
-constexpr int kMaxBuffers = 64;
-
-// The buffers of one call as views; the views borrow from the call frame.
-struct CallBuffers {
-  BufferView inputs[kMaxBuffers];
-  BufferView outputs[kMaxBuffers];
-  Buffers all{inputs, 0, outputs, 0};
-
-  // The buffer whose address or value a parameter is.
-  BufferView& Of(const Parameter& parameter) {
-    bool output = parameter.kind == Parameter::Kind::kOutputAddress ||
-                  parameter.kind == Parameter::Kind::kEarlierResult;
-    return (output ? outputs : inputs)[parameter.index];
-  }
-  const BufferView& Of(const Parameter& parameter) const {
-    return const_cast<CallBuffers*>(this)->Of(parameter);
-  }
-};
 
 xla::ffi::Error KernelError(xla::ffi::ErrorCode code, const std::string& kernel, const std::string& problem);
 xla::ffi::Error InvalidCall(const std::string& kernel, const std::string& problem);

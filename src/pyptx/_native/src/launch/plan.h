@@ -1,7 +1,7 @@
 // A plan: what a call launches, with grids, shared memory and integer arguments as expressions of the
 // buffers' dimensions at run time. Python (pyptx/_launch/plan.py) writes the text that is read here.
-#ifndef PYPTX_FFI_PLAN_H_
-#define PYPTX_FFI_PLAN_H_
+#ifndef PYPTX_LAUNCH_PLAN_H_
+#define PYPTX_LAUNCH_PLAN_H_
 
 #include <array>
 #include <cstddef>
@@ -125,4 +125,4 @@ std::string ShapeText(const int64_t* dims, size_t rank);
 
 }  // namespace pyptx
 
-#endif  // PYPTX_FFI_PLAN_H_
+#endif  // PYPTX_LAUNCH_PLAN_H_

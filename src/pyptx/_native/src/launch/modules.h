@@ -1,6 +1,6 @@
 // Cubins by content, and the functions they become in each CUDA context.
-#ifndef PYPTX_FFI_MODULES_H_
-#define PYPTX_FFI_MODULES_H_
+#ifndef PYPTX_LAUNCH_MODULES_H_
+#define PYPTX_LAUNCH_MODULES_H_
 
 #include <array>
 #include <atomic>
@@ -87,9 +87,25 @@ class KernelFunctions {
   std::mutex mutex_;
 };
 
+// Makes the primary context of a device current for a scope, unless it is already.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int ordinal);
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope();
+
+  // Why it is not current, as one sentence.
+  const std::optional<std::string>& problem() const { return problem_; }
+
+ private:
+  bool pushed_ = false;
+  std::optional<std::string> problem_;
+};
+
 // Modules loaded by this process so far.
 int64_t ModuleLoads();
 
 }  // namespace pyptx::cuda
 
-#endif  // PYPTX_FFI_MODULES_H_
+#endif  // PYPTX_LAUNCH_MODULES_H_

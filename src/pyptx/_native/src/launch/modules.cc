@@ -215,6 +215,29 @@ std::optional<std::string> KernelFunctions::Resolve(const Images& images, const 
   return {};
 }
 
+DeviceScope::DeviceScope(int ordinal) {
+  const Driver& driver = GetDriver();
+  if (!driver.problem.empty()) {
+    problem_ = driver.problem;
+    return;
+  }
+  Context wanted = nullptr, current = nullptr;
+  if ((problem_ = PrimaryContext(ordinal, &wanted))) return;
+  Result r = driver.CtxGetCurrent(&current);
+  if (r != kSuccess) {
+    problem_ = Describe("cuCtxGetCurrent", r);
+    return;
+  }
+  if (current == wanted) return;
+  if ((r = driver.CtxPushCurrent(wanted)) != kSuccess) problem_ = Describe("cuCtxPushCurrent", r);
+  pushed_ = r == kSuccess;
+}
+
+DeviceScope::~DeviceScope() {
+  Context popped = nullptr;
+  if (pushed_) GetDriver().CtxPopCurrent(&popped);
+}
+
 int64_t ModuleLoads() { return g_module_loads.load(std::memory_order_relaxed); }
 
 }  // namespace pyptx::cuda

@@ -1,7 +1,7 @@
 // The part of the CUDA driver API that a launch needs, declared here so that the library builds and
 // loads on machines without CUDA; libcuda is opened when the first handler needs it.
-#ifndef PYPTX_FFI_DRIVER_H_
-#define PYPTX_FFI_DRIVER_H_
+#ifndef PYPTX_LAUNCH_DRIVER_H_
+#define PYPTX_LAUNCH_DRIVER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -107,4 +107,4 @@ int DriverMajorVersion();
 
 }  // namespace pyptx::cuda
 
-#endif  // PYPTX_FFI_DRIVER_H_
+#endif  // PYPTX_LAUNCH_DRIVER_H_

@@ -1,0 +1,188 @@
+"""Kernels as operations of PyTorch: run where the tensors are, or put into the program around.
+
+Where nothing but the tensors decides what happens, a call is run at once. In a program that
+`torch.compile` or `torch.export` makes, in a transformation, and where a gradient may be asked for,
+it is the operator of `operator`.
+"""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportPrivateUsage=false
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from pyptx._emulator import Emulation
+from pyptx._launch.call import AUTO, Call
+from pyptx._runtime import numpy, scalars, targets
+from pyptx._runtime.torch import execution, operator
+from pyptx._runtime.torch.execution import HostValue
+from pyptx._runtime.torch.tensors import (
+    DTYPES,
+    NUMPY_NAMES,
+    Described,
+    as_numpy,
+    as_tensor,
+    check_strides,
+    dtype_name,
+)
+from pyptx._source import SourceLocation
+from pyptx._spec import Scalar, Spec
+from pyptx.errors import CallError
+
+_PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
+"""Classes of tensors that are memory and no more. A subclass says itself what happens to it."""
+
+_modes: Final[Any] = torch._C._len_torch_dispatch_stack
+_transforms: Final[Any] = torch._C._are_functorch_transforms_active
+_grad_enabled: Final[Any] = torch.is_grad_enabled
+
+
+def runs_at_once(tensors: Sequence[Any]) -> bool:
+    """Whether a call on these tensors, whose classes are plain, is run as it is."""
+    if _modes() or _transforms():
+        return False
+    if _grad_enabled():
+        for tensor in tensors:
+            if tensor.requires_grad:
+                return False
+    return True
+
+
+class Torch:
+    """The runtime of PyTorch, with scalars by value, or by address on a device."""
+
+    def __init__(self, device: Any) -> None:
+        self.scalars_by_value: bool = device is None
+        self._device = device
+
+    def scalar(self, value: Any, dtype: str, name: str) -> Any:
+        """A run-time scalar as an operand: a value on the host, or a tensor of rank 0."""
+        if isinstance(value, torch.Tensor):
+            _check_scalar(value, dtype, name)
+            return value.to(device=self._device, dtype=DTYPES[dtype])
+        scalars.check(value, dtype, name)
+        number = np.asarray(value, dtype=dtype)
+        if self._device is None:
+            return HostValue(number)
+        return as_tensor(number).to(self._device)
+
+    def describe(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """Shapes and types of operands, for `_prepare`."""
+        return [_described(operand) for operand in operands]
+
+    def launch(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Run `call` on checked operands, or put it into the program that is being made."""
+        if any(isinstance(each, HostValue) for each in arrays) or _at_once(arrays):
+            return execution.execute(call, arrays)
+        check_strides(arrays, [tensor.name for tensor in call.inputs], call.name)
+        return operator.apply(call, arrays)
+
+    def remembered(
+        self, call: Call, operands: Sequence[Any]
+    ) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        """What launches the call on other tensors of the same shapes and types."""
+        if not all(type(operand) in _PLAIN for operand in operands):
+            return lambda arrays: self.launch(call, arrays)
+        return _Remembered(self, call)
+
+    def emulate(self, call: Call, arrays: Sequence[Any], **options: Any) -> Emulation:
+        """`numpy.emulate` on the memory of tensors on the CPU; its outputs are tensors."""
+        given = [each.array if isinstance(each, HostValue) else as_numpy(each) for each in arrays]
+        done = numpy.emulate(call, given, **options)
+        return Emulation(tuple(map(as_tensor, done.outputs)), done.reports)
+
+
+class _Remembered:
+    """A call on plain tensors of known shapes and types: what is left is where they are."""
+
+    __slots__ = ("_auto", "_call", "_launchers", "_place")
+
+    def __init__(self, place: Torch, call: Call) -> None:
+        self._place = place
+        self._call = call
+        self._auto = call.arch == AUTO
+        self._launchers: dict[object, execution.Launcher] = {}
+
+    def __call__(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        if not runs_at_once(tensors):
+            return self._place.launch(self._call, tensors)
+        index = tensors[0].get_device()
+        for tensor in tensors:
+            if tensor.get_device() != index or not tensor.is_contiguous():
+                return execution.execute(self._call, tensors)  # says what is wrong
+        if index < 0:
+            return execution.execute(self._call, tensors)
+        key = (index, targets.chosen()) if self._auto else index
+        found = self._launchers.get(key)
+        if found is None:
+            found = self._launchers[key] = execution.launcher(self._call, tensors, index)
+        return found(tensors)
+
+
+def place(specs: Sequence[Spec], arrays: Sequence[object]) -> Torch:
+    """The runtime for these arguments, at least one of which is a tensor.
+
+    Numbers go into a launch as they are, unless a scalar is a tensor too, or the call becomes an
+    operator, which takes tensors alone.
+    """
+    tensors: list[Any] = [array for array in arrays if isinstance(array, torch.Tensor)]
+    scalar = any(
+        isinstance(spec, Scalar) and isinstance(array, torch.Tensor)
+        for spec, array in zip(specs, arrays, strict=True)
+    )
+    if not scalar and _at_once(tensors):
+        return _BY_VALUE
+    others = (
+        array
+        for spec, array in zip(specs, arrays, strict=True)
+        if not isinstance(spec, Scalar) and isinstance(array, torch.Tensor)
+    )
+    first: Any = next(others, tensors[0])
+    return Torch(first.device)
+
+
+_BY_VALUE: Final = Torch(None)
+
+
+def _at_once(operands: Sequence[Any]) -> bool:
+    return all(type(operand) in _PLAIN for operand in operands) and runs_at_once(operands)
+
+
+def _described(operand: Any) -> Any:
+    if isinstance(operand, HostValue):
+        return operand.array
+    return Described(tuple(operand.shape), dtype_name(operand.dtype))
+
+
+def _check_scalar(value: Any, dtype: str, name: str) -> None:
+    """Raises CallError for a tensor that cannot be a scalar of this type; reads no value."""
+    given = NUMPY_NAMES.get(value.dtype)
+    if given is None:
+        raise CallError(f"{name} is a tensor of type {dtype_name(value.dtype)}, and takes {dtype}")
+    scalars.check_kind(given, dtype, name)
+
+
+def check_on_cpu(
+    arrays: Sequence[Any], names: Sequence[str], location: SourceLocation | None
+) -> None:
+    """Raises CallError for tensors that the emulator cannot read."""
+    for array, name in zip(arrays, names, strict=True):
+        if isinstance(array, torch.Tensor) and array.device.type != "cpu":
+            raise CallError(
+                f"{name} is on {array.device}; emulating takes tensors on the CPU",
+                location=location,
+                notes=(("help", f"{name}.cpu()"),),
+            )
+
+
+def numpy_arrays(arrays: Sequence[Any]) -> list[Any]:
+    """The arguments with arrays of NumPy in place of tensors."""
+    return [as_numpy(each) if isinstance(each, torch.Tensor) else each for each in arrays]
