@@ -28,12 +28,13 @@ THREAD_SANITIZED := build/sanitize-threads
 CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
-.PHONY: help demo test quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep timing isa goldens \
+.PHONY: help demo test test-torch quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep timing isa goldens \
     stub pages instruction device docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
 	@echo "make test            lint and the whole test suite, without a GPU"
+	@echo "make test-torch      the tests of PyTorch, in an environment of its own; TORCH=2.11.0 another version"
 	@echo "make quick           lint and the tests of the language and its errors, in under a minute"
 	@echo "make gpu-test        the tests that need a GPU"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
@@ -61,6 +62,28 @@ demo: $(READY)
 	$(PY) -m pyptx demo $(ARGS)
 
 test: lint check
+
+# PyTorch is 5 GB, which only its own tests pay for.
+TORCH ?=
+TORCH_VENV ?= .venv-torch$(TORCH)
+TORCH_STAMP := $(TORCH_VENV)/.installed
+TORCH_DOCS := docs/pytorch.md docs/your_own_operation_pytorch.md
+ifdef TORCH_PY
+TORCH_READY :=
+else
+TORCH_PY := $(TORCH_VENV)/bin/python
+TORCH_READY := $(TORCH_STAMP)
+endif
+
+test-torch: $(TORCH_READY)
+	$(TORCH_PY) -m pytest -p no:cacheprovider -m "not gpu" tests/torch $(wildcard $(TORCH_DOCS)) $(ARGS)
+
+$(TORCH_STAMP): pyproject.toml $(NATIVE)
+	test -x $(TORCH_VENV)/bin/python || $(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch$(if $(TORCH),==$(TORCH))
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -C build-dir=build/torch -e '.[torch-tests]'
+	touch $(TORCH_STAMP)
 
 quick: $(READY)
 	$(PY) -m ruff check .

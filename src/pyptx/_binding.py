@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from pyptx import _expressions as expressions
 from pyptx._source import SourceLocation
 from pyptx._spec import Shape, Size, Spec, unstarred
 from pyptx.errors import CallError, SpecError
+
+ARRAY_CONVERSION: Final = "{}.astype('{}')"
+TENSOR_CONVERSION: Final = "{}.to(torch.{})"
 
 
 def bind(
@@ -124,13 +128,18 @@ def check_dtypes(
     dtypes: Sequence[str],
     names: Sequence[str] = (),
     location: SourceLocation | None = None,
+    *,
+    conversion: str = ARRAY_CONVERSION,
 ) -> None:
-    """Compare NumPy's names of the arrays' types with the specs'. Raises CallError."""
+    """Compare NumPy's names of the arrays' types with the specs'. Raises CallError.
+
+    `conversion` is what makes an array of another type, with places for its name and the type.
+    """
     tensors = tuple(names) or tuple(f"input {i}" for i in range(len(specs)))
     for tensor, spec, dtype in zip(tensors, specs, dtypes, strict=True):
         if spec.dtype.numpy != dtype:
             raise CallError(
                 f"{tensor} has elements of type {dtype} and {spec!r} takes {spec.dtype.numpy}",
                 location=location,
-                notes=(("help", f"convert it: {tensor}.astype({spec.dtype.numpy!r})"),),
+                notes=(("help", f"convert it: {conversion.format(tensor, spec.dtype.numpy)}"),),
             )

@@ -8,13 +8,14 @@ from typing import Any, TypeAlias, cast
 
 from pyptx import _emulator as emulator
 from pyptx import _runtime as runtime
-from pyptx._binding import bind, check_dtypes, size_at_call
+from pyptx._binding import ARRAY_CONVERSION, bind, check_dtypes, size_at_call
 from pyptx._dims import Extent, Symbol
 from pyptx._kernel import emulation, parallel
 from pyptx._kernel.signature import check_constants, exact
 from pyptx._launch.call import Call
 from pyptx._launch.layout import Description, make_call
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
+from pyptx._runtime import dynamo
 from pyptx._runtime.recording import Recorder, refuse
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Scalar, Shape, Size, Spec, Tile, size_of
@@ -47,6 +48,7 @@ class Operation:
             update_wrapper(self, function)
         self._function = function
         self._name = name
+        self._key = dynamo.register(name, self)
         self.in_specs: tuple[Spec, ...] = tuple(in_specs)
         self.out_specs: tuple[Tile, ...] = tuple(out_specs)
         self._inputs = tuple(parameters[: len(self.in_specs)])
@@ -95,6 +97,8 @@ class Operation:
 
         One array comes back, of the kind that was given, or a tuple in the order of `out_specs`.
         """
+        if dynamo.traces() and dynamo.allow():
+            return dynamo.apply(self._key, *arrays, **constants)
         try:
             try:
                 known = self._known.get(_kinds(arrays, constants))
@@ -170,7 +174,11 @@ class Operation:
         by_reference = self._has_scalars and not place.scalars_by_value
         described = place.describe(operands)
         return self._prepare(
-            described, constants, by_reference=by_reference, location=where
+            described,
+            constants,
+            by_reference=by_reference,
+            location=where,
+            conversion=place.conversion,
         ), operands
 
     @boundary
@@ -267,15 +275,18 @@ class Operation:
         *,
         by_reference: bool,
         location: SourceLocation,
+        conversion: str = ARRAY_CONVERSION,
     ) -> Call:
         """What a runtime needs to run this on arrays of these shapes."""
         shapes = [tuple(o.shape) for o in operands]
         values = tuple((name, exact(constants[name])) for name in sorted(constants))
         key = tuple(shapes), tuple(o.dtype for o in operands), values, by_reference
-        if _hashable(key) and (found := self._calls.get(key)) is not None:
+        hashable = _hashable(key)  # sizes that PyTorch traces with are not
+        if hashable and (found := self._calls.get(key)) is not None:
             return found
         self._check_keywords(constants, location)
-        check_dtypes(self.in_specs, [str(o.dtype) for o in operands], self._inputs, location)
+        dtypes = [str(o.dtype) for o in operands]
+        check_dtypes(self.in_specs, dtypes, self._inputs, location, conversion=conversion)
         keywords = self._keyword_sizes(constants, location)
         dims = bind(self.in_specs, shapes, self._inputs, location, keywords)
         for spec in self.out_specs:
@@ -289,7 +300,7 @@ class Operation:
             call = make_call(self._describe(fixed, stars, constants, by_reference=by_reference))
             self._made.keep(made, call)
         _check_launches(call, shapes, location)
-        return self._calls.keep(key, call)
+        return self._calls.keep(key, call) if hashable else call
 
     def _describe(
         self,
@@ -312,6 +323,8 @@ class Operation:
         for name, size in dims.items():
             if name in self.run_time:
                 continue
+            if not isinstance(size, int):
+                size = dynamo.specialised(size)  # noqa: PLW2901
             if not isinstance(size, int):
                 raise CallError(
                     f'the dimension "{name}" of {self.name} has the symbolic size {size}, and only '

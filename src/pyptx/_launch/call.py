@@ -200,6 +200,18 @@ class Call:
             return False
         return True
 
+    def batch_width(self, mapped: Sequence[bool], input_shapes: Sequence[Sequence[Any]]) -> int:
+        """How many elements of a level one launch takes, where it cannot take all of them."""
+        width = BATCH_LIMIT
+        while width > 1:
+            shapes = [
+                (width, *s[1:]) if m else s for m, s in zip(mapped, input_shapes, strict=True)
+            ]
+            if self.batchable(mapped, shapes):
+                break
+            width //= 2
+        return width
+
 
 def digest(*parts: str | bytes) -> str:
     """SHA-256 of the parts, each counted with its length, as hexadecimal text."""

@@ -52,6 +52,8 @@ class Runtime(Protocol):
 
     scalars_by_value: bool
     """Whether the kernel is specialised to take scalars by value, or by address."""
+    conversion: str
+    """What makes an array of another type, with places for its name and the type."""
 
     def scalar(self, value: object, dtype: str, name: str) -> Any:
         """A number or an array of rank 0 as an operand of NumPy's type `dtype`.
@@ -158,7 +160,11 @@ def _kinds(
 ) -> dict[str, str]:
     """Whose arrays there are, "jax", "torch" or "numpy", and the first of each."""
     jax_array = getattr(sys.modules.get("jax"), "Array", ())
-    torch_tensor = getattr(sys.modules.get("torch"), "Tensor", ())
+    torch = sys.modules.get("torch")
+    torch_tensor = getattr(torch, "Tensor", ())
+    # Numbers that a program of PyTorch is compiled without.
+    traced = (torch.SymInt, torch.SymFloat, torch.SymBool) if torch is not None else ()
+    numbers = (bool, int, float, np.generic, *traced)
     found: dict[str, str] = {}
     for spec, array, name in zip(specs, arrays, names, strict=True):
         if isinstance(array, jax_array):
@@ -168,7 +174,7 @@ def _kinds(
         elif isinstance(array, np.ndarray):
             _check_array(cast("Any", array), name, location)
             found.setdefault("numpy", name)
-        elif not (isinstance(spec, Scalar) and isinstance(array, (bool, int, float, np.generic))):
+        elif not (isinstance(spec, Scalar) and isinstance(array, numbers)):
             raise _wrong_type(name, array, location)
     return found
 

@@ -12,6 +12,7 @@ import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 and the 8-bit floats fro
 import numpy as np
 from numpy.typing import NDArray
 
+from pyptx._binding import ARRAY_CONVERSION
 from pyptx._emulator import (
     Completion,
     Emulation,
@@ -47,6 +48,8 @@ SECONDS: Final = "PYPTX_EMULATOR_SECONDS"
 
 scalars_by_value: Final = True
 """Scalars are numbers on the host and go into the launch as they are."""
+
+conversion: Final = ARRAY_CONVERSION
 
 
 def scalar(value: object, dtype: str, name: str) -> Array:

@@ -24,7 +24,8 @@ from jax import core, export
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
-from pyptx._launch.call import BATCH_LIMIT, Call
+from pyptx._binding import ARRAY_CONVERSION
+from pyptx._launch.call import Call
 from pyptx._runtime import numpy, sanitizing, scalars, targets
 from pyptx._runtime.jax import avals, lowering, partition, private, registration
 from pyptx._source import SourceLocation
@@ -33,6 +34,8 @@ from pyptx.errors import CallError
 
 scalars_by_value: Final = False
 """Scalars live in device memory, and reading them on the host would wait for the device."""
+
+conversion: Final = ARRAY_CONVERSION
 
 pyptx_launch_p: Final[Any] = Primitive("pyptx_launch")
 """Launches a call. Its only parameter, `call`, is a Call: hashable by content."""
@@ -144,7 +147,7 @@ def _batch(operands: Sequence[Any], dims: Sequence[int | None], *, call: Call) -
     if call.batchable(mapped, shapes):
         results = pyptx_launch_p.bind(*taken, call=call.batched(mapped))
     else:
-        results = _one_after_the_other(call, mapped, taken, _width(call, mapped, shapes))
+        results = _one_after_the_other(call, mapped, taken, call.batch_width(mapped, shapes))
     return results, [0] * len(results)
 
 
@@ -152,17 +155,6 @@ def _in_front(operand: Any, dim: int | None, size: int) -> Any:
     if dim is None:
         return jnp.broadcast_to(operand, (size, *operand.shape))
     return jnp.moveaxis(operand, dim, 0)
-
-
-def _width(call: Call, mapped: Sequence[bool], shapes: Sequence[Any]) -> int:
-    """How many elements of a level one launch takes, where it cannot take all of them."""
-    width = BATCH_LIMIT
-    while width > 1:
-        part = [(width, *s[1:]) if m else s for m, s in zip(mapped, shapes, strict=True)]
-        if call.batchable(mapped, part):
-            break
-        width //= 2
-    return width
 
 
 def _one_after_the_other(

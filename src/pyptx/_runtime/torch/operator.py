@@ -1,13 +1,186 @@
-"""The operator of PyTorch that a call is where it is not run at once."""
+"""The operators of PyTorch that calls are where they are not run at once.
+
+`pyptx::launch` is any call, and `pyptx::launch_` one that updates inputs where they are; which call
+it is is their last argument, a text (`programs`). So a program that has them is compiled, exported
+and differentiated as others are: what they do on tensors without data, under `torch.func.vmap` and
+on either device follows from the call.
+"""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportUntypedFunctionDecorator=false
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, NoReturn
+
+import torch
 
 from pyptx._launch.call import Call
-from pyptx._runtime.torch import execution
+from pyptx._runtime.torch import execution, programs
+from pyptx._runtime.torch.tensors import DTYPES
+
+_custom_op: Final[Any] = torch.library.custom_op
+
+LAUNCH: Final = "pyptx::launch"
+LAUNCH_IN_PLACE: Final = "pyptx::launch_"
 
 
 def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
-    return execution.execute(call, tensors)
+    """The results of a call as an operator: fresh tensors, and the inputs that it updates."""
+    if not call.aliases:
+        return _fresh_results(call, tensors)
+    by_output = {output: tensors[source] for source, output in call.aliases}
+    if _transformed():
+        results = _fresh_results(call, tensors)
+        for output, tensor in by_output.items():
+            tensor.copy_(results[output])
+        return tuple(by_output.get(i, result) for i, result in enumerate(results))
+    empty = _without_data(call, tensors)
+    written = [by_output.get(i, result) for i, result in enumerate(empty)]
+    torch.ops.pyptx.launch_(_without(call, tensors), written, programs.text(call))
+    return tuple(written)
+
+
+def _fresh_results(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a call, all of them fresh: inputs that it updates are copied."""
+    return tuple(torch.ops.pyptx.launch(list(tensors), programs.text(call)))
+
+
+def _transformed() -> bool:
+    """Whether a transformation of torch.func comes first; they take no operator that writes."""
+    return torch._C._functorch.peek_interpreter_stack() is not None  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+
+
+def _without(call: Call, tensors: Sequence[Any]) -> list[Any]:
+    """The inputs that the call only reads."""
+    sources = {source for source, _ in call.aliases}
+    return [tensor for i, tensor in enumerate(tensors) if i not in sources]
+
+
+def _together(call: Call, inputs: Sequence[Any], written: Sequence[Any]) -> list[Any]:
+    """All inputs in their order: those that are only read, and those among what is written."""
+    updated = {source: written[output] for source, output in call.aliases}
+    others = iter(inputs)
+    return [updated[i] if i in updated else next(others) for i in range(len(inputs) + len(updated))]
+
+
+# ---- what it computes ----------------------------------------------------------------------------
+
+
+@_custom_op(LAUNCH, mutates_args=(), schema="(Tensor[] inputs, str program) -> Tensor[]")
+def _launch(inputs: Sequence[Any], program: str) -> list[Any]:
+    call = programs.call(program)
+    updated = {source for source, _ in call.aliases}
+    return _run(call, [t.clone() if i in updated else t for i, t in enumerate(inputs)])
+
+
+@_custom_op(
+    LAUNCH_IN_PLACE,
+    mutates_args=("written",),
+    schema="(Tensor[] inputs, Tensor(a!)[] written, str program) -> ()",
+)
+def _launch_in_place(inputs: Sequence[Any], written: Sequence[Any], program: str) -> None:
+    """`written` are the results: inputs that are updated, and memory for the others."""
+    call = programs.call(program)
+    results = _run(call, _together(call, inputs, written))
+    for tensor, result in zip(written, results, strict=True):
+        if tensor is not result:
+            tensor.copy_(result)
+
+
+def _run(call: Call, tensors: Sequence[Any]) -> list[Any]:
+    """A compiler may have chosen other strides than the kernels have."""
+    return list(execution.execute(call, [tensor.contiguous() for tensor in tensors]))
+
+
+# ---- its shapes ----------------------------------------------------------------------------------
+
+
+def _without_data(call: Call, tensors: Sequence[Any]) -> list[Any]:
+    shapes = call.output_shapes([tensor.shape for tensor in tensors])
+    return [
+        tensors[0].new_empty(shape, dtype=DTYPES[output.dtype])
+        for output, shape in zip(call.outputs, shapes, strict=True)
+    ]
+
+
+@_launch.register_fake
+def _launch_fake(inputs: Sequence[Any], program: str) -> list[Any]:
+    return _without_data(programs.call(program), inputs)
+
+
+@_launch_in_place.register_fake
+def _launch_in_place_fake(inputs: Sequence[Any], written: Sequence[Any], program: str) -> None:
+    del inputs, written, program
+
+
+# ---- its derivative ------------------------------------------------------------------------------
+
+
+def _remember(ctx: Any, inputs: Any, output: object) -> None:
+    del output
+    _, program = inputs
+    ctx.name = programs.call(program).name
+
+
+def _no_derivative(ctx: Any, *gradients: Any) -> NoReturn:
+    del gradients
+    raise NotImplementedError(
+        f"kernel {ctx.name} has no derivative; pyptx.torch.differentiable makes an operation of it "
+        "and a kernel for the gradient"
+    )
+
+
+_launch.register_autograd(_no_derivative, setup_context=_remember)
+
+
+# ---- under torch.func.vmap -----------------------------------------------------------------------
+
+
+@_launch.register_vmap
+def _launch_batched(info: Any, in_dims: Any, inputs: Sequence[Any], program: str) -> Any:
+    results = _batched(programs.call(program), in_dims[0], inputs, info.batch_size)
+    return list(results), [0] * len(results)
+
+
+def _batched(
+    call: Call, dims: Sequence[int | None], tensors: Sequence[Any], size: int
+) -> tuple[Any, ...]:
+    """One launch for a mapped axis, which the call takes as its outermost level; fresh results.
+
+    Where the launch cannot take so many elements it runs several times, one after the other.
+    """
+    # What is updated is updated for each element.
+    shared = {source for source, _ in call.aliases}
+    mapped = tuple(dim is not None or i in shared for i, dim in enumerate(dims))
+    taken = [
+        _in_front(tensor, dim, size) if at_level else tensor
+        for tensor, dim, at_level in zip(tensors, dims, mapped, strict=True)
+    ]
+    shapes = [tuple(tensor.shape) for tensor in taken]
+    if call.batchable(mapped, shapes):
+        return _fresh_results(call.batched(mapped), taken)
+    width = call.batch_width(mapped, shapes)
+    parts = [
+        _part(call, mapped, taken, slice(first, first + width), whole=width > 1)
+        for first in range(0, size, width)
+    ]
+    return tuple(torch.cat(part) for part in zip(*parts, strict=True))
+
+
+def _in_front(tensor: Any, dim: int | None, size: int) -> Any:
+    at = tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+    return at.contiguous()
+
+
+def _part(
+    call: Call, mapped: Sequence[bool], tensors: Sequence[Any], part: slice, *, whole: bool
+) -> tuple[Any, ...]:
+    pairs = zip(mapped, tensors, strict=True)
+    if whole:
+        return _fresh_results(call.batched(mapped), [t[part] if m else t for m, t in pairs])
+    results = _fresh_results(call, [t[part.start] if m else t for m, t in pairs])
+    return tuple(result.unsqueeze(0) for result in results)

@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
+from pyptx._binding import TENSOR_CONVERSION
 from pyptx._emulator import Emulation
 from pyptx._launch.call import AUTO, Call
 from pyptx._runtime import numpy, scalars, targets
@@ -30,15 +31,18 @@ from pyptx._runtime.torch.tensors import (
     Described,
     as_numpy,
     as_tensor,
-    check_strides,
     dtype_name,
 )
 from pyptx._source import SourceLocation
 from pyptx._spec import Scalar, Spec
 from pyptx.errors import CallError
+from pyptx.types import BY_NUMPY
 
 _PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
 """Classes of tensors that are memory and no more. A subclass says itself what happens to it."""
+
+_TRACED: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
+"""Numbers that a program is traced with; its compiler does not know them."""
 
 _modes: Final[Any] = torch._C._len_torch_dispatch_stack
 _transforms: Final[Any] = torch._C._are_functorch_transforms_active
@@ -59,6 +63,8 @@ def runs_at_once(tensors: Sequence[Any]) -> bool:
 class Torch:
     """The runtime of PyTorch, with scalars by value, or by address on a device."""
 
+    conversion: str = TENSOR_CONVERSION
+
     def __init__(self, device: Any) -> None:
         self.scalars_by_value: bool = device is None
         self._device = device
@@ -68,6 +74,11 @@ class Torch:
         if isinstance(value, torch.Tensor):
             _check_scalar(value, dtype, name)
             return value.to(device=self._device, dtype=DTYPES[dtype])
+        if isinstance(value, _TRACED):
+            if isinstance(value, torch.SymFloat):
+                scalars.check_kind("float64", dtype, name)
+            # A product is what the compiler can make of a number without a program for each.
+            return torch.ones((), dtype=DTYPES[dtype], device=self._device) * value
         scalars.check(value, dtype, name)
         number = np.asarray(value, dtype=dtype)
         if self._device is None:
@@ -82,7 +93,6 @@ class Torch:
         """Run `call` on checked operands, or put it into the program that is being made."""
         if any(isinstance(each, HostValue) for each in arrays) or _at_once(arrays):
             return execution.execute(call, arrays)
-        check_strides(arrays, [tensor.name for tensor in call.inputs], call.name)
         return operator.apply(call, arrays)
 
     def remembered(
@@ -114,12 +124,12 @@ class _Remembered:
     def __call__(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         if not runs_at_once(tensors):
             return self._place.launch(self._call, tensors)
-        index = tensors[0].get_device()
+        index = tensors[0].get_device() if tensors else -1
         for tensor in tensors:
             if tensor.get_device() != index or not tensor.is_contiguous():
                 return execution.execute(self._call, tensors)  # says what is wrong
         if index < 0:
-            return execution.execute(self._call, tensors)
+            return self._place.launch(self._call, tensors)
         key = (index, targets.chosen()) if self._auto else index
         found = self._launchers.get(key)
         if found is None:
@@ -153,7 +163,8 @@ _BY_VALUE: Final = Torch(None)
 
 
 def _at_once(operands: Sequence[Any]) -> bool:
-    return all(type(operand) in _PLAIN for operand in operands) and runs_at_once(operands)
+    plain = all(type(operand) in _PLAIN and not operand.is_meta for operand in operands)
+    return plain and runs_at_once(operands)
 
 
 def _described(operand: Any) -> Any:
@@ -166,7 +177,8 @@ def _check_scalar(value: Any, dtype: str, name: str) -> None:
     """Raises CallError for a tensor that cannot be a scalar of this type; reads no value."""
     given = NUMPY_NAMES.get(value.dtype)
     if given is None:
-        raise CallError(f"{name} is a tensor of type {dtype_name(value.dtype)}, and takes {dtype}")
+        problem = f"{name} is a tensor of type {dtype_name(value.dtype)}"
+        raise CallError(f"{problem}, and Scalar({BY_NUMPY[dtype]}) takes {dtype}")
     scalars.check_kind(given, dtype, name)
 
 

@@ -1,0 +1,198 @@
+"""Kernels in programs that PyTorch compiles, exports and transforms."""
+
+import pytest
+import torch
+from torch._dynamo.utils import counters
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.checkpoint import checkpoint
+from torch_kernels import increment, product, scale, total, twice
+
+from pyptx._runtime.torch import programs
+
+MODES = {"static": {"dynamic": False}, "dynamic": {"dynamic": True}, "as found": {}}
+
+
+def program(operation, *tensors):
+    """The text that the operator has for a call on these tensors."""
+    graph = make_fx(lambda *given: operation(*given))(*tensors)
+    node = next(n for n in graph.graph.nodes if "pyptx" in str(n.target))
+    return node.args[-1]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("operation", [product, twice])
+def test_compiled(operation, mode, x, w):
+    compiled = torch.compile(
+        lambda x, w: operation(torch.sin(x), w) * 2, fullgraph=True, **MODES[mode]
+    )
+    power = 1 if operation is product else 2
+    torch.testing.assert_close(compiled(x, w), torch.sin(x) * w**power * 2)
+
+
+def test_a_new_number_of_rows_compiles_nothing(w):
+    compiled = torch.compile(lambda x: product(torch.sin(x), w), fullgraph=True, dynamic=True)
+    for rows in (5, 3, 7, 100, 2):
+        x = torch.randn(rows, 200)
+        torch.testing.assert_close(compiled(x), torch.sin(x) * w)
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_a_first_call_may_be_compiled(x):
+    from pyptx import Tile, kernel, ptx, reg
+    from pyptx.types import f32, u32
+
+    @kernel(in_specs=(Tile(128, f32),), out_specs=(Tile(128, f32), Tile(128, f32)), block=128)
+    def both(X, Y, Z):
+        i = reg.from_(ptx.special.tid.x(), u32)
+        Y[i] = X[i] + 1.0
+        Z[i] = X[i] - 1.0
+
+    x = torch.randn(128)
+    y, z = torch.compile(both, fullgraph=True)(x)
+    assert torch.equal(y, x + 1)
+    assert torch.equal(z, x - 1)
+
+
+def test_scalars_are_no_constants_of_the_program(x):
+    compiled = torch.compile(lambda x, a: scale(x, a) + 1, fullgraph=True)
+    for factor in (2.5, 3.5, 4.5, 5.5):
+        torch.testing.assert_close(compiled(x, factor), x * factor + 1)
+    assert counters["stats"]["unique_graphs"] <= 2
+    torch.testing.assert_close(compiled(x, torch.tensor(0.5)), x * 0.5 + 1)
+
+
+def test_what_is_updated_in_place_is_functionalized():
+    def function(x):
+        y = increment(x)
+        return y * 2
+
+    x = torch.zeros(128)
+    assert torch.equal(torch.compile(function, fullgraph=True)(x), torch.full((128,), 2.0))
+    assert torch.equal(x, torch.ones(128))
+    graph = make_fx(torch.func.functionalize(lambda x: function(x + 0)))(torch.zeros(128))
+    assert torch.equal(graph(torch.ones(128)), torch.full((128,), 4.0))
+    assert "launch_" not in graph.code
+
+
+def test_the_shapes_of_results_follow_without_data(x, w):
+    with FakeTensorMode() as mode:
+        fake = product(mode.from_tensor(x), mode.from_tensor(w))
+    assert fake.shape == (5, 200)
+    assert fake.dtype is torch.float32
+    graph = make_fx(twice, tracing_mode="symbolic")(x, w)
+    assert [str(n.target) for n in graph.graph.nodes if "pyptx" in str(n.target)] == [
+        "pyptx.launch.default"
+    ]
+    more = torch.randn(11, 200)
+    assert torch.equal(graph(more, w), more * w * w)
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+def test_opcheck(gradients, x, w):
+    x = x.requires_grad_(gradients)
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor")
+    tests = tests if gradients else (*tests, "test_aot_dispatch_dynamic")
+    for operation, tensors in ((product, [x, w]), (twice, [x, w]), (total, [x[:, :32]])):
+        given = [t.detach().contiguous().requires_grad_(t.requires_grad) for t in tensors]
+        text = program(operation, *(t.detach() for t in given))
+        torch.library.opcheck(torch.ops.pyptx.launch.default, (given, text), test_utils=tests)
+
+
+def test_opcheck_in_place():
+    text = program(torch.func.functionalize(increment), torch.zeros(128))
+    torch.library.opcheck(torch.ops.pyptx.launch.default, ([torch.zeros(128)], text))
+    torch.library.opcheck(torch.ops.pyptx.launch_.default, ([], [torch.zeros(128)], text))
+
+
+def test_without_a_derivative_that_is_said(x, w):
+    y = product(x.requires_grad_(), w)
+    with pytest.raises(NotImplementedError) as raised:
+        y.sum().backward()
+    assert str(raised.value) == (
+        "kernel product has no derivative; pyptx.torch.differentiable makes an operation of it and "
+        "a kernel for the gradient"
+    )
+
+
+def test_checkpoints(x, w):
+    def function(x):
+        return torch.sin(x) * product(x.detach(), w)
+
+    x.requires_grad_()
+    checkpoint(function, x, use_reentrant=False).sum().backward()
+    torch.testing.assert_close(x.grad, torch.cos(x) * x.detach() * w)
+
+
+# ---- torch.func.vmap -----------------------------------------------------------------------------
+
+
+def test_vmap(w):
+    x = torch.randn(3, 5, 200)
+    weights = torch.randn(3, 200)
+    vmap = torch.func.vmap
+    torch.testing.assert_close(vmap(product, (0, None))(x, w), x * w)
+    torch.testing.assert_close(vmap(product)(x, weights), x * weights[:, None])
+    torch.testing.assert_close(vmap(product, (None, 0))(x[0], weights), x[0] * weights[:, None])
+    moved = x.transpose(0, 1).contiguous()
+    torch.testing.assert_close(vmap(product, (1, 0))(moved, weights), x * weights[:, None])
+    twice_ = vmap(vmap(product, (0, None)), (0, 0))
+    rows = torch.randn(3, 2, 5, 200)
+    torch.testing.assert_close(twice_(rows, weights), rows * weights[:, None, None])
+    torch.testing.assert_close(vmap(total)(x[..., :32].contiguous()), x[..., :32].sum(1))
+
+
+def test_vmap_that_folds_is_one_launch(x, w):
+    folded = program(torch.func.vmap(product, (0, None)), torch.randn(3, 5, 200), w)
+    call = programs.call(folded)
+    assert [tensor.axes for tensor in call.inputs] == [("vmap.0", "B", 200), (200,)]
+    assert len(call.plan.steps) == 1
+
+
+def test_vmap_beyond_what_a_grid_holds():
+    rows = torch.randn(70_000, 1, 128)
+    kernel_ = _in_yz()
+    torch.testing.assert_close(torch.func.vmap(kernel_)(rows[:, 0]), rows[:, 0] + 1)
+
+
+def _in_yz():
+    from pyptx import Tile, kernel, ptx, reg
+    from pyptx.types import f32, u32
+
+    @kernel(in_specs=(Tile(128, f32),), out_specs=(Tile(128, f32),), block=128)
+    def plus_one(X, Y):
+        px, py = ptx.global_ptrs(X, Y)
+        at = reg.from_(ptx.special.tid.x(), u32) * 4
+        ptx.inst.st.global_.f32(ptx.addr(py + at), ptx.inst.ld.global_.f32(ptx.addr(px + at)) + 1.0)
+
+    return plus_one
+
+
+def test_vmap_of_what_is_updated_in_place():
+    x = torch.zeros(3, 128)
+    y = torch.func.vmap(increment)(x)
+    assert torch.equal(y, torch.ones(3, 128))
+    assert torch.equal(x, torch.ones(3, 128))
+
+
+# ---- torch.export --------------------------------------------------------------------------------
+
+
+class Module(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(200), requires_grad=False)
+
+    def forward(self, x):
+        return twice(torch.sin(x), self.w) + 1
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_exported(x, strict):
+    module = Module()
+    exported = torch.export.export(
+        module, (x,), dynamic_shapes=({0: torch.export.Dim("B")},), strict=strict
+    )
+    for rows in (1, 5, 31):
+        more = torch.randn(rows, 200)
+        torch.testing.assert_close(exported.module()(more), module(more))
