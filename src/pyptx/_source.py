@@ -99,12 +99,12 @@ def _is_inside(frame: FrameType) -> bool:
     if name == _GENERATED:  # what dataclasses generate
         return str(frame.f_globals.get("__name__")).startswith("pyptx.")
     ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
-    return ours or name == _CONTEXTLIB or _is_jax(frame)
+    return ours or name == _CONTEXTLIB or _is_framework(frame)
 
 
-def _is_jax(frame: FrameType) -> bool:
-    """Whether JAX is calling, as it does for `jax.jit(kernel)`: the user's line is further out."""
-    return str(frame.f_globals.get("__name__")).startswith("jax.")
+def _is_framework(frame: FrameType) -> bool:
+    """Whether JAX or PyTorch is calling, as for `jax.jit(kernel)`: the user's line is outside."""
+    return str(frame.f_globals.get("__name__")).startswith(("jax.", "torch."))
 
 
 def raised_by_user(traceback: TracebackType | None) -> SourceLocation | None:

@@ -1,19 +1,71 @@
-"""Finished operations of JAX: kernels with derivatives, batching and sharding."""
+"""Finished operations of JAX: kernels with derivatives, batching and sharding.
 
-from pyptx.ops._add_norm_jax import add_layer_norm as add_layer_norm
-from pyptx.ops._add_norm_jax import add_rms_norm as add_rms_norm
-from pyptx.ops._cross_entropy_jax import cross_entropy as cross_entropy
-from pyptx.ops._gates_jax import geglu as geglu
-from pyptx.ops._gates_jax import gelu as gelu
-from pyptx.ops._gates_jax import reglu as reglu
-from pyptx.ops._gates_jax import relu as relu
-from pyptx.ops._gates_jax import silu as silu
-from pyptx.ops._gates_jax import swiglu as swiglu
-from pyptx.ops._layer_norm_jax import layer_norm as layer_norm
-from pyptx.ops._matmul_jax import dot_general as dot_general
-from pyptx.ops._matmul_jax import matmul as matmul
-from pyptx.ops._rms import rms_norm as rms_norm
-from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
-from pyptx.ops._rms import rms_norm_fwd as rms_norm_fwd
-from pyptx.ops._softmax_jax import log_softmax as log_softmax
-from pyptx.ops._softmax_jax import softmax as softmax
+JAX is imported when one of them is asked for: their formulas and kernels, which operations of
+PyTorch have too, know neither.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pyptx.ops._add_norm_jax import add_layer_norm as add_layer_norm
+    from pyptx.ops._add_norm_jax import add_rms_norm as add_rms_norm
+    from pyptx.ops._cross_entropy_jax import cross_entropy as cross_entropy
+    from pyptx.ops._gates_jax import geglu as geglu
+    from pyptx.ops._gates_jax import gelu as gelu
+    from pyptx.ops._gates_jax import reglu as reglu
+    from pyptx.ops._gates_jax import relu as relu
+    from pyptx.ops._gates_jax import silu as silu
+    from pyptx.ops._gates_jax import swiglu as swiglu
+    from pyptx.ops._layer_norm_jax import layer_norm as layer_norm
+    from pyptx.ops._matmul_jax import dot_general as dot_general
+    from pyptx.ops._matmul_jax import matmul as matmul
+    from pyptx.ops._rms import rms_norm as rms_norm
+    from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
+    from pyptx.ops._rms import rms_norm_fwd as rms_norm_fwd
+    from pyptx.ops._softmax_jax import log_softmax as log_softmax
+    from pyptx.ops._softmax_jax import softmax as softmax
+
+__all__ = [
+    "add_layer_norm",
+    "add_rms_norm",
+    "cross_entropy",
+    "dot_general",
+    "geglu",
+    "gelu",
+    "layer_norm",
+    "log_softmax",
+    "matmul",
+    "reglu",
+    "relu",
+    "rms_norm",
+    "rms_norm_bwd",
+    "rms_norm_fwd",
+    "silu",
+    "softmax",
+    "swiglu",
+]
+
+_MODULES: Final = {
+    "_add_norm_jax": ("add_layer_norm", "add_rms_norm"),
+    "_cross_entropy_jax": ("cross_entropy",),
+    "_gates_jax": ("geglu", "gelu", "reglu", "relu", "silu", "swiglu"),
+    "_layer_norm_jax": ("layer_norm",),
+    "_matmul_jax": ("dot_general", "matmul"),
+    "_rms": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
+    "_softmax_jax": ("log_softmax", "softmax"),
+}
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

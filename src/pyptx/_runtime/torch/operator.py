@@ -9,27 +9,30 @@ on either device follows from the call.
 # PyTorch's annotations are partial, and values that cross its interface are Any here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
-# pyright: reportUntypedFunctionDecorator=false
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 import torch
+from torch.autograd import forward_ad
 
 from pyptx._launch.call import Call
 from pyptx._runtime.torch import execution, programs
 from pyptx._runtime.torch.tensors import DTYPES
-
-_custom_op: Final[Any] = torch.library.custom_op
 
 LAUNCH: Final = "pyptx::launch"
 LAUNCH_IN_PLACE: Final = "pyptx::launch_"
 
 
 def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a call as an operator: fresh tensors, and the inputs that it updates."""
+    """The results of a call as an operator: fresh tensors, and the inputs that it updates.
+
+    Raises NotImplementedError for tensors with a tangent: PyTorch would drop it.
+    """
+    if forward_ad._current_level >= 0:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        _refuse_tangents(call, tensors)
     if not call.aliases:
         return _fresh_results(call, tensors)
     by_output = {output: tensors[source] for source, output in call.aliases}
@@ -42,6 +45,22 @@ def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
     written = [by_output.get(i, result) for i, result in enumerate(empty)]
     torch.ops.pyptx.launch_(_without(call, tensors), written, programs.text(call))
     return tuple(written)
+
+
+def _refuse_tangents(call: Call, tensors: Sequence[Any]) -> None:
+    if any(forward_ad.unpack_dual(_unmapped(each)).tangent is not None for each in tensors):
+        raise NotImplementedError(
+            f"kernel {call.name} has no derivative in forward mode (jvp); derivatives in reverse "
+            "mode are those of pyptx.torch.differentiable"
+        )
+
+
+def _unmapped(tensor: Any) -> Any:
+    """What is mapped by torch.func.vmap, with all elements."""
+    layers = torch._C._functorch  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+    while layers.is_batchedtensor(tensor):
+        tensor = layers.get_unwrapped(tensor)
+    return tensor
 
 
 def _fresh_results(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
@@ -70,17 +89,26 @@ def _together(call: Call, inputs: Sequence[Any], written: Sequence[Any]) -> list
 # ---- what it computes ----------------------------------------------------------------------------
 
 
-@_custom_op(LAUNCH, mutates_args=(), schema="(Tensor[] inputs, str program) -> Tensor[]")
+def custom_operator(
+    name: str, schema: str, mutates: Sequence[str] = ()
+) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator that makes an operator of torch.library of a function on tensors with data."""
+
+    def make(function: Callable[..., Any]) -> Any:
+        return torch.library.custom_op(name, function, mutates_args=mutates, schema=schema)
+
+    return make
+
+
+@custom_operator(LAUNCH, "(Tensor[] inputs, str program) -> Tensor[]")
 def _launch(inputs: Sequence[Any], program: str) -> list[Any]:
     call = programs.call(program)
     updated = {source for source, _ in call.aliases}
     return _run(call, [t.clone() if i in updated else t for i, t in enumerate(inputs)])
 
 
-@_custom_op(
-    LAUNCH_IN_PLACE,
-    mutates_args=("written",),
-    schema="(Tensor[] inputs, Tensor(a!)[] written, str program) -> ()",
+@custom_operator(
+    LAUNCH_IN_PLACE, "(Tensor[] inputs, Tensor(a!)[] written, str program) -> ()", ("written",)
 )
 def _launch_in_place(inputs: Sequence[Any], written: Sequence[Any], program: str) -> None:
     """`written` are the results: inputs that are updated, and memory for the others."""

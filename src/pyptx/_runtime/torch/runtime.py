@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from pyptx._binding import TENSOR_CONVERSION
 from pyptx._emulator import Emulation
@@ -51,7 +52,7 @@ _grad_enabled: Final[Any] = torch.is_grad_enabled
 
 def runs_at_once(tensors: Sequence[Any]) -> bool:
     """Whether a call on these tensors, whose classes are plain, is run as it is."""
-    if _modes() or _transforms():
+    if _modes() or _transforms() or forward_ad._current_level >= 0:
         return False
     if _grad_enabled():
         for tensor in tensors:

@@ -1,0 +1,26 @@
+"""Finished operations of PyTorch: the kernels of `pyptx.ops`, with PyTorch's signatures.
+
+Kernels themselves need nothing of this: they take tensors as they take other arrays.
+"""
+
+import importlib.util
+
+if importlib.util.find_spec("torch") is None:
+    raise ImportError(
+        "pyptx.torch needs PyTorch, which is not installed here\n  help: pip install torch"
+    )
+
+from pyptx.torch._differentiable import differentiable as differentiable
+from pyptx.torch._gates import geglu as geglu
+from pyptx.torch._gates import gelu as gelu
+from pyptx.torch._gates import reglu as reglu
+from pyptx.torch._gates import relu as relu
+from pyptx.torch._gates import silu as silu
+from pyptx.torch._gates import swiglu as swiglu
+from pyptx.torch._modules import LayerNorm as LayerNorm
+from pyptx.torch._modules import RMSNorm as RMSNorm
+from pyptx.torch._modules import patch as patch
+from pyptx.torch._norms import layer_norm as layer_norm
+from pyptx.torch._norms import rms_norm as rms_norm
+from pyptx.torch._softmax import log_softmax as log_softmax
+from pyptx.torch._softmax import softmax as softmax

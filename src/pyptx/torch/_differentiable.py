@@ -1,0 +1,240 @@
+"""Operations with derivatives: a pair of functions of kernels, and a rule for higher orders."""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportUntypedBaseClass=false, reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from typing import Any, Final
+
+import torch
+
+from pyptx._calls import binding
+from pyptx._runtime import dynamo
+from pyptx._tracebacks import boundary
+from pyptx.errors import CallError
+from pyptx.torch._arguments import at_call
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Rule:
+    """The functions of an operation. `reference` computes the same in PyTorch's own operators."""
+
+    name: str
+    function: Function
+    forward: Function
+    backward: Function
+    reference: Function | None
+
+
+@binding(CallError, "pyptx.torch.differentiable")
+@boundary
+@at_call
+def differentiable(
+    function: Function,
+    forward: Function,
+    backward: Function,
+    *,
+    reference: Function | None = None,
+) -> Any:
+    """An operation on tensors whose gradient is computed by kernels, as `jax.custom_vjp` makes one.
+
+    function    function(*tensors): the result, or a tuple of results; called where no gradient is
+                asked for
+    forward     forward(*tensors): the results, and a tuple of the tensors that the gradient needs
+    backward    backward(saved, *gradients): for each tensor its gradient, or None; `gradients` are
+                those of the results, contiguous, and zeros where a result was not used
+    reference   reference(*tensors): the results by operators of PyTorch, from which derivatives of
+                higher order follow; without it there are none
+
+    The operation takes tensors alone, and works as they do in `torch.compile`, `torch.export`,
+    `torch.utils.checkpoint` and `torch.func`. Raises CallError for what is no function.
+
+        normalize = pyptx.torch.differentiable(norm, norm_forward, norm_backward)
+        normalize(x, weight).sum().backward()
+    """
+    functions = {"function": function, "forward": forward, "backward": backward}
+    for name, each in functions.items():
+        if not callable(each):
+            raise CallError(
+                f"{name} is {each!r}, and no function",
+                notes=(("help", "pyptx.torch.differentiable(function, forward, backward)"),),
+            )
+    name = getattr(function, "__name__", None) or getattr(function, "name", "operation")
+    return Differentiable(_Rule(str(name), function, forward, backward, reference))
+
+
+class Differentiable:
+    """What `differentiable` makes: it is called on tensors."""
+
+    def __init__(self, rule: _Rule) -> None:
+        self._rule = rule
+        self._key = dynamo.register(rule.name, self)
+        update_wrapper(self, rule.function, assigned=("__name__", "__qualname__", "__doc__"))
+
+    def __call__(self, *tensors: Any) -> Any:
+        if dynamo.traces() and dynamo.allow():
+            return dynamo.apply(self._key, *tensors)
+        if torch.is_grad_enabled():
+            for tensor in tensors:
+                if tensor is not None and tensor.requires_grad:
+                    return _differentiated(self._rule, tensors)
+        return self._rule.function(*tensors)
+
+
+class _Layout:
+    """How the results of one application go together; filled in as it runs."""
+
+    __slots__ = ("extra", "given", "places", "results", "single")
+
+    def __init__(self) -> None:
+        self.results = 0
+        self.single = False
+        self.places: tuple[tuple[bool, int], ...] = ()
+        """For each saved tensor whether it is an operand, and which operand or output it is."""
+        self.given: tuple[bool, ...] = ()
+        """For each operand whether it has a gradient."""
+        self.extra = 0
+
+
+def _differentiated(rule: _Rule, tensors: Sequence[Any]) -> Any:
+    layout = _Layout()
+    outputs = _Operation.apply(rule, layout, *tensors)
+    return outputs[0] if layout.single else tuple(outputs[: layout.results])
+
+
+def _tuple(found: Any) -> tuple[Any, ...]:
+    return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+
+class _Operation(torch.autograd.Function):
+    """The results, and after them what was saved that is no operand."""
+
+    generate_vmap_rule: Final = True
+
+    @staticmethod
+    def forward(rule: _Rule, layout: _Layout, *tensors: Any) -> Any:
+        found, saved = rule.forward(*tensors)
+        results = _tuple(found)
+        layout.single = not isinstance(found, (tuple, list))
+        layout.results = len(results)
+        outputs = list(results)
+        places: list[tuple[bool, int]] = []
+        for each in saved:
+            operand = next((i for i, tensor in enumerate(tensors) if tensor is each), None)
+            if operand is not None:
+                places.append((True, operand))
+                continue
+            output = next((i for i, tensor in enumerate(outputs) if tensor is each), None)
+            if output is None:
+                output = len(outputs)
+                outputs.append(each)
+            places.append((False, output))
+        layout.places = tuple(places)
+        layout.extra = len(outputs) - len(results)
+        return tuple(outputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        rule, layout, *tensors = inputs
+        ctx.rule, ctx.layout, ctx.count = rule, layout, len(tensors)
+        ctx.present = tuple(tensor is not None for tensor in tensors)
+        ctx.mark_non_differentiable(*output[layout.results :])
+        saved = [tensors[i] if operand else output[i] for operand, i in layout.places]
+        ctx.save_for_backward(*(tensor for tensor in tensors if tensor is not None), *saved)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        rule, layout = ctx.rule, ctx.layout
+        kept = ctx.saved_tensors
+        present = sum(ctx.present)
+        left = iter(kept[:present])
+        tensors = [next(left) if there else None for there in ctx.present]
+        saved = kept[present:]
+        taken = [gradient.contiguous() for gradient in gradients[: layout.results]]
+        if torch.is_grad_enabled():
+            there = _Layout()
+            found = _Gradient.apply(rule, there, len(tensors), len(taken), *tensors, *taken, *saved)
+            following = iter(found)
+            results = [next(following) if given else None for given in there.given]
+        else:
+            results = _gradients(rule, len(tensors), saved, taken)
+        return None, None, *results
+
+
+def _gradients(
+    rule: _Rule, count: int, saved: Sequence[Any], gradients: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The gradients of the operands. Raises CallError where they are fewer or more."""
+    found = _tuple(rule.backward(tuple(saved), *gradients))
+    if len(found) != count:
+        raise CallError(
+            f"the backward function of {rule.name} returns {len(found)} gradients, and the "
+            f"operation takes {count} tensors",
+            notes=(("help", "None for a tensor that has no gradient"),),
+        )
+    return found
+
+
+class _Gradient(torch.autograd.Function):
+    """The gradients of the operands, and their derivative by the rule of `reference`."""
+
+    generate_vmap_rule: Final = True
+
+    @staticmethod
+    def forward(rule: _Rule, layout: _Layout, count: int, results: int, *given: Any) -> Any:
+        found = _gradients(rule, count, given[count + results :], given[count : count + results])
+        layout.given = tuple(each is not None for each in found)
+        return tuple(each for each in found if each is not None)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        del output
+        ctx.rule, ctx.layout, ctx.count, ctx.results, *given = inputs
+        primals = given[: ctx.count + ctx.results]
+        ctx.present = tuple(each is not None for each in primals)
+        ctx.others = len(given) - len(primals)
+        ctx.save_for_backward(*(each for each in primals if each is not None))
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        if ctx.rule.reference is None:
+            raise NotImplementedError(
+                f"{ctx.rule.name} has no derivative of second order; "
+                "pyptx.torch.differentiable(..., reference=) makes one of a function of PyTorch's "
+                "own operators"
+            )
+        primals = ctx.saved_tensors
+        once = partial(_reference_gradients, ctx.rule, ctx.present, ctx.count, ctx.layout.given)
+        _, pull = torch.func.vjp(once, *primals)
+        following = iter(pull(tuple(cotangents)))
+        found = [next(following) if there else None for there in ctx.present]
+        return (None, None, None, None, *found, *([None] * ctx.others))
+
+
+def _reference_gradients(
+    rule: _Rule, present: Sequence[bool], count: int, given: Sequence[bool], *primals: Any
+) -> tuple[Any, ...]:
+    """What `backward` computes, by the rules of PyTorch's own operators."""
+    left = iter(primals)
+    everything = [next(left) if there else None for there in present]
+    tensors, gradients = everything[:count], everything[count:]
+    places = [i for i, tensor in enumerate(tensors) if tensor is not None]
+
+    def forward(*some: Any) -> tuple[Any, ...]:
+        operands: list[Any] = [None] * count
+        for i, tensor in zip(places, some, strict=True):
+            operands[i] = tensor
+        assert rule.reference is not None
+        return _tuple(rule.reference(*operands))
+
+    _, pull = torch.func.vjp(forward, *(tensors[i] for i in places))
+    by_place = dict(zip(places, pull(tuple(gradients)), strict=True))
+    return tuple(by_place[i] for i, has in enumerate(given) if has)

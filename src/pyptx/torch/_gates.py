@@ -1,0 +1,142 @@
+"""`silu`, `gelu`, `relu` and the gates with them, as operations of PyTorch."""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import torch
+from torch.nn import functional
+
+from pyptx.errors import CallError
+from pyptx.ops._gates import Activation, Gate, GateGradient
+from pyptx.ops.rowwise import plan
+from pyptx.torch import _arguments as arguments
+from pyptx.torch._differentiable import differentiable
+from pyptx.types import DType
+
+_OPERATIONS: Final = 1024
+"""Operations that are kept: one for each kind of row, which a program has few of."""
+
+_WIDEST: Final = 16
+"""Bytes of an access: rows are cut so that each thread has one of each tensor."""
+
+_FUNCTIONS: Final[dict[Activation, Any]] = {
+    "silu": functional.silu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+    "relu": functional.relu,
+}
+
+
+@arguments.operation
+@arguments.at_call
+def swiglu(gate: Any, up: Any) -> Any:
+    """silu(gate) * up, element by element, rounded once.
+
+    gate, up   bfloat16, float16, float32 or float64, of the same shape and type
+    returns    their shape and type
+
+    Computed in float32, in float64 where they are. Tensors that are not contiguous are copied.
+    Differentiable by one kernel for both gradients, and of higher order by PyTorch's operators.
+    Raises CallError.
+    """
+    return _call("swiglu", "silu", gate, up)
+
+
+@arguments.operation
+@arguments.at_call
+def geglu(gate: Any, up: Any) -> Any:
+    """gelu(gate) * up with gelu by tanh; else as `swiglu`."""
+    return _call("geglu", "gelu_tanh", gate, up)
+
+
+@arguments.operation
+@arguments.at_call
+def reglu(gate: Any, up: Any) -> Any:
+    """relu(gate) * up; else as `swiglu`."""
+    return _call("reglu", "relu", gate, up)
+
+
+@arguments.operation
+@arguments.at_call
+def silu(input: Any, inplace: Any = False) -> Any:
+    """`torch.nn.functional.silu` by a kernel, without `inplace=True`; else as `swiglu`."""
+    arguments.refuse_in_place(inplace, "silu")
+    return _call("silu", "silu", input)
+
+
+@arguments.operation
+@arguments.at_call
+def gelu(input: Any, approximate: Any = "none") -> Any:
+    """`torch.nn.functional.gelu(input, approximate="tanh")` by a kernel; else as `swiglu`.
+
+    There is no kernel for the other approximation, so it has to be named.
+    """
+    if approximate != "tanh":
+        raise CallError(
+            f"gelu has a kernel for approximate='tanh', and approximate is {approximate!r}",
+            notes=(("help", 'pyptx.torch.gelu(input, approximate="tanh")'),),
+        )
+    return _call("gelu", "gelu_tanh", input)
+
+
+@arguments.operation
+@arguments.at_call
+def relu(input: Any, inplace: Any = False) -> Any:
+    """`torch.nn.functional.relu` by a kernel, without `inplace=True`; else as `swiglu`."""
+    arguments.refuse_in_place(inplace, "relu")
+    return _call("relu", "relu", input)
+
+
+def _call(name: str, activation: Activation, *tensors: Any) -> Any:
+    names = ("gate", "up") if len(tensors) > 1 else ("input",)
+    types = [arguments.dtype_of(n, t, name) for n, t in zip(names, tensors, strict=True)]
+    arguments.check_targets(name)
+    first: Any = next(iter(tensors))
+    for n, tensor, dtype in zip(names[1:], tensors[1:], types[1:], strict=True):
+        if tuple(tensor.shape) != tuple(first.shape) or dtype is not types[0]:
+            raise CallError(
+                f"{n} is {_described(tensor)}, and {names[0]} {_described(first)}",
+                notes=(("help", f"{n}.to({names[0]}.dtype).expand_as({names[0]})"),),
+            )
+    last = int(first.shape[-1]) if first.ndim else 1
+    if not last or (not isinstance(first.numel(), torch.SymInt) and not first.numel()):
+        return first.clone()
+    size = math.gcd(last, _WIDEST // types[0].bytes)
+    shape = (*first.shape[:-1], last // size, size)
+    operation = _operation(size, activation, types[0], len(tensors) > 1)
+    return operation(*(tensor.reshape(shape).contiguous() for tensor in tensors)).view(first.shape)
+
+
+def _described(tensor: Any) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+@lru_cache(_OPERATIONS)
+def _operation(size: int, activation: Activation, dtype: DType, gated: bool) -> Any:
+    plain = plan.operation(Gate(size, activation, dtype, gated), (size,))
+    gradient = plan.operation(GateGradient(size, activation, dtype, gated), (size,))
+
+    def gate(*tensors: Any) -> Any:
+        return plain(*tensors)
+
+    def forward(*tensors: Any) -> Any:
+        return plain(*tensors), tensors
+
+    def backward(saved: Any, g: Any) -> Any:
+        return gradient(*saved, g)
+
+    def reference(*tensors: Any) -> Any:
+        wide = torch.promote_types(tensors[0].dtype, torch.float32)
+        value = _FUNCTIONS[activation](tensors[0].to(wide))
+        for tensor in tensors[1:]:
+            value = value * tensor.to(wide)
+        return value.to(tensors[0].dtype)
+
+    gate.__name__ = Gate(size, activation, dtype, gated).name
+    return differentiable(gate, forward, backward, reference=reference)

@@ -1,0 +1,137 @@
+"""Modules of PyTorch with the norms, and models whose modules are replaced by them."""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportUntypedBaseClass=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MethodType
+from typing import Any, Final
+
+import torch
+
+from pyptx._calls import binding
+from pyptx._tracebacks import boundary
+from pyptx.errors import CallError
+from pyptx.torch._arguments import at_call
+from pyptx.torch._gates import geglu, reglu, swiglu
+from pyptx.torch._norms import layer_norm, rms_norm
+
+
+class RMSNorm(torch.nn.RMSNorm):
+    """`torch.nn.RMSNorm` by the kernels of `rms_norm`; parameters and their names are the same."""
+
+    def forward(self, x: Any) -> Any:
+        """The norm of a tensor that ends with `normalized_shape`."""
+        return rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+class LayerNorm(torch.nn.LayerNorm):
+    """`torch.nn.LayerNorm` by the kernels of `layer_norm`; parameters are the same."""
+
+    def forward(self, input: Any) -> Any:
+        """The norm of a tensor that ends with `normalized_shape`."""
+        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+def _rms_forward(self: Any, hidden_states: Any) -> Any:
+    eps = getattr(self, "variance_epsilon", getattr(self, "eps", None))
+    weight = self.weight
+    return rms_norm(hidden_states, weight.shape, weight, eps)
+
+
+def _torch_rms_forward(self: Any, x: Any) -> Any:
+    return rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+def _layer_forward(self: Any, input: Any) -> Any:
+    return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+_GATES: Final[Mapping[str, Any]] = {
+    "silu": swiglu,
+    "swish": swiglu,
+    "gelu_pytorch_tanh": geglu,
+    "gelu_new": geglu,
+    "relu": reglu,
+}
+"""Gated activations, by the names that configurations have for the activations."""
+
+
+def _activation(module: Any) -> str | None:
+    """The name of a module's activation, from its configuration or from what it calls."""
+    configured = getattr(getattr(module, "config", None), "hidden_act", None)
+    if isinstance(configured, str):
+        return configured
+    called = getattr(module, "act_fn", None)
+    name = getattr(called, "__name__", type(called).__name__)
+    return {"SiLU": "silu", "SiLUActivation": "silu", "ReLU": "relu"}.get(name, name)
+
+
+def _mlp_forward(self: Any, x: Any) -> Any:
+    gate = _GATES[str(_activation(self))]
+    return self.down_proj(gate(self.gate_proj(x), self.up_proj(x)))
+
+
+def _takes_gate(module: Any) -> bool:
+    parts = ("gate_proj", "up_proj", "down_proj", "act_fn")
+    return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
+
+
+def _takes_norm(module: Any) -> bool:
+    return isinstance(getattr(module, "weight", None), torch.Tensor)
+
+
+_BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]] = {
+    "RMSNorm": (_torch_rms_forward, lambda module: hasattr(module, "normalized_shape")),
+    "LayerNorm": (_layer_forward, lambda module: hasattr(module, "normalized_shape")),
+    **{
+        f"{model}RMSNorm": (_rms_forward, _takes_norm)
+        for model in ("Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Phi3", "Olmo2", "Granite")
+    },
+    **{
+        f"{model}MLP": (_mlp_forward, _takes_gate)
+        for model in ("Llama", "Mistral", "Qwen2", "Qwen3", "Olmo2", "Granite")
+    },
+}
+"""What replaces the forward method of a class, and whether it does so of this module."""
+
+
+@binding(CallError, "pyptx.torch.patch")
+@boundary
+@at_call
+def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
+    """Let modules of a model compute with these operations; returns the names of those modules.
+
+    model     a `torch.nn.Module`; its parameters, and what else it does, stay as they are
+    classes   names of classes whose modules are changed; None for all that are known:
+              RMSNorm and LayerNorm of PyTorch, and the norms and gated MLPs of models as Hugging
+              Face's transformers name them (LlamaRMSNorm, Qwen2MLP, ...)
+
+    A module of a known class that is built otherwise stays as it is. Raises CallError for what is
+    no module, and for classes that are not known.
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise CallError(
+            f"pyptx.torch.patch takes a torch.nn.Module, not {type(model).__name__}",
+            notes=(("help", "pyptx.torch.patch(model)"),),
+        )
+    wanted = set(_BY_CLASS) if classes is None else set(classes)
+    if unknown := sorted(wanted - set(_BY_CLASS)):
+        raise CallError(
+            f"pyptx.torch.patch knows no class {unknown[0]}",
+            notes=(("legal", " ".join(sorted(_BY_CLASS))),),
+        )
+    patched: list[str] = []
+    for name, module in model.named_modules():
+        kind = type(module).__name__
+        if kind not in wanted or isinstance(module, (RMSNorm, LayerNorm)):
+            continue
+        forward, takes = _BY_CLASS[kind]
+        if takes(module):
+            module.forward = MethodType(forward, module)
+            patched.append(name)
+    return patched

@@ -1,0 +1,234 @@
+"""`rms_norm` and `layer_norm` as operations of PyTorch."""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import torch
+
+from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
+from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops.rowwise import plan
+from pyptx.ops.rowwise.operation import Operand
+from pyptx.torch import _arguments as arguments
+from pyptx.torch._arguments import DTYPES
+from pyptx.torch._differentiable import differentiable
+from pyptx.types import DType
+
+_OPERATIONS: Final = 1024
+"""Operations that are kept: one for each kind of row, which a program has few of."""
+
+
+@arguments.operation
+@arguments.at_call
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
+    """`torch.nn.functional.rms_norm` by kernels: input * rsqrt(mean(input^2) + eps) * weight.
+
+    input              bfloat16, float16, float32 or float64, of shape (..., *normalized_shape)
+    normalized_shape   the last dimensions, over which the mean is
+    weight             of these types, independently, and this shape; None for ones
+    eps                a number; None for torch.finfo(input.dtype).eps, as PyTorch has it
+    returns            input's shape and type
+
+    Computed in float32, in float64 where input is, and rounded once, at the end. An input that is
+    not contiguous is copied. Differentiable by kernels, of higher order by PyTorch's operators.
+    Raises CallError.
+    """
+    x = arguments.dtype_of("input", input, "rms_norm")
+    arguments.check_targets("rms_norm")
+    shape = arguments.normalized(normalized_shape, input, "rms_norm")
+    arguments.parameter("weight", weight, shape, "rms_norm")
+    least = torch.finfo(input.dtype).eps if eps is None else eps
+    least = arguments.number("eps", least, "rms_norm(input, shape, weight, eps=1e-5)")
+    if weight is None:
+        weight = _ones(shape, input.dtype, input.device)
+    what = _Rms(shape, x, DTYPES[weight.dtype], least)
+    return _rms_operation(what)(input.contiguous(), weight.contiguous())
+
+
+@dataclass(frozen=True)
+class _RmsNorm(RmsNorm):
+    """The norm whose result has the type of x."""
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        _, *r = super().outputs
+        return Operand("y", self.x), *r
+
+
+@dataclass(frozen=True)
+class _RmsNormGradient(RmsNormGradient):
+    """Its gradient: g has the type of x too."""
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        return tuple(Operand("g", self.x) if o.name == "g" else o for o in super().inputs)
+
+
+@cache
+def _kept_ones(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+    return torch.ones(shape, dtype=dtype, device=device)
+
+
+def _ones(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+    """A weight of ones, kept from call to call but where a program is traced."""
+    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        return torch.ones(shape, dtype=dtype, device=device)
+    return _kept_ones(shape, dtype, device)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rms:
+    shape: tuple[int, ...]
+    x: DType
+    weight: DType
+    eps: float
+
+    def forward(self, *, kept: bool) -> Any:
+        op = _RmsNorm(math.prod(self.shape), self.x, self.weight, self.eps, kept)
+        return plan.operation(op, self.shape)
+
+    @property
+    def gradient(self) -> Any:
+        op = _RmsNormGradient(math.prod(self.shape), self.x, self.weight)
+        return plan.operation(op, self.shape, (_sum_type(self.weight, op.compute),))
+
+
+def _sum_type(column: DType, compute: DType) -> DType:
+    """What a kernel rounds a sum to."""
+    return compute if column.bytes > compute.bytes else column
+
+
+@lru_cache(_OPERATIONS)
+def _rms_operation(what: _Rms) -> Any:
+    plain, kept, gradient = what.forward(kept=False), what.forward(kept=True), what.gradient
+
+    def rms_norm(x: Any, weight: Any) -> Any:
+        return plain(x, weight)
+
+    def forward(x: Any, weight: Any) -> Any:
+        y, r = kept(x, weight)
+        return y, (x, weight, r)
+
+    def backward(saved: Any, g: Any) -> Any:
+        x, weight, r = saved
+        dx, dw = gradient(x, g, r, weight)
+        return dx, dw.to(weight.dtype)
+
+    def reference(x: Any, weight: Any) -> Any:
+        wide = torch.promote_types(x.dtype, torch.float32)
+        value, scale = x.to(wide), weight.to(wide)
+        axes = tuple(range(x.ndim - len(what.shape), x.ndim))
+        mean = (value * value).mean(axes, keepdim=True)
+        return (value * torch.rsqrt(mean + what.eps) * scale).to(x.dtype)
+
+    return differentiable(rms_norm, forward, backward, reference=reference)
+
+
+def _torch_type(dtype: DType) -> Any:
+    return next(there for there, here in DTYPES.items() if here is dtype)
+
+
+# ---- layer normalization -------------------------------------------------------------------------
+
+
+@arguments.operation
+@arguments.at_call
+def layer_norm(
+    input: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: Any = 1e-5,
+) -> Any:
+    """`torch.nn.functional.layer_norm` by kernels.
+
+    (input - mean) * rsqrt(variance + eps) * weight + bias, with
+
+    input              bfloat16, float16, float32 or float64, of shape (..., *normalized_shape)
+    normalized_shape   the last dimensions, over which mean and variance are
+    weight, bias       of these types, independently, and this shape; None for ones and zeros
+    eps                a number, not negative
+    returns            input's shape and type; float32 on a GPU under autocast, as PyTorch has it
+
+    Computed in float32, in float64 where input is, and rounded once, at the end. An input that is
+    not contiguous is copied. Differentiable by kernels, of higher order by PyTorch's operators.
+    Raises CallError.
+    """
+    x = arguments.dtype_of("input", input, "layer_norm")
+    arguments.check_targets("layer_norm")
+    shape = arguments.normalized(normalized_shape, input, "layer_norm")
+    weight_type = arguments.parameter("weight", weight, shape, "layer_norm")
+    bias_type = arguments.parameter("bias", bias, shape, "layer_norm")
+    least = arguments.number("eps", eps, "layer_norm(input, shape, weight, bias, eps=1e-5)")
+    wide = arguments.widened(input) and x.bytes < 4
+    y = DTYPES[torch.float32] if wide else x
+    what = _Layer(shape, x, y, weight_type, bias_type, least)
+    given = [None if each is None else each.contiguous() for each in (weight, bias)]
+    return _layer_operation(what)(input.contiguous(), *given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    shape: tuple[int, ...]
+    x: DType
+    y: DType
+    weight: DType | None
+    bias: DType | None
+    eps: float
+
+    def forward(self, *, kept: bool) -> Any:
+        columns = math.prod(self.shape)
+        op = LayerNorm(columns, self.x, self.y, self.weight, self.bias, self.eps, kept)
+        return plan.operation(op, self.shape)
+
+    @property
+    def gradient(self) -> Any:
+        op = LayerNormGradient(math.prod(self.shape), self.x, self.y, self.weight, self.bias)
+        columns = [column for column in (self.weight, self.bias) if column is not None]
+        types = tuple(_sum_type(column, op.compute) for column in columns)
+        return plan.operation(op, self.shape, types)
+
+
+def _given(*tensors: Any) -> list[Any]:
+    return [tensor for tensor in tensors if tensor is not None]
+
+
+@lru_cache(_OPERATIONS)
+def _layer_operation(what: _Layer) -> Any:
+    plain, kept, gradient = what.forward(kept=False), what.forward(kept=True), what.gradient
+    dtype = _torch_type(what.y)
+
+    def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
+        return plain(*_given(x, weight, bias))
+
+    def forward(x: Any, weight: Any, bias: Any) -> Any:
+        y, mean, r = kept(*_given(x, weight, bias))
+        return y, tuple(_given(x, mean, r, weight))
+
+    def backward(saved: Any, g: Any) -> Any:
+        x, mean, r, *weight = saved
+        found = gradient(x, g, mean, r, *weight)
+        dx, *sums = found if isinstance(found, tuple) else (found,)
+        types = [each and _torch_type(each) for each in (what.weight, what.bias)]
+        left = iter(sums)
+        return dx, *(None if each is None else next(left).to(each) for each in types)
+
+    def reference(x: Any, weight: Any, bias: Any) -> Any:
+        wide = torch.promote_types(x.dtype, torch.float32)
+        value, axes = x.to(wide), tuple(range(x.ndim - len(what.shape), x.ndim))
+        # PyTorch's own has no second derivative without a weight.
+        centred = value - value.mean(axes, keepdim=True)
+        variance = (centred * centred).mean(axes, keepdim=True)
+        y = centred * torch.rsqrt(variance + what.eps)
+        y = y if weight is None else y * weight.to(wide)
+        return (y if bias is None else y + bias.to(wide)).to(dtype)
+
+    return differentiable(layer_norm, forward, backward, reference=reference)

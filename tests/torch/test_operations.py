@@ -1,0 +1,374 @@
+"""`pyptx.torch`: results against PyTorch's own, gradients, programs, modules and refusals."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.autograd import gradcheck, gradgradcheck
+from torch.fx.experimental.proxy_tensor import make_fx
+
+import pyptx
+import pyptx.torch as ours
+
+DTYPES = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
+SHAPE = (3, 40)
+
+
+def rows(*shape, dtype=torch.float64, grad=True):
+    return torch.randn(*shape, dtype=dtype, requires_grad=grad)
+
+
+# A name: the operation, PyTorch's own, and how many tensors of SHAPE and of its last axis it takes.
+OPERATIONS = {
+    "rms_norm": (
+        lambda x, w: ours.rms_norm(x, x.shape[-1:], w, 1e-5),
+        lambda x, w: F.rms_norm(x, x.shape[-1:], w, 1e-5),
+        (1, 1),
+    ),
+    "rms_norm without weight": (
+        lambda x: ours.rms_norm(x, x.shape[-1:]),
+        lambda x: F.rms_norm(x, x.shape[-1:]),
+        (1, 0),
+    ),
+    "layer_norm": (
+        lambda x, w, b: ours.layer_norm(x, x.shape[-1:], w, b),
+        lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b),
+        (1, 2),
+    ),
+    "layer_norm with weight": (
+        lambda x, w: ours.layer_norm(x, x.shape[-1:], w),
+        lambda x, w: F.layer_norm(x, x.shape[-1:], w),
+        (1, 1),
+    ),
+    "layer_norm with bias": (
+        lambda x, b: ours.layer_norm(x, x.shape[-1:], None, b),
+        lambda x, b: F.layer_norm(x, x.shape[-1:], None, b),
+        (1, 1),
+    ),
+    "layer_norm without either": (
+        lambda x: ours.layer_norm(x, x.shape[-1]),
+        lambda x: F.layer_norm(x, x.shape[-1:]),
+        (1, 0),
+    ),
+    "softmax": (lambda x: ours.softmax(x, -1), lambda x: F.softmax(x, -1), (1, 0)),
+    "softmax of columns": (lambda x: ours.softmax(x, 0), lambda x: F.softmax(x, 0), (1, 0)),
+    "log_softmax": (lambda x: ours.log_softmax(x, 1), lambda x: F.log_softmax(x, 1), (1, 0)),
+    "swiglu": (ours.swiglu, lambda a, b: F.silu(a) * b, (2, 0)),
+    "geglu": (ours.geglu, lambda a, b: F.gelu(a, approximate="tanh") * b, (2, 0)),
+    "reglu": (ours.reglu, lambda a, b: F.relu(a) * b, (2, 0)),
+    "silu": (lambda x: ours.silu(x), F.silu, (1, 0)),
+    "gelu": (
+        lambda x: ours.gelu(x, approximate="tanh"),
+        lambda x: F.gelu(x, approximate="tanh"),
+        (1, 0),
+    ),
+    "relu": (lambda x: ours.relu(x), F.relu, (1, 0)),
+}
+
+
+def operands(counts, shape=SHAPE, dtype=torch.float64, grad=True):
+    element, column = counts
+    return [
+        *(rows(*shape, dtype=dtype, grad=grad) for _ in range(element)),
+        *(rows(shape[-1], dtype=dtype, grad=grad) for _ in range(column)),
+    ]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_against_pytorch(name, dtype):
+    operation, reference, counts = OPERATIONS[name]
+    given = operands(counts, dtype=dtype, grad=False)
+    found = operation(*given)
+    wanted = reference(*(tensor.double() for tensor in given)).to(dtype)
+    assert found.dtype is wanted.dtype
+    torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_gradients_in_float64(name):
+    operation, _, counts = OPERATIONS[name]
+    given = operands(counts, shape=(3, 7))
+    assert gradcheck(operation, given)
+    assert gradgradcheck(operation, given)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_gradients_against_pytorch(name, dtype):
+    operation, reference, counts = OPERATIONS[name]
+    given = operands(counts, dtype=dtype)
+    wide = [tensor.detach().double().requires_grad_() for tensor in given]
+    g = torch.randn(SHAPE, dtype=dtype)
+    found = torch.autograd.grad(operation(*given), given, g)
+    wanted = torch.autograd.grad(reference(*wide), wide, g.double())
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype is dtype
+        torch.testing.assert_close(
+            one, other.to(dtype), rtol=2e-2, atol=1e-4 if dtype is torch.float32 else 2e-2
+        )
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_compiled_with_a_gradient(name):
+    operation, reference, counts = OPERATIONS[name]
+    given = operands(counts, dtype=torch.float32)
+    compiled = torch.compile(
+        lambda *tensors: operation(torch.sin(tensors[0]), *tensors[1:]).cos(),
+        fullgraph=True,
+        backend="aot_eager",
+    )
+    g = torch.randn(SHAPE)
+    found = torch.autograd.grad(compiled(*given), given, g)
+    value = reference(torch.sin(given[0]), *given[1:]).cos()
+    for one, other in zip(found, torch.autograd.grad(value, given, g), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax", "swiglu"])
+def test_a_new_number_of_rows_compiles_nothing(name):
+    operation, reference, counts = OPERATIONS[name]
+    compiled = torch.compile(operation, fullgraph=True, dynamic=True, backend="aot_eager")
+    for count in (5, 3, 17):
+        given = operands(counts, shape=(count, 40), dtype=torch.float32)
+        torch.testing.assert_close(compiled(*given), reference(*given))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_opcheck(name):
+    operation, _, counts = OPERATIONS[name]
+    given = operands(counts, dtype=torch.float32, grad=False)
+    graph = make_fx(operation)(*given)
+    launches = [node for node in graph.graph.nodes if "pyptx" in str(node.target)]
+    assert len(launches) == 1
+    inputs = [torch.randn(node.meta["val"].shape) for node in launches[0].args[0]]
+    torch.library.opcheck(torch.ops.pyptx.launch.default, (inputs, launches[0].args[1]))
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax", "swiglu"])
+def test_vmap_of_a_gradient(name):
+    operation, _, counts = OPERATIONS[name]
+    given = operands(counts, dtype=torch.float32, grad=False)
+
+    def loss(*one):
+        return operation(*one).sin().sum()
+
+    every = torch.func.grad(loss, tuple(range(len(given))))
+    dims = tuple(0 if tensor.ndim == 2 else None for tensor in given)
+    found = torch.func.vmap(every, dims)(*given)
+    wanted = every(*given)
+    for one, other in zip(found, wanted, strict=True):
+        total = one if other.ndim == 2 else one.sum(0)
+        torch.testing.assert_close(total, other, rtol=1e-4, atol=1e-4)
+
+
+def test_shapes_of_several_dimensions_and_no_rows():
+    x, w = torch.randn(2, 3, 4, 5), torch.randn(4, 5)
+    torch.testing.assert_close(ours.rms_norm(x, (4, 5), w, 1e-5), F.rms_norm(x, (4, 5), w, 1e-5))
+    torch.testing.assert_close(ours.layer_norm(x, (4, 5), w), F.layer_norm(x, (4, 5), w))
+    torch.testing.assert_close(ours.softmax(x, 1), F.softmax(x, 1))
+    moved = x.transpose(0, 2)
+    torch.testing.assert_close(ours.layer_norm(moved, (2, 5)), F.layer_norm(moved, (2, 5)))
+    empty = torch.randn(0, 40, requires_grad=True)
+    weight = torch.randn(40, requires_grad=True)
+    ours.rms_norm(empty, (40,), weight).sum().backward()
+    assert torch.equal(weight.grad, torch.zeros(40))
+    assert ours.swiglu(empty, empty).shape == (0, 40)
+
+
+def test_types_of_two_kinds():
+    x, w = torch.randn(3, 40).bfloat16(), torch.randn(40)
+    for given in ((x, w), (x.float(), w.bfloat16()), (x, w.half())):
+        found = ours.rms_norm(given[0], (40,), given[1], 1e-5)
+        wanted = F.rms_norm(given[0].double(), (40,), given[1].double(), 1e-5)
+        assert found.dtype is given[0].dtype
+        torch.testing.assert_close(found, wanted.to(found.dtype))
+    assert ours.layer_norm(x, (40,), w).dtype is torch.bfloat16
+
+
+def test_autocast():
+    x, w = torch.randn(3, 40).bfloat16(), torch.randn(40)
+    with torch.autocast("cpu", torch.bfloat16):
+        for found, wanted in (
+            (ours.layer_norm(x, (40,), w, w), F.layer_norm(x, (40,), w, w)),
+            (ours.softmax(x, -1), F.softmax(x, -1)),
+            (ours.swiglu(x, x), F.silu(x) * x),
+            (ours.rms_norm(x, (40,), w, 1e-5), F.rms_norm(x, (40,), w.bfloat16(), 1e-5)),
+        ):
+            assert found.dtype is wanted.dtype
+            torch.testing.assert_close(found, wanted)
+
+
+def test_modules_have_pytorchs_parameters():
+    theirs = torch.nn.Sequential(torch.nn.RMSNorm(40), torch.nn.LayerNorm(40))
+    mine = torch.nn.Sequential(ours.RMSNorm(40), ours.LayerNorm(40))
+    torch.nn.init.normal_(theirs[0].weight)
+    mine.load_state_dict(theirs.state_dict())
+    x = torch.randn(5, 40)
+    torch.testing.assert_close(mine(x), theirs(x))
+    compiled = torch.compile(mine, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), theirs(x))
+
+
+class LlamaRMSNorm(torch.nn.Module):
+    def __init__(self, size, eps=1e-6):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(size))
+        self.variance_epsilon = eps
+
+    def forward(self, hidden_states):
+        wide = hidden_states.float()
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+        return self.weight * wide.to(hidden_states.dtype)
+
+
+class LlamaMLP(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.gate_proj = torch.nn.Linear(size, 2 * size, bias=False)
+        self.up_proj = torch.nn.Linear(size, 2 * size, bias=False)
+        self.down_proj = torch.nn.Linear(2 * size, size, bias=False)
+        self.act_fn = torch.nn.SiLU()
+
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Block(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.norm = LlamaRMSNorm(size)
+        self.mlp = LlamaMLP(size)
+        self.last = torch.nn.LayerNorm(size)
+
+    def forward(self, x):
+        return self.last(x + self.mlp(self.norm(x)))
+
+
+def test_a_model_is_patched_by_the_names_of_its_classes():
+    model = Block(32)
+    patched = copy.deepcopy(model)
+    assert ours.patch(patched) == ["norm", "mlp", "last"]
+    x = torch.randn(2, 5, 32)
+    torch.testing.assert_close(patched(x), model(x))
+    assert patched.state_dict().keys() == model.state_dict().keys()
+    graph = make_fx(patched)(x)
+    assert sum("pyptx" in str(node.target) for node in graph.graph.nodes) == 3
+    model(x).square().sum().backward()
+    patched(x).square().sum().backward()
+    for one, other in zip(patched.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-4)
+    some = copy.deepcopy(model)
+    assert ours.patch(some, classes=["LayerNorm"]) == ["last"]
+    odd = copy.deepcopy(model)
+    odd.mlp.act_fn = torch.nn.Tanh()
+    assert ours.patch(odd) == ["norm", "last"]
+
+
+def test_a_pair_of_functions_makes_an_operation():
+    calls = []
+
+    def cube(x):
+        return x**3
+
+    def forward(x):
+        return x**3, (x,)
+
+    def backward(saved, g):
+        calls.append(g.is_contiguous())
+        return 3 * saved[0] ** 2 * g
+
+    x = rows(3, 4)
+    once = ours.differentiable(cube, forward, backward)
+    assert gradcheck(once, [x])
+    (g,) = torch.autograd.grad(once(x).sum(), [x], create_graph=True)
+    assert all(calls)  # the gradient of a sum is one number, expanded
+    with pytest.raises(NotImplementedError) as raised:
+        torch.autograd.grad(g.sum(), [x])
+    assert str(raised.value) == (
+        "cube has no derivative of second order; pyptx.torch.differentiable(..., reference=) makes "
+        "one of a function of PyTorch's own operators"
+    )
+    assert gradgradcheck(ours.differentiable(cube, forward, backward, reference=cube), [x])
+    wrong = ours.differentiable(cube, forward, lambda saved, g: (g, g))
+    with pytest.raises(pyptx.CallError) as raised:
+        wrong(x).sum().backward()
+    assert (
+        str(raised.value)
+        .splitlines()[0]
+        .endswith(
+            "the backward function of cube returns 2 gradients, and the operation takes 1 tensors"
+        )
+    )
+
+
+def refusal(call, *args, **options):
+    with pytest.raises(pyptx.CallError) as caught:
+        call(*args, **options)
+    head, _, rest = str(caught.value).partition(": ")
+    assert head.startswith(__file__), str(caught.value)
+    return "\n".join(line for line in rest.splitlines() if not line.startswith("    "))
+
+
+def test_what_is_refused():
+    x = torch.randn(3, 40)
+    assert refusal(ours.rms_norm, [1.0], (1,)) == (
+        "input is a list; rms_norm takes tensors\n  help: torch.as_tensor(input)"
+    )
+    assert refusal(ours.rms_norm, x.long(), (40,)) == (
+        "input has elements of type int64\n  legal: bfloat16 float16 float32 float64"
+    )
+    assert refusal(ours.layer_norm, x, (41,)) == (
+        "input has shape (3, 40), which does not end with normalized_shape (41,)\n"
+        "  help: layer_norm(input, input.shape[-1:], ...) is over the last dimension"
+    )
+    assert refusal(ours.layer_norm, x, (40,), x) == (
+        "weight has shape (3, 40), and normalized_shape is (40,)"
+    )
+    assert refusal(ours.layer_norm, x, (40,), eps=-1) == (
+        "eps is -1 and must be finite and not negative\n"
+        "  help: layer_norm(input, shape, weight, bias, eps=1e-5)"
+    )
+    assert refusal(ours.softmax, x, 2) == ("dim is 2 and input has shape (3, 40)\n  legal: -2 to 1")
+    assert refusal(ours.silu, x, True) == (
+        "silu has no inplace=True: its result is a tensor of its own\n"
+        "  help: x = pyptx.torch.silu(x)"
+    )
+    assert refusal(ours.gelu, x) == (
+        "gelu has a kernel for approximate='tanh', and approximate is 'none'\n"
+        '  help: pyptx.torch.gelu(input, approximate="tanh")'
+    )
+    assert refusal(ours.swiglu, x, x[:2]) == (
+        "up is float32[2, 40], and gate float32[3, 40]\n  help: up.to(gate.dtype).expand_as(gate)"
+    )
+    assert refusal(ours.patch, x) == (
+        "pyptx.torch.patch takes a torch.nn.Module, not Tensor\n  help: pyptx.torch.patch(model)"
+    )
+    assert refusal(ours.differentiable, 1, 2, 3) == (
+        "function is 1, and no function\n"
+        "  help: pyptx.torch.differentiable(function, forward, backward)"
+    )
+    with pyptx.target("sm_75"):
+        assert refusal(ours.relu, x) == (
+            "relu has no kernels for sm_75\n"
+            "  legal: sm_80 and later: bf16 and the cache policies of loads are theirs"
+        )
+
+
+def test_there_is_no_derivative_in_forward_mode():
+    """PyTorch would drop the tangents of an operator that has none."""
+    x = torch.randn(3, 40)
+    message = (
+        "kernel relu has no derivative in forward mode (jvp); derivatives in reverse mode are "
+        "those of pyptx.torch.differentiable"
+    )
+    for given in (x, x.clone().requires_grad_()):
+        with pytest.raises(NotImplementedError):
+            torch.func.jvp(ours.relu, (given,), (x,))
+        with pytest.raises(NotImplementedError):
+            torch.func.jvp(torch.func.vmap(ours.relu), (given,), (x,))
+    with pytest.raises(NotImplementedError) as raised, torch.autograd.forward_ad.dual_level():
+        ours.relu(torch.autograd.forward_ad.make_dual(x, x))
+    assert str(raised.value) == message
