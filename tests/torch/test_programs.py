@@ -1,5 +1,10 @@
 """Kernels in programs that PyTorch compiles, exports and transforms."""
 
+import contextlib
+import random
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch._dynamo.utils import counters
@@ -8,6 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.checkpoint import checkpoint
 from torch_kernels import increment, product, scale, total, twice
 
+import pyptx
 from pyptx._runtime.torch import programs
 
 MODES = {"static": {"dynamic": False}, "dynamic": {"dynamic": True}, "as found": {}}
@@ -196,3 +202,71 @@ def test_exported(x, strict):
     for rows in (1, 5, 31):
         more = torch.randn(rows, 200)
         torch.testing.assert_close(exported.module()(more), module(more))
+
+
+LOADING = """
+import sys
+import torch
+import pyptx.torch
+
+exported = torch.export.load(sys.argv[1])
+given, wanted = torch.load(sys.argv[2])
+torch.testing.assert_close(exported.module()(*given), wanted)
+print("same")
+"""
+
+
+def loaded(tmp_path, exported, given, wanted):
+    """What a process that knows nothing of the kernels prints."""
+    torch.export.save(exported, tmp_path / "program.pt2")
+    torch.save((given, wanted), tmp_path / "tensors.pt")
+    files = [str(tmp_path / "program.pt2"), str(tmp_path / "tensors.pt")]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LOADING, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_exported_and_loaded_by_another_process(tmp_path, x):
+    module = Module()
+    exported = torch.export.export(module, (x,), dynamic_shapes=({0: torch.export.Dim("B")},))
+    more = torch.randn(31, 200)
+    assert loaded(tmp_path, exported, (more,), module(more)) == "same\n"
+
+
+def test_an_exported_program_has_code_for_the_targets_that_are_named(x, w):
+    with pyptx.target("sm_90a", "sm_100a"):
+        exported = torch.export.export(Module(), (x,))
+    (text,) = {n.args[1] for n in exported.graph.nodes if "pyptx" in str(n.target)}
+    call = programs.call(text)
+    there = programs.on_cuda(call)
+    assert [sorted(step) for step in there.cubins] == [["sm_100a", "sm_90a"]] * 2
+    assert all(code.startswith(b"\x7fELF") for step in there.cubins for code in step.values())
+    assert torch.equal(torch.ops.pyptx.launch([x, w], text)[0], x * w * w)
+    mapped = torch.func.vmap(lambda x: torch.ops.pyptx.launch([x, w], text)[0])(x.expand(3, 5, 200))
+    assert torch.equal(mapped, (x * w * w).expand(3, 5, 200))
+
+
+def test_a_damaged_program_is_said(x):
+    exported = torch.export.export(Module(), (x,))
+    (text,) = {n.args[1] for n in exported.graph.nodes if "pyptx" in str(n.target)}
+    draw = random.Random(0)
+    for _ in range(300):
+        at = draw.randrange(text.index("{"), len(text))
+        damaged = text[:at] + draw.choice('{}[],:;="0r') + text[at + 1 + draw.randrange(3) :]
+        with contextlib.suppress(pyptx.PtxError):
+            programs.call(damaged)
+    with pytest.raises(pyptx.CallError) as raised:
+        programs.call(text[:-5])
+    assert str(raised.value).startswith("the program's call of kernel twice is damaged: ")
+    with pytest.raises(pyptx.CallError) as raised:
+        programs.call("twice 0123")
+    assert str(raised.value) == (
+        "the program calls kernel twice, which this process has not made\n"
+        "  help: torch.export.save writes programs for other processes"
+    )

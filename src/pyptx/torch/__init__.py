@@ -10,6 +10,7 @@ if importlib.util.find_spec("torch") is None:
         "pyptx.torch needs PyTorch, which is not installed here\n  help: pip install torch"
     )
 
+from pyptx._runtime.torch import operator as _operator  # programs that are loaded name it  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from pyptx.torch._differentiable import differentiable as differentiable
 from pyptx.torch._gates import geglu as geglu
 from pyptx.torch._gates import gelu as gelu

@@ -18,6 +18,7 @@ from pyptx._launch.call import AUTO, Call
 from pyptx._native.launcher import NativeCall
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
 from pyptx._runtime import numpy, targets
+from pyptx._runtime.torch import programs
 from pyptx._runtime.torch.tensors import DTYPES, as_numpy, as_tensor, check_strides, device_of
 from pyptx._target import Target
 from pyptx.errors import CallError, EmulationError
@@ -44,12 +45,22 @@ class Prepared:
 
         Raises DeviceError and AssembleError where there is none.
         """
+        if (loaded := programs.on_cuda(self.call)) is not None:
+            return self._loaded(loaded)
         named = targets.chosen() if self.call.arch == AUTO else ()
         found = self._natives.get((device, named))
         if found is None:
             chosen = targets.lowering_targets(self.call.arch, lambda: [_capability(device)])
             call = self.call.lowered_for(chosen)
             found = self._natives[device, named] = call, _native(call, chosen)
+        return found
+
+    def _loaded(self, loaded: programs.OnCuda) -> tuple[Call, NativeCall]:
+        found = self._natives.get(None)
+        if found is None:
+            call = loaded.call
+            native = NativeCall(str(call.plan), loaded.cubins, loaded.assembler, _itemsizes(call))
+            found = self._natives[None] = call, native
         return found
 
     def alignment(self, call: Call) -> int:
@@ -80,9 +91,12 @@ def _capability(device: int) -> str:
 def _native(call: Call, chosen: Sequence[Target]) -> NativeCall:
     cubins = [{str(target): code.cubin(target) for target in chosen} for code in call.code]
     assembler = max(cubin.assembler_major for step in cubins for cubin in step.values())
-    itemsizes = [np.dtype(each.dtype).itemsize for each in (*call.outputs, *call.scratch)]
     codes = [{name: cubin.code for name, cubin in step.items()} for step in cubins]
-    return NativeCall(str(call.plan), codes, assembler, itemsizes)
+    return NativeCall(str(call.plan), codes, assembler, _itemsizes(call))
+
+
+def _itemsizes(call: Call) -> list[int]:
+    return [np.dtype(tensor.dtype).itemsize for tensor in (*call.outputs, *call.scratch)]
 
 
 class Launcher:
