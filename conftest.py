@@ -35,6 +35,7 @@ ROOT = Path(__file__).parent
 SHOWN_AS = "example.py"
 UNREAD = "unread error"
 FILES = itertools.count(1)
+HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 SIMULATED = (
     "--xla_force_host_platform_device_count=8",
@@ -133,7 +134,8 @@ def collector() -> Any:
     documents: Any = importlib.import_module("sybil").Sybil(
         parsers=[markdown.CodeBlockParser(language, run) for language, run in readers.items()],
         patterns=["README.md", "docs/*.md", "docs/tutorial/*.md"],
-        excludes=["docs/isa/*.md"],  # tests/isa/test_reference.py runs what is in them
+        # tests/isa/test_reference.py runs what is in docs/isa, `make test-torch` what has PyTorch.
+        excludes=["docs/isa/*.md", *([] if HAS_TORCH else ["docs/*pytorch.md"])],
         teardown=check_end,
     )
     return documents.pytest()

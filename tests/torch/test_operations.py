@@ -27,8 +27,8 @@ OPERATIONS = {
         (1, 1),
     ),
     "rms_norm without weight": (
-        lambda x: ours.rms_norm(x, x.shape[-1:]),
-        lambda x: F.rms_norm(x, x.shape[-1:]),
+        lambda x: ours.rms_norm(x, x.shape[-1:], eps=1e-5),
+        lambda x: F.rms_norm(x, x.shape[-1:], eps=1e-5),
         (1, 0),
     ),
     "layer_norm": (
@@ -176,6 +176,13 @@ def test_shapes_of_several_dimensions_and_no_rows():
     ours.rms_norm(empty, (40,), weight).sum().backward()
     assert torch.equal(weight.grad, torch.zeros(40))
     assert ours.swiglu(empty, empty).shape == (0, 40)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_eps_is_by_default_what_pytorch_has(dtype):
+    x = torch.randn(3, 40, dtype=dtype) * 0.01
+    wanted = F.rms_norm(x.double(), (40,), eps=torch.finfo(dtype).eps).to(dtype)
+    torch.testing.assert_close(ours.rms_norm(x, (40,)), wanted)
 
 
 def test_types_of_two_kinds():

@@ -9,6 +9,7 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import typer
 
@@ -16,8 +17,11 @@ import pyptx
 from pyptx import _assemble as assemble
 from pyptx._assemble import NVDISASM, PTXAS, Tool, cache
 from pyptx._cli.console import say, show_table, size
-from pyptx._native import loader
+from pyptx._native import launcher, loader
 from pyptx.errors import PtxError
+
+LEAST_TORCH: Final = (2, 9)
+"""The oldest version of PyTorch that pyproject.toml has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,20 @@ def jax() -> Finding:
     return Finding("JAX", ", ".join(f"{name} {version}" for name, version in versions.items()))
 
 
+def pytorch() -> Finding:
+    """PyTorch by its package's version: importing it takes seconds."""
+    found = _version("torch")
+    if found is None:
+        advice = "pip install torch to call kernels on tensors, and for pyptx.torch"
+        return Finding("PyTorch", "not installed", advice)
+    if tuple(map(int, found.split("+")[0].split(".")[:2])) < LEAST_TORCH:
+        least = ".".join(map(str, LEAST_TORCH))
+        return Finding("PyTorch", f"torch {found}", f'pip install "torch>={least}"')
+    built = found.partition("+")[2]
+    kind = {"": "", "cpu": ", for CPUs alone"}.get(built, f", for CUDA ({built})")
+    return Finding("PyTorch", f"torch {found}{kind}")
+
+
 def _version(name: str) -> str | None:
     try:
         return importlib.metadata.version(name)
@@ -76,6 +94,10 @@ def emulator() -> Finding:
 
 def handlers() -> Finding:
     return _library("XLA handlers", loader.ffi_library)
+
+
+def torch_launcher() -> Finding:
+    return _library("launcher", launcher.library)
 
 
 def _library(what: str, load: Callable[[], object]) -> Finding:
@@ -150,5 +172,6 @@ def cache_folder() -> Finding:
 
 
 CHECKS = (
-    python, package, jax, emulator, handlers, ptxas, nvdisasm, gpu, cache_folder,
+    python, package, jax, pytorch, emulator, handlers, torch_launcher, ptxas, nvdisasm, gpu,
+    cache_folder,
 )  # fmt: skip

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 import torch
 
+from pyptx._runtime.torch.runtime import is_distributed
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import plan
@@ -48,7 +50,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     least = torch.finfo(input.dtype).eps if eps is None else eps
     least = arguments.number("eps", least, "rms_norm(input, shape, weight, eps=1e-5)")
     if weight is None:
-        weight = _ones(shape, input.dtype, input.device)
+        weight = _ones(shape, input)
     what = _Rms(shape, x, DTYPES[weight.dtype], least)
     return _rms_operation(what)(input.contiguous(), weight.contiguous())
 
@@ -77,11 +79,16 @@ def _kept_ones(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
     return torch.ones(shape, dtype=dtype, device=device)
 
 
-def _ones(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+def _ones(shape: tuple[int, ...], like: Any) -> Any:
     """A weight of ones, kept from call to call but where a program is traced."""
+    if is_distributed((like,)):
+        mesh: Any = like.device_mesh
+        ones = _ones(shape, like.to_local())
+        whole = [importlib.import_module("torch.distributed.tensor").Replicate()] * mesh.ndim
+        return type(like).from_local(ones, mesh, whole, run_check=False)
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
-        return torch.ones(shape, dtype=dtype, device=device)
-    return _kept_ones(shape, dtype, device)
+        return torch.ones(shape, dtype=like.dtype, device=like.device)
+    return _kept_ones(shape, like.dtype, like.device)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ it is the operator of `operator`.
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -61,6 +63,12 @@ def runs_at_once(tensors: Sequence[Any]) -> bool:
     return True
 
 
+def is_distributed(arrays: Sequence[Any]) -> bool:
+    """Whether one of them is split over processes."""
+    distributed: Any = sys.modules.get("torch.distributed.tensor")
+    return distributed is not None and any(isinstance(a, distributed.DTensor) for a in arrays)
+
+
 class Torch:
     """The runtime of PyTorch, with scalars by value, or by address on a device."""
 
@@ -94,6 +102,9 @@ class Torch:
         """Run `call` on checked operands, or put it into the program that is being made."""
         if any(isinstance(each, HostValue) for each in arrays) or _at_once(arrays):
             return execution.execute(call, arrays)
+        if is_distributed(arrays):
+            sharding = importlib.import_module("pyptx._runtime.torch.sharding")
+            return sharding.launch(call, arrays, self.launch)
         return operator.apply(call, arrays)
 
     def remembered(

@@ -1,0 +1,118 @@
+"""Tensors split over two processes: nothing is exchanged that the kernels do not need."""
+
+import os
+import socket
+import traceback
+
+import pytest
+import torch
+import torch.multiprocessing as processes
+
+COUNT = 2
+
+
+def _start(rank, port, name, failures):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=COUNT)
+    try:
+        torch.manual_seed(0)  # the same tensors in both
+        globals()[name](rank)
+        torch.distributed.barrier()  # a process that ends first would fail the other
+    except Exception:  # noqa: BLE001
+        failures.put(f"process {rank}: {traceback.format_exc()}")
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def _mesh():
+    return torch.distributed.device_mesh.init_device_mesh("cpu", (COUNT,), mesh_dim_names=("rows",))
+
+
+def kernels(rank):
+    from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+    from torch_kernels import product, scale, total, twice
+
+    import pyptx
+
+    mesh = _mesh()
+    x, w = torch.randn(5, 200), torch.randn(200)
+    rows = distribute_tensor(x, mesh, [Shard(0)])
+    weight = distribute_tensor(w, mesh, [Replicate()])
+    for operation, wanted in ((product, x * w), (twice, x * w * w)):
+        with CommDebugMode() as seen:
+            found = operation(rows, weight)
+        assert seen.get_total_counts() == 0
+        assert found.placements == (Shard(0),)
+        assert found.shape == (5, 200)
+        assert torch.equal(found.full_tensor(), wanted)
+    few = distribute_tensor(x[:, :32].contiguous(), mesh, [Shard(0)])
+    with CommDebugMode() as seen:
+        sums = total(few)
+    assert seen.get_total_counts() == 0
+    assert sums.placements == (Partial(),)
+    torch.testing.assert_close(sums.full_tensor(), x[:, :32].sum(0))
+    whole = distribute_tensor(x, mesh, [Replicate()])
+    assert product(whole, weight).placements == (Replicate(),)
+
+    def refused(call, *tensors):
+        with pytest.raises(pyptx.CallError) as raised:
+            call(*tensors)
+        return str(raised.value)
+
+    columns = distribute_tensor(x, mesh, [Shard(1)])
+    said = refused(product, columns, weight)
+    assert "dimension 1 of X is sharded over 'rows', and kernel product needs it whole" in said
+    assert "X is a DTensor and W a torch.Tensor" in refused(product, rows, w)
+    assert "dimension 0 of X is sharded over 'rows'" in refused(scale, rows, 2.0)
+
+
+def gradients(rank):
+    import torch.nn.functional as F
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    import pyptx.torch as ours
+
+    mesh = _mesh()
+    for dtype in (torch.float32, torch.bfloat16):
+        x, w = torch.randn(6, 40, dtype=dtype), torch.randn(40, dtype=dtype)
+        g = torch.randn(6, 40, dtype=dtype)
+        one = [t.clone().double().requires_grad_() for t in (x, w)]
+        F.rms_norm(one[0], (40,), one[1], 1e-5).backward(g.double())
+        rows = distribute_tensor(x, mesh, [Shard(0)]).requires_grad_()
+        weight = distribute_tensor(w, mesh, [Replicate()]).requires_grad_()
+        y = ours.rms_norm(rows, (40,), weight, 1e-5)
+        y.backward(distribute_tensor(g, mesh, [Shard(0)]))
+        tolerance = {"rtol": 2e-2, "atol": 2e-2} if dtype is torch.bfloat16 else {}
+        torch.testing.assert_close(rows.grad.full_tensor(), one[0].grad.to(dtype), **tolerance)
+        torch.testing.assert_close(weight.grad.full_tensor(), one[1].grad.to(dtype), **tolerance)
+    x = torch.randn(4, 8, 32)
+    split = distribute_tensor(x, mesh, [Shard(1)])
+    for found, wanted in (
+        (ours.softmax(split, -1), F.softmax(x, -1)),
+        (ours.layer_norm(split, (32,)), F.layer_norm(x, (32,))),
+        (ours.rms_norm(split, (32,)), F.rms_norm(x, (32,))),
+        (ours.swiglu(split, split), F.silu(x) * x),
+    ):
+        assert found.placements == (Shard(1),)
+        torch.testing.assert_close(found.full_tensor(), wanted)
+
+
+@pytest.mark.parametrize("name", ["kernels", "gradients"])
+def test_two_processes(name):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = processes.get_context("spawn")
+    failures = context.SimpleQueue()
+    started = [
+        context.Process(target=_start, args=(rank, port, name, failures)) for rank in range(COUNT)
+    ]
+    for each in started:
+        each.start()
+    for each in started:
+        each.join(timeout=240)
+    if not failures.empty():
+        pytest.fail(failures.get())
+    assert [each.exitcode for each in started] == [0, 0]
