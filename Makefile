@@ -126,7 +126,7 @@ test-tsan: $(READY)
 	        tests/emulator/test_printf.py tests/emulator/test_report.py $(ARGS)
 
 gpu-test: $(READY)
-	$(PY) -m pytest -m gpu tests/gpu tests/benchmarks/test_norm_torch.py $(ARGS)
+	$(PY) -m pytest -m gpu tests/gpu tests/torch/test_norm_benchmark.py $(ARGS)
 
 bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)

@@ -1,16 +1,11 @@
-"""The benchmark's candidates and checks with PyTorch on the CPU, where PyTorch is installed."""
+"""The benchmark's candidates and checks with PyTorch on the CPU."""
 
 import importlib
-import importlib.util
 import math
 import sys
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="the benchmarks' peers need PyTorch"
-)
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 VARIANT = """
