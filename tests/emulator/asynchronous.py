@@ -201,7 +201,7 @@ ORDERS = {
     "fewer bytes expected than are copied": Case(
         "shared-race",
         START + f"@!%p1 bra filled\nBUG\n{LOADS}\nfilled:\n" + wait("early")
-        + READ + f"@%p1 {EXPECT} [bar], %r9\n" + wait("late", parity=1),
+        + READ + f"bar.sync 0\n@%p1 {EXPECT} [bar], %r9\n" + wait("late", parity=1),
         f"mov.u32 %r9, 128\n{EXPECT} [bar], 128", f"mov.u32 %r9, 0\n{EXPECT} [bar], 256",
         at="ld.shared", other="[tile+128]",
     ),

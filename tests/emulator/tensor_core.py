@@ -157,7 +157,7 @@ ORDER = {
         "bra early", NOTHING, at="tcgen05.dealloc", other=MMA,
     ),
     "a commit of another thread": case(
-        "tensor-race", READY + f"{PRODUCT}\nBUG\n{COMMIT.replace('@%p2', '@%p5')}\n{WAIT}{AFTER}\n{READ}{COMMIT}\n{AGAIN}{END}",
+        "tensor-race", READY + f"{PRODUCT}\nBUG\n{COMMIT.replace('@%p2', '@%p5')}\n{WAIT}{AFTER}\n{READ}bar.sync 0\n{COMMIT}\n{AGAIN}{END}",
         "setp.eq.u32 %p5, %r1, 32", "setp.eq.u32 %p5, %r1, 0", at=LOAD, other=MMA,
     ),
     "an accumulator that is stored and not waited for": case(

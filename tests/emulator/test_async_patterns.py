@@ -181,7 +181,7 @@ PATTERNS: dict[str, tuple[str, int, np.ndarray, dict[str, object]]] = {
         and.b32 %r21, %r20, 1
         xor.b32 %r22, %r21, 1
         @!%p1 bra filled
-        {wait("free", "bar+8", "%r22")}
+        {wait("free", "bar+8", "%r22").replace("parity", "parity.acquire.cluster")}
         {EXPECT} [bar], 512
         {LOAD}.multicast::cluster [%r15], [%rd1], 256, [bar], %h1
         {wait("filled", parity="%r21")}

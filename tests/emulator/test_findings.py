@@ -18,6 +18,7 @@ from pyptx._emulator import KINDS, Report
 from .asynchronous import ASYNCHRONOUS
 from .findings import PROLOGUE, Case
 from .harness import FILE, device, output, run
+from .ordering import ORDERING
 from .tensor_core import TENSOR_CORE
 from .tensor_pairs import PAIRS
 from .warpgroup import WARPGROUP
@@ -301,6 +302,7 @@ CASES = {
         at="bar.warp.sync", block=32,
     ),
     **ASYNCHRONOUS,
+    **ORDERING,
     **TENSOR_CORE,
     **PAIRS,
     **WARPGROUP,
@@ -372,7 +374,14 @@ def test_clean_twins_are_silent_in_every_order(name: str, seed: int):
     assert launch(seeded, case.clean, sanitize=True).message == ""
 
 
-RACING = {"shared-race", "global-race", "register-race", "tensor-race", "tensor-fence"}
+RACING = {
+    "shared-race",
+    "global-race",
+    "narrow-scope",
+    "register-race",
+    "tensor-race",
+    "tensor-fence",
+}
 RACES = [n for n, c in CASES.items() if c.kind in RACING]
 
 

@@ -95,7 +95,7 @@ def test_a_race_is_found_in_every_run():
         seen.append((told(report), y.tolist()))
     (_, _, findings, *_), memory = only(seen)
     assert [(kind, count) for kind, count, *_ in findings] == [
-        ("global-race", 1), ("global-race", 32), ("global-race", 1),
+        ("global-race", 63), ("global-race", 33), ("global-race", 1),
     ]  # fmt: skip
     assert memory[:3] == [63, 9, 7]
 

@@ -187,10 +187,10 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.watches.set(config);
   for (emu::Buffer& b : launch.memory.buffers) b.watched = launch.watches.inside(b.lo, b.hi);
   const uint64_t ctas = launch.clusters * launch.cluster_size;
-  const uint64_t segments = emu::GlobalClocks::segments_for(ctas);
+  const uint64_t segments = emu::GlobalOrder::segments_for(ctas);
   launch.threads = emu::host_threads(launch);
-  launch.global_clocks.reset(
-      ctas, launch.memory.add_shadow(config, program.global_granule, segments, launch.parallel()), launch.parallel());
+  launch.global_order.reset(ctas,
+                            launch.memory.add_shadow(config, program.global_granule, segments, launch.parallel()));
 }
 
 // The budget of a launch.

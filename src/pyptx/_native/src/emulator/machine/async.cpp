@@ -39,19 +39,21 @@ void wake_waiters(Cta& owner, uint32_t offset, Mbarrier& b) {
     for (Split& s : w.others) {
       if (s.wait.kind != Wait::Kind::Mbarrier || s.wait.object != offset || b.phase <= s.wait.phase) continue;
       deliver_test(w, *s.wait.at, s.mask, true);
-      observe_phase(w, *s.wait.at, b, s.wait.phase);
+      observe_phase(w, *s.wait.at, s.mask, b, s.wait.phase);
       --b.waiting;
       wake(w, s);
     }
   }
 }
 
-void settle(Cta& owner, uint32_t offset, Mbarrier& b) {
+void settle(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b) {
   if (b.pending != 0 || b.transactions != 0) return;
+  check_overtaken(w, in, lane, owner, offset, b);
   ++b.phase;
   b.pending = b.expected;
   b.released = b.clocks;
-  b.known_released = b.known;
+  b.causes_released = b.causes;
+  for (int i = 0; i < 2; ++i) b.remote_released[i] = b.remote[i];
   ++owner.cluster->version;
   if (b.waiting != 0) wake_waiters(owner, offset, b);
 }
@@ -204,7 +206,7 @@ void change_transactions(Warp& w, const Instruction& in, unsigned lane, Cta& own
                        ", beyond 1048575 on either side of zero");
     return;
   }
-  settle(owner, offset, b);
+  settle(w, in, lane, owner, offset, b);
 }
 
 void expect_transactions(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, Mbarrier& b,
@@ -226,7 +228,7 @@ void arrive(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t 
     return;
   }
   b.pending -= count;
-  settle(owner, offset, b);
+  settle(w, in, lane, owner, offset, b);
 }
 
 void issue(Warp& w, OperationPointer op) {

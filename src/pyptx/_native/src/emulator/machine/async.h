@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "report.h"
+#include "sanitizer/clock_vector.h"
 #include "visits.h"
 
 namespace pyptx::emulator {
@@ -31,6 +32,12 @@ struct Warp;
 constexpr uint32_t kMostArrivals = (1u << 20) - 1;
 constexpr uint32_t kMbarrierBytes = 8;
 
+// A warp has learned that so many phases are complete; by a test of the parity, when its clock was so far.
+struct Observation {
+  uint64_t phases = 0;
+  uint32_t clock = 0, lane = 0, instruction = kNone;
+};
+
 struct Mbarrier {
   uint32_t expected = 0;  // arrivals of each later phase
   uint32_t pending = 0;   // arrivals that this phase still waits for
@@ -42,9 +49,12 @@ struct Mbarrier {
   bool fenced = false;        // by fence.mbarrier_init
   uint32_t fenced_phase = 0;  // of the cluster barrier, when it was
   // Joined clocks of those that arrived; of those that had when the last phase completed.
-  std::vector<uint32_t> clocks, released;
-  std::unordered_map<uint64_t, uint32_t> known, known_released;
-  std::unordered_map<uint32_t, uint64_t> observed;  // agent -> phases that it knows to be complete
+  ClockVector clocks, released;
+  // The same of other CTAs' arrivals, by whether their scope is the cluster, with the instruction of the latest.
+  ClockVector remote[2], remote_released[2];
+  uint32_t remote_at[2] = {kNone, kNone};
+  ClockVector causes, causes_released;  // what came before arrivals and completions that release nothing
+  std::unordered_map<uint32_t, Observation> observed;  // by agent
   uint64_t seen = 0;          // phases that somebody knows to be complete
   uint64_t copies_until = 0;  // the last phase that operations have completed in, and one
   Site copier;                // who issued the latest of them
@@ -69,8 +79,7 @@ using Update = uint64_t (*)(uint64_t old, uint64_t b, uint64_t c);
 
 // What a thread had done and knew when it issued an operation whose completion releases that too.
 struct History {
-  std::vector<uint32_t> clocks;
-  std::unordered_map<uint64_t, uint32_t> known;
+  ClockVector known;
 };
 
 enum class Grouping : uint8_t { None, Copies, Bulk };
@@ -90,15 +99,13 @@ struct Operation {
   std::vector<uint8_t> data;  // sources that have been read, or that came from registers
   Update update = nullptr;    // a reduction, of `element` bytes each
   uint8_t element = 0;
-  // In the order of accesses: its agent and clock, and its segment's place in global memory.
+  // In the order of accesses: its agent and clock.
   uint32_t agent = 0, clock = 0;
   bool reduces = false;  // its accesses are atomic
-  uint64_t global_agent = 0;
-  uint32_t global_count = 0, global_segment = 0;
-  // arrives: agents and clocks, in shared and in global memory, of the copies before it.
-  std::vector<std::pair<uint32_t, uint32_t>> copies;
-  std::vector<std::pair<uint64_t, uint32_t>> copied;
+  // arrives: agents and clocks of the copies before it, and the lanes that arrive of those that copied.
+  std::vector<LanePart> copies;
   std::shared_ptr<const History> history;  // st.async, red.async
+  ClockVector causes;  // what came before it
   bool source_waited = false;  // its thread knows that its sources have been read
   uint32_t waited = 0;         // lanes that have waited for it
   std::shared_ptr<Product> product;  // what a warpgroup multiplies
@@ -152,6 +159,8 @@ std::string describe_mbarrier(const Cta& cta, uint32_t offset, uint64_t wanted);
 
 // The result of test_wait and try_wait (mbarrier.cpp).
 void deliver_test(Warp& w, const Instruction& in, uint32_t mask, bool complete);
+// Whether test_wait or try_wait asks for a parity.
+bool tests_parity(const Instruction& in);
 // Whether a wait for copies is over; then what they did is ordered before what follows (copy.cpp).
 bool finish_copies(Warp& w, const Instruction& in, uint32_t mask, uint32_t but);
 // One element's update of memory (atomic.cpp): its old value; `changed` is set if it changes.

@@ -100,26 +100,32 @@ uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_
   const bool races = (launch.sanitize & PYPTX_SANITIZE_RACES) != 0;
   const bool values = (launch.sanitize & PYPTX_SANITIZE_INITIALISATION) != 0;
   std::vector<size_t> sizes;
-  std::vector<uint64_t**> places;
+  std::vector<void**> places;
   for (Buffer& b : buffers) {
     // Cells count from the granule that the first byte is in.
     const size_t bytes = ((b.hi - b.lo) / granule + 2) * sizeof(uint64_t);
     const bool raced = races && !b.read_only;
     if (!raced && !(values && !b.initialised)) continue;
     sizes.push_back(bytes);
-    places.push_back(&b.stores);
+    places.push_back(reinterpret_cast<void**>(&b.stores));
     if (owned) {
       sizes.push_back(bytes);
-      places.push_back(&b.owners);
+      places.push_back(reinterpret_cast<void**>(&b.owners));
     }
     b.has_loads = std::make_unique<std::atomic<bool>>(false);
     if (!raced) continue;
+    b.history = std::make_unique<BufferHistory>();
+    b.has_history = std::make_unique<std::atomic<bool>>(false);
     sizes.push_back(bytes);
-    places.push_back(&b.loads);
+    places.push_back(reinterpret_cast<void**>(&b.loads));
+    for (uint32_t** epochs : {&b.store_epochs, &b.load_epochs}) {
+      sizes.push_back(bytes / 2);
+      places.push_back(reinterpret_cast<void**>(epochs));
+    }
   }
   if (sizes.empty()) return 0;
   shadow_ = ShadowPool::instance().take(sizes, segments);
-  for (size_t i = 0; i < places.size(); ++i) *places[i] = static_cast<uint64_t*>(shadow_.pages[i].data());
+  for (size_t i = 0; i < places.size(); ++i) *places[i] = shadow_.pages[i].data();
   return shadow_.base;
 }
 

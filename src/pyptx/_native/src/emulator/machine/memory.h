@@ -15,6 +15,7 @@
 #include "program.h"
 #include "pyptx_emulator.h"
 #include "sanitizer/shadow_pool.h"
+#include "sanitizer/touch.h"
 #include "sanitizer/written.h"
 
 namespace pyptx::emulator {
@@ -56,8 +57,11 @@ struct Buffer {
   // Shadow, one cell per granule: the last store and the last load. nullptr where nothing needs it.
   uint64_t* stores = nullptr;
   uint64_t* loads = nullptr;
+  uint32_t* store_epochs = nullptr;  // of the same accesses
+  uint32_t* load_epochs = nullptr;
+  std::unique_ptr<BufferHistory> history;  // what cells have no room for
   uint64_t* owners = nullptr;  // see ownership.h; only where several host threads may run
-  std::unique_ptr<std::atomic<bool>> has_loads;
+  std::unique_ptr<std::atomic<bool>> has_loads, has_history;
   Written written;  // where every element has to be
 
   // So many bytes have a value now, or have none any more.

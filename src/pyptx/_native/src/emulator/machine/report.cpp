@@ -39,6 +39,7 @@ constexpr KindRow kKinds[] = {
     {Kind::UnassignedPredicate, "unassigned-predicate", "predicate is used before it is assigned"},
     {Kind::SharedRace, "shared-race", "race in shared memory"},
     {Kind::GlobalRace, "global-race", "race in global memory"},
+    {Kind::NarrowScope, "narrow-scope", "race because a scope is too narrow"},
     {Kind::DivergentBarrier, "divergent-barrier", "barrier in diverged code"},
     {Kind::AbsentLane, "absent-lane", "a lane takes part that is absent"},
     {Kind::BadMembermask, "bad-membermask", "wrong membermask"},
@@ -47,7 +48,10 @@ constexpr KindRow kKinds[] = {
     {Kind::MbarrierAccess, "mbarrier-access", "ordinary access to an mbarrier"},
     {Kind::PhaseOverrun, "phase-overrun", "mbarrier has run ahead of who waits for it"},
     {Kind::UnfinishedCopy, "unfinished-copy", "exit before an asynchronous copy ends"},
+    {Kind::EarlyAccess, "early-access", "memory of a CTA that may not have started"},
     {Kind::EarlyExit, "early-exit", "exit before another CTA's access"},
+    {Kind::NonCoherentLoad, "non-coherent-load", "non-coherent load of what the kernel stores"},
+    {Kind::RegisterFile, "register-file", "more registers than a multiprocessor has"},
     {Kind::RegisterRace, "register-race", "register of an asynchronous multiplication or load"},
     {Kind::TensorRace, "tensor-race", "race in Tensor Memory"},
     {Kind::TensorFence, "tensor-fence", "tcgen05.fence is missing"},
@@ -195,7 +199,7 @@ constexpr const char* kUnwrittenHelp =
     "        and Tile(..., init=0) gives every element that value before the kernel starts\n";
 
 bool about_memory(Kind kind) {
-  return kind == Kind::SharedRace || kind == Kind::GlobalRace || kind == Kind::UninitialisedMemory ||
+  return kind == Kind::SharedRace || kind == Kind::GlobalRace || kind == Kind::NarrowScope || kind == Kind::NonCoherentLoad || kind == Kind::UninitialisedMemory ||
          kind == Kind::OutOfBounds || kind == Kind::Misaligned || kind == Kind::ReadOnly || kind == Kind::ProxyRace;
 }
 
@@ -327,7 +331,7 @@ void Findings::add(Finding f) {
   stopped_ |= stops(f.kind);
   waits_wanted_ |= f.kind == Kind::Deadlock || f.kind == Kind::Residency || f.kind == Kind::Runaway;
   const uint32_t a = f.site.instruction, b = f.other.instruction;
-  const bool race = f.kind == Kind::SharedRace || f.kind == Kind::GlobalRace;
+  const bool race = f.kind == Kind::SharedRace || f.kind == Kind::GlobalRace || f.kind == Kind::NarrowScope;
   const auto key = std::make_tuple(f.kind, race ? std::min(a, b) : a, race ? std::max(a, b) : b);
   if (found_.size() >= kMostFindings && found_.rbegin()->first < key) {
     ++found_cut_;
@@ -354,6 +358,15 @@ void Findings::add_wait(WaitRow row) {
   else ++waits_cut_;
 }
 
+namespace {
+
+bool is_race(Kind kind) {
+  return kind == Kind::SharedRace || kind == Kind::GlobalRace || kind == Kind::NarrowScope || kind == Kind::ProxyRace ||
+         kind == Kind::RegisterRace || kind == Kind::TensorRace || kind == Kind::TensorFence;
+}
+
+}  // namespace
+
 // A missing barrier shows as a race and, because nothing has been stored yet, often also as a load of
 // uninitialised memory by the same instruction: the race is the finding.
 std::vector<const Finding*> Findings::sorted() const {
@@ -361,13 +374,16 @@ std::vector<const Finding*> Findings::sorted() const {
     const Kind race = f.space == Space::Global ? Kind::GlobalRace : Kind::SharedRace;
     return std::any_of(found_.begin(), found_.end(), [&](const auto& other) {
       const Finding& o = other.second;
-      return o.kind == race && (o.site.instruction == f.site.instruction || o.other.instruction == f.site.instruction);
+      return (o.kind == race || o.kind == Kind::NarrowScope) && (o.site.instruction == f.site.instruction || o.other.instruction == f.site.instruction);
     });
   };
+  const bool any_race = std::any_of(found_.begin(), found_.end(), [](const auto& e) { return is_race(e.second.kind); });
   std::vector<const Finding*> out;
   for (const auto& entry : found_) {
     const Finding& f = entry.second;
     if (f.kind == Kind::UninitialisedMemory && races_at(f)) continue;
+    // What is missing for the race is what would order the wait, too.
+    if (f.kind == Kind::PhaseOverrun && f.other.instruction != kNone && any_race) continue;
     out.push_back(&f);
   }
   std::stable_sort(out.begin(), out.end(), [](const Finding* a, const Finding* b) {

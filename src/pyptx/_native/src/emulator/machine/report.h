@@ -23,9 +23,9 @@ enum class Kind : uint8_t {
   // Always checked, at the end of the launch.
   UnwrittenOutput,
   // The sanitizer's; the launch runs to its end.
-  UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace,
+  UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace, NarrowScope,
   DivergentBarrier, AbsentLane, BadMembermask, ProxyRace, UnorderedInit, MbarrierAccess, PhaseOverrun,
-  UnfinishedCopy, EarlyExit, RegisterRace, TensorRace, TensorFence, UnfreedTensorMemory,
+  UnfinishedCopy, EarlyAccess, EarlyExit, NonCoherentLoad, RegisterFile, RegisterRace, TensorRace, TensorFence, UnfreedTensorMemory,
 };
 
 constexpr uint32_t kNone = 0xffffffffu;

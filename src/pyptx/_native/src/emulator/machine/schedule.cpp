@@ -234,10 +234,8 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   cta.shadow.reset(launch.shared_bytes, granule, launch.initialisation, launch.races);
   cta.local_shadow.reset(launch.program->space_bytes[1], launch.warps_per_cta * kLanes, granule,
                          launch.initialisation);
-  cta.global.cta = cta.linear;
-  if (launch.races || launch.initialisation) {
-    cluster.worker->launch->global_clocks.start(cta.global, cta.linear);
-  }
+  cta.segment = launch.global_order.segment_of(cta.linear);
+  cta.acquired_maps.clear();
 }
 
 uint8_t* aligned(std::vector<uint8_t>& bytes, size_t size, size_t alignment) {
@@ -268,6 +266,7 @@ void start_cluster(Cluster& c, Worker& worker, uint64_t linear) {
   c.issuers.assign(program.asynchronous ? kForks : 0, Issuer());
   c.timed_out = false;
   c.clocks.reset(launch.races ? c.warps_left : 0, program.asynchronous);
+  c.published.reset();
   c.ctas.resize(launch.cluster_size);
   uint8_t* files = aligned(c.register_bytes, static_cast<size_t>(program.file_bytes) * c.warps_left, 64);
   // A CTA's shared memory starts at a multiple of 1024; uninitialised values are NaN and large.

@@ -19,7 +19,7 @@ void record(Visits& visits, const Warp& w, Visit visit) {
 bool ordered(const Cta& cta, uint32_t agent, uint32_t clock) {
   const ClusterClocks& clocks = cta.cluster->clocks;
   return std::any_of(cta.warps.begin(), cta.warps.end(),
-                     [&](const Warp& w) { return clocks.of(w.agent)[agent] >= clock; });
+                     [&](const Warp& w) { return clocks.reach(w.agent, agent) >= clock; });
 }
 
 void report_visit(Cta& cta, uint32_t agent, const Visit& visit, uint32_t bytes, const char* note) {
@@ -37,12 +37,35 @@ void report_visit(Cta& cta, uint32_t agent, const Visit& visit, uint32_t bytes, 
 
 }  // namespace
 
+void check_started(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, bool store) {
+  const ClusterClocks& clocks = w.cta->cluster->clocks;
+  if (!w.worker->launch->races || !clocks.active() || &owner == w.cta) return;
+  const bool started = std::any_of(owner.warps.begin(), owner.warps.end(), [&](const Warp& other) {
+    return clocks.reach(w.agent, other.agent) != 0 ||
+           (clocks.asynchronous() && clocks.reach(w.agent, clocks.column(other.agent, Known::Cause)) != 0);
+  });
+  // Without mbarriers, what a relaxed arrival comes after is not kept.
+  if (started || (!clocks.asynchronous() && w.cta->cluster->barrier.phase != 0)) return;
+  Finding f{};
+  f.kind = Kind::EarlyAccess;
+  f.site = site_of(w, in, lane, store);
+  f.has_address = true;
+  f.space = Space::SharedCluster;
+  f.address = owner.shared_base + offset;
+  f.bytes = owner.shadow.granule();
+  f.note = "nothing orders it after the start of the CTA whose memory this is: barrier.cluster.arrive and "
+           "barrier.cluster.wait do";
+  report(w, f);
+}
+
 void record_visit(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, bool store) {
+  check_started(w, in, owner, offset, lane, store);
   record(owner.visits, w, {0, in.index, offset, lane, store, 0});
 }
 
 void record_visit(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, Mbarrier& b) {
   if (&owner == w.cta || !w.worker->launch->races || !w.cta->cluster->clocks.active()) return;
+  check_started(w, in, owner, offset, lane, true);
   record(b.visits, w, {0, in.index, offset, lane, true, b.phase});
 }
 

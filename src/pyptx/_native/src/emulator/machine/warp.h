@@ -143,7 +143,7 @@ struct Barrier {
   uint32_t population = 0;  // for bar.red
   bool all = true, any = false;
   bool counted = false;
-  std::vector<uint32_t> clocks;  // joined clocks of those that arrived
+  ClockVector clocks;  // joined clocks of those that arrived
 };
 
 struct Cta {
@@ -163,13 +163,16 @@ struct Cta {
   SharedShadow shadow;
   Visits visits;  // to its shared memory
   LocalShadow local_shadow;
-  GlobalAgent global;  // its part in the races of global memory
+  uint32_t segment = 0;  // its number in cells of global memory
+  // By a tensor map's address: what its bytes were when it was last acquired, as cells of its buffer's shadow, zeros
+  // for those that nobody had released.
+  std::unordered_map<uint64_t, std::vector<uint64_t>> acquired_maps;
 };
 
 struct ClusterBarrier {
   uint32_t phase = 0;
   uint32_t arrived = 0;
-  std::vector<uint32_t> clocks, released;  // of this phase so far, of the last complete one
+  ClockVector clocks, released;  // of this phase so far, of the last complete one
 };
 
 // The unit of residency: its CTAs run interleaved on one host thread.
@@ -186,6 +189,7 @@ struct Cluster {
   size_t turn = 0;
   ClusterBarrier barrier;
   ClusterClocks clocks;
+  Publications published;  // at addresses of its shared memory
   std::vector<Issuer> issuers;  // per agent that operations take
   std::vector<OperationPointer> operations;  // that are under way, in the order of their issue
   bool timed_out = false;    // parked try_waits have returned false since anything changed,
@@ -229,7 +233,7 @@ struct Launch {
   Findings findings;
   Watches watches;
   Printed printed;
-  GlobalClocks global_clocks;
+  GlobalOrder global_order;
   std::mutex wide_atomics;  // 128-bit read-modify-write
   std::atomic<bool> stop{false};
   std::atomic<bool> conflict{false}, cancelled{false}, late{false};

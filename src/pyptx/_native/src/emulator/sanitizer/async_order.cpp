@@ -37,18 +37,14 @@ Finding finding_at(const Warp& w, const Instruction& in, unsigned lane, Kind kin
   return f;
 }
 
-void join(std::vector<uint32_t>& into, uint32_t agent, uint32_t clock) {
-  if (into.size() <= agent) into.resize(agent + 1, 0);
-  into[agent] = std::max(into[agent], clock);
-}
-
-// Whether a thread's clocks cover all of others'.
-bool covers(const ClusterClocks& clocks, uint32_t agent, const std::vector<uint32_t>& others) {
-  const uint32_t* own = clocks.of(agent);
-  for (size_t i = 0; i < std::min<size_t>(others.size(), clocks.agents()); ++i) {
-    if (others[i] > own[i]) return false;
+// Whether a warp knows of all that others' clocks say of threads.
+bool covers(const ClusterClocks& clocks, uint32_t agent, const ClockVector& others) {
+  for (uint32_t i = 0; i < std::min<uint32_t>(static_cast<uint32_t>(others.clocks.size()), clocks.agents()); ++i) {
+    if (others.clocks[i] > clocks.reach(agent, i)) return false;
   }
-  return true;
+  return std::all_of(others.lanes.begin(), others.lanes.end(), [&](const LanePart& p) {
+    return p.column >= clocks.agents() || p.clock <= clocks.reach(agent, p.column);
+  });
 }
 
 }  // namespace
@@ -77,8 +73,8 @@ void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owne
                         const Mbarrier& b) {
   if (!orders(w) || b.clock == 0) return;
   const ClusterClocks& clocks = clocks_of(w);
-  const bool ordered = b.agent == w.agent ? b.clock < clocks.own(w.agent) || b.lane == lane
-                                          : b.clock <= clocks.of(w.agent)[b.agent];
+  const bool own_lane = b.agent == w.agent && b.lane == lane;
+  const bool ordered = own_lane || clocks.knows(w.agent, 1u << lane, b.agent, b.clock, b.lane, false);
   // A fence of initialisations makes a barrier of the cluster enough that orders nothing else.
   if (ordered || (b.fenced && w.cta->cluster->barrier.phase > b.fenced_phase)) return;
   Finding f = finding_at(w, in, lane, Kind::UnorderedInit, owner, offset, kMbarrierBytes);
@@ -89,20 +85,73 @@ void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owne
   report(w, f);
 }
 
-void order_arrive(Warp& w, Cta& owner, Mbarrier& b) {
-  if (!w.worker->launch->races) return;
-  if (orders(w)) clocks_of(w).join_into(b.clocks, w.agent);
-  if (&owner != w.cta) w.worker->launch->global_clocks.release(b.known, w.cta->global);
+void order_arrive(Warp& w, const Instruction& in, unsigned lane, Cta& owner, Mbarrier& b, bool releases) {
+  if (!orders(w)) return;
+  if (!releases) {
+    clocks_of(w).release_causes(w.agent, b.causes);
+    return;
+  }
+  const bool remote = &owner != w.cta;
+  const bool cluster = static_cast<const AccessPlan*>(in.plan)->order.scope >= Scope::Cluster;
+  if (remote) b.remote_at[cluster] = in.index;
+  ClockVector& into = remote ? b.remote[cluster] : b.clocks;
+  clocks_of(w).release(w.agent, 1u << lane, w.live, into);
 }
 
-void observe_phase(Warp& w, const Instruction& in, Mbarrier& b, uint64_t phase) {
+namespace {
+
+// What other CTAs' arrivals released is for who waits at the cluster's scope, and only if they arrived at it.
+void learn_remote(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, Scope scope) {
+  for (const bool cluster : {false, true}) {
+    const ClockVector& released = b.remote_released[cluster];
+    if (released.empty()) continue;
+    if (cluster && scope >= Scope::Cluster) {
+      clocks_of(w).acquire(w.agent, mask, w.live, released);
+      continue;
+    }
+    auto known = std::make_shared<Clusters>();
+    known->emplace_back(w.cta->cluster->linear,
+                        Snapshot{clocks_of(w).generation(), std::make_shared<ClockVector>(released)});
+    w.worker->launch->global_order.miss(
+        {b.remote_at[cluster], in.index, cluster ? Scope::Cluster : Scope::Cta, scope, std::move(known)});
+  }
+}
+
+}  // namespace
+
+void observe_phase(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, uint64_t phase) {
   b.seen = std::max(b.seen, phase + 1);
-  if (!w.worker->launch->races) return;
-  uint64_t& observed = b.observed[w.agent];
-  observed = std::max(observed, phase + 1);
-  if (phase + 1 == 0 || !static_cast<const AccessPlan*>(in.plan)->order.acquire) return;
-  if (orders(w)) clocks_of(w).join_from(w.agent, b.released);
-  GlobalClocks::acquire(w.cta->global, b.known_released);
+  if (!orders(w)) return;
+  Observation& observed = b.observed[w.agent];
+  const uint64_t phases = std::max(observed.phases, phase + 1);
+  observed = {phases, tests_parity(in) ? clocks_of(w).own(w.agent) : 0, static_cast<uint32_t>(__builtin_ctz(mask)), in.index};
+  const Order order = static_cast<const AccessPlan*>(in.plan)->order;
+  if (phase + 1 == 0) return;
+  for (const ClockVector* known : {&b.released, &b.causes_released, &b.remote_released[0], &b.remote_released[1]}) {
+    clocks_of(w).acquire_causes(w.agent, *known);
+  }
+  if (!order.acquire) return;
+  clocks_of(w).acquire(w.agent, mask, w.live, b.released);
+  learn_remote(w, in, mask, b, order.scope);
+}
+
+void check_overtaken(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, const Mbarrier& b) {
+  if (!orders(w) || !clocks_of(w).asynchronous()) return;
+  for (const auto& [agent, seen] : b.observed) {
+    if (seen.phases != b.phase || seen.clock == 0) continue;
+    const uint32_t column = clocks_of(w).column(agent, Known::Cause);
+    const uint32_t known = std::max({b.clocks.at(column), b.causes.at(column), b.remote[0].at(column), b.remote[1].at(column)});
+    if (known >= seen.clock) continue;
+    Finding f = finding_at(w, in, lane, Kind::PhaseOverrun, owner, offset, kMbarrierBytes);
+    f.other = f.site;
+    f.other.store = true;
+    f.site = site_of_agent(w, agent, seen.lane, seen.clock, seen.instruction, false);
+    const std::string wait = b.phase == 0 ? "for the phase before the first"
+                                          : "for the end of phase " + std::to_string(b.phase - 1);
+    f.note = "nothing orders this wait " + wait + " before the end of phase " + std::to_string(b.phase) +
+             ", after which the parity is that of phase " + std::to_string(b.phase + 1);
+    report(w, f);
+  }
 }
 
 // A thread that has seen `observed` phases end asks for the end of the next. If two more have ended meanwhile,
@@ -111,7 +160,7 @@ void check_overrun(Warp& w, const Instruction& in, unsigned lane, Cta& owner, ui
                    uint64_t phase) {
   if (!orders(w)) return;
   const auto found = b.observed.find(w.agent);
-  const uint64_t observed = found == b.observed.end() ? 0 : found->second;
+  const uint64_t observed = found == b.observed.end() ? 0 : found->second.phases;
   if (phase < observed + 2 || (phase - observed) % 2 != 0 || covers(clocks_of(w), w.agent, b.released)) return;
   Finding f = finding_at(w, in, lane, Kind::PhaseOverrun, owner, offset, kMbarrierBytes);
   f.note = "the thread waits for the end of phase " + std::to_string(observed) +
@@ -144,14 +193,16 @@ void order_issue(Warp& w, unsigned lane, Operation& op) {
     forget_history(c);
     std::tie(op.agent, op.clock) = c.clocks.fork(&full);
   }
+  if (op.grouping == Grouping::None && op.product == nullptr && op.tensor == nullptr) {
+    c.clocks.release_causes(w.agent, op.causes);
+  }
   c.issuers[op.agent - c.clocks.warps()] = {op.clock, w.index, lane, w.cta->linear};
 }
 
-std::shared_ptr<const History> order_history(Warp& w) {
-  if (!w.worker->launch->races) return nullptr;
+std::shared_ptr<const History> order_history(Warp& w, uint32_t mask) {
+  if (!orders(w)) return nullptr;
   auto history = std::make_shared<History>();
-  if (orders(w)) clocks_of(w).join_into(history->clocks, w.agent);
-  w.worker->launch->global_clocks.release(history->known, w.cta->global);
+  clocks_of(w).release(w.agent, mask, w.live, history->known);
   return history;
 }
 
@@ -164,19 +215,33 @@ class CopyCheck {
   CopyCheck(Warp& w, const Instruction& in, Cta& owner, unsigned lane, bool store, bool async_proxy,
             const Operation& op, uint32_t bytes)
       : w_(w), in_(in), owner_(owner), s_(owner.shadow), lane_(lane), bytes_(bytes), store_(store), proxy_(async_proxy),
-        multiplies_(op.product != nullptr) {
-    const ClusterClocks& clocks = clocks_of(w);
-    issuer_ = {clocks.of(w.agent), clocks.agents(), w.agent, clocks.own(w.agent), 0, op.reduces};
-    self_ = {issuer_.clocks, issuer_.agents, op.agent, op.clock,
-             op.agent << kAgentShift | (op.reduces ? kStrong : 0) | lane << kLaneShift | op.clock, op.reduces};
+        multiplies_(op.product != nullptr), reduces_(op.reduces) {
+    issuer_ = party_of(w, 1u << lane);
+    // All lanes of a warp multiply together, after what each of them did.
+    if (multiplies_) issuer_.synced = issuer_.own + 1;
+    self_ = issuer_;
+    self_.agent = op.agent;
+    self_.own = op.clock;
+    self_.synced = 0;
+    self_.who = op.agent << kAgentShift | lane << kLaneShift | op.clock;
+    mine_ = touch_of(w, in, lane, store, Scope::Gpu);
+    mine_.forked = true;
+    mine_.column = op.agent;
+    mine_.clock = op.clock;
   }
 
   void cell(uint32_t index) {
     uint64_t& stored = s_.stores[index];
     uint64_t& loaded = s_.loads[index];
-    if (!known(stored, good_store_)) check_stored(index, stored);
+    const bool touched = (who_in(stored) & kStrong) != 0;
+    if (touched || !known(stored, good_store_)) check_stored(index, stored);
     if (store_ && !known(loaded, good_load_)) check_loaded(index, loaded);
-    if (store_) {
+    if (touched) check_touched(index);
+    if (reduces_) {
+      s_.strong[index].add(mine_);
+      stored |= static_cast<uint64_t>(kStrong) << 32;
+    } else if (store_) {
+      if (touched) s_.strong.erase(index);
       forget_readers(s_, loaded);
       stored = cell_of(self_.who, in_.index);
       loaded = 0;
@@ -192,17 +257,29 @@ class CopyCheck {
     return cell == 0 || cell == good || (agent_of(who_in(cell)) != w_.agent && (cell & ~kLane) == (good & ~kLane));
   }
 
+  void check_touched(uint32_t index) {
+    const auto found = s_.strong.find(index);
+    const Touch* other =
+        found == s_.strong.end() ? nullptr : unordered_touch(w_, found->second, mine_, 1u << lane_, reduces_);
+    if (other == nullptr) return;
+    report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_, site_of_touch(*other), note(other->column),
+                *other);
+  }
+
   void check_stored(uint32_t index, uint64_t stored) {
-    const uint32_t who = who_in(stored), agent = agent_of(who);
+    const uint32_t who = who_in(stored) & ~kStrong, agent = agent_of(who);
+    if (clock_of(who) == 0) return;
     const auto party = [&] {
       return site_of_agent(w_, agent, lane_of(who), clock_of(who), static_cast<uint32_t>(stored), true);
     };
     if (!issuer_.fine(who, lane_, false)) {
-      report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_, party(), note(agent));
+      report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_, party(), note(agent), touch_of_who(w_, who));
       return;
     }
     const ClusterClocks& clocks = clocks_of(w_);
-    if (proxy_ && agent < clocks.warps() && clock_of(who) > clocks.proxied(w_.agent)[agent]) {
+    if (proxy_ && agent < clocks.warps() && clock_of(who) > clocks.proxied(w_.agent)[agent] &&
+        !clocks.knows(w_.agent, 1u << lane_, clocks.column(agent, Known::SharedProxy), clock_of(who), lane_of(who),
+                      (who & kSeveral) != 0)) {
       Finding f = finding_at(w_, in_, lane_, Kind::ProxyRace, owner_, index << s_.shift, bytes_);
       f.site.store = store_;
       f.other = party();
@@ -217,16 +294,15 @@ class CopyCheck {
   void check_loaded(uint32_t index, uint64_t loaded) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t reader = many ? unordered_reader(s_, who, issuer_, lane_, false)
-                            : issuer_.fine(who, lane_, false) ? kNone : agent_of(who);
+    const uint32_t reader = reader_against(s_, who, issuer_, lane_, false);
     if (reader == kNone) {
       good_load_ = loaded;
       return;
     }
-    const uint32_t clock = clock_of(many ? s_.readers[readers_of(who)][reader] : who);
+    const uint32_t entry = many ? s_.readers[readers_of(who)][reader] | reader << kAgentShift : who;
     report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_,
-                site_of_agent(w_, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
-                note(reader));
+                site_of_agent(w_, reader, many ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
+                note(reader), touch_of_who(w_, entry));
   }
 
   const char* note(uint32_t agent) const {
@@ -241,8 +317,9 @@ class CopyCheck {
   SharedShadow& s_;
   unsigned lane_;
   uint32_t bytes_;
-  bool store_, proxy_, multiplies_;
+  bool store_, proxy_, multiplies_, reduces_;
   Party issuer_, self_;
+  Touch mine_;
   uint64_t good_store_ = 0, good_load_ = 0;
 };
 
@@ -254,6 +331,7 @@ void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offs
   if (!owner.mbarriers.empty() && !check_not_mbarrier(w, in, owner, offset, bytes, lane, store)) return;
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, !store || op.reduces);
   if (!s.races || !orders(w)) return;
+  check_started(w, in, owner, offset, lane, store);
   CopyCheck check(w, in, owner, lane, store, async_proxy, op, bytes);
   const uint32_t first = offset >> s.shift, count = bytes >> s.shift;
   for (uint32_t k = 0; k < count; ++k) check.cell(first + k);
@@ -264,39 +342,27 @@ void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t 
   if (buffer.watched) note_visit(w, in, address, bytes, lane, store);
   if (buffer.stores == nullptr) return;
   if (async_proxy) check_global_proxies(w, in, buffer, address, bytes, lane, store);
-  GlobalAgent& cta = w.cta->global;
-  const uint32_t segment = cta.segment;
-  if (w.worker->launch->races && op.global_segment == 0) {
-    std::tie(op.global_agent, op.global_count) =
-        w.worker->launch->global_clocks.fork(cta, &op.global_segment);
-  }
-  if (op.global_segment != 0) cta.segment = op.global_segment;
   const Access access = !store ? Access::Load : op.reduces ? Access::Atomic : Access::Store;
-  check_global(w, in, buffer, address, lane, bytes, access, Order{op.reduces, false, false});
-  cta.segment = segment;
+  check_global(w, in, buffer, address, lane, bytes, access, Order{op.reduces, false, false, Scope::Gpu}, &op, false);
 }
 
 void order_copies(Warp& w, uint32_t mask, Operation& arrival) {
+  if (!orders(w)) return;
+  clocks_of(w).release_causes(w.agent, arrival.causes);
   for (const OperationPointer& op : w.copies) {
     if (op->grouping != Grouping::Copies || (op->mask & mask) == 0) continue;
-    arrival.copies.emplace_back(op->agent, op->clock);
-    arrival.copied.emplace_back(op->global_agent, op->global_count);
+    if (op->clock == 0) continue;
+    for (const uint32_t column : {op->agent, clocks_of(w).column(op->agent, Known::GlobalProxy)}) {
+      arrival.copies.push_back({column, op->clock, op->mask & mask, op->mask});
+    }
   }
 }
 
 void order_signal(const Operation& op, Mbarrier& b) {
-  if (op.clock != 0) join(b.clocks, op.agent, op.clock);
-  if (op.history != nullptr) {
-    const std::vector<uint32_t>& clocks = op.history->clocks;
-    if (b.clocks.size() < clocks.size()) b.clocks.resize(clocks.size(), 0);
-    for (size_t i = 0; i < clocks.size(); ++i) b.clocks[i] = std::max(b.clocks[i], clocks[i]);
-    for (const auto& [agent, count] : op.history->known) b.known[agent] = std::max(b.known[agent], count);
-  }
-  for (const auto& [agent, clock] : op.copies) {
-    if (clock != 0) join(b.clocks, agent, clock);
-  }
-  GlobalClocks::learn(b.known, op.global_agent, op.global_count);
-  for (const auto& [agent, count] : op.copied) GlobalClocks::learn(b.known, agent, count);
+  if (op.clock != 0) b.clocks.join(clocks_of(*op.warp).ended(op.agent, op.clock, false));
+  if (op.history != nullptr) b.clocks.join(op.history->known);
+  b.causes.join(op.causes);
+  for (const LanePart& part : op.copies) b.clocks.learn_lanes(part);
 }
 
 void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool reads) {
@@ -310,9 +376,10 @@ void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool 
     }
     if (waited == 0) continue;
     op->source_waited = true;
-    if (orders(w) && op->clock != 0) clocks_of(w).join_one(w.agent, op->agent, op->clock);
+    if (orders(w) && op->clock != 0) {
+      clocks_of(w).acquire(w.agent, waited, w.live, clocks_of(w).ended(op->agent, op->clock, reads));
+    }
     if (reads) continue;
-    if (w.worker->launch->races) GlobalClocks::learn(w.cta->global.known, op->global_agent, op->global_count);
     op->waited |= waited;
   }
   w.copies.erase(std::remove_if(w.copies.begin(), w.copies.end(),
@@ -320,23 +387,17 @@ void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool 
                  w.copies.end());
 }
 
-void order_proxies(Warp& w) {
+void order_proxies(Warp& w, uint32_t mask, Known kind) {
   if (!orders(w)) return;
-  if (clocks_of(w).asynchronous()) clocks_of(w).fence_proxies(w.agent);
-  order_warp(w);
-}
-
-void order_global_proxies(Warp& w) {
-  if (w.worker->launch->races && program_of(w).asynchronous) {
-    w.worker->launch->global_clocks.fence_proxies(w.cta->global, kFencedAgent);
-  }
+  if (clocks_of(w).asynchronous()) clocks_of(w).fence_proxies(w.agent, mask, w.live, kind);
+  order_tick(w);
 }
 
 void order_inits(Warp& w) {
   if (!orders(w)) return;
   const ClusterClocks& clocks = clocks_of(w);
   for (auto& [offset, b] : w.cta->mbarriers) {
-    if (b.fenced || b.clock > clocks.of(w.agent)[b.agent]) continue;
+    if (b.fenced || b.clock > clocks.reach(w.agent, b.agent)) continue;
     b.fenced = true;
     b.fenced_phase = w.cta->cluster->barrier.phase;
   }
@@ -348,6 +409,7 @@ void forget_operations(Cluster& c) {
     op.clock = 0;
     op.copies.clear();
     op.history.reset();
+    op.causes.clear();
   };
   for (const OperationPointer& op : c.operations) forget(*op);
   for (Cta& cta : c.ctas) {
@@ -360,6 +422,13 @@ void forget_operations(Cluster& c) {
     for (auto& [offset, b] : cta.mbarriers) {
       b.clocks.clear();
       b.released.clear();
+      b.causes.clear();
+      b.causes_released.clear();
+      b.observed.clear();
+      for (int i = 0; i < 2; ++i) {
+        b.remote[i].clear();
+        b.remote_released[i].clear();
+      }
       b.clock = 0;
     }
   }
@@ -383,6 +452,16 @@ void check_cta_exit(Cta& cta) {
   for (const OperationPointer& op : cta.cluster->operations) {
     const bool writes = std::any_of(op->pieces.begin(), op->pieces.end(), [&](const Piece& p) { return p.owner == &cta; });
     if (writes) unfinished(*op->warp, site_of(*op->warp, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), true));
+  }
+  for (const OperationPointer& op : cta.cluster->operations) {
+    const auto arrives = [&](const Signal& signal) { return signal.owner == &cta && signal.bytes == 0; };
+    const auto signal = std::find_if(op->signals.begin(), op->signals.end(), arrives);
+    if (op->warp->cta == &cta || signal == op->signals.end()) continue;
+    Finding f = finding_at(*op->warp, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), Kind::EarlyExit, cta,
+                           signal->offset, kMbarrierBytes);
+    f.site.store = true;
+    f.note = "nothing orders its arrival before the exit of the CTA whose mbarrier this is";
+    report(*op->warp, f);
   }
   for (const auto& [offset, b] : cta.mbarriers) {
     if (b.copies_until > b.seen) unfinished(cta.warps[0], b.copier);

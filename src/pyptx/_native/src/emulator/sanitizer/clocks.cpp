@@ -1,51 +1,85 @@
-// What is ordered before what: vector clocks within a cluster, segments of CTAs across the grid, and the events that
-// move them on.
-#include "sanitizer.h"
+// What is ordered before what: vector clocks within a cluster, what clusters publish in global memory, and the events
+// that move them on.
+#include "clocks.h"
 
 #include <algorithm>
 
+#include "machine/warp.h"
+#include "semantics/access.h"
 #include "shadow_cells.h"
 
 namespace pyptx::emulator {
+
+const char* name_of(Scope scope) {
+  static constexpr const char* kNames[] = {".cta", ".cluster", ".gpu", ".sys"};
+  return kNames[static_cast<int>(scope)];
+}
+
+// ---- Within a cluster ------------------------------------------------------------------------------------
 
 void ClusterClocks::reset(uint32_t warps, bool asynchronous) {
   const uint32_t agents = warps + (asynchronous ? kForks : 0);
   const bool fits = warps != 0 && agents <= kMaxAgents;
   warps_ = fits ? warps : 0;
   agents_ = fits ? agents : 0;
-  width_ = asynchronous ? 2 * agents_ : agents_;
-  clocks_.assign(static_cast<size_t>(warps_) * width_, 0);
-  for (uint32_t a = 0; a < warps_; ++a) clocks_[static_cast<size_t>(a) * width_ + a] = 1;
-  forked_.assign(asynchronous ? kForks : 0, 0);
+  asynchronous_ = asynchronous;
+  width_ = asynchronous ? kKinds * agents_ : agents_;
+  generation_ = 0;
+  rows_.resize(warps_);
   next_fork_ = 0;
-  fenced_.assign(agents_, {});
-  observed_.assign(agents_, {});
-  published_.clear();
+  restart();
+  generation_ = 0;
 }
 
-namespace {
-
-void join(std::vector<uint32_t>& into, const uint32_t* from, size_t size) {
-  if (into.size() < size) into.resize(size, 0);
-  for (size_t i = 0; i < size; ++i) into[i] = std::max(into[i], from[i]);
+void ClusterClocks::restart() {
+  ++generation_;
+  for (uint32_t a = 0; a < warps_; ++a) {
+    Row& row = rows_[a];
+    row.known.clocks.assign(width_, 0);
+    row.known.lanes.clear();
+    row.known.others.reset();
+    row.own = 1;
+    row.extras.clear();
+    row.fenced.clear();
+    row.observed.clear();
+  }
+  forked_.assign(asynchronous_ ? kForks : 0, 0);
 }
 
-}  // namespace
-
-void ClusterClocks::join_into(std::vector<uint32_t>& into, uint32_t agent) const { join(into, of(agent), width_); }
-
-void ClusterClocks::join_from(uint32_t agent, const std::vector<uint32_t>& from) {
-  uint32_t* to = &clocks_[static_cast<size_t>(agent) * width_];
-  for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
+uint32_t ClusterClocks::reach(uint32_t agent, uint32_t column) const {
+  if (column == agent) return rows_[agent].own;
+  uint32_t clock = rows_[agent].known.reach(column);
+  for (const Extra& e : rows_[agent].extras) clock = std::max(clock, e.known.reach(column));
+  return clock;
 }
 
-void ClusterClocks::join_one(uint32_t agent, uint32_t other, uint32_t clock) {
-  uint32_t& known = clocks_[static_cast<size_t>(agent) * width_ + other];
-  known = std::max(known, clock);
+bool ClusterClocks::knows(uint32_t agent, uint32_t mask, uint32_t column, uint32_t clock, uint32_t lane,
+                          bool every_lane) const {
+  const Row& row = rows_[agent];
+  if (row.known.covers(column, clock, lane, every_lane)) return true;
+  uint32_t rest = mask;  // lanes that may know it by themselves
+  for (const Extra& e : row.extras) {
+    if (e.known.covers(column, clock, lane, every_lane)) rest &= ~e.mask;
+    if (rest == 0) return true;
+  }
+  return false;
 }
 
-bool ClusterClocks::tick(uint32_t agent) {
-  return ++clocks_[static_cast<size_t>(agent) * width_ + agent] >= kMaxClock;
+bool ClusterClocks::knows(uint32_t agent, uint32_t mask, const Touch& other) const {
+  const auto covered = [&](const ClockVector& known) {
+    const Snapshot* s = find_cluster(known.others, other.cluster);
+    if (s == nullptr || s->generation < other.generation) return false;
+    return s->generation > other.generation ||
+           s->clocks->covers(other.column, other.clock, other.lane, other.every_lane);
+  };
+  const Row& row = rows_[agent];
+  if (covered(row.known)) return true;
+  uint32_t rest = mask;
+  for (const Extra& e : row.extras) {
+    if (covered(e.known)) rest &= ~e.mask;
+    if (rest == 0) return true;
+  }
+  return false;
 }
 
 std::pair<uint32_t, uint32_t> ClusterClocks::fork(bool* full) {
@@ -55,248 +89,296 @@ std::pair<uint32_t, uint32_t> ClusterClocks::fork(bool* full) {
   return {warps_ + fork, forked_[fork]};
 }
 
-void ClusterClocks::fence_proxies(uint32_t agent) {
-  uint32_t* row = &clocks_[static_cast<size_t>(agent) * width_];
-  for (uint32_t i = 0; i < agents_; ++i) row[agents_ + i] = std::max(row[agents_ + i], row[i]);
-}
-
-void ClusterClocks::fence(uint32_t agent) {
-  join_from(agent, observed_[agent]);
-  observed_[agent].clear();
-  fenced_[agent].assign(of(agent), of(agent) + width_);
-}
-
-void ClusterClocks::publish(uint32_t agent, uint64_t address, Order order) {
-  if (order.release) join(published_[address], of(agent), width_);
-  else if (!fenced_[agent].empty()) join(published_[address], fenced_[agent].data(), width_);
-}
-
-void ClusterClocks::observe(uint32_t agent, uint64_t address, Order order) {
-  const auto found = published_.find(address);
-  if (found == published_.end()) return;
-  if (order.acquire) join_from(agent, found->second);
-  else join(observed_[agent], found->second.data(), width_);
-}
-
-namespace {
-
-// Beyond these, segments are no longer told apart, which loses races and invents none.
-constexpr uint64_t kMaxCtas = 1u << 30, kMaxExtra = 1u << 20;
-
-}  // namespace
-
-uint64_t GlobalClocks::segments_for(uint64_t ctas) { return std::min(ctas, kMaxCtas) + kMaxExtra; }
-
-void GlobalClocks::reset(uint64_t ctas, uint32_t base, bool parallel) {
-  base_ = base;
-  parallel_ = parallel;
-  ctas_ = std::min(ctas, kMaxCtas);
-  extra_.clear();
-  published_.clear();
-}
-
-void GlobalClocks::start(GlobalAgent& agent, uint64_t cta) const {
-  agent = GlobalAgent();
-  agent.cta = cta;
-  agent.segment = base_ + static_cast<uint32_t>(std::min(cta + 1, ctas_));
-}
-
-namespace {
-
-void join(Known& into, const Known& from) {
-  for (const auto& [cta, count] : from) {
-    uint32_t& known = into[cta];
-    known = std::max(known, count);
+void ClusterClocks::fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, Known kind) {
+  Row& row = rows_[agent];
+  std::vector<uint32_t>& clocks = row.known.clocks;
+  const uint32_t first = column(0, kind);
+  for (uint32_t i = 0; i < warps_; ++i) clocks[first + i] = std::max(clocks[first + i], clocks[i]);
+  // Of its own warp a lane's own stores, and those of other lanes that it knows of.
+  row.known.learn_lanes({first + agent, row.own, mask & live, live});
+  std::vector<LanePart> more;
+  const auto fenced = [&](const LanePart& p) {
+    if (p.column < warps_) more.push_back({first + p.column, p.clock, p.mask, p.whole});
+  };
+  for (const LanePart& p : row.known.lanes) fenced(p);
+  for (const Extra& e : row.extras) {
+    if ((e.mask & mask) == 0) continue;
+    for (const LanePart& p : e.known.lanes) fenced(p);
+    for (uint32_t i = 0; i < warps_; ++i) clocks[first + i] = std::max(clocks[first + i], e.known.at(i));
   }
+  for (const LanePart& p : more) row.known.learn_lanes(p);
 }
 
-void join_self(Known& into, const GlobalAgent& agent) {
-  uint32_t& known = into[agent.cta];
-  known = std::max(known, agent.count + 1);
+void ClusterClocks::release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const {
+  const Row& row = rows_[agent];
+  into.join(row.known);
+  for (const Extra& e : row.extras) {
+    if ((e.mask & mask) != 0) into.join(e.known);
+  }
+  // Of what its own warp did, lanes release what they did themselves and what they have met.
+  into.learn_lanes({agent, row.own, mask & live, live});
+  if (asynchronous_) into.learn(column(agent, Known::Cause), row.own);
 }
 
-}  // namespace
-
-// Which CTAs' accesses are no longer told apart depends on who came first, unless one thread runs.
-void GlobalClocks::used_up() const {
-  if (parallel_) throw Conflict();
+void ClusterClocks::release_causes(uint32_t agent, ClockVector& into) const {
+  if (!asynchronous_) return;
+  const Row& row = rows_[agent];
+  const auto join = [&](const ClockVector& known) {
+    for (uint32_t i = column(0, Known::Cause); i < known.clocks.size(); ++i) into.learn(i, known.clocks[i]);
+  };
+  join(row.known);
+  for (const Extra& e : row.extras) join(e.known);
+  into.learn(column(agent, Known::Cause), row.own);
 }
 
-void GlobalClocks::end_segment(GlobalAgent& agent) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (extra_.size() >= kMaxExtra) {
-    used_up();
+void ClusterClocks::acquire_causes(uint32_t agent, const ClockVector& from) {
+  ClockVector& known = rows_[agent].known;
+  for (uint32_t i = column(0, Known::Cause); i < from.clocks.size(); ++i) known.learn(i, from.clocks[i]);
+}
+
+void ClusterClocks::acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from) {
+  if (from.empty()) return;
+  Row& row = rows_[agent];
+  if ((mask & live) == live) {
+    row.known.join(from);
     return;
   }
-  ++agent.count;
-  extra_.emplace_back(agent.cta, agent.count);
-  agent.segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
+  const auto same = std::find_if(row.extras.begin(), row.extras.end(), [=](const Extra& e) { return e.mask == mask; });
+  if (same != row.extras.end()) same->known.join(from);
+  else row.extras.push_back({mask, from});
 }
 
-std::pair<uint64_t, uint32_t> GlobalClocks::fork(GlobalAgent& agent, uint32_t* segment) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  *segment = agent.segment;
-  if (extra_.size() >= kMaxExtra) {
-    used_up();
-    return {0, 0};
+ClockVector ClusterClocks::ended(uint32_t operation, uint32_t clock, bool reads) const {
+  ClockVector known;
+  known.learn(operation, clock);
+  if (!reads) known.learn(column(operation, Known::GlobalProxy), clock);
+  return known;
+}
+
+void ClusterClocks::meet(uint32_t agent, uint32_t mask, uint32_t live) {
+  Row& row = rows_[agent];
+  if ((mask & live) != live) {
+    ClockVector together;
+    release(agent, mask, live, together);
+    acquire(agent, mask, live, together);
+    return;
   }
-  const uint64_t fork = agent.cta | kForkedAgent;
-  extra_.emplace_back(fork, agent.forks);
-  *segment = base_ + static_cast<uint32_t>(ctas_ + extra_.size());
-  return {fork, agent.forks++};
+  for (const Extra& e : row.extras) row.known.join(e.known);
+  row.extras.clear();
+  row.known.learn(agent, row.own);
 }
 
-void GlobalClocks::learn(Known& known, uint64_t agent, uint32_t count) {
-  if (agent == 0) return;
-  uint32_t& k = known[agent];
-  k = std::max(k, count + 1);
+bool ClusterClocks::tick(uint32_t agent) { return ++rows_[agent].own >= kMaxClock; }
+
+// ---- Between clusters ------------------------------------------------------------------------------------
+
+namespace {
+
+// CTAs beyond these are not told apart.
+constexpr uint64_t kMaxCtas = 1u << 30;
+
+ClusterClocks& clocks_of(const Warp& w) { return w.cta->cluster->clocks; }
+
+bool orders(const Warp& w) { return clocks_of(w).active(); }
+
+// What lanes of a warp have done and know, of all clusters.
+ClustersPointer everything(const Warp& w, uint32_t mask) {
+  auto own = std::make_shared<ClockVector>();
+  clocks_of(w).release(w.agent, mask, w.live, *own);
+  const ClustersPointer others = std::move(own->others);
+  own->others.reset();
+  auto mine = std::make_shared<Clusters>();
+  mine->emplace_back(w.cta->cluster->linear, Snapshot{clocks_of(w).generation(), std::move(own)});
+  return join(others, mine);
 }
 
-void GlobalClocks::acquire(GlobalAgent& agent, const Known& from) { emulator::join(agent.known, from); }
-
-void GlobalClocks::release(Known& into, GlobalAgent& agent) {
-  emulator::join(into, agent.known);
-  join_self(into, agent);
-  end_segment(agent);
+// The part of a warp's own cluster, and the others'.
+void learn_everything(Warp& w, uint32_t mask, const ClustersPointer& known, bool others) {
+  ClusterClocks& clocks = clocks_of(w);
+  const Snapshot* own = find_cluster(known, w.cta->cluster->linear);
+  if (own != nullptr && own->generation == clocks.generation()) clocks.acquire(w.agent, mask, w.live, *own->clocks);
+  if (!others || known->size() == (own != nullptr ? 1u : 0u)) return;
+  ClockVector foreign;
+  foreign.others = known;
+  clocks.acquire(w.agent, mask, w.live, foreign);
 }
 
-void GlobalClocks::fence(GlobalAgent& agent) {
-  emulator::join(agent.known, agent.observed);
-  agent.observed.clear();
-  agent.fenced = agent.known;
-  join_self(agent.fenced, agent);
-  agent.has_fenced = true;
-  end_segment(agent);
+bool wide(Scope scope) { return scope >= Scope::Gpu; }
+
+uint64_t where(const Warp& w, Scope scope) {
+  return wide(scope) ? 0 : scope == Scope::Cluster ? w.cta->cluster->linear : w.cta->linear;
 }
 
-void GlobalClocks::publish(GlobalAgent& agent, uint64_t address, Order order) {
-  if (!order.release && !agent.has_fenced) return;
+void note(std::vector<Fenced>& all, Fenced one) {
+  for (Fenced& f : all) {
+    if (f.mask != one.mask || f.scope != one.scope) continue;
+    f.known = join(f.known, one.known);
+    f.instruction = one.instruction;
+    return;
+  }
+  all.push_back(std::move(one));
+}
+
+}  // namespace
+
+void Publications::reset() { places_.clear(); }
+
+void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release) {
+  std::vector<Part> parts;
+  if (release) parts.push_back({Scope::System, 0, in.index, everything(w, mask)});
+  else {
+    for (const Fenced& f : clocks_of(w).fenced(w.agent)) {
+      if ((f.mask & mask) != 0) parts.push_back({f.scope, where(w, f.scope), f.instruction, f.known});
+    }
+  }
+  if (parts.empty()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Part>& place = places_[address];
+  for (Part& part : parts) {
+    const auto same = std::find_if(place.begin(), place.end(), [&](const Part& p) {
+      return p.where == part.where && (p.scope == part.scope || (wide(p.scope) && wide(part.scope)));
+    });
+    if (same == place.end()) {
+      place.push_back(std::move(part));
+      continue;
+    }
+    same->known = join(same->known, part.known);
+    same->instruction = part.instruction;
+  }
+}
+
+void Publications::observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire) {
+  std::vector<Part> parts;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Known& published = published_[address];
-    emulator::join(published, order.release ? agent.known : agent.fenced);
-    if (order.release) join_self(published, agent);
-    any_published_.store(true, std::memory_order_release);
+    const auto found = places_.find(address);
+    if (found == places_.end()) return;
+    parts = found->second;
   }
-  if (order.release) end_segment(agent);
+  for (const Part& part : parts) {
+    if (part.where != where(w, part.scope)) {
+      w.worker->launch->global_order.miss({part.instruction, in.index, part.scope, Scope::System, part.known});
+    } else if (acquire) {
+      learn_everything(w, mask, part.known, true);
+    } else {
+      note(clocks_of(w).observed(w.agent), {mask, part.scope, part.instruction, part.known});
+    }
+  }
 }
 
-void GlobalClocks::observe(GlobalAgent& agent, uint64_t address, Order order) {
-  if (!any_published_.load(std::memory_order_acquire)) return;
+uint64_t GlobalOrder::segments_for(uint64_t ctas) { return std::min(ctas, kMaxCtas) + 1; }
+
+void GlobalOrder::reset(uint64_t ctas, uint32_t base) {
+  base_ = base;
+  ctas_ = std::min(ctas, kMaxCtas);
+  published.reset();
+  misses_.clear();
+}
+
+uint32_t GlobalOrder::segment_of(uint64_t cta) const { return base_ + static_cast<uint32_t>(std::min(cta + 1, ctas_)); }
+
+bool GlobalOrder::told_apart(uint32_t segment) const { return ctas_ < kMaxCtas || segment - base_ < kMaxCtas; }
+
+void GlobalOrder::miss(Miss miss) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = published_.find(address);
-  if (found != published_.end()) emulator::join(order.acquire ? agent.known : agent.observed, found->second);
+  const auto [found, added] = misses_.emplace(std::make_pair(miss.release, miss.acquire), miss);
+  if (!added) found->second.known = join(found->second.known, miss.known);
 }
 
-void GlobalClocks::join(GlobalAgent& into, GlobalAgent& from) {
-  emulator::join(into.known, from.known);
-  join_self(into.known, from);
-}
-
-std::pair<uint64_t, uint32_t> GlobalClocks::place_of(uint32_t segment) {
-  const uint64_t index = segment - base_ - 1;
-  if (index < ctas_) return {index, 0};
+std::string GlobalOrder::narrow(const Warp& w, const Touch& other) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return extra_[index - ctas_];
-}
-
-uint64_t GlobalClocks::cta_of(uint32_t segment) { return place_of(segment).first & ~kForkedAgent; }
-
-bool GlobalClocks::ordered(const GlobalAgent& agent, uint32_t segment) {
-  const auto [cta, count] = place_of(segment);
-  if (cta == agent.cta) return true;
-  const auto known = agent.known.find(cta);
-  return known != agent.known.end() && known->second > count;
-}
-
-void GlobalClocks::fence_proxies(GlobalAgent& agent, uint64_t kind) {
-  Known fenced;
-  for (const auto& [cta, count] : agent.known) {
-    if ((cta & (kForkedAgent | kFencedAgent | kReleasedAgent)) == 0) fenced[cta | kind] = count;
+  for (const auto& [key, miss] : misses_) {
+    const Snapshot* s = find_cluster(miss.known, other.cluster);
+    if (s == nullptr || s->generation != other.generation ||
+        !s->clocks->covers(other.column, other.clock, other.lane, other.every_lane)) {
+      continue;
+    }
+    const SourceTable table = source_of(program_of(w).hash);
+    const bool releases = miss.release_scope < miss.acquire_scope;
+    const uint32_t at = releases ? miss.release : miss.acquire;
+    const std::string place = table.place(at);
+    const Scope needed = other.cluster == w.cta->cluster->linear ? Scope::Cluster : Scope::Gpu;
+    return "the scope " + std::string(name_of(releases ? miss.release_scope : miss.acquire_scope)) + " of " +
+           program_of(w).text[at] + " at " + (place.empty() ? "instruction " + std::to_string(at) : place) +
+           " is too narrow to order the two; " + name_of(needed) + " is enough";
   }
-  fenced[agent.cta | kind] = agent.count + 1;
-  emulator::join(agent.known, fenced);
-  end_segment(agent);
-}
-
-bool GlobalClocks::fenced(const GlobalAgent& agent, uint32_t segment, uint64_t kind) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (extra_.size() >= kMaxExtra) return true;  // an operation's stores may count as its CTA's
-  }
-  const auto [cta, count] = place_of(segment);
-  if ((cta & kForkedAgent) != 0) return true;
-  const auto known = agent.known.find(cta | kind);
-  return known != agent.known.end() && known->second > count;
+  return "";
 }
 
 // ---- Order -----------------------------------------------------------------------------------------------
 
 // Clocks are used up: all history is forgotten, which loses races with what lies before and invents none.
 void forget_history(Cluster& c) {
-  c.clocks.reset(c.clocks.warps(), c.clocks.asynchronous());
+  c.clocks.restart();
   for (Cta& cta : c.ctas) {
     std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);
     std::fill(cta.shadow.loads.begin(), cta.shadow.loads.end(), 0);
+    cta.shadow.strong.clear();
     cta.shadow.readers.clear();
     cta.shadow.free_readers.clear();
     for (Barrier& b : cta.barriers) b.clocks.clear();
     forget_visits(cta);
   }
+  c.published.reset();
   c.barrier.clocks.clear();
   c.barrier.released.clear();
   forget_operations(c);
 }
 
-namespace {
-
-void tick(Warp& w) {
+void order_tick(Warp& w) {
+  if (!orders(w)) return;
   Cluster& c = *w.cta->cluster;
   if (c.clocks.tick(w.agent)) forget_history(c);
 }
 
-bool orders(const Warp& w) { return w.cta->cluster->clocks.active(); }
-
-}  // namespace
-
-void order_warp(Warp& w) {
-  if (orders(w)) tick(w);
-}
-
-void order_arrive(Warp& w, std::vector<uint32_t>& into) {
+void order_warp(Warp& w, uint32_t mask) {
   if (!orders(w)) return;
-  w.cta->cluster->clocks.join_into(into, w.agent);
-  tick(w);
+  clocks_of(w).meet(w.agent, mask, w.live);
+  order_tick(w);
 }
 
-void order_leave(Warp& w, const std::vector<uint32_t>& from) {
-  if (orders(w)) w.cta->cluster->clocks.join_from(w.agent, from);
+void order_arrive(Warp& w, uint32_t mask, ClockVector& into) {
+  if (!orders(w)) return;
+  clocks_of(w).release(w.agent, mask, w.live, into);
+  order_tick(w);
 }
 
-void order_fence(Warp& w) {
-  if (orders(w)) {
-    w.cta->cluster->clocks.fence(w.agent);
-    tick(w);
-  }
-  if (w.worker->launch->races) w.worker->launch->global_clocks.fence(w.cta->global);
+void order_causes(Warp& w, ClockVector& into) {
+  if (orders(w)) clocks_of(w).release_causes(w.agent, into);
 }
 
-void order_access(Warp& w, bool global, uint64_t address, Access access, Order order) {
-  if (!w.worker->launch->races || !order.strong) return;
-  ClusterClocks& clocks = w.cta->cluster->clocks;
-  // Global addresses are host addresses; shared ones get a tag, so that the two never meet.
-  const uint64_t key = global ? address : address | kSharedWindow;
-  if (clocks.active()) {
-    if (access != Access::Store) clocks.observe(w.agent, key, order);
-    if (access != Access::Load) {
-      clocks.publish(w.agent, key, order);
-      if (order.release) tick(w);
+void order_leave(Warp& w, uint32_t mask, const ClockVector& from) {
+  if (orders(w)) clocks_of(w).acquire(w.agent, mask, w.live, from);
+}
+
+void order_fence(Warp& w, const Instruction& in, uint32_t mask, Scope scope) {
+  if (!orders(w)) return;
+  ClusterClocks& clocks = clocks_of(w);
+  std::vector<Fenced> observed;
+  observed.swap(clocks.observed(w.agent));
+  for (Fenced& o : observed) {
+    if ((o.mask & mask) == 0) {
+      clocks.observed(w.agent).push_back(std::move(o));
+      continue;
     }
+    learn_everything(w, o.mask & mask, o.known, wide(scope));
+    if (!wide(scope)) w.worker->launch->global_order.miss({o.instruction, in.index, o.scope, scope, o.known});
   }
-  if (!global) return;
-  GlobalClocks& globals = w.worker->launch->global_clocks;
-  if (access != Access::Store) globals.observe(w.cta->global, address, order);
-  if (access != Access::Load) globals.publish(w.cta->global, address, order);
+  std::vector<Fenced>& fenced = clocks.fenced(w.agent);
+  for (Fenced& f : fenced) {
+    if (f.scope <= scope) f.mask &= ~mask;
+  }
+  fenced.erase(std::remove_if(fenced.begin(), fenced.end(), [](const Fenced& f) { return f.mask == 0; }), fenced.end());
+  fenced.push_back({mask, scope, in.index, everything(w, mask)});
+  order_tick(w);
+}
+
+void order_access(Warp& w, const Instruction& in, bool global, uint64_t address, uint32_t mask, Access access,
+                  Order order) {
+  if (!order.strong || !orders(w)) return;
+  Publications& places = global ? w.worker->launch->global_order.published : w.cta->cluster->published;
+  if (access != Access::Store) places.observe(w, address, mask, in, order.acquire);
+  if (access != Access::Load) places.publish(w, address, mask, in, order.release);
 }
 
 }  // namespace pyptx::emulator

@@ -33,7 +33,7 @@ bool take(uint64_t* cell, uint64_t base, uint64_t mine, uint64_t everybody, bool
 
 Owned take_cells(const Warp& w, const Buffer& buffer, uint64_t first, uint64_t count, bool store) {
   const Launch& launch = *w.worker->launch;
-  const uint64_t base = launch.global_clocks.base();
+  const uint64_t base = launch.global_order.base();
   const uint64_t mine = base + 1 + w.cta->cluster->linear, everybody = base + 1 + launch.clusters;
   uint64_t alone = 0;
   for (uint64_t i = 0; i < count; ++i) alone += take(buffer.owners + first + i, base, mine, everybody, store);

@@ -115,11 +115,14 @@ void order_product(Warp& w, Operation& op) {
     if (op.clock == 0) order_issue(w, 0, op);
   }
   w.product_place = {op.agent, op.clock};
+  w.cta->cluster->clocks.release_causes(w.agent, op.causes);  // all warps have come so far when it ends
 }
 
 void order_products_waited(Warp& w, const Operation& op) {
   ClusterClocks& clocks = w.cta->cluster->clocks;
-  if (clocks.active() && op.clock != 0) clocks.join_one(w.agent, op.agent, op.clock);
+  if (!clocks.active()) return;
+  clocks.acquire_causes(w.agent, op.causes);
+  if (op.clock != 0) clocks.acquire(w.agent, w.live, w.live, clocks.ended(op.agent, op.clock, false));
 }
 
 }  // namespace pyptx::emulator

@@ -11,11 +11,11 @@ namespace pyptx::emulator {
 
 // ---- Shared memory ---------------------------------------------------------------------------------------
 
-Party party_of(const Warp& w, Order order) {
+Party party_of(const Warp& w, uint32_t lanes) {
   const ClusterClocks& clocks = w.cta->cluster->clocks;
   const uint32_t own = clocks.own(w.agent);
-  return {clocks.of(w.agent), clocks.agents(), w.agent, own,
-          w.agent << kAgentShift | (order.strong ? kStrong : 0) | own, order.strong};
+  return {&clocks, clocks.of(w.agent), clocks.agents(), w.agent, own, clocks.synced(w.agent),
+          w.agent << kAgentShift | own, lanes, w.agent};
 }
 
 Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t clock, uint32_t instruction, bool store) {
@@ -30,7 +30,7 @@ Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t clock,
 }
 
 void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
-                 bool store, const Site& other, const char* note) {
+                 bool store, const Site& other, const char* note, const Touch& touch) {
   Finding f{};
   f.kind = Kind::SharedRace;
   f.site = site_of(w, in, lane, store);
@@ -40,7 +40,25 @@ void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offs
   f.address = owner.shared_base + offset;
   f.bytes = bytes;
   f.note = note;
-  report(w, f);
+  report_narrow(w, std::move(f), touch, Scope::System, false);
+}
+
+Touch touch_of_who(const Warp& w, uint32_t who) {
+  const Cluster& c = *w.cta->cluster;
+  Touch touch;
+  touch.cluster = c.linear;
+  touch.column = agent_of(who);
+  touch.generation = c.clocks.generation();
+  touch.clock = clock_of(who);
+  touch.lane = static_cast<uint8_t>(lane_of(who));
+  touch.every_lane = (who & kSeveral) != 0;
+  return touch;
+}
+
+uint32_t reader_against(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
+  if (clock_of(who) == 0 && agent_of(who) != kManyAgents) return kNone;
+  if (agent_of(who) == kManyAgents) return unordered_reader(s, who, p, lane, several);
+  return p.fine(who, lane, several) ? kNone : agent_of(who);
 }
 
 namespace {
@@ -71,7 +89,7 @@ uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, u
   for (uint32_t a = 0; a < p.agents; ++a) {
     const uint32_t entry = entries[a];
     if (clock_of(entry) == 0) continue;
-    if (a == p.agent ? !p.orders_own(entry, lane, several) : clock_of(entry) > p.clocks[a]) return a;
+    if (!p.fine(a << kAgentShift | (entry & kReaderMask), lane, several)) return a;
   }
   return kNone;
 }
@@ -119,31 +137,65 @@ void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane,
   cell = cell_of(kManyAgents << kAgentShift | id, instruction);
 }
 
-// One cell, one lane (or several that read the same).
+namespace {
+
+// What strong accesses of a cell an access races with, and its own place among them.
+bool check_strong(Warp& w, const Instruction& in, Cta& owner, uint32_t index, const Touch& mine, uint32_t mask,
+                  uint32_t bytes, bool strong) {
+  const auto found = owner.shadow.strong.find(index);
+  const Touch* other = found == owner.shadow.strong.end() ? nullptr
+                                                          : unordered_touch(w, found->second, mine, mask, strong);
+  if (other == nullptr) return true;
+  Finding f{};
+  f.kind = Kind::SharedRace;
+  f.site = site_of(w, in, mine.lane, mine.store);
+  f.other = site_of_touch(*other);
+  f.has_address = true;
+  f.space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
+  f.address = owner.shared_base + (index << owner.shadow.shift);
+  f.bytes = bytes;
+  f.note = other->forked ? "the asynchronous operation has not been waited for" : why_unordered(w, other->column);
+  report_narrow(w, std::move(f), *other, mine.scope, strong);
+  return false;
+}
+
+}  // namespace
+
 void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint32_t index, unsigned lane, bool several,
-                uint32_t bytes, bool store) {
+                uint32_t bytes, bool store, Order order) {
   SharedShadow& s = owner.shadow;
   uint64_t& stored = s.stores[index];
   uint64_t& loaded = s.loads[index];
-  const uint32_t offset = index << s.shift;
+  const uint32_t offset = index << s.shift, mask = several ? p.lanes : 1u << lane;
+  const bool touched = (who_in(stored) & kStrong) != 0;
+  bool complained = true;
   if (!p.fine(who_in(stored), lane, several)) {
     const uint32_t who = who_in(stored);
     const uint32_t agent = agent_of(who);
     report_race(w, in, owner, offset, lane, bytes, store,
                 site_of_agent(w, agent, lane_of(who), clock_of(who), static_cast<uint32_t>(stored), true),
-                why_unordered(w, agent));
-  } else if (store && who_in(loaded) != 0) {
+                why_unordered(w, agent), touch_of_who(w, who));
+  } else if (const uint32_t reader = store ? reader_against(s, who_in(loaded), p, lane, several) : kNone; reader != kNone) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t reader = many ? unordered_reader(s, who, p, lane, several) : p.fine(who, lane, several) ? kNone : agent_of(who);
-    if (reader != kNone) {
-      const uint32_t clock = clock_of(many ? s.readers[readers_of(who)][reader] : who);
-      report_race(w, in, owner, offset, lane, bytes, store,
-                  site_of_agent(w, reader, many ? kNone : lane_of(who), clock, static_cast<uint32_t>(loaded), false),
-                  why_unordered(w, reader));
-    }
+    const uint32_t entry = many ? s.readers[readers_of(who)][reader] | reader << kAgentShift : who;
+    report_race(w, in, owner, offset, lane, bytes, store,
+                site_of_agent(w, reader, many ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
+                why_unordered(w, reader), touch_of_who(w, entry));
+  } else {
+    complained = false;
   }
-  if (store) {
+  Touch mine;
+  if (touched || order.strong) {
+    mine = touch_of(w, in, lane, store, order.scope);
+    mine.every_lane = several;
+  }
+  if (touched && !complained) check_strong(w, in, owner, index, mine, mask, bytes, order.strong);
+  if (order.strong) {
+    s.strong[index].add(mine);
+    stored |= static_cast<uint64_t>(kStrong) << 32;
+  } else if (store) {
+    if (touched) s.strong.erase(index);
     forget_readers(s, loaded);
     stored = cell_of(p.who_of(lane, several), in.index);
     loaded = 0;
@@ -160,7 +212,8 @@ bool one_history(const uint64_t* cells, uint32_t count, uint32_t lane_shift, con
   const uint64_t first = cells[0], step = first == 0 ? 0 : uint64_t{1} << (kLaneShift + 32);
   uint64_t differences = 0;
   for (uint32_t i = 0; i < count; ++i) differences |= cells[i] ^ (first + (i >> lane_shift) * step);
-  return differences == 0 && agent_of(who_in(first)) != kManyAgents && p.fine(who_in(first), 0, false);
+  return differences == 0 && agent_of(who_in(first)) != kManyAgents && (who_in(first) & kStrong) == 0 &&
+         p.fine_for_all(who_in(first), 0, false);
 }
 
 void record_range(uint64_t* cells, uint32_t count, uint32_t lane_shift, uint32_t who, uint32_t instruction) {
@@ -174,7 +227,7 @@ bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count
   uint64_t* stores = &s.stores[first];
   uint64_t* loads = &s.loads[first];
   const uint32_t* clocks = p.clocks;
-  const uint32_t agents = p.agents, agent = p.agent, own = p.own;
+  const uint32_t agents = p.agents, agent = p.agent, synced = p.synced;
   const bool plain = one_history(stores, count, lane_shift, p) && one_history(loads, count, lane_shift, p);
   uint32_t bad = 0;
   for (uint32_t i = 0; !plain && i < count; ++i) {
@@ -182,11 +235,11 @@ bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count
     const uint32_t lane = i >> lane_shift;
     const uint32_t aa = agent_of(a), ba = agent_of(b);
     const uint32_t known = clocks[aa < agents ? aa : 0], also = clocks[ba < agents ? ba : 0];
-    const bool own_store = (clock_of(a) < own) | ((lane_of(a) == lane) & !(a & kSeveral));
-    const bool own_load = (clock_of(b) < own) | ((lane_of(b) == lane) & !(b & kSeveral));
+    const bool own_store = (clock_of(a) < synced) | ((lane_of(a) == lane) & !(a & kSeveral));
+    const bool own_load = (clock_of(b) < synced) | ((lane_of(b) == lane) & !(b & kSeveral));
     const bool store_fine = (a == 0) | (aa == agent ? own_store : clock_of(a) <= known);
     const bool load_fine = (b == 0) | ((ba < agents) & (ba == agent ? own_load : clock_of(b) <= also));
-    bad |= static_cast<uint32_t>(!store_fine) | static_cast<uint32_t>(!load_fine);
+    bad |= (a & kStrong) | static_cast<uint32_t>(!store_fine) | static_cast<uint32_t>(!load_fine);
   }
   if (bad != 0) return false;
   record_range(store ? stores : loads, count, lane_shift, p.who, instruction);
@@ -228,80 +281,6 @@ void initialise_lane(Warp& w, const Instruction& in, Cta& owner, uint32_t offset
   initialise_range(w, in, owner, offset, bytes, lane, bytes, load);
 }
 
-// ---- Global memory ---------------------------------------------------------------------------------------
-// A cell: segment:31 | strong:1 | instruction:22 | warp:5 | lane:5.
-
-constexpr unsigned kInstructionShift = 10;
-constexpr uint32_t kInstructionMask = (1u << 22) - 1;
-static_assert(kMaxInstructions - 1 <= kInstructionMask, "a cell has no room for the number of an instruction");
-
-uint64_t global_cell(const Warp& w, const Instruction& in, Order order) {
-  const uint64_t who = static_cast<uint64_t>(w.cta->global.segment) << 1 | (order.strong ? 1u : 0u);
-  return who << 32 | static_cast<uint64_t>(in.index) << kInstructionShift | w.index << 5;
-}
-
-uint32_t segment_of(uint64_t cell) { return static_cast<uint32_t>(cell >> 33); }
-uint32_t instruction_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kInstructionShift) & kInstructionMask; }
-bool strong_cell(uint64_t cell) { return cell >> 32 & 1u; }
-
-// What a load leaves where nothing has been stored, so that one place is reported once. It is no store: nobody races
-// with it.
-constexpr uint64_t kReported = static_cast<uint64_t>(kInstructionMask) << kInstructionShift;
-bool only_reported(uint64_t cell) { return (cell & kReported) == kReported; }
-
-void report_global_race(Warp& w, const Instruction& in, uint64_t address, unsigned lane, uint32_t bytes, bool store,
-                        uint64_t cell, bool cell_stored) {
-  GlobalClocks& clocks = w.worker->launch->global_clocks;
-  Finding f{};
-  f.kind = Kind::GlobalRace;
-  f.site = site_of(w, in, lane, store);
-  f.other = {instruction_in(cell), clocks.cta_of(segment_of(cell)),
-             static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), cell_stored};
-  f.has_address = true;
-  f.address = address;
-  f.bytes = bytes;
-  f.note = clocks.forked(segment_of(cell)) ? "the asynchronous operation has not been waited for"
-                                           : "nothing orders the two CTAs here";
-  report(w, f);
-}
-
-struct Cells {
-  size_t first, count;
-};
-
-Cells cells_of(const Warp& w, const Buffer& b, uint64_t address, uint64_t length) {
-  const uint32_t shift = log2_of(program_of(w).global_granule);
-  return {static_cast<size_t>((address >> shift) - (b.lo >> shift)), std::max<size_t>(1, length >> shift)};
-}
-
-void check_global_cell(Warp& w, const Instruction& in, Buffer& b, size_t index, uint64_t address, unsigned lane,
-                       uint32_t bytes, Access access, Order order) {
-  const Launch& launch = *w.worker->launch;
-  GlobalClocks& clocks = w.worker->launch->global_clocks;
-  const uint64_t me = global_cell(w, in, order) | lane;
-  const uint64_t stored = b.stores[index];
-  const bool store = access != Access::Load;
-  const bool written = clocks.current(segment_of(stored));
-  if (launch.initialisation && access != Access::Store && !b.initialised && !written) {
-    report_uninitialised(w, in, Space::Global, address, lane, bytes);
-    b.stores[index] = me | kReported;
-  }
-  if (b.loads != nullptr) {
-    const uint64_t loaded = b.has_loads->load(std::memory_order_relaxed) ? b.loads[index] : 0;
-    const auto conflicts = [&](uint64_t cell) {
-      return clocks.current(segment_of(cell)) && segment_of(cell) != w.cta->global.segment && !only_reported(cell) &&
-             !(order.strong && strong_cell(cell)) && !clocks.ordered(w.cta->global, segment_of(cell));
-    };
-    if (conflicts(stored)) report_global_race(w, in, address, lane, bytes, store, stored, true);
-    else if (store && conflicts(loaded)) report_global_race(w, in, address, lane, bytes, store, loaded, false);
-    if (!store) {
-      b.has_loads->store(true, std::memory_order_relaxed);
-      b.loads[index] = me;
-    }
-  }
-  if (store) b.stores[index] = me;
-}
-
 }  // namespace
 
 // ---- State -----------------------------------------------------------------------------------------------
@@ -315,6 +294,7 @@ void SharedShadow::reset(uint32_t bytes, uint32_t granule, bool init, bool race)
   if (!race) return;
   stores.assign(cells, 0);
   loads.assign(cells, 0);
+  strong.clear();
   readers.clear();
   free_readers.clear();
 }
@@ -328,17 +308,19 @@ void LocalShadow::reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granul
 
 // ---- Checks ----------------------------------------------------------------------------------------------
 
-void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
+void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t mask, uint32_t bytes,
                           Order order) {
   SharedShadow& s = owner.shadow;
+  mask &= w.live;
+  const auto lane = static_cast<unsigned>(__builtin_ctz(mask | 1u << 31));
   if (!owner.mbarriers.empty()) check_not_mbarrier(w, in, owner, offset, bytes, lane, false);
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, true);
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   if (&owner != w.cta) record_visit(w, in, owner, offset, lane, false);
-  const Party p = party_of(w, order);
+  const Party p = party_of(w, mask);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
   for (uint32_t k = 0; k < cells; ++k) {
-    check_cell(w, in, owner, p, (offset >> s.shift) + k, lane, true, bytes, false);
+    check_cell(w, in, owner, p, (offset >> s.shift) + k, lane, true, bytes, false, order);
   }
 }
 
@@ -350,7 +332,7 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
   bool uniform = access == Access::Load && (mask & (mask - 1)) != 0;
   for (unsigned l = first; uniform && l < kLanes; ++l) uniform = !(mask >> l & 1u) || offsets[l] == offsets[first];
   if (uniform) {
-    check_shared_uniform(w, in, owner, offsets[first], first, bytes, order);
+    check_shared_uniform(w, in, owner, offsets[first], mask, bytes, order);
     return;
   }
   if (!owner.mbarriers.empty()) {
@@ -365,7 +347,7 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
   }
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   if (&owner != w.cta) record_visit(w, in, owner, offsets[first], first, store);
-  const Party p = party_of(w, order);
+  const Party p = party_of(w, mask);
   const auto& plan = *static_cast<const AccessPlan*>(in.plan);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
   for (unsigned l = first; l < kLanes; ++l) {
@@ -383,7 +365,7 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
       if (twin != l && plan.same_value != nullptr && plan.same_value(w, in, twin, l)) continue;
     }
     for (uint32_t k = 0; k < cells; ++k) {
-      check_cell(w, in, owner, p, index + k, l, false, bytes, store);
+      check_cell(w, in, owner, p, index + k, l, false, bytes, store, order);
     }
   }
 }
@@ -396,137 +378,13 @@ void check_shared_range(Warp& w, const Instruction& in, Cta& owner, uint32_t off
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes * kLanes, 0, bytes, access != Access::Store);
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   if (&owner != w.cta) record_visit(w, in, owner, offset, 0, store);
-  const Party p = party_of(w, order);
+  const Party p = party_of(w, kFullMask);
   const uint32_t cells = bytes >> s.shift;
-  if (check_cells(s, p, offset >> s.shift, cells * kLanes, log2_of(cells), store, in.index)) return;
+  if (!order.strong && check_cells(s, p, offset >> s.shift, cells * kLanes, log2_of(cells), store, in.index)) return;
   for (unsigned l = 0; l < kLanes; ++l) {
     for (uint32_t k = 0; k < cells; ++k) {
-      check_cell(w, in, owner, p, (offset >> s.shift) + l * cells + k, l, false, bytes, store);
+      check_cell(w, in, owner, p, (offset >> s.shift) + l * cells + k, l, false, bytes, store, order);
     }
-  }
-}
-
-void check_global(Warp& w, const Instruction& in, Buffer& b, uint64_t address, unsigned lane, uint32_t bytes,
-                  Access access, Order order) {
-  const Cells cells = cells_of(w, b, address, bytes);
-  for (size_t k = 0; k < cells.count; ++k) {
-    // What several clusters only read is in order, and no cell could remember them all.
-    if (b.owners != nullptr && take_cells(w, b, cells.first + k, 1, access != Access::Load) != Owned::Alone) continue;
-    check_global_cell(w, in, b, cells.first + k, address, lane, bytes, access, order);
-  }
-}
-
-void check_global_range(Warp& w, const Instruction& in, Buffer& b, uint64_t address, uint32_t bytes, Access access,
-                        Order order) {
-  const Cells cells = cells_of(w, b, address, static_cast<uint64_t>(bytes) * kLanes);
-  const size_t per_lane = cells.count / kLanes;
-  uint64_t* stores = b.stores + cells.first;
-  const uint64_t segment = w.cta->global.segment, base = w.worker->launch->global_clocks.base();
-  const uint64_t me = global_cell(w, in, order);
-  const bool store = access != Access::Load;
-  const Owned owned = b.owners == nullptr ? Owned::Alone : take_cells(w, b, cells.first, cells.count, store);
-  if (owned == Owned::Shared) return;
-  if (owned == Owned::Mixed) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      check_global(w, in, b, address + static_cast<uint64_t>(lane) * bytes, lane, bytes, access, order);
-    }
-    return;
-  }
-  // The common case: nobody else has been here.
-  uint64_t foreign = 0, missing = 0;
-  for (size_t i = 0; i < cells.count; ++i) {
-    foreign |= static_cast<uint64_t>((stores[i] >> 33 > base) & (stores[i] >> 33 != segment));
-    missing |= static_cast<uint64_t>(stores[i] >> 33 <= base);
-  }
-  const bool look = store ? b.loads != nullptr && b.has_loads->load(std::memory_order_relaxed)
-                          : b.loads != nullptr || (missing && !b.initialised);
-  if ((foreign && b.loads != nullptr) || look) {
-    for (size_t i = 0; i < cells.count; ++i) {
-      const auto lane = static_cast<unsigned>(i / per_lane);
-      check_global_cell(w, in, b, cells.first + i, address + static_cast<uint64_t>(lane) * bytes, lane, bytes, access,
-                        order);
-    }
-    return;
-  }
-  if (!store) return;
-  const uint32_t shift = log2_of(static_cast<uint32_t>(per_lane));
-  for (size_t i = 0; i < cells.count; ++i) stores[i] = me | i >> shift;
-}
-
-void check_global_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t address, uint32_t bytes, unsigned lane,
-                          bool store) {
-  if (b.loads == nullptr) return;
-  GlobalClocks& clocks = w.worker->launch->global_clocks;
-  const Cells cells = cells_of(w, b, address, bytes);
-  if (b.owners != nullptr) take_cells(w, b, cells.first, cells.count, store);
-  uint32_t fine = 0;
-  for (size_t k = 0; k < cells.count; ++k) {
-    const uint64_t cell = b.stores[cells.first + k];
-    const uint32_t segment = segment_of(cell);
-    if (segment == fine || !clocks.current(segment) || only_reported(cell)) continue;
-    if (clocks.fenced(w.cta->global, segment, kFencedAgent)) {
-      fine = segment;
-      continue;
-    }
-    Finding f{};
-    f.kind = Kind::ProxyRace;
-    f.site = site_of(w, in, lane, store);
-    f.other = {instruction_in(cell), clocks.cta_of(segment),
-               static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), true};
-    f.has_address = true;
-    f.address = address;
-    f.bytes = bytes;
-    f.note = "no fence.proxy.async lies between the store and the copy";
-    report(w, f);
-    return;
-  }
-}
-
-void order_map_release(Warp& w) {
-  if (w.worker->launch->races) w.worker->launch->global_clocks.fence_proxies(w.cta->global, kReleasedAgent);
-}
-
-void order_map_acquire(Warp& w, uint64_t address, uint32_t bytes) {
-  Launch& launch = *w.worker->launch;
-  uint32_t hint = 0;
-  Buffer* b = launch.races ? launch.memory.find(address, address + bytes, hint) : nullptr;
-  if (b == nullptr || b->loads == nullptr) return;
-  const Cells cells = cells_of(w, *b, address, bytes);
-  if (b->owners != nullptr) take_cells(w, *b, cells.first, cells.count, false);
-  std::vector<uint64_t>& seen = w.cta->global.acquired_maps[address];
-  seen.assign(b->stores + cells.first, b->stores + cells.first + cells.count);
-  for (uint64_t& cell : seen) {
-    const uint32_t segment = segment_of(cell);
-    if (!launch.global_clocks.current(segment)) continue;
-    if (!launch.global_clocks.fenced(w.cta->global, segment, kReleasedAgent)) cell = 0;
-  }
-}
-
-void check_map_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t address, uint32_t bytes, unsigned lane) {
-  if (b.loads == nullptr) return;
-  GlobalClocks& clocks = w.worker->launch->global_clocks;
-  const Cells cells = cells_of(w, b, address, bytes);
-  if (b.owners != nullptr) take_cells(w, b, cells.first, cells.count, false);
-  const auto acquired = w.cta->global.acquired_maps.find(address);
-  for (size_t k = 0; k < cells.count; ++k) {
-    const uint64_t cell = b.stores[cells.first + k];
-    const uint32_t segment = segment_of(cell);
-    if (!clocks.current(segment) || only_reported(cell)) continue;
-    if (acquired != w.cta->global.acquired_maps.end() && acquired->second[k] == cell) continue;
-    Finding f{};
-    f.kind = Kind::ProxyRace;
-    f.site = site_of(w, in, lane, false);
-    f.other = {instruction_in(cell), clocks.cta_of(segment),
-               static_cast<uint32_t>(cell >> 5 & 31u), static_cast<uint32_t>(cell & 31u), true};
-    f.has_address = true;
-    f.address = address;
-    f.bytes = bytes;
-    const bool released = clocks.fenced(w.cta->global, segment, kReleasedAgent);
-    f.note = released ? "the CTA has not acquired the tensor map since: fence.proxy.tensormap::generic.acquire"
-                      : "nobody has released the tensor map since: fence.proxy.tensormap::generic.release, or "
-                        "tensormap.cp_fenceproxy, and a barrier or flag that this CTA waits for";
-    report(w, f);
-    return;
   }
 }
 
@@ -541,15 +399,6 @@ void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane,
     }
     s.written[first + k] = 1;
   }
-}
-
-void forget_global(Warp& w, uint64_t address, uint32_t bytes) {
-  uint32_t hint = 0;
-  Buffer* b = w.worker->launch->memory.find(address, address + bytes, hint);
-  if (b == nullptr || b->stores == nullptr) return;
-  const Cells cells = cells_of(w, *b, address, bytes);
-  if (b->owners != nullptr) take_cells(w, *b, cells.first, cells.count, true);
-  for (size_t k = 0; k < cells.count; ++k) b->stores[cells.first + k] = 0;
 }
 
 // ---- Registers -------------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@
 
 namespace pyptx::emulator {
 
-// agent:9 | several lanes:1 | strong:1 | lane:5 | clock:16. Clocks start at 1, so 0 is nobody. The highest
+// agent:9 | several lanes:1 | strong accesses too:1 | lane:5 | clock:16. Clocks start at 1, so 0 is nobody. The highest
 // agent stands for several concurrent readers, which are in SharedShadow::readers.
 
 constexpr uint32_t kManyAgents = 511, kMaxAgents = 510;
 // Agents that asynchronous operations take in turn.
-constexpr uint32_t kForks = 16;
+constexpr uint32_t kForks = 32;
 constexpr uint32_t kAgentShift = 23, kLaneShift = 16;
 constexpr uint32_t kSeveral = 1u << 22, kStrong = 1u << 21, kClockMask = 0xffffu;
 constexpr uint32_t kMaxClock = 0xffffu;
@@ -27,26 +27,33 @@ constexpr uint32_t clock_of(uint32_t who) { return who & kClockMask; }
 
 // One access, as it will be recorded and as it sees others.
 struct Party {
+  const ClusterClocks* all;
   const uint32_t* clocks;
-  uint32_t agents, agent, own;
-  uint32_t who;  // for lane 0
-  bool strong;
+  uint32_t agents, agent, own, synced;
+  uint32_t who;    // for lane 0
+  uint32_t lanes;  // of several lanes that do the same
+  uint32_t warp;   // whose knowledge it is: the agent, or of an operation who issues it
 
   uint32_t who_of(uint32_t lane, bool several) const { return who | lane << kLaneShift | (several ? kSeveral : 0); }
 
-  // Whether what `other` did happens before this access in `lane`, or they are both strong.
+  // Whether what `other` did happens before this access in `lane`.
   bool fine(uint32_t other, uint32_t lane, bool several) const {
-    if (other == 0 || (strong && (other & kStrong))) return true;
-    const uint32_t a = agent_of(other);
-    return a != agent ? clock_of(other) <= clocks[a] : orders_own(other, lane, several);
+    if (fine_for_all(other, lane, several)) return true;
+    return all->knows(warp, several ? lanes : 1u << lane, agent_of(other), clock_of(other), lane_of(other),
+                      (other & kSeveral) != 0);
+  }
+  // The same by what all lanes know of all lanes of another warp.
+  bool fine_for_all(uint32_t other, uint32_t lane, bool several) const {
+    const uint32_t clock = clock_of(other), a = agent_of(other);
+    return clock == 0 || (a != agent ? clock <= clocks[a] : orders_own(other, lane, several));
   }
   // The same for what a lane of the same warp did: one lane's accesses are in order.
   bool orders_own(uint32_t other, uint32_t lane, bool several) const {
-    return clock_of(other) < own || (!several && !(other & kSeveral) && lane_of(other) == lane);
+    return clock_of(other) < synced || (!several && !(other & kSeveral) && lane_of(other) == lane);
   }
 };
 
-Party party_of(const Warp& w, Order order);
+Party party_of(const Warp& w, uint32_t lanes);
 
 inline uint64_t cell_of(uint32_t who, uint32_t instruction) { return static_cast<uint64_t>(who) << 32 | instruction; }
 inline uint32_t who_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
@@ -54,7 +61,10 @@ inline uint32_t who_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32)
 // Who an agent is; for one that is an operation, the thread that issued it where that is still known.
 Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t clock, uint32_t instruction, bool store);
 void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
-                 bool store, const Site& other, const char* note);
+                 bool store, const Site& other, const char* note, const Touch& touch);
+Touch touch_of_who(const Warp& w, uint32_t who);
+// The reader in a cell of loads that is not ordered before the access; kNone if there is none.
+uint32_t reader_against(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several);
 void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t address, unsigned lane, uint32_t bytes);
 // The reader of several that is not ordered before the access; kNone if all are.
 uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several);
@@ -62,7 +72,15 @@ void forget_readers(SharedShadow& s, uint64_t cell);
 void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane, bool several, uint32_t instruction);
 // One cell, one lane (or several that read the same): what is wrong is reported, and the access recorded.
 void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint32_t index, unsigned lane, bool several,
-                uint32_t bytes, bool store);
+                uint32_t bytes, bool store, Order order);
+// A strong access that an access of the warp's lanes races with; nullptr if there is none.
+const Touch* unordered_touch(const Warp& w, const Touches& touches, const Touch& mine, uint32_t mask, bool strong);
+// Whether what was touched happens before what the lanes do now.
+bool touched_before(const Warp& w, const Touch& other, uint32_t mask);
+Touch touch_of(const Warp& w, const Instruction& in, unsigned lane, bool store, Scope scope);
+Site site_of_touch(const Touch& touch);
+// How a race of two accesses is reported where scopes make it one.
+void report_narrow(Warp& w, Finding f, const Touch& other, Scope mine, bool strong);
 // Bytes that one access loads or stores: a load of what was never stored is reported.
 void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t length, unsigned lane,
                       uint32_t bytes, bool load);

@@ -52,7 +52,7 @@ Verdict judge_own(Warp& w, const TensorTouch& before, TensorUse use) {
 }
 
 Verdict judge_other(Warp& w, const TensorTouch& before, TensorUse use) {
-  const uint32_t known = clocks_of(w).of(w.agent)[before.agent];
+  const uint32_t known = clocks_of(w).reach(w.agent, before.agent);
   if (before.clock > known) return {Kind::TensorRace, "no barrier orders the accesses"};
   const TensorMark mark = mark_at(knowledge_of(*before.warp), known);
   if (before.use != TensorUse::Work && *unwaited(before, mark) != 0) return {Kind::TensorRace, unwaited(before, mark)};
@@ -69,7 +69,7 @@ Verdict judge_other(Warp& w, const TensorTouch& before, TensorUse use) {
 
 // What follows an operation other than the thread's next one.
 Verdict judge_ended(Warp& w, const TensorTouch& before, TensorUse use) {
-  if (clocks_of(w).of(w.agent)[before.operation_agent] < before.operation_clock) {
+  if (clocks_of(w).reach(w.agent, before.operation_agent) < before.operation_clock) {
     return {Kind::TensorRace, "no wait for an mbarrier with its tcgen05.commit says that the operation has ended"};
   }
   const std::vector<uint32_t>& seen = knowledge_of(w).seen;
@@ -82,7 +82,7 @@ Verdict judge_ended(Warp& w, const TensorTouch& before, TensorUse use) {
 Verdict judge(Warp& w, const TensorTouch& before, TensorUse use) {
   const bool own = before.agent == w.agent;
   if (before.use != TensorUse::Work) return own ? judge_own(w, before, use) : judge_other(w, before, use);
-  const bool ended = clocks_of(w).of(w.agent)[before.operation_agent] >= before.operation_clock;
+  const bool ended = clocks_of(w).reach(w.agent, before.operation_agent) >= before.operation_clock;
   if (use != TensorUse::Work) return judge_ended(w, before, use);
   if (own) return {};
   return ended ? judge_ended(w, before, use) : judge_other(w, before, use);
@@ -204,9 +204,9 @@ void order_tensor_commit(Warp& w, unsigned lane, Operation& operation) {
   TensorKnowledge& warp = knowledge_of(w);
   warp.operations[lane] = {0, 0};
   auto& commits = warp.commits[lane];
-  operation.copies = commits;
+  for (const auto& [agent, clock] : commits) operation.copies.push_back({agent, clock, 1, 1});
   // What an operation reads was complete when its thread issued it; so it is where the operation has ended.
-  operation.history = order_history(w);
+  operation.history = order_history(w, 1u << lane);
   const auto same = std::find_if(commits.begin(), commits.end(),
                                  [&](const auto& before) { return before.first == operation.agent; });
   if (same != commits.end()) same->second = operation.clock;
@@ -226,8 +226,8 @@ void order_tensor_fence(Warp& w, bool before) {
     std::fill(std::begin(current_mark(w, warp).fenced), std::end(current_mark(w, warp).fenced), warp.sequence);
     return;
   }
-  const uint32_t* clocks = clocks_of(w).of(w.agent);
-  warp.seen.assign(clocks, clocks + clocks_of(w).agents());
+  warp.seen.resize(clocks_of(w).agents());
+  for (uint32_t a = 0; a < warp.seen.size(); ++a) warp.seen[a] = clocks_of(w).reach(w.agent, a);
 }
 
 void forget_tensor(Cta& cta) {

@@ -126,7 +126,7 @@ uint32_t locate_global(Warp& w, const Instruction& in, const AccessPlan& plan, c
       if (plan.access != Access::Load) stored.add(*buffer, at, plan.bytes);
       if (kSanitized && buffer->watched) note_visit(w, in, at, plan.bytes, l, plan.access != Access::Load);
       if (kSanitized && buffer->stores != nullptr) {
-        check_global(w, in, *buffer, at, l, plan.bytes, plan.access, plan.order);
+        check_global(w, in, *buffer, at, l, plan.bytes, plan.access, plan.order, nullptr, true);
       }
     }
   }
@@ -327,7 +327,7 @@ const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& 
       const uint8_t* place = inside(w.cta->shared, offset, launch.shared_bytes);
       if (place == nullptr) return nullptr;
       if (statistics != nullptr) add_request(statistics[in.index], 0, 0, 1, 1);
-      if (kSanitized) check_shared_uniform(w, in, *w.cta, static_cast<uint32_t>(offset), 0, plan.bytes, plan.order);
+      if (kSanitized) check_shared_uniform(w, in, *w.cta, static_cast<uint32_t>(offset), kFullMask, plan.bytes, plan.order);
       return place;
     }
     case Space::Const:
@@ -408,6 +408,20 @@ bool report_place(Warp& w, const Instruction& in, Kind kind, Space space, uint64
 
 }  // namespace
 
+void order_lanes(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask) {
+  if (!w.worker->launch->races) return;
+  for (uint32_t rest = mask; rest != 0;) {
+    const uint64_t address = a.at[__builtin_ctz(rest)];
+    const uint32_t group = rest & lane_mask([&](unsigned l) { return a.at[l] == address; });
+    rest &= ~group;
+    const Space space = plan.space == Space::Generic ? space_of(address) : plan.space;
+    const bool global = space == Space::Global;
+    if (!global && space != Space::Shared && space != Space::SharedCluster) continue;
+    order_access(w, in, global, global ? address : address & ~kWindowMask, group, plan.access, plan.order);
+  }
+  if (plan.order.release && plan.access != Access::Load) order_tick(w);
+}
+
 bool find_shared(Warp& w, const Instruction& in, Space space, uint64_t address, uint32_t bytes, uint32_t alignment,
                  unsigned lane, bool store, Cta** owner, uint32_t* offset) {
   const auto wrong = [&](Kind kind, Space where, const std::string& note) {
@@ -480,10 +494,13 @@ constexpr Modifier kVectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
 // Bit 0 strong, bit 1 acquire, bit 2 release.
 constexpr Modifier kOrders[] = {{"weak", 0},    {"relaxed", 1}, {"acquire", 3}, {"release", 5},
                                 {"acq_rel", 7}, {"volatile", 1}, {"mmio", 1}};
-// Cache operators, eviction priorities, prefetch sizes and scopes: no effect on values.
+constexpr Modifier kScopes[] = {{"cta", static_cast<uint32_t>(Scope::Cta)},
+                                {"cluster", static_cast<uint32_t>(Scope::Cluster)},
+                                {"gpu", static_cast<uint32_t>(Scope::Gpu)},
+                                {"sys", static_cast<uint32_t>(Scope::System)}};
+// Cache operators, eviction priorities and prefetch sizes: no effect on values.
 constexpr Modifier kIgnored[] = {
-    {"ca", 0}, {"cg", 0}, {"cs", 0}, {"lu", 0}, {"cv", 0}, {"wb", 0}, {"wt", 0}, {"nc", 0},
-    {"cta", 0}, {"cluster", 0}, {"gpu", 0}, {"sys", 0},
+    {"ca", 0}, {"cg", 0}, {"cs", 0}, {"lu", 0}, {"cv", 0}, {"wb", 0}, {"wt", 0},
     {"L1::evict_normal", 0}, {"L1::evict_unchanged", 0}, {"L1::evict_first", 0}, {"L1::evict_last", 0},
     {"L1::no_allocate", 0}, {"L2::evict_last", 0}, {"L2::evict_normal", 0}, {"L2::evict_first", 0},
     {"L2::cache_hint", 0}, {"L2::64B", 0}, {"L2::128B", 0}, {"L2::256B", 0}};
@@ -502,6 +519,14 @@ bool read_one(std::string_view m, AccessPlan* plan) {
     plan->order.strong |= value & 1u;
     plan->order.acquire |= (value & 2u) != 0;
     plan->order.release |= (value & 4u) != 0;
+    return true;
+  }
+  if (m == "nc") {
+    plan->read_only = true;
+    return true;
+  }
+  if (read_modifier(m, kScopes, std::size(kScopes), &value)) {
+    plan->order.scope = static_cast<Scope>(value);
     return true;
   }
   return read_modifier(m, kIgnored, std::size(kIgnored), &value);

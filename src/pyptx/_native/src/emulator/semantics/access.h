@@ -17,6 +17,7 @@ struct AccessPlan {
   bool constant_address = false;  // a variable's or parameter's: the same in all lanes
   bool wide_address = true;  // the address register has 64 bits
   bool discards = false;     // a store that leaves no value
+  bool read_only = false;    // ld.global.nc
   uint8_t address = 0;   // slot of the address operand
   uint8_t data = 0;      // slot of the first data operand
   // Stores: whether two lanes store the same value.
@@ -77,6 +78,9 @@ uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& p
 // The same for the CTA's own shared memory; `address` is in the shared space.
 template <bool kSanitized>
 uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address);
+
+// The order that strong accesses of the lanes of `mask` carry; the lanes of one address act together.
+void order_lanes(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask);
 
 // One lane's `bytes` of shared memory at an address in `space` (Shared, SharedCluster, or Generic): the CTA that
 // has them and their offset there. False, and a finding, if they are outside, misaligned, or of a CTA that has

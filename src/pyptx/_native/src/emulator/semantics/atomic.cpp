@@ -166,12 +166,6 @@ uint8_t* destination_at(Warp& w, const Instruction& in, unsigned slot) {
   return w.base[0] + (in.more != nullptr ? in.more[slot] : in.operand[slot]);
 }
 
-void order_lane(Warp& w, const AtomicPlan& plan, uint64_t address) {
-  const Space space = plan.space == Space::Generic ? space_of(address) : plan.space;
-  const bool global = space == Space::Global;
-  order_access(w, global, global ? address : address & ~kWindowMask, Access::Atomic, plan.order);
-}
-
 template <bool kSanitized>
 uint32_t locate_atomic(Warp& w, const Instruction& in, const AtomicPlan& plan, uint32_t mask, Places& places,
                        uint32_t* global) {
@@ -180,11 +174,7 @@ uint32_t locate_atomic(Warp& w, const Instruction& in, const AtomicPlan& plan, u
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
   *global = plan.space == Space::Global ? mask : plan.space != Space::Generic ? 0
             : mask & lane_mask([&](unsigned l) { return space_of(a.at[l]) == Space::Global; });
-  if (kSanitized) {
-    for (unsigned l = 0; l < kLanes; ++l) {
-      if (mask >> l & 1u) order_lane(w, plan, a.at[l]);
-    }
-  }
+  if (kSanitized) order_lanes(w, in, plan, a, mask);
   return mask;
 }
 
@@ -301,6 +291,7 @@ Handler resolve_atomic(Decoding& d) {
   AtomicPlan plan;
   plan.access = Access::Atomic;
   const std::vector<std::string_view> spelled = d.modifiers;
+  plan.order.scope = Scope::Gpu;
   const Row* row = read_row(d, &plan);
   d.modifiers = spelled;
   if (row == nullptr) return nullptr;

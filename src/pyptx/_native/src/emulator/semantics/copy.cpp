@@ -243,11 +243,11 @@ void store_lane(Warp& w, const Instruction& in, unsigned lane, const std::shared
 
 template <bool kSanitized>
 void store_async(Warp& w, const Instruction& in, uint32_t mask) {
-  const std::shared_ptr<const History> history = kSanitized ? order_history(w) : nullptr;
+  const std::shared_ptr<const History> history = kSanitized ? order_history(w, mask) : nullptr;
   for (unsigned l = 0; l < kLanes; ++l) {
     if (mask >> l & 1u) store_lane<kSanitized>(w, in, l, history);
   }
-  if (kSanitized) order_warp(w);
+  if (kSanitized) order_tick(w);
 }
 
 using One = void (*)(Warp&, const Instruction&, unsigned);

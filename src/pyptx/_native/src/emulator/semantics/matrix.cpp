@@ -43,6 +43,20 @@ Element element_of(unsigned lane, unsigned j, bool trans) {
   return trans ? Element{along, line} : Element{line, along};
 }
 
+// Whether the rows whose addresses two lanes give are stored with the same values.
+bool same_rows(Warp& w, const Instruction& in, unsigned a, unsigned b) {
+  const auto& plan = *static_cast<const MatrixPlan*>(in.plan);
+  const auto value = [&](unsigned lane, unsigned column) {
+    const auto* data = held<uint16_t>(w, in, plan.data + lane / kRows);
+    const unsigned row = lane % kRows, line = plan.trans ? column : row, along = plan.trans ? row : column;
+    return data[2 * (line * kGroup + along / 2) + along % 2];
+  };
+  for (unsigned column = 0; column < kRows; ++column) {
+    if (value(a, column) != value(b, column)) return false;
+  }
+  return true;
+}
+
 template <bool kSanitized, bool kStore>
 void move_matrices(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
@@ -84,6 +98,7 @@ Handler resolve_move_matrices(Decoding& d, bool store) {
   // Without a state space a variable of shared memory stands for its address there.
   if (plan.space == Space::Generic && d.operands[store ? 0 : 1].space == kSharedVariable) plan.space = Space::Shared;
   plan.access = store ? Access::Store : Access::Load;
+  if (store) plan.same_value = same_rows;
   plan.element = 4;
   plan.vector = 4;
   plan.bytes = kRowBytes;

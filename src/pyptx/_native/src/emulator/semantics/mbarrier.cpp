@@ -130,7 +130,7 @@ void arrive_one(Warp& w, const Instruction& in, unsigned lane, uint64_t address)
   if (kSanitized) {
     check_mbarrier_use(w, in, lane, *p.owner, p.offset, b);
     record_visit(w, in, *p.owner, p.offset, lane, b);
-    if (plan.order.release) order_arrive(w, *p.owner, b);
+    order_arrive(w, in, lane, *p.owner, b, plan.order.release);
   }
   const uint32_t count = plan.expects ? 1 : count_of(w, in, lane);
   if (count == 0) {
@@ -169,7 +169,7 @@ void each(Warp& w, const Instruction& in, uint32_t mask) {
 template <bool kSanitized>
 void arrive_all(Warp& w, const Instruction& in, uint32_t mask) {
   each<arrive_one<kSanitized>>(w, in, mask);
-  if (kSanitized && plan_of(in).order.release) order_warp(w);
+  if (kSanitized && plan_of(in).order.release) order_tick(w);
 }
 
 // ---- Tests -----------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ void test(Warp& w, const Instruction& in, uint32_t mask) {
     // The phase before the first is complete: its number is one below 0.
     if (phase + 1 <= p.barrier->phase) {
       complete |= group;
-      if (kSanitized) observe_phase(w, in, *p.barrier, phase);
+      if (kSanitized) observe_phase(w, in, group, *p.barrier, phase);
       continue;
     }
     if (kSanitized && plan.parity) check_overrun(w, in, first, *p.owner, p.offset, *p.barrier, phase);
@@ -293,6 +293,8 @@ Handler resolve_pending_count(Decoding& d) {
 
 }  // namespace
 
+bool tests_parity(const Instruction& in) { return plan_of(in).parity; }
+
 void deliver_test(Warp& w, const Instruction& in, uint32_t mask, bool complete) {
   set_predicate(w, in, 0, mask, complete ? kFullMask : 0);
 }
@@ -304,6 +306,7 @@ Handler resolve_mbarrier(Decoding& d) {
   plan.access = Access::Atomic;
   plan.element = plan.bytes = kMbarrierBytes;
   const std::vector<std::string_view> spelled = d.modifiers;
+  plan.order.scope = Scope::Cta;
   read_access(d, &plan);
   std::vector<std::string_view> rest = std::move(d.modifiers);
   d.modifiers = spelled;

@@ -224,17 +224,6 @@ bool uniform(const Addresses& a) {
   return differences == 0;
 }
 
-void order_lanes(Warp& w, const MovePlan& plan, const Addresses& a, uint32_t mask) {
-  for (unsigned l = 0; l < kLanes; ++l) {
-    if (!(mask >> l & 1u)) continue;
-    const Space space = plan.space == Space::Generic ? space_of(a.at[l]) : plan.space;
-    if (space == Space::Global || space == Space::Shared || space == Space::SharedCluster) {
-      order_access(w, space == Space::Global, a.at[l] & ~(space == Space::Global ? 0 : kWindowMask), plan.access,
-                   plan.order);
-    }
-  }
-}
-
 template <bool kSanitized>
 uint8_t* locate_range(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t first) {
   Space space = plan.space;
@@ -288,7 +277,7 @@ void load(Warp& w, const Instruction& in, uint32_t mask) {
   Places places;
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
   plan.movers.lanes(w, in, mask, places);
-  if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
+  if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
 }
 
 template <bool kSanitized>
@@ -300,14 +289,14 @@ void store(Warp& w, const Instruction& in, uint32_t mask) {
   if (mask == kFullMask && plan.movers.range != nullptr && consecutive(a, plan.bytes)) {
     uint8_t* to = locate_range<kSanitized>(w, in, plan, a.at[0]);
     if (to != nullptr) {
-      if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
+      if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
       plan.movers.range(w, in, to);
       return;
     }
   }
   Places places;
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
-  if (kSanitized && plan.order.strong) order_lanes(w, plan, a, mask);
+  if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
   plan.movers.lanes(w, in, mask, places);
 }
 

@@ -75,14 +75,14 @@ void release(Cta& cta, uint32_t id) {
     for (Split& s : w.others) {
       if (s.wait.kind != Wait::Kind::Barrier || s.wait.object != id) continue;
       deliver(w, s, b);
-      order_leave(w, b.clocks);
+      order_leave(w, s.mask, b.clocks);
       wake(w, s);
     }
   }
   b.arrived = b.expected = b.waiting = b.population = 0;
   b.all = true;
   b.any = b.counted = false;
-  std::fill(b.clocks.begin(), b.clocks.end(), 0);
+  b.clocks.reset();
 }
 
 bool complete(const Cta& cta, const Barrier& b) {
@@ -138,7 +138,7 @@ void bar(Warp& w, const Instruction& in, uint32_t mask) {
   b.expected = count;
   b.arrived += weight(w, mask, b.counted);
   reduce(w, in, mask, b);
-  order_arrive(w, b.clocks);
+  order_arrive(w, mask, b.clocks);
   if (!plan.arrive) block(w, mask, in.index + 1, {Wait::Kind::Barrier, id, &in});
   if (complete(*w.cta, b)) release(*w.cta, id);
 }
@@ -153,33 +153,21 @@ uint32_t live_cluster_threads(const Cluster& c) {
   return threads;
 }
 
-void join_globals(Cluster& c) {
-  GlobalClocks& clocks = c.worker->launch->global_clocks;
-  if (!c.worker->launch->races || c.ctas.size() == 1) return;
-  for (Cta& a : c.ctas) {
-    for (Cta& b : c.ctas) {
-      if (&a != &b) clocks.join(a.global, b.global);
-    }
-  }
-  for (Cta& a : c.ctas) clocks.end_segment(a.global);
-}
-
 void release_cluster(Cluster& c) {
   ++c.barrier.phase;
   c.barrier.arrived = 0;
-  join_globals(c);
   for (Cta& cta : c.ctas) {
     for (Warp& w : cta.warps) {
       w.cluster_arrived = 0;
       for (Split& s : w.others) {
         if (s.wait.kind != Wait::Kind::Cluster) continue;
-        order_leave(w, c.barrier.clocks);
+        order_leave(w, s.mask, c.barrier.clocks);
         wake(w, s);
       }
     }
   }
   c.barrier.released = c.barrier.clocks;
-  std::fill(c.barrier.clocks.begin(), c.barrier.clocks.end(), 0);
+  c.barrier.clocks.reset();
 }
 
 bool cluster_complete(const Cluster& c) {
@@ -197,7 +185,8 @@ void cluster_arrive(Warp& w, const Instruction& in, uint32_t mask) {
   Cluster& c = *w.cta->cluster;
   w.cluster_arrived |= mask;
   c.barrier.arrived += static_cast<uint32_t>(__builtin_popcount(mask));
-  if (!(in.detail & kRelaxed)) order_arrive(w, c.barrier.clocks);
+  if (in.detail & kRelaxed) order_causes(w, c.barrier.clocks);
+  else order_arrive(w, mask, c.barrier.clocks);
   if (cluster_complete(c)) release_cluster(c);
 }
 
@@ -207,7 +196,7 @@ void cluster_wait(Warp& w, const Instruction& in, uint32_t mask) {
   if (diverged) report_diverged(w, in, mask);
   Cluster& c = *w.cta->cluster;
   const uint32_t pending = w.cluster_arrived & mask;
-  if (pending != mask) order_leave(w, c.barrier.released);
+  if (pending != mask) order_leave(w, mask & ~pending, c.barrier.released);
   if (pending != 0) block(w, pending, in.index + 1, {Wait::Kind::Cluster, c.barrier.phase, &in});
 }
 
@@ -222,7 +211,6 @@ void warp_barrier(Warp& w, const Instruction& in, uint32_t mask) {
       }
     }
   }
-  order_warp(w);
   for (uint32_t rest = mask; rest != 0;) {
     const uint32_t named = members[__builtin_ctz(rest)];
     uint32_t group = 0;
@@ -238,20 +226,26 @@ void warp_barrier(Warp& w, const Instruction& in, uint32_t mask) {
       block(w, group, in.index + 1, {Wait::Kind::WarpBarrier, named, &in});
       continue;
     }
+    order_warp(w, here);
     for (Split& s : w.others) {
       if (s.wait.kind == Wait::Kind::WarpBarrier && s.wait.object == named) wake(w, s);
     }
   }
 }
 
-void fence(Warp& w, const Instruction&, uint32_t) { order_fence(w); }
-// fence.proxy.async of shared memory, of global memory, or of both; `detail` says which.
-constexpr uint32_t kSharedProxies = 1, kGlobalProxies = 2, kOrdersToo = 4;
+// Instruction::detail of fences has the scope in its low bits.
+constexpr uint32_t kScopeMask = 3;
 
-void fence_proxies(Warp& w, const Instruction& in, uint32_t) {
-  if (in.detail & kOrdersToo) order_fence(w);
-  if (in.detail & kSharedProxies) order_proxies(w);
-  if (in.detail & kGlobalProxies) order_global_proxies(w);
+void fence(Warp& w, const Instruction& in, uint32_t mask) {
+  order_fence(w, in, mask, static_cast<Scope>(in.detail & kScopeMask));
+}
+// fence.proxy.async of shared memory, of global memory, or of both; `detail` says which.
+constexpr uint32_t kSharedProxies = 4, kGlobalProxies = 8, kOrdersToo = 16;
+
+void fence_proxies(Warp& w, const Instruction& in, uint32_t mask) {
+  if (in.detail & kOrdersToo) fence(w, in, mask);
+  if (in.detail & kSharedProxies) order_proxies(w, mask, Known::SharedProxy);
+  if (in.detail & kGlobalProxies) order_proxies(w, mask, Known::GlobalProxy);
 }
 void fence_inits(Warp& w, const Instruction&, uint32_t) { order_inits(w); }
 void nothing(Warp&, const Instruction&, uint32_t) {}
@@ -268,9 +262,12 @@ void set_registers(Warp& w, const Instruction& in, uint32_t mask) {
 
 // ---- Decoding --------------------------------------------------------------------------------------------
 
+constexpr uint32_t kScopes[] = {static_cast<uint32_t>(Scope::Cta), static_cast<uint32_t>(Scope::Cluster),
+                                static_cast<uint32_t>(Scope::Gpu), static_cast<uint32_t>(Scope::System)};
+constexpr Modifier kScope[] = {{"cta", kScopes[0]}, {"cluster", kScopes[1]}, {"gpu", kScopes[2]}, {"gl", kScopes[2]},
+                               {"sys", kScopes[3]}};
 constexpr Modifier kFence[] = {{"sc", kFree},      {"acq_rel", kFree}, {"acquire", kFree}, {"release", kFree},
-                               {"cta", kFree},     {"cluster", kFree}, {"gpu", kFree},     {"sys", kFree},
-                               {"gl", kFree},      {"sync_restrict::shared::cta", kFree},
+                               {"sync_restrict::shared::cta", kFree},
                                {"sync_restrict::shared::cluster", kFree}};
 // Fences between proxies: only the asynchronous one is apart from the generic one here.
 constexpr Modifier kProxies[] = {{"alias", kFree},      {"async", kFree}, {"async::generic", kFree},
@@ -334,6 +331,7 @@ Handler resolve_set_registers(Decoding& d) {
   const bool known = d.spelling == "setmaxnreg.inc.sync.aligned.u32" || d.spelling == "setmaxnreg.dec.sync.aligned.u32";
   const OperandView* v = d.view(0);
   if (!known || d.operands.size() != 1 || v->kind != OperandView::Kind::Immediate) return nullptr;
+  d.out->detail = static_cast<uint32_t>(v->bits);
   return v->bits >= 24 && v->bits <= 256 && v->bits % 8 == 0 ? set_registers : nullptr;
 }
 
@@ -344,19 +342,21 @@ Handler resolve_fence(Decoding& d) {
     return d.operands.empty() ? nothing : nullptr;
   }
   const bool proxy = d.modifiers[0] == "proxy";
+  uint32_t scope = static_cast<uint32_t>(Scope::System);
   for (size_t i = proxy; i < d.modifiers.size(); ++i) {
     uint32_t ignored;
-    const bool known = read_modifier(d.modifiers[i], kFence, std::size(kFence), &ignored) ||
+    const bool known = read_modifier(d.modifiers[i], kScope, std::size(kScope), &scope) || read_modifier(d.modifiers[i], kFence, std::size(kFence), &ignored) ||
                        (proxy && read_modifier(d.modifiers[i], kProxies, std::size(kProxies), &ignored));
     if (!known) return nullptr;
   }
   if (proxy && d.has("tensormap::generic")) return resolve_map_fence(d);
   if (proxy && (d.has("async") || d.has("async::generic"))) {
     const bool shared = d.has("shared::cta") || d.has("shared::cluster") || d.has("async::generic");
-    d.out->detail = (d.has("global") ? 0 : kSharedProxies) | (shared ? 0 : kGlobalProxies) |
+    d.out->detail = scope | (d.has("global") ? 0 : kSharedProxies) | (shared ? 0 : kGlobalProxies) |
                     (d.has("async::generic") ? kOrdersToo : 0);
     d.out->sanitized = fence_proxies;
   }
+  if (!proxy) d.out->detail = scope;
   if (d.operands.empty()) return proxy ? nothing : fence;
   return nullptr;
 }
@@ -384,7 +384,28 @@ void barriers_after_exit(Warp& w) {
   if (cluster_complete(c)) release_cluster(c);
 }
 
+namespace {
+
+// What the warps of a CTA have asked for last, all together, is there at once; the others have the least.
+void check_register_file(Cta& cta) {
+  constexpr uint32_t kRegisters = 65536, kLeast = 24;  // of a multiprocessor, of a thread
+  uint32_t asked = 0;
+  Warp* most = nullptr;
+  const auto last = [](const Warp& w) { return program_of(w).code[w.register_requests.back()].detail; };
+  for (Warp& w : cta.warps) {
+    asked += (w.register_requests.empty() ? kLeast : last(w)) * kLanes;
+    if (!w.register_requests.empty() && (most == nullptr || last(w) > last(*most))) most = &w;
+  }
+  if (most == nullptr || asked <= kRegisters) return;
+  report(*most, Kind::RegisterFile, site_of(*most, program_of(*most).code[most->register_requests.back()], 0),
+         "the warps of the CTA ask for " + std::to_string(asked) + " registers together; a multiprocessor has " +
+             std::to_string(kRegisters));
+}
+
+}  // namespace
+
 void check_register_requests(Cta& cta) {
+  check_register_file(cta);
   constexpr size_t kWarpsOfGroup = 4;
   for (size_t i = 0; i < cta.warps.size(); ++i) {
     Warp& w = cta.warps[i];

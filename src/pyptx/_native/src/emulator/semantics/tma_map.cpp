@@ -108,7 +108,7 @@ uint8_t* find_map(Warp& w, const Instruction& in, const Pointer& p, unsigned lan
   Buffer* buffer = find_global(w, in, address, kMapBytes, kMapAlign, lane, store);
   if (buffer == nullptr) return nullptr;
   if (kSanitized && buffer->stores != nullptr) {
-    check_global(w, in, *buffer, address, lane, kMapBytes, access, Order());
+    check_global(w, in, *buffer, address, lane, kMapBytes, access, Order(), nullptr, false);
   }
   return reinterpret_cast<uint8_t*>(address);
 }
@@ -142,7 +142,7 @@ void replace(Warp& w, const Instruction& in, uint32_t mask) {
 
 // ---- The proxy -------------------------------------------------------------------------------------------
 
-void release(Warp& w, const Instruction&, uint32_t) { order_map_release(w); }
+void release(Warp& w, const Instruction&, uint32_t mask) { order_map_release(w, mask); }
 
 void acquire(Warp& w, const Instruction& in, uint32_t mask) {
   for (unsigned l = 0; l < kLanes; ++l) {
@@ -173,7 +173,7 @@ void copy_released(Warp& w, const Instruction& in, uint32_t mask) {
     last_to = to;
     last_from = from;
   }
-  if (kSanitized) order_map_release(w);
+  if (kSanitized) order_map_release(w, mask);
 }
 
 // ---- Decoding --------------------------------------------------------------------------------------------

@@ -1,0 +1,157 @@
+// Happens-before: what each warp of a cluster knows, and what travels between clusters through global memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "clock_vector.h"
+#include "touch.h"
+
+namespace pyptx::emulator {
+
+struct Warp;
+struct Instruction;
+
+// What a column of a clock vector says of an agent: what it did, and what of it proxies may rely on. Of an operation, what
+// it did in shared memory, and as GlobalProxy, in global memory.
+enum class Known : uint8_t {
+  Done, SharedProxy, GlobalProxy, MapRelease,
+  Cause,  // what came before in time, whether or not what it stored can be seen
+};
+constexpr uint32_t kKinds = 5;
+// Generations of clocks are counted up to this, and again from 0.
+constexpr uint32_t kGenerations = 0x7ff;
+
+// A release or an acquire by a fence: what it holds for which scope.
+struct Fenced {
+  uint32_t mask;
+  Scope scope;
+  uint32_t instruction;
+  ClustersPointer known;
+};
+
+// Vector clocks of the warps of a cluster, and of its asynchronous operations, which take a few agents in turn: an
+// agent's later operation counts as one after its earlier ones, which loses races and invents none.
+//
+// A warp's clock ends an epoch at each release. Its lanes know what the others did before the last time that all of them
+// met (bar.warp.sync, or a barrier that they wait at together); what single lanes have learned is kept apart until then.
+class ClusterClocks {
+ public:
+  void reset(uint32_t warps, bool asynchronous);
+  // Clocks are used up: they start again, in another generation.
+  void restart();
+  bool active() const { return agents_ != 0; }
+  bool asynchronous() const { return asynchronous_; }
+  uint32_t warps() const { return warps_; }
+  uint32_t agents() const { return agents_; }
+  uint32_t generation() const { return generation_ & kGenerations; }
+  uint32_t column(uint32_t agent, Known kind) const { return static_cast<uint32_t>(kind) * agents_ + agent; }
+  // What all lanes of a warp know.
+  const uint32_t* of(uint32_t agent) const { return rows_[agent].known.clocks.data(); }
+  const uint32_t* proxied(uint32_t agent) const { return of(agent) + agents_; }
+  uint32_t own(uint32_t agent) const { return rows_[agent].own; }
+  // Its lanes know of each other what they did before this clock.
+  uint32_t synced(uint32_t agent) const { return of(agent)[agent] + 1; }
+  // The latest clock of an agent that any lane of the warp knows of.
+  uint32_t reach(uint32_t agent, uint32_t column) const;
+  // Whether the lanes of `mask` know what a lane, or every lane, of an agent did at a clock.
+  bool knows(uint32_t agent, uint32_t mask, uint32_t column, uint32_t clock, uint32_t lane, bool every_lane) const;
+  // The same of another cluster.
+  bool knows(uint32_t agent, uint32_t mask, const Touch& other) const;
+  // A new operation: its agent, in turn, and its clock there. `full` says that clocks are used up.
+  std::pair<uint32_t, uint32_t> fork(bool* full);
+  void fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, Known kind);
+  // What lanes of a warp have done and know, into a vector; and the other way round.
+  void release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const;
+  void acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from);
+  // The same of causes alone.
+  void release_causes(uint32_t agent, ClockVector& into) const;
+  void acquire_causes(uint32_t agent, const ClockVector& from);
+  // An operation has ended; where `reads` says so, only its part in shared memory.
+  ClockVector ended(uint32_t operation, uint32_t clock, bool reads) const;
+  // Lanes of a warp meet; the caller ends the epoch.
+  void meet(uint32_t agent, uint32_t mask, uint32_t live);
+  // Ends the agent's epoch; returns true when clocks are used up and all history must be forgotten.
+  bool tick(uint32_t agent);
+
+  std::vector<Fenced>& fenced(uint32_t agent) { return rows_[agent].fenced; }
+  std::vector<Fenced>& observed(uint32_t agent) { return rows_[agent].observed; }
+
+ private:
+  struct Extra {
+    uint32_t mask;
+    ClockVector known;
+  };
+  struct Row {
+    ClockVector known;
+    uint32_t own = 1;
+    std::vector<Extra> extras;  // what some lanes know
+    std::vector<Fenced> fenced, observed;
+  };
+
+  uint32_t warps_ = 0, agents_ = 0, width_ = 0, generation_ = 0;
+  bool asynchronous_ = false;
+  std::vector<Row> rows_;
+  std::vector<uint32_t> forked_;  // clocks of the agents that are operations
+  uint32_t next_fork_ = 0;
+};
+
+// A fence that was too narrow for somebody who saw what it released.
+struct Miss {
+  uint32_t release, acquire;  // instructions
+  Scope release_scope, acquire_scope;
+  ClustersPointer known;  // what it would have brought
+};
+
+// What strong stores have released at addresses, of a cluster's shared memory or of global memory.
+class Publications {
+ public:
+  void reset();
+  void publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release);
+  void observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire);
+
+ private:
+  struct Part {
+    Scope scope;
+    uint64_t where;  // the CTA or the cluster that the scope is
+    uint32_t instruction;
+    ClustersPointer known;
+  };
+
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::vector<Part>> places_;
+};
+
+// What of the order of accesses a launch has in common.
+class GlobalOrder {
+ public:
+  // Numbers of CTAs that cells of global memory have: `base` is below the first of this launch.
+  static uint64_t segments_for(uint64_t ctas);
+  void reset(uint64_t ctas, uint32_t base);
+  bool current(uint32_t segment) const { return segment > base_; }
+  uint32_t base() const { return base_; }
+  uint32_t segment_of(uint64_t cta) const;
+  uint64_t cta_of(uint32_t segment) const { return segment - base_ - 1; }
+  // CTAs beyond these are not told apart, which loses races and invents none.
+  bool told_apart(uint32_t segment) const;
+
+  Publications published;
+  void miss(Miss miss);
+  // Why nothing orders two accesses that would be in order with wider scopes; "" if that is not why.
+  std::string narrow(const Warp& w, const Touch& other);
+
+ private:
+  uint32_t base_ = 0;
+  uint64_t ctas_ = 0;
+  std::mutex mutex_;
+  std::map<std::pair<uint32_t, uint32_t>, Miss> misses_;
+};
+
+const char* name_of(Scope scope);
+
+}  // namespace pyptx::emulator
