@@ -87,21 +87,24 @@ def run_command(  # noqa: PLR0917  # options by their names
     cluster: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="PTX: a cluster.")] = None,
     smem: Annotated[int | None, typer.Option(help="PTX: bytes of dynamic shared memory.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="FOLDER", help="PTX: for results.")] = None,
+    schedules: Annotated[
+        int, typer.Option(min=1, max=2**31 - 1, help="Orders of CTAs, warps and copies to try.")
+    ] = 1,
 ) -> None:
     """Run a program, a kernel or sequence on random arrays, or an entry of PTX; with all checks."""
     launch = Launch(grid, block, cluster, smem, tuple(arg or ()), save)
     ptx = PtxFile.parse(file)
     if ptx is not None:
         _only_of_python(dim)
-        run_file(ptx, launch)
+        run_file(ptx, launch, schedules)
         return
     if launch.given:
         raise PtxError("--arg, --grid, --block, --cluster, --smem and --save are for PTX files")
     program = Program.parse(file)
     if program.kernel is None and not dim:
-        run.run_program(program)
+        run.run_program(program, schedules)
     else:
-        run.run_kernels(program.operations(), parse_sizes(dim or []))
+        run.run_kernels(program.operations(), parse_sizes(dim or []), schedules)
 
 
 @APP.command("python")

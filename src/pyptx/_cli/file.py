@@ -260,7 +260,7 @@ class Launch:
         return self != Launch("1", None, None, None, (), None)
 
 
-def run_file(file: PtxFile, launch: Launch) -> None:
+def run_file(file: PtxFile, launch: Launch, schedules: int) -> None:
     """Run an entry in the emulator with all checks, and print its report and its results.
 
     Exits with 1 for findings.
@@ -298,7 +298,7 @@ def run_file(file: PtxFile, launch: Launch) -> None:
         cluster=None if launch.cluster is None else sizes("--cluster", launch.cluster),
         smem=launch.smem,
     )
-    done = kernel.emulate(*(a.array for a in inputs))
+    done = kernel.emulate(*(a.array for a in inputs), schedules=schedules)
     show_report(done.report)
     stop_for_findings([done.report])
     _show_results(kernel.output_names, done.outputs, launch.save)

@@ -24,14 +24,15 @@ from pyptx._spec import Scalar, Spec
 from pyptx.errors import EmulationError
 
 
-def run_kernels(kernels: Sequence[Operation], sizes: Sizes) -> None:
+def run_kernels(kernels: Sequence[Operation], sizes: Sizes, schedules: int) -> None:
     """Run each on random arrays and print its reports. Exits with 1 for findings."""
     reports: list[Report] = []
     for kernel in kernels:
         require_sizes(kernel, sizes)
         constants = {n: v for n, v in sizes.items() if n not in dimensions(kernel)}
         arrays = random_arrays(kernel, sizes)
-        for report in kernel.emulate(*arrays, sanitize=True, **constants).reports:
+        done = kernel.emulate(*arrays, sanitize=True, schedules=schedules, **constants)
+        for report in done.reports:
             reports.append(report)
             show_report(report)
     stop_for_findings(reports)
@@ -55,7 +56,7 @@ def _random(spec: Spec, shape: tuple[int, ...], rng: np.random.Generator) -> Any
     return rng.standard_normal(shape).astype(dtype)
 
 
-def run_program(program: Program) -> None:
+def run_program(program: Program, schedules: int) -> None:
     """Run the file as Python would, every kernel call in the emulator, and print each report.
 
     JAX runs on the CPU and without compiling, so that each call is seen with its arrays; what the
@@ -67,7 +68,7 @@ def run_program(program: Program) -> None:
     recorder = _Recorder()
     every = Sanitized()
     try:
-        with sanitize() as every, recorded(recorder):
+        with sanitize(schedules=schedules) as every, recorded(recorder):
             program.execute("__main__")
     except EmulationError:
         if not every.findings and not any(report.findings for report in recorder.reports):

@@ -26,6 +26,7 @@ from pyptx._emulator.run import (
     device_array,
     on_device,
     run,
+    set_schedules,
     unsupported,
 )
 
@@ -50,5 +51,6 @@ __all__ = [
     "on_device",
     "register_sources",
     "run",
+    "set_schedules",
     "unsupported",
 ]

@@ -146,6 +146,7 @@ def run(
     max_launch_instructions: int | None = None,
     max_seconds: float | None = None,
     seed: int | None = None,
+    schedules: int | None = None,
     statistics: bool = False,
     completion: Completion | None = None,
     watch: Sequence[tuple[int, int]] = (),
@@ -157,7 +158,10 @@ def run(
     `threads` are host threads at most, by default all cores; what a launch gives and what is found
     is the same for any number. `max_instructions` bounds a warp's instructions (2**28),
     `max_launch_instructions` those of all warps together (2**34), and `max_seconds` the time that
-    the launch takes (600). `seed` runs warps in a random order of that seed. `completion` says when
+    the launch takes (600). `seed` runs CTAs and warps in a random order of that seed. `schedules`
+    are tried one after the other, with the sanitizer, until one has findings: the one that `seed`
+    and `completion` say, then those of the seeds that follow (as many as `set_schedules` says).
+    `completion` says when
     asynchronous operations move their data: by default "late" with the sanitizer, else "eager".
     `watch` are ranges of memory, each an address and a number of bytes: with the sanitizer,
     `Report.visits` has who touches them.
@@ -186,6 +190,7 @@ def run(
         threads=threads or 0,
         schedule=schedule,
         seed=seed or 0,
+        schedules=schedules or 0,
         max_instructions=max_instructions or 0,
         max_launch_instructions=max_launch_instructions or 0,
         max_seconds=max_seconds or 0,
@@ -198,6 +203,11 @@ def run(
         watch_count=len(watches),
     )
     return _launch(prepared, launch)
+
+
+def set_schedules(schedules: int) -> None:
+    """How many schedules launches of this process try that do not say (1)."""
+    loader.emulator().set_schedules(schedules)
 
 
 def _schedule(completion: Completion | None, seed: int | None) -> int:

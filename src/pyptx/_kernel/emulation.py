@@ -11,10 +11,17 @@ from pyptx._source import SourceLocation
 from pyptx._trace.core.values import integer
 from pyptx.errors import CallError
 
-_BITS: Final = {"threads": 31, "seed": 64, "max_instructions": 64, "max_launch_instructions": 64}
+_BITS: Final = {
+    "threads": 31,
+    "seed": 64,
+    "schedules": 31,
+    "max_instructions": 64,
+    "max_launch_instructions": 64,
+}
 _EXAMPLES: Final = {
     "threads": "1",
     "seed": "1",
+    "schedules": "64",
     "max_instructions": "1_000_000",
     "max_launch_instructions": "1_000_000",
 }

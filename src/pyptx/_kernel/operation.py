@@ -191,6 +191,7 @@ class Operation:
         max_launch_instructions: int | None = None,
         max_seconds: float | None = None,
         seed: int | None = None,
+        schedules: int | None = None,
         statistics: bool = True,
         completion: emulator.Completion | None = None,
         **constants: object,
@@ -200,7 +201,9 @@ class Operation:
         `sanitize` adds initialisation, races and the rest to the checks that are always on.
         `threads` are host threads at most (all cores), `max_instructions` bounds the instructions
         of a warp, `max_launch_instructions` those of all warps, `max_seconds` the time. `seed` runs
-        warps in a random order of that seed, `statistics` counts per Python line.
+        CTAs and warps in a random order of that seed; `schedules` tries so many orders, the one of
+        `seed` and `completion` and then those of the seeds that follow, until one has findings.
+        `statistics` counts per Python line.
         `completion` is "eager", "late", "reversed" or "random": when asynchronous operations move
         their data, by default late with the sanitizer. The result has `outputs`, `report` and
         `reports` of each step; findings do not raise here.
@@ -214,6 +217,7 @@ class Operation:
             max_launch_instructions=max_launch_instructions,
             max_seconds=max_seconds,
             seed=seed,
+            schedules=schedules,
             statistics=statistics,
             completion=completion,
         )

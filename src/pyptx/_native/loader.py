@@ -17,7 +17,7 @@ from typing import Final
 from pyptx.errors import DeviceError
 
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
-_ABI: Final = 4
+_ABI: Final = 5
 _SUFFIXES: Final = {"darwin": ".dylib", "win32": ".dll"}
 HELP: Final = (
     ("help", "pip install . in a checkout builds them; they need CMake and GCC or Clang"),
@@ -106,7 +106,7 @@ class Launch(ctypes.Structure):
         ("watch_count", ctypes.c_uint64),
         ("cancel", ctypes.POINTER(ctypes.c_int32)),
         ("cancel_from", ctypes.c_int32),
-        ("reserved", ctypes.c_uint32),
+        ("schedules", ctypes.c_uint32),
         ("signals", ctypes.POINTER(Signals)),
     )
 
@@ -189,6 +189,7 @@ class EmulatorApi(ctypes.Structure):
             ctypes.CFUNCTYPE(ctypes.POINTER(Visit), _POINTER, ctypes.POINTER(ctypes.c_uint64)),
         ),
         ("result_destroy", ctypes.CFUNCTYPE(None, _POINTER)),
+        ("set_schedules", ctypes.CFUNCTYPE(None, ctypes.c_uint32)),
     )
 
 

@@ -12,16 +12,20 @@ from types import TracebackType
 from typing import Any, Final, Protocol
 
 from pyptx._calls import constructing
-from pyptx._emulator import Finding, Report
+from pyptx._emulator import Finding, Report, set_schedules
 from pyptx._emulator.report import report_from
 from pyptx._native import loader
 from pyptx._source import caller
+from pyptx._trace.core.values import integer
 from pyptx._tracebacks import shortened
 from pyptx.errors import CallError, DeviceError, EmulationError
 
 _MESSAGE: Final = 0
 _JSON: Final = 1
 _OF_JAX: Final = "JaxRuntimeError"
+_MOST_SCHEDULES: Final = 2**31
+_SCHEDULES: Final[list[int]] = []
+"""What the blocks that are open ask for."""
 
 
 class Observer(Protocol):
@@ -85,18 +89,32 @@ class sanitize:  # noqa: N801  # written as a function is
     with the findings as a note. What other threads dispatch is checked, and is part of it where it
     has ended by then. Blocks that are open at the same time have the findings of all launches.
 
+    `schedules=64` runs each launch in up to 64 orders of its CTAs, warps and copies until one has
+    findings, from the same memory; the results are those of the first. It is for kernels whose
+    path depends on who comes first. The findings name the seed that repeats them.
+
     Launches on a GPU are not checked: `launches` of what `with` gives says how many were. Raises
     EmulationError for findings, DeviceError where the native library is of another build, and
     CallError inside a function that JAX traces, where nothing runs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, schedules: int = 1) -> None:
+        found = integer(schedules)
+        if found is None or not 1 <= found < _MOST_SCHEDULES:
+            raise CallError(
+                f"schedules={schedules!r} is not a whole number from 1 to 2**31 - 1",
+                location=caller(),
+                notes=(("help", "schedules=64"),),
+            )
+        self._schedules = found
         self._open: list[_Open] = []
 
     def __enter__(self) -> Sanitized:
         if "jax" in sys.modules:
             _jax().refuse_tracing("pyptx.sanitize()", caller())
         entered = _Open()
+        _SCHEDULES.append(self._schedules)
+        set_schedules(max(_SCHEDULES))
         self._open.append(entered)
         return entered.sanitized
 
@@ -112,6 +130,8 @@ class sanitize:  # noqa: N801  # written as a function is
                 _jax().wait()
         finally:
             entered.close()
+            _SCHEDULES.remove(self._schedules)
+            set_schedules(max(_SCHEDULES, default=1))
         found = entered.error()
         if found is None:
             return

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a structure or a signature below does. */
-#define PYPTX_EMULATOR_ABI 4u
+#define PYPTX_EMULATOR_ABI 5u
 
 #if defined(_WIN32)
 #define PYPTX_EXPORT __declspec(dllexport)
@@ -53,7 +53,7 @@ enum {
 
 enum {
   PYPTX_SCHEDULE_DEFAULT = 0, /* warps in turn, each until it blocks; maximal convergence */
-  PYPTX_SCHEDULE_RANDOM = 1,  /* warps, slices and diverged lanes in a random order from `seed` */
+  PYPTX_SCHEDULE_RANDOM = 1,  /* CTAs, warps, slices and diverged lanes in a random order from `seed` */
   /* Or-ed to the above: when asynchronous operations move their data. Without one: late with any of
    * PYPTX_SANITIZE_*, else eager. */
   PYPTX_COMPLETION_EAGER = 0x100,    /* when they are issued */
@@ -120,7 +120,9 @@ typedef struct PyptxLaunch {
    * handler, may write it. */
   const int32_t* cancel;
   int32_t cancel_from;
-  uint32_t reserved;
+  /* How many schedules are tried, while any sanitizer flag is set: first the one above, then random ones of the seeds
+   * that follow `seed`, until one has findings. 0 for as many as set_schedules says. */
+  uint32_t schedules;
   /* NULL unless the calling thread is Python's main thread, without its lock: it looks 20 times a second. */
   PyptxSignals* signals;
 } PyptxLaunch;
@@ -189,6 +191,8 @@ typedef struct PyptxEmulatorApi {
   /* Who touched the launch's watched ranges, in their order. */
   const PyptxVisit* (*result_visits)(const PyptxResult* result, uint64_t* count);
   void (*result_destroy)(PyptxResult* result);
+  /* PyptxLaunch::schedules of launches in this process that do not say; 1 at first. */
+  void (*set_schedules)(uint32_t schedules);
 } PyptxEmulatorApi;
 
 /* The entry point. The table is constant and lives as long as the library is loaded. */

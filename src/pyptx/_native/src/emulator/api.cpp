@@ -1,5 +1,6 @@
 // The C interface: checks what a caller hands in, and turns exceptions into results.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <new>
@@ -271,13 +272,62 @@ std::unique_ptr<emu::Launch> run_to_end(PyptxResult& result, const emu::Program&
   return run_once(result, program, config, deadline);
 }
 
+bool ended(const emu::Launch& launch) { return !launch.cancelled && launch.failure.empty(); }
+
+// The one schedule of a launch, with what is found at its end.
+std::unique_ptr<emu::Launch> run_schedule(PyptxResult& result, const emu::Program& program, const PyptxLaunch& config) {
+  std::unique_ptr<emu::Launch> launch = run_to_end(result, program, config);
+  if (ended(*launch) && !launch->findings.stopped()) emu::report_unwritten(*launch);
+  return launch;
+}
+
+std::atomic<uint32_t> g_schedules{1};
+
+// Of a schedule after the first: its seed, and, unless the caller says, when operations are performed.
+PyptxLaunch scheduled(const PyptxLaunch& given, uint32_t number) {
+  static constexpr uint32_t kCompletions[] = {PYPTX_COMPLETION_RANDOM, PYPTX_COMPLETION_LATE, PYPTX_COMPLETION_REVERSED};
+  PyptxLaunch config = given;
+  const uint32_t completion = given.schedule & ~kScheduleMask;
+  config.schedule = PYPTX_SCHEDULE_RANDOM | (completion != 0 ? completion : kCompletions[number % std::size(kCompletions)]);
+  config.seed = given.seed + number;
+  return config;
+}
+
+std::string named(const PyptxLaunch& config) {
+  static constexpr const char* kNames[] = {"eager", "late", "reversed", "random"};
+  return "seed=" + std::to_string(config.seed) + ", completion=\"" + kNames[(config.schedule >> 8) - 1] + "\"";
+}
+
+// The first of a launch's schedules that has findings; if none has, the first. Each starts with what memory held before.
+std::unique_ptr<emu::Launch> run_schedules(PyptxResult& result, const emu::Program& program, const PyptxLaunch& given) {
+  const uint32_t wanted = given.sanitize == 0 ? 1 : given.schedules != 0 ? given.schedules : g_schedules.load();
+  std::optional<Saved> before;
+  if (wanted > 1) before.emplace(given);
+  std::unique_ptr<emu::Launch> first = run_schedule(result, program, given);
+  if (wanted <= 1 || !ended(*first) || !first->findings.empty()) return first;
+  const Saved after(given);
+  for (uint32_t number = 1; number < wanted; ++number) {
+    const PyptxLaunch config = scheduled(given, number);
+    PyptxResult other;
+    before->restore();
+    std::unique_ptr<emu::Launch> launch = run_schedule(other, program, config);
+    if (ended(*launch) && launch->findings.empty()) continue;
+    launch->explored = "in schedule " + std::to_string(number + 1) + " of " + std::to_string(wanted) + "; " +
+                       named(config) + " repeats it";
+    result = std::move(other);
+    return launch;
+  }
+  after.restore();
+  return first;
+}
+
 void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& config) {
   const std::string problem = problem_with(program, config);
   if (!problem.empty()) {
     set_invalid(result, program.name, problem);
     return;
   }
-  const std::unique_ptr<emu::Launch> launch = run_to_end(result, program, with_defaults(config));
+  const std::unique_ptr<emu::Launch> launch = run_schedules(result, program, with_defaults(config));
   if (launch->cancelled) {
     result.status = PYPTX_CANCELLED;
     result.message = "kernel " + program.name + ": the launch was cancelled";
@@ -288,7 +338,6 @@ void run(PyptxResult& result, const emu::Program& program, const PyptxLaunch& co
     set_invalid(result, program.name, launch->failure);
     return;
   }
-  if (!launch->findings.stopped()) emu::report_unwritten(*launch);
   result.status = launch->findings.stopped() ? PYPTX_STOPPED : launch->findings.empty() ? PYPTX_OK : PYPTX_FINDINGS;
   result.message = launch->findings.message(*launch);
   result.json = launch->findings.json(*launch);
@@ -326,11 +375,12 @@ const PyptxVisit* result_visits(const PyptxResult* r, uint64_t* count) {
   return r->visits.data();
 }
 void result_destroy(PyptxResult* r) { delete r; }
+void set_schedules(uint32_t schedules) { g_schedules.store(std::max(1u, schedules)); }
 
 constexpr PyptxEmulatorApi kApi = {
     PYPTX_EMULATOR_ABI, sizeof(PyptxEmulatorApi), program_create, program_destroy, program_instructions,
     program_param_bytes, program_shared_bytes, program_alignment, register_source, launch_program, result_status, result_message,
-    result_json, result_statistics, result_instructions, result_printed, result_visits, result_destroy};
+    result_json, result_statistics, result_instructions, result_printed, result_visits, result_destroy, set_schedules};
 
 }  // namespace
 

@@ -17,10 +17,16 @@ constexpr uint32_t kLooksByTime = 4;
 constexpr std::chrono::milliseconds kSignals{50};
 // A host thread tells others after so many instructions how many it has run.
 constexpr uint64_t kAccount = 1 << 16;
+// In a random order: the logarithm of the instructions that a cluster runs in turn, and the clusters that are shuffled.
+constexpr uint32_t kLongestTurn = 16;
+constexpr uint64_t kMostShuffled = 4096;
 
 class HostThread {
  public:
-  explicit HostThread(Worker& worker) : worker_(worker), launch_(*worker.launch) {}
+  explicit HostThread(Worker& worker)
+      : worker_(worker), launch_(*worker.launch),
+        random_(launch_.config.schedule == PYPTX_SCHEDULE_RANDOM && launch_.program->communicates && !launch_.parallel()),
+        state_((launch_.config.seed + 1) * 0xd1342543de82ef95ull | 1) {}
 
   // An exception must not leave a host thread: it becomes the launch's failure.
   void run() {
@@ -85,7 +91,7 @@ class HostThread {
 
   // A cluster that waits for another's stores depends on what others do when.
   Outcome run_here(Cluster& c) {
-    const Outcome outcome = run_cluster(c);
+    const Outcome outcome = run_cluster(c, random_ ? 1 + draw(2u << draw(kLongestTurn)) : 0);
     if (outcome == Outcome::Stalled && launch_.parallel()) throw Conflict();
     return outcome;
   }
@@ -108,7 +114,7 @@ class HostThread {
       c = std::move(free_.back());
       free_.pop_back();
     }
-    start_cluster(*c, worker_, next);
+    start_cluster(*c, worker_, random_ ? shuffled(next) : next);
     const Outcome outcome = run_here(*c);
     if (outcome == Outcome::Finished) retire(std::move(c));
     else stalled_.push_back(std::move(c));
@@ -137,10 +143,32 @@ class HostThread {
                         " CTAs at once, which is what the device holds");
   }
 
+  uint32_t draw(uint32_t below) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return static_cast<uint32_t>((state_ >> 32) % below);
+  }
+
+  // The clusters that the device holds at once start in any order, and those after them after them: they may count on
+  // that, and not on more.
+  uint64_t shuffled(uint64_t next) {
+    const uint64_t count = std::min(launch_.residency, kMostShuffled), first = next / count * count;
+    if (first == next) {
+      order_.resize(std::min(count, launch_.clusters - first));
+      for (size_t i = 0; i < order_.size(); ++i) order_[i] = first + i;
+      for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[draw(static_cast<uint32_t>(i))]);
+    }
+    return order_[next - first];
+  }
+
   Worker& worker_;
   Launch& launch_;
   std::vector<std::unique_ptr<Cluster>> free_, stalled_;
   bool preempted_ = false;
+  bool random_;     // clusters start in a random order, and run random turns
+  uint64_t state_;  // of the random order
+  std::vector<uint64_t> order_;
 };
 
 }  // namespace

@@ -398,7 +398,8 @@ std::string Findings::message(const Launch& launch) const {
   if (list.empty()) return "";
   const SourceTable table = source_of(launch.program->hash);
   std::string out = "kernel " + launch.program->name + ": " + std::to_string(list.size()) +
-                    (list.size() == 1 ? " finding" : " findings") + (stopped_ ? "; the launch was stopped\n" : "\n");
+                    (list.size() == 1 ? " finding" : " findings") +
+                    (launch.explored.empty() ? "" : ", " + launch.explored) + (stopped_ ? "; the launch was stopped\n" : "\n");
   for (const Finding* f : list) append_finding(out, launch, table, *f);
   if (found_cut_ > 0) {
     out += "and " + std::to_string(found_cut_) + " more at other instructions: only " + std::to_string(kMostFindings) +

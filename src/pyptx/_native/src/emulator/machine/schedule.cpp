@@ -434,13 +434,13 @@ bool force_diverged(Cluster& c) {
   return false;
 }
 
-Outcome run_cluster(Cluster& c) {
+Outcome run_cluster(Cluster& c, uint64_t instructions) {
   Launch& launch = *c.worker->launch;
   Worker& worker = *c.worker;
   const RunWarp run = loop_for(launch);
   const uint64_t most = launch.config.max_instructions ? launch.config.max_instructions : kDefaultMaxInstructions;
   const bool random = launch.config.schedule == PYPTX_SCHEDULE_RANDOM;
-  const uint64_t turn = c.executed + kTurn;
+  const uint64_t turn = c.executed + (instructions != 0 ? instructions : kTurn);
   for (;;) {
     if (launch.stop.load(std::memory_order_relaxed)) return Outcome::Stopped;
     if (c.warps_left == 0) {
@@ -463,7 +463,8 @@ Outcome run_cluster(Cluster& c) {
     if (random && !w->others.empty() && c.draw(4) == 0) rotate(*w);
     w->suspended = false;
     settle(*w);
-    const uint64_t slice = std::min({random ? 1 + c.draw(64) : kSlice, most - w->executed + 1, worker.allowance()});
+    const uint64_t slice = std::min({random ? 1 + c.draw(64) : kSlice, most - w->executed + 1, worker.allowance(),
+                                     turn - c.executed + 1});
     const uint64_t before = w->executed;
     const bool cut = run(*w, slice);
     worker.account(w->executed - before);

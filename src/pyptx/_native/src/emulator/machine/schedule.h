@@ -17,7 +17,7 @@ enum class Outcome {
 // Makes the cluster of this number in the grid, with all its warps at the kernel's entry.
 void start_cluster(Cluster& c, Worker& worker, uint64_t linear);
 // Runs it until one of these happens.
-Outcome run_cluster(Cluster& c);
+Outcome run_cluster(Cluster& c, uint64_t instructions);
 // When nothing else can run: lets lanes that wait for the rest of their warp go on. False if there are none.
 bool force_diverged(Cluster& c);
 // The finding that nothing can run, and the rows of who waits for what.

@@ -254,6 +254,7 @@ struct Launch {
   std::condition_variable ended;
   int running = 0;  // host threads but the one that launched; below 0 for one that has ended before it is counted
   std::mutex failure_mutex;
+  std::string explored;  // which of several schedules it is, if not the first
   std::string failure;  // what ended a host thread before its time
 
   bool parallel() const { return threads > 1; }
