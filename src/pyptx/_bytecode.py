@@ -23,6 +23,7 @@ _JUMPING: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 _LEAVES: Final = (ast.Return, ast.Break, ast.Continue)
 _Leave: TypeAlias = "ast.Return | ast.Break | ast.Continue"
 _NO_EFFECT: Final = ("NOP", "POP_TOP", "END_FOR", "RESUME")
+_COUNTED: Final = re.compile(rb"(?:for\b.*?\bin\s+)?(enumerate|zip)\s*\(")
 _KEPT: Final = 512
 _SAME_AS_AFTER: Final = 400
 
@@ -182,6 +183,43 @@ def leaving(code: CodeType, entered: int, exits: int) -> tuple[str, int] | None:
     if not _as_if_ended(found, entered, i):  # through a `finally`
         return _word(statements[0][0]), statements[0][0].lineno
     return None
+
+
+def statement_of(code: CodeType, offset: int) -> bool:
+    """Whether the instruction at `offset` asks an iterator for a `for` statement, or `yield from`.
+
+    Otherwise it is a comprehension, an unpacking, or a call such as `list(...)`. From 3.12 on a
+    comprehension is a part of the code around it, and adds to a list, set or dictionary that is
+    below the iterators of its own loops on the stack. A generator expression is what iterates it.
+    """
+    if code.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>"):
+        return False
+    found = code_of(code)
+    start = found.at(offset)
+    instruction = found.instructions[start]
+    if instruction.opname in ("SEND", "YIELD_VALUE"):
+        return True
+    if not instruction.opname.startswith("FOR_ITER"):
+        return False
+    ends: list[int] = [found.index[instruction.argval]]
+    for i in range(start + 1, ends[0]):
+        each = found.instructions[i]
+        ends = [end for end in ends if end > i]
+        if each.opname.startswith("FOR_ITER"):
+            ends.append(found.index[each.argval])
+        if each.opname in ("LIST_APPEND", "SET_ADD", "MAP_ADD") and (each.arg or 0) > len(ends):
+            return False
+    return True
+
+
+def counted(code: CodeType, offset: int) -> str | None:
+    """`enumerate` or `zip` where the `for` at `offset` has its iterator from it, else None."""
+    at = code_of(code).instructions[code_of(code).at(offset)].positions
+    if at is None or at.lineno is None or at.col_offset is None:
+        return None
+    line = linecache.getline(code.co_filename, at.lineno).encode()
+    called = _COUNTED.match(line[at.col_offset :])  # the whole `for` in 3.11, its iterator later
+    return called[1].decode() if called else None
 
 
 def _word(statement: ast.stmt) -> str:

@@ -35,6 +35,128 @@ def copy(X, Y):
     ptx.inst.st.global_.f32(ptx.addr(y + at), ptx.inst.ld.global_.f32(ptx.addr(x + at)))
 
 
+# ---- loops of the kernel that Python would see one round of --------------------------------------
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, sum(), list() and unpacking take one register from it
+        values = [i + 1 for i in ptx.range_(4)]
+      help: for i in ptx.range_(n): ...   acc += v in its body adds up all rounds
+      help: for i in range(n): ...   is unrolled: each round has its own registers
+    """,
+)
+def a_comprehension_over_a_range():
+    values = [i + 1 for i in ptx.range_(4)]
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, sum(), list() and unpacking take one register from it
+        values = {i + 1 for i in ptx.range_(4)}
+      help: for i in ptx.range_(n): ...   acc += v in its body adds up all rounds
+      help: for i in range(n): ...   is unrolled: each round has its own registers
+    """,
+)
+def a_set_comprehension_over_a_range():
+    values = {i + 1 for i in ptx.range_(4)}
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, sum(), list() and unpacking take one register from it
+        values = [i + j for i in ptx.range_(4) for j in range(2)]
+      help: for i in ptx.range_(n): ...   acc += v in its body adds up all rounds
+      help: for i in range(n): ...   is unrolled: each round has its own registers
+    """,
+)
+def nested_comprehensions_over_a_range():
+    values = [i + j for i in ptx.range_(4) for j in range(2)]
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, sum(), list() and unpacking take one register from it
+        total = sum(i + 1 for i in ptx.range_(4))
+      help: for i in ptx.range_(n): ...   acc += v in its body adds up all rounds
+      help: for i in range(n): ...   is unrolled: each round has its own registers
+    """,
+)
+def a_sum_over_a_range():
+    total = sum(i + 1 for i in ptx.range_(4))
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, sum(), list() and unpacking take one register from it
+        values = list(ptx.range_(4))
+      help: for i in ptx.range_(n): ...   acc += v in its body adds up all rounds
+      help: for i in range(n): ...   is unrolled: each round has its own registers
+    """,
+)
+def a_list_of_a_range():
+    values = list(ptx.range_(4))
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, sum(), list() and unpacking take one register from it
+        first, second = ptx.range_(2)
+      help: for i in ptx.range_(n): ...   acc += v in its body adds up all rounds
+      help: for i in range(n): ...   is unrolled: each round has its own registers
+    """,
+)
+def a_range_unpacked():
+    first, second = ptx.range_(2)
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, sum(), list() and unpacking take one register from it
+        first = next(iter(ptx.range_(2)))
+      help: for i in ptx.range_(n): ...   acc += v in its body adds up all rounds
+      help: for i in range(n): ...   is unrolled: each round has its own registers
+    """,
+)
+def a_range_by_next():
+    first = next(iter(ptx.range_(2)))
+
+
+@traced(
+    LanguageError,
+    """
+    here: enumerate counts what Python sees, and of ptx.range_ it sees one round
+        for number, i in enumerate(ptx.range_(4)):
+      help: for i in ptx.range_(n): ...   i is the number of the round
+      help: for ... in enumerate(range(n), ...): ...   is unrolled
+    """,
+)
+def a_range_in_enumerate():
+    for number, i in enumerate(ptx.range_(4)):
+        i + 1
+
+
+@traced(
+    LanguageError,
+    """
+    here: zip counts what Python sees, and of ptx.range_ it sees one round
+        for value, i in zip((1, 2), ptx.range_(2), strict=True):
+      help: for i in ptx.range_(n): ...   i is the number of the round
+      help: for ... in zip(range(n), ...): ...   is unrolled
+    """,
+)
+def a_range_in_zip():
+    for value, i in zip((1, 2), ptx.range_(2), strict=True):
+        i + 1
+
+
 # ---- scalars -------------------------------------------------------------------------------------
 
 

@@ -451,3 +451,23 @@ def test_labels_are_those_that_something_branches_to(traced):
     assert "@!%p1 bra $L2;" in found.body
     assert "@!%p2 bra $L2;" in found.body
     found.assemble()
+
+
+def test_what_iterates_a_range_for_a_for_statement_is_its_loop(traced):
+    def from_it(n):
+        yield from ptx.range_(n)
+
+    def by_hand(n):
+        for i in ptx.range_(n):
+            yield i + 1
+
+    def body():
+        x = reg.scalar(s32, init=0)
+        for loop in (from_it(2), by_hand(2), (i + 1 for i in ptx.range_(2)), ptx.range_(2)):
+            for i in loop:
+                values = [x + k for k in range(2)]
+                x += [*values, i][2] + sum(k for k in range(2))
+
+    found = traced(body)
+    assert sum(line.startswith("setp.lt") for line in found.body) == 4
+    found.assemble()

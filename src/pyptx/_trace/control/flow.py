@@ -6,15 +6,17 @@ where threads meet again.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Final, NoReturn, SupportsIndex, TypeAlias, cast
 
 from pyptx import _verify as verify
+from pyptx._bytecode import counted, statement_of
 from pyptx._ir import Guard, Instruction
 from pyptx._isa.given import Number, Raw
 from pyptx._operands import Label
-from pyptx._source import caller
+from pyptx._source import SourceLocation, caller
 from pyptx._trace.core.context import ENTERED, Block, Trace, current
 from pyptx._trace.core.names import Names
 from pyptx._trace.core.values import (
@@ -330,6 +332,7 @@ class _Range(_Made):
         names = Names(self.construct, self._location, repeats=True, counter=counter)
         names.take()
         trace.blocks.append(block)
+        _check_statement(self._location)
         try:
             yield counter
         except GeneratorExit:
@@ -344,6 +347,33 @@ class _Range(_Made):
         trace.write(f"add.{kind}", counter.register, counter.register, Number(stride))
         _branch(trace, begin, _compare(trace, f"setp.{inside}.{kind}", counter, limit))
         trace.place(end)
+
+
+def _check_statement(made: SourceLocation) -> None:
+    """Raises LanguageError where the loop in its caller's caller is not a `for` with a body."""
+    frame = sys._getframe(2)  # noqa: SLF001
+    while frame.f_code.co_name == "<genexpr>" and frame.f_back is not None:
+        frame = frame.f_back
+    code, offset = frame.f_code, frame.f_lasti
+    if not statement_of(code, offset):
+        raise LanguageError(
+            "ptx.range_ is a loop of the kernel, and Python sees one round of it: a comprehension, "
+            "sum(), list() and unpacking take one register from it",
+            location=made,
+            notes=(
+                ("help", "for i in ptx.range_(n): ...   acc += v in its body adds up all rounds"),
+                ("help", "for i in range(n): ...   is unrolled: each round has its own registers"),
+            ),
+        )
+    if word := counted(code, offset):
+        raise LanguageError(
+            f"{word} counts what Python sees, and of ptx.range_ it sees one round",
+            location=made,
+            notes=(
+                ("help", "for i in ptx.range_(n): ...   i is the number of the round"),
+                ("help", f"for ... in {word}(range(n), ...): ...   is unrolled"),
+            ),
+        )
 
 
 def range_(
