@@ -81,6 +81,14 @@ def test_where_a_form_exists(pyptx):
     assert re.search(r"f32x2  d, a, b, c +sm_100\+ +8\.6\+ +yes", done.out)
 
 
+def test_a_call_is_written_with_the_functions_of_the_language(pyptx):
+    out = pyptx("isa", "call").out
+    assert re.search(r"(?m)^call\{\.uni\}  ret, func, params +all +any +yes", out)
+    assert "\n  func: a function that ptx.func makes\n" in out
+    assert "\n  ptx.call(func, params, ret)\n" in out
+    assert "\n  ptx.call(fptr, params, ret, through=flist)\n" in out
+
+
 def test_several_words_keep_what_all_of_them_match(pyptx):
     listed = pyptx("isa", "cas", "b128").out
     assert re.search(r"(?m)^atom\S*\.cas\S*  d, \[a\], b, c", listed), listed

@@ -34,13 +34,22 @@ def test_words_of_ptx_mean_what_they_did():
     assert {form.opcode for form in find(["shfl.sync"], None, None).forms} == {"shfl"}
 
 
-def test_a_call_is_elsewhere():
-    with pytest.raises(IsaError) as caught:
-        find(["call"], None, None)
-    assert str(caught.value) == (
-        "no instruction matches call\n"
-        "  help: ptx.call(function, ...) calls a ptx.func; it has no fixed operands, so no row"
-    )
+def test_calls_are_found_as_files_have_them():
+    forms = find(["call"], None, None).forms
+    assert [form.syntax for form in forms] == [
+        "call{.uni}  func",
+        "call{.uni}  func, params",
+        "call{.uni}  ret, func, params",
+        "call{.uni}  fptr, flist",
+        "call{.uni}  fptr, params, flist",
+        "call{.uni}  ret, fptr, params, flist",
+    ]
+    assert find(["call.uni"], None, None).modifiers == ("uni",)
+
+
+@pytest.mark.parametrize("words", ["fast exp", "atomic add float", "shuffle", " call  "])
+def test_words_in_one_argument_are_words(words):
+    assert find([words], None, None) == find(words.split(), None, None)
 
 
 def test_an_unknown_word_next_to_an_everyday_one_is_the_one_that_is_named():

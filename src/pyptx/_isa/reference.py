@@ -256,12 +256,17 @@ _KINDS: Final[dict[str, Callable[[Form, OperandSpec], str]]] = {
     "sink": lambda _form, _spec: "ptx.sink, or left out",
     "label": lambda _form, _spec: "a label: ptx.label(), or the name of one",
     "labels": lambda _form, _spec: "a list of labels",
+    "function": lambda _form, _spec: "a function that ptx.func makes",
+    "arguments": lambda _form, _spec: "a list of ptx.argument(...) or registers",
+    "prototype": lambda _form, _spec: "a ptx.prototype(...), or the functions that it can be",
 }
 """How an operand that is no value is described, by its kind."""
 
 
 def in_python(form: Form, modifiers: tuple[str, ...]) -> list[str]:
     """How a spelling is called: with the destination left out where it can be, and with it."""
+    if form.opcode == "call":
+        return [_call(form)]
     chosen = form.assign(modifiers) or {}
     spelled = python_spelling(".".join((form.opcode, *modifiers)))
     specs = [o for o in form.operands if o.when is None or o.when in chosen]
@@ -272,6 +277,13 @@ def in_python(form: Form, modifiers: tuple[str, ...]) -> list[str]:
         made = "" if specs[0].kind == "sink" else f"{name_of(specs[0])} = "
         calls.insert(0, f"{made}{spelled}({', '.join(names[1:])})")
     return calls
+
+
+def _call(form: Form) -> str:
+    names = [spec.name for spec in form.operands]
+    given = ["fptr" if "fptr" in names else "func", *(["params"] if "params" in names else [])]
+    given += (["ret"] if "ret" in names else []) + (["through=flist"] if "flist" in names else [])
+    return f"ptx.call({', '.join(given)})"
 
 
 def _argument(spec: OperandSpec) -> str:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Final
 
 from pyptx._isa.available import availability_note
+from pyptx._isa.forms.calls import FORMS
 from pyptx._isa.model import Availability, Form, Option
 from pyptx._isa.opcode_path import ptx_name
 from pyptx._isa.table import forms, opcodes
@@ -52,7 +53,6 @@ _EVERYDAY: Final[dict[str, tuple[str, ...]]] = {
 """Words of CUDA C++ and of mathematics, by the words of PTX that say the same."""
 
 _ELSEWHERE: Final = {
-    "call": "ptx.call(function, ...) calls a ptx.func; it has no fixed operands, so no row",
     "printf": "ptx.printf(format, ...) prints",
     "malloc": "smem.alloc and ptx.local make memory of a kernel; a tensor comes from the caller",
 }
@@ -77,6 +77,7 @@ def find(words: Sequence[str], target: Target | None, version: PtxVersion | None
     all of its own that have the other words, and other words what says them. Raises IsaError with
     the nearest words where there is nothing.
     """
+    words = [each for word in words for each in word.split()]
     parts = [ptx_name(part) for word in words for part in _parts(word)]
     found = _matching(parts)
     if not found.forms:
@@ -97,7 +98,7 @@ def _matching(parts: Sequence[str]) -> Found:
     if not parts:
         return Found((), None)
     opcode, modifiers = parts[0], tuple(parts[1:])
-    own = [f for f in forms() if f.opcode == opcode]
+    own = [f for f in forms() if f.opcode == opcode] or [f for f in FORMS if f.opcode == opcode]
     exact = [f for f in own if modifiers and _spells(f, modifiers)]
     if exact:
         return Found(tuple(exact), modifiers)

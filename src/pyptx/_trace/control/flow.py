@@ -351,7 +351,7 @@ class _Range(_Made):
 
 def _check_statement(made: SourceLocation) -> None:
     """Raises LanguageError where the loop in its caller's caller is not a `for` with a body."""
-    frame = sys._getframe(2)  # noqa: SLF001
+    frame = sys._getframe(2)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     while frame.f_code.co_name == "<genexpr>" and frame.f_back is not None:
         frame = frame.f_back
     code, offset = frame.f_code, frame.f_lasti
