@@ -31,7 +31,7 @@ Number: TypeAlias = "SupportsIndex | SupportsFloat"
 _Option = TypeVar("_Option", bound=Enum)
 
 Box: TypeAlias = "Sequence[int | str]"
-"""The elements that a copy spans along each axis: numbers, and names of dimensions."""
+"""The elements that a copy spans along each axis: numbers, names, and expressions of names."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -60,7 +60,8 @@ class Tile:
     layout               how a box lies in shared memory, `Layout.ROW` or a swizzle; it may come
                          after the type: `Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 64))`
     tma_box              elements that a copy spans along each axis, in the order of the dimensions;
-                         a name means the size of that dimension
+                         a name is a dimension or a compile-time keyword of the kernel, and an
+                         expression of names computes with them
     tma_element_strides  every how many elements along each axis it takes one, 1 to 8
     tma_l2_promotion     what it fetches into L2 at least
     tma_oob_fill         what it puts where the box reaches beyond the tensor
@@ -169,11 +170,8 @@ class Tile:
         if box is None:
             return
         for size in box:
-            if isinstance(size, str) and size not in (*self.names, *self.computed):
-                raise SpecError(
-                    f'tma_box={_sizes_text(box)} names "{size}", which is no dimension of the Tile',
-                    notes=known_names(dict.fromkeys((*self.names, *self.computed))),
-                )
+            if isinstance(size, str):
+                expressions.parse(size)
         if len(box) != len(self.dims):
             raise _rank_error("tma_box", box, len(self.dims))
         # Any size that breaks no rule stands for one that is not known: a line, or one element.
@@ -503,7 +501,7 @@ def _box_sizes(box: Box, rank: int, sizes: Mapping[str, object], option: str) ->
     text = _sizes_text(box)
     found: list[int] = []
     for size in box:
-        known = _known_size(sizes.get(size) if isinstance(size, str) else size)
+        known = _known_size(_named_size(size, sizes) if isinstance(size, str) else size)
         if known is None:
             raise SpecError(
                 f"{option}={text} needs {size!r} to be a size when the kernel is traced",
@@ -518,6 +516,14 @@ def _box_sizes(box: Box, rank: int, sizes: Mapping[str, object], option: str) ->
 def _rank_error(option: str, box: Box, rank: int) -> SpecError:
     text = f"{option}={_sizes_text(box)}"
     return SpecError(f"{text} has {len(box)} sizes, and the tensor has rank {rank}")
+
+
+def _named_size(text: str, sizes: Mapping[str, object]) -> object:
+    """What a name or an expression is with these sizes, None where one of them has no number."""
+    if text in sizes:
+        return sizes[text]
+    known = {name: _known_size(sizes.get(name)) for name in expressions.names(text)}
+    return None if None in known.values() else expressions.size(text, known)
 
 
 def _known_size(size: object) -> int | None:

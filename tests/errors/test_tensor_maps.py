@@ -150,13 +150,44 @@ def a_tensor_of_rank_6():
 @wrong(
     SpecError,
     """
-    here: tma_box=("N", 8) names "N", which is no dimension of the Tile
-        Tile("M", "K", u32, tma_box=("N", 8))
+    here: tma_box= of X, a tensor of copy, names BN, which is neither a dimension nor a compile-time keyword
+        @kernel(in_specs=(Tile("M", "K", u32, tma_box=("BN//2", 8)),), out_specs=(), block=32)
       dimensions: M, K
+      keywords: BM
     """,
 )
-def a_box_of_an_unknown_dimension():
-    Tile("M", "K", u32, tma_box=("N", 8))
+def a_box_of_an_unknown_name():
+    @kernel(in_specs=(Tile("M", "K", u32, tma_box=("BN//2", 8)),), out_specs=(), block=32)
+    def copy(X, *, BM): ...
+
+
+@wrong(
+    SpecError,
+    """
+    here: 'BM//' is neither a name nor an expression of names
+        Tile("M", "K", u32, tma_box=("BM//", 8))
+      legal: names, integers, + - * // ( ), cdiv(a, b), min(a, b, ...), max(a, b, ...)
+      help: "N", "N//2", "cdiv(N, 4)"
+    """,
+)
+def a_box_that_is_no_expression():
+    Tile("M", "K", u32, tma_box=("BM//", 8))
+
+
+@wrong(
+    SpecError,
+    """
+    here: tma_box=("BM", 8) needs 'BM' to be a size when the kernel is traced
+        X.tma_desc()
+      help: the sizes of a box are ints; a run-time dimension has no size then
+    """,
+)
+def a_box_of_a_keyword_that_is_no_number():
+    @kernel(in_specs=(Tile("M", "K", u32, tma_box=("BM", 8)),), out_specs=(), block=32)
+    def copy(X, *, BM="many"):
+        X.tma_desc()
+
+    copy.ptx(M=8, K=8)
 
 
 @wrong(

@@ -1,5 +1,8 @@
 """`ptx.tensormap`, instruction by instruction."""
 
+import numpy as np
+import pytest
+
 from pyptx import Layout, OobFill, Tile, kernel, ptx, reg, smem
 from pyptx.types import bf16, f32, u32, u64
 
@@ -73,3 +76,53 @@ def test_a_map_goes_to_shared_memory_and_on():
         *["ld.b32 %r1, [%ud9]", "bar.warp.sync 4294967295"],
         f"{copy}.sync.aligned [%ud1], [mine+128], 128",
     ]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(8, 32), (16, 8)])
+def test_a_box_of_keywords_and_expressions_is_that_of_their_values(rows, columns):
+    def copying(box):
+        @kernel(
+            in_specs=(Tile("M", "K", f32, tma_box=box),),
+            out_specs=(Tile("M", "K", f32),),
+            grid=("K//BK", "cdiv(M, 2*HALF)"),
+            block=32,
+        )
+        def copy(X, Y, *, HALF, BK=8):
+            tile = smem.alloc(f32, (2 * HALF, BK), align=128)
+            bar = smem.mbarrier()
+            x, lane = X.tma_desc(), reg.from_(ptx.special.tid.x(), u32)
+            column, row = ptx.special.ctaid.x() * BK, ptx.special.ctaid.y() * (2 * HALF)
+            column, row = (ptx.inst.cvt.u32.u64(each) for each in (column, row))
+            bar.init(1, pred=lane == 0)
+            ptx.bar.sync()
+            bar.arrive_expect_tx(x.bytes, pred=lane == 0)
+            ptx.cp.async_.bulk.tensor_2d(
+                dst=tile, src=x, coord=[column, row], mbar=bar, pred=lane == 0
+            )
+            bar.wait(0)
+            with ptx.if_(lane < BK):
+                for i in range(2 * HALF):
+                    Y[row + i, column + lane] = tile[i, lane]
+
+        return copy
+
+    x = np.arange(32 * 64, dtype=np.float32).reshape(32, 64)
+    sizes = {"HALF": rows // 2, "BK": columns}
+    named = copying(("2*HALF", "BK"))
+    done = named.emulate(x, sanitize=True, **sizes)
+    np.testing.assert_array_equal(done.outputs[0], x)
+    assert not done.report.findings
+    fixed = copying((rows, columns))
+    assert named.ptx(M=32, K=64, **sizes) == fixed.ptx(M=32, K=64, **sizes)
+
+
+def test_a_box_may_name_what_another_tensor_has():
+    @kernel(
+        in_specs=(Tile("M", "K", f32, tma_box=("N", "K//2")), Tile("N", f32)),
+        out_specs=(),
+        block=32,
+    )
+    def look(X, W):
+        assert X.tma_desc().bytes == W.shape[0] * X.shape[1] // 2 * 4
+
+    look.ptx(M=8, K=64, N=16)

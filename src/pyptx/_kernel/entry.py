@@ -144,6 +144,10 @@ class Kernel(Operation):
             for each in texts_of(given):
                 dims, keywords = self.dimension_names, self._constants
                 expressions.check_names(f"{what}={each!r} of {self.name}", each, dims, keywords)
+        for name, spec in zip(self._signature.parameters, self._signature.specs, strict=True):
+            for each in texts_of(spec.tma_box) if isinstance(spec, Tile) else ():
+                what = f"tma_box= of {name}, a tensor of {self.name},"
+                expressions.check_names(what, each, self.dimension_names, self._constants)
 
     def __repr__(self) -> str:
         return f"<pyptx kernel {self.name} of {', '.join(self._signature.parameters)}>"

@@ -65,6 +65,7 @@ def build(
     trace = Trace(target, version, block, cluster)
     with tracing(trace):
         trace.implicit = signature.location
+        trace.sizes |= {**(getattr(function, "__kwdefaults__", None) or {}), **constants}
         arguments = _arguments(
             trace, signature, dims, by_reference=scalars_by_reference, batch=batch
         )
@@ -135,6 +136,7 @@ def _arguments(
         size = load_value(trace, _parameter(trace, u64, f"{name}_size"), u64)
         sizes[dim] = size
         trace.run_time[size.register] = dim
+    trace.sizes |= sizes
     if batch is not None:
         _open_batch(trace, batch, parameters)
     made: list[Tensor | Reg] = []

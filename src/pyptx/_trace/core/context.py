@@ -88,6 +88,8 @@ class Trace:
     open_else: tuple[int, Label, Block] | None = None
     named: dict[str, Label] = field(default_factory=dict[str, Label])
     placed: set[Label] = field(default_factory=set[Label])
+    # What the boxes of tensor maps may name: dimensions and compile-time keywords.
+    sizes: dict[str, object] = field(default_factory=dict[str, object])
     # The registers that hold run-time dimensions, and which, for errors.
     run_time: dict[Register, str] = field(default_factory=dict[Register, str])
     # The grid axis that counts a batch; and for each tensor the index in each level of the batch

@@ -77,10 +77,10 @@ class Tensor(Indexed):
                 location=where,
                 notes=(("help", "jax.lax.map runs the kernel once per element"),),
             )
+        named = zip(self.tile.dims, self.shape, strict=True)
         sizes = {
-            unstarred(dim): size
-            for dim, size in zip(self.tile.dims, self.shape, strict=True)
-            if isinstance(dim, str)
+            **trace.sizes,
+            **{unstarred(dim): size for dim, size in named if isinstance(dim, str)},
         }
         try:
             described = self.tile.tensor_map(
