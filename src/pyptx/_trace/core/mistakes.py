@@ -16,14 +16,60 @@ from types import ModuleType, TracebackType
 from typing import Final, NoReturn
 
 from pyptx._calls import call_error, nearest
+from pyptx._cures import of_other_languages
 from pyptx._source import SourceLocation, caller, is_users, raised_by_user
 from pyptx._tracebacks import boundary
 from pyptx.errors import LanguageError, UnknownNameError
 
 _PACKAGE: Final = "pyptx"
+_LANGUAGE: Final = ("ptx", "reg", "smem")
 _CALL: Final = re.compile(r"(?P<name>[\w.<>]+)\(\) (?P<what>(got |missing |takes ).*)")
 _KEYWORD: Final = re.compile(r"unexpected keyword argument '(\w+)'")
 _VALUES: Final = "pyptx._trace.core.values"
+_MEMORY: Final = r"'(Tensor|Variable|SharedTile|Part)'"
+_REFUSED: Final = (
+    (
+        re.compile(rf"(unsupported|bad) operand type.*{_MEMORY}|not supported between.*{_MEMORY}"),
+        "memory has no arithmetic: a thread loads an element and computes with that",
+        "Y[i] = X[i] + W[i]   for each index i that the thread has",
+    ),
+    (
+        re.compile(r"operand type\(s\) for divmod\(\).*'(Reg|Special|Pred)'"),
+        "divmod has no instruction",
+        "r // n and r % n",
+    ),
+    (
+        re.compile(r"'(Reg|Special|Pred)' object (is not subscriptable|does not support item)"),
+        "a register has no elements",
+        "x = reg.array(f32, 4) has registers x[0] to x[3]; smem.alloc(f32, 4) is indexed by one",
+    ),
+    (
+        re.compile(r"'(Reg|Special|Pred)' object is not callable"),
+        "a register is not called",
+        "i = ptx.special.tid.x() is the register, so write i",
+    ),
+    (
+        re.compile(rf"{_MEMORY} object cannot be interpreted as an integer"),
+        "a tensor is no number: its sizes are its shape",
+        "range(X.shape[0]), or ptx.range_(X.shape[0])",
+    ),
+    (
+        re.compile(rf"object of type {_MEMORY} has no len"),
+        "a tensor has no len(): its sizes are its shape",
+        "X.shape[0]",
+    ),
+    (
+        re.compile(r"type (Reg|Special) doesn't define __(round|trunc|floor|ceil)__"),
+        "a register has no value while the kernel is traced, so Python cannot round it",
+        "ptx.inst.cvt.rni.f32.f32(r) rounds to even, .rmi down, .rpi up and .rzi towards zero",
+    ),
+    (
+        re.compile(r"unsupported format string passed to (Reg|Pred|Special|Tensor)\.__format__"),
+        "a register has no value while the kernel is traced, so Python cannot format it",
+        'ptx.printf("%d\\n", r)   prints when the kernel runs',
+    ),
+)
+"""Messages of Python about our objects, what they mean, and what to write."""
 _UFUNC: Final = "does not support ufuncs"
 
 
@@ -42,6 +88,12 @@ def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError |
     where = raised_by_user(error.__traceback__)
     if where is None:
         return None
+    if isinstance(error, AttributeError) and str(error) == "__delitem__":
+        return LanguageError(
+            "an element of memory cannot be deleted",
+            location=where,
+            notes=(("help", "Y[i] = 0 stores a number"),),
+        )
     if isinstance(error, AttributeError) and _is_ours(error.obj):
         return _no_name(error.obj, error.name or "such name", where)
     if not isinstance(error, TypeError):
@@ -52,10 +104,21 @@ def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError |
             location=where,
             notes=(FUNCTIONS,),
         )
+    if refused := _refused(str(error)):
+        problem, help_ = refused
+        return LanguageError(problem, location=where, notes=(("help", help_),))
     if found := _CALL.fullmatch(str(error)):
         if found["name"] == "Spelling.__call__":
             return _wrong_instruction(found["what"], where)
         return _wrong_call(found["name"], found["what"], where, namespaces)
+    return None
+
+
+def _refused(text: str) -> tuple[str, str] | None:
+    """What an operation of Python means for our objects, and what to write; None for others."""
+    for pattern, problem, help_ in _REFUSED:
+        if pattern.search(text):
+            return problem, help_
     return None
 
 
@@ -70,7 +133,9 @@ def unknown_name(
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         owner = sys.modules[module]
         names = (names_of or public_names)(owner)
-        notes = (*nearest(name, names), ("names", " ".join(names)))
+        body = called.partition(".")[0] in _LANGUAGE
+        near = (body and of_other_languages(name)) or nearest(name, names)
+        notes = (*near, ("names", " ".join(names)))
         package = hasattr(owner, "__path__") and name.isidentifier()
         if package and importlib.util.find_spec(f"{module}.{name}"):
             notes = (("help", f"import {module}.{name}"),)
@@ -103,7 +168,10 @@ def _no_name(owner: object, name: str, where: SourceLocation) -> LanguageError:
     return LanguageError(
         f"{called} has no {name}",
         location=where,
-        notes=(*nearest(name, names), ("names", " ".join(names))),
+        notes=(
+            *(of_other_languages(name) or nearest(name, names)),
+            ("names", " ".join(names)),
+        ),
     )
 
 
