@@ -1,7 +1,10 @@
 """Elements of global tensors that do not exist, or of another type: each with its whole message."""
 
+import numpy as np
+import pytest
+
 from pyptx import IsaError, LanguageError, Tile, kernel, ptx, reg
-from pyptx.types import bf16, f16, f32, f64, u16, u32
+from pyptx.types import bf16, e4m3, f16, f32, f64, s8, u8, u16, u32
 
 from .cases import Collection
 
@@ -338,3 +341,37 @@ def an_element_beyond_local_memory(X, H, Y):
 @wrong.parametrize()
 def test_the_whole_message(wrong):
     wrong.check(lambda: kernel(**SPECS)(wrong.program).ptx())
+
+
+def storing(value, dtype):
+    @kernel(in_specs=(), out_specs=(Tile(32, dtype),), block=32)
+    def store(Y):
+        i = ptx.special.tid.x()
+        Y[i] = i if value is None else value
+
+    return store
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "said"),
+    [
+        (300, u8, "Y holds .u8: 300 is out of range for .u8 (0 to 255)"),
+        (-1, u8, "Y holds .u8: -1 is out of range for .u8 (0 to 255)"),
+        (1.5, s8, "Y holds .s8: 1.5 is not an integer, and .s8 is a type of integers"),
+        (0.3, e4m3, "Y holds .e4m3: 0.3 is not exact in .e4m3"),
+        (None, f32, "Y holds .f32, and the value is .u32"),
+    ],
+)
+def test_a_number_or_special_register_that_an_element_cannot_hold(value, dtype, said):
+    with pytest.raises(LanguageError) as caught:
+        storing(value, dtype).ptx()
+    assert caught.value.problem == said
+    assert caught.value.location.text == "Y[i] = i if value is None else value"
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(200, u8), (-5, s8), (1.5, e4m3), (None, u32)])
+def test_a_number_of_8_bits_is_stored(value, dtype):
+    done = storing(value, dtype).emulate(sanitize=True)
+    wanted = np.arange(32) if value is None else np.full(32, value)
+    np.testing.assert_array_equal(done.outputs[0].astype(np.float32), wanted)
+    assert not done.report.findings

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, cast
 
 from pyptx._isa.automaton import State
+from pyptx._isa.constants import BadConstantError, exact_bits
 from pyptx._isa.given import Number, Raw
 from pyptx._isa.scalar import conversion
 from pyptx._operands import Address, Register
@@ -257,10 +258,16 @@ class Elements:
             )
 
     def _source(self, trace: Trace, kind: DType, value: object) -> Register:
-        if isinstance(value, Special) or not isinstance(value, Value):
-            scratch = Reg(trace, trace.register(kind))
-            move(scratch, value)
+        if not isinstance(value, Value):
+            # `mov` has no 8 bits: a number is in a register of 16, whose low 8 bits are stored.
+            narrow = kind.bits == 8
+            scratch = Reg(trace, trace.register(DTYPES["b16"] if narrow else kind))
+            move(scratch, self._bits(kind, value) if narrow else value)
             return scratch.register
+        if isinstance(value, Special):
+            copied = Reg(trace, trace.register(value.dtype))
+            move(copied, value)
+            value = copied
         assert isinstance(value, Reg)
         source = own(trace, value)
         if not _holds(kind, source.dtype):
@@ -270,6 +277,13 @@ class Elements:
                 notes=(("help", conversion(kind, source.dtype)),),
             )
         return source
+
+    def _bits(self, kind: DType, value: object) -> int:
+        """The bits of a number in a type of 8. Raises LanguageError for one that it lacks."""
+        try:
+            return exact_bits(value, kind)
+        except BadConstantError as error:
+            raise LanguageError(f"{self.name} holds .{kind}: {error}", location=caller()) from None
 
 
 def strides_of(trace: Trace, shape: tuple[Extent, ...], dtype: DType) -> tuple[Stride, ...]:
