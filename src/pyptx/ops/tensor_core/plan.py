@@ -1,6 +1,6 @@
 """Which kernel makes a matrix product: by target, and on Hopper by the sizes.
 
-The numbers of `CUTS` were measured on an H200 (benchmarks/results/matmul): a kernel's time is that
+The numbers of `CUTS` were measured on an H200 (benchmarks/results/matmul_table): a kernel's time is that
 of its rounds, and the shape whose time is least is chosen. A kernel is right for any sizes, so a
 choice is about time alone.
 """
@@ -30,11 +30,13 @@ class Cut:
 
     stage     a stage of K of a tile, while all SMs are busy
     tile      what a tile takes besides its stages
+    memory    bytes that memory gives in a nanosecond: more where boxes of B are wide
     """
 
     shape: Shape
     stage: float
     tile: float
+    memory: float
 
 
 LAUNCH_NS: Final = 3500.0
@@ -42,22 +44,19 @@ SPLIT_NS: Final = 1500.0
 """A split product's flags are cleared first, and its launch is cooperative."""
 SHARE_NS: Final = 5000.0
 """One CTA waits for another's sums and adds them."""
-BYTES_PER_NS: Final = 3900.0
-"""What memory gives at best."""
 
 
-def _either_way(shape: Shape, stage: float, tile: float) -> tuple[Cut, Cut]:
+def _either_way(shape: Shape, stage: float, tile: float, memory: float) -> tuple[Cut, Cut]:
     """A shape whose tiles are whole, and the same with tiles that are split."""
-    return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
+    return Cut(shape, stage, tile, memory), Cut(replace(shape, split=True), stage, tile, memory)
 
 
 CUTS: Final = (
-    *_either_way(Shape(128, 256, stages=4, band=12), 655, 500),
-    *_either_way(Shape(256, 192, blocks=2, stages=3, panels=3, band=8), 955, 1500),
-    *_either_way(Shape(128, 128, stages=6, band=16), 345, 800),
-    *_either_way(Shape(64, 256, stages=5, band=16), 480, 800),
-    *_either_way(Shape(64, 128, stages=8, band=16), 290, 800),
-    Cut(Shape(64, 64, stages=12, band=16, panels=1), 193, 800),
+    *_either_way(Shape(128, 256, stages=4, band=12), 655, 500, 3800),
+    *_either_way(Shape(256, 192, blocks=2, stages=3, panels=3, band=8), 955, 1500, 3800),
+    *_either_way(Shape(128, 128, stages=6, band=16), 345, 800, 3600),
+    *_either_way(Shape(64, 256, stages=5, band=16), 480, 800, 3800),
+    *_either_way(Shape(64, 128, stages=8, band=16), 290, 800, 3600),
 )
 
 
@@ -84,7 +83,9 @@ def expected_ns(
     elif rest:
         time += one
     moved = (m * k * product.a.bytes + k * n * product.b.bytes + m * n * product.d.bytes) * matrices
-    return max(time, LAUNCH_NS + moved / BYTES_PER_NS + (SPLIT_NS if shape.split else 0))
+    floor = LAUNCH_NS + moved / cut.memory + (SPLIT_NS if shape.split else 0)
+    # Of shapes that wait for memory, the one that has the least to do besides.
+    return max(time, floor) + time / 100
 
 
 def _parts(rest: int, steps: int, ctas: int) -> float:
