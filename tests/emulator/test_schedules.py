@@ -56,7 +56,8 @@ def test_another_order_does_and_says_how_to_repeat_it():
     assert head.startswith("kernel kernel: 1 finding, in schedule ")
     seed = int(repeats.split("seed=")[1].split(",")[0])
     assert repeats == (
-        f'seed={seed}, completion="{report.message.split(chr(34))[1]}" repeats it; the launch was stopped'
+        f'seed={seed}, completion="{report.message.split(chr(34))[1]}" repeats it; '
+        "the launch was stopped"
     )
     again = locks(seed=seed, completion=report.message.split('"')[1])
     assert again.findings == report.findings
@@ -98,8 +99,10 @@ def test_sanitize_takes_it():
 def test_what_is_no_number_of_schedules_is_refused(wrong: object):
     with pytest.raises(pyptx.CallError) as error:
         double.emulate(np.zeros(32, np.uint32), schedules=wrong)
-    assert str(error.value).splitlines()[0].endswith(
-        f"schedules={wrong!r} is not a whole number from 1 to 2**31 - 1"
+    assert (
+        str(error.value)
+        .splitlines()[0]
+        .endswith(f"schedules={wrong!r} is not a whole number from 1 to 2**31 - 1")
     )
     with pytest.raises(pyptx.CallError) as error:
         pyptx.sanitize(schedules=wrong)  # pyright: ignore[reportArgumentType]

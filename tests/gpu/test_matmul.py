@@ -98,3 +98,20 @@ def test_gradients(dtype):
     found = jax.jit(lambda a, b, g: jax.vjp(ops.matmul, a, b)[1](g))(a, b, g)
     check(found[0], g, b.T)
     check(found[1], a.reshape(-1, 136).T, g.reshape(-1, 328))
+
+
+@pytest.mark.parametrize("sizes", [(64, 264, 4096), (1000, 2000, 520), (4096, 4096, 4096)], ids=str)
+@pytest.mark.parametrize("dtype", [jnp.float8_e4m3fn, jnp.float8_e5m2])
+def test_eight_bits(sizes, dtype, record_property):
+    """Of the products of one instruction tensor cores keep 13 bits after the largest's first."""
+    m, n, k = sizes
+    a, b = normal((m, k), dtype, 0), normal((k, n), dtype, 1)
+    rows, columns = jnp.abs(normal((m, 1), jnp.float32, 2)), jnp.abs(normal((1, n), jnp.float32, 3))
+    f = jax.jit(lambda a, b, r, c: ops.matmul(a, b, out_dtype=jnp.float32, a_scale=r, b_scale=c))
+    x, y = np.asarray(a).astype(np.float64), np.asarray(b).astype(np.float64)
+    scale = np.asarray(rows) * np.asarray(columns)
+    error = np.abs(np.asarray(f(a, b, rows, columns)) - x @ y * scale)
+    share = np.max(error / (scale * (np.abs(x) @ np.abs(y))))
+    record_property("error over the sum of absolute values", share)
+    print(f"{sizes} {np.dtype(dtype).name}: 2**{np.log2(share):.2f}")
+    assert share < 2.0**-11

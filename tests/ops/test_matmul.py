@@ -62,6 +62,46 @@ def test_the_type_of_the_result(dtype, out):
     assert off(d, exact) < TOLERANCE[np.dtype(out).name]
 
 
+EIGHT = [(jnp.float8_e4m3fn, jnp.float8_e4m3fn), (jnp.float8_e5m2, jnp.float8_e4m3fn)]
+
+
+@pytest.mark.parametrize(
+    "shapes", [s for s in SHAPES if s != ((2, 1, 20, 24), (1, 3, 24, 16))], ids=str
+)
+@pytest.mark.parametrize("dtypes", EIGHT, ids=["e4m3", "e5m2 e4m3"])
+def test_eight_bits(shapes, dtypes):
+    a, b = (normal(s, t, seed) for seed, (s, t) in enumerate(zip(shapes, dtypes, strict=True)))
+    exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
+    d = ops.matmul(a, b)
+    assert d.dtype == jnp.bfloat16
+    assert off(d, exact) < TOLERANCE["bfloat16"]
+    assert off(ops.matmul(a, b, out_dtype=jnp.float32, a_scale=0.5, b_scale=3), exact * 1.5) < 1e-6
+
+
+def test_a_scale_for_each_row_and_column():
+    a, b = normal((3, 33, 71), jnp.float8_e4m3fn), normal((71, 41), jnp.float8_e4m3fn, 1)
+    rows, columns = jnp.abs(normal((3, 33, 1), seed=2)), jnp.abs(normal((1, 41), seed=3))
+    exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
+    exact = exact * np.asarray(rows) * np.asarray(columns)
+    product = partial(ops.matmul, out_dtype=jnp.float32)
+    assert off(product(a, b, a_scale=rows, b_scale=columns), exact) < 1e-6
+    mapped = jax.vmap(lambda a, r: product(a, b, a_scale=r, b_scale=columns))(a, rows)
+    assert off(mapped, exact) < 1e-6
+    numbers = (((2,), (1,)), ((), ()))
+    d = ops.dot_general(a, b.T, numbers, preferred_element_type=jnp.float32)
+    assert off(d * rows * columns, exact) < 1e-6
+
+
+def test_eight_bits_elsewhere_than_on_hopper():
+    a = normal((16, 16), jnp.float8_e4m3fn)
+    with pyptx.target("sm_90a", "sm_80"), pytest.raises(CallError) as caught:
+        ops.matmul(a, a)
+    problem, _source, *notes = str(caught.value).partition(": ")[2].splitlines()
+    assert str(caught.value).startswith(__file__)
+    assert problem == "matmul of e4m3 has no kernels for sm_80"
+    assert notes == ["  legal: sm_90a", "  help: a.astype(jax.numpy.bfloat16), and b too"]
+
+
 def test_f32_keeps_its_bits():
     """Numbers of 24 bits, of which no product is a bf16 number."""
     a = (1 + jnp.arange(64 * 64).reshape(64, 64) * 2.0**-23).astype(jnp.float32)
@@ -248,6 +288,7 @@ def test_what_is_chosen():
 # ---- misuse --------------------------------------------------------------------------------------
 
 A, B = jnp.ones((4, 6)), jnp.ones((6, 8))
+E4M3 = jnp.float8_e4m3fn
 CASES = {
     "sizes that differ": (
         lambda: ops.matmul(A, jnp.ones((5, 8))),
@@ -267,7 +308,7 @@ CASES = {
         lambda: ops.matmul(np.ones((4, 6), np.int32), B),
         """
         a has elements of type int32
-          legal: bfloat16 float16 float32
+          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2
         """,
     ),
     "a list": (
@@ -289,6 +330,36 @@ CASES = {
         """
         the result's type is int8
           legal: bfloat16 float16 float32
+        """,
+    ),
+    "scales of f32": (
+        lambda: ops.matmul(A, B, a_scale=2.0),
+        """
+        a_scale and b_scale are for arrays of 8 bits, and a is float32
+          legal: float8_e4m3fn float8_e5m2
+          help: matmul(a, b) * scale
+        """,
+    ),
+    "scales of another length": (
+        lambda: ops.matmul(A.astype(E4M3), B.astype(E4M3), b_scale=jnp.ones((8, 1))),
+        """
+        b_scale has shape (8, 1), which is not broadcast to (1, 8)
+          legal: (..., M, 1) of a, (..., 1, N) of b, one number
+        """,
+    ),
+    "a derivative of 8 bits": (
+        lambda: jax.grad(lambda a: ops.matmul(a, B.astype(E4M3)).sum())(A.astype(E4M3)),
+        """
+        a product of float8_e4m3fn and float8_e4m3fn has no derivative
+          help: differentiate the product of the arrays before they were rounded
+        """,
+    ),
+    "8 bits by columns": (
+        lambda: ops.dot_general(A.astype(E4M3), B.astype(E4M3), (((1,), (0,)), ((), ()))),
+        """
+        dimension numbers (((1,), (0,)), ((), ())) are no matrix product without a transpose: \
+of 8 bits, those that are summed over come last
+          help: jax.numpy.moveaxis brings dimensions there, by a copy
         """,
     ),
     "batches that differ": (

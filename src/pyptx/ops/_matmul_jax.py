@@ -18,26 +18,38 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.shape import Major, Product, Shape
-from pyptx.types import DType, bf16, f16, f32
+from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
 
 DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
-_ALIGNED: Final = 8
-"""Rows of 16-bit values are a multiple of 16 bytes, as copies to shared memory ask for."""
+FLOAT8: Final[dict[str, DType]] = {
+    "float8_e4m3fn": e4m3,
+    "float8_e5m2": e5m2,
+}
+_ALIGNED: Final = 16
+"""Bytes that rows are a multiple of, as copies to shared memory ask for."""
 _SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))
 """Which parts of two f32 numbers are multiplied, the smallest products first: the three of 24 bits
 each but for the products that are below the last bit of a sum."""
 
 
-def matmul(a: Any, b: Any, *, out_dtype: Any = None) -> Any:
+def matmul(
+    a: Any, b: Any, *, out_dtype: Any = None, a_scale: Any = None, b_scale: Any = None
+) -> Any:
     """a @ b as `jax.numpy.matmul`, on tensor cores: sums in f32, rounded once.
 
-    a          (..., M, K) or (K,): bf16, f16 or f32
-    b          (..., K, N) or (K,), of the same type
-    out_dtype  of the result: bf16, f16 or f32; a's type where it is left out
+    a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn or float8_e5m2
+    b          (..., K, N) or (K,), of the same type; of the two types of 8 bits either
+    out_dtype  of the result: bf16, f16 or f32; a's type where it is left out, bf16 of 8 bits
+    a_scale    of 8 bits: what a is to be multiplied by, (..., M, 1) for each row, or one number
+    b_scale    likewise (..., 1, N) for each column, or one number
     returns    (..., M, N); dimensions before the last two are broadcast
+
+    Products of 8 bits are those of sm_90a, and have no derivative. Tensor cores add them with about
+    14 bits (H200: 13 after the largest product's first); K is contiguous in both factors there, so
+    b is transposed first: `dot_general` takes it as (N, K).
 
     f32 arrays are cut into three bf16 numbers each, whose six largest products are added: the error
     is that of sums in f32, at six times the work of bf16. Dimensions without elements give zeros,
@@ -49,7 +61,6 @@ def matmul(a: Any, b: Any, *, out_dtype: Any = None) -> Any:
     depends on the sizes alone, so results are the same in every run. Raises CallError.
     """
     where = call_site()
-    _check_targets("matmul", where)
     dtype = _check_types("matmul", where, a=a, b=b)
     out = _result_type(out_dtype, dtype, where)
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
@@ -66,7 +77,17 @@ def matmul(a: Any, b: Any, *, out_dtype: Any = None) -> Any:
         a = a[None]
     if vector_b:
         b = b[:, None]
-    d = shell.located("matmul", where, partial(_batched, out), a, b)
+    if dtype in FLOAT8.values():
+        scales = _scales((a_scale, b_scale), a, b, where)
+        d = shell.located("matmul", where, partial(_batched8, out), a, b, *scales)
+    elif a_scale is None and b_scale is None:
+        d = shell.located("matmul", where, partial(_batched, out), a, b)
+    else:
+        raise CallError(
+            f"a_scale and b_scale are for arrays of 8 bits, and a is {a.dtype}",
+            location=where,
+            notes=(("legal", " ".join(FLOAT8)), ("help", "matmul(a, b) * scale")),
+        )
     if vector_a:
         d = d[..., 0, :]
     return d[..., 0] if vector_b else d
@@ -81,7 +102,7 @@ def dot_general(
 ) -> Any:
     """`jax.lax.dot_general` for dimension numbers that are a matrix product without a transpose.
 
-    lhs, rhs             bf16, f16 or f32, of the same type
+    lhs, rhs             of the types that `matmul` takes; of 8 bits, contracting ones come last
     dimension_numbers    ((contracting of lhs, of rhs), (batch of lhs, of rhs)). Batch dimensions
                          come first in both; contracting ones are next to each other, in the same
                          order in both, either directly after the batch or last
@@ -90,7 +111,6 @@ def dot_general(
     Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
-    _check_targets("dot_general", where)
     dtype = _check_types("dot_general", where, lhs=lhs, rhs=rhs)
     out = _result_type(preferred_element_type, dtype, where)
     (contract_l, contract_r), (batch_l, batch_r) = (
@@ -113,18 +133,18 @@ def dot_general(
     rows = [n for i, n in enumerate(lhs.shape) if i >= len(batch) and i not in contract_l]
     columns = [n for i, n in enumerate(rhs.shape) if i >= len(batch) and i not in contract_r]
     majors: tuple[Major, Major] = ("K" if a_last else "MN", "K" if b_last else "MN")
-    d = shell.located("dot_general", where, partial(_dot, *majors, out), a, b)
+    product = partial(_dot, *majors, out)
+    if dtype in FLOAT8.values():
+        if majors != ("K", "K"):
+            raise _no_product(
+                "of 8 bits, those that are summed over come last", dimension_numbers, where
+            )
+        product = partial(_dot8, out)
+    d = shell.located("dot_general", where, product, a, b)
     return d.reshape(*lhs.shape[: len(batch)], *rows, *columns)
 
 
 # ---- checks --------------------------------------------------------------------------------------
-
-
-def _check_targets(name: str, where: SourceLocation) -> None:
-    try:
-        plan.check(name, targets.chosen())
-    except CallError as error:
-        raise error.at(where) from None
 
 
 def _check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
@@ -137,14 +157,14 @@ def _check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
                 notes=(("help", f"jax.numpy.asarray({name})"),),
             )
         dtype = str(cast("Any", array).dtype)
-        if dtype not in DTYPES:
+        if dtype not in DTYPES and dtype not in FLOAT8:
             raise CallError(
                 f"{name} has elements of type {dtype}",
                 location=where,
-                notes=(("legal", " ".join(DTYPES)),),
+                notes=(("legal", " ".join([*DTYPES, *FLOAT8])),),
             )
         found.append(dtype)
-    if len(set(found)) > 1:
+    if len(set(found)) > 1 and not all(dtype in FLOAT8 for dtype in found):
         (one, other) = arrays
         raise CallError(
             f"{one} has elements of type {found[0]} and {other} of {found[1]}; {operation} takes "
@@ -152,7 +172,31 @@ def _check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
             location=where,
             notes=(("help", f"{other}.astype({one}.dtype)"),),
         )
-    return DTYPES[found[0]]
+    kind = (DTYPES | FLOAT8)[found[0]]
+    try:
+        plan.check(operation, targets.chosen(), bf16 if kind is f32 else kind)
+    except CallError as error:
+        raise error.at(where) from None
+    return kind
+
+
+def _scales(given: tuple[Any, Any], a: Any, b: Any, where: SourceLocation) -> tuple[Any, Any]:
+    """A number for each row of a and column of b, f32: 1 where none is given."""
+    found: list[Any] = []
+    for name, scale, x, last in zip(
+        ("a_scale", "b_scale"), given, (a, b), ((a.shape[-2], 1), (1, b.shape[-1])), strict=True
+    ):
+        wanted = (*x.shape[:-2], *last)
+        number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
+        try:
+            found.append(jnp.broadcast_to(number, wanted))
+        except ValueError:
+            raise CallError(
+                f"{name} has shape {tuple(number.shape)}, which is not broadcast to {wanted}",
+                location=where,
+                notes=(("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),),
+            ) from None
+    return found[0][..., 0], found[1][..., 0, :]
 
 
 def _check_batches(
@@ -171,7 +215,7 @@ def _check_batches(
 
 def _result_type(wanted: Any, dtype: DType, where: SourceLocation) -> DType:
     if wanted is None:
-        return dtype
+        return bf16 if dtype in FLOAT8.values() else dtype
     try:
         name = str(np.dtype(wanted))
     except TypeError:
@@ -284,6 +328,46 @@ def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
 _dot.defvjp(_dot_fwd, _dot_bwd)
 
 
+def _batched8(out: DType, a: Any, b: Any, rows: Any, columns: Any) -> Any:
+    """Matrices of 8 bits along leading dimensions, which are broadcast."""
+    lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    m, n = a.shape[-2], b.shape[-1]
+    b = jnp.swapaxes(b, -1, -2)
+    if _shared(b):
+        flat = _flat(a, a.ndim - 1), b.reshape(b.shape[-2:]), rows.reshape(-1), columns.reshape(-1)
+        return _dot8(out, *flat).reshape(*lead, m, n)
+    a, b = (jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))
+    rows, columns = (jnp.broadcast_to(x, (*lead, x.shape[-1])) for x in (rows, columns))
+    d = _dot8(out, *(_flat(x, len(lead)) for x in (a, b, rows, columns)))
+    return d.reshape(*lead, m, n)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def _dot8(out: DType, a: Any, b: Any, *scales: Any) -> Any:
+    """D of (M, K) and (N, K) of 8 bits, or of batches of them; scales of its rows and columns."""
+    m, n, lead = a.shape[-2], b.shape[-2], a.shape[:-2] or b.shape[:-2]
+    if any(isinstance(size, int) and size == 0 for size in (m, n, a.shape[-1], *lead)):
+        return jnp.zeros((*lead, m, n), out.numpy)
+    a, b = _padded(a, -1), _padded(_padded(b, -1), -2)
+    if scales:
+        scales = scales[0], _to(scales[1], -1, b.shape[-2])
+    one, other = (FLOAT8[str(x.dtype)] for x in (a, b))
+    product = Product(one, other, out, "K", "K", a.ndim == 3, b.ndim == 3, bool(scales))
+    d = _launch(product)(a, b, *scales)
+    return d if d.shape[-2:] == (m, n) else d[..., :m, :n]
+
+
+def _dot8_fwd(out: DType, a: Any, b: Any, *scales: Any) -> Any:
+    del out, scales
+    raise CallError(
+        f"a product of {a.dtype} and {b.dtype} has no derivative",
+        notes=(("help", "differentiate the product of the arrays before they were rounded"),),
+    )
+
+
+_dot8.defvjp(_dot8_fwd, _dot8_fwd)
+
+
 def _computed(a_major: Major, b_major: Major, out: DType, a: Any, b: Any) -> Any:
     """D, by a kernel of 16-bit types whose rows are a multiple of 16 bytes."""
     m, k = a.shape[-2:] if a_major == "K" else a.shape[:-3:-1]
@@ -310,11 +394,11 @@ def _nothing(a: Any, b: Any, out: DType) -> Any:
 
 
 def _padded(x: Any, axis: int) -> Any:
-    """Zeros after a dimension, so that it is a multiple of 8."""
+    """Zeros after a dimension, so that it is a multiple of 16 bytes, of D too."""
     size = x.shape[axis]
     if not isinstance(size, int):
         return x  # an exported function's dimension without a size: a launch checks it
-    return _to(x, axis, size + -size % _ALIGNED)
+    return _to(x, axis, size + -size % (_ALIGNED // x.dtype.itemsize))
 
 
 def _to(x: Any, axis: int, size: Any) -> Any:
@@ -350,16 +434,16 @@ def _in_parts(x: Any, major: Major, which: int) -> Any:
 
 
 @lru_cache(plan.KEPT)
-def _launch(product: Product) -> Callable[[Any, Any], Any]:
-    """The kernel as a function of A and B; under `jax.vmap`, that of more rows or matrices."""
+def _launch(product: Product) -> Callable[..., Any]:
+    """The kernel as a function of arrays; under `jax.vmap`, that of more rows or matrices."""
 
     @_jax.custom_batching.custom_vmap
-    def launch(a: Any, b: Any) -> Any:
-        return plan.operation(product, _shape(product, a, b))(a, b)
+    def launch(*arrays: Any) -> Any:
+        return plan.operation(product, _shape(product, *arrays[:2]))(*arrays)
 
     @launch.def_vmap
-    def batched(size: int, is_batched: Sequence[bool], a: Any, b: Any) -> tuple[Any, bool]:  # pyright: ignore[reportUnusedFunction]
-        return _vmapped(product, size, is_batched, a, b), True
+    def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, bool]:  # pyright: ignore[reportUnusedFunction]
+        return _vmapped(product, size, mapped, arrays), True
 
     return launch
 
@@ -373,24 +457,25 @@ def _shape(product: Product, a: Any, b: Any) -> Shape:
     return Shape()
 
 
-def _vmapped(product: Product, size: int, is_batched: Sequence[bool], a: Any, b: Any) -> Any:
-    of_a, of_b = is_batched
-    if not product.batched and of_a and not of_b and product.a_major == "K":
+def _vmapped(product: Product, size: int, mapped: Sequence[bool], arrays: Sequence[Any]) -> Any:
+    of_a, of_b = mapped[:2]
+    a, b = arrays[:2]
+    simple = not product.batched and not product.scaled
+    if simple and of_a and not of_b and product.a_major == "K":
         d = _launch(product)(_flat(a, 2), b)  # more rows
         return d.reshape(size, -1, d.shape[-1])
-    if not product.batched:
+    if simple:
         return _launch(replace(product, a_batched=of_a, b_batched=of_b))(a, b)
-    count = (a if product.a_batched else b).shape[int(of_a if product.a_batched else of_b)]
+    batched = (product.a_batched, product.b_batched) * 2
+    # What has an element of the batch has all of its matrices: scales with the arrays they are of.
+    of_a, of_b = (any(mapped[i::2]) for i in range(2))
+    several = (of_a or batched[0], of_b or batched[1]) * 2
+    count = next((x.shape[int(m)] for x, m, g in zip(arrays, mapped, batched) if g), 1)  # noqa: B905
     kept: list[Any] = []
-    several: list[bool] = []
-    for x, mapped, many in ((a, of_a, product.a_batched), (b, of_b, product.b_batched)):
-        several.append(mapped or many)
-        if not mapped and not many:
-            kept.append(x)
-            continue
-        levels = (size if mapped else 1, count if many else 1, *x.shape[-2:])
-        whole = jnp.broadcast_to(x.reshape(levels), (size, count, *x.shape[-2:]))
-        kept.append(_flat(whole, 2))
+    for x, own, many, whole in zip(arrays, mapped, batched, several):  # noqa: B905
+        rest = x.shape[int(own) + int(many) :]
+        levels = x.reshape(size if own else 1, count if many else 1, *rest)
+        kept.append(_flat(jnp.broadcast_to(levels, (size, count, *rest)), 2) if whole else x)
     made = replace(product, a_batched=several[0], b_batched=several[1])
     d = _launch(made)(*kept)
-    return d.reshape(size, count, *d.shape[-2:])
+    return d.reshape(*((size, count) if product.batched else (size,)), *d.shape[-2:])

@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 
 from pyptx import Kernel
 from pyptx.ops.tensor_core.shape import Product
-from pyptx.types import DType, bf16, f16, f32
+from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
 
-NUMPY = {bf16: ml_dtypes.bfloat16, f16: np.float16, f32: np.float32}
+NUMPY = {
+    bf16: ml_dtypes.bfloat16, f16: np.float16, f32: np.float32, e4m3: ml_dtypes.float8_e4m3fn,
+    e5m2: ml_dtypes.float8_e5m2,
+}  # fmt: skip
 ULP = {bf16: 2.0**-8, f16: 2.0**-11, f32: 0.0}
 TENSOR_CORE = 2.0**-22
 """What adding the products of K = 16 may lose, of the sum of their absolute values."""

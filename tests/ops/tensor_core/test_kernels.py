@@ -12,7 +12,7 @@ from tests.ops.tensor_core.products import emulated, factors, in_memory
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
 from pyptx.ops.tensor_core.schedule import FRACTIONS
 from pyptx.ops.tensor_core.shape import Product, Shape
-from pyptx.types import bf16, f16, f32
+from pyptx.types import bf16, e4m3, e5m2, f16, f32
 
 MAJORS = [(a, b) for a in ("K", "MN") for b in ("K", "MN")]
 BIG = Shape(256, 192, blocks=2, stages=3, panels=3, band=2)
@@ -98,6 +98,15 @@ def test_batches(a_batched, b_batched, split, a_major, b_major):
     product = Product(bf16, bf16, f32, a_major, b_major, a_batched, b_batched)
     kernel = hopper.build(product, Shape(64, 128, stages=3, split=split), 4)
     assert emulated(kernel, product, 72, 136, 520) <= 1
+
+
+@pytest.mark.parametrize("kinds", [(e4m3, e4m3), (e5m2, e4m3), (e4m3, e5m2), (e5m2, e5m2)], ids=str)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize("split", [False, True])
+def test_eight_bits(kinds, shape, split):
+    product = Product(*kinds, f32, "K", "K")
+    kernel = hopper.build(product, replace(shape, split=split), 3)
+    assert emulated(kernel, product, 200, 264, 1040) <= 1
 
 
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,11 +19,16 @@ _NAMES: Final = {
 }
 
 
-def inputs(product: Product) -> tuple[Tile, Tile]:
-    """The Tiles of A and B."""
+def inputs(product: Product) -> tuple[Tile, ...]:
+    """The Tiles of A and B, and of the numbers that rows and columns of D are multiplied by."""
+    scales = (
+        Tile(*_batch(product.a_batched), "M", f32),
+        Tile(*_batch(product.b_batched), "N", f32),
+    )
     return (
         Tile(*(*_batch(product.a_batched), *_NAMES["a", product.a_major]), product.a),
         Tile(*(*_batch(product.b_batched), *_NAMES["b", product.b_major]), product.b),
+        *(scales if product.scaled else ()),
     )
 
 
@@ -31,6 +37,12 @@ def result(product: Product) -> Tile:
     parts = None if product.d is f32 else f32
     dims = (*_batch(product.batched), "M", "N")
     return Tile(*dims, product.d, sum_over=("K",), accumulate=parts)
+
+
+def names(product: Product, *, split: bool = False) -> list[str]:
+    """What a kernel's parameters are called."""
+    scales = ["ROWS", "COLUMNS"] if product.scaled else []
+    return ["A", "B", *scales, "D", *(["SUMS", "FLAGS"] if split else [])]
 
 
 def parallel(product: Product) -> tuple[str, ...]:
@@ -50,6 +62,12 @@ def kernel_of(
     **options: Any,
 ) -> Kernel:
     """The kernel of A, B to D and `more`, for matrices of any size."""
+    split = bool(more)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [
+        inspect.Parameter(n, kind, annotation=Tensor) for n in names(product, split=split)
+    ]
+    body.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     return kernel(
         in_specs=inputs(product),
         out_specs=(result(product), *more),

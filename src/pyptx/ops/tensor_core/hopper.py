@@ -8,6 +8,7 @@ from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
 from pyptx.ops.tensor_core.operands import operand
 from pyptx.ops.tensor_core.result import Result
+from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
 from pyptx.ops.tensor_core.shape import WARPGROUP, Product, Shape
 from pyptx.types import u32
@@ -22,37 +23,37 @@ def build(product: Product, shape: Shape, ctas: int = 132) -> Kernel:
 
     tiles = f"cdiv(M, {shape.rows}) * cdiv(N, {shape.columns})" + " * G" * product.batched
 
-    def matmul(A: Tensor, B: Tensor, D: Tensor) -> None:
-        program(product, shape, A, B, D)
-
-    def matmul_split(A: Tensor, B: Tensor, D: Tensor, SUMS: Tensor, FLAGS: Tensor) -> None:
-        program(product, shape, A, B, D, workspace.Workspace(SUMS, FLAGS, shape))
+    def matmul(*tensors: Tensor) -> None:
+        program(product, shape, tensors)
 
     over = arrays.parallel(product)
     return arrays.kernel_of(
         product,
-        matmul_split if shape.split else matmul,
+        matmul,
         grid=ctas if shape.split else f"min({tiles}, {ctas})",
         more=workspace.tiles(shape, ctas, over) if shape.split else (),
         block=shape.threads,
-        arch="sm_90a",
+        arch="auto",
         # With one CTA on an SM, `setmaxnreg` has registers to give.
         **({} if shape.registers is None else {"minnctapersm": 1}),
         cooperative=shape.split,
     )
 
 
-def program(
-    product: Product, shape: Shape, A: Tensor, B: Tensor, D: Tensor,
-    shared: workspace.Workspace | None = None,
-) -> None:  # fmt: skip
+def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     """The kernel's body."""
-    a = operand(A, product.a_major, shape.rows, shape.stages, product.a_batched)
-    b = operand(B, product.b_major, shape.columns, shape.stages, product.b_batched)
+    named = dict(zip(arrays.names(product, split=shape.split), tensors, strict=True))
+    a_tensor, b_tensor, d_tensor = (named[name] for name in "ABD")
+    a = operand(a_tensor, product.a_major, shape.rows, shape.stages, product.a_batched)
+    b = operand(b_tensor, product.b_major, shape.columns, shape.stages, product.b_batched)
     ring = ptx.ring(shape.stages, consumers=shape.groups)
-    result = Result(D, product, shape)
-    sizes = arrays.sizes(product, A, D)
+    result = Result(d_tensor, product, shape)
+    sizes = arrays.sizes(product, a_tensor, d_tensor)
     thread = reg.from_(ptx.special.tid.x(), u32)
+    shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
+    scales = (
+        Scales(named["ROWS"], named["COLUMNS"], product, shape, sizes) if product.scaled else None
+    )
     schedule = Schedule(shape, sizes, (sizes.k + (product.depth - 1)) // product.depth)
 
     with ptx.if_(thread == 0):
@@ -71,14 +72,19 @@ def program(
         # The same in all lanes, which the assembler knows of a shuffle: descriptors are uniform.
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
 
+        def write(place: Place, block: int, values: Sequence[Reg]) -> None:
+            if scales is not None:
+                values = scales.apply(place, block, group, lane, values)
+            result.write(place, block, group, lane, values)
+
         def finish(item: Item, place: Place, block: int, values: Sequence[Reg]) -> None:
             share = item.share
             if shared is None or share is None:
-                result.write(place, block, group, lane, values)
+                write(place, block, values)
                 return
             with ptx.if_(share.index == (share.owner if block else 0)):
                 shared.take(share, block, group, lane, values)
-                result.write(place, block, group, lane, values)
+                write(place, block, values)
             with ptx.else_():
                 shared.give(share, block, group, lane, values)
 

@@ -25,6 +25,8 @@ WARPS: Final = 8
 ROWS: Final = 64
 COLUMNS: Final = 32
 BLOCK: Final = (16, 8, 16)
+BYTES: Final = 2
+"""Of an element that there are kernels for."""
 CHUNK: Final = 8
 """Values that one copy of 16 bytes has."""
 

@@ -1,8 +1,8 @@
 """Which kernel makes a matrix product: by target, and on Hopper by the sizes.
 
-The numbers of `CUTS` were measured on an H200 (benchmarks/results/matmul_table): a kernel's time is that
-of its rounds, and the shape whose time is least is chosen. A kernel is right for any sizes, so a
-choice is about time alone.
+The numbers of `CUTS` were measured on an H200 (benchmarks/results, matmul_table): a kernel's time
+is that of its rounds, and the shape whose time is least is chosen. A kernel is right for any sizes,
+so a choice is about time alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pyptx._target import Target
 from pyptx.ops.tensor_core import arrays, hopper, mma_sync
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
 from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.types import DType, bf16
 
 KEPT: Final = 1024
 """Operations that are kept: one for each kind of product and shape of a kernel."""
@@ -108,19 +109,19 @@ def _parts(rest: int, steps: int, ctas: int) -> float:
 def operation(product: Product, shape: Shape) -> KernelSequence:
     """The product of A and B, on whatever it is lowered for; `shape` is Hopper's."""
 
-    def on_targets(a: Any, b: Any) -> Any:
+    def on_targets(*given: Any) -> Any:
         targets = lowered_for()
-        check("matmul", targets)
+        check("matmul", targets, product.a)
         common = device.common(targets)
-        if not common.has("wgmma"):
-            return mma_sync.build(product)(a, b)
-        made = hopper.build(product, shape, common.multiprocessors)(a, b)
-        return made[0] if shape.split else made
+        if common.has("wgmma"):
+            made = hopper.build(product, shape, common.multiprocessors)(*given)
+            return made[0] if shape.split else made
+        return mma_sync.build(product)(*given)
 
     on_targets.__name__ = on_targets.__qualname__ = "matmul"
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    names = [inspect.Parameter(name, kind) for name in ("A", "B")]
-    on_targets.__signature__ = inspect.Signature(names)  # pyright: ignore[reportFunctionMemberAccess]
+    parameters = [inspect.Parameter(n, kind) for n in arrays.names(product) if n != "D"]
+    on_targets.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     return sequence(
         in_specs=arrays.inputs(product),
         out_specs=(arrays.result(product),),
@@ -128,11 +129,17 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
     )(on_targets)
 
 
-def check(name: str, targets: Iterable[Target]) -> None:
-    """Raises CallError for a target that no kernel can be assembled for."""
+def check(name: str, targets: Iterable[Target], dtype: DType = bf16) -> None:
+    """Raises CallError for a target that no kernel for such elements can be assembled for."""
     for target in targets:
-        if not device.of(target).has(*_EVERYWHERE):
+        found = device.of(target)
+        if not found.has(*_EVERYWHERE):
             raise CallError(
                 f"{name} has no kernels for {target}",
                 notes=(("legal", "sm_80 and later: bf16 and asynchronous copies are theirs"),),
+            )
+        if dtype.bytes != mma_sync.BYTES and not found.has("wgmma"):
+            raise CallError(
+                f"{name} of {dtype} has no kernels for {target}",
+                notes=(("legal", "sm_90a"), ("help", "a.astype(jax.numpy.bfloat16), and b too")),
             )

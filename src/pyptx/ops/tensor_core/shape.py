@@ -39,6 +39,8 @@ class Product:
     b_major: Major = "MN"
     a_batched: bool = False
     b_batched: bool = False
+    scaled: bool = False
+    """Whether D is multiplied by a number of each row and one of each column, f32."""
 
     @property
     def batched(self) -> bool:
