@@ -126,6 +126,11 @@ def _liger_cross_entropy(x: Any, labels: Any) -> Any:
     return module.liger_cross_entropy(x.clone(), labels.long(), reduction="none")
 
 
+def _softmax_gradient(g: Any, y: Any) -> Any:
+    what = _softmax_jax.checked("softmax", y, -1, 1.0, False, _softmax_jax.call_site())
+    return _softmax_jax.gradient(what, y, g, None)
+
+
 def _add_rms_norm_what(x: Any, residual: Any, w: Any) -> Any:
     where = _add_norm_jax.call_site()
     return _add_norm_jax.checked("add_rms_norm", x, residual, w, None, EPS, where)
@@ -172,7 +177,7 @@ OPERATIONS: Final = {
     ),
     "softmax": Operation(
         "softmax", _softmax_jax.softmax, lambda x: (_softmax_jax.softmax(x),),
-        lambda g, y: _softmax_jax.gradient(False, y, g),
+        _softmax_gradient,
         lambda x: torch.softmax(x, -1),
         lambda x: jax.nn.softmax(x.astype(jnp.float32)).astype(x.dtype),
         {FORWARD: 2, BACKWARD: 3},

@@ -109,6 +109,12 @@ CASES = [
     Case("layer_norm alone", ops.layer_norm, _layer_norm),
     Case("softmax", ops.softmax, jax.nn.softmax, from_result=True),
     Case("log_softmax", ops.log_softmax, jax.nn.log_softmax, from_result=True),
+    Case(
+        "softmax scaled",
+        partial(ops.softmax, scale=0.125),
+        lambda x: jax.nn.softmax(x * 0.125),
+        from_result=True,
+    ),
     Case("swiglu", ops.swiglu, lambda a, b: jax.nn.silu(a) * b, elements=2),
     Case("geglu", ops.geglu, lambda a, b: jax.nn.gelu(a) * b, elements=2),
     Case("reglu", ops.reglu, lambda a, b: jax.nn.relu(a) * b, elements=2),

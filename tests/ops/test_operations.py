@@ -255,3 +255,64 @@ def test_the_norm_reads_the_sum_as_it_is_written():
     y, s = ops.add_layer_norm(x, residual)
     np.testing.assert_array_equal(s, x + residual)
     np.testing.assert_array_equal(y, ops.layer_norm(s))
+
+
+SOFTMAXES = ((ops.softmax, jax.nn.softmax), (ops.log_softmax, jax.nn.log_softmax))
+
+
+def of_what_counts(function, counts, g):
+    """A number with a derivative, of a result that may be infinite elsewhere."""
+    return lambda x: jnp.where(counts, function(x) * g, 0).sum()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7, 7), (2, 40, 24), (2, 9, 1003), (3, 4099)])
+@pytest.mark.parametrize("masked", [False, True], ids=["causal", "where"])
+def test_softmax_of_what_counts(shape, masked):
+    random = np.random.default_rng(0)
+    x = jnp.asarray(random.standard_normal(shape).astype(np.float32))
+    counts = np.broadcast_to(np.arange(shape[-1]) <= np.arange(shape[-2])[:, None], shape)
+    options = {"causal": True}
+    if masked:
+        counts = random.random(shape) < 0.5
+        counts[..., 0, :] = False
+        options = {"where": jnp.asarray(counts)}
+    g = jnp.asarray(random.standard_normal(shape).astype(np.float32))
+    for operation, formula in SOFTMAXES:
+        found = partial(operation, scale=0.5, **options)
+        exact = lambda x, formula=formula: formula(0.5 * x, where=counts)
+        np.testing.assert_allclose(found(x), exact(x), rtol=2e-6, atol=2e-6)
+        one, other = (jax.grad(of_what_counts(f, counts, g))(x) for f in (found, exact))
+        # That of jax.nn is NaN where nothing counts.
+        there = counts.any(-1)
+        np.testing.assert_allclose(one[there], other[there], rtol=1e-5, atol=2e-6)
+        np.testing.assert_array_equal(np.asarray(one)[~counts], 0)
+
+
+def test_second_derivatives_of_a_causal_softmax():
+    x = jnp.asarray(np.random.default_rng(0).standard_normal((5, 5)).astype(np.float32))
+    counts = np.tri(5, dtype=bool)
+    for operation, formula in SOFTMAXES:
+        found, exact = (
+            jax.jacrev(jax.grad(lambda x, f=f: (jnp.where(counts, f(x), 0) ** 2).sum()))(x)
+            for f in (partial(operation, causal=True), partial(formula, where=counts))
+        )
+        np.testing.assert_allclose(found, exact, rtol=2e-4, atol=2e-4)
+
+
+def test_a_causal_softmax_of_sharded_batches_needs_no_collective():
+    mesh = jax.make_mesh((8,), ("rows",), axis_types=(AxisType.Auto,))
+    x = np.random.default_rng(0).standard_normal((8, 6, 40)).astype(np.float32)
+    placed = jax.device_put(x, NamedSharding(mesh, P("rows")))
+    both = jax.jit(jax.value_and_grad(lambda x: (ops.softmax(x, causal=True) ** 2)[0].sum()))
+    forward = jax.jit(partial(ops.softmax, causal=True)).lower(placed).compile()
+    assert pyptx.collectives(forward) == {}
+    np.testing.assert_array_equal(forward(placed), ops.softmax(x, causal=True))
+    np.testing.assert_allclose(both(placed)[1], both(jnp.asarray(x))[1], rtol=1e-6)
+
+
+def test_the_mask_of_a_softmax_broadcasts():
+    x = np.random.default_rng(0).standard_normal((2, 3, 40)).astype(np.float32)
+    counts = np.arange(40) < 13
+    expected = jax.nn.softmax(x, where=counts)
+    for mask in (counts, counts[None], np.broadcast_to(counts, (2, 1, 40))):
+        np.testing.assert_allclose(ops.softmax(x, where=mask), expected, rtol=2e-6)

@@ -175,6 +175,37 @@ CASES = {
           help: add_rms_norm(x, residual, weight, eps=1e-5)
         """,
     ),
+    "no scale": (lambda: ops.softmax(X, scale=0), "scale is 0 and must be positive"),
+    "a negative scale": (
+        lambda: ops.log_softmax(X, scale=-1.0),
+        """
+        scale is -1.0 and must be finite and not negative
+          help: log_softmax(x, scale=0.125)
+        """,
+    ),
+    "a causal vector": (
+        lambda: ops.softmax(X[0], causal=True),
+        "x has shape (6,), and causal needs a dimension of rows before it",
+    ),
+    "a causal number": (
+        lambda: ops.softmax(X, causal=3),
+        "causal is 3 and must be True or False",
+    ),
+    "a mask of numbers": (
+        lambda: ops.softmax(X, where=X),
+        "where is float32 and must be an array of booleans",
+    ),
+    "a mask that is no array": (
+        lambda: ops.softmax(X, where=[True]),
+        "where is list and must be an array of booleans",
+    ),
+    "a mask of another shape": (
+        lambda: ops.softmax(X, where=np.ones((3, 6), bool)),
+        """
+        where has shape (3, 6), and x (4, 6)
+          legal: a shape that broadcasts to x's
+        """,
+    ),
     "forward mode": (
         lambda: jax.jvp(ops.softmax, (X,), (X,)),
         """

@@ -2,48 +2,92 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from pyptx._source import call_site
+from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._softmax import Softmax, SoftmaxGradient
 from pyptx.ops.rowwise import plan
+from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
 
 
-def softmax(x: Any, axis: int = -1) -> Any:
+def softmax(
+    x: Any, axis: int = -1, *, scale: float = 1.0, where: Any = None, causal: bool = False
+) -> Any:
     """exp(x - max(x)) / sum(exp(x - max(x))) over the last dimension, rounded once.
 
     x        bf16, f16, f32 or f64, of any shape but ()
     axis     the last dimension; other axes are moved there first: jax.numpy.moveaxis
+    scale    a positive number that x is multiplied by, in the kernel
+    where    booleans that broadcast to x's shape: elements that count; the others are 0, and a row
+             without any is zeros, as in `jax.nn.softmax`. XLA applies them, in a pass of its own
+    causal   in row i of the last dimension but one, elements up to column i count; in the kernel
     returns  x's shape and dtype
 
     Sums and exponentials are in f32, in f64 where x is f64. A row of minus infinities, and a row
-    with NaN or with plus infinity, is NaN, as in `jax.nn.softmax`. Differentiable in reverse mode
-    by kernels, and of higher order by jax.numpy; one launch under `jax.vmap` and for each device.
-    Raises CallError.
+    with NaN or with plus infinity, is NaN, as in `jax.nn.softmax`; with `where` the first is zeros.
+    Differentiable in reverse mode by kernels, and of higher order by jax.numpy; one launch under
+    `jax.vmap` and for each device. Raises CallError.
     """
-    return _call("softmax", x, axis, log=False)
+    return _call("softmax", x, axis, scale, where, causal=causal)
 
 
-def log_softmax(x: Any, axis: int = -1) -> Any:
+def log_softmax(
+    x: Any, axis: int = -1, *, scale: float = 1.0, where: Any = None, causal: bool = False
+) -> Any:
     """x - max(x) - log(sum(exp(x - max(x)))) over the last dimension, rounded once.
 
-    Everything else is as in `softmax`. Raises CallError.
+    Elements that do not count are minus infinity. Everything else is as in `softmax`. Raises
+    CallError.
     """
-    return _call("log_softmax", x, axis, log=True)
+    return _call("log_softmax", x, axis, scale, where, causal=causal)
 
 
-def _call(name: str, x: Any, axis: object, *, log: bool) -> Any:
+@dataclass(frozen=True, slots=True)
+class What:
+    """What kernels are made for."""
+
+    columns: int
+    x: DType
+    log: bool = False
+    scale: float = 1.0
+    causal: bool = False
+    masked: bool = False
+
+    @property
+    def forward(self) -> Softmax:
+        return Softmax(self.columns, self.x, self.log, self.scale, self.causal, self.masked)
+
+    @property
+    def gradient(self) -> SoftmaxGradient:
+        # Elements that do not count are zeros of softmax.
+        limited = self.causal and self.log
+        return SoftmaxGradient(self.columns, self.x, self.log, self.scale, limited)
+
+
+def _call(name: str, x: Any, axis: object, scale: object, mask: Any, *, causal: bool) -> Any:
     where = call_site()
+    what = checked(name, x, axis, scale, causal, where)
+    if mask is not None:
+        what, x = replace(what, masked=True), _masked(x, mask, where)
+    last = _last(x) if what.causal else None
+    return shell.located(name, where, _softmax, what, *shell.as_jax(x, last))
+
+
+def checked(
+    name: str, x: Any, axis: object, scale: object, causal: object, where: SourceLocation
+) -> What:
     shell.check_targets(name, where)
-    shell.check_array("x", x, name, where)
+    dtype = shell.check_array("x", x, name, where)
     if x.ndim == 0 or axis not in (-1, x.ndim - 1):
         raise CallError(
             f"axis is {axis!r} and x has shape {tuple(x.shape)}; rows are the last dimension",
@@ -51,53 +95,97 @@ def _call(name: str, x: Any, axis: object, *, log: bool) -> Any:
             notes=(("help", f"{name}(jax.numpy.moveaxis(x, axis, -1)), and back"),),
         )
     shell.check_rows(x, 1, name, where)
-    return shell.located(name, where, _softmax, log, *shell.as_jax(x))
+    factor = shell.number("scale", scale, f"{name}(x, scale=0.125)", where)
+    problem = "scale is 0 and must be positive" if factor == 0 else None
+    if not isinstance(causal, bool):
+        problem = f"causal is {causal!r} and must be True or False"
+    elif causal and x.ndim < 2:
+        problem = f"x has shape {tuple(x.shape)}, and causal needs a dimension of rows before it"
+    if problem is not None:
+        raise CallError(problem, location=where)
+    return What(x.shape[-1], dtype, name == "log_softmax", factor, bool(causal))
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray))
+
+
+def _masked(x: Any, mask: Any, where: SourceLocation) -> Any:
+    """x with minus infinity where the mask is False."""
+    kind = str(mask.dtype) if _is_array(mask) else type(mask).__name__
+    if kind != "bool":
+        raise CallError(f"where is {kind} and must be an array of booleans", location=where)
+    try:
+        fits = np.broadcast_shapes(mask.shape, x.shape) == tuple(x.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise CallError(
+            f"where has shape {tuple(mask.shape)}, and x {tuple(x.shape)}",
+            location=where,
+            notes=(("legal", "a shape that broadcasts to x's"),),
+        )
+    return _jax.numpy.where(mask, x, _jax.numpy.asarray(-np.inf, x.dtype))
+
+
+def _last(x: Any) -> Any:
+    """The last column of each row that counts."""
+    return _jax.lax.broadcasted_iota(np.int32, x.shape[:-1], x.ndim - 2)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
-def _softmax(log: bool, x: Any) -> Any:
-    columns = x.shape[-1]
-    return plan.operation(Softmax(columns, shell.DTYPES[str(x.dtype)], log), (columns,))(x)
+def _softmax(what: What, x: Any, last: Any) -> Any:
+    rows = () if last is None else (last,)
+    return plan.operation(what.forward, (what.columns,))(x, *rows)
 
 
-def _softmax_fwd(log: bool, x: Any) -> tuple[Any, Any]:
-    y = _softmax(log, x)
-    return y, y
+def _softmax_fwd(what: What, x: Any, last: Any) -> tuple[Any, Any]:
+    y = _softmax(what, x, last)
+    return y, (y, last)
 
 
-def _softmax_bwd(log: bool, y: Any, g: Any) -> tuple[Any]:
-    return (shell.like(gradient(log, y, *shell.as_jax(g)), y),)
+def _softmax_bwd(what: What, saved: tuple[Any, Any], g: Any) -> tuple[Any, None]:
+    y, last = saved
+    return shell.like(gradient(what, y, *shell.as_jax(g), last), y), None
 
 
 _softmax.defvjp(_softmax_fwd, _softmax_bwd)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
-def gradient(log: bool, y: Any, g: Any) -> Any:
-    columns = y.shape[-1]
-    return plan.operation(SoftmaxGradient(columns, shell.DTYPES[str(y.dtype)], log), (columns,))(
-        y, g
-    )
+def gradient(what: What, y: Any, g: Any, last: Any) -> Any:
+    op = what.gradient
+    rows = (last,) if op.limited else ()
+    return plan.operation(op, (what.columns,))(y, g, *rows)
 
 
-def gradient_fwd(log: bool, y: Any, g: Any) -> tuple[Any, Any]:
-    return gradient(log, y, g), (y, g)
+def gradient_fwd(what: What, y: Any, g: Any, last: Any) -> tuple[Any, Any]:
+    return gradient(what, y, g, last), (y, g, last)
 
 
-def gradient_bwd(log: bool, saved: tuple[Any, Any], cotangent: Any) -> tuple[Any, Any]:
-    _, pull = _jax.vjp(partial(_reference_gradient, log), *saved)
-    return pull(cotangent)
+def gradient_bwd(what: What, saved: tuple[Any, ...], cotangent: Any) -> tuple[Any, Any, None]:
+    y, g, last = saved
+
+    def of_floats(y: Any, g: Any) -> Any:
+        return _reference_gradient(what, y, g, last)
+
+    return (*_jax.vjp(of_floats, y, g)[1](cotangent), None)
 
 
 gradient.defvjp(gradient_fwd, gradient_bwd)
 
 
-def _reference_gradient(log: bool, y: Any, g: Any) -> Any:
+def _reference_gradient(what: What, y: Any, g: Any, last: Any) -> Any:
     """The formula in jax.numpy, for derivatives of higher order."""
     compute = jnp.promote_types(y.dtype, jnp.float32)
     wide, cotangent = y.astype(compute), g.astype(compute)
-    if log:
+    if last is not None:
+        count = _jax.lax.broadcasted_iota(np.int32, y.shape, y.ndim - 1) <= last[..., None]
+        cotangent = jnp.where(count, cotangent, 0)
+        if what.log:
+            wide = jnp.where(count, wide, -jnp.inf)
+    if what.log:
         dx = cotangent - jnp.exp(wide) * jnp.sum(cotangent, -1, keepdims=True)
     else:
         dx = wide * (cotangent - jnp.sum(wide * cotangent, -1, keepdims=True))
-    return dx.astype(y.dtype)
+    return (what.scale * dx).astype(y.dtype)
