@@ -316,3 +316,14 @@ def test_the_mask_of_a_softmax_broadcasts():
     expected = jax.nn.softmax(x, where=counts)
     for mask in (counts, counts[None], np.broadcast_to(counts, (2, 1, 40))):
         np.testing.assert_allclose(ops.softmax(x, where=mask), expected, rtol=2e-6)
+
+
+def test_a_mask_is_exported():
+    x, mask = np.ones((6, 24), np.float32), np.arange(24) < 5
+    (size,) = jax.export.symbolic_shape("b")
+    function = jax.jit(lambda x, mask: ops.softmax(x, where=mask, causal=True))
+    exported = jax.export.export(function, disabled_checks=pyptx.export_safety_checks())(
+        jax.ShapeDtypeStruct((size, 24), x.dtype), jax.ShapeDtypeStruct((24,), mask.dtype)
+    )
+    again = jax.export.deserialize(exported.serialize())
+    np.testing.assert_array_equal(again.call(x, mask), function(x, mask))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyptx.ops._rms import rms_norm as rms_norm
     from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
     from pyptx.ops._rms import rms_norm_fwd as rms_norm_fwd
+    from pyptx.ops._rope_jax import rope as rope
     from pyptx.ops._softmax_jax import log_softmax as log_softmax
     from pyptx.ops._softmax_jax import softmax as softmax
 
@@ -41,6 +42,7 @@ __all__ = [
     "rms_norm",
     "rms_norm_bwd",
     "rms_norm_fwd",
+    "rope",
     "silu",
     "softmax",
     "swiglu",
@@ -53,6 +55,7 @@ _MODULES: Final = {
     "_layer_norm_jax": ("layer_norm",),
     "_matmul_jax": ("dot_general", "matmul"),
     "_rms": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
+    "_rope_jax": ("rope",),
     "_softmax_jax": ("log_softmax", "softmax"),
 }
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}

@@ -80,6 +80,12 @@ def number(name: str, value: object, example: str, where: SourceLocation) -> flo
     raise CallError(problem, location=where, notes=(("help", example),))
 
 
+def broadcasts(shape: tuple[Any, ...], to: tuple[Any, ...]) -> bool:
+    """Whether an array of one shape broadcasts to another; dimensions may have no size yet."""
+    last = zip(shape[::-1], to[::-1], strict=False)
+    return len(shape) <= len(to) and all(size in (1, other) for size, other in last)
+
+
 def located(
     operation: str, where: SourceLocation, function: Callable[..., Any], *arguments: Any
 ) -> Any:

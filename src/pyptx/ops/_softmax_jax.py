@@ -115,11 +115,7 @@ def _masked(x: Any, mask: Any, where: SourceLocation) -> Any:
     kind = str(mask.dtype) if _is_array(mask) else type(mask).__name__
     if kind != "bool":
         raise CallError(f"where is {kind} and must be an array of booleans", location=where)
-    try:
-        fits = np.broadcast_shapes(mask.shape, x.shape) == tuple(x.shape)
-    except ValueError:
-        fits = False
-    if not fits:
+    if not shell.broadcasts(tuple(mask.shape), tuple(x.shape)):
         raise CallError(
             f"where has shape {tuple(mask.shape)}, and x {tuple(x.shape)}",
             location=where,

@@ -1,0 +1,218 @@
+"""The kernel of rotary position embedding: pairs of elements are turned by position and frequency.
+
+Pair i of a head of D elements is turned by the angle p b^(-2 i / D) of position p and base b: in
+halves a pair is elements i and i + D / 2, interleaved it is 2 i and 2 i + 1. The gradient turns
+back. (Su and others, RoFormer, 2021.)
+
+An angle is a number of turns. Frequencies are turns as fractions of 2**64, so the product with a
+position is exact but for whole turns, which fall away: angles of far positions lose no digits.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import lru_cache
+from typing import Final
+
+from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.partition import grid
+from pyptx.ops.rowwise.vectors import PIECE, Vector, wide
+from pyptx.types import DType, f32, f64, s32, s64, u32, u64
+
+_THREADS: Final = 128
+_TOGETHER: Final = 4
+"""Heads of a thread whose loads are on their way at once."""
+
+_TWO_PI: Final = Decimal("6.283185307179586476925286766559005768394")
+
+
+@lru_cache(64)
+def frequencies(base: float, size: int) -> tuple[int, ...]:
+    """Of each pair of a head of `size` elements the turns for each position, in 2**-64 turns."""
+    with localcontext() as context:
+        context.prec = 40
+        root = Decimal(base).ln() * 2 / size
+        return tuple(int((-root * i).exp() / _TWO_PI * 2**64) for i in range(size // 2))
+
+
+@dataclass(frozen=True)
+class Rope:
+    """Heads of `size` elements, `heads` of each array, all of type `dtype`."""
+
+    dtype: DType
+    size: int
+    heads: tuple[int, ...]
+    interleaved: bool
+    back: bool
+    """Whether pairs are turned back."""
+
+    @property
+    def name(self) -> str:
+        return "rope_back" if self.back else "rope"
+
+    @property
+    def compute(self) -> DType:
+        return f64 if self.dtype is f64 else f32
+
+    @property
+    def vector(self) -> Vector:
+        """Neighbouring elements: of one half of a head, or of pairs."""
+        run = self.size if self.interleaved else self.size // 2
+        return Vector(self.dtype, math.gcd(run, PIECE // self.dtype.bytes), self.compute)
+
+    @property
+    def places(self) -> int:
+        """Vectors of a head; of halves, of one of them: a thread has those of both."""
+        run = self.size if self.interleaved else self.size // 2
+        return run // self.vector.size
+
+
+@lru_cache(256)
+def kernel_of(op: Rope) -> Kernel:
+    """positions[*B], frequencies[D / 2, 2] and arrays[*B, heads, D] to the arrays, turned."""
+    lanes = max(1, min(max(op.heads), _THREADS // op.places))
+    tokens = max(1, _THREADS // (op.places * lanes))
+    threads = min(1024, -(-op.places * lanes * tokens // 32) * 32)
+
+    def program(*tensors: Tensor) -> None:
+        _Thread(op, tensors, lanes, tokens, threads).run()
+
+    program.__name__ = program.__qualname__ = op.name
+    names = ["positions", "turns", *(f"x{i}" for i in range(len(op.heads)))]
+    names += [f"y{i}" for i in range(len(op.heads))]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind, annotation=Tensor) for name in names]
+    program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    tiles = tuple(Tile("*B", heads, op.size, op.dtype) for heads in op.heads)
+    return kernel(
+        in_specs=(Tile("*B", s32), Tile(op.size // 2, 2, u32), *tiles),
+        out_specs=tiles,
+        grid=grid(lambda B: (ptx.cdiv(B, tokens), 1, 1)),
+        block=(threads, 1, 1),
+        arch="auto",
+        parallel=("B",),
+    )(program)
+
+
+class _Thread:
+    """A thread has one place of the heads lane, lane + lanes, ... of a token."""
+
+    def __init__(
+        self, op: Rope, tensors: Sequence[Tensor], lanes: int, tokens: int, threads: int
+    ) -> None:
+        self.op, self.tensors, self.lanes = op, tensors, lanes
+        self.tokens, self.threads = tokens, threads
+        self.m = Math(op.compute)
+
+    def run(self) -> None:
+        op = self.op
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        unit, first = thread // op.places, thread % op.places
+        cta = reg.from_(ptx.special.ctaid.x(), u32)
+        token = ptx.inst.mad.lo.u32(cta, self.tokens, unit // self.lanes)
+        self.head = unit % self.lanes
+        total = ptx.inst.cvt.u32.u64(self.tensors[0].shape[0])
+        there = (token < total) & (unit < self.tokens * self.lanes)
+        self.pointers = ptx.global_ptrs(*self.tensors)
+        step = self.threads // op.places  # places of one thread: of heads that are very long
+        with ptx.if_(there):
+            position = reg.scalar(s32)
+            ptx.inst.ld.global_.s32(position, ptx.addr(self.pointers[0] + token * 4))
+            self.position = ptx.inst.cvt.s64.s32(position)
+            if step:
+                self._place(token, first)
+            else:
+                place = reg.scalar(u32, init=first)
+                with ptx.while_(lambda: place < op.places):
+                    self._place(token, place)
+                    place += self.threads
+
+    def _place(self, token: Reg, place: Reg) -> None:
+        """Turn the thread's vectors of all its heads, at a place."""
+        op, count = self.op, len(self.op.heads)
+        vector = op.vector
+        pairs = vector.size // 2 if op.interleaved else vector.size
+        turned = [self._turned(place * pairs, i) for i in range(pairs)]
+        for i, heads in enumerate(op.heads):
+            x, y = self.pointers[2 + i], self.pointers[2 + count + i]
+            row = token * heads + wide(self.head)
+            offset = (row * op.size + wide(place * vector.size)) * op.dtype.bytes
+            each = -(-heads // self.lanes)
+            for start in range(0, each, _TOGETHER):
+                self._heads(
+                    x + offset, y + offset, heads, range(start, min(each, start + 4)), turned
+                )
+
+    def _heads(self, x: Reg, y: Reg, heads: int, ks: range, turned: list[tuple[Reg, Reg]]) -> None:
+        op, vector = self.op, self.op.vector
+        parts = (0,) if op.interleaved else (0, op.size // 2 * op.dtype.bytes)
+        step = self.lanes * op.size * op.dtype.bytes
+        there = [
+            None if (k + 1) * self.lanes <= heads else self.head < heads - k * self.lanes
+            for k in ks
+        ]
+        loaded = [
+            [vector.load("global", x, k * step + part, pred=ok) for part in parts]
+            for k, ok in zip(ks, there, strict=True)
+        ]
+        for k, ok, words in zip(ks, there, loaded, strict=True):
+            values = [value for each in words for value in vector.unpack(each)]
+            found = self._rotated(values, turned)
+            for i, part in enumerate(parts):
+                packed = vector.pack(found[i * vector.size : (i + 1) * vector.size])
+                vector.store("global", y, k * step + part, packed, pred=ok)
+
+    def _rotated(self, values: list[Reg], turned: list[tuple[Reg, Reg]]) -> list[Reg]:
+        m, found = self.m, list(values)
+        for i, (sine, cosine) in enumerate(turned):
+            a, b = (2 * i, 2 * i + 1) if self.op.interleaved else (i, i + len(turned))
+            minus = m.neg(sine)
+            found[a] = m.fma(values[a], cosine, m.mul(values[b], minus))
+            found[b] = m.fma(values[b], cosine, m.mul(values[a], sine))
+        return found
+
+    def _turned(self, first: Reg, i: int) -> tuple[Reg, Reg]:
+        """The sine and cosine of the i-th pair after `first`."""
+        turn = reg.scalar(u64)
+        ptx.inst.ld.global_.u64(turn, ptx.addr(self.pointers[1] + wide(first) * 8, 8 * i))
+        angle = ptx.inst.mul.lo.s64(self.position, reg.from_(turn, s64))
+        sine, cosine = sine_and_cosine(self.m, angle)
+        return (self.m.neg(sine) if self.op.back else sine), cosine
+
+
+def sine_and_cosine(m: Math, angle: Reg) -> tuple[Reg, Reg]:
+    """Of an angle in 2**-64 turns, s64: within 2e-7 in f32, 4e-16 in f64.
+
+    Less the nearest quarter of a turn at most an eighth is left, of which series give both.
+    """
+    quarter = ptx.inst.add.s64(angle, 1 << 61) >> 62
+    rest = ptx.inst.sub.s64(angle, quarter << 62)
+    scale = math.tau / 2**64
+    x = m.mul(ptx.inst[f"cvt.rn.{m.dtype.name}.s64"](rest), scale)
+    terms = 4 if m.dtype is f32 else 8
+    square = m.mul(x, x)
+    sine = _series(m, square, [(-1) ** n / math.factorial(2 * n + 1) for n in range(1, terms + 1)])
+    cosine = _series(m, square, [(-1) ** n / math.factorial(2 * n) for n in range(1, terms + 1)])
+    sine = m.fma(m.mul(sine, square), x, x)
+    cosine = m.fma(cosine, square, 1.0)
+    odd = (quarter & 1) != 0
+    swapped = m.selp(cosine, sine, odd), m.selp(sine, cosine, odd)
+    lower = (quarter & 2) != 0
+    left = (ptx.inst.add.s64(quarter, 1) & 2) != 0
+    return (
+        m.selp(m.neg(swapped[0]), swapped[0], lower),
+        m.selp(m.neg(swapped[1]), swapped[1], left),
+    )
+
+
+def _series(m: Math, x: Reg, coefficients: Sequence[float]) -> Reg:
+    *rest, last = coefficients
+    found = reg.scalar(m.dtype, init=last)
+    for coefficient in reversed(rest):
+        found = m.fma(found, x, coefficient)
+    return found
