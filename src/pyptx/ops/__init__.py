@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from pyptx.ops._rope_jax import rope as rope
     from pyptx.ops._softmax_jax import log_softmax as log_softmax
     from pyptx.ops._softmax_jax import softmax as softmax
+    from pyptx.ops._top_k_jax import argmax as argmax
+    from pyptx.ops._top_k_jax import top_k as top_k
 
 __all__ = [
     "add_layer_norm",
     "add_rms_norm",
+    "argmax",
     "cross_entropy",
     "dot_general",
     "geglu",
@@ -46,6 +49,7 @@ __all__ = [
     "silu",
     "softmax",
     "swiglu",
+    "top_k",
 ]
 
 _MODULES: Final = {
@@ -57,6 +61,7 @@ _MODULES: Final = {
     "_rms": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
     "_rope_jax": ("rope",),
     "_softmax_jax": ("log_softmax", "softmax"),
+    "_top_k_jax": ("argmax", "top_k"),
 }
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
 
