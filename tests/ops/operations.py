@@ -120,6 +120,17 @@ CASES = [
     Case("reglu", ops.reglu, lambda a, b: jax.nn.relu(a) * b, elements=2),
     Case("silu", ops.silu, jax.nn.silu),
     Case("gelu", ops.gelu, jax.nn.gelu),
+    Case(
+        "geglu exact",
+        partial(ops.geglu, approximate=False),
+        lambda a, b: jax.nn.gelu(a, approximate=False) * b,
+        elements=2,
+    ),
+    Case(
+        "gelu exact",
+        partial(ops.gelu, approximate=False),
+        partial(jax.nn.gelu, approximate=False),
+    ),
     Case("relu", ops.relu, jax.nn.relu),
     Case("cross_entropy", ops.cross_entropy, _cross_entropy, labels=1, reduces=True),
     Case(

@@ -327,3 +327,20 @@ def test_a_mask_is_exported():
     )
     again = jax.export.deserialize(exported.serialize())
     np.testing.assert_array_equal(again.call(x, mask), function(x, mask))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exact_gelu_of_large_numbers(dtype):
+    tiny = np.finfo(dtype).tiny
+    x = np.array([-np.inf, -1e30, -8.0, -0.0, 0.0, tiny, 1e-25, 9.0, 1e30, np.inf, np.nan], dtype)
+    with jax.enable_x64(dtype is np.float64):
+        exact = partial(ops.gelu, approximate=False)
+        y = np.asarray(exact(x))
+        slope = np.asarray(jax.grad(lambda x: exact(x).sum())(jnp.asarray(x)))
+    # 8 deviations below 0 there is 6.22e-16 of the area, under a density of 5.05e-15.
+    np.testing.assert_allclose(y[:4], [0, 0, -8 * 6.2209605742718e-16, 0], rtol=2e-5)
+    np.testing.assert_allclose(y[4:-1], [0, tiny / 2, 5e-26, 9, 1e30, np.inf], rtol=1e-6)
+    np.testing.assert_allclose(slope[:-1], [0, 0, slope[2], 0.5, 0.5, 0.5, 0.5, 1, 1, 1], rtol=1e-6)
+    np.testing.assert_allclose(slope[2], 6.22096e-16 - 8 * 5.052271e-15, rtol=2e-5)
+    assert np.isnan(y[-1])
+    assert np.isnan(slope[-1])

@@ -206,6 +206,10 @@ CASES = {
           legal: a shape that broadcasts to x's
         """,
     ),
+    "an approximation by name": (
+        lambda: ops.gelu(X, "tanh"),
+        "approximate is 'tanh' and must be True or False",
+    ),
     "forward mode": (
         lambda: jax.jvp(ops.softmax, (X,), (X,)),
         """

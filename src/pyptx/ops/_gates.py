@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from pyptx import Reg, ptx
+from pyptx.ops._normal import distribution
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import Operand, RowOp, Values
 from pyptx.types import DType, f32, f64
 
-Activation: TypeAlias = Literal["silu", "gelu_tanh", "relu"]
+Activation: TypeAlias = Literal["silu", "gelu_tanh", "gelu", "relu"]
 _SLOPE: Final = math.sqrt(2 / math.pi)
 _CUBE: Final = 0.044715
 
@@ -83,6 +84,8 @@ def activated(m: Math, activation: Activation, x: Reg) -> Reg:
         return _relu(m, x)
     if activation == "silu":
         return _gated(m, x, sigmoid(m, x))
+    if activation == "gelu":
+        return _gelu(m, x)
     return _gated(m, x, _gelu_gate(m, x)[0])
 
 
@@ -96,6 +99,11 @@ def derivative(m: Math, activation: Activation, x: Reg) -> tuple[Reg, Reg]:
         s = sigmoid(m, x)
         value = _gated(m, x, s)
         return value, m.fma(value, m.sub(1.0, s), s)
+    if activation == "gelu":
+        # (x P)' = P + x P', with the normal density P'
+        value = _gelu(m, x)
+        density = m.mul(m.exp(m.mul(m.mul(x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
+        return value, m.add(_area(m, x, value), _gated(m, x, density))
     # (x s(2 u))' = s + x s (1 - s) 2 u'
     s, slope = _gelu_gate(m, x)
     value = _gated(m, x, s)
@@ -119,6 +127,21 @@ def _gated(m: Math, x: Reg, gate: Reg) -> Reg:
     """x times a gate; 0 where the gate is, also for minus infinity."""
     shut = ptx.inst[f"setp.eq.{m.dtype.name}"](gate, 0.0)
     return m.selp(0.0, m.mul(x, gate), shut)
+
+
+def _gelu(m: Math, x: Reg) -> Reg:
+    """x times the area left of it under the normal density."""
+    return ptx.math.gelu(x) if m.dtype is f32 else _gated(m, x, distribution(m, x))
+
+
+def _area(m: Math, x: Reg, value: Reg) -> Reg:
+    """That area; `value` is `_gelu` of x, which has its digits also where the area is small."""
+    if m.dtype is not f32:
+        return distribution(m, x)
+    small = ptx.inst.setp.lt.f32(m.abs(x), 1e-20)
+    large = ptx.inst.setp.gt.f32(x, 10.0)
+    quotient = m.mul(value, m.reciprocal(x))
+    return m.selp(1.0, m.selp(0.5, quotient, small), large)
 
 
 def _gelu_gate(m: Math, x: Reg) -> tuple[Reg, Reg]:
