@@ -29,7 +29,7 @@ CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(nin
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test test-torch quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep timing isa goldens \
-    stub pages instruction device docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
+    stub pages instruction device mutants docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -43,6 +43,7 @@ help:
 	@echo "make format          let ruff format and sort"
 	@echo "make test-sanitize   the native code with ASan and UBSan, and with TSan"
 	@echo "make isa             prove with the assembler that the ISA table is the whole ISA"
+	@echo "make mutants         plant bugs in the kernels of examples and tutorial: how many the emulator finds"
 	@echo "make timing          the tests that look at the clock, one after the other"
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
@@ -212,6 +213,9 @@ test-clang: $(READY)
 $(WHEELS_STAMP): $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[wheels]'
 	touch $(WHEELS_STAMP)
+
+mutants: $(READY)
+	$(PY) tools/mutate.py $(ARGS)
 
 device: $(READY)
 	$(PY) tools/device_header.py

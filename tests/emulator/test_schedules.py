@@ -7,6 +7,7 @@ import pytest
 
 import pyptx
 from pyptx import Tile, kernel, ptx, reg
+from pyptx._emulator import Report
 from pyptx.types import u32
 
 from .harness import output, run
@@ -38,7 +39,7 @@ ORDERED = LOCKS.replace("xor.b32 %r3, %r2, 4", "mov.u32 %r2, 0\nmov.u32 %r3, 4")
 )
 
 
-def locks(text: str = LOCKS, **options: object) -> pyptx._emulator.Report:
+def locks(text: str = LOCKS, **options: object) -> Report:
     y = output(2, np.uint32)
     y.fill(0)
     return run(text, [], [y], grid=2, block=1, initialised=True, sanitize=True, **options)
@@ -55,11 +56,10 @@ def test_another_order_does_and_says_how_to_repeat_it():
     head, _, repeats = first.partition("; ")
     assert head.startswith("kernel kernel: 1 finding, in schedule ")
     seed = int(repeats.split("seed=")[1].split(",")[0])
-    assert repeats == (
-        f'seed={seed}, completion="{report.message.split(chr(34))[1]}" repeats it; '
-        "the launch was stopped"
-    )
-    again = locks(seed=seed, completion=report.message.split('"')[1])
+    policy = report.message.split('"')[1]
+    said = f'seed={seed}, completion="{policy}" repeats it; the launch was stopped'
+    assert repeats == said
+    again = locks(seed=seed, completion=policy)
     assert again.findings == report.findings
 
 

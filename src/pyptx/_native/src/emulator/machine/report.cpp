@@ -185,6 +185,15 @@ std::string instruction_text(const Launch& launch, uint32_t i) {
   return launch.program->text[i];
 }
 
+// The same for a person: a product has a hundred operands.
+std::string short_text(const Launch& launch, uint32_t i) {
+  constexpr size_t kMost = 160, kKept = 100;
+  std::string text = instruction_text(launch, i);
+  if (text.size() <= kMost) return text;
+  const size_t end = text.find(", ", kKept);
+  return end == std::string::npos ? text : text.substr(0, end) + ", ...";
+}
+
 std::string who(const Launch& launch, const Site& s) {
   std::string text;
   if (s.cta != ~0ull) text += "CTA " + triple(s.cta, launch.config.grid);
@@ -216,7 +225,7 @@ void append_finding(std::string& out, const Launch& launch, const SourceTable& t
   if (line != nullptr && !line->text.empty()) out += "    " + line->text + "\n";
   if (f.kind == Kind::UnwrittenOutput) out += kUnwrittenHelp;
   if (f.site.instruction != kNone) {
-    out += "  instruction: " + std::to_string(f.site.instruction) + ": " + instruction_text(launch, f.site.instruction) + "\n";
+    out += "  instruction: " + std::to_string(f.site.instruction) + ": " + short_text(launch, f.site.instruction) + "\n";
   }
   if (f.site.cta != ~0ull) out += "  thread: " + who(launch, f.site) + "\n";
   if (f.has_address && f.kind != Kind::UnwrittenOutput) out += "  address: " + describe_address(launch, f).text + "\n";
@@ -227,7 +236,7 @@ void append_finding(std::string& out, const Launch& launch, const SourceTable& t
       const std::string other = table.place(f.other.instruction);
       out += std::string(party.empty() ? "" : ", ") + (f.other.store ? "stores at " : "loads at ");
       if (!other.empty()) out += other + ", ";
-      out += "instruction " + std::to_string(f.other.instruction) + ": " + instruction_text(launch, f.other.instruction);
+      out += "instruction " + std::to_string(f.other.instruction) + ": " + short_text(launch, f.other.instruction);
     }
     out += "\n";
   }
@@ -369,7 +378,7 @@ bool is_race(Kind kind) {
 
 // A missing barrier shows as a race and, because nothing has been stored yet, often also as a load of
 // uninitialised memory by the same instruction: the race is the finding.
-std::vector<const Finding*> Findings::sorted() const {
+std::vector<Finding> Findings::sorted(const SourceTable& table) const {
   const auto races_at = [&](const Finding& f) {
     const Kind race = f.space == Space::Global ? Kind::GlobalRace : Kind::SharedRace;
     return std::any_of(found_.begin(), found_.end(), [&](const auto& other) {
@@ -378,29 +387,35 @@ std::vector<const Finding*> Findings::sorted() const {
     });
   };
   const bool any_race = std::any_of(found_.begin(), found_.end(), [](const auto& e) { return is_race(e.second.kind); });
-  std::vector<const Finding*> out;
+  std::vector<Finding> out;
+  // What one pair of lines does in several instructions is one finding.
+  std::map<std::tuple<Kind, std::string, std::string>, size_t> known;
   for (const auto& entry : found_) {
     const Finding& f = entry.second;
     if (f.kind == Kind::UninitialisedMemory && races_at(f)) continue;
     // What is missing for the race is what would order the wait, too.
     if (f.kind == Kind::PhaseOverrun && f.other.instruction != kNone && any_race) continue;
-    out.push_back(&f);
+    const std::string place = table.place(f.site.instruction);
+    const auto [found, added] = known.emplace(std::make_tuple(f.kind, place, table.place(f.other.instruction)), out.size());
+    if (!added && !place.empty()) out[found->second].count += f.count;
+    else out.push_back(f);
   }
-  std::stable_sort(out.begin(), out.end(), [](const Finding* a, const Finding* b) {
-    return std::make_tuple(!stops(a->kind), a->site.instruction) < std::make_tuple(!stops(b->kind), b->site.instruction);
+  const auto rank = [](const Finding& f) { return is_race(f.kind) ? 0 : stops(f.kind) ? 1 : 2; };
+  std::stable_sort(out.begin(), out.end(), [&](const Finding& a, const Finding& b) {
+    return std::make_tuple(rank(a), a.site.instruction) < std::make_tuple(rank(b), b.site.instruction);
   });
-  for (const Finding& f : unwritten_) out.push_back(&f);
+  for (const Finding& f : unwritten_) out.push_back(f);
   return out;
 }
 
 std::string Findings::message(const Launch& launch) const {
-  const auto list = sorted();
-  if (list.empty()) return "";
   const SourceTable table = source_of(launch.program->hash);
+  const auto list = sorted(table);
+  if (list.empty()) return "";
   std::string out = "kernel " + launch.program->name + ": " + std::to_string(list.size()) +
                     (list.size() == 1 ? " finding" : " findings") +
                     (launch.explored.empty() ? "" : ", " + launch.explored) + (stopped_ ? "; the launch was stopped\n" : "\n");
-  for (const Finding* f : list) append_finding(out, launch, table, *f);
+  for (const Finding& f : list) append_finding(out, launch, table, f);
   if (found_cut_ > 0) {
     out += "and " + std::to_string(found_cut_) + " more at other instructions: only " + std::to_string(kMostFindings) +
            " different findings are kept\n";
@@ -412,7 +427,7 @@ std::string Findings::message(const Launch& launch) const {
     char lanes[32];
     std::snprintf(lanes, sizeof lanes, ", lanes 0x%08x", row.lanes);
     out += "  " + who(launch, row.site) + lanes + ", at " + (line.empty() ? "" : line + ", ") + "instruction " +
-           std::to_string(row.site.instruction) + ": " + instruction_text(launch, row.site.instruction) + ": waits for " +
+           std::to_string(row.site.instruction) + ": " + short_text(launch, row.site.instruction) + ": waits for " +
            row.waits + "\n";
   }
   const uint64_t waits = waits_.size() + waits_cut_;
@@ -425,8 +440,8 @@ std::string Findings::json(const Launch& launch) const {
   const SourceTable table = source_of(launch.program->hash);
   std::string out = "{\"kernel\": " + quoted(launch.program->name) + ", \"stopped\": " + (stopped_ ? "true" : "false") +
                     ", \"message\": " + quoted(message(launch)) + ", \"findings\": [";
-  const auto list = sorted();
-  for (size_t i = 0; i < list.size(); ++i) out += (i ? ", " : "") + json_finding(launch, table, *list[i]);
+  const auto list = sorted(table);
+  for (size_t i = 0; i < list.size(); ++i) out += (i ? ", " : "") + json_finding(launch, table, list[i]);
   out += "], \"waits\": [";
   for (size_t i = 0; i < waits_.size(); ++i) {
     out += (i ? ", {\"lanes\": " : "{\"lanes\": ") + std::to_string(waits_[i].lanes) + ", \"waits\": " +

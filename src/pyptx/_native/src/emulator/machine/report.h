@@ -13,6 +13,7 @@
 namespace pyptx::emulator {
 
 struct Launch;
+struct SourceTable;
 struct Warp;
 struct Instruction;
 
@@ -73,7 +74,8 @@ class Findings {
   std::string json(const Launch& launch) const;
 
  private:
-  std::vector<const Finding*> sorted() const;
+  // Those to report, races first: what is missing before what follows from that.
+  std::vector<Finding> sorted(const SourceTable& table) const;
 
   std::mutex mutex_;
   std::map<std::tuple<Kind, uint32_t, uint32_t>, Finding> found_;

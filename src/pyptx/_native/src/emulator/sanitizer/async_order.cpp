@@ -288,7 +288,9 @@ class CopyCheck {
       report(w_, f);
       return;
     }
-    good_store_ = stored;
+    // Of the others lanes may matter.
+    const bool plain = !proxy_ || agent >= clocks.warps() || clock_of(who) <= clocks.proxied(w_.agent)[agent];
+    if (plain && issuer_.fine_for_all(who, lane_, false)) good_store_ = stored;
   }
 
   void check_loaded(uint32_t index, uint64_t loaded) {
@@ -296,7 +298,7 @@ class CopyCheck {
     const bool many = agent_of(who) == kManyAgents;
     const uint32_t reader = reader_against(s_, who, issuer_, lane_, false);
     if (reader == kNone) {
-      good_load_ = loaded;
+      if (many || issuer_.fine_for_all(who, lane_, false)) good_load_ = loaded;
       return;
     }
     const uint32_t entry = many ? s_.readers[readers_of(who)][reader] | reader << kAgentShift : who;

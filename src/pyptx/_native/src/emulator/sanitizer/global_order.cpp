@@ -146,7 +146,8 @@ void report_narrow(Warp& w, Finding f, const Touch& other, Scope mine, bool stro
     const Scope needed = distance(w, other);
     const bool my_fault = mine < needed, others_fault = other.scope < needed;
     if (my_fault || others_fault) {
-      const std::string place = needed == Scope::Gpu ? "another cluster" : "another CTA of the cluster";
+      const bool clusters = w.worker->launch->cluster_size > 1;
+      const std::string place = !clusters ? "another CTA" : needed == Scope::Gpu ? "another cluster" : "another CTA of the cluster";
       const std::string fault = my_fault && others_fault ? "the scopes of both, " + std::string(name_of(mine)) + " and " +
                                                                name_of(other.scope) + ", are"
                                 : my_fault ? "its scope " + std::string(name_of(mine)) + " is"
