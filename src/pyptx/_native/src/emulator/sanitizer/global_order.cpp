@@ -318,7 +318,10 @@ class GlobalCell {
   void add(bool strong, const Touch& touch) {
     b_.has_history->store(true, std::memory_order_relaxed);
     const std::lock_guard<std::mutex> lock(b_.history->mutex);
-    CellHistory& h = b_.history->cells[index_];
+    auto& cells = b_.history->cells;
+    const auto found = cells.find(index_);
+    if (found == cells.end() && cells.size() >= BufferHistory::kMostCells) return;
+    CellHistory& h = found == cells.end() ? cells[index_] : found->second;
     (strong ? h.strong : h.readers).add(touch);
   }
 

@@ -23,8 +23,8 @@ void Touches::add(const Touch& touch) {
     const auto found = std::find_if(touches_.begin(), touches_.end(), [&](const Touch& t) { return same_thread(t, touch); });
     if (found != touches_.end()) before = &*found;
   } else {
-    const auto found = places_.find(key_of(touch));
-    if (found != places_.end()) before = &touches_[found->second];
+    const auto found = places_->find(key_of(touch));
+    if (found != places_->end()) before = &touches_[found->second];
   }
   if (before != nullptr) {
     const bool together = before->clock == touch.clock && before->generation == touch.generation;
@@ -37,15 +37,16 @@ void Touches::add(const Touch& touch) {
   }
   touches_.push_back(touch);
   if (touches_.size() == kFew + 1) {
-    for (size_t i = 0; i < touches_.size(); ++i) places_[key_of(touches_[i])] = static_cast<uint32_t>(i);
+    places_ = std::make_unique<std::unordered_map<uint64_t, uint32_t>>();
+    for (size_t i = 0; i < touches_.size(); ++i) (*places_)[key_of(touches_[i])] = static_cast<uint32_t>(i);
   } else if (touches_.size() > kFew) {
-    places_[key_of(touch)] = static_cast<uint32_t>(touches_.size() - 1);
+    (*places_)[key_of(touch)] = static_cast<uint32_t>(touches_.size() - 1);
   }
 }
 
 void Touches::clear() {
   touches_.clear();
-  places_.clear();
+  places_.reset();
   narrowest_ = Scope::System;
 }
 

@@ -35,7 +35,7 @@ class Touches {
 
  private:
   std::vector<Touch> touches_;
-  std::unordered_map<uint64_t, uint32_t> places_;  // of who, once there are many
+  std::unique_ptr<std::unordered_map<uint64_t, uint32_t>> places_;  // of who, once there are many
   Scope narrowest_ = Scope::System;
 };
 
@@ -45,6 +45,9 @@ struct CellHistory {
 
 // Of a buffer of global memory, by cell.
 struct BufferHistory {
+  // Beyond so many cells nothing is kept, which loses races and invents none.
+  static constexpr size_t kMostCells = size_t{1} << 20;
+
   std::mutex mutex;
   std::unordered_map<uint64_t, CellHistory> cells;
 };
