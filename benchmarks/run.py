@@ -36,6 +36,7 @@ GPU_PARTS: Final = {
     "norm_sweep": ("jax", "torch"),
     "norm_reasons": ("jax", "torch"),
     "norm_host": ("jax",),
+    "torch_host": ("torch",),
     "row_table": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
     "norm_scale": ("jax", "torch"),

@@ -42,6 +42,7 @@ def gpu():
 @pytest.fixture(autouse=True)
 def fresh():
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
     torch.manual_seed(0)
 
 
