@@ -51,6 +51,9 @@ MODULES: Final = (
 )
 """Pages of one module each: page, module, the name that users have for it."""
 
+TORCH: Final = Path(pyptx.__file__).parent / "torch/__init__.py"
+"""The module whose page is made from its text: importing it needs PyTorch."""
+
 RESULTS: Final = {
     "pyptx._emulator": ("Emulation", "Report", "Finding", "Site", "Waiting", "LineStatistics",
                        "InstructionStatistics"),
@@ -94,7 +97,38 @@ def pages() -> tuple[Page, ...]:
     made.insert(1, Page("results", "Results", about, results))
     for page, module, called in MODULES:
         made += _module_pages(page, importlib.import_module(module), called)
-    return tuple(made)
+    return (*made, _torch_page())
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A definition that was read: all that its page needs is its docstring."""
+
+    __doc__: str
+
+    def __call__(self) -> None:
+        """Nothing: documentation asks only whether it can be called."""
+
+
+def _torch_page() -> Page:
+    """The page of `pyptx.torch`: the names that it imports, with their definitions' docstrings."""
+    tree = ast.parse(TORCH.read_text())
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    names = tuple(
+        Name(f"pyptx.torch.{alias.asname}", f"{node.module}.{alias.name}", _read(node, alias.name))
+        for node in imports
+        for alias in node.names
+        if alias.asname and not alias.asname.startswith("_")
+    )
+    return Page("torch", "pyptx.torch", ast.get_docstring(tree) or "", names)
+
+
+def _read(node: ast.ImportFrom, name: str) -> Read:
+    file = TORCH.with_name(str(node.module).rpartition(".")[2]).with_suffix(".py")
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    body = ast.parse(file.read_text()).body
+    found = next(each for each in body if isinstance(each, kinds) and each.name == name)
+    return Read(ast.get_docstring(found) or "")
 
 
 def _module_pages(page: str, module: ModuleType, called: str) -> Iterator[Page]:

@@ -42,6 +42,7 @@ def test_doctor_finds_what_this_suite_uses(process):
     assert rows["pyptx"].startswith(package.__version__)
     assert re.match(r"\d+\.\d+\.\d+, /", rows["ptxas"])
     assert {"emulator", "XLA handlers", "nvdisasm", "GPU", "cache", "JAX"} <= set(rows)
+    assert {"PyTorch", "launcher"} <= set(rows)
 
 
 def test_doctor_says_what_to_do_without_the_native_library(process, monkeypatch, tmp_path):

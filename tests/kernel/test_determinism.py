@@ -33,7 +33,7 @@ def test_texts_are_the_same_in_every_process_and_order():
 def test_importing_brings_in_no_jax_and_no_command_line():
     loaded = run("-c", "import pyptx, sys; print(*sys.modules)").split()
     assert "pyptx._kernel" in loaded
-    heavy = {"jax", "jaxlib", "typer", "rich", "flatbuffers", "pytest"}
+    heavy = {"jax", "jaxlib", "torch", "typer", "rich", "flatbuffers", "pytest"}
     assert not heavy & set(loaded)
 
 

@@ -3,12 +3,16 @@
 Kernels themselves need nothing of this: they take tensors as they take other arrays.
 """
 
-import importlib.util
+import importlib
 
-if importlib.util.find_spec("torch") is None:
+try:
+    importlib.import_module("torch")
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
     raise ImportError(
         "pyptx.torch needs PyTorch, which is not installed here\n  help: pip install torch"
-    )
+    ) from None
 
 from pyptx._runtime.torch import operator as _operator  # programs that are loaded name it  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from pyptx.torch._differentiable import differentiable as differentiable
