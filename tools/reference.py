@@ -100,11 +100,11 @@ def pages() -> tuple[Page, ...]:
     return (*made, _torch_page())
 
 
-@dataclass(frozen=True, slots=True)
 class Read:
     """A definition that was read: all that its page needs is its docstring."""
 
-    __doc__: str
+    def __init__(self, documentation: str) -> None:
+        self.__doc__ = documentation
 
     def __call__(self) -> None:
         """Nothing: documentation asks only whether it can be called."""

@@ -116,6 +116,22 @@ def test_shapes_of_several_dimensions_and_no_rows():
     assert ours.swiglu(empty, empty).shape == (0, 40)
 
 
+def test_arguments_by_name_and_values_of_other_types():
+    x, w = torch.randn(3, 40), torch.randn(40)
+    for _ in range(2):  # the second call is a known one
+        found = ours.rms_norm(input=x, normalized_shape=[40], weight=w, eps=1e-5)
+        torch.testing.assert_close(found, F.rms_norm(x, (40,), w, 1e-5))
+        found = ours.layer_norm(x, normalized_shape=(40,), bias=w, weight=w)
+        torch.testing.assert_close(found, F.layer_norm(x, (40,), w, w))
+        torch.testing.assert_close(ours.softmax(input=x, dim=0), F.softmax(x, 0))
+        torch.testing.assert_close(ours.swiglu(up=x, gate=x + 1), F.silu(x + 1) * x)
+        torch.testing.assert_close(ours.silu(input=x), F.silu(x))
+        assert ours.softmax(x, 1, dtype=torch.float64).dtype is torch.float64
+    ours.layer_norm(x, 40, eps=1)
+    with pytest.raises(pyptx.CallError):
+        ours.layer_norm(x, 40, eps=True)  # equals 1, and is no number of this kind
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_eps_is_by_default_what_pytorch_has(dtype):
     x = torch.randn(3, 40, dtype=dtype) * 0.01

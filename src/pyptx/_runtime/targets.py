@@ -70,6 +70,10 @@ def named() -> Target | None:
     return found[0] if found else None
 
 
+in_context: Final = _named.get
+"""The targets of the innermost `target(...)`, empty without one: what a device is asked over."""
+
+
 def chosen() -> tuple[Target, ...]:
     """The targets of the innermost `target(...)`, else of $PYPTX_TARGET; empty without either."""
     if found := _named.get():

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
 import torch
 
+from pyptx._recent import CALLS, Recent
 from pyptx._runtime import dynamo, targets
 from pyptx._source import call_site
 from pyptx._tracebacks import boundary
@@ -33,23 +34,62 @@ MOST_ROWS: Final = 2**31 - 1
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
-def operation(function: Call) -> Call:
-    """A public operation: `torch.compile` puts a call of it into the graph as it is."""
-    checked = boundary(function)
-    key = dynamo.register(function.__name__, checked)
+def operation(resolve: Call) -> Call:
+    """A public operation, from a function that checks its arguments.
 
-    @wraps(function)
+    `resolve(*args, **kwargs)` returns what computes the result from the same arguments, for all
+    arguments of these classes, shapes, types and values, wherever the tensors are. It is kept.
+    `torch.compile` puts a call of the operation into the graph as it is.
+    """
+    known: Recent[Callable[..., Any]] = Recent(CALLS)
+
+    @boundary
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            kinds = _kinds(args, kwargs)
+            found = known.get(kinds)
+        except TypeError:  # sizes that PyTorch traces with have no hash
+            kinds = found = None
+        try:
+            if found is None:
+                found = resolve(*args, **kwargs)
+                if kinds is not None:
+                    known.keep(kinds, found)
+            return found(*args, **kwargs)
+        except CallError as error:
+            raise error.at(call_site()) from None
+
+    key = dynamo.register(resolve.__name__, call)
+
+    @wraps(resolve)
     def called(*args: Any, **kwargs: Any) -> Any:
         if dynamo.traces() and dynamo.allow():
             return dynamo.apply(key, *args, **kwargs)
-        return checked(*args, **kwargs)
+        return call(*args, **kwargs)
 
-    setattr(called, "_pyptx_entry", checked)  # noqa: B010  # dynamo keeps it weakly
+    setattr(called, "_pyptx_call", call)  # noqa: B010  # Dynamo's table has it weakly
     return cast("Call", called)
 
 
+def _kinds(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
+    """What decides how arguments are computed with."""
+    autocast = torch.is_autocast_enabled("cuda")
+    kinds = tuple(map(_kind, args)), targets.in_context(), autocast and _on_gpu(args)
+    return (kinds, *((name, _kind(value)) for name, value in kwargs.items())) if kwargs else kinds
+
+
+def _kind(value: Any) -> Hashable:
+    if isinstance(value, torch.Tensor):
+        return value.__class__, value.shape, value.dtype
+    return value.__class__, value
+
+
+def _on_gpu(args: Sequence[Any]) -> bool:
+    return any(isinstance(value, torch.Tensor) and value.is_cuda for value in args)
+
+
 def at_call(function: Call) -> Call:
-    """Errors of kernels inside name the line that called the operation."""
+    """Errors of a function name the line that called it."""
 
     @wraps(function)
     def located(*args: Any, **kwargs: Any) -> Any:
@@ -78,11 +118,16 @@ def dtype_of(name: str, tensor: Any, what: str) -> DType:
             f"{name} is a {type(tensor).__name__}; {what} takes tensors",
             notes=(("help", f"torch.as_tensor({name})"),),
         )
-    found = DTYPES.get(tensor.dtype)
+    return kernel_type(name, tensor.dtype)
+
+
+def kernel_type(name: str, dtype: Any) -> DType:
+    """A type of PyTorch as kernels call it. Raises CallError for others than theirs."""
+    found = DTYPES.get(dtype)
     if found is None:
         raise CallError(
-            f"{name} has elements of type {str(tensor.dtype).removeprefix('torch.')}",
-            notes=(("legal", " ".join(str(dtype.numpy) for dtype in DTYPES.values())),),
+            f"{name} has elements of type {str(dtype).removeprefix('torch.')}",
+            notes=(("legal", " ".join(str(each.numpy) for each in DTYPES.values())),),
         )
     return found
 

@@ -82,6 +82,10 @@ class Differentiable:
     def __call__(self, *tensors: Any) -> Any:
         if dynamo.traces() and dynamo.allow():
             return dynamo.apply(self._key, *tensors)
+        return self.run(*tensors)
+
+    def run(self, *tensors: Any) -> Any:
+        """The same where Dynamo does not follow."""
         if torch.is_grad_enabled():
             for tensor in tensors:
                 if tensor is not None and tensor.requires_grad:

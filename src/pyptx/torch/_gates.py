@@ -34,7 +34,6 @@ _FUNCTIONS: Final[dict[Activation, Any]] = {
 
 
 @arguments.operation
-@arguments.at_call
 def swiglu(gate: Any, up: Any) -> Any:
     """silu(gate) * up, element by element, rounded once.
 
@@ -49,21 +48,18 @@ def swiglu(gate: Any, up: Any) -> Any:
 
 
 @arguments.operation
-@arguments.at_call
 def geglu(gate: Any, up: Any) -> Any:
     """gelu(gate) * up with gelu by tanh; else as `swiglu`."""
     return _call("geglu", "gelu_tanh", gate, up)
 
 
 @arguments.operation
-@arguments.at_call
 def reglu(gate: Any, up: Any) -> Any:
     """relu(gate) * up; else as `swiglu`."""
     return _call("reglu", "relu", gate, up)
 
 
 @arguments.operation
-@arguments.at_call
 def silu(input: Any, inplace: Any = False) -> Any:
     """`torch.nn.functional.silu` by a kernel, without `inplace=True`; else as `swiglu`."""
     arguments.refuse_in_place(inplace, "silu")
@@ -71,7 +67,6 @@ def silu(input: Any, inplace: Any = False) -> Any:
 
 
 @arguments.operation
-@arguments.at_call
 def gelu(input: Any, approximate: Any = "none") -> Any:
     """`torch.nn.functional.gelu(input, approximate="tanh")` by a kernel; else as `swiglu`.
 
@@ -86,7 +81,6 @@ def gelu(input: Any, approximate: Any = "none") -> Any:
 
 
 @arguments.operation
-@arguments.at_call
 def relu(input: Any, inplace: Any = False) -> Any:
     """`torch.nn.functional.relu` by a kernel, without `inplace=True`; else as `swiglu`."""
     arguments.refuse_in_place(inplace, "relu")
@@ -105,12 +99,28 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
                 notes=(("help", f"{n}.to({names[0]}.dtype).expand_as({names[0]})"),),
             )
     last = int(first.shape[-1]) if first.ndim else 1
-    if not last or (not isinstance(first.numel(), torch.SymInt) and not first.numel()):
-        return first.clone()
     size = math.gcd(last, _WIDEST // types[0].bytes)
-    shape = (*first.shape[:-1], last // size, size)
-    operation = _operation(size, activation, types[0], len(tensors) > 1)
-    return operation(*(tensor.reshape(shape).contiguous() for tensor in tensors)).view(first.shape)
+    run = _operation(size or 1, activation, types[0], len(tensors) > 1).run
+
+    def one(input: Any, *_: Any, **__: Any) -> Any:
+        return computed(input)
+
+    def two(gate: Any, up: Any) -> Any:
+        return computed(gate, up)
+
+    def computed(*given: Any) -> Any:
+        shape = given[0].shape
+        if not last or 0 in shape:
+            return given[0].clone()
+        cut = (*shape[:-1], last // size, size)
+        return run(*(_cut(tensor, cut) for tensor in given)).view(shape)
+
+    return two if len(tensors) > 1 else one
+
+
+def _cut(tensor: Any, shape: Any) -> Any:
+    """A tensor with its last dimension cut into vectors."""
+    return tensor.reshape(shape).contiguous()
 
 
 def _described(tensor: Any) -> str:

@@ -29,7 +29,6 @@ _OPERATIONS: Final = 1024
 
 
 @arguments.operation
-@arguments.at_call
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
     """`torch.nn.functional.rms_norm` by kernels: input * rsqrt(mean(input^2) + eps) * weight.
 
@@ -49,10 +48,15 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     arguments.parameter("weight", weight, shape, "rms_norm")
     least = torch.finfo(input.dtype).eps if eps is None else eps
     least = arguments.number("eps", least, "rms_norm(input, shape, weight, eps=1e-5)")
-    if weight is None:
-        weight = _ones(shape, input)
-    what = _Rms(shape, x, DTYPES[weight.dtype], least)
-    return _rms_operation(what)(input.contiguous(), weight.contiguous())
+    what = _Rms(shape, x, x if weight is None else DTYPES[weight.dtype], least)
+    run = _rms_operation(what).run
+
+    def computed(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
+        del normalized_shape, eps
+        scale = _ones(shape, input) if weight is None else weight.contiguous()
+        return run(input.contiguous(), scale)
+
+    return computed
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,6 @@ def _torch_type(dtype: DType) -> Any:
 
 
 @arguments.operation
-@arguments.at_call
 def layer_norm(
     input: Any,
     normalized_shape: Any,
@@ -178,8 +181,16 @@ def layer_norm(
     wide = arguments.widened(input) and x.bytes < 4
     y = DTYPES[torch.float32] if wide else x
     what = _Layer(shape, x, y, weight_type, bias_type, least)
-    given = [None if each is None else each.contiguous() for each in (weight, bias)]
-    return _layer_operation(what)(input.contiguous(), *given)
+    run = _layer_operation(what).run
+
+    def computed(
+        input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 0
+    ) -> Any:
+        del normalized_shape, eps
+        weight = None if weight is None else weight.contiguous()
+        return run(input.contiguous(), weight, None if bias is None else bias.contiguous())
+
+    return computed
 
 
 @dataclass(frozen=True, slots=True)

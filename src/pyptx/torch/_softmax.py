@@ -24,7 +24,6 @@ _OPERATIONS: Final = 1024
 
 
 @arguments.operation
-@arguments.at_call
 def softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
     """`torch.nn.functional.softmax` by kernels, rounded once.
 
@@ -41,7 +40,6 @@ def softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
 
 
 @arguments.operation
-@arguments.at_call
 def log_softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
     """`torch.nn.functional.log_softmax` by kernels, rounded once; else as `softmax`."""
     return _call("log_softmax", input, dim, dtype, log=True)
@@ -58,14 +56,18 @@ def _call(name: str, x: Any, dim: Any, dtype: Any, *, log: bool) -> Any:
         )
     if dtype is None and arguments.widened(x):
         dtype = torch.promote_types(x.dtype, torch.float32)
-    if dtype is not None:
-        x = x.to(dtype)
+    kind = x.dtype if dtype is None else dtype
+    arguments.check_rows(x.movedim(dim, -1), 1, name)
     last = dim % rank == rank - 1
-    rows = (x if last else x.movedim(dim, -1)).contiguous()
-    arguments.check_rows(rows, 1, name)
-    kind = arguments.dtype_of("input", rows, name)
-    found = _operation(int(rows.shape[-1]), kind, log)(rows)
-    return found if last else found.movedim(-1, dim)
+    run = _operation(int(x.shape[dim]), arguments.kernel_type("input", kind), log).run
+
+    def computed(input: Any, *_: Any, **__: Any) -> Any:  # dim and dtype are known
+        rows = input.to(kind)
+        if last:
+            return run(rows.contiguous())
+        return run(rows.movedim(dim, -1).contiguous()).movedim(-1, dim)
+
+    return computed
 
 
 @lru_cache(_OPERATIONS)

@@ -47,7 +47,7 @@ class Prepared:
         """
         if (loaded := programs.on_cuda(self.call)) is not None:
             return self._loaded(loaded)
-        named = targets.chosen() if self.call.arch == AUTO else ()
+        named = targets.in_context() if self.call.arch == AUTO else ()
         found = self._natives.get((device, named))
         if found is None:
             chosen = targets.lowering_targets(self.call.arch, lambda: [_capability(device)])
@@ -225,7 +225,7 @@ def execute(call: Call, operands: Sequence[Any]) -> tuple[Any, ...]:
 def launcher(call: Call, operands: Sequence[Any], index: int) -> Launcher:
     """What launches a call on operands of these shapes on a CUDA device."""
     shapes = tuple(tuple(operand.shape) for operand in operands)
-    named = targets.chosen() if call.arch == AUTO else ()
+    named = targets.in_context() if call.arch == AUTO else ()
     key = (call, shapes, index, named)
     found = _launchers.get(key)
     if found is None:

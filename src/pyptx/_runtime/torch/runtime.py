@@ -142,7 +142,7 @@ class _Remembered:
                 return execution.execute(self._call, tensors)  # says what is wrong
         if index < 0:
             return self._place.launch(self._call, tensors)
-        key = (index, targets.chosen()) if self._auto else index
+        key = (index, targets.in_context()) if self._auto else index
         found = self._launchers.get(key)
         if found is None:
             found = self._launchers[key] = execution.launcher(self._call, tensors, index)
