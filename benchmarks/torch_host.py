@@ -1,6 +1,6 @@
 """What the host takes for one call of RMS normalization on a small tensor in PyTorch.
 
-`pyptx.torch.rms_norm` and a kernel of ours called by hand, beside `F.rms_norm`, Triton's launcher,
+`pyptx.torch.rms_norm` and a kernel of ours called by hand, next to `F.rms_norm`, Triton's launcher,
 quack and Liger where they are installed; eager, with a gradient, and compiled. Wall-clock time of
 many calls in a row and one wait for the device, which has less to do than the host.
 """
@@ -58,7 +58,7 @@ def measure(device: dict[str, object], calls: int = CALLS, rounds: int = ROUNDS)
     result.measurements = [summarise(name, "us", times) for name, times in taken.items()]
     ours, theirs = result.median(f"{OURS}, eager"), result.median(f"{THEIRS}, eager")
     result.bars = [
-        Bar("eager, beside F.rms_norm", ours, theirs, "us"),
+        Bar("eager, next to F.rms_norm", ours, theirs, "us"),
         Bar("a kernel called by hand", result.median("a kernel by hand, eager"), 6.0, "us"),
     ]
     return result
