@@ -344,3 +344,40 @@ def test_exact_gelu_of_large_numbers(dtype):
     np.testing.assert_allclose(slope[2], 6.22096e-16 - 8 * 5.052271e-15, rtol=2e-5)
     assert np.isnan(y[-1])
     assert np.isnan(slope[-1])
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32], ids=["bfloat16", "float32"])
+@pytest.mark.parametrize("columns", [4, 61, 1000])
+def test_a_vocabulary_that_is_split_needs_one_all_reduce(dtype, columns):
+    mesh = jax.make_mesh((2, 4), ("rows", "columns"), axis_types=(AxisType.Auto,) * 2)
+    random = np.random.default_rng(0)
+    x = jnp.asarray((random.standard_normal((6, 4 * columns)) * 3).astype(dtype))
+    labels = jnp.asarray([0, 4 * columns - 1, 4 * columns, -1, -100, columns], jnp.int32)
+    options = {"ignore_index": -100, "label_smoothing": 0.1, "z_loss": 1e-2}
+    split = jax.jit(
+        jax.shard_map(
+            partial(ops.cross_entropy, axis_name="columns", **options),
+            mesh=mesh,
+            in_specs=(P("rows", "columns"), P("rows")),
+            out_specs=P("rows"),
+        )
+    )
+    whole = partial(ops.cross_entropy, **options)
+    placed = [
+        jax.device_put(a, NamedSharding(mesh, P(*axes)))
+        for a, axes in ((x, ("rows", "columns")), (labels, ("rows",)))
+    ]
+    assert pyptx.collectives(split.lower(*placed).compile()) == {"all-reduce": 1}
+    np.testing.assert_allclose(split(x, labels), whole(x, labels), rtol=2e-6)
+    there = jnp.asarray([0, 1, 4, 5])
+    found, expected = (
+        jax.jit(jax.grad(lambda x, f=f: (f(x, labels)[there] ** 2).sum()))(x)
+        for f in (split, whole)
+    )
+    tolerance = ROUNDED[np.dtype(dtype).name]
+    np.testing.assert_allclose(
+        found[there].astype(np.float32),
+        expected[there].astype(np.float32),
+        rtol=tolerance,
+        atol=tolerance,
+    )

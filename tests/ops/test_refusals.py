@@ -210,6 +210,10 @@ CASES = {
         lambda: ops.gelu(X, "tanh"),
         "approximate is 'tanh' and must be True or False",
     ),
+    "targets that are split": (
+        lambda: ops.cross_entropy(X, X, axis_name="columns"),
+        "axis_name is given, and labels are targets; columns are split for integers alone",
+    ),
     "forward mode": (
         lambda: jax.jvp(ops.softmax, (X,), (X,)),
         """

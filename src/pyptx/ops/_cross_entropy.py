@@ -217,3 +217,84 @@ class CrossEntropyGradient(_Types):
         if self.ignored is not None:  # also where the row is not a number
             dx = m.selp(0.0, dx, f.row.label == self.ignored)
         return (dx,)
+
+
+@dataclass(frozen=True)
+class Part(RowOp):
+    """lse[*B], picked[*B] and total[*B] of x[*B, N] and label[*B], where N are some of the columns.
+
+    picked is x in the label's column, and 0 where that is none of them; total is the sum of x.
+    """
+
+    x: DType
+
+    @property
+    def name(self) -> str:
+        return "cross_entropy_part"
+
+    @property
+    def compute(self) -> DType:
+        return f64 if self.x is f64 else f32
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        return Operand("x", self.x, pad=-math.inf), Operand("label", s32, ROW)
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        return tuple(Operand(name, self.compute, ROW) for name in ("lse", "picked", "total"))
+
+    @property
+    def picks(self) -> tuple[Pick, ...]:
+        return (Pick("picked", "x", "label"),)
+
+    @property
+    def statistic(self) -> Statistic:
+        return ExpAndSums(1)
+
+    def term(self, m: Math, v: Values) -> Term:
+        return v.x, v.x, m.one
+
+    def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, ...]:
+        return m.number(total[0], m.log(total[1])), row.picked, total[2]
+
+    def result(self, m: Math, v: Values, f: tuple[Reg, ...]) -> tuple[Reg, ...]:
+        del m, v, f
+        return ()
+
+    def row_result(self, m: Math, f: tuple[Reg, ...]) -> tuple[Reg, ...]:
+        del m
+        return f
+
+
+@dataclass(frozen=True)
+class PartGradient(RowOp):
+    """dx[*B, N] of x[*B, N], label[*B], lse[*B], and the cotangents of lse, picked and total."""
+
+    x: DType
+
+    @property
+    def name(self) -> str:
+        return "cross_entropy_part_gradient"
+
+    @property
+    def compute(self) -> DType:
+        return f64 if self.x is f64 else f32
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        rows = [Operand(name, self.compute, ROW) for name in ("lse", "slope", "picked", "total")]
+        return Operand("x", self.x), Operand("label", s32, ROW), *rows
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        return (Operand("dx", self.x),)
+
+    def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Scalars, Reg, Reg]:
+        del total
+        return row, m.exponent(row.lse), m.add(row.picked, row.total)
+
+    def result(self, m: Math, v: Values, f: tuple[Scalars, Reg, Reg]) -> tuple[Reg, ...]:
+        row, exponent, here = f
+        others = m.selp(here, row.total, v.is_in(row.label))
+        return (m.fma(m.exp_from(v.x, exponent), row.slope, others),)

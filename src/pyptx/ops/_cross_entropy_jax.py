@@ -13,6 +13,7 @@ import numpy as np
 
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
+from pyptx.ops import _cross_entropy_split
 from pyptx.ops import _jax as shell
 from pyptx.ops._cross_entropy import CrossEntropy, CrossEntropyGradient
 from pyptx.ops.rowwise import plan
@@ -29,6 +30,7 @@ def cross_entropy(
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
     z_loss: float = 0.0,
+    axis_name: str | None = None,
 ) -> Any:
     """The cross entropy of softmax(logits) of each row: logsumexp(logits) - logits[label].
 
@@ -38,6 +40,9 @@ def cross_entropy(
     ignore_index     rows with this label have loss 0 and gradient 0, whatever their logits are
     label_smoothing  s, 0 to 1: targets are (1 - s) of the label or of `labels`, and s / N
     z_loss           z, not negative: z * logsumexp(logits)**2 is added
+    axis_name        inside `jax.shard_map`, an axis of the mesh over which columns are split: each
+                     device has the same number of them, in order, and labels of all columns. One
+                     all-reduce of a few numbers for each row
     returns          the loss of each row: shape (...), f32, f64 where logits are
 
     Of any other label that is no column, also a negative one, loss and gradient are NaN. A row of
@@ -62,7 +67,13 @@ def cross_entropy(
     what = checked(logits, labels, ignore_index, smoothing, z, where)
     x, given = shell.as_jax(logits, labels)
     given = given if what.targets is not None else _as_s32(given)
-    return shell.located("cross_entropy", where, _loss, what, x, given)
+    if axis_name is None:
+        return shell.located("cross_entropy", where, _loss, what, x, given)
+    if what.targets is not None:
+        problem = "axis_name is given, and labels are targets; columns are split for integers alone"
+        raise CallError(problem, location=where)
+    options = (axis_name, what.ignored, smoothing, z)
+    return shell.located("cross_entropy", where, _cross_entropy_split.loss, x, given, *options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,91 @@
+"""The cross entropy of logits whose columns are split over the devices of an axis of a mesh."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pyptx.ops import _jax as shell
+from pyptx.ops._cross_entropy import Part, PartGradient
+from pyptx.ops.rowwise import plan
+
+_jax: Any = jax  # for what JAX annotates in part
+
+
+def loss(x: Any, labels: Any, axis: str, ignored: int | None, smoothing: float, z: float) -> Any:
+    """The loss of whole rows, of a device's columns of them: one all-reduce of a few numbers.
+
+    All devices have the same number of columns, in the axis' order, and labels of all columns.
+    """
+    count, columns = _jax.lax.axis_size(axis), x.shape[-1]
+    device = _jax.lax.axis_index(axis)
+    there = (labels >= 0) & (labels < count * columns)
+    here = jnp.where(there, labels - device * columns, -1)
+    lse, picked, total = part(x, here)
+    # The logarithms of all devices, by a sum in which every device has a place of its own.
+    mine: Any = np.arange(count) == device
+    places = jnp.where(mine, lse[..., None], 0)
+    both = jnp.stack([picked, total], -1)
+    summed = _jax.lax.psum(jnp.concatenate([places, both], -1), axis)
+    whole = _jax.nn.logsumexp(summed[..., :-2], -1)
+    mean = summed[..., -1] / (count * columns)
+    of_label = whole - summed[..., -2]
+    found = of_label if not smoothing else (1 - smoothing) * of_label + smoothing * (whole - mean)
+    found = jnp.where(there, found + z * whole**2, jnp.nan)
+    return found if ignored is None else jnp.where(labels == ignored, 0, found)
+
+
+@_jax.custom_vjp
+def part(x: Any, labels: Any) -> tuple[Any, Any, Any]:
+    """Of a device's columns logsumexp(x), x in the label's column or 0, and the sum of x."""
+    columns = x.shape[-1]
+    lse, picked, total = plan.operation(Part(columns, shell.DTYPES[str(x.dtype)]), (columns,))(
+        x, labels
+    )
+    return lse, picked, total
+
+
+def _part_fwd(x: Any, labels: Any) -> tuple[Any, Any]:
+    found = part(x, labels)
+    return found, (x, labels, found[0])
+
+
+def _part_bwd(saved: tuple[Any, ...], cotangents: Any) -> tuple[Any, None]:
+    x, labels, lse = saved
+    return gradient(x, labels, lse, *shell.as_jax(*cotangents)), None
+
+
+part.defvjp(_part_fwd, _part_bwd)
+
+
+@_jax.custom_vjp
+def gradient(x: Any, labels: Any, lse: Any, slope: Any, picked: Any, total: Any) -> Any:
+    columns = x.shape[-1]
+    op = PartGradient(columns, shell.DTYPES[str(x.dtype)])
+    return plan.operation(op, (columns,))(x, labels, lse, slope, picked, total)
+
+
+def _gradient_fwd(*operands: Any) -> tuple[Any, Any]:
+    return gradient(*operands), operands
+
+
+def _gradient_bwd(operands: tuple[Any, ...], cotangent: Any) -> tuple[Any, ...]:
+    x, labels, *rows = operands
+    _, pull = _jax.vjp(partial(_reference_gradient, labels), x, *rows)
+    dx, *others = pull(cotangent)
+    return dx, None, *others
+
+
+gradient.defvjp(_gradient_fwd, _gradient_bwd)
+
+
+def _reference_gradient(labels: Any, x: Any, lse: Any, slope: Any, picked: Any, total: Any) -> Any:
+    """The formula in jax.numpy, for derivatives of higher order."""
+    wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+    hot = _jax.nn.one_hot(labels, x.shape[-1], dtype=wide.dtype)
+    powers = jnp.exp(wide - lse[..., None]) * slope[..., None]
+    return (powers + hot * picked[..., None] + total[..., None]).astype(x.dtype)
