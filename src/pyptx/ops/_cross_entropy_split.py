@@ -28,7 +28,7 @@ def loss(x: Any, labels: Any, axis: str, ignored: int | None, smoothing: float, 
     lse, picked, total = part(x, here)
     # The logarithms of all devices, by a sum in which every device has a place of its own.
     mine: Any = np.arange(count) == device
-    places = jnp.where(mine, lse[..., None], 0)
+    places = _jax.numpy.where(mine, lse[..., None], 0)
     both = jnp.stack([picked, total], -1)
     summed = _jax.lax.psum(jnp.concatenate([places, both], -1), axis)
     whole = _jax.nn.logsumexp(summed[..., :-2], -1)
