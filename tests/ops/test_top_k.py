@@ -75,6 +75,12 @@ def test_sharded_rows_need_no_collective():
     placed = jax.device_put(x, NamedSharding(mesh, P("rows")))
     compiled = jax.jit(lambda x: ops.top_k(x, 4)).lower(placed).compile()
     assert pyptx.collectives(compiled) == {}
+
+    def gradient(x):
+        return jax.grad(lambda x: (ops.top_k(x, 4)[0] ** 2).sum())(x)
+
+    assert pyptx.collectives(jax.jit(gradient).lower(placed).compile()) == {}
+    np.testing.assert_array_equal(jax.jit(gradient)(placed), gradient(x))
     np.testing.assert_array_equal(compiled(placed)[1], ops.top_k(x, 4)[1])
 
 

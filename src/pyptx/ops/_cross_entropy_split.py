@@ -27,7 +27,7 @@ def loss(x: Any, labels: Any, axis: str, ignored: int | None, smoothing: float, 
     here = jnp.where(there, labels - device * columns, -1)
     lse, picked, total = part(x, here)
     # The logarithms of all devices, by a sum in which every device has a place of its own.
-    mine: Any = np.arange(count) == device
+    mine: Any = _jax.numpy.equal(np.arange(count), device)
     places = _jax.numpy.where(mine, lse[..., None], 0)
     both = jnp.stack([picked, total], -1)
     summed = _jax.lax.psum(jnp.concatenate([places, both], -1), axis)
