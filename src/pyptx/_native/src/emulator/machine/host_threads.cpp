@@ -20,6 +20,7 @@ constexpr uint64_t kAccount = 1 << 16;
 // In a random order: the logarithm of the instructions that a cluster runs in turn, and the clusters that are shuffled.
 constexpr uint32_t kLongestTurn = 16;
 constexpr uint64_t kMostShuffled = 4096;
+constexpr uint32_t kStill = 32;
 
 class HostThread {
  public:
@@ -47,6 +48,7 @@ class HostThread {
   void work() {
     while (!launch_.stop.load(std::memory_order_relaxed)) {
       if (poll_stalled()) {
+        still_ = 0;
         if (preempted_) admit();
         continue;
       }
@@ -54,6 +56,9 @@ class HostThread {
       if (launch_.stop.load(std::memory_order_relaxed)) break;
       if (admit()) continue;
       if (stalled_.empty()) break;
+      // In short turns a warp may have gone on to where it waits for another without a trace in memory.
+      if (random_ && ++still_ < kStill) continue;
+      still_ = 0;
       if (!force_stalled()) report_stalled();
     }
     if (launch_.findings.waits_wanted()) {
@@ -166,6 +171,7 @@ class HostThread {
   Launch& launch_;
   std::vector<std::unique_ptr<Cluster>> free_, stalled_;
   bool preempted_ = false;
+  uint32_t still_ = 0;  // rounds in a random order in which nothing has changed
   bool random_;     // clusters start in a random order, and run random turns
   uint64_t state_;  // of the random order
   std::vector<uint64_t> order_;

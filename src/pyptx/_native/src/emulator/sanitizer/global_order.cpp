@@ -370,13 +370,16 @@ void check_global_range(Warp& w, const Instruction& in, Buffer& b, uint64_t addr
     }
     return;
   }
-  // The common case: nobody else has been here.
-  uint64_t foreign = 0, missing = 0;
+  // The common case: nobody has been here, or nobody else.
+  uint64_t current = 0, missing = 0, foreign = 0;
   for (size_t i = 0; i < cells.count; ++i) {
-    const uint64_t mine = ((stores[i] ^ (me.cell | i >> shift)) & ~kReported) == 0;
     const uint64_t now = stores[i] >> 33 > base;
-    foreign |= now & (mine ^ 1u);
+    current |= now;
     missing |= now ^ 1u;
+  }
+  for (size_t i = 0; current != 0 && i < cells.count; ++i) {
+    foreign |= static_cast<uint64_t>(stores[i] >> 33 > base) &
+               static_cast<uint64_t>(((stores[i] ^ (me.cell | i >> shift)) & ~kReported) != 0);
   }
   const bool seen = b.loads != nullptr && (b.has_loads->load(std::memory_order_relaxed) ||
                                            b.has_history->load(std::memory_order_relaxed));
