@@ -197,6 +197,10 @@ PEER = (
 )
 
 STARTS = {
+    "rows of a matrix that differ and are stored to one place": Case(
+        "shared-race", "BUG\nstmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {%r8}",
+        "mov.u32 %r8, %r1", "mov.u32 %r8, 5", at="stmatrix", other="stmatrix", block=32,
+    ),
     "a store to a CTA that may not have started": Case(
         "early-access", PEER + "BUG\n@%p1 st.shared::cluster.u32 [%r9], 5\n" + CLUSTER,
         "nanosleep.u32 1", CLUSTER, at="st.shared::cluster", grid=2, block=32, options=TWO,
