@@ -47,9 +47,9 @@ def matmul(
     b_scale    likewise (..., 1, N) for each column, or one number
     returns    (..., M, N); dimensions before the last two are broadcast
 
-    Products of 8 bits are those of sm_90a, and have no derivative. Tensor cores add them with about
-    14 bits (H200: 13 after the largest product's first); K is contiguous in both factors there, so
-    b is transposed first: `dot_general` takes it as (N, K).
+    Products of 8 bits are those of sm_90a, and have no derivative. Tensor cores add them with few
+    bits: on an H200 the error was up to 2**-10.8 of the sum of absolute products, for K = 4096. K
+    is contiguous in both factors there, so b is transposed first: `dot_general` takes it as (N, K).
 
     f32 arrays are cut into three bf16 numbers each, whose six largest products are added: the error
     is that of sums in f32, at six times the work of bf16. Dimensions without elements give zeros,

@@ -57,7 +57,7 @@ CUTS: Final = (
     *_either_way(Shape(256, 192, blocks=2, stages=3, panels=3, band=8), 955, 1500, 3800),
     *_either_way(Shape(128, 128, stages=6, band=16), 345, 800, 3600),
     *_either_way(Shape(64, 256, stages=5, band=16), 480, 800, 3800),
-    *_either_way(Shape(64, 128, stages=8, band=16), 290, 800, 3600),
+    *_either_way(Shape(64, 128, stages=8, band=16), 315, 800, 3600),
 )
 
 
@@ -77,16 +77,17 @@ def expected_ns(
     rounds, rest = divmod(tiles, ctas)
     one = steps * cut.stage + cut.tile
     time = LAUNCH_NS + rounds * one
+    handed_over = 0.0
     if shape.split:
-        time += SPLIT_NS
         parts = _parts(rest, steps, ctas)
-        time += (one * parts + (SHARE_NS if parts < 1 else 0)) if rest else 0
+        handed_over = SPLIT_NS + (SHARE_NS if 0 < parts < 1 else 0)
+        time += one * parts
     elif rest:
         time += one
     moved = (m * k * product.a.bytes + k * n * product.b.bytes + m * n * product.d.bytes) * matrices
-    floor = LAUNCH_NS + moved / cut.memory + (SPLIT_NS if shape.split else 0)
+    floor = LAUNCH_NS + moved / cut.memory
     # Of shapes that wait for memory, the one that has the least to do besides.
-    return max(time, floor) + time / 100
+    return max(time, floor) + handed_over + time / 100
 
 
 def _parts(rest: int, steps: int, ctas: int) -> float:
