@@ -77,7 +77,7 @@ TORCH_READY := $(TORCH_STAMP)
 endif
 
 test-torch: $(TORCH_READY)
-	$(TORCH_PY) -m pytest -p no:cacheprovider -m "not gpu" tests/torch $(wildcard $(TORCH_DOCS)) $(ARGS)
+	$(TORCH_PY) -m pytest -p no:cacheprovider -m "not gpu" tests/pytorch $(wildcard $(TORCH_DOCS)) $(ARGS)
 
 $(TORCH_STAMP): pyproject.toml $(NATIVE)
 	test -x $(TORCH_VENV)/bin/python || $(PYTHON) -m venv $(TORCH_VENV)
@@ -127,7 +127,7 @@ test-tsan: $(READY)
 	        tests/emulator/test_printf.py tests/emulator/test_report.py $(ARGS)
 
 gpu-test: $(READY)
-	$(PY) -m pytest -m gpu tests/gpu tests/torch/test_norm_benchmark.py $(ARGS)
+	$(PY) -m pytest -m gpu tests/gpu tests/pytorch/test_norm_benchmark.py $(ARGS)
 
 bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)

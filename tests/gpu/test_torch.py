@@ -17,7 +17,7 @@ from pyptx import Tile, kernel, ptx, reg  # noqa: E402
 from pyptx._native import launcher  # noqa: E402
 from pyptx.types import e4m3, f32, u32  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "torch"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "pytorch"))
 from torch_kernels import copied, increment, product, scale, total, twice  # noqa: E402
 
 pytestmark = pytest.mark.gpu

@@ -19,7 +19,7 @@ import torch.nn.functional as F  # noqa: E402
 import pyptx.torch as ours  # noqa: E402
 from pyptx._native import launcher  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "torch"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "pytorch"))
 from torch_kernels import product, total, twice  # noqa: E402
 from torch_operations import DTYPES, OPERATIONS, operands  # noqa: E402
 

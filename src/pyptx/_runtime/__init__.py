@@ -11,6 +11,7 @@ import numpy as np
 
 from pyptx._calls import binding
 from pyptx._launch.call import Call
+from pyptx._runtime import dynamo
 from pyptx._runtime.jax.collectives import collectives
 from pyptx._runtime.jax.registration import register_with_jax
 from pyptx._runtime.recording import Recorder, current
@@ -160,7 +161,7 @@ def _kinds(
 ) -> dict[str, str]:
     """Whose arrays there are, "jax", "torch" or "numpy", and the first of each."""
     jax_array = getattr(sys.modules.get("jax"), "Array", ())
-    torch = sys.modules.get("torch")
+    torch = dynamo.imported()
     torch_tensor = getattr(torch, "Tensor", ())
     # Numbers that a program of PyTorch is compiled without.
     traced = (torch.SymInt, torch.SymFloat, torch.SymBool) if torch is not None else ()

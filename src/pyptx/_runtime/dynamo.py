@@ -25,9 +25,15 @@ def register(name: str, operation: Any) -> str:
     return key
 
 
+def imported() -> Any:
+    """PyTorch, where this process has imported it; None also while it is being imported."""
+    torch: Any = sys.modules.get("torch")
+    return torch if hasattr(torch, "SymInt") and hasattr(torch, "compiler") else None
+
+
 def traces() -> bool:
     """Whether Dynamo is following this call."""
-    torch: Any = sys.modules.get("torch")
+    torch = imported()
     return torch is not None and torch.compiler.is_dynamo_compiling()
 
 
@@ -41,7 +47,7 @@ def specialised(size: Any) -> Any:
 
     What is no such size comes back as it is.
     """
-    torch: Any = sys.modules.get("torch")
+    torch = imported()
     return int(size) if torch is not None and isinstance(size, torch.SymInt) else size
 
 
