@@ -295,7 +295,7 @@ def _message(call, *arguments, **keywords):
         ),
         (
             ("here: pyptx.sanitize() takes 0 positional arguments and is given 1\n"
-            "  takes: pyptx.sanitize()"),
+            "  takes: pyptx.sanitize(*, schedules=1)"),
             lambda: pyptx.sanitize("x"),
         ),
         (
