@@ -24,7 +24,7 @@ from pyptx.ops.rowwise.partition import grid
 from pyptx.ops.rowwise.vectors import PIECE, Vector, wide
 from pyptx.types import DType, f32, f64, s32, s64, u32, u64
 
-_THREADS: Final = 128
+_OF_A_CTA: Final = 128
 _TOGETHER: Final = 4
 """Heads of a thread whose loads are on their way at once."""
 
@@ -75,8 +75,8 @@ class Rope:
 @lru_cache(256)
 def kernel_of(op: Rope) -> Kernel:
     """positions[*B], frequencies[D / 2, 2] and arrays[*B, heads, D] to the arrays, turned."""
-    lanes = max(1, min(max(op.heads), _THREADS // op.places))
-    tokens = max(1, _THREADS // (op.places * lanes))
+    lanes = max(1, min(max(op.heads), _OF_A_CTA // op.places))
+    tokens = max(1, _OF_A_CTA // (op.places * lanes))
     threads = min(1024, -(-op.places * lanes * tokens // 32) * 32)
 
     def program(*tensors: Tensor) -> None:

@@ -10,11 +10,11 @@ from pyptx.ops.tensor_core.operands import operand
 from pyptx.ops.tensor_core.result import Result
 from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
-from pyptx.ops.tensor_core.shape import WARPGROUP, Product, Shape
+from pyptx.ops.tensor_core.shape import CTAS, WARPGROUP, Product, Shape
 from pyptx.types import u32
 
 
-def build(product: Product, shape: Shape, ctas: int = 132) -> Kernel:
+def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
     """The kernel of A, B to D, on `ctas` CTAs at most.
 
     Rows of A, B and D are multiples of 16 bytes. With `shape.split` it has a workspace and flags as

@@ -17,7 +17,7 @@ from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.ops.tensor_core import arrays, hopper, mma_sync
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
-from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.ops.tensor_core.shape import CTAS, ROWS, Product, Shape
 from pyptx.types import DType, bf16
 
 KEPT: Final = 1024
@@ -54,14 +54,14 @@ def _either_way(shape: Shape, stage: float, tile: float, memory: float) -> tuple
 
 CUTS: Final = (
     *_either_way(Shape(128, 256, stages=4, band=12), 655, 500, 3800),
-    *_either_way(Shape(256, 192, blocks=2, stages=3, panels=3, band=8), 955, 1500, 3800),
+    *_either_way(Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8), 955, 1500, 3800),
     *_either_way(Shape(128, 128, stages=6, band=16), 345, 800, 3600),
     *_either_way(Shape(64, 256, stages=5, band=16), 480, 800, 3800),
     *_either_way(Shape(64, 128, stages=8, band=16), 315, 800, 3600),
 )
 
 
-def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = 132) -> Shape:
+def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel is expected to take least time."""
     return min(CUTS, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from pyptx import Reg, ptx
+from pyptx import Reg, device, ptx
+from pyptx._target import Target
 from pyptx.types import DType, f32, tf32
 
 Major: TypeAlias = Literal["K", "MN"]
@@ -15,6 +16,8 @@ ROWS: Final = 64
 """Rows of A that one `wgmma` multiplies."""
 SPAN: Final = 128
 """Bytes of the widest swizzle: what a stage has of each row of A and column of B along K."""
+CTAS: Final = device.of(Target.parse("sm_90a")).multiprocessors
+"""Of a persistent kernel: one on each SM of the GPU that choices were measured on."""
 STEP: Final = 32
 """Bytes that one `wgmma` multiplies along K."""
 KINDS: Final[dict[DType, DType]] = {f32: tf32}
