@@ -72,6 +72,7 @@ def test_what_a_peer_reads_and_writes(write, ordered):
         tile = smem.alloc(f32, (2, 64))
         i, r = reg.from_(ptx.special.tid.x(), u32), ptx.cluster.rank()
         if write:
+            ptx.cluster.sync()  # a CTA has shared memory once it has started
             tile.peer((r + 3) & 3)[1, i] = X[r, i]
         else:
             tile[1, i] = X[r, i]
