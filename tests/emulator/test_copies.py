@@ -43,6 +43,7 @@ mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0
 """
 CLUSTER = "barrier.cluster.arrive.aligned\nbarrier.cluster.wait.aligned\n"
 TX = "mbarrier::complete_tx::bytes"
+STORE = "cp.async.bulk.global.shared::cta.bulk_group"
 POLICIES = [
     {},
     {"completion": "eager"},
@@ -640,3 +641,36 @@ def test_sectors_of_copies_are_counted():
     report.check()
     counted = [(s.requests, s.sectors, s.ideal_sectors) for s in report.statistics if s.sectors]
     assert counted == [(1, 9, 8), (1, 16, 4), (1, 4, 4)]
+
+
+def test_what_a_launch_leaves_is_no_access_of_the_next():
+    """Times of asynchronous stores are kept in memory that a later launch may have for something else."""
+    fill = [
+        "ld.global.u32 %r1, [%rd1]",
+        *(f"st.shared.u32 [%r4+{128 * i}], %r1" for i in range(32)),
+    ]
+    stores = (
+        HEAD
+        + "\n".join(fill)
+        + (
+            f"\nfence.proxy.async.shared::cta\nbar.sync 0\n@!%p1 bra done\n{STORE} [%rd2], [tile], 4096\n"
+            f"{STORE} [%rd2+4096], [tile], 1904\ncp.async.bulk.commit_group\ncp.async.bulk.wait_group 0\ndone:"
+        )
+    )
+    plain = (
+        HEAD
+        + "add.u64 %rd3, %rd3, %rd2\n"
+        + "\n".join(
+            f"st.global.u32 [%rd3+{128 * i}], %r1\nld.global.u32 %r10, [%rd3+{128 * i}]"
+            for i in range(23)
+        )
+    )
+    x = [device(np.arange(1024, dtype=np.uint32))]
+    for _ in range(3):
+        # As many cells as half of the other's: what one keeps in 4 bytes a cell, the other keeps in 8.
+        run(
+            stores, x, [device(np.zeros(6008 // 4, np.uint32))], sanitize=True, initialised=True
+        ).check()
+        run(
+            plain, x, [device(np.zeros(3000 // 4, np.uint32))], sanitize=True, initialised=True
+        ).check()

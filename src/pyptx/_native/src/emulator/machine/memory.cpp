@@ -99,32 +99,33 @@ bool Memory::overlap() const {
 uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_t segments, bool owned) {
   const bool races = (launch.sanitize & PYPTX_SANITIZE_RACES) != 0;
   const bool values = (launch.sanitize & PYPTX_SANITIZE_INITIALISATION) != 0;
-  std::vector<size_t> sizes;
+  std::vector<ShadowPool::Need> needs;
   std::vector<void**> places;
   for (Buffer& b : buffers) {
     // Cells count from the granule that the first byte is in.
     const size_t bytes = ((b.hi - b.lo) / granule + 2) * sizeof(uint64_t);
     const bool raced = races && !b.read_only;
     if (!raced && !(values && !b.initialised)) continue;
-    sizes.push_back(bytes);
+    const ShadowPool::Need cells{bytes, ShadowPool::Holds::Cells}, epochs{bytes / 2, ShadowPool::Holds::Epochs};
+    needs.push_back(cells);
     places.push_back(reinterpret_cast<void**>(&b.stores));
     if (owned) {
-      sizes.push_back(bytes);
+      needs.push_back(cells);
       places.push_back(reinterpret_cast<void**>(&b.owners));
     }
     b.has_loads = std::make_unique<std::atomic<bool>>(false);
     if (!raced) continue;
     b.history = std::make_unique<BufferHistory>();
     b.has_history = std::make_unique<std::atomic<bool>>(false);
-    sizes.push_back(bytes);
+    needs.push_back(cells);
     places.push_back(reinterpret_cast<void**>(&b.loads));
-    for (uint32_t** epochs : {&b.store_epochs, &b.load_epochs}) {
-      sizes.push_back(bytes / 2);
-      places.push_back(reinterpret_cast<void**>(epochs));
+    for (uint32_t** place : {&b.store_epochs, &b.load_epochs}) {
+      needs.push_back(epochs);
+      places.push_back(reinterpret_cast<void**>(place));
     }
   }
-  if (sizes.empty()) return 0;
-  shadow_ = ShadowPool::instance().take(sizes, segments);
+  if (needs.empty()) return 0;
+  shadow_ = ShadowPool::instance().take(std::move(needs), segments);
   for (size_t i = 0; i < places.size(); ++i) *places[i] = shadow_.pages[i].data();
   return shadow_.base;
 }

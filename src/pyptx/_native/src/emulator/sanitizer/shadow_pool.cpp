@@ -37,7 +37,7 @@ ShadowPool& ShadowPool::instance() {
   return *pool;
 }
 
-ShadowPool::Shadow ShadowPool::take(const std::vector<size_t>& sizes, uint64_t segments) {
+ShadowPool::Shadow ShadowPool::take(std::vector<Need> needs, uint64_t segments) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (next_ + segments > kMaxSegments) {
     // Segments start again, so pages with cells of the old ones must not be used again.
@@ -47,32 +47,33 @@ ShadowPool::Shadow ShadowPool::take(const std::vector<size_t>& sizes, uint64_t s
     kept_bytes_ = 0;
   }
   Shadow shadow;
-  for (const size_t size : sizes) shadow.pages.push_back(find(size));
+  for (const Need& need : needs) shadow.pages.push_back(find(need));
+  shadow.needs = std::move(needs);
   shadow.base = static_cast<uint32_t>(next_);
   shadow.generation = generation_;
   next_ += segments;
   return shadow;
 }
 
-Pages ShadowPool::find(size_t bytes) {
-  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Pages& p) { return p.bytes() == bytes; });
-  if (found == kept_.end()) return Pages(bytes);
-  Pages pages = std::move(*found);
+Pages ShadowPool::find(const Need& need) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.need == need; });
+  if (found == kept_.end()) return Pages(need.bytes);
+  Pages pages = std::move(found->pages);
   kept_.erase(found);
-  kept_bytes_ -= bytes;
+  kept_bytes_ -= need.bytes;
   return pages;
 }
 
 void ShadowPool::give(Shadow shadow) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (shadow.generation != generation_) return;
-  for (Pages& pages : shadow.pages) {
-    kept_bytes_ += pages.bytes();
-    kept_.push_back(std::move(pages));
+  for (size_t i = 0; i < shadow.pages.size(); ++i) {
+    kept_bytes_ += shadow.needs[i].bytes;
+    kept_.push_back({shadow.needs[i], std::move(shadow.pages[i])});
   }
   // The oldest go first.
   while (kept_bytes_ > kMostKept) {
-    kept_bytes_ -= kept_.front().bytes();
+    kept_bytes_ -= kept_.front().need.bytes;
     kept_.erase(kept_.begin());
   }
 }
