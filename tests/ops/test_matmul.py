@@ -332,14 +332,6 @@ CASES = {
           legal: bfloat16 float16 float32
         """,
     ),
-    "scales of f32": (
-        lambda: ops.matmul(A, B, a_scale=2.0),
-        """
-        a_scale and b_scale are for arrays of 8 bits, and a is float32
-          legal: float8_e4m3fn float8_e5m2
-          help: matmul(a, b) * scale
-        """,
-    ),
     "scales of another length": (
         lambda: ops.matmul(A.astype(E4M3), B.astype(E4M3), b_scale=jnp.ones((8, 1))),
         """

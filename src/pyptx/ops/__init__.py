@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyptx.ops._gates_jax import swiglu as swiglu
     from pyptx.ops._layer_norm_jax import layer_norm as layer_norm
     from pyptx.ops._matmul_jax import dot_general as dot_general
+    from pyptx.ops._matmul_jax import fused_matmul as fused_matmul
+    from pyptx.ops._matmul_jax import gated_matmul as gated_matmul
     from pyptx.ops._matmul_jax import matmul as matmul
     from pyptx.ops._rms import rms_norm as rms_norm
     from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
@@ -35,6 +37,8 @@ __all__ = [
     "argmax",
     "cross_entropy",
     "dot_general",
+    "fused_matmul",
+    "gated_matmul",
     "geglu",
     "gelu",
     "layer_norm",
@@ -57,7 +61,7 @@ _MODULES: Final = {
     "_cross_entropy_jax": ("cross_entropy",),
     "_gates_jax": ("geglu", "gelu", "reglu", "relu", "silu", "swiglu"),
     "_layer_norm_jax": ("layer_norm",),
-    "_matmul_jax": ("dot_general", "matmul"),
+    "_matmul_jax": ("dot_general", "fused_matmul", "gated_matmul", "matmul"),
     "_rms": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
     "_rope_jax": ("rope",),
     "_softmax_jax": ("log_softmax", "softmax"),

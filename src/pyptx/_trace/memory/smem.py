@@ -107,6 +107,25 @@ class SharedTile:
         """Bytes of the tile: what a copy of all of it brings."""
         return math.prod(self.shape) * self.dtype.bytes
 
+    def view(self, dtype: DType) -> SharedTile:
+        """The same bytes as elements of another type, as NumPy's `view`: no instruction.
+
+        The last dimension has as many more elements as they are smaller. Raises LanguageError
+        where its bytes are no whole number of them.
+        """
+        current("shared memory")
+        kind = checked_dtype(dtype)
+        columns, rest = divmod(self.shape[-1] * self.dtype.bytes, kind.bytes)
+        if rest or not columns:
+            raise LanguageError(
+                f"shared memory of {self.shape} .{self.dtype} has {self.shape[-1]} elements in a "
+                f"row, which are no whole number of .{kind}",
+                location=caller(),
+            )
+        shape = (*self.shape[:-1], columns)
+        layout = None if self.layout is None else _matrix(kind, shape, self.swizzle)
+        return replace(self, dtype=kind, shape=shape, layout=layout)
+
     def k_offset(self, k: int) -> int:
         """Bytes from the first value of a `wgmma_tile` to those of K from `k` on; an int.
 

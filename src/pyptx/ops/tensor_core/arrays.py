@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,34 +20,53 @@ _NAMES: Final = {
 
 
 def inputs(product: Product) -> tuple[Tile, ...]:
-    """The Tiles of A and B, and of the numbers that rows and columns of D are multiplied by."""
-    scales = (
-        Tile(*_batch(product.a_batched), "M", f32),
-        Tile(*_batch(product.b_batched), "N", f32),
-    )
+    """The Tiles of A, of B once or twice, and of the epilogue's arrays."""
+    b = Tile(*(*_batch(product.b_batched), *_NAMES["b", product.b_major]), product.b)
     return (
         Tile(*(*_batch(product.a_batched), *_NAMES["a", product.a_major]), product.a),
-        Tile(*(*_batch(product.b_batched), *_NAMES["b", product.b_major]), product.b),
-        *(scales if product.scaled else ()),
+        *(b,) * product.factors,
+        *_operands(product),
     )
 
 
-def result(product: Product) -> Tile:
-    """The Tile of D: where K is split over devices, their sums are added up in f32."""
-    parts = None if product.d is f32 else f32
+def _operands(product: Product) -> Iterator[Tile]:
+    epilogue = product.epilogue
+    if epilogue is None:
+        return
+    kinds = [*((("M",), t) for t in epilogue.rows), *((("N",), t) for t in epilogue.columns)]
+    kinds += [(("M", "N"), t) for t in epilogue.elements]
+    for (dims, dtype), batched in zip(kinds, product.batches, strict=True):
+        yield Tile(*_batch(batched), *dims, dtype)
+
+
+def results(product: Product) -> tuple[Tile, ...]:
+    """The Tiles of D and of further results of its shape.
+
+    Where K is split over devices and D is the sum of what they have, it is added up in f32.
+    """
     dims = (*_batch(product.batched), "M", "N")
-    return Tile(*dims, product.d, sum_over=("K",), accumulate=parts)
+    if not product.divisible:
+        return tuple(Tile(*dims, dtype) for dtype in product.results)
+    return tuple(
+        Tile(*dims, dtype, sum_over=("K",), accumulate=None if dtype is f32 else f32)
+        for dtype in product.results
+    )
 
 
 def names(product: Product, *, split: bool = False) -> list[str]:
     """What a kernel's parameters are called."""
-    scales = ["ROWS", "COLUMNS"] if product.scaled else []
-    return ["A", "B", *scales, "D", *(["SUMS", "FLAGS"] if split else [])]
+    operands = [f"E{i}" for i in range(len(product.batches))]
+    more = [f"D{i + 1}" for i in range(len(product.results) - 1)]
+    second = ["C"] if product.factors > 1 else []
+    return ["A", "B", *second, *operands, "D", *more, *(["SUMS", "FLAGS"] if split else [])]
 
 
-def parallel(product: Product) -> tuple[str, ...]:
-    """Dimensions whose sizes are known when a kernel runs, and that devices may split."""
-    return ("M", "N", "K", *_batch(product.batched))
+def run_time(product: Product) -> dict[str, Any]:
+    """Dimensions whose sizes are known when a kernel runs; devices may split the parallel ones."""
+    batch = _batch(product.batched)
+    if product.divisible:
+        return {"parallel": ("M", "N", "K", *batch)}
+    return {"parallel": ("M", "N", *batch), "dynamic": ("K",)}
 
 
 def _batch(batched: bool) -> tuple[str, ...]:
@@ -70,8 +89,8 @@ def kernel_of(
     body.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     return kernel(
         in_specs=inputs(product),
-        out_specs=(result(product), *more),
-        parallel=parallel(product),
+        out_specs=(*results(product), *more),
+        **run_time(product),
         **options,
     )(body)
 

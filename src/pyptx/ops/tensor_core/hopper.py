@@ -6,27 +6,30 @@ from collections.abc import Sequence
 
 from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
+from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.operands import operand
-from pyptx.ops.tensor_core.result import Result
-from pyptx.ops.tensor_core.scales import Scales
+from pyptx.ops.tensor_core.result import Results
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
 from pyptx.ops.tensor_core.shape import CTAS, WARPGROUP, Product, Shape
 from pyptx.types import u32
 
 
 def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
-    """The kernel of A, B to D, on `ctas` CTAs at most.
+    """The kernel of A, B, and the epilogue's arrays to D, on `ctas` CTAs at most.
 
     Rows of A, B and D are multiples of 16 bytes. With `shape.split` it has a workspace and flags as
     further results.
     """
 
-    tiles = f"cdiv(M, {shape.rows}) * cdiv(N, {shape.columns})" + " * G" * product.batched
+    tiles = (
+        f"cdiv(M, {shape.rows}) * cdiv(N, {shape.columns // product.factors})"
+        + " * G" * product.batched
+    )
 
     def matmul(*tensors: Tensor) -> None:
         program(product, shape, tensors)
 
-    over = arrays.parallel(product)
+    over = arrays.run_time(product)["parallel"]
     return arrays.kernel_of(
         product,
         matmul,
@@ -42,19 +45,20 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
 
 def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     """The kernel's body."""
-    named = dict(zip(arrays.names(product, split=shape.split), tensors, strict=True))
-    a_tensor, b_tensor, d_tensor = (named[name] for name in "ABD")
-    a = operand(a_tensor, product.a_major, shape.rows, shape.stages, product.a_batched)
-    b = operand(b_tensor, product.b_major, shape.columns, shape.stages, product.b_batched)
+    names = arrays.names(product, split=shape.split)
+    named = dict(zip(names, tensors, strict=True))
+    results = [named[name] for name in names if name.startswith("D")]
+    b_tensors = [named[name] for name in "BC" if name in named]
+    a = operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched)
+    b = operand(b_tensors, product.b_major, shape.columns, shape.stages, product.b_batched)
     ring = ptx.ring(shape.stages, consumers=shape.groups)
-    result = Result(d_tensor, product, shape)
-    sizes = arrays.sizes(product, a_tensor, d_tensor)
+    sizes = arrays.sizes(product, named["A"], results[0])
+    operands = [named[name] for name in names if name.startswith("E")]
+    result = Results(results, product, shape, Elements(product, sizes, operands))
     thread = reg.from_(ptx.special.tid.x(), u32)
     shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
-    scales = (
-        Scales(named["ROWS"], named["COLUMNS"], product, shape, sizes) if product.scaled else None
-    )
-    schedule = Schedule(shape, sizes, (sizes.k + (product.depth - 1)) // product.depth)
+    steps = (sizes.k + (product.depth - 1)) // product.depth
+    schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)
 
     with ptx.if_(thread == 0):
         ring.init()
@@ -72,19 +76,14 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         # The same in all lanes, which the assembler knows of a shuffle: descriptors are uniform.
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
 
-        def write(place: Place, block: int, values: Sequence[Reg]) -> None:
-            if scales is not None:
-                values = scales.apply(place, block, group, lane, values)
-            result.write(place, block, group, lane, values)
-
         def finish(item: Item, place: Place, block: int, values: Sequence[Reg]) -> None:
             share = item.share
             if shared is None or share is None:
-                write(place, block, values)
+                result.write(place, block, group, lane, values)
                 return
             with ptx.if_(share.index == (share.owner if block else 0)):
                 shared.take(share, block, group, lane, values)
-                write(place, block, values)
+                result.write(place, block, group, lane, values)
             with ptx.else_():
                 shared.give(share, block, group, lane, values)
 

@@ -1,7 +1,9 @@
 """A matrix product by `mma.sync`, for every GPU from Ampere on.
 
 A CTA makes 128 by 128 of D with eight warps, 64 by 32 each. Tiles of A and B come to shared memory
-by `cp.async`, three stages deep, and from there to registers by `ldmatrix`.
+by `cp.async`, three stages deep, and from there to registers by `ldmatrix`. Where two matrices B
+are multiplied, a CTA makes 128 by 64 of D: of the 32 columns that a warp multiplies, the first 16
+are those of one matrix, and the others the same of the other.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any, Final
 
 from pyptx import Kernel, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.ops.tensor_core import arrays
+from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import Major, Product
 from pyptx.types import f32, u32
@@ -32,15 +35,21 @@ CHUNK: Final = 8
 
 
 def build(product: Product) -> Kernel:
-    """The kernel of A, B to D for 16-bit types. Rows of A, B and D are multiples of 16 bytes."""
+    """The kernel of A, B, and the epilogue's arrays to D, for factors of 16-bit types.
 
-    def matmul(A: Tensor, B: Tensor, D: Tensor) -> None:
-        program(product, A, B, D)
+    Rows of A, B and D are multiples of 16 bytes.
+    """
+
+    def matmul(*tensors: Tensor) -> None:
+        program(product, tensors)
 
     return arrays.kernel_of(
         product,
         matmul,
-        grid=(f"cdiv(N, {TILE}) * cdiv(M, {TILE})", "G" if product.batched else 1),
+        grid=(
+            f"cdiv(N, {TILE // product.factors}) * cdiv(M, {TILE})",
+            "G" if product.batched else 1,
+        ),
         block=32 * WARPS,
         arch="auto",
         name="matmul_mma_sync",
@@ -51,7 +60,7 @@ def build(product: Product) -> Kernel:
 class Operand:
     """A or B in shared memory, and what a thread copies of it for a stage."""
 
-    tensor: Tensor
+    tensors: Sequence[Tensor]
     tile: SharedTile
     k_major: bool
     batched: bool
@@ -65,21 +74,35 @@ class Operand:
     def copy(self, stage: Reg, k_first: Reg, thread: Reg) -> None:
         """Start this thread's copies: zeros are written for what is beyond the matrix."""
         wide, high = (DEPTH, TILE) if self.k_major else (TILE, DEPTH)
-        bounds = (self.lines, self.k) if self.k_major else (self.k, self.lines)
-        begin = (self.first, k_first) if self.k_major else (k_first, self.first)
         across = wide // CHUNK
         along, down = low(thread & (across - 1), CHUNK), thread // across
         before = self.matrix if self.batched else []
         for i in range(0, high, 32 * WARPS // across):
-            row, column = begin[0] + down + i, begin[1] + along
-            there = (row < bounds[0]) & (column < bounds[1])
+            inside = down + i
+            line, k = (inside, k_first + along) if self.k_major else (along, k_first + inside)
+            which, place = self._of(line)
+            at = self.first + place
+            there = (at < self.lines) & (k < self.k)
             size = ptx.inst.selp.u32(16, 0, there)
             # An address inside the matrix, where nothing is read too.
-            row = ptx.inst.selp.u32(row, 0, there)
-            column = ptx.inst.selp.u32(column, 0, there)
-            source = self.tensor.address(*before, row, column)
-            place = self.tile[stage].address(down + i, along)
-            ptx.cp.async_.cg(place, source, src_size=size)
+            at, k = (ptx.inst.selp.u32(each, 0, there) for each in (at, k))
+            index = (at, k) if self.k_major else (k, at)
+            target = self.tile[stage].address(inside, along)
+            first, *second = [tensor.address(*before, *index) for tensor in self.tensors]
+            if which is None:
+                ptx.cp.async_.cg(target, first, src_size=size)
+                continue
+            with ptx.if_(which):
+                ptx.cp.async_.cg(target, second[0], src_size=size)
+            with ptx.else_():
+                ptx.cp.async_.cg(target, first, src_size=size)
+
+    def _of(self, line: Reg) -> tuple[Reg | None, Reg]:
+        """Of a line of the tile: whether it is the second matrix's, and which of the CTA's."""
+        if len(self.tensors) == 1:
+            return None, line
+        half = COLUMNS // 2
+        return (line & half) != 0, low(line // COLUMNS, half) + (line & (half - 1))
 
     def load(self, stage: Reg, line: Reg, k: int, lane: Reg, *, is_a: bool) -> Sequence[Reg]:
         """Four 8 by 8 matrices: 16 lines by 16 of K, in the order that `mma.sync` takes them."""
@@ -93,18 +116,24 @@ class Operand:
         return list(ptx.ldmatrix(src=place, trans=True))
 
 
-def program(product: Product, A: Tensor, B: Tensor, D: Tensor) -> None:
+def program(product: Product, tensors: Sequence[Tensor]) -> None:
     """The kernel's body."""
-    sizes = arrays.sizes(product, A, D)
+    names = arrays.names(product)
+    named = dict(zip(names, tensors, strict=True))
+    results = [named[name] for name in names if name.startswith("D")]
+    operands = [named[name] for name in names if name.startswith("E")]
+    factors = [named[name] for name in "BC" if name in named]
+    width = TILE // product.factors
+    sizes = arrays.sizes(product, named["A"], results[0])
     thread = reg.from_(ptx.special.tid.x(), u32)
-    across = (sizes.n + (TILE - 1)) // TILE
+    across = (sizes.n + (width - 1)) // width
     cta = reg.from_(ptx.special.ctaid.x(), u32)
     top_tile = cta // across
     top = low(top_tile, TILE)
-    left = low(cta - low(top_tile, across), TILE)
+    left = low(cta - low(top_tile, across), width)
     matrix = [reg.from_(ptx.special.ctaid.y(), u32)] if product.batched else []
-    a = _operand(A, product.a_major, product.a_batched, (top, sizes.m), sizes, matrix)
-    b = _operand(B, product.b_major, product.b_batched, (left, sizes.n), sizes, matrix)
+    a = _operand([named["A"]], product.a_major, product.a_batched, (top, sizes.m), sizes, matrix)
+    b = _operand(factors, product.b_major, product.b_batched, (left, sizes.n), sizes, matrix)
     warp, lane = thread >> 5, thread & 31
     row, column = warp >> 2 << 6, (warp & 3) << 5  # where this warp's part begins
     read, write = ptx.pipeline(STAGES), ptx.pipeline(STAGES)
@@ -133,19 +162,22 @@ def program(product: Product, A: Tensor, B: Tensor, D: Tensor) -> None:
         _multiply(product, sums, (a, b), read.stage, (row, column), lane)
         read.advance()
     ptx.cp.async_.wait_all()
-    _store(product, D, sums, (top + row, left + column), sizes, matrix)
+    elements = Elements(product, sizes, operands)
+    at = top + row, left + column // product.factors
+    _store(product, results, sums, at, elements, matrix)
 
 
 def _operand(
-    tensor: Tensor, major: Major, batched: bool, lines: tuple[Reg, Reg], sizes: arrays.Sizes,
-    matrix: list[Reg],
+    tensors: Sequence[Tensor], major: Major, batched: bool, lines: tuple[Reg, Reg],
+    sizes: arrays.Sizes, matrix: list[Reg],
 ) -> Operand:  # fmt: skip
-    """A or B, from this line on of as many; a stage is as wide as one swizzle or two."""
+    """A, or B once or twice, from this line on of as many; a stage is one swizzle wide or two."""
+    dtype = tensors[0].dtype
     if major == "K":
-        tile = smem.alloc(tensor.dtype, (STAGES, TILE, DEPTH), swizzle="64B")
+        tile = smem.alloc(dtype, (STAGES, TILE, DEPTH), swizzle="64B")
     else:
-        tile = smem.alloc(tensor.dtype, (STAGES, DEPTH, TILE), swizzle="128B")
-    return Operand(tensor, tile, major == "K", batched, *lines, sizes.k, matrix)
+        tile = smem.alloc(dtype, (STAGES, DEPTH, TILE), swizzle="128B")
+    return Operand(tensors, tile, major == "K", batched, *lines, sizes.k, matrix)
 
 
 def _multiply(
@@ -167,18 +199,22 @@ def _multiply(
 
 
 def _store(
-    product: Product, D: Tensor, sums: Any, at: tuple[Reg, Reg], sizes: arrays.Sizes,
-    matrix: list[Reg],
+    product: Product, results: Sequence[Tensor], sums: Any, at: tuple[Reg, Reg],
+    elements: Elements, matrix: list[Reg],
 ) -> None:  # fmt: skip
     """Two neighbours of a row at a time."""
     down, right = sums[0][0].origin(reg.from_(ptx.special.laneid(), u32))
     down += at[0]
     right += at[1]
+    sizes, each = elements.sizes, COLUMNS // 8 // product.factors
     for i, line in enumerate(sums):
-        for half in range(2):
-            row = down + (16 * i + 8 * half)
-            for j, block in enumerate(line):
-                column = right + 8 * j
-                there = (row < sizes.m) & (column < sizes.n)
-                values = [ptx.from_f32(v, product.d) for v in block[2 * half : 2 * half + 2]]
-                D.store(*matrix, row, column, values, pred=there)
+        rows = [down + (16 * i + 8 * half) for half in range(2)]
+        for j in range(each):
+            column = right + 8 * j
+            found = elements.apply(matrix, rows, [column], [list(b) for b in line[j::each]])
+            for tensor, numbers in zip(results, found, strict=True):
+                for half, row in enumerate(rows):
+                    there = (row < sizes.m) & (column < sizes.n)
+                    own = numbers[2 * half : 2 * half + 2]
+                    values = [ptx.from_f32(v, tensor.dtype) for v in own]
+                    tensor.store(*matrix, row, column, values, pred=there)

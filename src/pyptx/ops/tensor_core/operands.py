@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,17 @@ from pyptx.types import DType
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A or B: `lines` rows of A, or columns of B, for each of the stages."""
+    """A or B: `lines` rows of A, or columns of B, for each of the stages.
+
+    Two matrices B have half of the lines each, and a map each.
+    """
 
     dtype: DType
     lines: int
     k_major: bool
     batched: bool
     stages: SharedTile
-    map: Any
+    maps: tuple[Any, ...]
 
     @property
     def bytes(self) -> int:
@@ -31,26 +35,31 @@ class Operand:
         after = matrix if self.batched else []
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         tile = self.stages[stage]
-        if self.k_major:
-            copy(dst=tile, src=self.map, coord=[k, line, *after], mbar=full)
-            return
-        width = SPAN // self.dtype.bytes
-        for panel in range(0, self.lines, width):
-            place = tile.address(0, panel)
-            copy(dst=place, src=self.map, coord=[line + panel, k, *after], mbar=full)
+        each = self.lines // len(self.maps)
+        width = each if self.k_major else SPAN // self.dtype.bytes
+        for i, described in enumerate(self.maps):
+            for panel in range(0, each, width):
+                first = i * each + panel
+                place = tile.address(*((first, 0) if self.k_major else (0, first)))
+                at = line + panel if panel else line
+                coord = [k, at, *after] if self.k_major else [at, k, *after]
+                copy(dst=place, src=described, coord=coord, mbar=full)
 
     def descriptor(self, stage: Reg, k: int, line: Reg | int) -> Reg:
         """The matrix descriptor of what one instruction reads from this value of K and line on."""
         return ptx.wgmma.descriptor(self.stages[stage], k=k, mn=line)
 
 
-def operand(tensor: Tensor, major: Major, lines: int, stages: int, batched: bool) -> Operand:
-    """The stages of A or B, and its tensor map, whose boxes are as wide as a swizzle."""
-    dtype = tensor.dtype
+def operand(
+    tensors: Sequence[Tensor], major: Major, lines: int, stages: int, batched: bool
+) -> Operand:
+    """The stages of A, or of B and a second one, and tensor maps of boxes as wide as a swizzle."""
+    dtype = tensors[0].dtype
     depth = SPAN // dtype.bytes
     k_major = major == "K"
     whole = (stages, lines, depth) if k_major else (stages, depth, lines)
-    box = (lines, depth) if k_major else (depth, SPAN // dtype.bytes)
+    box = (lines // len(tensors), depth) if k_major else (depth, SPAN // dtype.bytes)
     held = smem.wgmma_tile(dtype, whole, major)
-    described = tensor.tma_desc((*((1,) if batched else ()), *box), layout=Layout.TMA_128B)
-    return Operand(dtype, lines, k_major, batched, held, described)
+    shape = (*((1,) if batched else ()), *box)
+    maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)
+    return Operand(dtype, lines, k_major, batched, held, maps)

@@ -17,7 +17,7 @@ from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.ops.tensor_core import arrays, hopper, mma_sync
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
-from pyptx.ops.tensor_core.shape import CTAS, ROWS, Product, Shape
+from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
 from pyptx.types import DType, bf16
 
 KEPT: Final = 1024
@@ -63,7 +63,19 @@ CUTS: Final = (
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel is expected to take least time."""
-    return min(CUTS, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
+    fit = [cut for cut in CUTS if fits(cut.shape, product)]
+    return min(fit, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
+
+
+def fits(shape: Shape, product: Product) -> bool:
+    """Whether a tile's columns of D are whole panels of each of its results, and registers do.
+
+    Two blocks of sums leave an epilogue too few, but for one that multiplies.
+    """
+    if shape.blocks > 1 and not (product.divisible and len(product.results) == 1):
+        return False
+    widest = SPAN // min(dtype.bytes for dtype in product.results)
+    return shape.columns % (product.factors * widest) == 0
 
 
 def expected_ns(
@@ -72,7 +84,7 @@ def expected_ns(
     """How long a kernel of this shape takes."""
     m, n, k = sizes
     shape = cut.shape
-    tiles = -(-m // shape.rows) * -(-n // shape.columns) * matrices
+    tiles = -(-m // shape.rows) * -(-n * product.factors // shape.columns) * matrices
     steps = max(1, -(-k // product.depth))
     rounds, rest = divmod(tiles, ctas)
     one = steps * cut.stage + cut.tile
@@ -84,7 +96,10 @@ def expected_ns(
         time += one * parts
     elif rest:
         time += one
-    moved = (m * k * product.a.bytes + k * n * product.b.bytes + m * n * product.d.bytes) * matrices
+    factors = m * k * product.a.bytes + k * n * product.b.bytes * product.factors
+    elements = () if product.epilogue is None else product.epilogue.elements
+    written = m * n * sum(dtype.bytes for dtype in (*product.results, *elements))
+    moved = (factors + written) * matrices
     floor = LAUNCH_NS + moved / cut.memory
     # Of shapes that wait for memory, the one that has the least to do besides.
     return max(time, floor) + handed_over + time / 100
@@ -108,7 +123,10 @@ def _parts(rest: int, steps: int, ctas: int) -> float:
 
 @lru_cache(KEPT)
 def operation(product: Product, shape: Shape) -> KernelSequence:
-    """The product of A and B, on whatever it is lowered for; `shape` is Hopper's."""
+    """The product of A and B, on whatever it is lowered for; `shape` is Hopper's.
+
+    Its results are D, or a tuple of D and the epilogue's further results.
+    """
 
     def on_targets(*given: Any) -> Any:
         targets = lowered_for()
@@ -116,17 +134,17 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
         common = device.common(targets)
         if common.has("wgmma"):
             made = hopper.build(product, shape, common.multiprocessors)(*given)
-            return made[0] if shape.split else made
+            return made[: len(product.results)] if shape.split else made
         return mma_sync.build(product)(*given)
 
     on_targets.__name__ = on_targets.__qualname__ = "matmul"
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(n, kind) for n in arrays.names(product) if n != "D"]
+    parameters = [inspect.Parameter(n, kind) for n in arrays.names(product) if n[0] != "D"]
     on_targets.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     return sequence(
         in_specs=arrays.inputs(product),
-        out_specs=(arrays.result(product),),
-        parallel=arrays.parallel(product),
+        out_specs=arrays.results(product),
+        **arrays.run_time(product),
     )(on_targets)
 
 

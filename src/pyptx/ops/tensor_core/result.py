@@ -2,73 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from pyptx import Layout, Reg, Tensor, ptx, smem
+from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
+from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of
-from pyptx.types import bf16, f16
+from pyptx.types import bf16, f16, f32
 
 
-class Result:
-    """What a warpgroup has made is copied by its thread 0, while the next tile is multiplied."""
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """64 rows of a result, 128 bytes wide: its first column in the tile, and a thread's numbers."""
 
-    def __init__(self, D: Tensor, product: Product, shape: Shape) -> None:
-        self.dtype = D.dtype
-        self.shape = shape
+    result: int
+    column: int
+    values: Sequence[Reg]
+
+
+class Results:
+    """What a warpgroup has made is copied by its thread 0, while the next tile is multiplied.
+
+    D is first, then the further results of the epilogue.
+    """
+
+    def __init__(
+        self, tensors: Sequence[Tensor], product: Product, shape: Shape, elements: Elements
+    ) -> None:
+        self.product, self.shape, self.elements = product, shape, elements
         self.batched = product.batched
-        self.width = SPAN // D.dtype.bytes
-        held = (shape.groups * shape.panels, ROWS, self.width)
-        self.held = smem.alloc(D.dtype, held, swizzle="128B")
-        box = (*((1,) if self.batched else ()), *held[1:])
-        self.map = D.tma_desc(box, layout=Layout.TMA_128B)
+        self.types = [tensor.dtype for tensor in tensors]
+        widest = min(self.types, key=lambda dtype: dtype.bytes)
+        self.unit = SPAN // widest.bytes
+        first = self.types[0]
+        held = smem.alloc(
+            first, (shape.groups * shape.panels, ROWS, SPAN // first.bytes), swizzle="128B"
+        )
+        self.held: list[SharedTile] = [held.view(dtype) for dtype in self.types]
+        self.maps: list[Any] = []
+        for tensor, tile in zip(tensors, self.held, strict=True):
+            box = (*((1,) if self.batched else ()), *tile.shape[1:])
+            self.maps.append(tensor.tma_desc(box, layout=Layout.TMA_128B))
 
     def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
         """Write a block of a tile: `values` are a warpgroup's sums of 64 rows, f32."""
         shape, barrier = self.shape, barrier_of(group)
-        panels = shape.columns // self.width
         first = low(group, shape.panels)
         row = place.row + low(group, ROWS * shape.blocks)
         row = row + ROWS * block if block else row
-        for begin in range(0, panels, shape.panels):
-            some = range(begin, min(begin + shape.panels, panels))
+        panels = self._panels(place, row, lane, values)
+        count = shape.columns // self.product.factors // self.unit
+        left = count * sum(self._each(dtype) for dtype in self.types)
+        while left > 0:
             with ptx.if_(lane == 0):
                 ptx.cp.async_.bulk.wait_group(0, read=True)
             barrier.sync()
-            for panel in some:
-                each = len(values) // panels
-                own = values[panel * each : (panel + 1) * each]
-                self._store(own, first + (panel - begin), lane)
+            some = [next(panels) for _ in range(min(left, shape.panels))]
+            left -= len(some)
+            for i, panel in enumerate(some):
+                self._store(panel, first + i, lane)
             ptx.fence.proxy_async("shared::cta")
             barrier.sync()
             with ptx.if_(lane == 0):
-                for panel in some:
-                    self._copy(
-                        first + (panel - begin), row, place.column + panel * self.width, place
-                    )
+                for i, panel in enumerate(some):
+                    self._copy(panel, first + i, row, place)
                 ptx.cp.async_.bulk.commit_group()
 
-    def _copy(self, slot: Reg, row: Reg, column: Reg, place: Place) -> None:
-        copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
-        copy.store(dst=self.map, src=self.held[slot], coord=[column, row, *place.matrix])
+    def _each(self, dtype: Any) -> int:
+        """Panels of a unit of columns, as wide as a panel of the narrowest type."""
+        return self.unit * dtype.bytes // SPAN
 
-    def _store(self, values: Sequence[Reg], slot: Reg, lane: Reg) -> None:
-        """A panel to shared memory: of each 8 columns a thread has 2 in one row, 2 eight below."""
+    def _panels(self, place: Place, row: Reg, lane: Reg, values: Sequence[Reg]) -> Iterator[Panel]:
+        """All panels of a block, from left to right: of each unit those of every result."""
+        factors = self.product.factors
+        own = len(values) // factors
+        sums = [values[i * own : (i + 1) * own] for i in range(factors)]
         warp, within = lane >> 5, lane & 31
-        if self.dtype in (bf16, f16):
+        top = row + (warp << 4) + (within >> 2)
+        left = place.column + ((within & 3) << 1)
+        each = self.unit // 2  # of a thread's numbers: 128 threads have 64 rows
+        for begin in range(0, own, each):
+            found = [total[begin : begin + each] for total in sums]
+            column = 2 * begin
+            if self.product.epilogue is not None:
+                columns = [left + (column + 8 * j) for j in range(self.unit // 8)]
+                found = self.elements.apply(place.matrix, (top, top + 8), columns, found)
+            for i, numbers in enumerate(found):
+                panels = self._each(self.types[i])
+                part = len(numbers) // panels
+                for j in range(panels):
+                    at = column + j * (self.unit // panels)
+                    yield Panel(i, at, numbers[j * part : (j + 1) * part])
+
+    def _copy(self, panel: Panel, slot: Reg, row: Reg, place: Place) -> None:
+        copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
+        source = self.held[panel.result][slot]
+        coord = [place.column + panel.column, row, *place.matrix]
+        copy.store(dst=self.maps[panel.result], src=source, coord=coord)
+
+    def _store(self, panel: Panel, slot: Reg, lane: Reg) -> None:
+        """A panel to shared memory: of each 8 columns a thread has 2 in one row, 2 eight below."""
+        dtype, held, values = self.types[panel.result], self.held[panel.result], panel.values
+        warp, within = lane >> 5, lane & 31
+        if dtype in (bf16, f16):
             row = (warp << 4) + (within & 15)
-            pack = ptx.inst[f"cvt.rn.{self.dtype}x2.f32"]
+            pack = ptx.inst[f"cvt.rn.{dtype}x2.f32"]
             packed = [pack(values[i + 1], values[i]) for i in range(0, len(values), 2)]
             for i in range(0, len(packed), 4):
-                where = self.held.address(slot, row, ((within >> 4) << 3) + 4 * i)
+                where = held.address(slot, row, ((within >> 4) << 3) + 4 * i)
                 ptx.stmatrix(smem=where, regs=packed[i : i + 4])
             return
         row, column = (warp << 4) + (within >> 2), (within & 3) << 1
         for i in range(0, len(values), 4):
             for half in range(2):
-                place = self.held.address(slot, row + 8 * half, column + 2 * i)
+                place = held.address(slot, row + 8 * half, column + 2 * i)
                 own = values[i + 2 * half : i + 2 * half + 2]
-                ptx.inst.st.shared.v2.f32(place, list(own))
+                if dtype is f32:
+                    ptx.inst.st.shared.v2.f32(place, list(own))
+                else:  # two numbers of 8 bits
+                    packed8 = ptx.inst[f"cvt.rn.satfinite.{dtype}x2.f32"](own[1], own[0])
+                    ptx.inst.st.shared.b16(place, packed8)
 
     def finish(self, lane: Reg) -> None:
         """Wait for the last copies: shared memory is theirs until then."""

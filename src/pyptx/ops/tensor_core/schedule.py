@@ -161,13 +161,16 @@ class LastRound:
 
 
 class Schedule:
-    """The items of this CTA, for D of these sizes and `steps` stages along K, u32."""
+    """The items of this CTA, for D of these sizes and `steps` stages along K, u32.
 
-    def __init__(self, shape: Shape, sizes: Sizes, steps: Reg) -> None:
-        self.shape = shape
+    A tile has `columns` of D, as many as of each matrix B.
+    """
+
+    def __init__(self, shape: Shape, sizes: Sizes, steps: Reg, columns: int) -> None:
+        self.shape, self.columns = shape, columns
         self.steps = steps
         self.down = _ceil(sizes.m, shape.rows)
-        self.across = _ceil(sizes.n, shape.columns)
+        self.across = _ceil(sizes.n, columns)
         count = low(self.down, self.across)
         self.batched = sizes.matrices is not None
         if sizes.matrices is not None:
@@ -216,7 +219,7 @@ class Schedule:
         high = ptx.inst.min.u32(self.down - top, self.shape.band)
         column = inside // high
         row = top + (inside - low(column, high))
-        return Place(low(row, self.shape.rows), low(column, self.shape.columns), matrix)
+        return Place(low(row, self.shape.rows), low(column, self.columns), matrix)
 
 
 def no_segment() -> Segment:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pyptx import Reg, device, ptx
 from pyptx._target import Target
+from pyptx.ops.tensor_core.epilogue import Epilogue
 from pyptx.types import DType, f32, tf32
 
 Major: TypeAlias = Literal["K", "MN"]
@@ -42,13 +43,31 @@ class Product:
     b_major: Major = "MN"
     a_batched: bool = False
     b_batched: bool = False
-    scaled: bool = False
-    """Whether D is multiplied by a number of each row and one of each column, f32."""
+    epilogue: Epilogue | None = None
+    """What becomes of a sum before it is an element of D."""
+    batches: tuple[bool, ...] = ()
+    """Of the epilogue's arrays: whether they have a first dimension of matrices, or of rows' and
+    columns' numbers of each matrix."""
 
     @property
     def batched(self) -> bool:
         """Whether D is several matrices."""
-        return self.a_batched or self.b_batched
+        return self.a_batched or self.b_batched or any(self.batches)
+
+    @property
+    def factors(self) -> int:
+        """Matrices B: with two, half of a tile's columns are those of each."""
+        return 1 if self.epilogue is None else self.epilogue.factors
+
+    @property
+    def results(self) -> tuple[DType, ...]:
+        """The types of D and of further results of its shape."""
+        return (self.d, *(() if self.epilogue is None else self.epilogue.results))
+
+    @property
+    def divisible(self) -> bool:
+        """Whether D is the sum of what parts of K give."""
+        return self.epilogue is None or self.epilogue.linear
 
     @property
     def kinds(self) -> tuple[DType, DType]:
@@ -65,7 +84,7 @@ class Product:
 class Shape:
     """How a kernel is cut.
 
-    rows, columns  of D that a CTA makes at a time
+    rows, columns  of A and of B (of both, where there are two) that a CTA multiplies at a time
     blocks         of 64 rows that each of its warpgroups multiplies: 1 or 2
     stages         of shared memory, each with 128 bytes along K of every row of A and column of B
     band           tiles along the rows of D that are made before the next column of tiles

@@ -1,0 +1,218 @@
+"""Matrix products of JAX with their derivatives, which are products by the same kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy
+
+from pyptx.errors import CallError
+from pyptx.ops import _jax as shell
+from pyptx.ops._matmul_launch import DTYPES, FLOAT8, Call, computed
+from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
+from pyptx.ops.tensor_core.shape import Major
+from pyptx.types import DType, f32
+
+_jax: Any = jax  # for what JAX annotates in part
+jnp: Any = jax.numpy
+
+# ---- products ------------------------------------------------------------------------------------
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def dot(a_major: Major, b_major: Major, out: DType, a: Any, b: Any) -> Any:
+    """D of matrices, or of batches of matrices (rank 3), that are in memory as the majors say."""
+    return computed(Call(a_major, b_major, out), a, [b])[0]
+
+
+def _dot_fwd(a_major: Major, b_major: Major, out: DType, a: Any, b: Any) -> tuple[Any, Any]:
+    _check_differentiable(a, b)
+    return dot(a_major, b_major, out, a, b), (a, b)
+
+
+def _dot_bwd(
+    a_major: Major, b_major: Major, out: DType, saved: tuple[Any, Any], g: Any
+) -> tuple[Any, Any]:
+    del out
+    (g,) = shell.as_jax(g)
+    return _cotangents(a_major, b_major, *saved, g)
+
+
+dot.defvjp(_dot_fwd, _dot_bwd)
+
+
+def _check_differentiable(a: Any, b: Any) -> None:
+    if str(a.dtype) in FLOAT8:
+        raise CallError(
+            f"a product of {a.dtype} and {b.dtype} has no derivative",
+            notes=(("help", "differentiate the product of the arrays before they were rounded"),),
+        )
+
+
+def _cotangents(a_major: Major, b_major: Major, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
+    """Those of both factors, for the cotangent of their product."""
+    g = g.astype(a.dtype)  # both factors have one type
+    # In memory B's other dimension is N: what was MN-major is K-major where N is summed over.
+    turned: Major = "MN" if b_major == "K" else "K"
+    if a_major == "K":
+        da = _cotangent(a, ("K", turned), g, b)  # g (M, N) by B's transpose
+    else:
+        da = _cotangent(a, (turned, "K"), b, g)  # B by g's transpose
+    other: Major = "MN" if a_major == "K" else "K"
+    if b_major == "MN":
+        db = _cotangent(b, (other, "MN"), a, g)  # A's transpose by g
+    else:
+        db = _cotangent(b, ("MN", other), g, a)  # g's transpose by A
+    return da, db
+
+
+def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
+    """The cotangent of a factor; added up over a batch that the factor is the same for."""
+    over = shell.shared_over(primal, x, y)
+    summed = primal.ndim == 2 and (x.ndim == 3 or y.ndim == 3)
+    dtype = DTYPES[str(primal.dtype)]
+    found = dot(*majors, f32 if over or summed else dtype, x, y)
+    if summed:
+        found = found.sum(0)
+    if over:
+        found = _jax.lax.psum(found, over)
+    return shell.like(found.astype(primal.dtype), primal)
+
+
+# ---- products with an epilogue -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """What a product's elements are, for a kernel and, in `reference`, for JAX.
+
+    reference   `reference(*sums, *operands)` of f32 arrays that broadcast gives D, or a tuple of it
+                and further results; without it there is no derivative
+    keeps       whether the derivative needs the sums, which the kernel then writes, too
+    """
+
+    epilogue: Epilogue
+    reference: Callable[..., Any] | None
+    keeps: bool = True
+
+
+def formula_of(layer: Layer) -> Formula:
+    """A Layer's."""
+    keeps = layer.scaled or layer.paired or layer.activation is not None
+    return Formula(layer.epilogue, _Reference(layer), keeps)
+
+
+_ACTIVATIONS: dict[str | None, Callable[[Any], Any]] = {
+    None: lambda x: x,
+    "relu": _jax.nn.relu,
+    "silu": _jax.nn.silu,
+    "gelu": partial(_jax.nn.gelu, approximate=False),
+    "gelu_tanh": partial(_jax.nn.gelu, approximate=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    layer: Layer
+
+    def __call__(self, total: Any, *others: Any) -> Any:
+        layer, left = self.layer, list(others)
+        other = left.pop(0) if layer.paired else None
+        row = left.pop(0) if layer.scaled else None
+        if row is not None:
+            total = total * row * left.pop(0)
+        if layer.bias is not None:
+            total = total + left.pop(0)
+        total = _ACTIVATIONS[layer.activation](total)
+        if other is not None:
+            total = total * other
+        return total if layer.residual is None else total + left.pop(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A product with an epilogue; with `sums`, these are its last results."""
+
+    a_major: Major
+    b_major: Major
+    out: DType
+    formula: Formula
+    sums: bool = False
+
+    @property
+    def call(self) -> Call:
+        """What a launch takes."""
+        epilogue = self.formula.epilogue
+        if self.sums:
+            epilogue = with_sums(epilogue, self.out)
+        return Call(self.a_major, self.b_major, self.out, epilogue)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def fused(product: Fused, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """D and further results of matrices, or of batches of them; see `computed`."""
+    return computed(product.call, a, bs, operands)
+
+
+def _fused_fwd(
+    product: Fused, a: Any, bs: Sequence[Any], operands: Sequence[Any]
+) -> tuple[list[Any], Any]:
+    _check_differentiable(a, bs[0])
+    if product.formula.reference is None:
+        raise CallError(
+            "this epilogue has no derivative: fused_matmul was not given reference=",
+            notes=(("help", "reference=function of the sums and operands as arrays"),),
+        )
+    kept: list[Any] = []
+    if product.formula.keeps and not product.sums:
+        every = fused(replace(product, sums=True), a, bs, operands)
+        results = every[: len(product.call.results)]
+        kept = every[len(results) :]
+    else:
+        results = fused(product, a, bs, operands)
+        if product.formula.keeps:
+            kept = results[-len(bs) :]
+    return results, (a, bs, operands, kept)
+
+
+def _fused_bwd(product: Fused, saved: Any, cotangents: Sequence[Any]) -> tuple[Any, Any, Any]:
+    a, bs, operands, kept = saved
+    gs = [g.astype(jnp.float32) for g in shell.as_jax(*cotangents)]
+    further: Sequence[Any] = ()
+    if product.sums:
+        gs, further = gs[: -len(bs)], gs[-len(bs) :]
+    sums = [s.astype(jnp.float32) for s in kept] or [gs[0] * 0 for _ in bs]
+    _, pull = _jax.vjp(partial(_referred, product.formula), sums, list(operands))
+    of_sums, of_operands = pull(tuple(gs))
+    if further:
+        of_sums = [g + more for g, more in zip(of_sums, further, strict=True)]
+    pairs = [
+        _cotangents(product.a_major, product.b_major, a, b, g)
+        for b, g in zip(bs, of_sums, strict=True)
+    ]
+    da = pairs[0][0]
+    for more, _ in pairs[1:]:
+        da = da + more
+    found = [shell.like(d, x) for d, x in zip(of_operands, operands, strict=True)]
+    return da, type(bs)(db for _, db in pairs), type(operands)(found)
+
+
+fused.defvjp(_fused_fwd, _fused_bwd)
+
+
+def _referred(formula: Formula, sums: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of the reference, f32."""
+    epilogue = formula.epilogue
+    rows, vectors = len(epilogue.rows), len(epilogue.rows) + len(epilogue.columns)
+    shaped: list[Any] = []
+    for i, x in enumerate(operands):
+        wide = x.astype(jnp.float32)
+        shaped.append(wide[..., None] if i < rows else wide[..., None, :] if i < vectors else wide)
+    assert formula.reference is not None
+    found = formula.reference(*sums, *shaped)
+    several = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
+    return tuple(jnp.broadcast_to(x.astype(jnp.float32), sums[0].shape) for x in several)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]

@@ -1,0 +1,220 @@
+"""Launches of matrix products in JAX: arrays are padded and cut into parts, batches are folded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final
+
+import jax
+import jax.numpy
+import numpy as np
+
+from pyptx.ops.tensor_core import plan
+from pyptx.ops.tensor_core.epilogue import Epilogue
+from pyptx.ops.tensor_core.shape import Major, Product, Shape
+from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
+
+_jax: Any = jax  # for what JAX annotates in part
+jnp: Any = jax.numpy
+
+DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
+FLOAT8: Final[dict[str, DType]] = {
+    "float8_e4m3fn": e4m3,
+    "float8_e5m2": e5m2,
+}
+_KINDS: Final = DTYPES | FLOAT8
+_ALIGNED: Final = 16
+"""Bytes that rows are a multiple of, as copies to shared memory ask for."""
+_SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))
+"""Which parts of two f32 numbers are multiplied, the smallest products first: the three of 24 bits
+each but for the products that are below the last bit of a sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How A and B are in memory (`Product`), the type of D, and the epilogue."""
+
+    a_major: Major
+    b_major: Major
+    out: DType
+    epilogue: Epilogue | None = None
+
+    @property
+    def results(self) -> tuple[DType, ...]:
+        """The types of all results."""
+        return (self.out, *(() if self.epilogue is None else self.epilogue.results))
+
+    def sizes(self, a: Any, b: Any) -> tuple[Any, Any, Any]:
+        """M, N, K."""
+        m, k = a.shape[-2:] if self.a_major == "K" else a.shape[:-3:-1]
+        return m, b.shape[-2] if self.b_major == "K" else b.shape[-1], k
+
+
+def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:
+    """D and further results, by one kernel. All arrays are matrices or batches of them.
+
+    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N), batched or not.
+    """
+    m, n, k = call.sizes(a, bs[0])
+    lead = a.shape[:-2] or bs[0].shape[:-2]
+    nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
+    if any(isinstance(size, int) and size == 0 for size in nothing):
+        zero: Any = sum((_nothing(x) for x in bs), _nothing(a))
+        return [jnp.zeros((*lead, m, n), t.numpy) + zero.astype(t.numpy) for t in call.results]
+    if str(a.dtype) == "float32":
+        a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
+    least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
+    a = _padded(a, -1)
+    bs = [_padded(_padded(b, -1), -2 if call.b_major == "K" else -1, least) for b in bs]
+    a_depth, b_depth = (-1 if major == "K" else -2 for major in (call.a_major, call.b_major))
+    depth = a.shape[a_depth] if call.a_major == "K" else bs[0].shape[b_depth]
+    if isinstance(depth, int):
+        depth = max(depth, _ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
+    a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
+    operands, batches = _operands(call, operands, bs[0].shape[-2 if call.b_major == "K" else -1])
+    product = Product(
+        _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
+        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches,
+    )  # fmt: skip
+    found = _launch(product)(a, *bs, *operands)
+    return [d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in found]
+
+
+def _operands(
+    call: Call, operands: Sequence[Any], columns: Any
+) -> tuple[list[Any], tuple[bool, ...]]:
+    """The epilogue's arrays for so many columns, and whether they are batched."""
+    if call.epilogue is None:
+        return [], ()
+    rows = len(call.epilogue.rows)
+    vectors = rows + len(call.epilogue.columns)
+    found = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
+    return found, tuple(x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands))
+
+
+def _nothing(x: Any) -> Any:
+    """Zero, with what JAX knows of an array: over which devices it varies."""
+    return x.astype(jnp.float32).sum() * 0
+
+
+def _padded(x: Any, axis: int, itemsize: int | None = None) -> Any:
+    """Zeros after a dimension, so that it is a multiple of 16 bytes, of results too."""
+    size = x.shape[axis]
+    if not isinstance(size, int):
+        return x  # an exported function's dimension without a size: a launch checks it
+    return _to(x, axis, size + -size % (_ALIGNED // (itemsize or x.dtype.itemsize)))
+
+
+def _to(x: Any, axis: int, size: Any) -> Any:
+    if not isinstance(size, int) or x.shape[axis] == size:
+        return x
+    widths = [(0, 0)] * x.ndim
+    widths[axis] = (0, size - x.shape[axis])
+    return jnp.pad(x, widths)
+
+
+def _in_parts(x: Any, major: Major, which: int) -> Any:
+    """bf16 parts of f32 numbers, next to each other along K: one product adds all that are wanted.
+
+    What is infinite is so in the product of the largest parts alone: by a zero part of the other
+    number it would give NaN. Parts are next to each other so that devices may split K.
+    """
+    rest = x
+    parts: list[Any] = []
+    for _ in range(3):
+        bits = _jax.lax.bitcast_convert_type(rest, jnp.uint32) & np.uint32(0xFFFF0000)
+        part = _jax.lax.bitcast_convert_type(bits, jnp.float32)  # towards zero: never infinite
+        finite = jnp.isfinite(part)
+        parts.append((part if not parts else jnp.where(finite, part, 0)).astype(jnp.bfloat16))
+        rest = jnp.where(finite, rest - part, 0)
+    bounded = [jnp.where(jnp.isfinite(parts[0]), parts[0], 0), *parts[1:]]
+    chosen = [bounded[pair[which]] for pair in _SPLIT[:-1]] + [parts[0]]
+    axis = x.ndim - (1 if major == "K" else 2)
+    shape = (*x.shape[:axis], x.shape[axis] * len(_SPLIT), *x.shape[axis + 1 :])
+    return jnp.stack(chosen, axis + 1).reshape(shape)
+
+
+# ---- kernels -------------------------------------------------------------------------------------
+
+
+@lru_cache(plan.KEPT)
+def _launch(product: Product) -> Callable[..., Any]:
+    """The kernel as a function of arrays; under `jax.vmap`, that of more rows or matrices."""
+
+    @_jax.custom_batching.custom_vmap
+    def launch(*arrays: Any) -> Any:
+        found = plan.operation(product, _shape(product, *arrays[:2]))(*arrays)
+        return (found,) if len(product.results) == 1 else tuple(found)
+
+    @launch.def_vmap
+    def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]
+        found = _vmapped(product, size, mapped, arrays)
+        return found, (True,) * len(found)
+
+    return launch
+
+
+def _shape(product: Product, a: Any, b: Any) -> Shape:
+    m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
+    lead = a.shape[:-2] or b.shape[:-2] or (1,)
+    if all(isinstance(size, int) for size in (m, n, k, *lead)):
+        return plan.choose(product, m, n, k, lead[0])
+    return Shape()
+
+
+def flat(x: Any, count: int) -> Any:
+    """The first `count` dimensions as one."""
+    return x.reshape(math.prod(x.shape[:count]), *x.shape[count:])
+
+
+def _vmapped(
+    product: Product, size: int, mapped: Sequence[bool], arrays: Sequence[Any]
+) -> tuple[Any, ...]:
+    found = _as_rows(product, size, mapped, arrays)
+    return _as_matrices(product, size, mapped, arrays) if found is None else found
+
+
+def _as_rows(
+    product: Product, size: int, mapped: Sequence[bool], arrays: Sequence[Any]
+) -> tuple[Any, ...] | None:
+    """More rows of A, where all else is of one matrix; None where it is not."""
+    b_end = 1 + product.factors
+    epilogue = product.epilogue
+    rows = 0 if epilogue is None else len(epilogue.rows)
+    columns = range(b_end + rows, b_end + rows + (0 if epilogue is None else len(epilogue.columns)))
+    one = not any(mapped[i] for i in (*range(1, b_end), *columns))
+    if product.batched or product.a_major != "K" or not mapped[0] or not one:
+        return None
+    kept: list[Any] = []
+    for i, (x, own) in enumerate(zip(arrays, mapped, strict=True)):
+        if 1 <= i < b_end or i in columns:
+            kept.append(x)
+            continue
+        kept.append(flat(x if own else jnp.broadcast_to(x, (size, *x.shape)), 2))
+    return tuple(d.reshape(size, -1, d.shape[-1]) for d in _launch(product)(*kept))
+
+
+def _as_matrices(
+    product: Product, size: int, mapped: Sequence[bool], arrays: Sequence[Any]
+) -> tuple[Any, ...]:
+    """More matrices; what has an element of the batch has all of its matrices."""
+    b_end = 1 + product.factors
+    of_b = any(mapped[1:b_end])
+    mapped_now = [mapped[0], *(of_b,) * product.factors, *mapped[b_end:]]
+    batched = (product.a_batched, *(product.b_batched,) * product.factors, *product.batches)
+    counts = (x.shape[int(own)] for x, own, g in zip(arrays, mapped, batched, strict=True) if g)
+    count = next(counts, 1)
+    several = [own or many for own, many in zip(mapped_now, batched, strict=True)]
+    kept: list[Any] = []
+    for x, own, many, whole in zip(arrays, mapped, batched, several, strict=True):
+        rest = x.shape[int(own) + int(many) :]
+        levels = x.reshape(size if own else 1, count if many else 1, *rest)
+        kept.append(flat(jnp.broadcast_to(levels, (size, count, *rest)), 2) if whole else x)
+    made = replace(
+        product, a_batched=several[0], b_batched=several[1], batches=tuple(several[b_end:])
+    )
+    lead = (size, count) if product.batched else (size,)
+    return tuple(d.reshape(*lead, *d.shape[-2:]) for d in _launch(made)(*kept))

@@ -1,0 +1,94 @@
+"""The arrays of an epilogue in a kernel: what a thread reads of them at the places of its sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyptx import Reg, Tensor, ptx
+from pyptx.ops.tensor_core.arrays import Sizes
+from pyptx.ops.tensor_core.shape import Product
+
+
+@dataclass(frozen=True)
+class Elements:
+    """`operands` are the epilogue's arrays of rows, of columns and of elements, in this order."""
+
+    product: Product
+    sizes: Sizes
+    operands: Sequence[Tensor]
+
+    def apply(
+        self,
+        matrix: list[Reg],
+        rows: Sequence[Reg],
+        columns: Sequence[Reg],
+        sums: Sequence[Sequence[Reg]],
+    ) -> list[list[Reg]]:
+        """The elements of each result: for each of `columns` and `rows` two neighbours of a row.
+
+        `columns` are even; `sums` has the sums of each matrix B, in the order of the results.
+        """
+        epilogue = self.product.epilogue
+        if epilogue is None:
+            return [list(total) for total in sums]
+        of_rows = [self._of_row(matrix, row) for row in rows]
+        found: list[list[Reg]] = [[] for _ in range(1 + len(epilogue.results))]
+        place = 0
+        for column in columns:
+            of_columns = self._of_pair(self._columns, matrix, (), column < self.sizes.n, column)
+            for row, of_row in zip(rows, of_rows, strict=True):
+                there = (column < self.sizes.n) & (row < self.sizes.m) if self._elements else None
+                of_elements = self._of_pair(self._elements, matrix, (row,), there, column)
+                for i in range(2):
+                    operands = (*of_row, *of_columns[i], *of_elements[i])
+                    values = epilogue.values([total[place] for total in sums], operands)
+                    for result, value in zip(found, values, strict=True):
+                        result.append(value)
+                    place += 1
+        return found
+
+    def _part(self, first: int, count: int) -> list[tuple[Tensor, bool]]:
+        """Some of the arrays, and whether each has a matrix of its own for each of D's."""
+        chosen = slice(first, first + count)
+        return list(zip(self.operands[chosen], self.product.batches[chosen], strict=True))
+
+    @property
+    def _rows(self) -> list[tuple[Tensor, bool]]:
+        epilogue = self.product.epilogue
+        return [] if epilogue is None else self._part(0, len(epilogue.rows))
+
+    @property
+    def _columns(self) -> list[tuple[Tensor, bool]]:
+        epilogue = self.product.epilogue
+        return [] if epilogue is None else self._part(len(epilogue.rows), len(epilogue.columns))
+
+    @property
+    def _elements(self) -> list[tuple[Tensor, bool]]:
+        epilogue = self.product.epilogue
+        if epilogue is None:
+            return []
+        return self._part(len(epilogue.rows) + len(epilogue.columns), len(epilogue.elements))
+
+    def _of_row(self, matrix: list[Reg], row: Reg) -> list[Reg]:
+        found: list[Reg] = []
+        for tensor, batched in self._rows:
+            there = row < self.sizes.m
+            before = matrix if batched else []
+            found += ptx.to_f32(tensor.load(*before, row, pred=there, other=0.0))
+        return found
+
+    def _of_pair(
+        self, arrays: Sequence[tuple[Tensor, bool]], matrix: list[Reg], row: tuple[Reg, ...],
+        there: Reg | None, column: Reg,
+    ) -> list[list[Reg]]:  # fmt: skip
+        """What two neighbours have of arrays; rows of D are whole 16 bytes: either has both."""
+        found: list[list[Reg]] = [[], []]
+        for tensor, batched in arrays:
+            before = matrix if batched else []
+            pair: Iterator[Reg] = iter(
+                tensor.load(*before, *row, column, vector=2, pred=there, other=0.0)
+            )
+            for own, value in zip(found, pair, strict=True):
+                own.extend(ptx.to_f32(value))
+        return found

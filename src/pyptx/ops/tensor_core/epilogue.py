@@ -1,0 +1,147 @@
+"""What becomes of a sum of products before it is an element of D."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias
+
+from pyptx import LanguageError, Reg, ptx
+from pyptx._source import SourceLocation
+from pyptx.types import DType, f32
+
+Activation: TypeAlias = Literal["relu", "silu", "gelu", "gelu_tanh"]
+ACTIVATIONS: Final[dict[str, Callable[[Reg], Reg]]] = {
+    "relu": lambda x: ptx.inst.max.NaN.f32(x, 0.0),
+    "silu": lambda x: x * ptx.math.sigmoid(x),
+    "gelu": ptx.math.gelu,
+    "gelu_tanh": ptx.math.gelu_tanh,
+}
+"""By their names in `jax.nn`, and `gelu_tanh` for `gelu` with `approximate=True`."""
+KEPT: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """A function of f32 registers: a sum of A B, and elements of further arrays at its place.
+
+    function   `function(sum, *of_rows, *of_columns, *of_elements)` gives the element of D, or a
+               tuple of it and those of further results. With `paired`, two sums come first
+    rows       types of arrays that have a number for each row of D
+    columns    types of arrays that have one for each column
+    elements   types of arrays of D's shape
+    results    types of further results, all of D's shape
+    paired     whether two matrices B are multiplied by A
+    linear     whether every result is a multiple of its sum, so that parts of a sum may be
+               multiplied before they are added up
+    """
+
+    function: Callable[..., Any]
+    rows: tuple[DType, ...] = ()
+    columns: tuple[DType, ...] = ()
+    elements: tuple[DType, ...] = ()
+    results: tuple[DType, ...] = ()
+    paired: bool = False
+    linear: bool = False
+
+    @property
+    def operands(self) -> tuple[DType, ...]:
+        """Types of all further arrays."""
+        return (*self.rows, *self.columns, *self.elements)
+
+    @property
+    def factors(self) -> int:
+        """Matrices that A is multiplied by."""
+        return 2 if self.paired else 1
+
+    def values(self, sums: Sequence[Reg], operands: Sequence[Reg]) -> list[Reg]:
+        """The elements of D and of further results. Raises LanguageError for other values."""
+        found = self.function(*sums, *operands)
+        several: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
+        wanted = 1 + len(self.results)
+        if len(several) == wanted and all(isinstance(v, Reg) and v.dtype is f32 for v in several):
+            return list(several)
+        name = getattr(self.function, "__name__", "the epilogue")
+        raise LanguageError(
+            f"{name} gave {found!r}; an epilogue gives {_counted(wanted)}",
+            location=_begin(self.function),
+            notes=(("help", "ptx.to_f32(value) widens; return d or return d, more"),),
+        )
+
+
+def _begin(function: Callable[..., Any]) -> SourceLocation | None:
+    """The line of a function's `def`."""
+    code = getattr(function, "__code__", None)
+    return None if code is None else SourceLocation(code.co_filename, code.co_firstlineno)
+
+
+def _counted(count: int) -> str:
+    return "one f32 register" if count == 1 else f"a tuple of {count} f32 registers"
+
+
+def _scaled(total: Reg, row: Reg, column: Reg) -> Reg:
+    return ptx.inst.mul.rn.f32(ptx.inst.mul.rn.f32(total, row), column)
+
+
+SCALED: Final = Epilogue(_scaled, rows=(f32,), columns=(f32,), linear=True)
+"""The sum times a number of its row and one of its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """activation(sum * of_row * of_column + bias) + residual: each part may be left out.
+
+    With `paired`, activation(sum) * other sum.
+    """
+
+    scaled: bool = False
+    bias: DType | None = None
+    activation: Activation | None = None
+    residual: DType | None = None
+    paired: bool = False
+
+    def __call__(self, total: Reg, *others: Reg) -> Reg:
+        """The element of D."""
+        left = list(others)
+        other = left.pop(0) if self.paired else None
+        row = left.pop(0) if self.scaled else None
+        if row is not None:
+            total = _scaled(total, row, left.pop(0))
+        if self.bias is not None:
+            total = ptx.inst.add.rn.f32(total, left.pop(0))
+        if self.activation is not None:
+            total = ACTIVATIONS[self.activation](total)
+        if other is not None:
+            total = ptx.inst.mul.rn.f32(total, other)
+        return total if self.residual is None else ptx.inst.add.rn.f32(total, left.pop(0))
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """Its arrays, in the order: rows' numbers, columns' numbers, bias, residual."""
+        scales = (f32,) if self.scaled else ()
+        return Epilogue(
+            self,
+            rows=scales,
+            columns=(*scales, *_one(self.bias)),
+            elements=_one(self.residual),
+            paired=self.paired,
+            linear=self.bias is None and self.activation is None and self.residual is None,
+        )
+
+
+def _one(dtype: DType | None) -> tuple[DType, ...]:
+    return () if dtype is None else (dtype,)
+
+
+@lru_cache(KEPT)
+def with_sums(epilogue: Epilogue, dtype: DType) -> Epilogue:
+    """The same with the sums as further results, which its derivative is computed from."""
+
+    def keeping(*registers: Reg) -> tuple[Reg, ...]:
+        sums, operands = registers[: epilogue.factors], registers[epilogue.factors :]
+        return (*epilogue.values(sums, operands), *sums)
+
+    keeping.__name__ = getattr(epilogue.function, "__name__", "keeping")
+    results = (*epilogue.results, *(dtype,) * epilogue.factors)
+    return replace(epilogue, function=keeping, results=results)

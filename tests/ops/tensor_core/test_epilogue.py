@@ -1,0 +1,195 @@
+"""Epilogues: what a kernel makes of its sums, in the emulator, held against float64."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.ops.tensor_core.products import NUMPY, ULP, factors, in_memory, normal
+
+from pyptx import LanguageError, ptx
+from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, SCALED, Epilogue, Layer, with_sums
+from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.types import bf16, e4m3, e5m2, f16, f32
+
+SHAPES = {
+    "one block": Shape(band=2),
+    "two blocks": Shape(256, 192, blocks=2, stages=3, panels=3, band=2),
+    "narrow": Shape(128, 128, stages=3, band=1),
+    "one warpgroup": Shape(64, 256, stages=3),
+    "one warpgroup, narrow": Shape(64, 128, stages=2),
+}
+PAIRS = {name: shape for name, shape in SHAPES.items() if shape.columns % 128 == 0}
+SIZES = (200, 136, 72)
+erf = np.vectorize(math.erf)
+FUNCTIONS = {
+    None: lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "gelu": lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+}
+
+
+def arrays(product, m, n, matrices):
+    """Those of the epilogue."""
+    e = product.epilogue
+    shapes = [*((m,),) * len(e.rows), *((n,),) * len(e.columns), *((m, n),) * len(e.elements)]
+    found = []
+    for i, (shape, dtype, batched) in enumerate(
+        zip(shapes, e.operands, product.batches, strict=True)
+    ):
+        found.append(normal((*((matrices,) if batched else ()), *shape), dtype, 10 + i))
+    return found
+
+
+def run(kernel, product, m, n, k, matrices=3):
+    """What the kernel gives; A, the matrices B, and the epilogue's arrays, in float64."""
+    a, b = factors(product, m, n, k, matrices)
+    given = [in_memory(a, turned=product.a_major == "MN")]
+    others = [b]
+    if product.factors > 1:
+        others.append(normal(b.shape, product.b, 2))
+    given += [in_memory(x, turned=product.b_major == "K") for x in others]
+    operands = arrays(product, m, n, matrices)
+    emulation = kernel.emulate(*given, *operands)
+    emulation.report.check()
+    results = emulation.outputs[: len(product.results)]
+    return [np.asarray(x).astype(np.float64) for x in results], a, others, operands
+
+
+def layer(product, m, n, k, kernel, tolerance=2.0**-7):
+    """Held against the formula of the product's Layer."""
+    (found,), a, others, operands = run(kernel, product, m, n, k)
+    formula = product.epilogue.function
+    sums = [a.astype(np.float64) @ b.astype(np.float64) for b in others]
+    left = [x.astype(np.float64) for x in operands]
+    total = sums[0]
+    if formula.scaled:
+        row, column = left.pop(0), left.pop(0)
+        total = total * row[..., :, None] * column[..., None, :]
+    if formula.bias is not None:
+        total = total + left.pop(0)[..., None, :]
+    total = FUNCTIONS[formula.activation](total)
+    if formula.paired:
+        total = total * sums[1]
+    if formula.residual is not None:
+        total = total + left.pop(0)
+    size = 1 + np.abs(total) + math.sqrt(k)
+    assert found.shape == total.shape
+    assert np.max(np.abs(found - total) / size) < ULP[product.d] + tolerance * 1e-2
+
+
+def product_of(formula, d=bf16, **options):
+    epilogue = formula.epilogue
+    return Product(
+        bf16, bf16, d, epilogue=epilogue, batches=(False,) * len(epilogue.operands), **options
+    )
+
+
+@pytest.mark.parametrize("activation", FUNCTIONS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_layers(activation, shape):
+    formula = Layer(scaled=True, bias=f32, activation=activation, residual=bf16)
+    product = product_of(formula)
+    layer(product, *SIZES, hopper.build(product, shape, 3))
+
+
+@pytest.mark.parametrize("shape", PAIRS.values(), ids=PAIRS.keys())
+@pytest.mark.parametrize("b_major", ["K", "MN"])
+def test_two_matrices(b_major, shape):
+    product = product_of(Layer(activation="silu", paired=True), b_major=b_major)
+    layer(product, *SIZES, hopper.build(product, shape, 3))
+
+
+@pytest.mark.parametrize("d", [f32, f16, bf16], ids=str)
+@pytest.mark.parametrize("paired", [False, True])
+def test_tiles_that_are_split(d, paired):
+    product = product_of(Layer(activation="gelu_tanh", residual=f32, paired=paired), d)
+    shape = replace(SHAPES["one block"], split=True)
+    layer(product, 200, 136, 1024, hopper.build(product, shape, 5))
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("b_major", ["K", "MN"])
+@pytest.mark.parametrize("a_major", ["K", "MN"])
+def test_mma_sync(a_major, b_major, paired):
+    formula = Layer(scaled=not paired, bias=bf16, activation="gelu", residual=f16, paired=paired)
+    product = product_of(formula, f32, a_major=a_major, b_major=b_major)
+    layer(product, *SIZES, mma_sync.build(product))
+
+
+@pytest.mark.parametrize("build", [lambda p: hopper.build(p, Shape(), 3), mma_sync.build])
+@pytest.mark.parametrize("batches", [(True, False, False), (False, True, True)], ids=str)
+def test_batches_of_arrays(batches, build):
+    epilogue = Layer(scaled=True, residual=bf16).epilogue
+    product = Product(bf16, bf16, bf16, epilogue=epilogue, batches=batches)
+    layer(product, *SIZES, build(product))
+
+
+@pytest.mark.parametrize("build", [lambda p: hopper.build(p, Shape(), 3), mma_sync.build])
+@pytest.mark.parametrize("more", [bf16, f32], ids=str)
+def test_further_results(build, more):
+    """A function of the user's own, with the sums as further results."""
+
+    def clipped(total, row, column):
+        return ptx.inst.min.f32(total * row, column), ptx.inst.ex2.approx.f32(-row)
+
+    own = Epilogue(clipped, rows=(f32,), columns=(bf16,), results=(f16,))
+    epilogue = with_sums(own, more)
+    product = Product(bf16, bf16, bf16, epilogue=epilogue, batches=(False, False))
+    (d, second, kept), a, (b,), (row, column) = run(build(product), product, *SIZES)
+    total = a.astype(np.float64) @ b.astype(np.float64)
+    assert np.allclose(kept, total, 2.0**-8, 1e-4)
+    assert np.allclose(d, np.minimum(total * row[:, None], column.astype(np.float64)), 0.01, 1e-3)
+    assert np.allclose(second, np.broadcast_to(2.0 ** -row[:, None], d.shape), 2.0**-10)
+
+
+@pytest.mark.parametrize("dtype", [e4m3, e5m2], ids=str)
+@pytest.mark.parametrize("shape", [SHAPES["one block"], SHAPES["one warpgroup, narrow"]])
+def test_results_of_eight_bits(dtype, shape):
+    product = Product(bf16, bf16, dtype, epilogue=SCALED, batches=(False, False))
+    kernel = hopper.build(product, shape, 3)
+    (d,), a, (b,), (row, column) = run(kernel, product, 136, 144, 72)
+    exact = a.astype(np.float64) @ b.astype(np.float64) * row[:, None] * column
+    nearest = exact.astype(np.float32).clip(
+        *(float(f(ml_dtypes.finfo(NUMPY[dtype]))) for f in (lambda i: i.min, lambda i: i.max))
+    )
+    assert np.mean(d == nearest.astype(NUMPY[dtype]).astype(np.float64)) > 0.999
+    assert np.allclose(d, nearest, 0.13 if dtype is e4m3 else 0.26, 0.01)
+
+
+def test_what_is_no_value():
+    def wrong(total):
+        return total, total
+
+    product = Product(bf16, bf16, bf16, epilogue=Epilogue(wrong))
+    with pytest.raises(LanguageError) as error:
+        mma_sync.build(product).emulate(*factors(product, 8, 8, 8))
+    line = wrong.__code__.co_firstlineno
+    said = re.sub(r"register \d+", "register N", str(error.value))
+    assert said == (
+        f"{__file__}:{line}: wrong gave (<register N .f32>, <register N .f32>); an epilogue gives "
+        "one f32 register\n"
+        "    def wrong(total):\n"
+        "  help: ptx.to_f32(value) widens; return d or return d, more"
+    )
+
+
+def test_every_activation_is_tried():
+    assert set(FUNCTIONS) == {None, *ACTIVATIONS}
+
+
+def test_shapes_that_a_pair_does_not_fit():
+    paired = product_of(Layer(activation="silu", paired=True))
+    chosen = {plan.choose(paired, m, 4096, 4096).columns for m in (64, 1024, 4096, 8192)}
+    assert 192 not in chosen
+    for own, right in ((Shape(), True), (Shape(128, 192), False), (SHAPES["two blocks"], False)):
+        assert plan.fits(own, paired) == right
+    assert plan.fits(Shape(128, 192), replace(paired, d=f32))
+    assert plan.fits(SHAPES["two blocks"], Product(bf16, bf16, bf16, epilogue=SCALED))
