@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyptx.ops._matmul_jax import fused_matmul as fused_matmul
     from pyptx.ops._matmul_jax import gated_matmul as gated_matmul
     from pyptx.ops._matmul_jax import matmul as matmul
+    from pyptx.ops._matmul_jax import ragged_dot as ragged_dot
     from pyptx.ops._rms import rms_norm as rms_norm
     from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
     from pyptx.ops._rms import rms_norm_fwd as rms_norm_fwd
@@ -44,6 +45,7 @@ __all__ = [
     "layer_norm",
     "log_softmax",
     "matmul",
+    "ragged_dot",
     "reglu",
     "relu",
     "rms_norm",
@@ -61,7 +63,7 @@ _MODULES: Final = {
     "_cross_entropy_jax": ("cross_entropy",),
     "_gates_jax": ("geglu", "gelu", "reglu", "relu", "silu", "swiglu"),
     "_layer_norm_jax": ("layer_norm",),
-    "_matmul_jax": ("dot_general", "fused_matmul", "gated_matmul", "matmul"),
+    "_matmul_jax": ("dot_general", "fused_matmul", "gated_matmul", "matmul", "ragged_dot"),
     "_rms": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
     "_rope_jax": ("rope",),
     "_softmax_jax": ("log_softmax", "softmax"),

@@ -12,7 +12,7 @@ import jax.numpy
 
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_launch import DTYPES, FLOAT8, Call, computed
+from pyptx.ops._matmul_launch import DTYPES, FLOAT8, Call, computed, ragged
 from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType, f32
@@ -82,6 +82,57 @@ def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
         found = _jax.lax.psum(found, over)
     return shell.like(found.astype(primal.dtype), primal)
 
+
+# ---- products of groups --------------------------------------------------------------------------
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
+def ragged_rows(b_major: Major, out: DType, a: Any, b: Any, lengths: Any) -> Any:
+    """Each group of rows of a (M, K) by its matrix of b, (groups, K, N) or (groups, N, K)."""
+    return ragged("M", b_major, out, a, b, lengths)
+
+
+def _ragged_rows_fwd(
+    b_major: Major, out: DType, a: Any, b: Any, lengths: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    return ragged_rows(b_major, out, a, b, lengths), (a, b, lengths)
+
+
+def _ragged_rows_bwd(
+    b_major: Major, out: DType, saved: tuple[Any, ...], g: Any
+) -> tuple[Any, Any, None]:
+    del out
+    a, b, lengths = saved
+    (g,) = shell.as_jax(g)
+    g, dtype = g.astype(a.dtype), DTYPES[str(a.dtype)]
+    da = ragged_rows("MN" if b_major == "K" else "K", dtype, g, b, lengths)
+    db = ragged_parts(dtype, *((a, g) if b_major == "MN" else (g, a)), lengths)
+    return shell.like(da, a), shell.like(db, b), None
+
+
+ragged_rows.defvjp(_ragged_rows_fwd, _ragged_rows_bwd)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def ragged_parts(out: DType, a: Any, b: Any, lengths: Any) -> Any:
+    """For each group of rows, the product of a's (M,) and b's (N,) along them: (groups, M, N)."""
+    return ragged("K", "MN", out, a, b, lengths)
+
+
+def _ragged_parts_fwd(out: DType, a: Any, b: Any, lengths: Any) -> tuple[Any, tuple[Any, ...]]:
+    return ragged_parts(out, a, b, lengths), (a, b, lengths)
+
+
+def _ragged_parts_bwd(out: DType, saved: tuple[Any, ...], g: Any) -> tuple[Any, Any, None]:
+    del out
+    a, b, lengths = saved
+    (g,) = shell.as_jax(g)
+    g, dtype = g.astype(a.dtype), DTYPES[str(a.dtype)]
+    da, db = ragged_rows("K", dtype, b, g, lengths), ragged_rows("MN", dtype, a, g, lengths)
+    return shell.like(da, a), shell.like(db, b), None
+
+
+ragged_parts.defvjp(_ragged_parts_fwd, _ragged_parts_bwd)
 
 # ---- products with an epilogue -------------------------------------------------------------------
 

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy
-import numpy as np
 
-from pyptx._runtime import targets
-from pyptx._source import SourceLocation, call_site
+from pyptx._source import call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_derivative import Formula, Fused, dot, formula_of, fused
+from pyptx.ops._matmul_checks import (
+    as_matrix,
+    broadcast,
+    check_activation,
+    check_factors,
+    check_shapes,
+    check_types,
+    no_product,
+    operand,
+    result_type,
+    scales,
+    type_of,
+    types_of,
+)
+from pyptx.ops._matmul_derivative import (
+    Formula,
+    Fused,
+    dot,
+    formula_of,
+    fused,
+    ragged_rows,
+)
 from pyptx.ops._matmul_launch import DTYPES, FLOAT8, flat
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, Activation, Epilogue, Layer
+from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
 from pyptx.ops.tensor_core.shape import Major
-from pyptx.types import DType, bf16, f32
+from pyptx.types import DType
 
 jnp: Any = jax.numpy
 
@@ -65,27 +83,27 @@ def matmul(
     depends on the sizes alone, so results are the same in every run. Raises CallError.
     """
     where = call_site()
-    dtype = _check_types("matmul", where, a=a, b=b)
-    out = _result_type(out_dtype, dtype, where)
-    _check_shapes(a, b, where)
-    _check_activation(activation, where)
+    dtype = check_types("matmul", where, a=a, b=b)
+    out = result_type(out_dtype, dtype, where)
+    check_shapes(a, b, where)
+    check_activation(activation, where)
     a, b = shell.as_jax(a, b)
     lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     dims = (*lead, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
     if residual is not None:
-        residual = _broadcast("residual", residual, dims, where)
+        residual = broadcast("residual", residual, dims, where)
         residual = residual[..., None, :] if a.ndim == 1 else residual
         residual = residual[..., None] if b.ndim == 1 else residual
     vector_a, vector_b = a.ndim == 1, b.ndim == 1
     a, b = a[None] if vector_a else a, b[:, None] if vector_b else b
     scaled = a_scale is not None or b_scale is not None
-    rows, columns = _scales((a_scale, b_scale), a, b, where) if scaled else ((), ())
+    rows, columns = scales((a_scale, b_scale), a, b, where) if scaled else ((), ())
     if bias is not None:
-        bias = _bias(bias, lead, b.shape[-1], where)
+        bias = bias(bias, lead, b.shape[-1], where)
         columns = (*columns, bias)
     layer = Layer(
-        scaled, None if bias is None else _type_of(bias), activation,
-        None if residual is None else _type_of(residual),
+        scaled, None if bias is None else type_of(bias), activation,
+        None if residual is None else type_of(residual),
     )  # fmt: skip
     run = _Run(out, None if layer == Layer() else formula_of(layer))
     elements = () if residual is None else (residual,)
@@ -109,11 +127,11 @@ def gated_matmul(
     Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
-    dtype = _check_types("gated_matmul", where, x=x, gate=gate)
-    _check_types("gated_matmul", where, gate=gate, up=up)
-    out = _result_type(out_dtype, dtype, where)
-    _check_activation(activation, where)
-    _check_shapes(x, gate, where, ("x", "gate"), least=2)
+    dtype = check_types("gated_matmul", where, x=x, gate=gate)
+    check_types("gated_matmul", where, gate=gate, up=up)
+    out = result_type(out_dtype, dtype, where)
+    check_activation(activation, where)
+    check_shapes(x, gate, where, ("x", "gate"), least=2)
     if tuple(gate.shape) != tuple(up.shape):
         raise CallError(
             f"gate has shape {tuple(gate.shape)} and up {tuple(up.shape)}; they have one",
@@ -157,20 +175,20 @@ def fused_matmul(
     """
     where = call_site()
     bs: tuple[Any, ...] = b if isinstance(b, tuple) else (b,)  # pyright: ignore[reportUnknownVariableType]
-    dtype = _check_factors(a, bs, where)
-    out = _result_type(out_dtype, dtype, where)
-    results = tuple(_result_type(each, dtype, where) for each in further)
+    dtype = check_factors(a, bs, where)
+    out = result_type(out_dtype, dtype, where)
+    results = tuple(result_type(each, dtype, where) for each in further)
     a, *others = shell.as_jax(a, *bs)
     lead = jnp.broadcast_shapes(a.shape[:-2], others[0].shape[:-2])
     m, n = a.shape[-2], others[0].shape[-1]
     of_rows, of_columns, of_elements = (
-        tuple(_operand(name, x, lead, dims, where) for x in arrays)
+        tuple(operand(name, x, lead, dims, where) for x in arrays)
         for name, arrays, dims in (
             ("rows", rows, (m,)), ("columns", columns, (n,)), ("elements", elements, (m, n))
         )
     )  # fmt: skip
     made = Epilogue(
-        epilogue, _types_of(of_rows), _types_of(of_columns), _types_of(of_elements), results,
+        epilogue, types_of(of_rows), types_of(of_columns), types_of(of_elements), results,
         len(others) > 1,
     )  # fmt: skip
     run = _Run(out, Formula(made, reference))
@@ -178,6 +196,49 @@ def fused_matmul(
         "fused_matmul", where, run.batched, a, tuple(others), of_rows, of_columns, of_elements
     )
     return tuple(found) if results else found[0]
+
+
+def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, *, preferred_element_type: Any = None) -> Any:
+    """`jax.lax.ragged_dot`: consecutive groups of rows, each multiplied by a matrix of its own.
+
+    lhs          (M, K): bf16, f16 or f32
+    rhs          (G, K, N) of the same type; G at most 2048
+    group_sizes  (G,) integers, known when the kernel runs: the first rows are the first group's.
+                 Those below zero count as zero, and rows after the last of lhs are none
+    preferred_element_type  as `out_dtype` of `matmul`
+    returns      (M, N); zeros in rows that are in no group
+
+    One launch for all groups, and one for the gradient in `rhs`, whose sums along each group's rows
+    have no rows of another group. Split over devices, columns of rhs need no communication; lhs is
+    gathered. Everything else is as in `matmul`. Raises CallError.
+    """
+    where = call_site()
+    dtype = check_types("ragged_dot", where, lhs=lhs, rhs=rhs)
+    out = result_type(preferred_element_type, dtype, where)
+    if dtype in FLOAT8.values():
+        raise CallError(
+            f"lhs has elements of type {lhs.dtype}",
+            location=where,
+            notes=(("legal", " ".join(DTYPES)),),
+        )
+    shapes = tuple(lhs.shape), tuple(rhs.shape), tuple(getattr(group_sizes, "shape", ()))
+    ranks = tuple(map(len, shapes)) == (2, 3, 1)
+    if not ranks or lhs.shape[1] != rhs.shape[1] or rhs.shape[0] != group_sizes.shape[0]:
+        raise CallError(
+            f"lhs has shape {shapes[0]}, rhs {shapes[1]} and group_sizes {shapes[2]}",
+            location=where,
+            notes=(("legal", "(M, K), (G, K, N) and (G,)"),),
+        )
+    if rhs.shape[0] > plan.MOST_GROUPS:
+        raise CallError(
+            f"rhs has {rhs.shape[0]} groups, and ragged_dot takes {plan.MOST_GROUPS}",
+            location=where,
+        )
+    lhs, rhs, lengths = shell.as_jax(lhs, rhs, group_sizes)
+    if not jnp.issubdtype(lengths.dtype, jnp.integer):
+        raise CallError(f"group_sizes has elements of type {lengths.dtype}", location=where)
+    lengths = jnp.clip(lengths, 0, min(shell.MOST_ROWS, lhs.shape[0])).astype(jnp.int32)
+    return shell.located("ragged_dot", where, partial(ragged_rows, "MN", out), lhs, rhs, lengths)
 
 
 def dot_general(
@@ -198,15 +259,15 @@ def dot_general(
     Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
-    dtype = _check_types("dot_general", where, lhs=lhs, rhs=rhs)
-    out = _result_type(preferred_element_type, dtype, where)
+    dtype = check_types("dot_general", where, lhs=lhs, rhs=rhs)
+    out = result_type(preferred_element_type, dtype, where)
     (contract_l, contract_r), (batch_l, batch_r) = (
         (tuple(map(int, left)), tuple(map(int, right))) for left, right in dimension_numbers
     )
     lhs, rhs = shell.as_jax(lhs, rhs)
     batch = tuple(range(len(batch_l)))
     if batch_l != batch or batch_r != batch:
-        raise _no_product("batch dimensions come first, in order", dimension_numbers, where)
+        raise no_product("batch dimensions come first, in order", dimension_numbers, where)
     if [lhs.shape[i] for i in (*batch_l, *contract_l)] != [
         rhs.shape[i] for i in (*batch_r, *contract_r)
     ]:
@@ -215,210 +276,17 @@ def dot_general(
             f"{dimension_numbers} are not equal",
             location=where,
         )
-    a, a_last = _as_matrix(lhs, len(batch), contract_l, dimension_numbers, where)
-    b, b_last = _as_matrix(rhs, len(batch), contract_r, dimension_numbers, where)
+    a, a_last = as_matrix(lhs, len(batch), contract_l, dimension_numbers, where)
+    b, b_last = as_matrix(rhs, len(batch), contract_r, dimension_numbers, where)
     rows = [n for i, n in enumerate(lhs.shape) if i >= len(batch) and i not in contract_l]
     columns = [n for i, n in enumerate(rhs.shape) if i >= len(batch) and i not in contract_r]
     majors: tuple[Major, Major] = ("K" if a_last else "MN", "K" if b_last else "MN")
     if dtype in FLOAT8.values() and majors != ("K", "K"):
-        raise _no_product(
+        raise no_product(
             "of 8 bits, those that are summed over come last", dimension_numbers, where
         )
     d = shell.located("dot_general", where, partial(dot, *majors, out), a, b)
     return d.reshape(*lhs.shape[: len(batch)], *rows, *columns)
-
-
-# ---- checks --------------------------------------------------------------------------------------
-
-
-def _check_factors(a: Any, bs: Sequence[Any], where: SourceLocation) -> DType:
-    names = ("b",) if len(bs) == 1 else ("b[0]", "b[1]")
-    if len(bs) > len(names):
-        raise CallError(f"b is a tuple of {len(bs)} arrays, and may be of two", location=where)
-    for name, b in zip(names, bs, strict=True):
-        dtype = _check_types("fused_matmul", where, **{"a": a, name: b})
-    _check_shapes(a, bs[0], where, ("a", names[0]), least=2)
-    if len(bs) > 1 and tuple(bs[0].shape) != tuple(bs[1].shape):
-        raise CallError(
-            f"b[0] has shape {tuple(bs[0].shape)} and b[1] {tuple(bs[1].shape)}; they have one",
-            location=where,
-        )
-    return dtype  # pyright: ignore[reportPossiblyUnboundVariable]
-
-
-def _check_shapes(
-    a: Any, b: Any, where: SourceLocation, names: tuple[str, str] = ("a", "b"), least: int = 1
-) -> None:
-    one, other = names
-    if min(a.ndim, b.ndim) < least or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-        raise CallError(
-            f"{one} has shape {tuple(a.shape)} and {other} {tuple(b.shape)}; {one}'s last "
-            f"dimension is {other}'s last but one",
-            location=where,
-            notes=(("legal", "(..., M, K) @ (..., K, N)"),),
-        )
-    _check_batches(a.shape[:-2], b.shape[:-2], names, (tuple(a.shape), tuple(b.shape)), where)
-
-
-def _check_activation(activation: object, where: SourceLocation) -> None:
-    if activation is not None and activation not in ACTIVATIONS:
-        raise CallError(
-            f"there is no activation {activation!r}",
-            location=where,
-            notes=(("legal", " ".join(ACTIVATIONS)),),
-        )
-
-
-def _type_of(x: Any) -> DType:
-    return DTYPES[str(x.dtype)]
-
-
-def _types_of(arrays: Sequence[Any]) -> tuple[DType, ...]:
-    return tuple(_type_of(x) for x in arrays)
-
-
-def _broadcast(name: str, x: Any, shape: tuple[Any, ...], where: SourceLocation) -> Any:
-    """An array of an epilogue, with this shape. Raises CallError."""
-    is_array = isinstance(x, (jax.Array, np.ndarray))
-    kind = str(cast("Any", x).dtype) if is_array else type(x).__name__
-    if not is_array or kind not in DTYPES:
-        raise CallError(
-            f"{name} is of type {kind} and must be an array of one that is added",
-            location=where,
-            notes=(("legal", " ".join(DTYPES)),),
-        )
-    (x,) = shell.as_jax(x)
-    if not shell.broadcasts(x.shape, shape):
-        raise CallError(
-            f"{name} has shape {tuple(x.shape)}, which is not broadcast to {tuple(shape)}",
-            location=where,
-        )
-    return jnp.broadcast_to(x, shape)
-
-
-def _bias(bias: Any, lead: Sequence[Any], n: Any, where: SourceLocation) -> Any:
-    """(N,), or (..., N) with the product's batch."""
-    if getattr(bias, "ndim", 0) < 2:
-        return _broadcast("bias", bias, (n,), where)
-    return _broadcast("bias", bias, (*lead, 1, n), where)[..., 0, :]
-
-
-def _operand(
-    name: str, x: Any, lead: tuple[Any, ...], dims: tuple[Any, ...], where: SourceLocation
-) -> Any:
-    """An array of `rows`, `columns` or `elements`, with the product's batch or without one."""
-    batched = getattr(x, "ndim", 0) > len(dims)
-    return _broadcast(f"an array of {name}", x, (*lead, *dims) if batched else dims, where)
-
-
-def _check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
-    found: list[str] = []
-    for name, array in arrays.items():
-        if not isinstance(array, (jax.Array, np.ndarray)):
-            raise CallError(
-                f"{name} is a {type(array).__name__}; {operation} takes arrays",
-                location=where,
-                notes=(("help", f"jax.numpy.asarray({name})"),),
-            )
-        dtype = str(cast("Any", array).dtype)
-        if dtype not in DTYPES and dtype not in FLOAT8:
-            raise CallError(
-                f"{name} has elements of type {dtype}",
-                location=where,
-                notes=(("legal", " ".join([*DTYPES, *FLOAT8])),),
-            )
-        found.append(dtype)
-    if len(set(found)) > 1 and not all(dtype in FLOAT8 for dtype in found):
-        (one, other) = arrays
-        raise CallError(
-            f"{one} has elements of type {found[0]} and {other} of {found[1]}; {operation} takes "
-            "one type",
-            location=where,
-            notes=(("help", f"{other}.astype({one}.dtype)"),),
-        )
-    kind = (DTYPES | FLOAT8)[found[0]]
-    try:
-        plan.check(operation, targets.chosen(), bf16 if kind is f32 else kind)
-    except CallError as error:
-        raise error.at(where) from None
-    return kind
-
-
-def _scales(
-    given: tuple[Any, Any], a: Any, b: Any, where: SourceLocation
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """A number for each row of a and column of b, f32: 1 where none is given."""
-    found: list[Any] = []
-    for name, scale, x, last in zip(
-        ("a_scale", "b_scale"), given, (a, b), ((a.shape[-2], 1), (1, b.shape[-1])), strict=True
-    ):
-        wanted = (*x.shape[:-2], *last)
-        number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
-        try:
-            found.append(jnp.broadcast_to(number, wanted))
-        except ValueError:
-            raise CallError(
-                f"{name} has shape {tuple(number.shape)}, which is not broadcast to {wanted}",
-                location=where,
-                notes=(("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),),
-            ) from None
-    return (found[0][..., 0],), (found[1][..., 0, :],)
-
-
-def _check_batches(
-    of_a: Sequence[Any], of_b: Sequence[Any], names: tuple[str, str], shapes: tuple[object, object],
-    where: SourceLocation,
-) -> None:  # fmt: skip
-    try:
-        jnp.broadcast_shapes(tuple(of_a), tuple(of_b))
-    except ValueError:
-        raise CallError(
-            f"{names[0]} has shape {shapes[0]} and {names[1]} {shapes[1]}, whose batches "
-            f"{tuple(of_a)} and {tuple(of_b)} cannot be broadcast",
-            location=where,
-            notes=(("help", "a batch dimension is the same in both, or 1"),),
-        ) from None
-
-
-def _result_type(wanted: Any, dtype: DType, where: SourceLocation) -> DType:
-    if wanted is None:
-        return bf16 if dtype in FLOAT8.values() else dtype
-    try:
-        name = str(np.dtype(wanted))
-    except TypeError:
-        name = repr(wanted)
-    if name not in DTYPES:
-        raise CallError(
-            f"the result's type is {name}", location=where, notes=(("legal", " ".join(DTYPES)),)
-        )
-    return DTYPES[name]
-
-
-def _no_product(rule: str, numbers: object, where: SourceLocation) -> CallError:
-    return CallError(
-        f"dimension numbers {numbers} are no matrix product without a transpose: {rule}",
-        location=where,
-        notes=(("help", "jax.numpy.moveaxis brings dimensions there, by a copy"),),
-    )
-
-
-def _as_matrix(
-    x: Any, batch: int, contract: Sequence[int], numbers: object, where: SourceLocation
-) -> tuple[Any, bool]:
-    """An array as matrices, and whether the dimensions that are summed over are the last ones."""
-    contract = tuple(contract)
-    sizes = x.shape
-    count = math.prod(sizes[:batch])
-    depth = math.prod(sizes[i] for i in contract)
-    begin, end = batch + len(contract), x.ndim - len(contract)
-    last = contract == tuple(range(end, x.ndim))
-    if not last and contract != tuple(range(batch, begin)):
-        raise _no_product(
-            "dimensions that are summed over come directly after the batch or last", numbers, where
-        )
-    free = math.prod(sizes[batch:end] if last else sizes[begin:])
-    shape = (free, depth) if last else (depth, free)
-    return x.reshape((count, *shape) if batch else shape), last
 
 
 # ---- batches -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import jax
 import jax.numpy
@@ -77,7 +77,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     operands, batches = _operands(call, operands, bs[0].shape[-2 if call.b_major == "K" else -1])
     product = Product(
         _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
-        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches,
+        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches,
     )  # fmt: skip
     found = _launch(product)(a, *bs, *operands)
     return [d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in found]
@@ -135,6 +135,62 @@ def _in_parts(x: Any, major: Major, which: int) -> Any:
     axis = x.ndim - (1 if major == "K" else 2)
     shape = (*x.shape[:axis], x.shape[axis] * len(_SPLIT), *x.shape[axis + 1 :])
     return jnp.stack(chosen, axis + 1).reshape(shape)
+
+
+def ragged(
+    along: Literal["M", "K"], b_major: Major, out: DType, a: Any, b: Any, lengths: Any
+) -> Any:
+    """The product of groups of rows, as `Product.ragged` says. `lengths` are int32, one a group.
+
+    "M": a (M, K) and b (groups, K, N), or (groups, N, K), to (M, N)
+    "K": a (K, M) and b (K, N) to (groups, M, N)
+    """
+    groups = lengths.shape[0]
+    a_major: Major = "K" if along == "M" else "MN"
+    call = Call(a_major, b_major, out)
+    m, n, k = call.sizes(a, b)
+    dims = (m, n) if along == "M" else (groups, m, n)
+    if 0 in (*dims, k, groups):
+        return jnp.zeros(dims, out.numpy) + (_nothing(a) + _nothing(b)).astype(out.numpy)
+    if str(a.dtype) == "float32":
+        a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
+        lengths = lengths * len(_SPLIT) if along == "K" else lengths
+    least = min(a.dtype.itemsize, out.bytes)
+    a, b = _padded(a, -1), _padded(_padded(b, -1), -2 if b_major == "K" else -1, least)
+    if along == "M":
+        depth = a.shape[-1] if b_major == "MN" else b.shape[-1]
+        a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
+    product = Product(
+        _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, a_major, b_major,
+        b_batched=along == "M", ragged=along,
+    )  # fmt: skip
+    d = _launch_ragged(product)(a, b, lengths)
+    return d if d.shape == dims else d[..., :m, :n]
+
+
+@lru_cache(plan.KEPT)
+def _launch_ragged(product: Product) -> Callable[..., Any]:
+    """The kernel as a function of arrays; under `jax.vmap`, one launch after another."""
+
+    @_jax.custom_batching.custom_vmap
+    def launch(a: Any, b: Any, lengths: Any) -> Any:
+        m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
+        shape = plan.choose_ragged(product, m, n, k, lengths.shape[0])
+        return plan.operation(product, shape)(a, b, lengths)
+
+    @launch.def_vmap
+    def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]
+        every = [
+            x if own else jnp.broadcast_to(x, (size, *x.shape))
+            for x, own in zip(arrays, mapped, strict=True)
+        ]
+
+        def one(given: Any) -> Any:
+            return launch(*given)
+
+        return _jax.lax.map(one, tuple(every)), True
+
+    return launch
 
 
 # ---- kernels -------------------------------------------------------------------------------------

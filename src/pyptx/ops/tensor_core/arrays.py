@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
 from pyptx.ops.tensor_core.shape import Product
-from pyptx.types import f32
+from pyptx.types import f32, s32
 
 _NAMES: Final = {
     ("a", "K"): ("M", "K"),
@@ -25,6 +25,7 @@ def inputs(product: Product) -> tuple[Tile, ...]:
     return (
         Tile(*(*_batch(product.a_batched), *_NAMES["a", product.a_major]), product.a),
         *(b,) * product.factors,
+        *((Tile("G", s32),) if product.ragged else ()),
         *_operands(product),
     )
 
@@ -58,11 +59,25 @@ def names(product: Product, *, split: bool = False) -> list[str]:
     operands = [f"E{i}" for i in range(len(product.batches))]
     more = [f"D{i + 1}" for i in range(len(product.results) - 1)]
     second = ["C"] if product.factors > 1 else []
-    return ["A", "B", *second, *operands, "D", *more, *(["SUMS", "FLAGS"] if split else [])]
+    groups = ["GROUPS"] if product.ragged else []
+    return [
+        "A",
+        "B",
+        *second,
+        *groups,
+        *operands,
+        "D",
+        *more,
+        *(["SUMS", "FLAGS"] if split else []),
+    ]
 
 
 def run_time(product: Product) -> dict[str, Any]:
     """Dimensions whose sizes are known when a kernel runs; devices may split the parallel ones."""
+    if product.ragged == "M":
+        return {"parallel": ("N",), "dynamic": ("M", "K")}
+    if product.ragged == "K":
+        return {"parallel": ("M", "N"), "dynamic": ("K",)}
     batch = _batch(product.batched)
     if product.divisible:
         return {"parallel": ("M", "N", "K", *batch)}
@@ -71,6 +86,14 @@ def run_time(product: Product) -> dict[str, Any]:
 
 def _batch(batched: bool) -> tuple[str, ...]:
     return ("G",) if batched else ()
+
+
+def tiles(product: Product, rows: int, columns: int) -> str:
+    """How many tiles D has, as an expression of sizes; `columns` are those of all matrices B."""
+    down, across = f"cdiv(M, {rows})", f"cdiv(N, {columns // product.factors})"
+    if product.ragged == "M":
+        down = f"({down} + G)"  # at most a tile more for each group
+    return f"{down} * {across}" + " * G" * product.batched
 
 
 def kernel_of(

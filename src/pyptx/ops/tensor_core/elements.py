@@ -73,7 +73,7 @@ class Elements:
     def _of_row(self, matrix: list[Reg], row: Reg) -> list[Reg]:
         found: list[Reg] = []
         for tensor, batched in self._rows:
-            there = row < self.sizes.m
+            there = row < self.sizes.m  # of another group's rows too: they are not stored
             before = matrix if batched else []
             found += ptx.to_f32(tensor.load(*before, row, pred=there, other=0.0))
         return found

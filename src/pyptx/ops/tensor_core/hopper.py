@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
 from pyptx.ops.tensor_core.elements import Elements
-from pyptx.ops.tensor_core.operands import operand
+from pyptx.ops.tensor_core.operands import Operand, operand
+from pyptx.ops.tensor_core.ragged import WARP, Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
 from pyptx.ops.tensor_core.shape import CTAS, WARPGROUP, Product, Shape
@@ -21,10 +22,7 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
     further results.
     """
 
-    tiles = (
-        f"cdiv(M, {shape.rows}) * cdiv(N, {shape.columns // product.factors})"
-        + " * G" * product.batched
-    )
+    tiles = arrays.tiles(product, shape.rows, shape.columns)
 
     def matmul(*tensors: Tensor) -> None:
         program(product, shape, tensors)
@@ -48,9 +46,7 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     names = arrays.names(product, split=shape.split)
     named = dict(zip(names, tensors, strict=True))
     results = [named[name] for name in names if name.startswith("D")]
-    b_tensors = [named[name] for name in "BC" if name in named]
-    a = operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched)
-    b = operand(b_tensors, product.b_major, shape.columns, shape.stages, product.b_batched)
+    a, b = _factors(product, shape, named)
     ring = ptx.ring(shape.stages, consumers=shape.groups)
     sizes = arrays.sizes(product, named["A"], results[0])
     operands = [named[name] for name in names if name.startswith("E")]
@@ -58,12 +54,23 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     thread = reg.from_(ptx.special.tid.x(), u32)
     shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
     steps = (sizes.k + (product.depth - 1)) // product.depth
-    schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)
+    groups = schedule = None
+    if product.ragged is None:
+        schedule = Schedule(shape, sizes, steps, shape.columns // product.factors)
+    else:
+        rows = sizes.m if product.ragged == "M" else sizes.k
+        groups = Groups(named["GROUPS"], rows, shape.rows)
 
     with ptx.if_(thread == 0):
         ring.init()
         ptx.fence.mbarrier_init()
+    if groups is not None:
+        with ptx.if_(thread < WARP):
+            groups.fill(thread)
     ptx.bar.sync()
+    if schedule is None:
+        assert groups is not None
+        schedule = _schedule(product, shape, sizes, steps, groups)
     with ptx.if_(thread < WARPGROUP):
         if shape.registers is not None:
             ptx.setmaxnreg(shape.registers[0], inc=False)
@@ -90,3 +97,20 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, finish)
         consumer.run(schedule)
         result.finish(lane)
+
+
+def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[Operand, Operand]:
+    tensors = [named[name] for name in "BC" if name in named]
+    return (
+        operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched),
+        operand(tensors, product.b_major, shape.columns, shape.stages, product.b_batched),
+    )
+
+
+def _schedule(
+    product: Product, shape: Shape, sizes: arrays.Sizes, steps: Reg, groups: Groups
+) -> Schedule:
+    columns = shape.columns // product.factors
+    if product.ragged == "M":
+        return Rows(shape, sizes, steps, columns, groups)
+    return Parts(shape, sizes, product.depth, columns, groups)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
-from pyptx.ops.tensor_core.shape import ROWS, STEP, Product, Shape
+from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape
 from pyptx.types import f32, u32
 
 T = TypeVar("T")
@@ -30,10 +30,13 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
     with schedule.walk() as item:
         place = schedule.place(item)
         k = low(item.first, depth)
+        if item.begin is not None:
+            k += item.begin
+        row = place.row if place.source is None else place.source
         for _ in ptx.range_(0, item.steps, dtype=u32):
             full = ring.acquire(state)
             full.arrive_expect_tx(a.bytes + b.bytes)
-            a.fetch(state.stage, full, place.row, k, place.matrix)
+            a.fetch(state.stage, full, row, k, place.matrix)
             b.fetch(state.stage, full, place.column, k, place.matrix)
             k += depth
             state.advance()
@@ -69,11 +72,14 @@ class Consumer:
     def _one_block(self, schedule: Schedule, sums: Sums) -> None:
         state, read = self.ring.consumer(), self.ring.consumer()
         with schedule.walk() as item:
-            self.ring.wait(state)
+            left = None
+            if item.begin is not None and item.end is not None:
+                left = reg.from_(item.end - item.begin, u32)
+            self._wait(state, left)
             self._multiply(sums, state.stage, self._blocks, add=False)
             place = schedule.place(item)  # its divisions take as long as the first products
             state.advance()
-            self._middle(sums, item.steps, state, read)
+            self._middle(sums, item.steps, state, read, left)
             ptx.wgmma.wait_group(0)
             self._release(read)
             self.finish(item, place, 0, sums[0])
@@ -114,10 +120,33 @@ class Consumer:
             ptx.wgmma.wait_group(0)
             self.finish(item, place, 1, sums[1])
 
-    def _middle(self, sums: Sums, steps: Reg, state: Any, read: Any) -> None:
+    def _wait(self, state: Any, left: Reg | None) -> None:
+        """Until a stage has come. At the end of a group's part of K, the rest is cleared."""
+        self.ring.wait(state)
+        if left is None:
+            return
+        depth = self.product.depth
+        with ptx.if_(left < depth):
+            for operand in (self.a, self.b):
+                operand.clear(state.stage, left, self.thread, WARPGROUP * self.shape.groups)
+            ptx.fence.proxy_async("shared::cta")
+            everybody = ptx.named_barrier(
+                self.shape.groups + 1, count=WARPGROUP * self.shape.groups
+            )
+            everybody.sync()
+        left -= depth
+
+    @property
+    def thread(self) -> Reg:
+        """Of those that multiply."""
+        return low(self.group, WARPGROUP) + self.lane
+
+    def _middle(
+        self, sums: Sums, steps: Reg, state: Any, read: Any, left: Reg | None = None
+    ) -> None:
         """The stages of an item from the second on, up to as many as it has of these."""
         for _ in ptx.range_(1, steps, dtype=u32):
-            self.ring.wait(state)
+            self._wait(state, left)
             self._multiply(sums, state.stage, self._blocks)
             state.advance()
             ptx.wgmma.wait_group(1)  # all but the latest: the stage before has been read

@@ -9,12 +9,13 @@ are those of one matrix, and the others the same of the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pyptx import Kernel, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.ops.tensor_core import arrays
 from pyptx.ops.tensor_core.elements import Elements
+from pyptx.ops.tensor_core.ragged import WARP, Groups
 from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import Major, Product
 from pyptx.types import f32, u32
@@ -46,10 +47,7 @@ def build(product: Product) -> Kernel:
     return arrays.kernel_of(
         product,
         matmul,
-        grid=(
-            f"cdiv(N, {TILE // product.factors}) * cdiv(M, {TILE})",
-            "G" if product.batched else 1,
-        ),
+        grid=arrays.tiles(product, TILE, TILE),
         block=32 * WARPS,
         arch="auto",
         name="matmul_mma_sync",
@@ -126,18 +124,14 @@ def program(product: Product, tensors: Sequence[Tensor]) -> None:
     width = TILE // product.factors
     sizes = arrays.sizes(product, named["A"], results[0])
     thread = reg.from_(ptx.special.tid.x(), u32)
-    across = (sizes.n + (width - 1)) // width
-    cta = reg.from_(ptx.special.ctaid.x(), u32)
-    top_tile = cta // across
-    top = low(top_tile, TILE)
-    left = low(cta - low(top_tile, across), width)
-    matrix = [reg.from_(ptx.special.ctaid.y(), u32)] if product.batched else []
+    part = _part(product, sizes, width, named.get("GROUPS"), thread)
+    top, left, matrix, sizes = part.top, part.left, part.matrix, part.sizes
     a = _operand([named["A"]], product.a_major, product.a_batched, (top, sizes.m), sizes, matrix)
     b = _operand(factors, product.b_major, product.b_batched, (left, sizes.n), sizes, matrix)
     warp, lane = thread >> 5, thread & 31
     row, column = warp >> 2 << 6, (warp & 3) << 5  # where this warp's part begins
     read, write = ptx.pipeline(STAGES), ptx.pipeline(STAGES)
-    fetched = reg.scalar(u32, init=0)
+    fetched = reg.from_(part.first, u32)
 
     def fetch() -> None:
         with ptx.if_(fetched < sizes.k):
@@ -155,7 +149,7 @@ def program(product: Product, tensors: Sequence[Tensor]) -> None:
         register.set(0.0)
     for _ in range(STAGES - 1):
         fetch()
-    for _ in ptx.range_(0, sizes.k, DEPTH, dtype=u32):
+    for _ in ptx.range_(part.first, sizes.k, DEPTH, dtype=u32):
         ptx.cp.async_.wait_group(STAGES - 2)  # this stage has come, later ones may be under way
         ptx.bar.sync()  # for all threads, and all have used the stage before
         fetch()
@@ -164,7 +158,58 @@ def program(product: Product, tensors: Sequence[Tensor]) -> None:
     ptx.cp.async_.wait_all()
     elements = Elements(product, sizes, operands)
     at = top + row, left + column // product.factors
-    _store(product, results, sums, at, elements, matrix)
+    _store(product, results, sums, at, elements, matrix if product.batched else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a CTA makes: where it begins, the matrix of a batch or group, and its first value of K.
+
+    `sizes` has where rows of D and values of K end: those of the group, where there are groups.
+    """
+
+    top: Reg
+    left: Reg
+    matrix: list[Reg]
+    first: Reg
+    sizes: arrays.Sizes
+
+
+def _part(
+    product: Product, sizes: arrays.Sizes, width: int, lengths: Tensor | None, thread: Reg
+) -> Part:
+    across = (sizes.n + (width - 1)) // width
+    cta = reg.from_(ptx.special.ctaid.x(), u32)
+    none = reg.scalar(u32, init=0)
+    groups = None
+    if lengths is not None:
+        groups = Groups(lengths, sizes.m if product.ragged == "M" else sizes.k, TILE)
+        with ptx.if_(thread < WARP):
+            groups.fill(thread)
+        ptx.bar.sync()
+    down = cta // across
+    left = low(cta - low(down, across), width)
+    if groups is not None and product.ragged == "M":
+        with ptx.if_(down >= groups.all_tiles):
+            ptx.ret()
+        group = groups.find(down)
+        top = groups.before(groups.ends, group)
+        top += low(down - groups.before(groups.tiles, group), TILE)
+        # Rows after all groups are sums of nothing.
+        there = group < groups.count
+        k = ptx.inst.selp.u32(sizes.k, 0, there)
+        own = replace(sizes, m=groups.ends[group], k=k)
+        return Part(top, left, [ptx.inst.selp.u32(group, 0, there)], none, own)
+    matrix: list[Reg] = []
+    if product.batched:
+        rows = (sizes.m + (TILE - 1)) // TILE
+        matrix = [down // rows]
+        down = down - low(matrix[0], rows)
+    top = low(down, TILE)
+    if groups is None:
+        return Part(top, left, matrix, none, sizes)
+    first, end = groups.before(groups.ends, matrix[0]), groups.ends[matrix[0]]
+    return Part(top, left, matrix, first, replace(sizes, k=end))
 
 
 def _operand(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
+from pyptx import Layout, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.ops.tensor_core.shape import SPAN, Major
-from pyptx.types import DType
+from pyptx.types import DType, b32, u32
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,17 @@ class Operand:
                 at = line + panel if panel else line
                 coord = [k, at, *after] if self.k_major else [at, k, *after]
                 copy(dst=place, src=described, coord=coord, mbar=full)
+
+    def clear(self, stage: Reg, first: Reg, thread: Reg, threads: int) -> None:
+        """Write zeros from this value of K on, of a stage that is not along K; 16 bytes a store."""
+        words = self.stages.view(b32)
+        _, depth, across = words.shape
+        chunk, row = (thread & 7) << 2, reg.from_(first + (thread >> 3), u32)
+        with ptx.while_(lambda: row < depth):
+            for panel in range(0, across, SPAN // b32.bytes):
+                place = words.address(stage, row, chunk + panel)
+                ptx.inst.st.shared.v4.b32(place, [0, 0, 0, 0])
+            row += threads // 8
 
     def descriptor(self, stage: Reg, k: int, line: Reg | int) -> Reg:
         """The matrix descriptor of what one instruction reads from this value of K and line on."""

@@ -47,6 +47,12 @@ SHARE_NS: Final = 5000.0
 """One CTA waits for another's sums and adds them."""
 
 
+MOST_GROUPS: Final = 2048
+"""Of a product of groups: a CTA has a table of them in shared memory."""
+FEW_GROUPS: Final = 240
+"""Their table has room next to two panels of results."""
+
+
 def _either_way(shape: Shape, stage: float, tile: float, memory: float) -> tuple[Cut, Cut]:
     """A shape whose tiles are whole, and the same with tiles that are split."""
     return Cut(shape, stage, tile, memory), Cut(replace(shape, split=True), stage, tile, memory)
@@ -67,11 +73,24 @@ def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: in
     return min(fit, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
 
 
+def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
+    """The shape for groups whose lengths are known when the kernel runs: as if they were equal."""
+    m, k = (-(-m // groups), k) if product.ragged == "M" else (m, -(-k // groups))
+    return with_table(choose(product, m, n, k, groups, ctas), groups)
+
+
+def with_table(shape: Shape, groups: int) -> Shape:
+    """The shape with room in shared memory for the table of so many groups."""
+    return replace(shape, panels=1) if groups > FEW_GROUPS else shape
+
+
 def fits(shape: Shape, product: Product) -> bool:
     """Whether a tile's columns of D are whole panels of each of its results, and registers do.
 
     Two blocks of sums leave an epilogue too few, but for one that multiplies.
     """
+    if product.ragged is not None and shape.split:
+        return False
     if shape.blocks > 1 and not (product.divisible and len(product.results) == 1):
         return False
     widest = SPAN // min(dtype.bytes for dtype in product.results)

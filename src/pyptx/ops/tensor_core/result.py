@@ -32,6 +32,7 @@ class Results:
         self, tensors: Sequence[Tensor], product: Product, shape: Shape, elements: Elements
     ) -> None:
         self.product, self.shape, self.elements = product, shape, elements
+        self.tensors = tensors
         self.batched = product.batched
         self.types = [tensor.dtype for tensor in tensors]
         widest = min(self.types, key=lambda dtype: dtype.bytes)
@@ -48,10 +49,38 @@ class Results:
 
     def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
         """Write a block of a tile: `values` are a warpgroup's sums of 64 rows, f32."""
+        row = place.row + low(group, ROWS * self.shape.blocks)
+        row = row + ROWS * block if block else row
+        if place.end is None:
+            self._copied(place, row, group, lane, values)
+            return
+        with ptx.if_(row + ROWS <= place.end):
+            self._copied(place, row, group, lane, values)
+        with ptx.else_():
+            self._stored(place, row, lane, values)
+
+    def _stored(self, place: Place, row: Reg, lane: Reg, values: Sequence[Reg]) -> None:
+        """Rows of a tile that the next group has a part of: a box would have its rows, too."""
+        sizes, end = self.elements.sizes, place.end
+        assert end is not None
+        matrix = place.matrix if self.batched else []
+        warp, within = lane >> 5, lane & 31
+        top, left = row + (warp << 4) + (within >> 2), place.column + ((within & 3) << 1)
+        for panel in self._panels(place, row, lane, values):
+            tensor = self.tensors[panel.result]
+            for i in range(0, len(panel.values), 4):
+                column = left + (panel.column + 2 * i)
+                for half in range(2):
+                    at = top + 8 * half
+                    own = panel.values[i + 2 * half : i + 2 * half + 2]
+                    there = (at < end) & (column < sizes.n)
+                    rounded = [ptx.from_f32(value, tensor.dtype) for value in own]
+                    tensor.store(*matrix, at, column, rounded, pred=there)
+
+    def _copied(self, place: Place, row: Reg, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
+        """64 rows, from shared memory by copies of boxes."""
         shape, barrier = self.shape, barrier_of(group)
         first = low(group, shape.panels)
-        row = place.row + low(group, ROWS * shape.blocks)
-        row = row + ROWS * block if block else row
         panels = self._panels(place, row, lane, values)
         count = shape.columns // self.product.factors // self.unit
         left = count * sum(self._each(dtype) for dtype in self.types)
@@ -99,7 +128,7 @@ class Results:
     def _copy(self, panel: Panel, slot: Reg, row: Reg, place: Place) -> None:
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         source = self.held[panel.result][slot]
-        coord = [place.column + panel.column, row, *place.matrix]
+        coord = [place.column + panel.column, row, *(place.matrix if self.batched else [])]
         copy.store(dst=self.maps[panel.result], src=source, coord=coord)
 
     def _store(self, panel: Panel, slot: Reg, lane: Reg) -> None:

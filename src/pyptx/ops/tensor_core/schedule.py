@@ -46,22 +46,35 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a tile of D begins; `matrix` is that of a batch, as a list of one register, or none.
+
+    end      the first row that is not of the tile's group
+    source   the row of A that is fetched first, where it is not `row`
+    """
+
+    row: Reg
+    column: Reg
+    matrix: list[Reg]
+    end: Reg | None = None
+    source: Reg | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
-    """A tile, or a segment of K of one: its number, its first stage, and how many there are."""
+    """A tile, or a segment of K of one: its number, its first stage, and how many there are.
+
+    place        where it is already known
+    begin, end   of a group's part of K: its first value, and the first that is not in it
+    """
 
     tile: Reg
     first: Reg
     steps: Reg
     share: Share | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a tile of D begins; `matrix` is that of a batch, as a list of one register, or none."""
-
-    row: Reg
-    column: Reg
-    matrix: list[Reg]
+    place: Place | None = None
+    begin: Reg | None = None
+    end: Reg | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,20 +219,26 @@ class Schedule:
 
     def place(self, item: Item) -> Place:
         """Where an item's tile begins: two divisions, three of a batch."""
+        if item.place is not None:
+            return item.place
         at = item.tile
         matrix: list[Reg] = []
         if self.batched:
             whole = low(self.down, self.across)
             matrix = [at // whole]
             at = at - low(matrix[0], whole)
+        row, column = self.banded(at, self.down)
+        return Place(low(row, self.shape.rows), low(column, self.columns), matrix)
+
+    def banded(self, at: Reg, down: Reg) -> tuple[Reg, Reg]:
+        """The row and the column, counted in tiles, of the n-th of `down` rows of tiles."""
         size = low(self.across, self.shape.band)
         band = at // size
         top = low(band, self.shape.band)
         inside = at - low(band, size)
-        high = ptx.inst.min.u32(self.down - top, self.shape.band)
+        high = ptx.inst.min.u32(down - top, self.shape.band)
         column = inside // high
-        row = top + (inside - low(column, high))
-        return Place(low(row, self.shape.rows), low(column, self.columns), matrix)
+        return top + (inside - low(column, high)), column
 
 
 def no_segment() -> Segment:

@@ -45,6 +45,9 @@ class Product:
     b_batched: bool = False
     epilogue: Epilogue | None = None
     """What becomes of a sum before it is an element of D."""
+    ragged: Literal["M", "K"] | None = None
+    """Of a product of groups, with the length of each: what the groups are consecutive parts of.
+    "M": rows of A, each multiplied by its group's matrix of B. "K": each group gives a matrix."""
     batches: tuple[bool, ...] = ()
     """Of the epilogue's arrays: whether they have a first dimension of matrices, or of rows' and
     columns' numbers of each matrix."""
@@ -52,6 +55,8 @@ class Product:
     @property
     def batched(self) -> bool:
         """Whether D is several matrices."""
+        if self.ragged is not None:
+            return self.ragged == "K"
         return self.a_batched or self.b_batched or any(self.batches)
 
     @property
@@ -67,7 +72,7 @@ class Product:
     @property
     def divisible(self) -> bool:
         """Whether D is the sum of what parts of K give."""
-        return self.epilogue is None or self.epilogue.linear
+        return self.ragged is None and (self.epilogue is None or self.epilogue.linear)
 
     @property
     def kinds(self) -> tuple[DType, DType]:

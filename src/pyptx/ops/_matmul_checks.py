@@ -1,0 +1,212 @@
+"""What matrix products of JAX take: checks of their arrays, and arrays as the kernels have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import jax
+import jax.numpy
+import numpy as np
+
+from pyptx._runtime import targets
+from pyptx._source import SourceLocation
+from pyptx.errors import CallError
+from pyptx.ops import _jax as shell
+from pyptx.ops._matmul_launch import DTYPES, FLOAT8
+from pyptx.ops.tensor_core import plan
+from pyptx.ops.tensor_core.epilogue import ACTIVATIONS
+from pyptx.types import DType, bf16, f32
+
+jnp: Any = jax.numpy
+
+
+def check_factors(a: Any, bs: Sequence[Any], where: SourceLocation) -> DType:
+    names = ("b",) if len(bs) == 1 else ("b[0]", "b[1]")
+    if len(bs) > len(names):
+        raise CallError(f"b is a tuple of {len(bs)} arrays, and may be of two", location=where)
+    for name, b in zip(names, bs, strict=True):
+        dtype = check_types("fused_matmul", where, **{"a": a, name: b})
+    check_shapes(a, bs[0], where, ("a", names[0]), least=2)
+    if len(bs) > 1 and tuple(bs[0].shape) != tuple(bs[1].shape):
+        raise CallError(
+            f"b[0] has shape {tuple(bs[0].shape)} and b[1] {tuple(bs[1].shape)}; they have one",
+            location=where,
+        )
+    return dtype  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def check_shapes(
+    a: Any, b: Any, where: SourceLocation, names: tuple[str, str] = ("a", "b"), least: int = 1
+) -> None:
+    one, other = names
+    if min(a.ndim, b.ndim) < least or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+        raise CallError(
+            f"{one} has shape {tuple(a.shape)} and {other} {tuple(b.shape)}; {one}'s last "
+            f"dimension is {other}'s last but one",
+            location=where,
+            notes=(("legal", "(..., M, K) @ (..., K, N)"),),
+        )
+    _check_batches(a.shape[:-2], b.shape[:-2], names, (tuple(a.shape), tuple(b.shape)), where)
+
+
+def check_activation(activation: object, where: SourceLocation) -> None:
+    if activation is not None and activation not in ACTIVATIONS:
+        raise CallError(
+            f"there is no activation {activation!r}",
+            location=where,
+            notes=(("legal", " ".join(ACTIVATIONS)),),
+        )
+
+
+def type_of(x: Any) -> DType:
+    return DTYPES[str(x.dtype)]
+
+
+def types_of(arrays: Sequence[Any]) -> tuple[DType, ...]:
+    return tuple(type_of(x) for x in arrays)
+
+
+def broadcast(name: str, x: Any, shape: tuple[Any, ...], where: SourceLocation) -> Any:
+    """An array of an epilogue, with this shape. Raises CallError."""
+    is_array = isinstance(x, (jax.Array, np.ndarray))
+    kind = str(cast("Any", x).dtype) if is_array else type(x).__name__
+    if not is_array or kind not in DTYPES:
+        raise CallError(
+            f"{name} is of type {kind} and must be an array of one that is added",
+            location=where,
+            notes=(("legal", " ".join(DTYPES)),),
+        )
+    (x,) = shell.as_jax(x)
+    if not shell.broadcasts(x.shape, shape):
+        raise CallError(
+            f"{name} has shape {tuple(x.shape)}, which is not broadcast to {tuple(shape)}",
+            location=where,
+        )
+    return jnp.broadcast_to(x, shape)
+
+
+def bias(bias: Any, lead: Sequence[Any], n: Any, where: SourceLocation) -> Any:
+    """(N,), or (..., N) with the product's batch."""
+    if getattr(bias, "ndim", 0) < 2:
+        return broadcast("bias", bias, (n,), where)
+    return broadcast("bias", bias, (*lead, 1, n), where)[..., 0, :]
+
+
+def operand(
+    name: str, x: Any, lead: tuple[Any, ...], dims: tuple[Any, ...], where: SourceLocation
+) -> Any:
+    """An array of `rows`, `columns` or `elements`, with the product's batch or without one."""
+    batched = getattr(x, "ndim", 0) > len(dims)
+    return broadcast(f"an array of {name}", x, (*lead, *dims) if batched else dims, where)
+
+
+def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
+    found: list[str] = []
+    for name, array in arrays.items():
+        if not isinstance(array, (jax.Array, np.ndarray)):
+            raise CallError(
+                f"{name} is a {type(array).__name__}; {operation} takes arrays",
+                location=where,
+                notes=(("help", f"jax.numpy.asarray({name})"),),
+            )
+        dtype = str(cast("Any", array).dtype)
+        if dtype not in DTYPES and dtype not in FLOAT8:
+            raise CallError(
+                f"{name} has elements of type {dtype}",
+                location=where,
+                notes=(("legal", " ".join([*DTYPES, *FLOAT8])),),
+            )
+        found.append(dtype)
+    if len(set(found)) > 1 and not all(dtype in FLOAT8 for dtype in found):
+        (one, other) = arrays
+        raise CallError(
+            f"{one} has elements of type {found[0]} and {other} of {found[1]}; {operation} takes "
+            "one type",
+            location=where,
+            notes=(("help", f"{other}.astype({one}.dtype)"),),
+        )
+    kind = (DTYPES | FLOAT8)[found[0]]
+    try:
+        plan.check(operation, targets.chosen(), bf16 if kind is f32 else kind)
+    except CallError as error:
+        raise error.at(where) from None
+    return kind
+
+
+def scales(
+    given: tuple[Any, Any], a: Any, b: Any, where: SourceLocation
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """A number for each row of a and column of b, f32: 1 where none is given."""
+    found: list[Any] = []
+    for name, scale, x, last in zip(
+        ("a_scale", "b_scale"), given, (a, b), ((a.shape[-2], 1), (1, b.shape[-1])), strict=True
+    ):
+        wanted = (*x.shape[:-2], *last)
+        number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
+        try:
+            found.append(jnp.broadcast_to(number, wanted))
+        except ValueError:
+            raise CallError(
+                f"{name} has shape {tuple(number.shape)}, which is not broadcast to {wanted}",
+                location=where,
+                notes=(("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),),
+            ) from None
+    return (found[0][..., 0],), (found[1][..., 0, :],)
+
+
+def _check_batches(
+    of_a: Sequence[Any], of_b: Sequence[Any], names: tuple[str, str], shapes: tuple[object, object],
+    where: SourceLocation,
+) -> None:  # fmt: skip
+    try:
+        jnp.broadcast_shapes(tuple(of_a), tuple(of_b))
+    except ValueError:
+        raise CallError(
+            f"{names[0]} has shape {shapes[0]} and {names[1]} {shapes[1]}, whose batches "
+            f"{tuple(of_a)} and {tuple(of_b)} cannot be broadcast",
+            location=where,
+            notes=(("help", "a batch dimension is the same in both, or 1"),),
+        ) from None
+
+
+def result_type(wanted: Any, dtype: DType, where: SourceLocation) -> DType:
+    if wanted is None:
+        return bf16 if dtype in FLOAT8.values() else dtype
+    try:
+        name = str(np.dtype(wanted))
+    except TypeError:
+        name = repr(wanted)
+    if name not in DTYPES:
+        raise CallError(
+            f"the result's type is {name}", location=where, notes=(("legal", " ".join(DTYPES)),)
+        )
+    return DTYPES[name]
+
+
+def no_product(rule: str, numbers: object, where: SourceLocation) -> CallError:
+    return CallError(
+        f"dimension numbers {numbers} are no matrix product without a transpose: {rule}",
+        location=where,
+        notes=(("help", "jax.numpy.moveaxis brings dimensions there, by a copy"),),
+    )
+
+
+def as_matrix(
+    x: Any, batch: int, contract: Sequence[int], numbers: object, where: SourceLocation
+) -> tuple[Any, bool]:
+    """An array as matrices, and whether the dimensions that are summed over are the last ones."""
+    contract = tuple(contract)
+    sizes = x.shape
+    count = math.prod(sizes[:batch])
+    depth = math.prod(sizes[i] for i in contract)
+    begin, end = batch + len(contract), x.ndim - len(contract)
+    last = contract == tuple(range(end, x.ndim))
+    if not last and contract != tuple(range(batch, begin)):
+        raise no_product(
+            "dimensions that are summed over come directly after the batch or last", numbers, where
+        )
+    free = math.prod(sizes[batch:end] if last else sizes[begin:])
+    shape = (free, depth) if last else (depth, free)
+    return x.reshape((count, *shape) if batch else shape), last

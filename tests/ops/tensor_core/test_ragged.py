@@ -1,0 +1,124 @@
+"""Products of groups of rows, in the emulator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.ops.tensor_core.products import TENSOR_CORE, ULP, in_memory, normal
+
+from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.types import bf16, f16, f32
+
+SHAPES = {
+    "one block": Shape(band=2),
+    "narrow": Shape(128, 128, stages=3, band=1),
+    "one warpgroup": Shape(64, 256, stages=3),
+    "one warpgroup, narrow": Shape(64, 128, stages=2),
+}
+LENGTHS = {
+    "one": [200], "whole tiles": [128, 128], "odd": [1, 63, 0, 65, 130, 0, 2],
+    "empty": [0, 0, 0], "rows after": [70, 3, 40], "beyond": [100, 500, 3],
+    "negative": [-5, 40, -1], "many": [i % 5 for i in range(70)],
+}  # fmt: skip
+ROWS = 264
+
+
+def bounds(lengths, rows):
+    """Where groups begin and end, as the kernel counts."""
+    ends = np.minimum(np.cumsum(np.maximum(lengths, 0)), rows)
+    return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def close(product, found, expected, allowed):
+    error = np.abs(found.astype(np.float64) - expected)
+    assert np.all(error <= ULP[product.d] * np.abs(expected) + allowed + 1e-30)
+
+
+def of_rows(kernel, product, lengths, rows, n, k):
+    """Held against each group's product."""
+    a, b = normal((rows, k), product.a, 0), normal((len(lengths), k, n), product.b, 1)
+    a[bounds(lengths, rows)[-1][1] :] = np.nan  # rows after all groups give zeros
+    ran = kernel.emulate(
+        a, in_memory(b, turned=product.b_major == "K"), np.asarray(lengths, np.int32)
+    )
+    ran.report.check()
+    x, y = np.nan_to_num(a.astype(np.float64)), b.astype(np.float64)
+    expected, size = np.zeros((rows, n)), np.zeros((rows, n))
+    for group, (begin, end) in enumerate(bounds(lengths, rows)):
+        expected[begin:end] = x[begin:end] @ y[group]
+        size[begin:end] = np.abs(x[begin:end]) @ np.abs(y[group])
+    close(product, np.asarray(ran.outputs[0]), expected, (k / 16 + 1) * TENSOR_CORE * size)
+
+
+def of_parts(kernel, product, lengths, rows, m, n):
+    """Held against the product of each group's part; other groups' NaN stay theirs."""
+    a, b = normal((rows, m), product.a, 0), normal((rows, n), product.b, 1)
+    parts = bounds(lengths, rows)
+    broken = [group for group, (begin, end) in enumerate(parts) if end > begin][1:2]
+    for group in broken:
+        a[parts[group][0]] = np.nan
+        b[parts[group][0]] = np.inf
+    b[parts[-1][1] :] = np.nan
+    ran = kernel.emulate(a, b, np.asarray(lengths, np.int32))
+    ran.report.check()
+    found = np.asarray(ran.outputs[0])
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    for group, (begin, end) in enumerate(parts):
+        if group in broken:
+            assert np.all(np.isnan(found[group]))
+            continue
+        own, other = x[begin:end].T, y[begin:end]
+        allowed = (rows / 16 + 1) * TENSOR_CORE * (np.abs(own) @ np.abs(other))
+        close(product, found[group], own @ other, allowed)
+
+
+def ragged_rows(b_major="MN", d=f32):
+    kind = f16 if d is f16 else bf16
+    return Product(kind, kind, d, "K", b_major, b_batched=True, ragged="M")
+
+
+PARTS = Product(bf16, bf16, f32, "MN", "MN", ragged="K")
+
+
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_rows(lengths, shape):
+    product = ragged_rows()
+    of_rows(hopper.build(product, shape, 5), product, lengths, ROWS, 136, 72)
+
+
+@pytest.mark.parametrize("b_major", ["K", "MN"])
+@pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
+def test_layouts_and_types_of_rows(b_major, d):
+    product = ragged_rows(b_major, d)
+    lengths = LENGTHS["odd"]
+    of_rows(hopper.build(product, Shape(band=2), 3), product, lengths, ROWS, 264, 136)
+    of_rows(mma_sync.build(product), product, lengths, ROWS, 264, 136)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_parts(lengths, shape):
+    of_parts(hopper.build(PARTS, shape, 5), PARTS, lengths, ROWS, 72, 136)
+
+
+@pytest.mark.parametrize("d", [f32, bf16], ids=str)
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+def test_mma_sync(lengths, d):
+    product = ragged_rows("K", d)
+    of_rows(mma_sync.build(product), product, lengths, ROWS, 136, 40)
+    product = replace(PARTS, d=d)
+    of_parts(mma_sync.build(product), product, lengths, ROWS, 40, 136)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize("groups", [8, 256, plan.MOST_GROUPS])
+def test_multiplications_stay_asynchronous(shape, groups):
+    for product in (ragged_rows("K", bf16), replace(PARTS, d=bf16)):
+        cubin = hopper.build(product, plan.with_table(shape, groups)).cubin(G=groups)
+        assert cubin.spill_stores == cubin.spill_loads == 0
+        assert not cubin.warnings, cubin.log
+        assert "serialized" not in cubin.log
