@@ -87,7 +87,7 @@ def broadcast(name: str, x: Any, shape: tuple[Any, ...], where: SourceLocation) 
     return jnp.broadcast_to(x, shape)
 
 
-def bias(bias: Any, lead: Sequence[Any], n: Any, where: SourceLocation) -> Any:
+def bias_of(bias: Any, lead: Sequence[Any], n: Any, where: SourceLocation) -> Any:
     """(N,), or (..., N) with the product's batch."""
     if getattr(bias, "ndim", 0) < 2:
         return broadcast("bias", bias, (n,), where)

@@ -14,6 +14,7 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_checks import (
     as_matrix,
+    bias_of,
     broadcast,
     check_activation,
     check_factors,
@@ -99,7 +100,7 @@ def matmul(
     scaled = a_scale is not None or b_scale is not None
     rows, columns = scales((a_scale, b_scale), a, b, where) if scaled else ((), ())
     if bias is not None:
-        bias = bias(bias, lead, b.shape[-1], where)
+        bias = bias_of(bias, lead, b.shape[-1], where)
         columns = (*columns, bias)
     layer = Layer(
         scaled, None if bias is None else type_of(bias), activation,

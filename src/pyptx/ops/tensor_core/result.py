@@ -49,13 +49,14 @@ class Results:
 
     def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
         """Write a block of a tile: `values` are a warpgroup's sums of 64 rows, f32."""
+        own = barrier_of(group), low(group, self.shape.panels)
         row = place.row + low(group, ROWS * self.shape.blocks)
         row = row + ROWS * block if block else row
         if place.end is None:
-            self._copied(place, row, group, lane, values)
+            self._copied(place, row, own, lane, values)
             return
         with ptx.if_(row + ROWS <= place.end):
-            self._copied(place, row, group, lane, values)
+            self._copied(place, row, own, lane, values)
         with ptx.else_():
             self._stored(place, row, lane, values)
 
@@ -77,10 +78,11 @@ class Results:
                     rounded = [ptx.from_f32(value, tensor.dtype) for value in own]
                     tensor.store(*matrix, at, column, rounded, pred=there)
 
-    def _copied(self, place: Place, row: Reg, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
-        """64 rows, from shared memory by copies of boxes."""
-        shape, barrier = self.shape, barrier_of(group)
-        first = low(group, shape.panels)
+    def _copied(
+        self, place: Place, row: Reg, own: tuple[Any, Reg], lane: Reg, values: Sequence[Reg]
+    ) -> None:
+        """64 rows, by copies of boxes. `own` are the warpgroup's barrier and its first panel."""
+        shape, (barrier, first) = self.shape, own
         panels = self._panels(place, row, lane, values)
         count = shape.columns // self.product.factors // self.unit
         left = count * sum(self._each(dtype) for dtype in self.types)
