@@ -39,6 +39,7 @@ GPU_PARTS: Final = {
     "torch_host": ("torch",),
     "row_table": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
+    "fused_matmul_table": ("jax", "torch"),
     "norm_scale": ("jax", "torch"),
     "launch": ("jax", "torch"),
 }

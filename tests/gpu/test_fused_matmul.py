@@ -1,0 +1,123 @@
+"""Products with epilogues and products of groups on a GPU, against float64."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+import jax.numpy as jnp  # noqa: E402
+
+from pyptx import ops  # noqa: E402
+from pyptx.ops.tensor_core import plan  # noqa: E402
+from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, Layer  # noqa: E402
+from pyptx.ops.tensor_core.shape import Product  # noqa: E402
+from pyptx.types import bf16, f32  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+BF16 = jnp.bfloat16
+FUNCTIONS = {
+    "relu": jax.nn.relu,
+    "silu": jax.nn.silu,
+    "gelu": partial(jax.nn.gelu, approximate=False),
+    "gelu_tanh": partial(jax.nn.gelu, approximate=True),
+}
+SIZES = [(704, 1160, 1032), (2304, 2048, 520), (64, 4096, 2048), (1, 8200, 512), (300, 500, 300)]
+
+
+def normal(shape, dtype, seed):
+    return jnp.asarray(np.random.default_rng(seed).standard_normal(shape), dtype)
+
+
+def exact(a, b):
+    return np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
+
+
+def off(found, expected):
+    """The distance over the length."""
+    found, expected = (np.asarray(x).astype(np.float64) for x in (found, expected))
+    assert found.shape == expected.shape
+    return np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_layers(size, activation):
+    m, n, k = size
+    a, b = normal((m, k), BF16, 0), normal((k, n), BF16, 1) / 16
+    parts = {"bias": normal((n,), jnp.float32, 2), "residual": normal((m, n), BF16, 3)}
+    layer = jax.jit(partial(ops.matmul, activation=activation))
+    d = layer(a, b, **parts)
+    wide = jnp.asarray(exact(a, b), jnp.float32) + parts["bias"]
+    assert off(d, FUNCTIONS[activation](wide) + parts["residual"]) < 4e-3
+    for _ in range(3):
+        np.testing.assert_array_equal(d, layer(a, b, **parts))
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("paired", [False, True])
+def test_every_shape(cut, paired):
+    formula = Layer(activation="silu", paired=paired)
+    product = Product(bf16, bf16, f32, epilogue=formula.epilogue)
+    if not plan.fits(cut.shape, product):
+        assert cut.shape.blocks == 2
+        return
+    a, b, c = (normal(s, BF16, i) for i, s in enumerate([(704, 1032), (1032, 1160), (1032, 1160)]))
+    given = (a, b, c) if paired else (a, b)
+    d = jax.jit(plan.operation(product, cut.shape))(*given)
+    expected = jax.nn.silu(jnp.asarray(exact(a, b), jnp.float32))
+    assert off(d, expected * exact(a, c) if paired else expected) < 1e-5
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_two_matrices_and_gradients(size):
+    m, n, k = size
+    x = normal((m, k), BF16, 0)
+    gate, up = (normal((k, n), BF16, i) / 16 for i in (1, 2))
+
+    def loss(f, *arrays):
+        return jnp.sum(jnp.sin(f(*arrays).astype(jnp.float32)))
+
+    def plain(x, gate, up):
+        x, gate, up = (v.astype(jnp.float32) for v in (x, gate, up))
+        product = partial(jnp.matmul, precision="highest")
+        return jax.nn.silu(product(x, gate)) * product(x, up)
+
+    assert off(jax.jit(ops.gated_matmul)(x, gate, up), plain(x, gate, up)) < 4e-3
+    found = jax.jit(jax.grad(partial(loss, ops.gated_matmul), (0, 1, 2)))(x, gate, up)
+    wanted = jax.jit(jax.grad(partial(loss, plain), (0, 1, 2)))(x, gate, up)
+    for one, other in zip(found, wanted, strict=True):
+        assert off(one, other) < 2e-2
+
+
+@pytest.mark.parametrize("groups", [1, 8, 64, 300])
+@pytest.mark.parametrize("rows", [1, 500, 4096])
+def test_groups(rows, groups):
+    sizes = np.random.default_rng(groups).multinomial(rows - rows // 9, np.ones(groups) / groups)
+    x, w = normal((rows, 520), BF16, 0), normal((groups, 520, 392), BF16, 1)
+
+    @jax.jit
+    def both(x, w, sizes):
+        d, pull = jax.vjp(
+            partial(ops.ragged_dot, group_sizes=sizes, preferred_element_type=jnp.float32), x, w
+        )
+        return d, *pull(jnp.cos(d))
+
+    d, dx, dw = both(x, w, jnp.asarray(sizes))
+    g = np.asarray(jnp.cos(d).astype(BF16)).astype(np.float64)
+    wide = [np.asarray(v).astype(np.float64) for v in (x, w)]
+    expected = [np.zeros(v.shape) for v in (d, dx, dw)]
+    begin = 0
+    for group, size in enumerate(sizes):
+        own = slice(begin, begin + size)
+        begin += size
+        expected[0][own] = wide[0][own] @ wide[1][group]
+        expected[1][own] = g[own] @ wide[1][group].T
+        expected[2][group] = wide[0][own].T @ g[own]
+    for found, wanted, bound in zip((d, dx, dw), expected, (1e-6, 4e-3, 4e-3), strict=True):
+        assert off(found, wanted) < bound
+    for one, other in zip((d, dx, dw), both(x, w, jnp.asarray(sizes)), strict=True):
+        np.testing.assert_array_equal(one, other)
