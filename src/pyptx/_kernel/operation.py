@@ -17,6 +17,7 @@ from pyptx._launch.layout import Description, make_call
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
 from pyptx._runtime import dynamo
 from pyptx._runtime.recording import Recorder, refuse
+from pyptx._runtime.shortcut import MISSED, Shortcut
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Scalar, Shape, Size, Spec, Tile, size_of
 from pyptx._target import Target
@@ -61,6 +62,7 @@ class Operation:
         # Where arrays of some kinds, shapes and types run, and as what: a call on known ones
         # checks nothing again. Scalars are converted at each call, so they are looked up later.
         self._known: Recent[Callable[[Sequence[Any]], tuple[Any, ...]]] = Recent(CALLS)
+        self._shortcut = Shortcut()
         self._has_scalars = any(isinstance(spec, Scalar) for spec in self.in_specs)
         # Calls by shapes, types and values, and by what they are made of: the sizes of parallel
         # dimensions are no part of that.
@@ -100,6 +102,10 @@ class Operation:
         if dynamo.traces() and dynamo.allow():
             return dynamo.apply(self._key, *arrays, **constants)
         try:
+            if self._shortcut.call is not None and not constants:
+                found = self._shortcut.call(*arrays)
+                if found is not MISSED:
+                    return found
             try:
                 known = self._known.get(_kinds(arrays, constants))
             except (TypeError, AttributeError):  # no arrays, or no value for a key
@@ -138,7 +144,8 @@ class Operation:
         try:
             call, operands = self._bind(place, arrays, constants, where)
             if not self._has_scalars:
-                self._remember(_kinds(arrays, constants), place.remembered(call, operands))
+                launch = place.remembered(call, operands, self._shortcut)
+                self._remember(_kinds(arrays, constants), launch)
             results = place.launch(call, operands)
         except CallError as error:
             raise _located(error, where) from None

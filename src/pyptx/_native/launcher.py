@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
 from pyptx._native import loader
 from pyptx.errors import CallError, DeviceError, PtxError
 
-_ABI: Final = 1
+_ABI: Final = 2
 _INVALID: Final = 1
 
 
@@ -64,6 +64,35 @@ def library() -> ctypes.CDLL:
     found.pyptx_launcher_problem.argtypes = ()
     found.pyptx_launcher_counters.restype = None
     return found
+
+
+@cache
+def _with_objects() -> ctypes.PyDLL:
+    """The functions of the launcher that take objects of Python, and hold the GIL."""
+    found = ctypes.PyDLL(library()._name)  # noqa: SLF001  # the path it was loaded from
+    found.pyptx_fast_path.restype = ctypes.c_void_p
+    found.pyptx_fast_path.argtypes = (ctypes.py_object,)
+    found.pyptx_fast_remember.restype = ctypes.c_int32
+    found.pyptx_fast_remember.argtypes = (ctypes.py_object, ctypes.py_object, ctypes.py_object)
+    return found
+
+
+def fast_path(settings: tuple[Any, ...]) -> tuple[Callable[..., Any], object] | None:
+    """A function that launches what is known to it, and what `remember` tells it by.
+
+    `settings` are what src/launcher/fast.cc says. None where this interpreter has no fast path.
+    """
+    made = _with_objects().pyptx_fast_path(settings)
+    if not made:
+        return None
+    pair: tuple[Callable[..., Any], object] = ctypes.cast(made, ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(pair))  # the reference that the call gave
+    return pair
+
+
+def remember(path: object, arguments: tuple[Any, ...], known: tuple[Any, ...]) -> bool:
+    """Make a call known to a fast path; whether it can be."""
+    return bool(_with_objects().pyptx_fast_remember(path, arguments, known))
 
 
 def counters() -> tuple[int, int]:

@@ -16,6 +16,7 @@ from pyptx._runtime.jax.collectives import collectives
 from pyptx._runtime.jax.registration import register_with_jax
 from pyptx._runtime.recording import Recorder, current
 from pyptx._runtime.sanitizing import sanitize
+from pyptx._runtime.shortcut import Shortcut
 from pyptx._runtime.targets import target
 from pyptx._source import SourceLocation
 from pyptx._spec import Scalar, Spec
@@ -72,9 +73,12 @@ class Runtime(Protocol):
         ...
 
     def remembered(
-        self, call: Call, operands: Sequence[Any]
+        self, call: Call, operands: Sequence[Any], shortcut: Shortcut
     ) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-        """What launches the call on other arrays of the same classes, shapes and types."""
+        """What launches the call on other arrays of the same classes, shapes and types.
+
+        `shortcut` is the operation's; a runtime that has one puts it there.
+        """
         ...
 
 

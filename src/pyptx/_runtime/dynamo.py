@@ -31,8 +31,19 @@ def imported() -> Any:
     return torch if hasattr(torch, "SymInt") and hasattr(torch, "compiler") else None
 
 
+_is_compiling: Callable[[], bool] | None = None
+
+
+def use(is_compiling: Callable[[], bool]) -> None:
+    """Tell what says whether Dynamo follows, so that no call has to find it."""
+    global _is_compiling  # noqa: PLW0603  # set once, when PyTorch's runtime is imported
+    _is_compiling = is_compiling
+
+
 def traces() -> bool:
     """Whether Dynamo is following this call."""
+    if _is_compiling is not None:
+        return _is_compiling()
     torch = imported()
     return torch is not None and torch.compiler.is_dynamo_compiling()
 

@@ -37,6 +37,7 @@ from pyptx._launch.plan import (
     OutputAddress,
 )
 from pyptx._runtime import sanitizing, scalars, targets
+from pyptx._runtime.shortcut import Shortcut
 from pyptx.errors import CallError
 
 Array: TypeAlias = NDArray[Any]
@@ -87,9 +88,11 @@ def describe(operands: Sequence[Any]) -> Sequence[Any]:
     return operands
 
 
-def remembered(call: Call, operands: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+def remembered(
+    call: Call, operands: Sequence[Any], shortcut: Shortcut
+) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """What launches the call on other arrays of the same classes, shapes and types."""
-    del operands
+    del operands, shortcut
     return partial(launch, call)
 
 

@@ -16,8 +16,10 @@ import torch
 
 from pyptx._recent import CALLS, Recent
 from pyptx._runtime import dynamo, targets
+from pyptx._runtime.shortcut import MISSED
+from pyptx._runtime.torch import fast
 from pyptx._source import call_site
-from pyptx._tracebacks import boundary
+from pyptx._tracebacks import boundary, shortened
 from pyptx.errors import CallError
 from pyptx.ops.rowwise import plan
 from pyptx.types import DType, bf16, f16, f32, f64
@@ -41,7 +43,8 @@ def operation(resolve: Call) -> Call:
     arguments of these classes, shapes, types and values, wherever the tensors are. It is kept.
     `torch.compile` puts a call of the operation into the graph as it is.
     """
-    known: Recent[Callable[..., Any]] = Recent(CALLS)
+    known: Recent[_Known] = Recent(CALLS)
+    path = fast.make(autocast=True)
 
     @boundary
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -52,23 +55,54 @@ def operation(resolve: Call) -> Call:
             kinds = found = None
         try:
             if found is None:
-                found = resolve(*args, **kwargs)
+                found = _Known(resolve(*args, **kwargs))
                 if kinds is not None:
                     known.keep(kinds, found)
-            return found(*args, **kwargs)
+            if path is None or kwargs or found.watched >= _WATCHED:
+                return found.run(*args, **kwargs)
+            found.watched += 1
+            return path.watch(found.run, args)
         except CallError as error:
             raise error.at(call_site()) from None
 
     key = dynamo.register(resolve.__name__, call)
+    shortcut = _missed if path is None else path.call
 
     @wraps(resolve)
     def called(*args: Any, **kwargs: Any) -> Any:
         if dynamo.traces() and dynamo.allow():
             return dynamo.apply(key, *args, **kwargs)
+        if not kwargs:
+            try:
+                results = shortcut(*args)
+            except Exception as error:
+                error.__traceback__ = shortened(error.__traceback__, error)
+                raise
+            if results is not MISSED:
+                return results
         return call(*args, **kwargs)
 
     setattr(called, "_pyptx_call", call)  # noqa: B010  # Dynamo's table has it weakly
     return cast("Call", called)
+
+
+_WATCHED: Final = 8
+"""Calls of one kind that are looked at: which of them is one launch shows soon."""
+
+
+class _Known:
+    """What computes a result, and how often it was looked at."""
+
+    __slots__ = ("run", "watched")
+
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self.run = run
+        self.watched = 0
+
+
+def _missed(*args: Any) -> Any:
+    del args
+    return MISSED
 
 
 def _kinds(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:

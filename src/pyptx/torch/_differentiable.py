@@ -16,6 +16,7 @@ import torch
 
 from pyptx._calls import binding
 from pyptx._runtime import dynamo
+from pyptx._runtime.torch.runtime import runs_at_once
 from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 from pyptx.torch._arguments import at_call
@@ -89,8 +90,14 @@ class Differentiable:
         if torch.is_grad_enabled():
             for tensor in tensors:
                 if tensor is not None and tensor.requires_grad:
+                    if runs_at_once(()) and all(type(each) in _PLAIN for each in tensors):
+                        return _apply_eagerly(self._rule, *tensors)
                     return _differentiated(self._rule, tensors)
         return self._rule.function(*tensors)
+
+
+_PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
+"""What is differentiated in the quick way. Other classes of tensors may trace, or be split."""
 
 
 class _Layout:
@@ -116,6 +123,42 @@ def _differentiated(rule: _Rule, tensors: Sequence[Any]) -> Any:
 
 def _tuple(found: Any) -> tuple[Any, ...]:
     return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+
+class _Eager(torch.autograd.Function):
+    """The operation where no transformation of torch.func is: those need `setup_context`.
+
+    What is saved need not be a result then, and PyTorch binds no arguments to a signature.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, rule: _Rule, *tensors: Any) -> Any:
+        found, saved = rule.forward(*tensors)
+        ctx.rule, ctx.count = rule, len(tensors)
+        ctx.save_for_backward(*tensors, *saved)
+        return tuple(found) if isinstance(found, list) else found
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        rule, count, kept = ctx.rule, ctx.count, ctx.saved_tensors
+        taken = [gradient.contiguous() for gradient in gradients]
+        return None, *_differentiable_gradients(rule, kept[:count], kept[count:], taken)
+
+
+# The method of Function in Python only looks for transformations, and binds arguments.
+_apply_eagerly: Final[Any] = super(torch.autograd.function._SingleLevelFunction, _Eager).apply  # noqa: SLF001
+
+
+def _differentiable_gradients(
+    rule: _Rule, tensors: Sequence[Any], saved: Sequence[Any], gradients: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The gradients of the operands, with a derivative where one is asked for."""
+    if not torch.is_grad_enabled():
+        return _gradients(rule, len(tensors), saved, gradients)
+    there = _Layout()
+    counts = len(tensors), len(gradients)
+    following = iter(_Gradient.apply(rule, there, *counts, *tensors, *gradients, *saved))
+    return tuple(next(following) if given else None for given in there.given)
 
 
 class _Operation(torch.autograd.Function):
@@ -163,14 +206,7 @@ class _Operation(torch.autograd.Function):
         tensors = [next(left) if there else None for there in ctx.present]
         saved = kept[present:]
         taken = [gradient.contiguous() for gradient in gradients[: layout.results]]
-        if torch.is_grad_enabled():
-            there = _Layout()
-            found = _Gradient.apply(rule, there, len(tensors), len(taken), *tensors, *taken, *saved)
-            following = iter(found)
-            results = [next(following) if given else None for given in there.given]
-        else:
-            results = _gradients(rule, len(tensors), saved, taken)
-        return None, None, *results
+        return None, None, *_differentiable_gradients(rule, tensors, saved, taken)
 
 
 def _gradients(

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define PYPTX_LAUNCHER_ABI 1
+#define PYPTX_LAUNCHER_ABI 2
 
 typedef struct PyptxCall PyptxCall;
 
@@ -45,6 +45,17 @@ const char* pyptx_launcher_problem(void);
 
 /* Counts since the library was loaded: modules loaded, kernels launched. */
 void pyptx_launcher_counters(int64_t counters[2]);
+
+/* The fast path of Python: calls on tensors that are known, without Python's code. Both are called with the GIL, and
+ * take and return objects of Python (src/launcher/fast.cc says which).
+ *
+ * Makes a function and a capsule with what it knows, as a tuple; NULL where the process has no Python to be found, or
+ * the tensors are of a framework without DLPack's exchange API. */
+struct _object;
+struct _object* pyptx_fast_path(struct _object* settings);
+
+/* Makes calls on such arguments known; 1 where they are now, 0 where they cannot be. */
+int32_t pyptx_fast_remember(struct _object* capsule, struct _object* arguments, struct _object* known);
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,7 @@ from pyptx._binding import ARRAY_CONVERSION
 from pyptx._launch.call import Call
 from pyptx._runtime import numpy, sanitizing, scalars, targets
 from pyptx._runtime.jax import avals, lowering, partition, private, registration
+from pyptx._runtime.shortcut import Shortcut
 from pyptx._source import SourceLocation
 from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
@@ -74,9 +75,11 @@ def describe(operands: Sequence[Any]) -> Sequence[Any]:
     return operands
 
 
-def remembered(call: Call, operands: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+def remembered(
+    call: Call, operands: Sequence[Any], shortcut: Shortcut
+) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """What launches the call on other arrays of the same classes, shapes and types."""
-    del operands
+    del operands, shortcut
     return apply_partially(launch, call)
 
 

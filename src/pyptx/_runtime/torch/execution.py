@@ -18,7 +18,7 @@ from pyptx._launch.call import AUTO, Call
 from pyptx._native.launcher import NativeCall
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
 from pyptx._runtime import numpy, targets
-from pyptx._runtime.torch import programs
+from pyptx._runtime.torch import fast, programs
 from pyptx._runtime.torch.tensors import DTYPES, as_numpy, as_tensor, check_strides, device_of
 from pyptx._target import Target
 from pyptx.errors import CallError, EmulationError
@@ -108,6 +108,7 @@ class Launcher:
 
     __slots__ = (
         "_alignment",
+        "_axes",
         "_call",
         "_device",
         "_fresh",
@@ -139,6 +140,7 @@ class Launcher:
             for i, (tensor, shape) in enumerate(zip(tensors, results, strict=True))
         )
         dims = [size for shape in (*shapes, *results) for size in shape]
+        self._axes = tuple(map(int, dims))
         self._sizes = struct.pack(f"={len(dims)}q", *dims)
         self._pack = struct.Struct(f"={len(shapes) + len(results)}Q").pack
 
@@ -165,7 +167,17 @@ class Launcher:
             raise NativeCall.failure(status)
         for source in self._updated:
             torch.autograd.graph.increment_version(operands[source])
+        if fast.watching.current is not None:
+            self._show(fast.watching.current, operands, results)
         return tuple(results[: len(self._call.outputs)])
+
+    def _show(self, watch: fast.Watch, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        if self._updated or any(isinstance(operand, HostValue) for operand in operands):
+            watch.other = True
+            return
+        native, alignment = self._kept, self._alignment + 1
+        launched = fast.Launched(native, self._index, alignment, self._axes, operands, results)
+        watch.launches.append(launched)
 
     def _aligned(self, operands: Sequence[Any]) -> tuple[list[int], list[Any]]:
         """The addresses of the operands, or of copies that the kernels can load from."""

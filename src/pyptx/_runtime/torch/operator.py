@@ -9,6 +9,7 @@ on either device follows from the call.
 # PyTorch's annotations are partial, and values that cross its interface are Any here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ import torch
 from torch.autograd import forward_ad
 
 from pyptx._launch.call import Call
-from pyptx._runtime.torch import execution, programs
+from pyptx._runtime.shortcut import MISSED
+from pyptx._runtime.torch import execution, fast, programs
 from pyptx._runtime.torch.tensors import DTYPES
 
 LAUNCH: Final = "pyptx::launch"
@@ -100,11 +102,49 @@ def custom_operator(
     return make
 
 
-@custom_operator(LAUNCH, "(Tensor[] inputs, str program) -> Tensor[]")
+_library: Final = torch.library.Library("pyptx", "FRAGMENT")
+_library.define(
+    "launch(Tensor[] inputs, str program) -> Tensor[]", tags=torch.Tag.pt2_compliant_tag
+)
+
+
 def _launch(inputs: Sequence[Any], program: str) -> list[Any]:
+    """`pyptx::launch` on tensors with data.
+
+    It is defined without `custom_op`, whose checks of every call take longer than the launch.
+    """
     call = programs.call(program)
     updated = {source for source, _ in call.aliases}
-    return _run(call, [t.clone() if i in updated else t for i, t in enumerate(inputs)])
+    with fast.watched() as watch:
+        results = _run(call, [t.clone() if i in updated else t for i, t in enumerate(inputs)])
+    if program not in _paths:
+        _paths[program] = fast.make(autocast=False)
+    if (path := _paths[program]) is not None:
+        path.remember(inputs, watch, tuple(results) if len(results) > 1 else results[0])
+    return results
+
+
+_paths: Final[dict[str, fast.FastPath | None]] = {}
+"""The fast path of each program that was run."""
+
+
+def _launch_known(inputs: Sequence[Any], program: str) -> list[Any] | None:
+    """The results of a launch that is known, None for another."""
+    path = _paths.get(program)
+    if path is None:
+        return None
+    found = path.call(*inputs)
+    if found is MISSED:
+        return None
+    return list(found) if type(found) is tuple else [found]
+
+
+def _launch_with_data(inputs: Sequence[Any], program: str) -> list[Any]:
+    return _launch_known(inputs, program) or _launch(inputs, program)
+
+
+for _device in ("CPU", "CUDA"):
+    _library.impl("launch", _launch_with_data, _device)
 
 
 @custom_operator(
@@ -135,7 +175,7 @@ def _without_data(call: Call, tensors: Sequence[Any]) -> list[Any]:
     ]
 
 
-@_launch.register_fake
+@torch.library.register_fake(LAUNCH, lib=_library)
 def _launch_fake(inputs: Sequence[Any], program: str) -> list[Any]:
     return _without_data(programs.call(program), inputs)
 
@@ -148,30 +188,51 @@ def _launch_in_place_fake(inputs: Sequence[Any], written: Sequence[Any], program
 # ---- its derivative ------------------------------------------------------------------------------
 
 
-def _remember(ctx: Any, inputs: Any, output: object) -> None:
-    del output
-    _, program = inputs
-    ctx.name = programs.call(program).name
+class _Underived(torch.autograd.Function):
+    """A launch whose results have no derivative, and say so when one is asked for."""
+
+    @staticmethod
+    def forward(ctx: Any, keys: Any, program: str, *inputs: Any) -> tuple[Any, ...]:
+        ctx.name = programs.call(program).name
+        return tuple(_below_autograd(keys, inputs, program))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> NoReturn:
+        del gradients
+        raise NotImplementedError(
+            f"kernel {ctx.name} has no derivative; pyptx.torch.differentiable makes an operation "
+            "of it and a kernel for the gradient"
+        )
 
 
-def _no_derivative(ctx: Any, *gradients: Any) -> NoReturn:
-    del gradients
-    raise NotImplementedError(
-        f"kernel {ctx.name} has no derivative; pyptx.torch.differentiable makes an operation of it "
-        "and a kernel for the gradient"
-    )
+def _below_autograd(keys: Any, inputs: Sequence[Any], program: str) -> list[Any]:
+    with torch._C._AutoDispatchBelowAutograd():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        rest = keys & torch._C._after_autograd_keyset  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        return torch.ops.pyptx.launch.default.redispatch(rest, list(inputs), program)
 
 
-_launch.register_autograd(_no_derivative, setup_context=_remember)
+def _launch_above(keys: Any, inputs: Sequence[Any], program: str) -> list[Any]:
+    """Where autograd comes to the operator: compiled programs do for every launch."""
+    known = _launch_known(inputs, program)
+    if known is not None:
+        return known
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs):
+        return list(_Underived.apply(keys, program, *inputs))
+    return _below_autograd(keys, inputs, program)
+
+
+_library.impl("launch", _launch_above, "Autograd", with_keyset=True)
 
 
 # ---- under torch.func.vmap -----------------------------------------------------------------------
 
 
-@_launch.register_vmap
 def _launch_batched(info: Any, in_dims: Any, inputs: Sequence[Any], program: str) -> Any:
     results = _batched(programs.call(program), in_dims[0], inputs, info.batch_size)
     return list(results), [0] * len(results)
+
+
+torch.library.register_vmap(LAUNCH, _launch_batched, lib=_library)
 
 
 def _batched(

@@ -25,8 +25,9 @@ from torch.autograd import forward_ad
 from pyptx._binding import TENSOR_CONVERSION
 from pyptx._emulator import Emulation
 from pyptx._launch.call import AUTO, Call
-from pyptx._runtime import numpy, scalars, targets
-from pyptx._runtime.torch import execution, operator
+from pyptx._runtime import dynamo, numpy, scalars, targets
+from pyptx._runtime.shortcut import Shortcut
+from pyptx._runtime.torch import execution, fast, operator
 from pyptx._runtime.torch.execution import HostValue
 from pyptx._runtime.torch.tensors import (
     DTYPES,
@@ -46,6 +47,8 @@ _PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
 
 _TRACED: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 """Numbers that a program is traced with; its compiler does not know them."""
+
+dynamo.use(torch.compiler.is_dynamo_compiling)
 
 _modes: Final[Any] = torch._C._len_torch_dispatch_stack
 _transforms: Final[Any] = torch._C._are_functorch_transforms_active
@@ -108,12 +111,14 @@ class Torch:
         return operator.apply(call, arrays)
 
     def remembered(
-        self, call: Call, operands: Sequence[Any]
+        self, call: Call, operands: Sequence[Any], shortcut: Shortcut
     ) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
         """What launches the call on other tensors of the same shapes and types."""
         if not all(type(operand) in _PLAIN for operand in operands):
             return lambda arrays: self.launch(call, arrays)
-        return _Remembered(self, call)
+        if shortcut.path is None and (path := fast.make(autocast=False)) is not None:
+            shortcut.path, shortcut.call = path, path.call
+        return _Remembered(self, call, shortcut.path)
 
     def emulate(self, call: Call, arrays: Sequence[Any], **options: Any) -> Emulation:
         """`numpy.emulate` on the memory of tensors on the CPU; its outputs are tensors."""
@@ -125,10 +130,11 @@ class Torch:
 class _Remembered:
     """A call on plain tensors of known shapes and types: what is left is where they are."""
 
-    __slots__ = ("_auto", "_call", "_launchers", "_place")
+    __slots__ = ("_auto", "_call", "_launchers", "_path", "_place")
 
-    def __init__(self, place: Torch, call: Call) -> None:
+    def __init__(self, place: Torch, call: Call, path: fast.FastPath | None) -> None:
         self._place = place
+        self._path = path
         self._call = call
         self._auto = call.arch == AUTO
         self._launchers: dict[object, execution.Launcher] = {}
@@ -146,6 +152,12 @@ class _Remembered:
         found = self._launchers.get(key)
         if found is None:
             found = self._launchers[key] = execution.launcher(self._call, tensors, index)
+            if self._path is not None and not targets.in_context():
+                with fast.watched() as watch:
+                    results = found(tensors)
+                single = results[0] if len(results) == 1 else results
+                self._path.remember(tensors, watch, single)
+                return results
         return found(tensors)
 
 

@@ -346,6 +346,8 @@ def left_open(block: Block) -> LanguageError:
 
 
 _current: ContextVar[Trace | None] = ContextVar("pyptx_trace", default=None)
+in_kernel: Final = _current.get
+"""The kernel that is being traced, None outside of one."""
 _spelled: dict[str, State] = {}
 
 

@@ -238,6 +238,12 @@ DeviceScope::~DeviceScope() {
   if (pushed_) GetDriver().CtxPopCurrent(&popped);
 }
 
+bool PrimaryContextIsCurrent(int ordinal) {
+  Context primary = nullptr, current = nullptr;
+  return GetDriver().problem.empty() && !PrimaryContext(ordinal, &primary) &&
+         GetDriver().CtxGetCurrent(&current) == kSuccess && current == primary;
+}
+
 int64_t ModuleLoads() { return g_module_loads.load(std::memory_order_relaxed); }
 
 }  // namespace pyptx::cuda

@@ -103,6 +103,9 @@ class DeviceScope {
   std::optional<std::string> problem_;
 };
 
+// Whether the primary context of a device is this thread's current one.
+bool PrimaryContextIsCurrent(int ordinal);
+
 // Modules loaded by this process so far.
 int64_t ModuleLoads();
 

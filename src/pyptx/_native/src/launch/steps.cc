@@ -65,7 +65,7 @@ Outcome EncodeMaps(const Step& step, const Launch& launch, std::vector<EncodedMa
 }
 
 // One pointer per kernel parameter, to the value that the driver copies into the launch.
-std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, Launch& launch,
+std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, const Launch& launch,
                                      std::vector<EncodedMap>& maps) {
   std::vector<void*> pointers(step.parameters.size());
   size_t map = 0;
@@ -75,7 +75,7 @@ std::vector<void*> ParameterPointers(const Step& step, CallBuffers& buffers, Lau
     else if (parameter.kind == Parameter::Kind::kBytes) pointers[i] = const_cast<char*>(parameter.bytes.data());
     else if (parameter.kind == Parameter::Kind::kInputValue) pointers[i] = buffers.Of(parameter).data;
     else if (parameter.IsAddress()) pointers[i] = &buffers.Of(parameter).data;
-    else pointers[i] = &launch.integers[i];
+    else pointers[i] = const_cast<int64_t*>(&launch.integers[i]);  // which the driver only reads
   }
   return pointers;
 }
@@ -242,6 +242,11 @@ Outcome PrepareStep(const Step& step, StepCode& code, int32_t ordinal) {
 Outcome ExecuteStep(const Step& step, StepCode& code, CallBuffers& buffers, Stream stream, int32_t ordinal) {
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return Failure{Cause::kInvalid, step.kernel, *problem};
+  return ExecuteLaunch(step, launch, code, buffers, stream, ordinal);
+}
+
+Outcome ExecuteLaunch(const Step& step, const Launch& launch, StepCode& code, CallBuffers& buffers, Stream stream,
+                      int32_t ordinal) {
   if (launch.skipped) return {};
   Outcome error = WriteInitialValues(step, buffers, stream);
   if (error) return error;

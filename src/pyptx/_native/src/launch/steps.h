@@ -40,6 +40,10 @@ Outcome PrepareStep(const Step& step, StepCode& code, int32_t ordinal);
 // Launches a step on a stream of the current context.
 Outcome ExecuteStep(const Step& step, StepCode& code, CallBuffers& buffers, Stream stream, int32_t ordinal);
 
+// The same for a step whose expressions are evaluated for these buffers.
+Outcome ExecuteLaunch(const Step& step, const Launch& launch, StepCode& code, CallBuffers& buffers, Stream stream,
+                      int32_t ordinal);
+
 // Kernels launched by this library so far.
 int64_t Launched();
 

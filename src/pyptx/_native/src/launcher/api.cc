@@ -11,28 +11,15 @@
 #include <vector>
 
 #include "buffers.h"
+#include "call.h"
 #include "modules.h"
-#include "plan.h"
-#include "steps.h"
 
 #define PYPTX_LAUNCHER_EXPORT extern "C" __attribute__((visibility("default")))
-
-struct PyptxCall {
-  pyptx::Plan plan;
-  std::vector<std::unique_ptr<pyptx::cuda::StepCode>> code;  // one per step
-  std::vector<size_t> itemsizes;                             // one per output
-  size_t axes = 0;                                           // of all buffers
-};
 
 namespace pyptx::cuda {
 namespace {
 
 thread_local std::string t_problem;
-
-int32_t Failed(Cause cause, const std::string& kernel, const std::string& problem) {
-  t_problem = "kernel " + kernel + ": " + problem;
-  return static_cast<int32_t>(cause);
-}
 
 std::optional<std::string> AddCubins(const PyptxCubin* cubins, uint64_t count, int assembler, PyptxCall* call) {
   for (size_t i = 0; i < call->plan.steps.size(); ++i) {
@@ -116,6 +103,12 @@ int32_t LaunchAll(PyptxCall* call, int32_t device, Stream stream, const void* va
 }
 
 }  // namespace
+
+int32_t Failed(Cause cause, const std::string& kernel, const std::string& problem) {
+  t_problem = "kernel " + kernel + ": " + problem;
+  return static_cast<int32_t>(cause);
+}
+
 }  // namespace pyptx::cuda
 
 PYPTX_LAUNCHER_EXPORT uint32_t pyptx_launcher_abi(void) { return PYPTX_LAUNCHER_ABI; }

@@ -1,0 +1,210 @@
+"""Launches of tensors that are known, by the native fast path: no Python between call and launch.
+
+It is for eager calls on plain tensors of the current GPU that ask for no gradient. What it is told
+of is one launch, whose inputs are arguments of the call; everything else it leaves to Python. It
+reads tensors by DLPack's exchange API, which PyTorch has from 2.10 on; without it, and without the
+GIL, there is none.
+"""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportPrivateUsage=false
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, NoReturn
+
+import torch
+from torch.autograd import forward_ad
+
+from pyptx._native import launcher
+from pyptx._runtime import recording, targets
+from pyptx._runtime.shortcut import MISSED
+from pyptx._trace.core.context import in_kernel
+from pyptx.errors import DeviceError
+
+_CONSTANTS: Final = frozenset((bool, int, float, str, type(None), tuple, torch.Size, torch.dtype))
+"""Types of arguments that are compared without running code of the user."""
+
+
+@dataclass(slots=True)
+class Launched:
+    """One launch, as it was done: by what, on which tensors, with which results."""
+
+    native: launcher.NativeCall
+    device: int
+    alignment: int
+    sizes: tuple[int, ...]
+    operands: Sequence[Any]
+    results: Sequence[Any]
+    """With scratch."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """The launches of a thread while something is called. `other` where more than they was done."""
+
+    launches: list[Launched] = field(default_factory=list[Launched])
+    other: bool = False
+
+
+class _Watching(threading.local):
+    current: Watch | None = None
+
+
+watching: Final = _Watching()
+
+
+@contextmanager
+def watched() -> Generator[Watch]:
+    """Sees the launches of this thread."""
+    around = watching.current
+    watching.current = watch = Watch()
+    try:
+        yield watch
+    finally:
+        watching.current = around
+        if around is not None:
+            around.launches.extend(watch.launches)
+            around.other |= watch.other
+
+
+class FastPath:
+    """The fast path of an operation. `call(*arguments)` returns `MISSED` for what is not known."""
+
+    __slots__ = ("_path", "call")
+
+    def __init__(self, call: Callable[..., Any], path: object) -> None:
+        self.call = call
+        self._path = path
+
+    def watch(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Call a function, and make the call known if it is one launch."""
+        with watched() as watch:
+            found = function(*arguments)
+        self.remember(arguments, watch, found)
+        return found
+
+    def remember(self, arguments: Sequence[Any], watch: Watch, found: Any) -> bool:
+        """Make a call known that did nothing but one launch, of which `found` are the results."""
+        if len(watch.launches) != 1 or watch.other:
+            return False
+        launched = watch.launches[0]
+        returned = found if isinstance(found, tuple) else (found,)
+        positions = [_position(operand, arguments) for operand in launched.operands]
+        if None in positions or not _are_results(returned, launched.results):
+            return False
+        if not all(_is_constant(each) for each in arguments if not _is_tensor(each)):
+            return False
+        made = [*returned, *launched.results[len(returned) :]]
+        known = (
+            launched.native,
+            launched.native.handle,
+            launched.device,
+            launched.alignment,
+            tuple(positions),
+            tuple(map(_allocation, made)),
+            len(returned),
+            launched.sizes,
+        )
+        return launcher.remember(self._path, tuple(arguments), known)
+
+
+def make(*, autocast: bool) -> FastPath | None:
+    """A fast path, for calls that autocast changes or not; None where there is none."""
+    conditions = _conditions()
+    if conditions is None:
+        return None
+    if autocast:
+        conditions = (*conditions, (torch._C._is_any_autocast_enabled, False))
+    settings = (
+        (torch.Tensor, torch.nn.Parameter),
+        torch.Tensor.__dlpack_c_exchange_api__,
+        conditions,
+        forward_ad.__dict__,
+        "_current_level",
+        -1,
+        torch.is_grad_enabled,
+        "requires_grad",
+        True,
+        MISSED,
+        _fail,
+    )
+    pair = launcher.fast_path(settings)
+    return None if pair is None else FastPath(*pair)
+
+
+@cache
+def _conditions() -> tuple[tuple[Callable[[], Any], Any], ...] | None:
+    """What nothing but the tensors decides about a call by; None where that cannot be asked."""
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        return None
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return None
+    try:
+        launcher.library()
+    except DeviceError:
+        return None
+    return (
+        (torch._C._len_torch_dispatch_stack, 0),
+        (torch._C._are_functorch_transforms_active, False),
+        (targets.in_context, ()),
+        (in_kernel, None),
+        (recording.current, None),
+    )
+
+
+def _fail(status: int) -> NoReturn:
+    raise launcher.NativeCall.failure(status)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def _is_constant(value: Any) -> bool:
+    if type(value) in (tuple, torch.Size):
+        return all(type(each) is int for each in value)
+    return type(value) in _CONSTANTS
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two tensors are the same elements, in the same order, maybe of another shape."""
+    return (
+        _is_tensor(one)
+        and _is_tensor(other)
+        and one.numel() == other.numel() > 0
+        and one.dtype == other.dtype
+        and one.data_ptr() == other.data_ptr()
+        and one.is_contiguous()
+        and other.is_contiguous()
+    )
+
+
+def _position(operand: Any, arguments: Sequence[Any]) -> int | None:
+    """Which argument an operand is, if it is one and no other is the same."""
+    found = [i for i, argument in enumerate(arguments) if _is_same(operand, argument)]
+    return found[0] if len(found) == 1 else None
+
+
+def _are_results(returned: Sequence[Any], results: Sequence[Any]) -> bool:
+    if len(returned) > len(results):
+        return False
+    return all(_is_same(one, other) for one, other in zip(returned, results, strict=False))
+
+
+def _allocation(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """What makes another tensor like this one, on the current device."""
+    return allocate, (tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
+
+
+allocate: Callable[..., Any] = torch._C._dynamo.guards._empty_strided_cuda
+"""allocate(shape, strides, type): what Inductor's programs allocate with, past the dispatcher."""
