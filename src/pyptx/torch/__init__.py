@@ -15,6 +15,8 @@ except ModuleNotFoundError as error:
     ) from None
 
 from pyptx._runtime.torch import operator as _operator  # programs that are loaded name it  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from pyptx.torch._add_norm import add_layer_norm as add_layer_norm
+from pyptx.torch._add_norm import add_rms_norm as add_rms_norm
 from pyptx.torch._differentiable import differentiable as differentiable
 from pyptx.torch._gates import geglu as geglu
 from pyptx.torch._gates import gelu as gelu
@@ -22,10 +24,14 @@ from pyptx.torch._gates import reglu as reglu
 from pyptx.torch._gates import relu as relu
 from pyptx.torch._gates import silu as silu
 from pyptx.torch._gates import swiglu as swiglu
+from pyptx.torch._losses import cross_entropy as cross_entropy
 from pyptx.torch._modules import LayerNorm as LayerNorm
 from pyptx.torch._modules import RMSNorm as RMSNorm
 from pyptx.torch._modules import patch as patch
 from pyptx.torch._norms import layer_norm as layer_norm
 from pyptx.torch._norms import rms_norm as rms_norm
+from pyptx.torch._rope import rope as rope
 from pyptx.torch._softmax import log_softmax as log_softmax
 from pyptx.torch._softmax import softmax as softmax
+from pyptx.torch._top_k import argmax as argmax
+from pyptx.torch._top_k import top_k as top_k

@@ -221,6 +221,33 @@ def number(name: str, value: Any, example: str) -> float:
     raise CallError(problem, notes=(("help", example),))
 
 
+def dimension(dim: Any, tensor: Any) -> int:
+    """A dimension of a tensor, from 0 on. Raises CallError for what is none."""
+    rank = tensor.ndim
+    if isinstance(dim, bool) or not isinstance(dim, int) or not -rank <= dim < rank:
+        raise CallError(
+            f"dim is {dim!r} and input has shape {tuple(tensor.shape)}",
+            notes=(("legal", f"{-rank} to {rank - 1}" if rank else "nothing of a scalar"),),
+        )
+    return dim % rank
+
+
+def broadcasts(shape: Sequence[Any], to: Sequence[Any]) -> bool:
+    """Whether a tensor of one shape broadcasts to another."""
+    last = zip(shape[::-1], to[::-1], strict=False)
+    return len(shape) <= len(to) and all(size in (1, other) for size, other in last)
+
+
+def described(tensor: Any) -> str:
+    """A tensor's type and shape, for a message."""
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+def is_traced() -> bool:
+    """Whether a program is traced, of which no tensor that is kept may be a part."""
+    return bool(torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack())  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+
+
 def refuse_in_place(inplace: object, what: str) -> None:
     """Raises CallError for `inplace=True`."""
     if inplace:

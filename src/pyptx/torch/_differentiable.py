@@ -251,30 +251,47 @@ class _Gradient(torch.autograd.Function):
                 "pyptx.torch.differentiable(..., reference=) makes one of a function of PyTorch's "
                 "own operators"
             )
-        primals = ctx.saved_tensors
-        once = partial(_reference_gradients, ctx.rule, ctx.present, ctx.count, ctx.layout.given)
-        _, pull = torch.func.vjp(once, *primals)
-        following = iter(pull(tuple(cotangents)))
-        found = [next(following) if there else None for there in ctx.present]
+        left = iter(ctx.saved_tensors)
+        primals = [next(left) if there else None for there in ctx.present]
+        places = _places(primals)
+        gradients = partial(_reference_gradients, ctx.rule, ctx.count, ctx.layout.given)
+        _, pull = torch.func.vjp(_of_floats(gradients, primals), *(primals[i] for i in places))
+        found: list[Any] = [None] * len(primals)
+        for i, cotangent in zip(places, pull(tuple(cotangents)), strict=True):
+            found[i] = cotangent
         return (None, None, None, None, *found, *([None] * ctx.others))
 
 
-def _reference_gradients(
-    rule: _Rule, present: Sequence[bool], count: int, given: Sequence[bool], *primals: Any
-) -> tuple[Any, ...]:
-    """What `backward` computes, by the rules of PyTorch's own operators."""
-    left = iter(primals)
-    everything = [next(left) if there else None for there in present]
-    tensors, gradients = everything[:count], everything[count:]
-    places = [i for i, tensor in enumerate(tensors) if tensor is not None]
+def _places(tensors: Sequence[Any]) -> list[int]:
+    """Which of them may have a derivative: the others are integers, or None."""
+    return [i for i, each in enumerate(tensors) if each is not None and each.is_floating_point()]
 
-    def forward(*some: Any) -> tuple[Any, ...]:
-        operands: list[Any] = [None] * count
+
+def _of_floats(function: Function, tensors: Sequence[Any]) -> Function:
+    """A function of those tensors that may have a derivative."""
+    places = _places(tensors)
+
+    def of_floats(*some: Any) -> Any:
+        operands = list(tensors)
         for i, tensor in zip(places, some, strict=True):
             operands[i] = tensor
-        assert rule.reference is not None
-        return _tuple(rule.reference(*operands))
+        return function(*operands)
 
-    _, pull = torch.func.vjp(forward, *(tensors[i] for i in places))
+    return of_floats
+
+
+def _reference_gradients(
+    rule: _Rule, count: int, given: Sequence[bool], *primals: Any
+) -> tuple[Any, ...]:
+    """What `backward` computes, by the rules of PyTorch's own operators."""
+    tensors, gradients = primals[:count], primals[count:]
+    places = _places(tensors)
+    assert rule.reference is not None
+    reference = rule.reference
+
+    def results(*operands: Any) -> tuple[Any, ...]:
+        return _tuple(reference(*operands))
+
+    _, pull = torch.func.vjp(_of_floats(results, tensors), *(tensors[i] for i in places))
     by_place = dict(zip(places, pull(tuple(gradients)), strict=True))
     return tuple(by_place[i] for i, has in enumerate(given) if has)

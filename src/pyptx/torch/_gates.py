@@ -95,7 +95,7 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
     for n, tensor, dtype in zip(names[1:], tensors[1:], types[1:], strict=True):
         if tuple(tensor.shape) != tuple(first.shape) or dtype is not types[0]:
             raise CallError(
-                f"{n} is {_described(tensor)}, and {names[0]} {_described(first)}",
+                f"{n} is {arguments.described(tensor)}, and {names[0]} {arguments.described(first)}",
                 notes=(("help", f"{n}.to({names[0]}.dtype).expand_as({names[0]})"),),
             )
     last = int(first.shape[-1]) if first.ndim else 1
@@ -121,10 +121,6 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
 def _cut(tensor: Any, shape: Any) -> Any:
     """A tensor with its last dimension cut into vectors."""
     return tensor.reshape(shape).contiguous()
-
-
-def _described(tensor: Any) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
 @lru_cache(_OPERATIONS)

@@ -53,29 +53,34 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
 
     def computed(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
         del normalized_shape, eps
-        scale = _ones(shape, input) if weight is None else weight.contiguous()
+        scale = ones(shape, input) if weight is None else weight.contiguous()
         return run(input.contiguous(), scale)
 
     return computed
 
 
 @dataclass(frozen=True)
-class _RmsNorm(RmsNorm):
-    """The norm whose result has the type of x."""
+class RmsNormOf(RmsNorm):
+    """The norm whose result has a type of its own: that of x where none is given."""
+
+    y: DType | None = None
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
         _, *r = super().outputs
-        return Operand("y", self.x), *r
+        return Operand("y", self.y or self.x), *r
 
 
 @dataclass(frozen=True)
-class _RmsNormGradient(RmsNormGradient):
-    """Its gradient: g has the type of x too."""
+class RmsNormOfGradient(RmsNormGradient):
+    """Its gradient: g has the type of the result too."""
+
+    y: DType | None = None
 
     @property
     def inputs(self) -> tuple[Operand, ...]:
-        return tuple(Operand("g", self.x) if o.name == "g" else o for o in super().inputs)
+        g = Operand("g", self.y or self.x)
+        return tuple(g if o.name == "g" else o for o in super().inputs)
 
 
 @cache
@@ -83,14 +88,14 @@ def _kept_ones(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
     return torch.ones(shape, dtype=dtype, device=device)
 
 
-def _ones(shape: tuple[int, ...], like: Any) -> Any:
+def ones(shape: tuple[int, ...], like: Any) -> Any:
     """A weight of ones, kept from call to call but where a program is traced."""
     if is_distributed((like,)):
         mesh: Any = like.device_mesh
-        ones = _ones(shape, like.to_local())
+        local = ones(shape, like.to_local())
         whole = [importlib.import_module("torch.distributed.tensor").Replicate()] * mesh.ndim
-        return type(like).from_local(ones, mesh, whole, run_check=False)
-    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        return type(like).from_local(local, mesh, whole, run_check=False)
+    if arguments.is_traced():
         return torch.ones(shape, dtype=like.dtype, device=like.device)
     return _kept_ones(shape, like.dtype, like.device)
 
@@ -103,16 +108,16 @@ class _Rms:
     eps: float
 
     def forward(self, *, kept: bool) -> Any:
-        op = _RmsNorm(math.prod(self.shape), self.x, self.weight, self.eps, kept)
+        op = RmsNormOf(math.prod(self.shape), self.x, self.weight, self.eps, kept)
         return plan.operation(op, self.shape)
 
     @property
     def gradient(self) -> Any:
-        op = _RmsNormGradient(math.prod(self.shape), self.x, self.weight)
-        return plan.operation(op, self.shape, (_sum_type(self.weight, op.compute),))
+        op = RmsNormOfGradient(math.prod(self.shape), self.x, self.weight)
+        return plan.operation(op, self.shape, (sum_type(self.weight, op.compute),))
 
 
-def _sum_type(column: DType, compute: DType) -> DType:
+def sum_type(column: DType, compute: DType) -> DType:
     """What a kernel rounds a sum to."""
     return compute if column.bytes > compute.bytes else column
 
@@ -143,7 +148,8 @@ def _rms_operation(what: _Rms) -> Any:
     return differentiable(rms_norm, forward, backward, reference=reference)
 
 
-def _torch_type(dtype: DType) -> Any:
+def torch_type(dtype: DType) -> Any:
+    """PyTorch's name of a type."""
     return next(there for there, here in DTYPES.items() if here is dtype)
 
 
@@ -211,7 +217,7 @@ class _Layer:
     def gradient(self) -> Any:
         op = LayerNormGradient(math.prod(self.shape), self.x, self.y, self.weight, self.bias)
         columns = [column for column in (self.weight, self.bias) if column is not None]
-        types = tuple(_sum_type(column, op.compute) for column in columns)
+        types = tuple(sum_type(column, op.compute) for column in columns)
         return plan.operation(op, self.shape, types)
 
 
@@ -222,7 +228,7 @@ def _given(*tensors: Any) -> list[Any]:
 @lru_cache(_OPERATIONS)
 def _layer_operation(what: _Layer) -> Any:
     plain, kept, gradient = what.forward(kept=False), what.forward(kept=True), what.gradient
-    dtype = _torch_type(what.y)
+    dtype = torch_type(what.y)
 
     def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
         return plain(*_given(x, weight, bias))
@@ -235,7 +241,7 @@ def _layer_operation(what: _Layer) -> Any:
         x, mean, r, *weight = saved
         found = gradient(x, g, mean, r, *weight)
         dx, *sums = found if isinstance(found, tuple) else (found,)
-        types = [each and _torch_type(each) for each in (what.weight, what.bias)]
+        types = [each and torch_type(each) for each in (what.weight, what.bias)]
         left = iter(sums)
         return dx, *(None if each is None else next(left).to(each) for each in types)
 

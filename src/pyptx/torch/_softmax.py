@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -24,71 +26,148 @@ _OPERATIONS: Final = 1024
 
 
 @arguments.operation
-def softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+def softmax(
+    input: Any,
+    dim: Any,
+    *,
+    dtype: Any = None,
+    scale: Any = 1.0,
+    where: Any = None,
+    causal: Any = False,
+) -> Any:
     """`torch.nn.functional.softmax` by kernels, rounded once.
 
     input      bfloat16, float16, float32 or float64, of any shape but ()
     dim        the dimension of the sums; where it is not the last one, input is copied
     dtype      the type that input is converted to first
+    scale      what input is multiplied by first, positive
+    where      booleans that broadcast to input's shape: elements that count; the others are 0, and
+               a row without any is zeros
+    causal     of the last two dimensions, rows i and columns j, elements with j <= i count alone,
+               and no others are read
     returns    input's shape and type; float32 on a GPU under autocast, as PyTorch has it
 
     Sums and exponentials are in float32, in float64 where input is. A row of minus infinities, and
     a row with NaN or with plus infinity, is NaN. Differentiable by kernels, of higher order by
     PyTorch's operators. Raises CallError.
     """
-    return _call("softmax", input, dim, dtype, log=False)
+    return _call("softmax", input, dim, dtype, scale, where, causal)
 
 
 @arguments.operation
-def log_softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+def log_softmax(
+    input: Any,
+    dim: Any,
+    *,
+    dtype: Any = None,
+    scale: Any = 1.0,
+    where: Any = None,
+    causal: Any = False,
+) -> Any:
     """`torch.nn.functional.log_softmax` by kernels, rounded once; else as `softmax`."""
-    return _call("log_softmax", input, dim, dtype, log=True)
+    return _call("log_softmax", input, dim, dtype, scale, where, causal)
 
 
-def _call(name: str, x: Any, dim: Any, dtype: Any, *, log: bool) -> Any:
+def _call(
+    name: str, x: Any, dim: Any, dtype: Any, scale: Any, where: Any, causal: Any
+) -> Any:
     arguments.dtype_of("input", x, name)
     arguments.check_targets(name)
-    rank = x.ndim
-    if isinstance(dim, bool) or not isinstance(dim, int) or not -rank <= dim < rank:
-        raise CallError(
-            f"dim is {dim!r} and input has shape {tuple(x.shape)}",
-            notes=(("legal", f"{-rank} to {rank - 1}" if rank else "nothing of a scalar"),),
-        )
+    dim = arguments.dimension(dim, x)
     if dtype is None and arguments.widened(x):
         dtype = torch.promote_types(x.dtype, torch.float32)
     kind = x.dtype if dtype is None else dtype
     arguments.check_rows(x.movedim(dim, -1), 1, name)
-    last = dim % rank == rank - 1
-    run = _operation(int(x.shape[dim]), arguments.kernel_type("input", kind), log).run
+    factor = _checked(name, x, dim, scale, where, causal)
+    last = dim == x.ndim - 1
+    element = arguments.kernel_type("input", kind)
+    what = _What(int(x.shape[dim]), element, name, factor, causal, where is not None)
+    run = _operation(what).run
 
-    def computed(input: Any, *_: Any, **__: Any) -> Any:  # dim and dtype are known
+    def computed(
+        input: Any, *_: Any, where: Any = None, **__: Any
+    ) -> Any:  # dim, dtype, scale and causal are known
         rows = input.to(kind)
-        if last:
-            return run(rows.contiguous())
-        return run(rows.movedim(dim, -1).contiguous()).movedim(-1, dim)
+        if where is not None:
+            rows = rows.masked_fill(where.logical_not(), -math.inf)
+        rows = rows if last else rows.movedim(dim, -1)
+        columns = _last(rows) if causal else None
+        found = run(rows.contiguous(), columns)
+        return found if last else found.movedim(-1, dim)
 
     return computed
 
 
+def _checked(name: str, x: Any, dim: int, scale: Any, where: Any, causal: Any) -> float:
+    """The scale. Raises CallError."""
+    factor = arguments.number("scale", scale, f"{name}(input, -1, scale=0.125)")
+    problem = "scale is 0 and must be positive" if factor == 0 else None
+    if not isinstance(causal, bool):
+        problem = f"causal is {causal!r} and must be True or False"
+    elif causal and (x.ndim < 2 or dim != x.ndim - 1):
+        problem = (
+            f"dim is {dim} and input has shape {tuple(x.shape)}; causal is of the last dimension, "
+            "and needs one of rows before it"
+        )
+    elif where is not None and getattr(where, "dtype", None) is not torch.bool:
+        kind = getattr(where, "dtype", type(where).__name__)
+        kind = str(kind).removeprefix("torch.")
+        problem = f"where is {kind} and must be a tensor of booleans"
+    elif where is not None and not arguments.broadcasts(tuple(where.shape), tuple(x.shape)):
+        problem = f"where has shape {tuple(where.shape)}, and input {tuple(x.shape)}"
+    if problem is not None:
+        raise CallError(problem)
+    return factor
+
+
+def _last(x: Any) -> Any:
+    """The last column of each row that counts."""
+    rows = torch.arange(x.shape[-2], dtype=torch.int32, device=x.device)
+    return rows.expand(x.shape[:-1]).contiguous()
+
+
+@dataclass(frozen=True, slots=True)
+class _What:
+    """What kernels are made for."""
+
+    columns: int
+    x: DType
+    name: str
+    scale: float
+    causal: bool
+    masked: bool
+
+    @property
+    def log(self) -> bool:
+        return self.name == "log_softmax"
+
+
 @lru_cache(_OPERATIONS)
-def _operation(columns: int, dtype: DType, log: bool) -> Any:
-    plain = plan.operation(Softmax(columns, dtype, log), (columns,))
-    gradient = plan.operation(SoftmaxGradient(columns, dtype, log), (columns,))
-    function = functional.log_softmax if log else functional.softmax
+def _operation(what: _What) -> Any:
+    shape, options = (what.columns,), (what.log, what.scale, what.causal)
+    plain = plan.operation(Softmax(what.columns, what.x, *options, what.masked), shape)
+    gradient = plan.operation(SoftmaxGradient(what.columns, what.x, *options), shape)
 
-    def softmax(x: Any) -> Any:
-        return plain(x)
+    def softmax(x: Any, last: Any) -> Any:
+        return plain(x) if last is None else plain(x, last)
 
-    def forward(x: Any) -> Any:
-        y: Any = plain(x)
-        return y, (y,)
+    def forward(x: Any, last: Any) -> Any:
+        y: Any = softmax(x, last)
+        return y, (y,) if last is None else (y, last)
 
     def backward(saved: Any, g: Any) -> Any:
-        return gradient(saved[0], g)
+        y, *last = saved
+        return gradient(y, g, *last), None
 
-    def reference(x: Any) -> Any:
-        wide = torch.promote_types(x.dtype, torch.float32)
-        return function(x.to(wide), -1).to(x.dtype)
+    def reference(x: Any, last: Any) -> Any:
+        wide = x.to(torch.promote_types(x.dtype, torch.float32)) * what.scale
+        if last is not None:
+            columns = torch.arange(what.columns, device=x.device)
+            wide = wide.masked_fill(columns > last[..., None], -math.inf)
+        found = (functional.log_softmax if what.log else functional.softmax)(wide, -1)
+        if what.masked and not what.log:  # a row without elements
+            found = found.masked_fill((wide == -math.inf).all(-1, keepdim=True), 0.0)
+        return found.to(x.dtype)
 
-    softmax.__name__ = "log_softmax" if log else "softmax"
+    softmax.__name__ = what.name
     return differentiable(softmax, forward, backward, reference=reference)
