@@ -14,9 +14,9 @@ from pyptx._runtime import targets
 from pyptx._source import SourceLocation
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_launch import DTYPES, FLOAT8
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import ACTIVATIONS
+from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8
 from pyptx.types import DType, bf16, f32
 
 jnp: Any = jax.numpy

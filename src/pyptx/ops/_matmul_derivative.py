@@ -12,8 +12,9 @@ import jax.numpy
 
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_launch import DTYPES, FLOAT8, Call, computed, ragged
+from pyptx.ops._matmul_launch import computed, ragged
 from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
+from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, Call, derivatives
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType, f32
 
@@ -56,17 +57,11 @@ def _check_differentiable(a: Any, b: Any) -> None:
 def _cotangents(a_major: Major, b_major: Major, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
     """Those of both factors, for the cotangent of their product."""
     g = g.astype(a.dtype)  # both factors have one type
-    # In memory B's other dimension is N: what was MN-major is K-major where N is summed over.
-    turned: Major = "MN" if b_major == "K" else "K"
-    if a_major == "K":
-        da = _cotangent(a, ("K", turned), g, b)  # g (M, N) by B's transpose
-    else:
-        da = _cotangent(a, (turned, "K"), b, g)  # B by g's transpose
-    other: Major = "MN" if a_major == "K" else "K"
-    if b_major == "MN":
-        db = _cotangent(b, (other, "MN"), a, g)  # A's transpose by g
-    else:
-        db = _cotangent(b, ("MN", other), g, a)  # g's transpose by A
+    factors = {"a": a, "b": b, "g": g}
+    da, db = (
+        _cotangent(primal, of.majors, *(factors[name] for name in of.factors))
+        for primal, of in zip((a, b), derivatives(a_major, b_major), strict=True)
+    )
     return da, db
 
 

@@ -35,9 +35,10 @@ from pyptx.ops._matmul_derivative import (
     fused,
     ragged_rows,
 )
-from pyptx.ops._matmul_launch import DTYPES, FLOAT8, flat
+from pyptx.ops._matmul_launch import flat
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
+from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType
 

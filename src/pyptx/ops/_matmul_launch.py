@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -13,44 +13,14 @@ import jax.numpy
 import numpy as np
 
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.epilogue import Epilogue
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, FLOAT8, SPLIT, Call
 from pyptx.ops.tensor_core.shape import Major, Product, Shape
-from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
+from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
 
-DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
-FLOAT8: Final[dict[str, DType]] = {
-    "float8_e4m3fn": e4m3,
-    "float8_e5m2": e5m2,
-}
 _KINDS: Final = DTYPES | FLOAT8
-_ALIGNED: Final = 16
-"""Bytes that rows are a multiple of, as copies to shared memory ask for."""
-_SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))
-"""Which parts of two f32 numbers are multiplied, the smallest products first: the three of 24 bits
-each but for the products that are below the last bit of a sum."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How A and B are in memory (`Product`), the type of D, and the epilogue."""
-
-    a_major: Major
-    b_major: Major
-    out: DType
-    epilogue: Epilogue | None = None
-
-    @property
-    def results(self) -> tuple[DType, ...]:
-        """The types of all results."""
-        return (self.out, *(() if self.epilogue is None else self.epilogue.results))
-
-    def sizes(self, a: Any, b: Any) -> tuple[Any, Any, Any]:
-        """M, N, K."""
-        m, k = a.shape[-2:] if self.a_major == "K" else a.shape[:-3:-1]
-        return m, b.shape[-2] if self.b_major == "K" else b.shape[-1], k
 
 
 def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:
@@ -72,7 +42,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     a_depth, b_depth = (-1 if major == "K" else -2 for major in (call.a_major, call.b_major))
     depth = a.shape[a_depth] if call.a_major == "K" else bs[0].shape[b_depth]
     if isinstance(depth, int):
-        depth = max(depth, _ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
+        depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
     a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
     operands, batches = _operands(call, operands, bs[0].shape[-2 if call.b_major == "K" else -1])
     product = Product(
@@ -105,7 +75,7 @@ def _padded(x: Any, axis: int, itemsize: int | None = None) -> Any:
     size = x.shape[axis]
     if not isinstance(size, int):
         return x  # an exported function's dimension without a size: a launch checks it
-    return _to(x, axis, size + -size % (_ALIGNED // (itemsize or x.dtype.itemsize)))
+    return _to(x, axis, size + -size % (ALIGNED // (itemsize or x.dtype.itemsize)))
 
 
 def _to(x: Any, axis: int, size: Any) -> Any:
@@ -131,9 +101,9 @@ def _in_parts(x: Any, major: Major, which: int) -> Any:
         parts.append((part if not parts else jnp.where(finite, part, 0)).astype(jnp.bfloat16))
         rest = jnp.where(finite, rest - part, 0)
     bounded = [jnp.where(jnp.isfinite(parts[0]), parts[0], 0), *parts[1:]]
-    chosen = [bounded[pair[which]] for pair in _SPLIT[:-1]] + [parts[0]]
+    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [parts[0]]
     axis = x.ndim - (1 if major == "K" else 2)
-    shape = (*x.shape[:axis], x.shape[axis] * len(_SPLIT), *x.shape[axis + 1 :])
+    shape = (*x.shape[:axis], x.shape[axis] * len(SPLIT), *x.shape[axis + 1 :])
     return jnp.stack(chosen, axis + 1).reshape(shape)
 
 
@@ -154,7 +124,7 @@ def ragged(
         return jnp.zeros(dims, out.numpy) + (_nothing(a) + _nothing(b)).astype(out.numpy)
     if str(a.dtype) == "float32":
         a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
-        lengths = lengths * len(_SPLIT) if along == "K" else lengths
+        lengths = lengths * len(SPLIT) if along == "K" else lengths
     least = min(a.dtype.itemsize, out.bytes)
     a, b = _padded(a, -1), _padded(_padded(b, -1), -2 if b_major == "K" else -1, least)
     if along == "M":

@@ -31,7 +31,7 @@ _OPERATIONS: Final = 1024
 def add_rms_norm(
     input: Any, residual: Any, normalized_shape: Any, weight: Any = None, eps: Any = None
 ) -> tuple[Any, Any]:
-    """s = input + residual, and y = rms_norm(s, normalized_shape, weight, eps), in one pass: (y, s).
+    """s = input + residual and y = rms_norm(s, normalized_shape, weight, eps), in one pass: (y, s).
 
     input      bfloat16, float16, float32 or float64, of shape (..., *normalized_shape)
     residual   of input's shape; bfloat16, float16 or float32 independently of input's type, float64
@@ -129,7 +129,7 @@ def _checked(
 ) -> _What:
     dtype = arguments.dtype_of("input", x, name)
     arguments.check_targets(name)
-    shape = arguments.normalized(normalized_shape, x, f"{name}")
+    shape = arguments.normalized(normalized_shape, x, name)
     s = arguments.dtype_of("residual", residual, name)
     if tuple(residual.shape) != tuple(x.shape) or (s is f64) != (dtype is f64):
         raise CallError(
@@ -137,7 +137,8 @@ def _checked(
             notes=(("legal", "one shape; float64 only for both"),),
         )
     types = [
-        arguments.parameter(n, each, shape, name) for n, each in (("weight", weight), ("bias", bias))
+        arguments.parameter(n, each, shape, name)
+        for n, each in (("weight", weight), ("bias", bias))
     ]
     least = arguments.number("eps", eps, f"{name}(input, residual, shape, eps=1e-5)")
     return _What(name == "add_rms_norm", shape, dtype, s, types[0], types[1], least)
@@ -181,4 +182,3 @@ def _operation(what: _What) -> Any:
 
     add_norm.__name__ = "add_rms_norm" if what.rms else "add_layer_norm"
     return differentiable(add_norm, forward, backward, reference=reference)
-

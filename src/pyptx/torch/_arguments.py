@@ -107,8 +107,7 @@ def _missed(*args: Any) -> Any:
 
 def _kinds(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
     """What decides how arguments are computed with."""
-    autocast = torch.is_autocast_enabled("cuda")
-    kinds = tuple(map(_kind, args)), targets.in_context(), autocast and _on_gpu(args)
+    kinds = tuple(map(_kind, args)), targets.in_context(), _autocast(args)
     return (kinds, *((name, _kind(value)) for name, value in kwargs.items())) if kwargs else kinds
 
 
@@ -118,8 +117,13 @@ def _kind(value: Any) -> Hashable:
     return value.__class__, value
 
 
-def _on_gpu(args: Sequence[Any]) -> bool:
-    return any(isinstance(value, torch.Tensor) and value.is_cuda for value in args)
+def _autocast(args: Sequence[Any]) -> Hashable:
+    """What autocast does to tensors of the devices of these arguments."""
+    if not torch._C._is_any_autocast_enabled():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        return None
+    devices = {value.device.type for value in args if isinstance(value, torch.Tensor)}
+    on = sorted(device for device in devices if torch.is_autocast_enabled(device))
+    return tuple((device, torch.get_autocast_dtype(device)) for device in on)
 
 
 def at_call(function: Call) -> Call:

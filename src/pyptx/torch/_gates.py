@@ -95,7 +95,8 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
     for n, tensor, dtype in zip(names[1:], tensors[1:], types[1:], strict=True):
         if tuple(tensor.shape) != tuple(first.shape) or dtype is not types[0]:
             raise CallError(
-                f"{n} is {arguments.described(tensor)}, and {names[0]} {arguments.described(first)}",
+                f"{n} is {arguments.described(tensor)}, and {names[0]} "
+                f"{arguments.described(first)}",
                 notes=(("help", f"{n}.to({names[0]}.dtype).expand_as({names[0]})"),),
             )
     last = int(first.shape[-1]) if first.ndim else 1

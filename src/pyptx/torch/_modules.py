@@ -1,4 +1,4 @@
-"""Modules of PyTorch with the norms, and models whose modules are replaced by them."""
+"""Modules of PyTorch with the norms and the loss, and models whose modules are replaced by them."""
 
 # PyTorch's annotations are partial, and values that cross its interface are Any here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -18,6 +18,7 @@ from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 from pyptx.torch._arguments import at_call
 from pyptx.torch._gates import geglu, reglu, swiglu
+from pyptx.torch._losses import cross_entropy
 from pyptx.torch._norms import layer_norm, rms_norm
 
 
@@ -35,6 +36,29 @@ class LayerNorm(torch.nn.LayerNorm):
     def forward(self, input: Any) -> Any:
         """The norm of a tensor that ends with `normalized_shape`."""
         return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
+    """`torch.nn.CrossEntropyLoss` by the kernels of `cross_entropy`."""
+
+    def forward(self, input: Any, target: Any) -> Any:
+        """The loss of class indices or probabilities."""
+        return _loss_forward(self, input, target)
+
+
+def _loss_forward(self: Any, input: Any, target: Any) -> Any:
+    return cross_entropy(
+        input,
+        target,
+        self.weight,
+        ignore_index=self.ignore_index,
+        reduction=self.reduction,
+        label_smoothing=self.label_smoothing,
+    )
+
+
+def _takes_loss(module: Any) -> bool:
+    return module.weight is None or not module.label_smoothing
 
 
 def _rms_forward(self: Any, hidden_states: Any) -> Any:
@@ -87,6 +111,7 @@ def _takes_norm(module: Any) -> bool:
 
 _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]] = {
     "RMSNorm": (_torch_rms_forward, lambda module: hasattr(module, "normalized_shape")),
+    "CrossEntropyLoss": (_loss_forward, _takes_loss),
     "LayerNorm": (_layer_forward, lambda module: hasattr(module, "normalized_shape")),
     **{
         f"{model}RMSNorm": (_rms_forward, _takes_norm)
@@ -108,8 +133,8 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
 
     model     a `torch.nn.Module`; its parameters, and what else it does, stay as they are
     classes   names of classes whose modules are changed; None for all that are known:
-              RMSNorm and LayerNorm of PyTorch, and the norms and gated MLPs of models as Hugging
-              Face's transformers name them (LlamaRMSNorm, Qwen2MLP, ...)
+              RMSNorm, LayerNorm and CrossEntropyLoss of PyTorch, and the norms and gated MLPs of
+              models as Hugging Face's transformers name them (LlamaRMSNorm, Qwen2MLP, ...)
 
     A module of a known class that is built otherwise stays as it is. Raises CallError for what is
     no module, and for classes that are not known.
@@ -128,7 +153,7 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
     patched: list[str] = []
     for name, module in model.named_modules():
         kind = type(module).__name__
-        if kind not in wanted or isinstance(module, (RMSNorm, LayerNorm)):
+        if kind not in wanted or isinstance(module, (RMSNorm, LayerNorm, CrossEntropyLoss)):
             continue
         forward, takes = _BY_CLASS[kind]
         if takes(module):

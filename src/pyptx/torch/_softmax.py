@@ -68,9 +68,7 @@ def log_softmax(
     return _call("log_softmax", input, dim, dtype, scale, where, causal)
 
 
-def _call(
-    name: str, x: Any, dim: Any, dtype: Any, scale: Any, where: Any, causal: Any
-) -> Any:
+def _call(name: str, x: Any, dim: Any, dtype: Any, scale: Any, where: Any, causal: Any) -> Any:
     arguments.dtype_of("input", x, name)
     arguments.check_targets(name)
     dim = arguments.dimension(dim, x)

@@ -32,6 +32,7 @@ def top_k(
     Of equal elements the first comes first. NaN is larger than infinity, a negative NaN less than
     minus infinity, and -0 less than 0. Values are differentiable, of any order. Raises CallError.
     """
+    del sorted
     dtype, dim = _checked("top_k", input, dim)
     size = int(input.shape[dim])
     most = min(MOST, size)

@@ -1,0 +1,67 @@
+"""The factors of a product before it is launched: their types, how they are in memory, in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from pyptx.ops.tensor_core.epilogue import Epilogue
+from pyptx.ops.tensor_core.shape import Major
+from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
+
+DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
+FLOAT8: Final[dict[str, DType]] = {
+    "float8_e4m3fn": e4m3,
+    "float8_e5m2": e5m2,
+}
+ALIGNED: Final = 16
+"""Bytes that rows are a multiple of, as copies to shared memory ask for."""
+SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))
+"""Which parts of two f32 numbers are multiplied, the smallest products first: the three of 24 bits
+each but for the products that are below the last bit of a sum."""
+
+Factor: TypeAlias = Literal["a", "b", "g"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How A and B are in memory (`Product`), the type of D, and the epilogue."""
+
+    a_major: Major
+    b_major: Major
+    out: DType
+    epilogue: Epilogue | None = None
+
+    @property
+    def results(self) -> tuple[DType, ...]:
+        """The types of all results."""
+        return (self.out, *(() if self.epilogue is None else self.epilogue.results))
+
+    def sizes(self, a: Any, b: Any) -> tuple[Any, Any, Any]:
+        """M, N, K."""
+        m, k = a.shape[-2:] if self.a_major == "K" else a.shape[:-3:-1]
+        return m, b.shape[-2] if self.b_major == "K" else b.shape[-1], k
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    """The product that is the cotangent of a factor: how its factors are in memory, and which."""
+
+    majors: tuple[Major, Major]
+    factors: tuple[Factor, Factor]
+
+
+def derivatives(a_major: Major, b_major: Major) -> tuple[Derivative, Derivative]:
+    """Those of A and of B, for a cotangent g (M, N) of their product; each in its factor's memory.
+
+    In memory B's other dimension is N: what was MN-major is K-major where N is summed over.
+    """
+    turned: Major = "MN" if b_major == "K" else "K"
+    other: Major = "MN" if a_major == "K" else "K"
+    of_a = Derivative(("K", turned), ("g", "b"))  # g by B's transpose
+    if a_major != "K":
+        of_a = Derivative((turned, "K"), ("b", "g"))  # B by g's transpose
+    of_b = Derivative((other, "MN"), ("a", "g"))  # A's transpose by g
+    if b_major != "MN":
+        of_b = Derivative(("MN", other), ("g", "a"))  # g's transpose by A
+    return of_a, of_b

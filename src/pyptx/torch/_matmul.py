@@ -1,0 +1,229 @@
+"""`matmul` and `scaled_mm` as operations of PyTorch."""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from pyptx._runtime import targets
+from pyptx._runtime.torch.tensors import dtype_name
+from pyptx.errors import CallError
+from pyptx.ops.tensor_core import plan
+from pyptx.ops.tensor_core.epilogue import Layer
+from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, Call
+from pyptx.torch import _arguments as arguments
+from pyptx.torch._products import computed, dot, in_memory
+from pyptx.types import DType, bf16
+
+
+@arguments.operation
+def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
+    """`torch.matmul` on tensor cores: sums in float32, rounded once.
+
+    input      (..., M, K) or (K): bfloat16, float16 or float32
+    other      (..., K, N) or (K), of the same type; under autocast both are converted to its type
+    out_dtype  of the result: bfloat16, float16 or float32; input's type where it is left out
+    returns    (..., M, N); dimensions before the last two are broadcast
+
+    A transposed matrix, as `weight.t()` is, is read where it is; what is contiguous neither way is
+    copied. float32 numbers are cut into three bfloat16 numbers each, whose six largest products are
+    added: the error is that of sums in float32, at six times the work of bfloat16.
+
+    Rows of memory that are no multiple of 16 bytes are padded first, by a copy. A sum's order
+    depends on the sizes alone, so results are the same in every run. Differentiable by the same
+    kernels, of higher order by PyTorch's operators. `scaled_mm` multiplies 8-bit types. Raises
+    CallError.
+    """
+    _check_types("matmul", DTYPES, input=input, other=other)
+    wanted = _autocast_type(input)
+    if wanted is None and input.dtype != other.dtype:
+        raise CallError(
+            f"input has elements of type {dtype_name(input.dtype)} and other of "
+            f"{dtype_name(other.dtype)}; matmul takes one type",
+            notes=(("help", "other.to(input.dtype)"),),
+        )
+    kind = input.dtype if wanted is None else wanted
+    plan.check("matmul", targets.chosen(), bf16)
+    out = _result_type(kind if out_dtype is None else out_dtype)
+    _check_shapes(input, other)
+
+    def run(input: Any, other: Any, **_: Any) -> Any:  # out_dtype is known
+        a, b = input.to(kind), other.to(kind)
+        vector_a, vector_b = a.ndim == 1, b.ndim == 1
+        d = _batched(out, a[None] if vector_a else a, b[:, None] if vector_b else b)
+        d = d[..., 0, :] if vector_a else d
+        return d[..., 0] if vector_b else d
+
+    return run
+
+
+def _batched(out: DType, a: Any, b: Any) -> Any:
+    """Matrices along leading dimensions, which are broadcast."""
+    lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    m, n = a.shape[-2], b.shape[-1]
+    if _shared(b) and (a.ndim == 2 or a.is_contiguous()):  # one matrix for all rows of a
+        rows, a_major = in_memory(a.reshape(-1, a.shape[-1]) if a.ndim > 2 else a, "K")
+        a, b = rows, b.reshape(b.shape[-2:])
+    else:
+        a, b = (_batch(x, lead) for x in (a, b))
+        a, a_major = in_memory(a, "K")
+    b, b_major = in_memory(b, "MN")
+    return dot(Call(a_major, b_major, out)).run(a, b).reshape(*lead, m, n)
+
+
+def _shared(x: Any) -> bool:
+    return all(isinstance(size, int) and size == 1 for size in x.shape[:-2])
+
+
+def _batch(x: Any, lead: Any) -> Any:
+    """One matrix for all of the batch, or one for each of it, along one dimension."""
+    if _shared(x):
+        return x.reshape(x.shape[-2:])
+    count = math.prod(lead)
+    return (
+        x
+        if x.ndim == 3 and x.shape[0] == count
+        else x.expand(*lead, *x.shape[-2:]).flatten(0, len(lead) - 1)
+    )
+
+
+@arguments.operation
+def scaled_mm(
+    input: Any,
+    mat2: Any,
+    scale_a: Any,
+    scale_b: Any,
+    bias: Any = None,
+    scale_result: Any = None,
+    out_dtype: Any = None,
+    use_fast_accum: Any = False,
+) -> Any:
+    """`torch._scaled_mm` by a kernel: (input * scale_a) @ (mat2 * scale_b) + bias, rounded once.
+
+    input           (M, K), float8_e4m3fn or float8_e5m2
+    mat2            (K, N) of either of these types; a transposed (N, K) is read where it is, and
+                    another is copied
+    scale_a         float32: one number, or (M, 1) for each row
+    scale_b         float32: one number, or (1, N) for each column
+    bias            (N): bfloat16, float16 or float32
+    out_dtype       bfloat16, float16 or float32; it has to be named
+    use_fast_accum  either: tensor cores add products of 8 bits with few bits, on an H200 with an
+                    error of up to 2**-10.8 of the sum of absolute products for K = 4096
+    returns         (M, N)
+
+    For sm_90a, and on the CPU. There is no scale_result, and no derivative. Raises CallError.
+    """
+    del use_fast_accum
+    _check_types("scaled_mm", FLOAT8, input=input, mat2=mat2)
+    plan.check("scaled_mm", targets.chosen(), FLOAT8[dtype_name(input.dtype)])
+    if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != mat2.shape[0]:
+        raise CallError(
+            f"input has shape {tuple(input.shape)} and mat2 {tuple(mat2.shape)}; input's last "
+            "dimension is mat2's first",
+            notes=(("legal", "(M, K) and (K, N)"),),
+        )
+    if scale_result is not None:
+        problem = "scale_result is given, and results are of no type of 8 bits"
+        raise CallError(problem, notes=(("help", "scaled_mm(...) * scale_result"),))
+    if out_dtype is None:
+        raise CallError(
+            "scaled_mm has no result of 8 bits: out_dtype has to be named",
+            notes=(("help", "scaled_mm(input, mat2, scale_a, scale_b, out_dtype=torch.bfloat16)"),),
+        )
+    out = _result_type(out_dtype)
+    m, n = input.shape[0], mat2.shape[1]
+    for name, scale, shape in (("scale_a", scale_a, (m, 1)), ("scale_b", scale_b, (1, n))):
+        _check_scale(name, scale, shape)
+    layer = Layer(True, _bias_type(bias, n))
+
+    def run(
+        input: Any, mat2: Any, scale_a: Any, scale_b: Any, bias: Any = None, *_: Any, **__: Any
+    ) -> Any:
+        a, b = input.contiguous(), mat2.t().contiguous()
+        scales = [
+            scale.reshape(-1).expand(size).contiguous()
+            for scale, size in ((scale_a, a.shape[0]), (scale_b, b.shape[0]))
+        ]
+        columns = [] if bias is None else [bias.contiguous()]
+        with torch.no_grad():
+            return computed(Call("K", "K", out, layer.epilogue), a, b, [*scales, *columns])
+
+    return run
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def _check_types(name: str, legal: Any, **tensors: Any) -> None:
+    for each, tensor in tensors.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise CallError(
+                f"{each} is a {type(tensor).__name__}; {name} takes tensors",
+                notes=(("help", f"torch.as_tensor({each})"),),
+            )
+        if dtype_name(tensor.dtype) not in legal:
+            raise CallError(
+                f"{each} has elements of type {dtype_name(tensor.dtype)}",
+                notes=(("legal", " ".join(legal)),),
+            )
+
+
+def _autocast_type(x: Any) -> Any:
+    """What autocast converts factors to, None outside of it."""
+    if not torch.is_autocast_enabled(x.device.type):
+        return None
+    return torch.get_autocast_dtype(x.device.type)
+
+
+def _result_type(wanted: Any) -> DType:
+    found = DTYPES.get(dtype_name(wanted)) if isinstance(wanted, torch.dtype) else None
+    if found is None:
+        raise CallError(
+            f"out_dtype is {wanted!r}",
+            notes=(("legal", " ".join(f"torch.{name}" for name in DTYPES)),),
+        )
+    return found
+
+
+def _check_shapes(a: Any, b: Any) -> None:
+    shapes = f"input has shape {tuple(a.shape)} and other {tuple(b.shape)}"
+    if min(a.ndim, b.ndim) < 1 or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+        raise CallError(
+            f"{shapes}; input's last dimension is other's last but one",
+            notes=(("legal", "(..., M, K) @ (..., K, N)"),),
+        )
+    of_a, of_b = a.shape[:-2], b.shape[:-2]
+    pairs = zip(reversed(of_a), reversed(of_b), strict=False)
+    if any(one != other and 1 not in (one, other) for one, other in pairs):
+        raise CallError(
+            f"{shapes}, whose batches {tuple(of_a)} and {tuple(of_b)} cannot be broadcast",
+            notes=(("help", "a batch dimension is the same in both, or 1"),),
+        )
+
+
+def _check_scale(name: str, scale: Any, rows: tuple[int, int]) -> None:
+    if not isinstance(scale, torch.Tensor) or scale.dtype != torch.float32:
+        kind = scale.dtype if isinstance(scale, torch.Tensor) else type(scale).__name__
+        raise CallError(
+            f"{name} is {str(kind).removeprefix('torch.')} and must be a float32 tensor",
+            notes=(("help", f"{name}=torch.tensor(1.0)"),),
+        )
+    if tuple(scale.shape) not in ((), (1,), (1, 1), rows):
+        raise CallError(
+            f"{name} has shape {tuple(scale.shape)}", notes=(("legal", f"() (1,) {rows}"),)
+        )
+
+
+def _bias_type(bias: Any, columns: int) -> DType | None:
+    if bias is None:
+        return None
+    _check_types("scaled_mm", DTYPES, bias=bias)
+    if tuple(bias.shape) != (columns,):
+        raise CallError(f"bias has shape {tuple(bias.shape)}, and mat2 has {columns} columns")
+    return DTYPES[dtype_name(bias.dtype)]

@@ -1,0 +1,153 @@
+"""Matrix products of tensors by kernels: padding, parts of float32 numbers, and derivatives."""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import torch
+from torch.nn import functional
+
+from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
+from pyptx._runtime.torch.tensors import dtype_name
+from pyptx.ops.tensor_core import plan
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, FLOAT8, SPLIT, Call, derivatives
+from pyptx.ops.tensor_core.shape import Major, Product, Shape
+from pyptx.torch._differentiable import differentiable
+from pyptx.types import f32
+
+KINDS: Final = DTYPES | FLOAT8
+"""The types of elements by name."""
+
+
+def tensor_type(dtype: Any) -> Any:
+    """PyTorch's name of a type."""
+    return TENSOR_TYPES[str(dtype.numpy)]
+
+
+def in_memory(x: Any, other: Major) -> tuple[Any, Major]:
+    """A matrix, or a batch of them, as it is in memory: as it is given, or with K last for A.
+
+    `other` is the major of a contiguous one: "K" of A (M, K), "MN" of B (K, N). One that is
+    contiguous neither way is copied.
+    """
+    if not x.is_contiguous() and x.mT.is_contiguous():
+        return x.mT, "MN" if other == "K" else "K"
+    return x.contiguous(), other
+
+
+@lru_cache(plan.KEPT)
+def dot(call: Call) -> Any:
+    """D of matrices, or of batches of them (rank 3), as an operation with derivatives."""
+
+    def matmul(a: Any, b: Any) -> Any:
+        return computed(call, a, b)
+
+    def forward(a: Any, b: Any) -> Any:
+        return computed(call, a, b), (a, b)
+
+    def backward(saved: Any, g: Any) -> Any:
+        a, b = saved
+        factors = {"a": a, "b": b, "g": g.to(a.dtype)}  # both factors have one type
+        return tuple(
+            _cotangent(primal, of.majors, *(factors[name] for name in of.factors))
+            for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
+        )
+
+    def reference(a: Any, b: Any) -> Any:
+        one = (a if call.a_major == "K" else a.mT).float()
+        other = (b if call.b_major == "MN" else b.mT).float()
+        return (one @ other).to(tensor_type(call.out))
+
+    return differentiable(matmul, forward, backward, reference=reference)
+
+
+def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
+    """The gradient of a factor; added up over a batch that the factor is the same for."""
+    summed = primal.ndim == 2 and (x.ndim == 3 or y.ndim == 3)
+    dtype = f32 if summed else DTYPES[dtype_name(primal.dtype)]
+    found = computed(Call(*majors, dtype), x, y)
+    return found.sum(0).to(primal.dtype) if summed else found
+
+
+def computed(call: Call, a: Any, b: Any, operands: Sequence[Any] = ()) -> Any:
+    """D, by one kernel. Both are matrices or batches of them, contiguous.
+
+    `operands` are the epilogue's: (M,) of rows, (N,) of columns.
+    """
+    m, n, k = call.sizes(a, b)
+    lead = a.shape[:-2] or b.shape[:-2]
+    nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
+    if any(isinstance(size, int) and size == 0 for size in nothing):
+        return a.new_zeros((*lead, m, n), dtype=tensor_type(call.out))
+    if a.dtype == torch.float32:
+        a, b = _in_parts(a, call.a_major, 0), _in_parts(b, call.b_major, 1)
+    least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
+    a = _padded(a, -1)
+    b = _padded(_padded(b, -1), -2 if call.b_major == "K" else -1, least)
+    a_depth, b_depth = (-1 if major == "K" else -2 for major in (call.a_major, call.b_major))
+    depth = a.shape[a_depth] if call.a_major == "K" else b.shape[b_depth]
+    if isinstance(depth, int):
+        depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
+    a, b = _to(a, a_depth, depth), _to(b, b_depth, depth)
+    columns = b.shape[-2 if call.b_major == "K" else -1]
+    rows = 0 if call.epilogue is None else len(call.epilogue.rows)
+    given = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
+    product = Product(
+        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], call.out, call.a_major,
+        call.b_major, a.ndim == 3, b.ndim == 3, call.epilogue, (False,) * len(given),
+    )  # fmt: skip
+    d: Any = plan.operation(product, _shape(product, call, a, b))(a, b, *given)
+    return d if d.shape[-2:] == (m, n) else d[..., :m, :n].contiguous()
+
+
+def _shape(product: Product, call: Call, a: Any, b: Any) -> Shape:
+    m, n, k = call.sizes(a, b)
+    lead = a.shape[:-2] or b.shape[:-2] or (1,)
+    if all(isinstance(size, int) for size in (m, n, k, *lead)):
+        return plan.choose(product, m, n, k, lead[0])
+    return Shape()  # a program for any size
+
+
+def _padded(x: Any, axis: int, itemsize: int | None = None) -> Any:
+    """Zeros after a dimension, so that it is a multiple of 16 bytes, of results too."""
+    size = x.shape[axis]
+    if not isinstance(size, int):
+        return x  # a dimension without a size: a launch checks it
+    return _to(x, axis, size + -size % (ALIGNED // (itemsize or x.dtype.itemsize)))
+
+
+def _to(x: Any, axis: int, size: Any) -> Any:
+    if not isinstance(size, int) or not isinstance(x.shape[axis], int) or x.shape[axis] == size:
+        return x
+    more = (0, size - x.shape[axis])
+    widths = more if axis == -1 else (0, 0, *more)
+    if x.dtype.itemsize == 1:  # which PyTorch pads no floats of
+        return functional.pad(x.view(torch.uint8), widths).view(x.dtype)
+    return functional.pad(x, widths)
+
+
+def _in_parts(x: Any, major: Major, which: int) -> Any:
+    """bf16 parts of f32 numbers, next to each other along K: one product adds all that are wanted.
+
+    What is infinite is so in the product of the largest parts alone: by a zero part of the other
+    number it would give NaN.
+    """
+    rest = x
+    parts: list[Any] = []
+    for _ in range(3):
+        part = (rest.view(torch.int32) & -65536).view(torch.float32)  # towards zero: never infinite
+        finite = torch.isfinite(part)
+        kept = part if not parts else torch.where(finite, part, 0.0)
+        parts.append(kept.to(torch.bfloat16))
+        rest = torch.where(finite, rest - part, 0.0)
+    bounded = [torch.where(torch.isfinite(parts[0]), parts[0], 0.0), *parts[1:]]
+    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [parts[0]]
+    axis = x.ndim - (1 if major == "K" else 2)
+    shape = (*x.shape[:axis], x.shape[axis] * len(SPLIT), *x.shape[axis + 1 :])
+    return torch.stack(chosen, axis + 1).reshape(shape)
