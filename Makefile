@@ -112,7 +112,7 @@ test-sanitize: $(READY) test-tsan
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
 	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
-	        tests/emulator tests/semantics tests/launch tests/runtime/test_cuda_handlers.py tests/native/test_launcher.py \
+	        tests/emulator tests/semantics tests/launch tests/runtime/test_cuda_handlers.py tests/native/test_launcher.py tests/native/test_fast_path.py \
 	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
 
 # Python itself, NumPy and JAX are not built with it, and nothing of theirs is reported: what it knows is the native code.

@@ -37,6 +37,7 @@ GPU_PARTS: Final = {
     "norm_reasons": ("jax", "torch"),
     "norm_host": ("jax",),
     "torch_host": ("torch",),
+    "torch_block": ("torch",),
     "row_table": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
     "fused_matmul_table": ("jax", "torch"),

@@ -80,9 +80,19 @@ def functions(x: Any, w: Any) -> dict[str, Function]:
     leaf, weight = x.clone().requires_grad_(), w.clone().requires_grad_()
     for name in (OURS, THEIRS):
         found[f"{name}, kept for a gradient"] = lambda run=one[name]: run(leaf, weight)
+        found[f"{name}, with its gradient"] = lambda run=one[name]: with_gradient(
+            run, leaf, weight, x
+        )
         compiled = torch.compile(one[name], fullgraph=True)
         found[f"{name}, compiled"] = lambda run=compiled: run(x, w)
     return found
+
+
+def with_gradient(run: Callable[..., Any], x: Any, w: Any, g: Any) -> Any:
+    """Forward and backward; gives the result."""
+    y = run(x, w)
+    torch.autograd.grad(y, (x, w), g)
+    return y.detach()
 
 
 def peers() -> dict[str, Callable[[Any, Any], Any]]:

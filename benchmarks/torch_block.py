@@ -1,0 +1,241 @@
+"""A training step of one transformer block in PyTorch: forward, loss and backward, compiled.
+
+The block is a Llama's: RMS norm, attention with rotary positions, a norm of the sum, a SwiGLU MLP,
+then logits and their cross entropy. The same block, with the same parameters, in three ways: with
+PyTorch's operators, with those of `pyptx.torch`, and with Liger's where it is installed; matrix
+products and attention are PyTorch's in all of them, so that the difference is what is swapped.
+"""
+
+# PyTorch is not installed where the types are checked.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false, reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from measure import Bar, Result, no_collection, show, start, summarise
+
+import pyptx.torch
+
+OURS: Final = "pyptx.torch, compiled"
+THEIRS: Final = "PyTorch, compiled"
+EPS: Final = 1e-5
+ROUNDS: Final = 20
+STEPS: Final = 5
+LEAST_SAVED: Final = 0.05
+"""Of a step's time, by the bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of the block and its input."""
+
+    tokens: int = 4096
+    width: int = 4096
+    hidden: int = 11008
+    heads: int = 32
+    vocabulary: int = 32000
+
+    @property
+    def head(self) -> int:
+        return self.width // self.heads
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """What the ways differ in."""
+
+    rms_norm: Callable[..., Any]
+    add_rms_norm: Callable[..., Any]
+    rope: Callable[..., Any]
+    swiglu: Callable[..., Any]
+    cross_entropy: Callable[..., Any]
+
+
+def measure(device: dict[str, object], sizes: Sizes = Sizes(), rounds: int = ROUNDS) -> Result:
+    """Check that losses and gradients agree, then time the ways in turns."""
+    result = start(
+        "torch_block", device, tokens=sizes.tokens, width=sizes.width, hidden=sizes.hidden,
+        heads=sizes.heads, vocabulary=sizes.vocabulary, dtype="bf16", steps=STEPS, rounds=rounds,
+        counted="wall-clock time of forward and backward, of several steps and one wait",
+    )  # fmt: skip
+    ids, labels = inputs(sizes, "cuda")
+    steps = {
+        f"{name}, compiled": step(block(sizes, operations, "cuda", torch.bfloat16), ids, labels)
+        for name, operations in ways().items()
+    }
+    losses = {name: float(run()) for name, run in steps.items()}
+    for name, loss in losses.items():
+        torch.testing.assert_close(loss, losses[THEIRS], rtol=2e-3, atol=2e-3, msg=name)
+    taken: dict[str, list[float]] = {name: [] for name in steps}
+    with no_collection():
+        for _ in range(rounds):
+            for name, run in steps.items():
+                taken[name].append(milliseconds(run))
+    result.measurements = [
+        summarise(name, "ms", times, loss=losses[name]) for name, times in taken.items()
+    ]
+    saved = 1 - result.median(OURS) / result.median(THEIRS)
+    result.bars = [Bar("part of the step's time saved", saved, LEAST_SAVED, "", at_least=True)]
+    return result
+
+
+def inputs(sizes: Sizes, device: str) -> tuple[Any, Any]:
+    """Tokens, and the ones that follow."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(0, sizes.vocabulary, (1, sizes.tokens + 1), generator=generator)
+    return ids[:, :-1].to(device), ids[:, 1:].to(device)
+
+
+def step(model: Block, ids: Any, labels: Any, *, compiled: bool = True) -> Callable[[], Any]:
+    """Forward and backward, with fresh gradients; gives the loss."""
+    forward = torch.compile(model, fullgraph=True) if compiled else model
+
+    def run() -> Any:
+        model.zero_grad(set_to_none=True)
+        loss = forward(ids, labels)
+        loss.backward()
+        return loss.detach()
+
+    return run
+
+
+def milliseconds(run: Callable[[], Any]) -> float:
+    """Of one of several steps."""
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(STEPS):
+        run()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / STEPS * 1e3
+
+
+# ---- the block -----------------------------------------------------------------------------------
+
+
+class Block(torch.nn.Module):
+    """Embedding, one block, and the loss of its logits."""
+
+    def __init__(self, sizes: Sizes, operations: Operations) -> None:
+        super().__init__()
+        linear = torch.nn.Linear
+        self.sizes, self.operations = sizes, operations
+        self.embedding = torch.nn.Embedding(sizes.vocabulary, sizes.width)
+        self.first = torch.nn.Parameter(torch.ones(sizes.width))
+        self.second = torch.nn.Parameter(torch.ones(sizes.width))
+        self.last = torch.nn.Parameter(torch.ones(sizes.width))
+        self.qkv = linear(sizes.width, 3 * sizes.width, bias=False)
+        self.out = linear(sizes.width, sizes.width, bias=False)
+        self.gate = linear(sizes.width, sizes.hidden, bias=False)
+        self.up = linear(sizes.width, sizes.hidden, bias=False)
+        self.down = linear(sizes.hidden, sizes.width, bias=False)
+        self.logits = linear(sizes.width, sizes.vocabulary, bias=False)
+
+    def forward(self, ids: Any, labels: Any) -> Any:
+        """The mean loss of the tokens that follow."""
+        op, width = self.operations, (self.sizes.width,)
+        x = self.embedding(ids)
+        attended = self.attention(op.rms_norm(x, width, self.first, EPS))
+        y, x = op.add_rms_norm(attended, x, width, self.second, EPS)
+        x = x + self.down(op.swiglu(self.gate(y), self.up(y)))
+        logits = self.logits(op.rms_norm(x, width, self.last, EPS))
+        return op.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+    def attention(self, x: Any) -> Any:
+        """Causal attention of all heads."""
+        heads, size = self.sizes.heads, self.sizes.head
+        q, k, v = self.qkv(x).unflatten(-1, (3, heads, size)).unbind(-3)
+        positions = torch.arange(x.shape[1], device=x.device, dtype=torch.int32)
+        q, k = self.operations.rope(q, k, positions)
+        q, k, v = (each.transpose(1, 2) for each in (q, k, v))
+        found = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(found.transpose(1, 2).flatten(-2))
+
+
+def block(sizes: Sizes, operations: Operations, device: str, dtype: Any) -> Block:
+    """With the same parameters for all ways."""
+    torch.manual_seed(0)
+    return Block(sizes, operations).to(device=device, dtype=dtype)
+
+
+# ---- the ways ------------------------------------------------------------------------------------
+
+
+def ways() -> dict[str, Operations]:
+    """Those that can be measured here, by name."""
+    theirs = Operations(F.rms_norm, add_rms_norm, rope, swiglu, F.cross_entropy)
+    ours = Operations(
+        pyptx.torch.rms_norm, pyptx.torch.add_rms_norm, pyptx.torch.rope, pyptx.torch.swiglu,
+        pyptx.torch.cross_entropy,
+    )  # fmt: skip
+    found = {"PyTorch": theirs, "pyptx.torch": ours}
+    if importlib.util.find_spec("liger_kernel") is not None:
+        found["Liger"] = liger()
+    return found
+
+
+def add_rms_norm(x: Any, residual: Any, shape: Any, weight: Any, eps: float) -> tuple[Any, Any]:
+    """The norm of a sum, and the sum."""
+    total = x + residual
+    return F.rms_norm(total, shape, weight, eps), total
+
+
+def swiglu(gate: Any, up: Any) -> Any:
+    """The gate of the MLP."""
+    return F.silu(gate) * up
+
+
+def rope(q: Any, k: Any, positions: Any) -> tuple[Any, Any]:
+    """Rotary positions, as Llama's model has them."""
+    cosine, sine = (each[..., None, :].to(q.dtype) for each in angles(positions, q.shape[-1]))
+
+    def turned(x: Any) -> Any:
+        one, other = x.chunk(2, -1)
+        return x * cosine + torch.cat((-other, one), -1) * sine
+
+    return turned(q), turned(k)
+
+
+def angles(positions: Any, size: int) -> tuple[Any, Any]:
+    """Cosines and sines for both halves of a head."""
+    powers = torch.arange(0, size, 2, device=positions.device, dtype=torch.float32) / size
+    turns = positions.float()[:, None] * 10000.0**-powers
+    both = torch.cat((turns, turns), -1)
+    return both.cos(), both.sin()
+
+
+def liger() -> Operations:
+    """Liger's functions, which torch.compile takes with its Triton kernels."""
+    functional: Any = importlib.import_module("liger_kernel.transformers.functional")
+
+    def norm(x: Any, shape: Any, weight: Any, eps: float) -> Any:
+        del shape
+        return functional.liger_rms_norm(x, weight, eps)
+
+    def add_norm(x: Any, residual: Any, shape: Any, weight: Any, eps: float) -> tuple[Any, Any]:
+        del shape
+        return functional.liger_fused_add_rms_norm(x, residual, weight, eps)
+
+    def turn(q: Any, k: Any, positions: Any) -> tuple[Any, Any]:
+        cosine, sine = (each[None].to(q.dtype) for each in angles(positions, q.shape[-1]))
+        q, k = (each.transpose(1, 2) for each in (q, k))
+        q, k = functional.liger_rope(q, k, cosine, sine)
+        return q.transpose(1, 2), k.transpose(1, 2)
+
+    def loss(logits: Any, labels: Any) -> Any:
+        return functional.liger_cross_entropy(logits, labels)
+
+    return Operations(norm, add_norm, turn, functional.liger_swiglu, loss)
+
+
+def report(result: Result) -> None:
+    """The table."""
+    show(result)
