@@ -77,7 +77,7 @@ TORCH_READY := $(TORCH_STAMP)
 endif
 
 test-torch: $(TORCH_READY)
-	$(TORCH_PY) -m pytest -p no:cacheprovider -m "not gpu" tests/pytorch $(wildcard $(TORCH_DOCS)) $(ARGS)
+	$(TORCH_PY) -m pytest -p no:cacheprovider -m "not gpu and not sweep" tests/pytorch $(wildcard $(TORCH_DOCS)) $(ARGS)
 
 $(TORCH_STAMP): pyproject.toml $(NATIVE)
 	test -x $(TORCH_VENV)/bin/python || $(PYTHON) -m venv $(TORCH_VENV)

@@ -219,6 +219,15 @@ def test_a_compiled_program_and_a_gradient_use_it(run):
         step(), step()
         count, how = taken(step)
         assert how == "fast" and count >= 2, (count, how)
+        # What is kept for a gradient is no part of what is known without one.
+        x, w = torch.randn(6, 64, requires_grad=True), torch.randn(64)
+        for _ in range(3):
+            ours.rms_norm(x, (64,), w, 1e-5)
+        kept = launches()[-1]
+        with torch.no_grad():
+            for _ in range(3):
+                ours.rms_norm(x, (64,), w, 1e-5)
+        assert kept.startswith("rms_norm_invvar") and launches()[-1].startswith("rms_norm_sub")
         """
     )
 

@@ -239,6 +239,36 @@ def test_exported_and_loaded_by_another_process(tmp_path, x):
     assert loaded(tmp_path, exported, (more,), module(more)) == "same\n"
 
 
+PACKAGED = """
+import sys, torch, pyptx.torch
+program = torch._inductor.aoti_load_package(sys.argv[1])
+x, wanted = torch.load(sys.argv[2])
+torch.testing.assert_close(program(x), wanted)
+print("same")
+"""
+
+
+@pytest.mark.sweep  # a C++ compiler takes half a minute
+def test_packaged_by_aot_inductor_and_loaded_by_another_process(tmp_path, x):
+    module = Module()
+    rows = torch.export.Dim("B", min=2)
+    exported = torch.export.export(module, (x,), dynamic_shapes=({0: rows},))
+    package = torch._inductor.aoti_compile_and_package(
+        exported, package_path=str(tmp_path / "program.pt2")
+    )
+    more, tensors = torch.randn(31, 200), tmp_path / "tensors.pt"
+    torch.save((more, module(more)), tensors)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PACKAGED, package, str(tensors)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "same\n"
+
+
 def test_an_exported_program_has_code_for_the_targets_that_are_named(x, w):
     with pyptx.target("sm_90a", "sm_100a"):
         exported = torch.export.export(Module(), (x,))

@@ -58,7 +58,8 @@ def operation(resolve: Call) -> Call:
                 found = _Known(resolve(*args, **kwargs))
                 if kinds is not None:
                     known.keep(kinds, found)
-            if path is None or kwargs or found.watched >= _WATCHED:
+            seen = kwargs or found.watched >= _WATCHED
+            if path is None or seen or fast.needs_gradient(args):
                 return found.run(*args, **kwargs)
             found.watched += 1
             return path.watch(found.run, args)

@@ -162,6 +162,13 @@ def _conditions() -> tuple[tuple[Callable[[], Any], Any], ...] | None:
     )
 
 
+def needs_gradient(arguments: Sequence[Any]) -> bool:
+    """Whether a gradient may be asked for, so that a call keeps what that needs."""
+    if not torch.is_grad_enabled():
+        return False
+    return any(_is_tensor(each) and each.requires_grad for each in arguments)
+
+
 def _fail(status: int) -> NoReturn:
     raise launcher.NativeCall.failure(status)
 
