@@ -18,6 +18,8 @@ from pyptx._runtime.torch import operator as _operator  # programs that are load
 from pyptx.torch._add_norm import add_layer_norm as add_layer_norm
 from pyptx.torch._add_norm import add_rms_norm as add_rms_norm
 from pyptx.torch._differentiable import differentiable as differentiable
+from pyptx.torch._fused import gated_matmul as gated_matmul
+from pyptx.torch._fused import linear as linear
 from pyptx.torch._gates import geglu as geglu
 from pyptx.torch._gates import gelu as gelu
 from pyptx.torch._gates import reglu as reglu

@@ -40,8 +40,8 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
     kernels, of higher order by PyTorch's operators. `scaled_mm` multiplies 8-bit types. Raises
     CallError.
     """
-    _check_types("matmul", DTYPES, input=input, other=other)
-    wanted = _autocast_type(input)
+    check_types("matmul", DTYPES, input=input, other=other)
+    wanted = autocast_type(input)
     if wanted is None and input.dtype != other.dtype:
         raise CallError(
             f"input has elements of type {dtype_name(input.dtype)} and other of "
@@ -50,7 +50,7 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
         )
     kind = input.dtype if wanted is None else wanted
     plan.check("matmul", targets.chosen(), bf16)
-    out = _result_type(kind if out_dtype is None else out_dtype)
+    out = result_type(kind if out_dtype is None else out_dtype)
     _check_shapes(input, other)
 
     def run(input: Any, other: Any, **_: Any) -> Any:  # out_dtype is known
@@ -120,7 +120,7 @@ def scaled_mm(
     For sm_90a, and on the CPU. There is no scale_result, and no derivative. Raises CallError.
     """
     del use_fast_accum
-    _check_types("scaled_mm", FLOAT8, input=input, mat2=mat2)
+    check_types("scaled_mm", FLOAT8, input=input, mat2=mat2)
     plan.check("scaled_mm", targets.chosen(), FLOAT8[dtype_name(input.dtype)])
     if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != mat2.shape[0]:
         raise CallError(
@@ -136,7 +136,7 @@ def scaled_mm(
             "scaled_mm has no result of 8 bits: out_dtype has to be named",
             notes=(("help", "scaled_mm(input, mat2, scale_a, scale_b, out_dtype=torch.bfloat16)"),),
         )
-    out = _result_type(out_dtype)
+    out = result_type(out_dtype)
     m, n = input.shape[0], mat2.shape[1]
     for name, scale, shape in (("scale_a", scale_a, (m, 1)), ("scale_b", scale_b, (1, n))):
         _check_scale(name, scale, shape)
@@ -152,7 +152,7 @@ def scaled_mm(
         ]
         columns = [] if bias is None else [bias.contiguous()]
         with torch.no_grad():
-            return computed(Call("K", "K", out, layer.epilogue), a, b, [*scales, *columns])
+            return computed(Call("K", "K", out, layer.epilogue), a, [b], [*scales, *columns])[0]
 
     return run
 
@@ -160,7 +160,8 @@ def scaled_mm(
 # ---- checks --------------------------------------------------------------------------------------
 
 
-def _check_types(name: str, legal: Any, **tensors: Any) -> None:
+def check_types(name: str, legal: Any, **tensors: Any) -> None:
+    """Raises CallError for what is no tensor of one of these types."""
     for each, tensor in tensors.items():
         if not isinstance(tensor, torch.Tensor):
             raise CallError(
@@ -174,14 +175,15 @@ def _check_types(name: str, legal: Any, **tensors: Any) -> None:
             )
 
 
-def _autocast_type(x: Any) -> Any:
+def autocast_type(x: Any) -> Any:
     """What autocast converts factors to, None outside of it."""
     if not torch.is_autocast_enabled(x.device.type):
         return None
     return torch.get_autocast_dtype(x.device.type)
 
 
-def _result_type(wanted: Any) -> DType:
+def result_type(wanted: Any) -> DType:
+    """A result's type as kernels call it. Raises CallError for others than theirs."""
     found = DTYPES.get(dtype_name(wanted)) if isinstance(wanted, torch.dtype) else None
     if found is None:
         raise CallError(
@@ -223,7 +225,7 @@ def _check_scale(name: str, scale: Any, rows: tuple[int, int]) -> None:
 def _bias_type(bias: Any, columns: int) -> DType | None:
     if bias is None:
         return None
-    _check_types("scaled_mm", DTYPES, bias=bias)
+    check_types("scaled_mm", DTYPES, bias=bias)
     if tuple(bias.shape) != (columns,):
         raise CallError(f"bias has shape {tuple(bias.shape)}, and mat2 has {columns} columns")
     return DTYPES[dtype_name(bias.dtype)]

@@ -46,18 +46,13 @@ def dot(call: Call) -> Any:
     """D of matrices, or of batches of them (rank 3), as an operation with derivatives."""
 
     def matmul(a: Any, b: Any) -> Any:
-        return computed(call, a, b)
+        return computed(call, a, [b])[0]
 
     def forward(a: Any, b: Any) -> Any:
-        return computed(call, a, b), (a, b)
+        return matmul(a, b), (a, b)
 
     def backward(saved: Any, g: Any) -> Any:
-        a, b = saved
-        factors = {"a": a, "b": b, "g": g.to(a.dtype)}  # both factors have one type
-        return tuple(
-            _cotangent(primal, of.majors, *(factors[name] for name in of.factors))
-            for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
-        )
+        return cotangents(call, *saved, g)
 
     def reference(a: Any, b: Any) -> Any:
         one = (a if call.a_major == "K" else a.mT).float()
@@ -67,43 +62,54 @@ def dot(call: Call) -> Any:
     return differentiable(matmul, forward, backward, reference=reference)
 
 
+def cotangents(call: Call, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
+    """The gradients of both factors, for that of their product."""
+    factors = {"a": a, "b": b, "g": g.to(a.dtype)}  # both factors have one type
+    da, db = (
+        _cotangent(primal, of.majors, *(factors[name] for name in of.factors))
+        for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
+    )
+    return da, db
+
+
 def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
     """The gradient of a factor; added up over a batch that the factor is the same for."""
     summed = primal.ndim == 2 and (x.ndim == 3 or y.ndim == 3)
     dtype = f32 if summed else DTYPES[dtype_name(primal.dtype)]
-    found = computed(Call(*majors, dtype), x, y)
+    found = computed(Call(*majors, dtype), x, [y])[0]
     return found.sum(0).to(primal.dtype) if summed else found
 
 
-def computed(call: Call, a: Any, b: Any, operands: Sequence[Any] = ()) -> Any:
-    """D, by one kernel. Both are matrices or batches of them, contiguous.
+def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:
+    """D and further results, by one kernel. Factors are matrices or batches of them, contiguous.
 
-    `operands` are the epilogue's: (M,) of rows, (N,) of columns.
+    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N).
     """
-    m, n, k = call.sizes(a, b)
-    lead = a.shape[:-2] or b.shape[:-2]
+    m, n, k = call.sizes(a, bs[0])
+    lead = a.shape[:-2] or bs[0].shape[:-2]
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
-        return a.new_zeros((*lead, m, n), dtype=tensor_type(call.out))
+        return [a.new_zeros((*lead, m, n), dtype=tensor_type(t)) for t in call.results]
     if a.dtype == torch.float32:
-        a, b = _in_parts(a, call.a_major, 0), _in_parts(b, call.b_major, 1)
+        a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = _padded(a, -1)
-    b = _padded(_padded(b, -1), -2 if call.b_major == "K" else -1, least)
+    bs = [_padded(_padded(b, -1), -2 if call.b_major == "K" else -1, least) for b in bs]
     a_depth, b_depth = (-1 if major == "K" else -2 for major in (call.a_major, call.b_major))
-    depth = a.shape[a_depth] if call.a_major == "K" else b.shape[b_depth]
+    depth = a.shape[a_depth] if call.a_major == "K" else bs[0].shape[b_depth]
     if isinstance(depth, int):
         depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
-    a, b = _to(a, a_depth, depth), _to(b, b_depth, depth)
-    columns = b.shape[-2 if call.b_major == "K" else -1]
+    a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
+    columns = bs[0].shape[-2 if call.b_major == "K" else -1]
     rows = 0 if call.epilogue is None else len(call.epilogue.rows)
     given = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
     product = Product(
-        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], call.out, call.a_major,
-        call.b_major, a.ndim == 3, b.ndim == 3, call.epilogue, (False,) * len(given),
+        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(bs[0].dtype)], call.out, call.a_major,
+        call.b_major, a.ndim == 3, bs[0].ndim == 3, call.epilogue, (False,) * len(given),
     )  # fmt: skip
-    d: Any = plan.operation(product, _shape(product, call, a, b))(a, b, *given)
-    return d if d.shape[-2:] == (m, n) else d[..., :m, :n].contiguous()
+    found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
+    several = [found] if len(call.results) == 1 else list(found)
+    return [d if d.shape[-2:] == (m, n) else d[..., :m, :n].contiguous() for d in several]
 
 
 def _shape(product: Product, call: Call, a: Any, b: Any) -> Shape:
@@ -138,16 +144,16 @@ def _in_parts(x: Any, major: Major, which: int) -> Any:
     What is infinite is so in the product of the largest parts alone: by a zero part of the other
     number it would give NaN.
     """
-    rest = x
-    parts: list[Any] = []
+    most = torch.finfo(torch.bfloat16).max
+    finite = torch.isfinite(x)
+    rest, parts = x, list[Any]()
     for _ in range(3):
-        part = (rest.view(torch.int32) & -65536).view(torch.float32)  # towards zero: never infinite
-        finite = torch.isfinite(part)
-        kept = part if not parts else torch.where(finite, part, 0.0)
-        parts.append(kept.to(torch.bfloat16))
+        part = rest.clamp(-most, most).to(torch.bfloat16)  # never infinite
+        parts.append(part)
         rest = torch.where(finite, rest - part, 0.0)
-    bounded = [torch.where(torch.isfinite(parts[0]), parts[0], 0.0), *parts[1:]]
-    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [parts[0]]
+    bounded = [torch.where(finite, parts[0], 0.0), *parts[1:]]
+    whole = torch.where(finite, parts[0], x.to(torch.bfloat16))
+    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [whole]
     axis = x.ndim - (1 if major == "K" else 2)
     shape = (*x.shape[:axis], x.shape[axis] * len(SPLIT), *x.shape[axis + 1 :])
     return torch.stack(chosen, axis + 1).reshape(shape)

@@ -1,0 +1,245 @@
+"""`linear` and `gated_matmul`: products whose kernels do what follows, too."""
+
+# PyTorch's annotations are partial, and values that cross its interface are Any here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import torch
+from torch.nn import functional
+
+from pyptx._runtime import targets
+from pyptx._runtime.torch.tensors import dtype_name
+from pyptx.errors import CallError
+from pyptx.ops.tensor_core import plan
+from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, Epilogue, Layer, with_sums
+from pyptx.ops.tensor_core.factors import DTYPES, Call
+from pyptx.torch import _arguments as arguments
+from pyptx.torch import _matmul
+from pyptx.torch._differentiable import differentiable
+from pyptx.torch._products import computed, cotangents, in_memory, tensor_type
+from pyptx.types import DType, bf16
+
+Function = Callable[..., Any]
+_GELU: Final = partial(functional.gelu, approximate="tanh")
+_FUNCTIONS: Final[dict[str | None, Function]] = {
+    None: lambda x: x,
+    "relu": functional.relu,
+    "silu": functional.silu,
+    "gelu": functional.gelu,
+    "gelu_tanh": _GELU,
+}
+
+
+@arguments.operation
+def linear(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    activation: Any = None,
+    residual: Any = None,
+    out_dtype: Any = None,
+) -> Any:
+    """`torch.nn.functional.linear`, and what follows it, in one kernel on tensor cores.
+
+    input       (..., K): bfloat16, float16 or float32
+    weight      (N, K) of the same type; under autocast both are converted to its type
+    bias        (N)
+    activation  what the sum becomes then: "relu", "silu", "gelu" or "gelu_tanh"
+    residual    (..., N), added last
+    out_dtype   of the result: bfloat16, float16 or float32; input's type where it is left out
+    returns     (..., N): activation(input @ weight.T + bias) + residual, rounded once
+
+    Where the derivative of the activation needs the sums, the kernel writes them, too, in the
+    result's type. Everything else is as in `matmul`. Raises CallError.
+    """
+    kind, out = _checked("linear", out_dtype, input=input, weight=weight)
+    if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
+        raise CallError(
+            f"input has shape {tuple(input.shape)} and weight {tuple(weight.shape)}; their last "
+            "dimensions are the same",
+            notes=(("legal", "(..., K) and (N, K)"),),
+        )
+    _check_activation(activation)
+    dims = (*input.shape[:-1], weight.shape[0])
+    of_bias = _operand("bias", bias, dims[-1:])
+    of_residual = _operand("residual", residual, dims)
+    layer = Layer(bias=of_bias, activation=activation, residual=of_residual)
+    formula = _of_layer(layer)
+
+    def run(input: Any, weight: Any, bias: Any = None, **more: Any) -> Any:
+        x = input.to(kind)
+        rows = more.get("residual")
+        operands = [each for each in (bias, rows) if each is not None]
+        shaped = [each if each is bias else each.reshape(-1, each.shape[-1]) for each in operands]
+        d = _run(formula, out, x, [weight.to(kind).t()], shaped)
+        return d.reshape(*input.shape[:-1], weight.shape[0])
+
+    return run
+
+
+@arguments.operation
+def gated_matmul(
+    input: Any, gate: Any, up: Any, *, activation: Any = "silu", out_dtype: Any = None
+) -> Any:
+    """activation(input @ gate) * (input @ up), in one kernel: the first half of a SwiGLU layer.
+
+    input       (..., K): bfloat16, float16 or float32
+    gate, up    (K, N) of the same type; of two layers' weights (N, K) each is given transposed,
+                `weight.t()`, which copies nothing
+    activation  "silu", "gelu", "gelu_tanh" or "relu"
+    out_dtype   as `linear`'s
+    returns     (..., N)
+
+    Everything else is as in `linear`. Raises CallError.
+    """
+    kind, out = _checked("gated_matmul", out_dtype, input=input, gate=gate, up=up)
+    _check_matrix(input, gate, "gate")
+    _check_activation(activation)
+    if activation is None or tuple(gate.shape) != tuple(up.shape):
+        problem = f"gate has shape {tuple(gate.shape)} and up {tuple(up.shape)}; they have one"
+        raise CallError(problem if activation else "activation is None, and a gate needs one")
+    formula = _of_layer(Layer(activation=activation, paired=True))
+
+    def run(input: Any, gate: Any, up: Any, **_: Any) -> Any:
+        d = _run(formula, out, input.to(kind), [gate.to(kind), up.to(kind)], [])
+        return d.reshape(*input.shape[:-1], gate.shape[-1])
+
+    return run
+
+
+# ---- products with an epilogue -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Formula:
+    """What elements are, for a kernel and, in `reference`, for PyTorch.
+
+    reference   `reference(*sums, *operands)` of f32 tensors that broadcast gives D
+    keeps       whether the derivative needs the sums, which the kernel then writes, too
+    """
+
+    epilogue: Epilogue
+    reference: Function
+    keeps: bool
+
+
+@lru_cache(plan.KEPT)
+def _of_layer(layer: Layer) -> _Formula:
+    keeps = layer.paired or layer.activation is not None
+    return _Formula(layer.epilogue, partial(_layer, layer), keeps)
+
+
+def _layer(layer: Layer, total: Any, *others: Any) -> Any:
+    """The formula of a Layer without scales."""
+    left = list(others)
+    other = left.pop(0) if layer.paired else None
+    if layer.bias is not None:
+        total = total + left.pop(0)
+    total = _FUNCTIONS[layer.activation](total)
+    if other is not None:
+        total = total * other
+    return total if layer.residual is None else total + left.pop(0)
+
+
+def _run(formula: _Formula, out: DType, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> Any:
+    """D of (..., K) and matrices, with its leading dimensions as one."""
+    a = a.reshape(-1, a.shape[-1])
+    a, a_major = in_memory(a, "K")
+    held = [in_memory(b, "MN") for b in bs]
+    b_major = held[0][1]
+    if any(major != b_major for _, major in held):
+        held, b_major = [(b.contiguous(), "MN") for b in bs], "MN"
+    call = Call(a_major, b_major, out, formula.epilogue)
+    operation = _operation(call, formula, len(bs))
+    return operation.run(a, *(b for b, _ in held), *(x.contiguous() for x in operands))
+
+
+@lru_cache(plan.KEPT)
+def _operation(call: Call, formula: _Formula, factors: int) -> Any:
+    kept = call
+    if formula.keeps:
+        kept = Call(call.a_major, call.b_major, call.out, with_sums(formula.epilogue, call.out))
+
+    def matmul(a: Any, *rest: Any) -> Any:
+        return computed(call, a, rest[:factors], rest[factors:])[0]
+
+    def forward(a: Any, *rest: Any) -> Any:
+        d, *sums = computed(kept, a, rest[:factors], rest[factors:])
+        return d, (a, *rest, *sums)
+
+    def backward(saved: Any, g: Any) -> Any:
+        sums = saved[-factors:] if formula.keeps else ()
+        a, *rest = saved[: len(saved) - len(sums)]
+        bs, operands = rest[:factors], rest[factors:]
+        wide = g.float()
+        totals = [s.float() for s in sums] or [wide * 0 for _ in bs]
+        _, pull = torch.func.vjp(formula.reference, *totals, *(x.float() for x in operands))
+        found = pull(wide)
+        pairs = [cotangents(call, a, b, s) for b, s in zip(bs, found, strict=False)]
+        da = pairs[0][0]
+        for more, _ in pairs[1:]:
+            da = da + more
+        of_operands = zip(found[factors:], operands, strict=True)
+        return da, *(db for _, db in pairs), *(d.to(x.dtype) for d, x in of_operands)
+
+    def reference(a: Any, *rest: Any) -> Any:
+        one = (a if call.a_major == "K" else a.mT).float()
+        others = [(b if call.b_major == "MN" else b.mT).float() for b in rest[:factors]]
+        operands = [x.float() for x in rest[factors:]]
+        return formula.reference(*(one @ b for b in others), *operands).to(tensor_type(call.out))
+
+    return differentiable(matmul, forward, backward, reference=reference)
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def _checked(name: str, out_dtype: Any, **tensors: Any) -> tuple[Any, DType]:
+    """The type to multiply in, and the result's. Raises CallError."""
+    _matmul.check_types(name, DTYPES, **tensors)
+    first, *others = tensors.values()
+    wanted = _matmul.autocast_type(first)
+    for each, other in zip(list(tensors)[1:], others, strict=True):
+        if wanted is None and other.dtype != first.dtype:
+            raise CallError(
+                f"input has elements of type {dtype_name(first.dtype)} and {each} of "
+                f"{dtype_name(other.dtype)}; {name} takes one type",
+                notes=(("help", f"{each}.to(input.dtype)"),),
+            )
+    plan.check(name, targets.chosen(), bf16)
+    kind = first.dtype if wanted is None else wanted
+    return kind, _matmul.result_type(kind if out_dtype is None else out_dtype)
+
+
+def _check_matrix(x: Any, b: Any, name: str) -> None:
+    if b.ndim != 2 or x.ndim < 1 or x.shape[-1] != b.shape[0]:
+        raise CallError(
+            f"input has shape {tuple(x.shape)} and {name} {tuple(b.shape)}; input's last dimension "
+            f"is {name}'s first",
+            notes=(("legal", "(..., K) and (K, N)"),),
+        )
+
+
+def _check_activation(activation: object) -> None:
+    if activation is not None and activation not in ACTIVATIONS:
+        raise CallError(
+            f"there is no activation {activation!r}", notes=(("legal", " ".join(ACTIVATIONS)),)
+        )
+
+
+def _operand(name: str, x: Any, shape: tuple[int, ...]) -> DType | None:
+    """The type of what is added. Raises CallError for other types and shapes."""
+    if x is None:
+        return None
+    _matmul.check_types("linear", DTYPES, **{name: x})
+    if tuple(x.shape) != shape:
+        raise CallError(f"{name} has shape {tuple(x.shape)} and must have {shape}")
+    return DTYPES[dtype_name(x.dtype)]
