@@ -28,8 +28,7 @@ from pyptx.types import DType, bf16
 
 Function = Callable[..., Any]
 _GELU: Final = partial(functional.gelu, approximate="tanh")
-_FUNCTIONS: Final[dict[str | None, Function]] = {
-    None: lambda x: x,
+_FUNCTIONS: Final[dict[str, Function]] = {
     "relu": functional.relu,
     "silu": functional.silu,
     "gelu": functional.gelu,
@@ -143,7 +142,8 @@ def _layer(layer: Layer, total: Any, *others: Any) -> Any:
     other = left.pop(0) if layer.paired else None
     if layer.bias is not None:
         total = total + left.pop(0)
-    total = _FUNCTIONS[layer.activation](total)
+    if layer.activation is not None:
+        total = _FUNCTIONS[layer.activation](total)
     if other is not None:
         total = total * other
     return total if layer.residual is None else total + left.pop(0)

@@ -52,7 +52,8 @@ def dot(call: Call) -> Any:
         return matmul(a, b), (a, b)
 
     def backward(saved: Any, g: Any) -> Any:
-        return cotangents(call, *saved, g)
+        a, b = saved
+        return cotangents(call, a, b, g)
 
     def reference(a: Any, b: Any) -> Any:
         one = (a if call.a_major == "K" else a.mT).float()
