@@ -106,7 +106,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     given = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
     product = Product(
         KINDS[dtype_name(a.dtype)], KINDS[dtype_name(bs[0].dtype)], call.out, call.a_major,
-        call.b_major, a.ndim == 3, bs[0].ndim == 3, call.epilogue, (False,) * len(given),
+        call.b_major, a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=(False,) * len(given),
     )  # fmt: skip
     found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
     several = [found] if len(call.results) == 1 else list(found)
