@@ -99,7 +99,53 @@ def gradients(rank):
         torch.testing.assert_close(found.full_tensor(), wanted)
 
 
-@pytest.mark.parametrize("name", ["kernels", "gradients"])
+def operations(rank):
+    import torch.nn.functional as F
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = _mesh()
+
+    def rows(tensor):
+        return distribute_tensor(tensor, mesh, [Shard(0)])
+
+    def whole(tensor):
+        return distribute_tensor(tensor, mesh, [Replicate()])
+
+    x, r, w = torch.randn(6, 40), torch.randn(6, 40), torch.randn(40)
+    labels, b = torch.randint(0, 40, (6,)), torch.randn(40, 16)
+    q, positions = torch.randn(6, 2, 16), torch.arange(6)
+    split = [rows(each) for each in (x, r, labels, q, positions)]
+    scale, factor = whole(w), whole(b)
+    with CommDebugMode() as seen:
+        found = [
+            ours.cross_entropy(split[0], split[2], reduction="none"),
+            *ours.add_rms_norm(split[0], split[1], (40,), scale, 1e-5),
+            *ours.rope(split[3], split[3], split[4]),
+            *ours.top_k(split[0], 3),
+            ours.matmul(split[0], factor),
+            ours.softmax(split[0], -1, scale=0.5),
+        ]
+    assert seen.get_total_counts() == 0
+    turned = ours.rope(q, q, positions)
+    wanted = [
+        F.cross_entropy(x, labels, reduction="none"),
+        F.rms_norm(x + r, (40,), w, 1e-5), x + r,
+        *turned, *torch.topk(x, 3), x @ b, F.softmax(0.5 * x, -1),
+    ]  # fmt: skip
+    for one, other in zip(found, wanted, strict=True):
+        assert one.placements == (Shard(0),)
+        torch.testing.assert_close(one.full_tensor(), other, rtol=1e-4, atol=1e-4)
+    # A gradient of what all have is a sum over the processes.
+    leaf = whole(b).requires_grad_()
+    g = torch.randn(6, 16)
+    ours.matmul(split[0], leaf).backward(rows(g))
+    torch.testing.assert_close(leaf.grad.full_tensor(), x.t() @ g, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["kernels", "gradients", "operations"])
 def test_two_processes(name):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

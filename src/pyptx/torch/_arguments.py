@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -251,6 +252,13 @@ def described(tensor: Any) -> str:
 def is_traced() -> bool:
     """Whether a program is traced, of which no tensor that is kept may be a part."""
     return bool(torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack())  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+
+
+def replicated(tensor: Any, like: Any) -> Any:
+    """A tensor that every process has whole, where another one is split over processes."""
+    mesh: Any = like.device_mesh
+    whole = [importlib.import_module("torch.distributed.tensor").Replicate()] * mesh.ndim
+    return type(like).from_local(tensor, mesh, whole, run_check=False)
 
 
 def refuse_in_place(inplace: object, what: str) -> None:

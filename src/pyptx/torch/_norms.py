@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -91,10 +90,7 @@ def _kept_ones(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
 def ones(shape: tuple[int, ...], like: Any) -> Any:
     """A weight of ones, kept from call to call but where a program is traced."""
     if is_distributed((like,)):
-        mesh: Any = like.device_mesh
-        local = ones(shape, like.to_local())
-        whole = [importlib.import_module("torch.distributed.tensor").Replicate()] * mesh.ndim
-        return type(like).from_local(local, mesh, whole, run_check=False)
+        return arguments.replicated(ones(shape, like.to_local()), like)
     if arguments.is_traced():
         return torch.ones(shape, dtype=like.dtype, device=like.device)
     return _kept_ones(shape, like.dtype, like.device)

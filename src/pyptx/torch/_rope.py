@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import torch
 
+from pyptx._runtime.torch.runtime import is_distributed
 from pyptx.errors import CallError
 from pyptx.ops._rope import Rope, frequencies, kernel_of
 from pyptx.torch import _arguments as arguments
@@ -87,6 +88,8 @@ def _checked(q: Any, k: Any, positions: Any, interleaved: object) -> Rope:
 
 def _turns(base: float, size: int, like: Any) -> Any:
     """The frequencies where another tensor is, kept from call to call but in a traced program."""
+    if is_distributed((like,)):
+        return arguments.replicated(_turns(base, size, like.to_local()), like)
     if arguments.is_traced():
         return _made_turns(base, size, like.device)
     return _kept_turns(base, size, like.device)
