@@ -119,6 +119,27 @@ def test_a_known_call_allocates_and_launches(run):
     ]
 
 
+def test_values_on_the_host_have_their_addresses(run):
+    lines = run(
+        """
+        value = ctypes.c_int64(77)
+        at = -ctypes.addressof(value)
+        plan = plan.replace("[? 4];outputs", "[? 4],[];outputs").replace("a0,r0", "v1,a0")
+        native = launcher.NativeCall(plan, ({"sm_90a": b"\\x7fELF and more"},), 13, (4,))
+        assert launcher.remember(
+            path, (Tensor(0x1000, 2, 4), 7.5),
+            ((native, value), native.handle, 0, 16, (0, at), ((allocate, ()),), 1, (2, 4, 2, 4)),
+        )
+        del value
+        gc.collect()
+        assert call(Tensor(0x1000, 2, 4), 7.5) is not missed
+        assert call(Tensor(0x1000, 2, 4), 7.0) is missed
+        print([line for line in driver.mock_log().decode().splitlines() if "grid" in line][-1])
+        """
+    )
+    assert lines == ["one image= and context=0 grid=2,1,1 block=32,1,1 shared=0 stream=119 77 4096"]
+
+
 def test_what_is_not_known_is_missed(run):
     run(
         """

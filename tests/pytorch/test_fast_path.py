@@ -183,6 +183,47 @@ def test_an_operation_is_known_by_its_other_arguments(run):
     )
 
 
+def test_numbers_are_part_of_what_is_known(run):
+    assert run(
+        """
+        import struct
+        from pyptx import Scalar
+        from pyptx.types import s32
+
+        @kernel(
+            in_specs=(Scalar(s32), Tile("*B", 128, f32), Scalar(f32)),
+            out_specs=(Tile("*B", 128, f32),),
+            grid=lambda B: (B, 1, 1), block=128, arch="auto", parallel=("B",),
+        )
+        def shift(n, X, a, Y):
+            X.load(0, 0, vector=4)
+
+        driver.mock_set(b"parameters", 1)
+        def given():
+            bits = int(launches()[-1].split()[-1])
+            return bits % 2**32
+
+        assert taken(lambda: shift(3, x, 2.0)) == (1, "slow") and given() == 3
+        assert taken(lambda: shift(3, x, 2.0)) == (1, "fast") and given() == 3
+        assert taken(lambda: shift(4, x, 2.0)) == (1, "slow") and given() == 4
+        assert taken(lambda: shift(4, x, 2.0)) == (1, "fast") and given() == 4
+        assert taken(lambda: shift(3, x, 2.5)) == (1, "slow")
+        assert taken(lambda: shift(3, x, 2)) == (1, "slow")        # an int is not a float
+        assert taken(lambda: shift(3, x, 2.0)) == (1, "fast") and given() == 3
+        for zero in (0.0, -0.0):                                   # which are equal
+            for _ in range(2):
+                assert taken(lambda: shift(3, x, zero)) == (1, "slow")
+        for n in range(100):
+            shift(n, x, 2.0)
+        assert taken(lambda: shift(99, x, 2.0)) == (1, "slow")     # not every number is kept
+        assert taken(lambda: shift(3, x, 2.0)) == (1, "fast") and given() == 3
+        leaf = x.clone().requires_grad_()
+        shift(3, leaf, 2.0)
+        print("done")
+        """
+    ) == ["done"]
+
+
 def test_autocast_is_asked_where_it_matters(run):
     run(
         """

@@ -143,10 +143,13 @@ class Operation:
     ) -> object:
         try:
             call, operands = self._bind(place, arrays, constants, where)
-            if not self._has_scalars:
-                launch = place.remembered(call, operands, self._shortcut)
-                self._remember(_kinds(arrays, constants), launch)
-            results = place.launch(call, operands)
+            if self._has_scalars and not constants:
+                results = place.launch_with_scalars(call, operands, arrays, self._shortcut)
+            else:
+                if not self._has_scalars:
+                    launch = place.remembered(call, operands, self._shortcut)
+                    self._remember(_kinds(arrays, constants), launch)
+                results = place.launch(call, operands)
         except CallError as error:
             raise _located(error, where) from None
         return results[0] if len(results) == 1 else results

@@ -72,6 +72,12 @@ class Runtime(Protocol):
         """Run the call on checked operands, one result per output."""
         ...
 
+    def launch_with_scalars(
+        self, call: Call, operands: Sequence[Any], arrays: Sequence[Any], shortcut: Shortcut
+    ) -> tuple[Any, ...]:
+        """`launch` of an operation with scalars, called on `arrays`."""
+        ...
+
     def remembered(
         self, call: Call, operands: Sequence[Any], shortcut: Shortcut
     ) -> Callable[[Sequence[Any]], tuple[Any, ...]]:

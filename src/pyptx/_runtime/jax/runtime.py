@@ -75,6 +75,14 @@ def describe(operands: Sequence[Any]) -> Sequence[Any]:
     return operands
 
 
+def launch_with_scalars(
+    call: Call, operands: Sequence[Any], arrays: Sequence[Any], shortcut: Shortcut
+) -> tuple[Any, ...]:
+    """`launch` of an operation with scalars."""
+    del arrays, shortcut
+    return launch(call, operands)
+
+
 def remembered(
     call: Call, operands: Sequence[Any], shortcut: Shortcut
 ) -> Callable[[Sequence[Any]], tuple[Any, ...]]:

@@ -172,7 +172,7 @@ class Launcher:
         return tuple(results[: len(self._call.outputs)])
 
     def _show(self, watch: fast.Watch, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        if self._updated or any(isinstance(operand, HostValue) for operand in operands):
+        if self._updated:
             watch.other = True
             return
         native, alignment = self._kept, self._alignment + 1

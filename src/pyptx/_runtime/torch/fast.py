@@ -80,11 +80,12 @@ def watched() -> Generator[Watch]:
 class FastPath:
     """The fast path of an operation. `call(*arguments)` returns `MISSED` for what is not known."""
 
-    __slots__ = ("_path", "call")
+    __slots__ = ("_path", "_values", "call")
 
     def __init__(self, call: Callable[..., Any], path: object) -> None:
         self.call = call
         self._path = path
+        self._values = 0
 
     def watch(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Call a function, and make the call known if it is one launch."""
@@ -102,11 +103,14 @@ class FastPath:
         positions = [_position(operand, arguments) for operand in launched.operands]
         if None in positions or not _are_results(returned, launched.results):
             return False
+        values = [operand for operand in launched.operands if not _is_tensor(operand)]
+        if values and not self._takes_values(arguments):
+            return False
         if not all(_is_constant(each) for each in arguments if not _is_tensor(each)):
             return False
         made = [*returned, *launched.results[len(returned) :]]
         known = (
-            launched.native,
+            (launched.native, *values),
             launched.native.handle,
             launched.device,
             launched.alignment,
@@ -116,6 +120,16 @@ class FastPath:
             launched.sizes,
         )
         return launcher.remember(self._path, tuple(arguments), known)
+
+    def _takes_values(self, arguments: Sequence[Any]) -> bool:
+        """Whether numbers among arguments are made known: some, and no zero, whose sign is lost."""
+        self._values += 1
+        zeros = any(type(each) is float and each == 0 for each in arguments)
+        return self._values <= _VALUES and not zeros
+
+
+_VALUES: Final = 64
+"""Launches with numbers that are kept: what changes from call to call is not worth it."""
 
 
 def make(*, autocast: bool) -> FastPath | None:
@@ -197,7 +211,12 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _position(operand: Any, arguments: Sequence[Any]) -> int | None:
-    """Which argument an operand is, if it is one and no other is the same."""
+    """Which argument an operand is, if it is one and no other is the same.
+
+    Of a number, which goes into the launch by value, minus the address that it is copied from.
+    """
+    if not _is_tensor(operand):
+        return -int(operand.data_ptr())
     found = [i for i, argument in enumerate(arguments) if _is_same(operand, argument)]
     return found[0] if len(found) == 1 else None
 

@@ -116,15 +116,36 @@ class Torch:
         """What launches the call on other tensors of the same shapes and types."""
         if not all(type(operand) in _PLAIN for operand in operands):
             return lambda arrays: self.launch(call, arrays)
-        if shortcut.path is None and (path := fast.make(autocast=False)) is not None:
-            shortcut.path, shortcut.call = path, path.call
-        return _Remembered(self, call, shortcut.path)
+        return _Remembered(self, call, _path(shortcut))
+
+    def launch_with_scalars(
+        self, call: Call, operands: Sequence[Any], arrays: Sequence[Any], shortcut: Shortcut
+    ) -> tuple[Any, ...]:
+        """`launch`; a call with the same numbers is known from then on."""
+        path = _path(shortcut)
+        if path is None or targets.in_context() or not _at_once(_tensors(arrays)):
+            return self.launch(call, operands)
+        with fast.watched() as watch:
+            results = self.launch(call, operands)
+        path.remember(arrays, watch, results[0] if len(results) == 1 else results)
+        return results
 
     def emulate(self, call: Call, arrays: Sequence[Any], **options: Any) -> Emulation:
         """`numpy.emulate` on the memory of tensors on the CPU; its outputs are tensors."""
         given = [each.array if isinstance(each, HostValue) else as_numpy(each) for each in arrays]
         done = numpy.emulate(call, given, **options)
         return Emulation(tuple(map(as_tensor, done.outputs)), done.reports)
+
+
+def _path(shortcut: Shortcut) -> fast.FastPath | None:
+    """The fast path of an operation, if there are any."""
+    if shortcut.path is None and (path := fast.make(autocast=False)) is not None:
+        shortcut.path, shortcut.call = path, path.call
+    return shortcut.path
+
+
+def _tensors(arrays: Sequence[Any]) -> list[Any]:
+    return [array for array in arrays if isinstance(array, torch.Tensor)]
 
 
 class _Remembered:
@@ -167,7 +188,7 @@ def place(specs: Sequence[Spec], arrays: Sequence[object]) -> Torch:
     Numbers go into a launch as they are, unless a scalar is a tensor too, or the call becomes an
     operator, which takes tensors alone.
     """
-    tensors: list[Any] = [array for array in arrays if isinstance(array, torch.Tensor)]
+    tensors = _tensors(arrays)
     scalar = any(
         isinstance(spec, Scalar) and isinstance(array, torch.Tensor)
         for spec, array in zip(specs, arrays, strict=True)

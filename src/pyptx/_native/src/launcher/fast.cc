@@ -93,11 +93,11 @@ struct Entry {
   Size count = 0;
   std::vector<Expected> tensors;
   std::vector<Constant> constants;
-  Ref kept;  // what owns the call
+  Ref kept;  // what owns the call, and the values on the host
   std::unique_ptr<cuda::BoundCall> call;
   int32_t device = 0;
   uint64_t alignment = 0;     // of addresses, minus one
-  std::vector<Size> inputs;   // for each of the call which tensor of the arguments it is
+  std::vector<int64_t> inputs;  // for each of the call which tensor of the arguments it is, or minus an address
   std::vector<Allocation> results;
   Size returned = 0;          // the first results; the others are scratch
 };
@@ -237,6 +237,10 @@ Object* FastPath::Launch(const Entry& entry, const Arguments& arguments) const {
   if (!cuda::PrimaryContextIsCurrent(entry.device)) return Miss();
   std::vector<uint64_t> addresses(entry.inputs.size() + entry.results.size());
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    if (entry.inputs[i] < 0) {
+      addresses[i] = uint64_t(-entry.inputs[i]);
+      continue;
+    }
     const dlpack::Tensor& tensor = arguments.tensors[size_t(entry.inputs[i])].tensor;
     addresses[i] = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
     if (addresses[i] & entry.alignment) return Miss();
@@ -288,7 +292,8 @@ std::unique_ptr<FastPath> FastPath::Make(Object* settings) {
   return path;
 }
 
-// `known` is (what owns the call, its handle, device, alignment, positions of its inputs among the arguments,
+// `known` is (what owns the call and what has constant addresses, its handle, device, alignment, positions of its inputs
+// among the arguments, or minus the address of a value on the host,
 // ((function, arguments) that allocates each result), how many of them are returned, sizes of all axes).
 bool FastPath::Remember(Object* arguments, Object* known) {
   const std::vector<Object*> objects = Items(arguments), items = Items(known);
@@ -309,9 +314,10 @@ bool FastPath::Remember(Object* arguments, Object* known) {
   auto* call = reinterpret_cast<PyptxCall*>(static_cast<intptr_t>(Python().LongAsLongLong(items[1])));
   entry->device = int32_t(Python().LongAsLongLong(items[2]));
   entry->alignment = uint64_t(Python().LongAsLongLong(items[3]) - 1);
-  for (Object* position : Items(items[4])) {
-    entry->inputs.push_back(tensor_at.at(size_t(Python().LongAsLongLong(position))));
-    if (entry->inputs.back() < 0) return false;
+  for (Object* item : Items(items[4])) {
+    const int64_t position = Python().LongAsLongLong(item);
+    if (position >= 0 && tensor_at.at(size_t(position)) < 0) return false;
+    entry->inputs.push_back(position < 0 ? position : tensor_at.at(size_t(position)));
   }
   for (Object* each : Items(items[5])) {
     entry->results.push_back({Ref::To(Python().TupleGetItem(each, 0)), Ref::To(Python().TupleGetItem(each, 1))});
