@@ -172,6 +172,14 @@ def test_an_operation_is_known_by_its_other_arguments(run):
         assert norm(x, (256,), w, 1e-6) == (1, "fast")
         names = [line.partition(" ")[0] for line in launches()]
         assert len(set(names[:4])) == 1
+        ones = lambda: taken(lambda: ours.rms_norm(x, (256,)))     # its weight is kept
+        assert ones() == (1, "slow") and ones() == (1, "fast")
+        driver.mock_set(b"parameters", 3)
+        ours.rms_norm(x, (256,))
+        assert launches()[-1].split()[-3] == str(x.data_ptr())
+        kept = [int(word) for word in launches()[-1].split()[-3:]]
+        assert torch.equal(fast._lasting[next(iter(fast._lasting))], torch.ones(256))
+        assert fast._lasting[next(iter(fast._lasting))].data_ptr() in kept
         a, b = torch.randn(7, 64), torch.randn(7, 64)
         assert taken(lambda: ours.swiglu(a, b)) == (1, "slow")
         assert taken(lambda: ours.swiglu(a, b)) == (1, "fast")  # whose kernel has short rows

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import torch
 
+from pyptx._runtime.torch import fast
 from pyptx._runtime.torch.runtime import is_distributed
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
@@ -84,7 +85,7 @@ class RmsNormOfGradient(RmsNormGradient):
 
 @cache
 def _kept_ones(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
-    return torch.ones(shape, dtype=dtype, device=device)
+    return fast.lasting(torch.ones(shape, dtype=dtype, device=device))
 
 
 def ones(shape: tuple[int, ...], like: Any) -> Any:

@@ -103,8 +103,8 @@ class FastPath:
         positions = [_position(operand, arguments) for operand in launched.operands]
         if None in positions or not _are_results(returned, launched.results):
             return False
-        values = [operand for operand in launched.operands if not _is_tensor(operand)]
-        if values and not self._takes_values(arguments):
+        values = [operand for operand in launched.operands if _is_fixed(operand)]
+        if not all(map(_is_tensor, values)) and not self._takes_values(arguments):
             return False
         if not all(_is_constant(each) for each in arguments if not _is_tensor(each)):
             return False
@@ -213,12 +213,26 @@ def _is_same(one: Any, other: Any) -> bool:
 def _position(operand: Any, arguments: Sequence[Any]) -> int | None:
     """Which argument an operand is, if it is one and no other is the same.
 
-    Of a number, which goes into the launch by value, minus the address that it is copied from.
+    Of a number, which goes into the launch by value, minus the address that it is copied from, and
+    of a tensor that lasts minus its address.
     """
-    if not _is_tensor(operand):
+    if _is_fixed(operand):
         return -int(operand.data_ptr())
     found = [i for i, argument in enumerate(arguments) if _is_same(operand, argument)]
     return found[0] if len(found) == 1 else None
+
+
+_lasting: Final[dict[int, Any]] = {}
+
+
+def lasting(tensor: Any) -> Any:
+    """A tensor of an operation's own, never written and never freed; it is no argument."""
+    return _lasting.setdefault(id(tensor), tensor)
+
+
+def _is_fixed(operand: Any) -> bool:
+    """Whether an operand is where it is in every call: a tensor that lasts, or a number."""
+    return not _is_tensor(operand) or id(operand) in _lasting
 
 
 def _are_results(returned: Sequence[Any], results: Sequence[Any]) -> bool:
