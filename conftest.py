@@ -8,11 +8,15 @@ set before them, other commands only shown.
 The CPU is eight devices to JAX in all tests of one process.
 
 What the tests of a file leave behind, most of it in caches, no later collection looks through.
+
+JAX keeps each program that it has compiled, some megabytes with its code: where a process has grown
+by a gigabyte, they are forgotten after the test.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import importlib.util
@@ -35,6 +39,10 @@ ROOT = Path(__file__).parent
 SHOWN_AS = "example.py"
 UNREAD = "unread error"
 FILES = itertools.count(1)
+MEMORY = Path("/proc/self/statm")
+HAS_STATM = MEMORY.exists()
+GROWTH = 2**30
+FLOOR = [0]  # what it had when they were forgotten last
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 SIMULATED = (
@@ -58,6 +66,25 @@ def collected() -> Iterator[None]:
         gc.unfreeze()
     gc.collect()
     gc.freeze()
+
+
+def resident() -> int:
+    """The bytes of memory that the process has; 0 where the system does not say."""
+    return int(MEMORY.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if HAS_STATM else 0
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    """Forget JAX's programs after a test that has left the process a gigabyte larger."""
+    yield
+    jax: Any = sys.modules.get("jax")
+    if jax is None or resident() < FLOOR[0] + GROWTH:
+        return
+    jax.clear_caches()
+    gc.collect()
+    with contextlib.suppress(AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
+    FLOOR[0] = resident()
 
 
 def run_python(example: Any) -> str | None:

@@ -21,9 +21,30 @@ from .operations import CASES, TYPES  # noqa: E402
 # Rounding to a type, and the arithmetic in f32 or f64 before it.
 ROUNDED = {"bfloat16": 2**-8, "float16": 2**-10, "float32": 4e-6, "float64": 2e-14}
 LENGTHS = (1, 24, 129, 1000, 2049)
+# What every run has; `make sweep` has all.
+OFTEN = {
+    (jnp.bfloat16, 1),
+    (jnp.float32, 24),
+    (jnp.float16, 129),
+    (np.float64, 129),
+    (jnp.bfloat16, 1000),
+    (jnp.float32, 2049),
+}
+# A cluster for a row, two passes, few rows and many; `make sweep` has all.
+LONG_OFTEN = {(2, 9000), (300, 20001), (2, 50257), (300, 131072)}
 
 LONG_ONES = ("layer_norm", "softmax", "add_rms_norm")
 LONG = [case for case in CASES if case.name in LONG_ONES or case.reduces]
+
+
+def combinations(often, first, second):
+    """All pairs; those that are not in `often` are of the sweep."""
+    return [
+        pytest.param(a, b, marks=() if (a, b) in often else pytest.mark.sweep)
+        for a in first
+        for b in second
+    ]
+
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -41,8 +62,11 @@ def scalar(function, direction):
 
 
 @each_case
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(
+    ("dtype", "length"),
+    combinations(OFTEN, TYPES, LENGTHS),
+    ids=lambda value: str(value) if isinstance(value, int) else np.dtype(value).name,
+)
 def test_values_and_gradients(case, dtype, length):
     with jax.enable_x64(dtype is np.float64):
         arrays = [jnp.asarray(a) for a in case.arguments(3, length, dtype=dtype)]
@@ -61,10 +85,11 @@ def test_values_and_gradients(case, dtype, length):
         close(one, np.asarray(other), jnp.bfloat16 if case.from_result else dtype)
 
 
-@pytest.mark.parametrize("length", [9000, 20001, 50257, 131072, 262144])
 @pytest.mark.parametrize("case", LONG, ids=lambda case: case.name)
-@pytest.mark.parametrize("rows", [2, 300])
-def test_long_rows(case, length, rows):
+@pytest.mark.parametrize(
+    ("rows", "length"), combinations(LONG_OFTEN, (2, 300), (9000, 20001, 50257, 131072, 262144))
+)
+def test_long_rows(case, rows, length):
     """By several CTAs for a row, and by two passes; where rows are many, by other kernels."""
     if rows * length > 2_000_000:
         rows = 2_000_000 // length
@@ -265,7 +290,15 @@ def of_what_counts(function, counts, g):
     return lambda x: jnp.where(counts, function(x) * g, 0).sum()
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (3, 7, 7), (2, 40, 24), (2, 9, 1003), (3, 4099)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1, 1),
+        (3, 7, 7),
+        (2, 9, 1003),
+        *(pytest.param(shape, marks=pytest.mark.sweep) for shape in ((2, 40, 24), (3, 4099))),
+    ],
+)
 @pytest.mark.parametrize("masked", [False, True], ids=["causal", "where"])
 def test_softmax_of_what_counts(shape, masked):
     random = np.random.default_rng(0)
