@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyptx.ops._gates_jax import relu as relu
     from pyptx.ops._gates_jax import silu as silu
     from pyptx.ops._gates_jax import swiglu as swiglu
+    from pyptx.ops._group_norm_jax import group_norm as group_norm
+    from pyptx.ops._group_norm_jax import instance_norm as instance_norm
     from pyptx.ops._layer_norm_jax import layer_norm as layer_norm
     from pyptx.ops._matmul_jax import dot_general as dot_general
     from pyptx.ops._matmul_jax import fused_matmul as fused_matmul
@@ -42,6 +44,8 @@ __all__ = [
     "gated_matmul",
     "geglu",
     "gelu",
+    "group_norm",
+    "instance_norm",
     "layer_norm",
     "log_softmax",
     "matmul",
@@ -62,6 +66,7 @@ _MODULES: Final = {
     "_add_norm_jax": ("add_layer_norm", "add_rms_norm"),
     "_cross_entropy_jax": ("cross_entropy",),
     "_gates_jax": ("geglu", "gelu", "reglu", "relu", "silu", "swiglu"),
+    "_group_norm_jax": ("group_norm", "instance_norm"),
     "_layer_norm_jax": ("layer_norm",),
     "_matmul_jax": ("dot_general", "fused_matmul", "gated_matmul", "matmul", "ragged_dot"),
     "_rms": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
