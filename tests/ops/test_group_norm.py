@@ -147,6 +147,22 @@ def test_sharded_examples_need_no_collective_but_the_sums_of_parameters():
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=["explicit", "shard_map"])
+def test_gradients_under_explicit_meshes_and_in_shard_map(kind):
+    mesh = jax.make_mesh((8,), ("n",), axis_types=(kind,))
+    arrays, _ = arguments((8, 4, 30))
+    gradient = jax.grad(lambda x, w, b: (ops.group_norm(x, 2, w, b) ** 2).sum(), (0, 1, 2))
+    specs = (P("n"), P(), P())
+    placed = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(arrays, specs, strict=True)]
+    with jax.set_mesh(mesh):
+        mapped = gradient
+        if kind is AxisType.Auto:
+            mapped = jax.shard_map(gradient, mesh=mesh, in_specs=specs, out_specs=specs)
+        found = jax.jit(mapped)(*placed)
+    for one, other in zip(found, gradient(*arrays), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
 def test_export_and_no_examples():
     (x, w, b), _ = arguments((6, 4, 30))
     (size,) = jax.export.symbolic_shape("n")
