@@ -1,0 +1,191 @@
+"""What is chosen for an RMS normalization: the kernels, their sizes, and for how many rows each.
+
+A choice is a line of text, such as `<=66 cta(128, direct, parts 4); <=132 cta(1024, direct);
+cta(128)`: the first for up to 66 rows, the second for up to 132, the last for more. No kernel is
+traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from pyptx import device
+from pyptx._target import Target
+from pyptx.ops._rms import choice
+from pyptx.ops._rms.geometry import Rows as NormRows
+from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops.rowwise import plan
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.program import types_of
+from pyptx.types import DType, bf16, f16, f32, f64
+
+TARGETS = ("sm_80", "sm_90a", "sm_100a")
+TYPES = (("bf16", "bf16"), ("f16", "f32"), ("f32", "bf16"), ("f32", "f32"), ("f64", "f64"))
+MODELS = (
+    *(576, 768, 896, 960, 1024, 1152, 1536, 2048, 2304, 2560, 2880, 3072, 3584, 4096, 4608, 5120),
+    *(5376, 6144, 6656, 7168, 8192, 9216, 10240, 11008, 12288, 13824, 14336, 16384, 18432, 20480),
+    *(24576, 28672, 32768, 53248),
+)
+POWERS = (1, 8, 64, 128, 256, 512, 65536, 131072, 262144, 2**20, 2**23)
+ODD = (3, 100, 129, 1000, 1025, 2049, 4097, 8191, 16385, 50257, 65537, 151937, 262145)
+COLUMNS = tuple(sorted({*MODELS, *POWERS, *ODD}))
+
+Choose = Callable[[str, DType, DType, int, Target], str]
+BY_NAME = {str(dtype): dtype for dtype in (bf16, f16, f32, f64)}
+
+
+def table(choose: Choose) -> Iterator[str]:
+    """Lines of text: for each target, direction and pair of types the choice of each length.
+
+    Lengths with one choice are together.
+    """
+    for target, direction, (x, w) in product(TARGETS, ("forward", "backward"), TYPES):
+        yield f"{target} {direction} {x} {w}"
+        found: dict[str, list[int]] = {}
+        for columns in COLUMNS:
+            what = direction, BY_NAME[x], BY_NAME[w], columns, Target.parse(target)
+            found.setdefault(choose(*what), []).append(columns)
+        for chosen, lengths in found.items():
+            yield f"  {' '.join(map(str, lengths))}: {chosen}"
+
+
+def differing(one: Choose, other: Choose) -> Iterator[str]:
+    """Lines of text: for what lengths the choices are not the same, and of how many."""
+    for target, direction, (x, w) in product(TARGETS, ("forward", "backward"), TYPES):
+        given = [(direction, BY_NAME[x], BY_NAME[w], n, Target.parse(target)) for n in COLUMNS]
+        found = [what[3] for what in given if one(*what) != other(*what)]
+        lengths = " ".join(map(str, found)) or "none"
+        yield f"{target} {direction} {x} {w}, {len(found)} of {len(COLUMNS)}: {lengths}"
+
+
+def of_norm(direction: str, x: DType, w: DType, columns: int, target: Target) -> str:
+    """What the norm's own kernels are."""
+    rows = NormRows((columns,), x, w, device=device.of(target))
+    with pytest.MonkeyPatch.context() as patch:
+        _record_norm(patch)
+        if direction == "forward":
+            return str(choice.forward.__wrapped__(rows, 1e-5, invvar=False))
+        result = w if w.bytes <= rows.compute.bytes else rows.compute
+        return str(choice.backward.__wrapped__(rows, result))
+
+
+def of_plan(direction: str, x: DType, w: DType, columns: int, target: Target) -> str:
+    """What the plan of row-wise operations chooses for the same formulas."""
+    op = RmsNorm(columns, x, w, 1e-5) if direction == "forward" else RmsNormGradient(columns, x, w)
+    rows = Rows((columns,), types_of(op), op.compute, device=device.of(target))
+    results = (w if w.bytes <= op.compute.bytes else op.compute,)
+    with pytest.MonkeyPatch.context() as patch:
+        _record_plan(patch)
+        chosen = getattr(plan._chosen, "__wrapped__")  # noqa: B009
+        return str(chosen(op, rows, results if direction == "backward" else ()))
+
+
+# ---- kernels as text -----------------------------------------------------------------------------
+
+
+def _text(name: str, *sizes: Any, **named: Any) -> str:
+    """A kernel: its way, its sizes, and what is not as usual."""
+    said = [str(size) for size in sizes]
+    for key, value in named.items():
+        if value is True:
+            said.append(key)
+        elif value not in (False, None):
+            said.append(f"{key} {value}")
+    return f"{name}({', '.join(said)})"
+
+
+def _either(most: int, few: str, many: str) -> str:
+    if ";" in few:
+        few = f"[{few}]"
+    return f"<={most} {few}; {many}"
+
+
+def _subwarp(shape: Any, *, ctas: int | None = None, maxnreg: int | None = None) -> str:
+    sizes = shape.lanes, shape.rows_each, shape.threads
+    return _text("subwarp", *sizes, ctas=ctas, registers=maxnreg)
+
+
+def _cta(rows: Any, *, threads: int, held: bool, maxnreg: int | None = None, **options: Any) -> str:
+    parts = options.get("parts", 1)
+    return _text(
+        "cta",
+        threads,
+        held=held,
+        direct=options.get("direct", False),
+        parts=parts if parts > 1 else None,
+        registers=maxnreg,
+        lines=rows.lines,
+    )
+
+
+def _cluster(shape: Any) -> str:
+    lag = shape.lag if shape.lag > 1 else None
+    pieces = shape.pieces if shape.pieces > 1 else None
+    sizes = shape.teams, shape.parts, shape.threads, shape.stages
+    name = "grid" if shape.grid else "cluster"
+    return _text(name, *sizes, lag=lag, shared=shape.shared, pieces=pieces)
+
+
+def _persistent(rows: Any, shape: Any) -> str:
+    sizes = shape.ctas, shape.teams, shape.threads, shape.stages
+    return _text("persistent", *sizes, lines=rows.lines)
+
+
+def _finished(kernel: str, partials: int, rows_each: int) -> str:
+    return f"{kernel} + sums({partials}, {rows_each})"
+
+
+def _record_norm(patch: pytest.MonkeyPatch) -> None:
+    """Every kernel of the norm becomes its text."""
+
+    def subwarp(_: Any, *given: Any, **options: Any) -> str:
+        options.pop("invvar", None)
+        return _subwarp(given[-1], **options)
+
+    def two_pass(what: Any, result: DType) -> str:
+        del result
+        each = 1 if what.device.has("clusters") else 2
+        count = max(8, each * what.device.multiprocessors // choice.chunks.parts(what))
+        count = count // what.alignments * what.alignments
+        return _finished(_text("two_pass", teams=count), count, 1)
+
+    replaced = {
+        "lanes.forward": subwarp,
+        "lanes.backward": subwarp,
+        "rows.forward": lambda rows, _, **options: _cta(rows, **options),
+        "strips.forward": lambda _, __, shape, **___: _cluster(shape),
+        "strips.backward": lambda _, shape: _cluster(shape),
+        "teams.backward": _persistent,
+        "few.backward": lambda _, s, __: _text("one_cluster", s.parts, s.threads, s.together),
+        "twice.backward": lambda _, s, __: _text("two_pass_few", s.threads, s.together),
+        "_either": _either,
+        "_either_backward": _either,
+        "_backward": lambda _, kernel, partials, each, __: _finished(kernel, partials, each),
+        "_grid_forward": lambda _, __, kernel: kernel,
+        "_grid_backward": lambda _, __, kernel: kernel,
+        "_chunked_forward": lambda _, __, *, invvar, each=4: _text("two_pass", each=each),
+        "_chunked_backward": two_pass,
+    }
+    for name, function in replaced.items():
+        patch.setattr(f"pyptx.ops._rms.choice.{name}", function)
+
+
+def _record_plan(patch: pytest.MonkeyPatch) -> None:
+    """Every kernel that the plan can choose becomes its text."""
+    replaced = {
+        "subwarp.independent": lambda _, __, shape, **options: _subwarp(shape, **options),
+        "subwarp.persistent": lambda _, __, shape, **options: _subwarp(shape, **options),
+        "cta.independent": lambda _, rows, **options: _cta(rows, **options),
+        "persistent.kernel_of": lambda _, rows, shape: _persistent(rows, shape),
+        "two_pass.independent": lambda _, __, *, each=4: _text("two_pass", each=each),
+        "two_pass.persistent": lambda _, __, *, teams: _text("two_pass", teams=teams),
+        "_by_cluster": lambda _, __, shape: _cluster(shape),
+        "_either": lambda _, __, most, few, many: _either(most, few, many),
+        "_finished": lambda _, __, kernel, partials, each, ___: _finished(kernel, partials, each),
+    }
+    for name, function in replaced.items():
+        patch.setattr(f"pyptx.ops.rowwise.plan.{name}", function)
