@@ -116,6 +116,34 @@ CASES = {
           help: rms_norm(x, weight, eps=1e-5)
         """,
     ),
+    "a traced offset": (
+        lambda: jax.jit(lambda offset: rms_norm(X, W, offset=offset))(1.0),
+        """
+        offset is traced; it is part of the kernel and must be known when it is built
+          help: rms_norm(x, weight, offset=1.0)
+        """,
+    ),
+    "an offset that is true": (
+        lambda: rms_norm(X, W, offset=True),
+        """
+        offset is True and must be a Python or NumPy number
+          help: rms_norm(x, weight, offset=1.0)
+        """,
+    ),
+    "an offset that is infinite": (
+        lambda: rms_norm_fwd(X, W, offset=float("inf")),
+        """
+        offset is inf and must be finite
+          help: rms_norm(x, weight, offset=1.0)
+        """,
+    ),
+    "an offset that is an array": (
+        lambda: rms_norm_bwd(X, R, X, W, offset=np.ones(1)),
+        """
+        offset is array([1.]) and must be a Python or NumPy number
+          help: rms_norm(x, weight, offset=1.0)
+        """,
+    ),
     "a cotangent of another shape": (
         lambda: rms_norm_bwd(X[:2], R, X, W),
         """

@@ -25,7 +25,9 @@ from pyptx._runtime import targets
 from pyptx._source import SourceLocation, call_site
 from pyptx.ops._rms import choice
 from pyptx.ops._rms.geometry import Rows
-from pyptx.types import bf16, f16, f32, f64
+from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops.rowwise import plan
+from pyptx.types import DType, bf16, f16, f32, f64
 
 _jax: Any = jax  # for what JAX annotates in part
 
@@ -39,19 +41,26 @@ _known: Final[dict[object, KernelSequence]] = {}
 
 _KINDS: Final = 4096
 
+_EXAMPLES: Final = {
+    "eps": "rms_norm(x, weight, eps=1e-5)",
+    "offset": "rms_norm(x, weight, offset=1.0)",
+}
+
 
 @binding(CallError, "rms_norm")
-def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
-    """Root mean square normalization: x * rsqrt(mean(x * x) + eps) * weight, rounded once.
+def rms_norm(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0) -> Any:
+    """Root mean square normalization: x * rsqrt(mean(x * x) + eps) * (weight + offset).
 
     x        bf16, f16, f32 or f64, of shape (..., *weight.shape); any leading dimensions
     weight   bf16, f16, f32 or f64, independently of x; rank 0 means rows of one value
     eps      a Python or NumPy number, not negative
-    returns  x's shape, weight's dtype
+    offset   a Python or NumPy number: 1.0 for weights that are kept as w - 1
+    returns  x's shape, weight's dtype, rounded once
 
-    The mean is over the last `weight.ndim` dimensions. Sums and the reciprocal root are held in
-    f32, in f64 where x is f64; a weight of f64 with another x is rounded to f32 first. Squares
-    that leave the range of f32 (|x| above 1e19, all |x| of a row below 1e-19) give what f32 gives.
+    The mean is over the last `weight.ndim` dimensions. Sums, the reciprocal root and
+    weight + offset are held in f32, in f64 where x is f64; a weight of f64 with another x is
+    rounded to f32 first. Squares that leave the range of f32 (|x| above 1e19, all |x| of a row
+    below 1e-19) give what f32 gives.
     A device takes fewer than 2**31 rows.
 
     Differentiable in reverse mode by kernels, and of higher order by jax.numpy; under `jax.vmap`,
@@ -63,36 +72,37 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5) -> Any:
     Raises CallError.
     """
     try:
-        return _known[_kind(x, weight, eps)](x, weight)
+        return _known[_kind(x, weight, eps, offset)](x, weight)
     except (AttributeError, KeyError, TypeError, PtxError):
         pass  # not known yet, or refused: what follows finds the line that is to blame
     where = call_site()
-    rows = _checked(x, weight, where)
-    value = _number(eps, where)
+    what = _checked(x, weight, eps, offset, where)
     if isinstance(x, core.Tracer) or isinstance(weight, core.Tracer):
-        return _located(where, _norm, rows, value, *_jax_arrays(x, weight))
-    norm = choice.norm(rows, value, invvar=False)
+        return _located(where, _norm, what, *_jax_arrays(x, weight))
+    norm = what.norm(invvar=False)
     result = _located(where, norm, x, weight)
     if len(_known) >= _KINDS:
         _known.clear()
-    _known[_kind(x, weight, eps)] = norm
+    _known[_kind(x, weight, eps, offset)] = norm
     return result
 
 
 @binding(CallError, "rms_norm_fwd")
-def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
+def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0) -> tuple[Any, Any]:
     """What `rms_norm` gives, and r = rsqrt(mean(x * x) + eps) of each row for `rms_norm_bwd`.
 
     Arguments are those of `rms_norm`. r has the shape of x's leading dimensions, and is f32 (f64
     where x is f64). Raises CallError.
     """
     where = call_site()
-    rows = _checked(x, weight, where)
-    return _located(where, _norm_and_invvar, rows, _number(eps, where), x, weight)
+    what = _checked(x, weight, eps, offset, where)
+    return _located(where, _norm_and_invvar, what, x, weight)
 
 
 @binding(CallError, "rms_norm_bwd")
-def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) -> tuple[Any, Any]:
+def rms_norm_bwd(
+    g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0
+) -> tuple[Any, Any]:
     """The gradients of `rms_norm` in x and weight for a cotangent g of its result.
 
     g has the shape of x and weight's dtype, invvar is that of `rms_norm_fwd`; eps is part of
@@ -100,21 +110,51 @@ def rms_norm_bwd(g: Any, invvar: Any, x: Any, weight: Any, eps: float = 1e-5) ->
     Sums over rows are in f32, in f64 where x is f64. Raises CallError.
     """
     where = call_site()
-    rows = _checked(x, weight, where)
-    _number(eps, where)
+    what = _checked(x, weight, eps, offset, where)
     result = _Like("the result", tuple(x.shape), str(weight.dtype))
     lead = tuple(x.shape[: x.ndim - weight.ndim])
-    second = _Like("rms_norm_fwd's second result", lead, str(rows.compute.numpy))
+    second = _Like("rms_norm_fwd's second result", lead, str(what.rows.compute.numpy))
     _check_like("g", g, result, where)
     _check_like("invvar", invvar, second, where)
-    return _located(where, _gradients, rows, g, invvar, x, weight)
+    return _located(where, _gradients, what, g, invvar, x, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class _What:
+    """What the kernels are made for."""
+
+    rows: Rows
+    eps: float
+    offset: float
+
+    def norm(self, *, invvar: bool) -> KernelSequence:
+        """x, w to y, and r with `invvar`."""
+        rows = self.rows
+        if not self.offset:
+            return choice.norm(rows, self.eps, invvar=invvar)
+        op = RmsNorm(rows.columns, rows.x, rows.weight, self.eps, invvar, self.offset)
+        return plan.operation(op, rows.shape)
+
+    def gradients(self, result: DType, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+        """dx, and dw of type `result`."""
+        rows = self.rows
+        if not self.offset:
+            return choice.gradients(rows, result)(g, r, x, weight)
+        op = RmsNormGradient(rows.columns, rows.x, rows.weight, self.offset)
+        return plan.operation(op, rows.shape, (result,))(x, g, r, weight)
 
 
 # ---- checks --------------------------------------------------------------------------------------
 
 
-def _checked(x: Any, weight: Any, where: SourceLocation) -> Rows:
-    """What the kernels are made for: the shape of a row, and the types."""
+def _checked(x: Any, weight: Any, eps: Any, offset: Any, where: SourceLocation) -> _What:
+    """What the kernels are made for: the shape of a row, the types, and the numbers."""
+    rows = _checked_rows(x, weight, where)
+    return _What(rows, *_numbers(eps, offset, where))
+
+
+def _checked_rows(x: Any, weight: Any, where: SourceLocation) -> Rows:
+    """The shape of a row, and the types."""
     try:
         choice.check(targets.chosen())
     except CallError as error:
@@ -158,22 +198,39 @@ def _check_array(name: str, array: object, where: SourceLocation) -> None:
         )
 
 
-def _number(eps: object, where: SourceLocation) -> float:
-    if isinstance(eps, core.Tracer):
-        problem = "eps is traced; it is part of the kernel and must be known when it is built"
-    elif isinstance(eps, bool) or not isinstance(eps, numbers.Real):
-        problem = f"eps is {eps!r} and must be a Python or NumPy number"
-    elif not 0 <= float(eps) < math.inf:
-        problem = f"eps is {eps!r} and must be finite and not negative"
+def _numbers(eps: object, offset: object, where: SourceLocation) -> tuple[float, float]:
+    """Raises CallError for what are no numbers, or none that the formula takes."""
+    found = _number("eps", eps, where)
+    if not 0 <= found < math.inf:
+        raise CallError(
+            f"eps is {eps!r} and must be finite and not negative",
+            location=where,
+            notes=(("help", _EXAMPLES["eps"]),),
+        )
+    added = _number("offset", offset, where)
+    if not math.isfinite(added):
+        raise CallError(
+            f"offset is {offset!r} and must be finite",
+            location=where,
+            notes=(("help", _EXAMPLES["offset"]),),
+        )
+    return found, added
+
+
+def _number(name: str, value: object, where: SourceLocation) -> float:
+    if isinstance(value, core.Tracer):
+        problem = f"{name} is traced; it is part of the kernel and must be known when it is built"
+    elif isinstance(value, bool) or not isinstance(value, numbers.Real):
+        problem = f"{name} is {value!r} and must be a Python or NumPy number"
     else:
-        return float(eps)
-    raise CallError(problem, location=where, notes=(("help", "rms_norm(x, weight, eps=1e-5)"),))
+        return float(value)
+    raise CallError(problem, location=where, notes=(("help", _EXAMPLES[name]),))
 
 
-def _kind(x: Any, weight: Any, eps: Any) -> tuple[Any, ...]:
+def _kind(x: Any, weight: Any, eps: Any, offset: Any) -> tuple[Any, ...]:
     """What a call's kernel depends on."""
-    kinds = x.__class__, weight.__class__, eps.__class__
-    return *kinds, x.shape, x.dtype, weight.shape, weight.dtype, eps
+    kinds = x.__class__, weight.__class__, eps.__class__, offset.__class__
+    return *kinds, x.shape, x.dtype, weight.shape, weight.dtype, eps, offset
 
 
 def _jax_arrays(*arrays: Any) -> list[Any]:
@@ -220,38 +277,37 @@ def _located(where: SourceLocation, function: Callable[..., Any], *arguments: An
 # ---- the norm and its derivatives ----------------------------------------------------------------
 
 
-@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
-def _norm(rows: Rows, eps: float, x: Any, weight: Any) -> Any:
-    return choice.norm(rows, eps, invvar=False)(x, weight)
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def _norm(what: _What, x: Any, weight: Any) -> Any:
+    return what.norm(invvar=False)(x, weight)
 
 
-def _norm_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    y, r = _norm_and_invvar(rows, eps, x, weight)
+def _norm_fwd(what: _What, x: Any, weight: Any) -> tuple[Any, Any]:
+    y, r = _norm_and_invvar(what, x, weight)
     return y, (r, x, weight)
 
 
-def _norm_bwd(rows: Rows, eps: float, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
-    del eps
+def _norm_bwd(what: _What, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
     r, x, weight = saved
-    return _gradients(rows, *_jax_arrays(g, r, x, weight))
+    return _gradients(what, *_jax_arrays(g, r, x, weight))
 
 
 _norm.defvjp(_norm_fwd, _norm_bwd)
 
 
-@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
-def _norm_and_invvar(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    return choice.norm(rows, eps, invvar=True)(x, weight)
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def _norm_and_invvar(what: _What, x: Any, weight: Any) -> tuple[Any, Any]:
+    return what.norm(invvar=True)(x, weight)
 
 
-def _norm_and_invvar_fwd(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    return _norm_and_invvar(rows, eps, x, weight), (x, weight)
+def _norm_and_invvar_fwd(what: _What, x: Any, weight: Any) -> tuple[Any, Any]:
+    return _norm_and_invvar(what, x, weight), (x, weight)
 
 
 def _norm_and_invvar_bwd(
-    rows: Rows, eps: float, saved: tuple[Any, Any], cotangents: tuple[Any, Any]
+    what: _What, saved: tuple[Any, Any], cotangents: tuple[Any, Any]
 ) -> tuple[Any, Any]:
-    _, pull = _jax.vjp(partial(_reference, rows, eps), *saved)
+    _, pull = _jax.vjp(partial(_reference, what), *saved)
     return pull(cotangents)
 
 
@@ -259,25 +315,25 @@ _norm_and_invvar.defvjp(_norm_and_invvar_fwd, _norm_and_invvar_bwd)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
-def _gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-    over = _shared_over(weight, g, r, x)
+def _gradients(what: _What, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    rows, over = what.rows, _shared_over(weight, g, r, x)
     # Inside shard_map the sum goes on over devices, and is rounded after that.
     rounds = not over and rows.weight.bytes <= rows.compute.bytes
     result = rows.weight if rounds else rows.compute
-    dx, dw = choice.gradients(rows, result)(g, r, x, weight)
+    dx, dw = what.gradients(result, g, r, x, weight)
     if over:
         dw = _jax.lax.psum(dw, over)
     return _like(dx, x), _like(dw.astype(weight.dtype), weight)
 
 
-def _gradients_fwd(rows: Rows, *operands: Any) -> tuple[Any, Any]:
-    return _gradients(rows, *operands), operands
+def _gradients_fwd(what: _What, *operands: Any) -> tuple[Any, Any]:
+    return _gradients(what, *operands), operands
 
 
 def _gradients_bwd(
-    rows: Rows, operands: tuple[Any, ...], cotangents: tuple[Any, Any]
+    what: _What, operands: tuple[Any, ...], cotangents: tuple[Any, Any]
 ) -> tuple[Any, ...]:
-    _, pull = _jax.vjp(partial(_reference_gradients, rows), *operands)
+    _, pull = _jax.vjp(partial(_reference_gradients, what), *operands)
     return pull(cotangents)
 
 
@@ -303,22 +359,22 @@ def _like(cotangent: Any, primal: Any) -> Any:
 # ---- the formulas in jax.numpy, for derivatives of higher order ----------------------------------
 
 
-def _reference(rows: Rows, eps: float, x: Any, weight: Any) -> tuple[Any, Any]:
-    compute = rows.compute.numpy
-    wide, axes = x.astype(compute), _axes(rows, x)
-    r = _jax.lax.rsqrt(jnp.mean(wide * wide, axes) + eps)
-    y = wide * jnp.expand_dims(r, axes) * weight.astype(compute)
+def _reference(what: _What, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = what.rows.compute.numpy
+    wide, axes = x.astype(compute), _axes(what.rows, x)
+    r = _jax.lax.rsqrt(jnp.mean(wide * wide, axes) + what.eps)
+    y = wide * jnp.expand_dims(r, axes) * (weight.astype(compute) + what.offset)
     return y.astype(weight.dtype), r
 
 
-def _reference_gradients(rows: Rows, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-    compute = rows.compute.numpy
-    axes = _axes(rows, x)
-    xw, gw, w = x.astype(compute), g.astype(compute), weight.astype(compute)
+def _reference_gradients(what: _What, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    compute = what.rows.compute.numpy
+    axes = _axes(what.rows, x)
+    xw, gw, w = x.astype(compute), g.astype(compute), weight.astype(compute) + what.offset
     rw = jnp.expand_dims(r, axes)
     mean = jnp.mean(gw * w * xw, axes, keepdims=True)
     dx = rw * gw * w - xw * rw**3 * mean
-    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(rows.shape))))
+    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(what.rows.shape))))
     return dx.astype(x.dtype), dw.astype(weight.dtype)
 
 
