@@ -1,0 +1,213 @@
+"""Sizes of kernels for rows of a length: threads, rows at once, teams, stages.
+
+They were measured on an H200; numbers of CTAs follow the device, and what a device has no room for
+is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from pyptx.device import KIB, WARP
+from pyptx.ops.rowwise.column_sums import FEW
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.strategies import cluster, persistent, subwarp
+from pyptx.ops.rowwise.vectors import power_of_two, rounded_up
+from pyptx.types import f32
+
+_LINES: Final = 32
+"""Units of a row that is worth cutting at lines."""
+
+_STAGES: Final = 4
+"""Rows that a CTA of a cluster holds; more would delay the first ones."""
+
+_GRID: Final = 128
+"""CTAs of a team that is larger than a cluster."""
+
+ROW: Final = 4096
+"""Vectors of a row that leaves room for other CTAs beside its own."""
+
+
+def bytes_read(op: RowOp, rows: Rows) -> int:
+    """Bytes that are read of a row."""
+    return rows.columns * sum(operand.dtype.bytes for operand in op.given(ELEMENT))
+
+
+def widest(op: RowOp) -> int:
+    """Bytes of an element of the widest input."""
+    return max(operand.dtype.bytes for operand in op.given(ELEMENT))
+
+
+def is_plain(rows: Rows) -> bool:
+    """Whether vectors are 16 bytes of every array, in f32, so that few registers hold them."""
+    return rows.compute is f32 and len({dtype.bytes for dtype in rows.types}) == 1
+
+
+def is_short(op: RowOp, rows: Rows) -> bool:
+    """Whether part of a warp takes a row, each thread four accesses of each input at most."""
+    first = op.given(ELEMENT)[0].dtype.bytes
+    return rows.divided().groups <= 4 * WARP and rows.columns * first <= 2 * KIB
+
+
+def subwarp_shape(rows: Rows, accesses: int) -> subwarp.Shape:
+    """Lanes for a row, and rows for a thread, so that it has about so many accesses."""
+    groups = rows.divided().groups
+    count = min(WARP, power_of_two(groups))
+    return subwarp.Shape(count, max(1, accesses // -(-groups // count)), 256)
+
+
+def _threads(groups: int, each: int) -> int:
+    """As many threads, in whole warps, as take so many vectors with `each` of them at most."""
+    return rounded_up(-(-groups // each), WARP)
+
+
+def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
+    """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
+    groups = rows.groups
+    plain, inputs = is_plain(rows), len(op.given(ELEMENT))
+    columns = max(1, len(op.given(COLUMN)))  # what there is per column is in registers
+    regular = groups == power_of_two(groups)
+    if groups * inputs > ROW:
+        return 1024, False, None
+    if groups * inputs > 2048 and (regular or not plain):
+        return 256 * columns, False, 80 if plain and op.is_light else None
+    if groups * inputs > (512 if widest(op) == 2 else 2048 if regular else 1024):
+        return 128, False, None
+    if regular:
+        return min(512, max(WARP, groups // 2)), True, None
+    # Of other numbers three each leave fewer threads without a vector than a power of two would.
+    threads = max(2 * WARP, _threads(groups, 3))
+    lines = replace(rows, lines=True)
+    if not rows.aligned and rows.columns >= _LINES * lines.unit:
+        threads = max(2 * lines.unit, threads)  # for the ends of rows that are cut at lines
+    return max(threads, 2 * rows.unit), True, None
+
+
+def in_lines(op: RowOp, rows: Rows, threads: int, *, backward: bool = False) -> Rows:
+    """The rows cut at lines, if they are many lines long and threads enough for their ends.
+
+    Forward, 16-bit rows of whole vectors are not: so many ends, element by element, cost more.
+    """
+    if rows.aligned and widest(op) == 2 and not backward:
+        return rows
+    lines = replace(rows, lines=True)
+    long = rows.columns >= _LINES * lines.unit and threads >= 2 * lines.unit
+    return lines if long else rows
+
+
+def team_threads(op: RowOp, rows: Rows) -> int:
+    """Threads of a team; where rows have ends, two of them have registers for 512.
+
+    Otherwise a thread has two vectors, if it holds the sums of both in registers twice.
+    """
+    groups = rows.groups
+    threads = power_of_two(groups)
+    if is_plain(rows) and rows.aligned:
+        if groups > 512 and groups != threads:
+            # Fewer threads without a vector, and room for a second team where sums are few bytes.
+            most = 256 if widest(op) > 2 and groups <= 768 else 512
+            return _threads(groups, -(-groups // most))
+        threads //= 2
+    most = 256 if groups <= 512 and not rows.aligned else 512
+    return min(most, max(WARP, threads))
+
+
+def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
+    """Teams that fit a CTA, and three rows for each: more of them would only delay the first.
+
+    None where not even one team with one row fits, or where a thread would have too many sums.
+    """
+    fits = bytes_read(op, rows) <= (60 if rows.aligned else 66) * KIB
+    most = 576 if is_plain(rows) and rows.aligned else 512
+    kept = rows.columns * rows.compute.bytes
+    if not fits or kept > most * FEW or rows.columns < rows.unit:
+        return None
+    threads = team_threads(op, rows)
+    sums = persistent.sums_of_thread(op, rows, threads)
+    few = sums <= FEW * len(op.written(COLUMN))
+    most_teams = min(8, 512 // threads) if few else 1
+    ctas = aligned(max(rows.device.multiprocessors, rows.alignments), rows)
+    room = rows.device.cta_shared - KIB
+    for count in range(most_teams, 0, -1):
+        left = room - (count - 1) * threads * (sums + rows.compute.bytes)
+        if count > 1 and sums > FEW:
+            left -= count * threads * (sums + rows.compute.bytes)  # second sums
+        stages = min(3, left // (count * (bytes_read(op, rows) + 256)))
+        shape = persistent.Shape(ctas, count, threads, stages)
+        if stages > 0 and rows.device.allows(persistent.needs(op, rows, shape)):
+            return shape
+    return None
+
+
+def aligned(count: int, rows: Rows) -> int:
+    """At most so many teams, such that all rows of each are cut alike."""
+    assert count >= rows.alignments
+    return count // rows.alignments * rows.alignments
+
+
+# ---- clusters ------------------------------------------------------------------------------------
+
+
+def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
+    """How rows are split: into parts of 22 to 44 KiB of what is read, if clusters allow it.
+
+    None where no team can hold three rows, or where there cannot be a team for each way in which
+    rows are cut.
+    """
+    size, device = bytes_read(op, rows), rows.device
+    most = (42 if op.written(COLUMN) else 36) * KIB
+    parts = min(16, max(2, power_of_two(-(-size // most))), max(2, device.cluster))
+    if device.resident_clusters(parts) < rows.alignments:
+        parts //= 2
+    if size // parts * 3 <= device.cta_shared - KIB:
+        count = device.resident_clusters(parts)
+        return None if count < rows.alignments else _cluster_shape(op, rows, parts, count)
+    # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
+    if rows.aligned and op.statistic is not None:
+        return _cluster_shape(op, rows, _GRID, 1)
+    return None
+
+
+def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Shape | None:
+    """Teams of `parts` CTAs, `count` of which run at once. None where a device has no room."""
+    grid, sums = parts == _GRID, bool(op.written(COLUMN))
+    most = rows.part(parts)
+    stage = sum(rounded_up(most * rows.vector(o.dtype).bytes) for o in op.given(ELEMENT))
+    weights = sum(rounded_up(most * rows.vector(o.dtype).bytes) for o in op.given(COLUMN))
+    numbers = op.statistic.count if op.statistic is not None else 0
+    room = rows.device.cta_shared - KIB - (0 if grid else 8 * parts * rows.compute.bytes * numbers)
+    if 3 * stage > room:
+        return None
+    shared = not grid and 3 * stage + weights <= room
+    held = min(6 if grid else _STAGES, (room - (weights if shared else 0)) // stage)
+    threads = _cluster_threads(rows, most) if sums and not grid else 512
+    shape = cluster.Shape(aligned(count, rows), parts, threads, held, 1, shared, grid)
+    if grid:
+        shape = _lagging(op, rows, shape, room)
+    return shape if rows.device.allows(cluster.needs(op, rows, shape)) else None
+
+
+def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.Shape:
+    """Statistics take longer through global memory: more rows are on their way, if they fit."""
+    if shape.stages >= 5:
+        return replace(shape, lag=shape.stages - 3)
+    each = -(-rows.part(shape.parts) // shape.threads)
+    # In pieces of as many vectors of each thread; a stage is free as soon as one is written.
+    pieces = -(-each // -(-each // 4))
+    shape = replace(shape, pieces=pieces)
+    held = room // cluster.stage_bytes(op, rows, shape)
+    lag = (held - 2) // pieces - 1 if pieces > 1 else held - 3
+    return replace(shape, stages=held, lag=lag)
+
+
+def _cluster_threads(rows: Rows, groups: int) -> int:
+    """Threads for that many vectors with sums: 512, or two vectors each where that fits better.
+
+    Where rows have ends, more than 576 threads would not have registers enough.
+    """
+    most = 1280 if rows.aligned else 1152
+    if groups == power_of_two(groups) or not 512 < groups <= most:
+        return 512
+    return _threads(groups, 2)
