@@ -182,9 +182,12 @@ def _record_plan(patch: pytest.MonkeyPatch) -> None:
         "cta.independent": lambda _, rows, **options: _cta(rows, **options),
         "persistent.kernel_of": lambda _, rows, shape: _persistent(rows, shape),
         "two_pass.independent": lambda _, __, *, each=4: _text("two_pass", each=each),
+        "two_pass_few.persistent": lambda _, __, s, **___: _text(
+            "two_pass_few", s.threads, s.together
+        ),
         "two_pass.persistent": lambda _, __, *, teams: _text("two_pass", teams=teams),
         "_by_cluster": lambda _, __, shape: _cluster(shape),
-        "_either": lambda _, __, most, few, many: _either(most, few, many),
+        "_either": lambda _, __, most, few, many, *___: _either(most, few, many),
         "_finished": lambda _, __, kernel, partials, each, ___: _finished(kernel, partials, each),
     }
     for name, function in replaced.items():

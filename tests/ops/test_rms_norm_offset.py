@@ -76,6 +76,19 @@ def test_values_and_gradients(x, w, n):
             close(found, wanted, x)
 
 
+@pytest.mark.parametrize(
+    ("rows", "n"),
+    [(1, 33792), pytest.param(3, 53248, marks=pytest.mark.sweep), (3, 9216), (17, 33792)],
+)
+def test_a_few_long_rows(rows, n):
+    """Which have kernels of their own: several CTAs for a row, clusters, and two passes."""
+    operands = arrays(rows, n=n, x=BF16, w=BF16)
+    y, expected = exact(*operands)
+    close(norm(*operands[:2]), y)
+    for found, wanted in zip(jax.jit(gradients())(*operands), expected, strict=True):
+        close(found, wanted)
+
+
 def test_the_parts_for_rules_of_ones_own():
     x, w, c = arrays(3)
     y, r = rms_norm_fwd(x, w, offset=OFFSET)

@@ -21,7 +21,14 @@ from pyptx.ops.rowwise.finish import column_sums
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
-from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp, two_pass
+from pyptx.ops.rowwise.strategies import (
+    cluster,
+    cta,
+    persistent,
+    subwarp,
+    two_pass,
+    two_pass_few,
+)
 from pyptx.ops.rowwise.vectors import power_of_two
 from pyptx.types import DType
 
@@ -38,6 +45,9 @@ _LITTLE: Final = 8 * KIB * KIB
 
 _TWICE: Final = 4096 * KIB
 """Bytes that are quicker read twice: the second time they are in the L2 cache."""
+
+_FEW_ROWS_MEASURED: Final = frozenset({"rms_norm", "rms_norm_invvar", "rms_norm_gradient"})
+"""Operations whose few rows were measured one way against another (`_few_long`, `_few_summed`)."""
 
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
@@ -123,8 +133,15 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
         return _by_ctas(op, rows)
     shape = sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else _by_cluster(op, rows, shape)
+    many = _few_twice(op, rows, many)
+    return _few_by_parts(op, rows, many) if op.name in _FEW_ROWS_MEASURED else many
+
+
+def _few_twice(op: RowOp, rows: Rows, many: Operation) -> Operation:
+    """By two passes, a few long rows; by `many`, more of them."""
     if sizes.bytes_read(op, rows) > _TWICE or op.statistic is None:
         return many
+    shape = sizes.clusters_of(op, rows)
     # Of a few long rows there are more chunks than CTAs that could share a row.
     most = _TWICE // sizes.bytes_read(op, rows)
     if sizes.widest(op) == 2 and shape is not None and not shape.grid:
@@ -168,6 +185,8 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
     threads, held, most = sizes.cta_shape(op, rows)
     many: Operation = kernel(threads, held=held, maxnreg=most)
     groups = rows.groups * len(op.given(ELEMENT))
+    if groups > sizes.ROW and op.name in _FEW_ROWS_MEASURED:
+        return _few_by_parts(op, rows, _few_long(op, rows, many))
     if groups > (4096 if sizes.is_plain(rows) else 2048):
         return many  # of which the registers of a CTA would not hold a row
     size = sizes.bytes_read(op, rows)
@@ -179,9 +198,26 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
     found = _either(
         op, rows, _SOON // size if groups <= 512 else rows.device.multiprocessors, direct, many
     )
-    for parts, rows_at_most in _together(op, rows).items():
-        found = _either(op, rows, rows_at_most, _by_parts(op, rows, parts), found)
-    return found
+    return _few_by_parts(op, rows, found)
+
+
+def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
+    """Of long rows with a CTA each, a few by clusters, and fewer by two passes.
+
+    They are so few that CTAs of one row each would end one by one.
+    """
+    shape = sizes.clusters(op, rows, 4)
+    if shape is not None:
+        most = 4 * rows.device.multiprocessors
+        many = _either(op, rows, most, _by_cluster(op, rows, shape), many)
+    return _few_twice(op, rows, many)
+
+
+def _few_by_parts(op: RowOp, rows: Rows, many: Operation) -> Operation:
+    """Several CTAs for each of a few rows; `many` of more."""
+    for parts, most in _together(op, rows).items():
+        many = _either(op, rows, most, _by_parts(op, rows, parts), many)
+    return many
 
 
 def _by_parts(op: RowOp, rows: Rows, parts: int) -> Kernel:
@@ -210,11 +246,51 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
 
 
 def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
+    """The kernels for operations with sums over rows; of a few rows others, where measured."""
+    found = _many_summed(op, rows, results)
+    if op.name not in _FEW_ROWS_MEASURED:
+        return found
+    return _few_summed(op, rows, results, _some_summed(op, rows, results, found))
+
+
+def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
+    """Some rows by twice as many CTAs for each, which leave half as many partial sums."""
+    each = op.given(ELEMENT)[0].dtype.bytes
+    if each > 2 or rows.groups <= 512:
+        return many
+    cut = sizes.in_lines(op, rows, sizes.team_threads(op, rows), backward=True)
+    split = sizes.clusters_of(op, rows)
+    parts = 1 if sizes.resident(op, cut) is not None else 16 if split is None else split.parts
+    shape = sizes.clusters(op, rows, 2 * parts) if parts <= 4 else None
+    if shape is None:
+        return many
+    some = _by_cluster(op, rows, shape)
+    some = _finished(op, rows, some, shape.teams, 1, results)
+    most = _LITTLE // (rows.columns * each)
+    return _either(op, rows, most, some, many, results)
+
+
+def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
+    """A few rows by two passes that need no partial sums.
+
+    Not where one cluster can hold whole rows: there the two were not measured.
+    """
+    each = op.given(ELEMENT)[0].dtype.bytes
+    limit = two_pass_few.MOST if each == 2 else two_pass_few.MOST // 2
+    most = min(limit, 2 * _TWICE // (rows.columns * each))
+    short = sizes.is_short(op, rows) or sizes.fits_one_cluster(rows)
+    if most == 0 or not rows.aligned or short:
+        return many
+    shape = two_pass_few.Shape(128, 4 if most >= 4 else 2)
+    few = two_pass_few.persistent(op, rows, shape, result=results[0])
+    return _either(op, rows, most, few, many, results)
+
+
+def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
     """The kernels for operations with sums over rows, then those that add up partial sums."""
-    if (
-        sizes.is_short(op, rows)
-        and rows.divided().groups <= (2 if sizes.widest(op) == 2 else 4) * WARP
-    ):
+    measured = op.name in _FEW_ROWS_MEASURED  # of 16-bit x with a gradient of any type
+    each = op.given(ELEMENT)[0].dtype.bytes if measured else sizes.widest(op)
+    if sizes.is_short(op, rows) and rows.divided().groups <= (2 if each == 2 else 4) * WARP:
         shape = sizes.subwarp_shape(rows, accesses=3)
         ctas = 2 * rows.device.multiprocessors
         one = sizes.is_plain(rows) and rows.divided().groups <= WARP
@@ -252,13 +328,20 @@ def _by_cluster(op: RowOp, rows: Rows, shape: cluster.Shape) -> Operation:
     return _sequence_of(op, rows, outputs, f"{op.name}_over_grid", over_grid)
 
 
-def _either(op: RowOp, rows: Rows, most: int, few: Operation, many: Operation) -> KernelSequence:
+def _either(
+    op: RowOp,
+    rows: Rows,
+    most: int,
+    few: Operation,
+    many: Operation,
+    results: Sequence[DType] = (),
+) -> KernelSequence:
     """`few` for up to `most` rows, `many` for more."""
 
     def chosen(*arrays: Any) -> Any:
         return cond(_at_most(most), few, many, *arrays)
 
-    return _sequence(op, rows, (), op.name, chosen)
+    return _sequence(op, rows, results, op.name, chosen)
 
 
 def _at_most(rows: int) -> Callable[[Any], Any]:

@@ -162,12 +162,24 @@ def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
     if device.resident_clusters(parts) < rows.alignments:
         parts //= 2
     if size // parts * 3 <= device.cta_shared - KIB:
-        count = device.resident_clusters(parts)
-        return None if count < rows.alignments else _cluster_shape(op, rows, parts, count)
+        return clusters(op, rows, parts)
     # Teams of a grid wait for each other's CTAs, so all of them must run at once: one team.
     if rows.aligned and op.statistic is not None:
         return _cluster_shape(op, rows, _GRID, 1)
     return None
+
+
+def clusters(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
+    """As many clusters of that many CTAs as run at once; None where they are fewer than needed."""
+    count = rows.device.resident_clusters(parts)
+    return None if count < rows.alignments else _cluster_shape(op, rows, parts, count)
+
+
+def fits_one_cluster(rows: Rows) -> bool:
+    """Whether the CTAs of one cluster, of 256 threads each, have a vector of a row each."""
+    groups = rows.divided().groups
+    parts = min(16, max(2, power_of_two(-(-groups // 128))), max(2, rows.device.cluster))
+    return rows.device.has("clusters") and _threads(groups, parts) <= 256
 
 
 def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Shape | None:
