@@ -8,7 +8,7 @@ goes through rows. Rows have a full unit (`Rows.unit`) at least.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, Final
 
@@ -25,17 +25,15 @@ from pyptx.ops.rowwise.operation import (
     Operand,
     RowOp,
     Scalars,
-    Values,
-    Vectors,
 )
-from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
+from pyptx.ops.rowwise.partition import Rows, grid
 from pyptx.ops.rowwise.program import Arrays, define, make
 from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
+from pyptx.ops.rowwise.strategies.chunk import THREADS, Chunk
 from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one, wide
 from pyptx.types import u32
 
-THREADS: Final = 256
 EACH: Final = 4
 """Vectors of a thread, where rows are so many that chunks need not be small."""
 
@@ -181,84 +179,6 @@ def of_row(
     return statistic.over_warp(m, total)
 
 
-class _Chunk:
-    """A CTA: its chunk of a row, and one of the row's ends for the first threads of chunk 0."""
-
-    def __init__(self, rows: Rows, row: Reg, rank: Reg, count: int) -> None:
-        self.lane = reg.from_(ptx.special.tid.x(), u32)
-        self.part = Part(rows, row, self.lane, THREADS, count, rank)
-        self.ends = None if rows.aligned else Ends(self.part, rank)
-        self.active = [self.part.active(k) for k in range(self.part.each)]
-
-    @property
-    def there(self) -> list[Reg | None]:
-        """Whether the thread has each of its vectors, and an element of the ends as the last."""
-        return [*self.active, *([] if self.ends is None else [self.ends.active])]
-
-    def load(self, base: Reg, operand: Operand, vector: Vector) -> list[list[Reg]]:
-        """The thread's elements of an input; the last of them is that of the row's ends."""
-        if operand.per == COLUMN:
-            return self._load_columns(base, operand, vector)
-        place = base + self.part.offset * operand.dtype.bytes
-        values: list[list[Reg]] = []
-        for k, ok in enumerate(self.active):
-            offset = self.part.step(k, vector)
-            words = vector.load("global", place, offset, pred=ok, pad=operand.pad)
-            values.append(vector.unpack(words))
-        if self.ends is not None:
-            end = base + self.ends.position * operand.dtype.bytes
-            values.append([self._load_end(end, operand, vector)])
-        return values
-
-    def _load_columns(self, base: Reg, operand: Operand, vector: Vector) -> list[list[Reg]]:
-        found = load_columns(self.part, base, vector, self.active)
-        values = [vector.unpack(words) for words in found]
-        if self.ends is not None:
-            end = base + wide(self.ends.column) * operand.dtype.bytes
-            values.append([self._load_end(end, operand, vector)])
-        return values
-
-    def _load_end(self, place: Reg, operand: Operand, vector: Vector) -> Reg:
-        assert self.ends is not None
-        there = self.ends.active
-        return load_one(operand.dtype, vector.compute, place, pred=there, pad=operand.pad)
-
-    def store(self, base: Reg, vector: Vector, values: Sequence[Sequence[Reg]]) -> None:
-        """Write the thread's elements of an output."""
-        place = base + self.part.offset * vector.dtype.bytes
-        for k, ok in enumerate(self.active):
-            words = vector.pack(values[k])
-            vector.store("global", place, self.part.step(k, vector), words, pred=ok)
-        if self.ends is not None:
-            end = base + self.ends.position * vector.dtype.bytes
-            store_one(vector.dtype, end, values[-1][0], pred=self.ends.active)
-
-    def values(
-        self,
-        operands: Sequence[Operand],
-        loads: Sequence[Callable[[], list[list[Reg]]]],
-        row: Scalars,
-    ) -> list[list[Values]]:
-        """The elements of each of the thread's vectors, and of the ends; `loads` may be late."""
-        sizes = [self.part.rows.group] * len(self.active) + [1] * (self.ends is not None)
-        return [
-            Vectors(
-                operands, [partial(_nth, load, k) for load in loads], row, partial(self._column, k)
-            ).elements(size)
-            for k, size in enumerate(sizes)
-        ]
-
-    def _column(self, k: int) -> Reg:
-        """The first column of the thread's k-th vector, of which the ends are the last."""
-        if self.ends is not None and k == len(self.active):
-            return self.ends.column
-        return self.part.column_of(k)
-
-
-def _nth(load: Callable[[], list[list[Reg]]], k: int) -> list[Reg]:
-    return load()[k]
-
-
 def last_first(arrays: Arrays) -> list[tuple[Operand, Vector]]:
     """The inputs per element, the last first: a norm's gradient takes fewer registers so."""
     return arrays.inputs(ELEMENT)[::-1]
@@ -275,7 +195,7 @@ def _statistics(arrays: Arrays, count: int) -> None:
     assert op.statistic is not None
     dependent.launch_dependents(rows)
     row, rank = _row_and_rank(count)
-    chunk = _Chunk(rows, row, rank, count)
+    chunk = Chunk(rows, row, rank, count)
     inputs = [*last_first(arrays), *arrays.inputs(COLUMN)]
     operands = [operand for operand, _ in inputs]
     scalars = list(op.given(ROW)) if op.term_reads_row else []
@@ -342,7 +262,7 @@ class _Result:
         add_picks(self.arrays, self.picked, row, scalars)
         return scalars
 
-    def _factors(self, pointers: dict[str, Reg], row: Reg, chunk: _Chunk, scalars: Scalars) -> Any:
+    def _factors(self, pointers: dict[str, Reg], row: Reg, chunk: Chunk, scalars: Scalars) -> Any:
         """What elements need of their row."""
         total: list[Reg] = []
         if self.op.statistic is not None:
@@ -351,14 +271,14 @@ class _Result:
         return self.op.factors(self.m, total, scalars)
 
     def _store(
-        self, chunk: _Chunk, pointers: dict[str, Reg], found: list[list[tuple[Reg, ...]]]
+        self, chunk: Chunk, pointers: dict[str, Reg], found: list[list[tuple[Reg, ...]]]
     ) -> None:
         """Write the thread's elements of each output."""
         for i, (operand, vector) in enumerate(self.results):
             values = [[each[i] for each in elements] for elements in found]
             chunk.store(pointers[operand.name], vector, values)
 
-    def _store_row(self, chunk: _Chunk, rank: Reg, row: Reg, f: Any) -> None:
+    def _store_row(self, chunk: Chunk, rank: Reg, row: Reg, f: Any) -> None:
         """Write the outputs per row, by one thread of the row."""
         numbers = self.op.row_result(self.m, f)
         for (operand, _), number in zip(self.arrays.outputs(ROW), numbers, strict=True):
@@ -369,7 +289,7 @@ class _Result:
     def run(self) -> None:
         op, m = self.op, self.m
         row, rank = _row_and_rank(self.count)
-        chunk = _Chunk(self.rows, row, rank, self.count)
+        chunk = Chunk(self.rows, row, rank, self.count)
         pointers = self._pointers()
         inputs = (*self.elements, *self.columns)
         loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in inputs]
@@ -387,7 +307,7 @@ class _Result:
         team, rank = _row_and_rank(self.count)
         first = self.arrays.tensors[self.elements[0][0].name]
         total = ptx.inst.cvt.u32.u64(first.shape[0])
-        chunk = _Chunk(rows, team, rank, self.count)
+        chunk = Chunk(rows, team, rank, self.count)
         pointers = self._pointers()
         weights = [chunk.load(pointers[o.name], o, vector) for o, vector in self.columns]
         outputs = [self.arrays.tensors[operand.name] for operand in op.written(COLUMN)]
