@@ -263,7 +263,7 @@ class _Body:
     def _encode_instruction(self, instruction: Instruction) -> bytes:
         guard = instruction.guard
         operands = instruction.operands
-        spelling = self._image.string(instruction.spelling)
+        spelling = self._image.string(_spelling(instruction))
         if instruction.form.opcode == "call":
             encoded = self._call(operands)
         else:
@@ -373,6 +373,26 @@ class _Body:
                 return 1, self._image.variables[self._body.name, base]
             case Immediate():
                 return 3, base.bits & _MASK
+
+
+def _spelling(instruction: Instruction) -> str:
+    """With the bytes of a load that matter, where a compiler says so."""
+    spelling = instruction.spelling
+    for pragma in instruction.pragmas:
+        name, _, mask = pragma.partition(" ")
+        if name == "used_bytes_mask" and mask.strip():
+            used = _mask(mask.strip())
+            if 0 < used < 1 << 32 and instruction.form.opcode in ("ld", "ldu"):
+                return f"{spelling}.used_bytes_{used}"
+    return spelling
+
+
+def _mask(text: str) -> int:
+    """A number as PTX writes it, 0 for anything else, which an assembler ignores in a pragma."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        return 0
 
 
 def _immediate_bits(operand: Immediate) -> int:

@@ -478,7 +478,7 @@ class ImageReader {
 
   void resolve_one(const Raw& raw, Instruction& in, uint32_t i) {
     Decoding d(p_, in);
-    d.spelling = strings_[raw.spelling];
+    d.spelling = without_used_bytes(strings_[raw.spelling], i);
     const auto parts = split_spelling(d.spelling);
     d.opcode = parts[0];
     d.modifiers.assign(parts.begin() + 1, parts.end());
@@ -523,6 +523,21 @@ class ImageReader {
     if (d.has("tensor") || d.opcode == "tensormap") note_tensors();
   }
 
+  // A load of which not all bytes matter ends in ".used_bytes_" and a mask of those that do.
+  std::string_view without_used_bytes(std::string_view spelling, uint32_t i) {
+    constexpr std::string_view kMark = ".used_bytes_";
+    const size_t at = spelling.find(kMark);
+    if (at == std::string_view::npos) return spelling;
+    uint64_t mask = 0;
+    for (const char c : spelling.substr(at + kMark.size())) {
+      if (c < '0' || c > '9' || mask > 0xffffffffu) corrupt("a mask of used bytes");
+      mask = mask * 10 + static_cast<unsigned>(c - '0');
+    }
+    if (mask == 0 || mask > 0xffffffffu) corrupt("a mask of used bytes");
+    p_.used_bytes.emplace(i, static_cast<uint32_t>(mask));
+    return spelling.substr(0, at);
+  }
+
   // Whether what the instruction does depends on when other CTAs do theirs.
   static bool communicates(const Decoding& d) {
     const std::string_view opcode = d.opcode;
@@ -549,6 +564,10 @@ class ImageReader {
     }
     p_.uses[i].destinations = d.bound_destinations();
     p_.uses[i].conditional = d.conditional_sources();
+    p_.uses[i].moved = moved_by(d, p_.image_registers);
+    if (p_.uses[i].moved.kind != Moved::Kind::None && raw_[i].guard != kNoRegister) {
+      p_.uses[i].moved.read.push_back(raw_[i].guard);
+    }
   }
 
   // A call continues in the function that it names, or in any; the function's registers begin there.

@@ -7,10 +7,31 @@
 
 namespace pyptx::emulator {
 
+// An instruction that only moves bytes: what has no value goes on without one. Register numbers, kHasValue for what is
+// no register or always has a value.
+struct Moved {
+  enum class Kind : uint8_t {
+    None,
+    Join,     // mov: the bytes of `from`, one after the other, to `to`
+    Split,    // mov: those of `from` to the registers of `to`
+    Permute,  // prmt: bytes of two registers, by a selector
+    Cut,      // cvt of integers: the first bytes, and what extends them
+    Store,    // st: not moved on, but a register of which some bytes have values may be stored
+  };
+  static constexpr uint32_t kHasValue = 0xffffffffu;
+  Kind kind = Kind::None;
+  uint8_t bytes = 0;            // of one of several; of Cut: that are read
+  uint8_t kept = 0;             // of Cut: that are kept of them
+  bool sign = false;            // of Cut: the last byte extends them
+  std::vector<uint32_t> from, to;
+  std::vector<uint32_t> read;  // registers of `from` or others that have to have values: a guard, an address, a selector
+};
+
 // What an instruction reads and writes, as register numbers.
 struct Uses {
   std::vector<uint32_t> sources, destinations;
   std::vector<uint32_t> conditional;  // also read, where the predicate holds that is the first bound operand
+  Moved moved;
 };
 
 // Where an instruction may go.

@@ -88,6 +88,7 @@ void Program::find_tracked(const std::vector<Flow>& flow) {
   tracked = live_at_start(flow, uses, image_registers, entry);
   std::vector<uint8_t> keep(image_registers, 0);
   for (const uint32_t r : tracked) keep[r] = 1;
+  if (!tracked.empty()) track_moves(keep);
   const auto untracked = [&](uint32_t r) { return !keep[r]; };
   const auto drop = [&](std::vector<uint32_t>& list) {
     list.erase(std::remove_if(list.begin(), list.end(), untracked), list.end());
@@ -96,6 +97,41 @@ void Program::find_tracked(const std::vector<Flow>& flow) {
     drop(u.sources);
     drop(u.conditional);
     drop(u.destinations);
+  }
+}
+
+// Registers that what has no value is moved to are tracked too; movers do not count as readers.
+void Program::track_moves(std::vector<uint8_t>& keep) {
+  using Kind = Moved::Kind;
+  const auto kept = [&](uint32_t r) { return r != Moved::kHasValue && keep[r] != 0; };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Uses& u : uses) {
+      if (u.moved.kind == Kind::Store || std::none_of(u.moved.from.begin(), u.moved.from.end(), kept)) continue;
+      for (const uint32_t r : u.moved.to) {
+        if (r == Moved::kHasValue || keep[r]) continue;
+        keep[r] = 1;
+        tracked.push_back(r);
+        changed = true;
+      }
+    }
+  }
+  for (Uses& u : uses) {
+    if (u.moved.kind == Kind::None) continue;
+    const auto any = [&](const std::vector<uint32_t>& list) { return std::any_of(list.begin(), list.end(), kept); };
+    if (!any(u.moved.from) && !any(u.moved.to)) {
+      u.moved = Moved();
+      continue;
+    }
+    const auto moved = [](const std::vector<uint32_t>& list) {
+      return [&list](uint32_t r) { return std::find(list.begin(), list.end(), r) != list.end(); };
+    };
+    u.sources.erase(std::remove_if(u.sources.begin(), u.sources.end(), moved(u.moved.from)), u.sources.end());
+    u.sources.insert(u.sources.end(), u.moved.read.begin(), u.moved.read.end());
+    u.destinations.erase(std::remove_if(u.destinations.begin(), u.destinations.end(), moved(u.moved.to)), u.destinations.end());
+    for (auto* list : {&u.moved.from, &u.moved.to}) {
+      for (uint32_t& r : *list) r = kept(r) ? r : Moved::kHasValue;
+    }
   }
 }
 

@@ -99,6 +99,7 @@ class Program {
   // Of each instruction; only registers that may be read before they are written stay in it, because nothing
   // else needs tracking.
   std::vector<Uses> uses;
+  std::unordered_map<uint32_t, uint32_t> used_bytes;  // of loads whose other bytes do not matter, as bits; by instruction
   std::vector<RegisterSlot> registers;  // the image's, then the preloads'
   std::vector<Preload> preloads;
   // Per instruction: a branch; a load or an atomic that may see what another cluster stored.
@@ -135,6 +136,7 @@ class Program {
   friend class ImageReader;
   void lay_out_registers();
   void find_tracked(const std::vector<Flow>& flow);
+  void track_moves(std::vector<uint8_t>& keep);
   void find_held();
 
   std::vector<std::unique_ptr<uint8_t[]>> kept_;
@@ -142,6 +144,9 @@ class Program {
   uint8_t* pool_ = nullptr;
   std::unordered_map<uint64_t, uint32_t> interned_[3];
 };
+
+// What the instruction moves without looking at it; `registers` are those of the image.
+Moved moved_by(const Decoding& d, uint32_t registers);
 
 // 64-bit hash of bytes, the key of registered source lines.
 uint64_t content_hash(const void* bytes, size_t size);

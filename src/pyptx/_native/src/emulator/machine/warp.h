@@ -6,6 +6,7 @@
 // many times while others are ready steps back for them, so that no lane starves another of its warp.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "async.h"
@@ -98,6 +100,8 @@ struct Warp : WarpRegisters {
   Worker* worker = nullptr;
   std::vector<Split> others;
   uint32_t* defined = nullptr;  // lane mask per register of the image
+  // Of registers of which a part has a value: the bytes that have none, as bits, in each lane.
+  std::unordered_map<uint32_t, std::array<uint16_t, kLanes>> partly;
   uint64_t executed = 0;
 
   // The loop that may have come to a standstill.

@@ -83,6 +83,20 @@ void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t 
   report(w, f);
 }
 
+// The first cell without a value whose bytes matter to a load of `bytes` by each lane; `count` if none is.
+uint32_t first_missing(const Warp& w, const Instruction& in, const uint8_t* cells, uint32_t count, uint32_t shift,
+                       uint32_t bytes) {
+  const Program& program = program_of(w);
+  const auto used = program.used_bytes.find(in.index);
+  const uint32_t each = bytes >> shift;
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint32_t in_cell = (1u << (1u << shift)) - 1;
+    const bool matters = used == program.used_bytes.end() || (used->second >> (k % each << shift) & in_cell) != 0;
+    if (cells[k] == 0 && matters) return k;
+  }
+  return count;
+}
+
 // The reader of several that is not ordered before the access; kNone if all are.
 uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
   const auto& entries = s.readers[readers_of(who)];
@@ -257,9 +271,9 @@ void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offse
   uint8_t* first = &s.written[offset >> s.shift];
   const uint32_t count = length >> s.shift;
   if (load) {
-    const void* missing = std::memchr(first, 0, count);
-    if (missing == nullptr) return;
-    const auto index = static_cast<uint32_t>(static_cast<const uint8_t*>(missing) - first);
+    if (std::memchr(first, 0, count) == nullptr) return;
+    const uint32_t index = first_missing(w, in, first, count, s.shift, bytes);
+    if (index == count) return;
     const uint32_t at = offset + (index << s.shift);
     const unsigned reader = length > bytes ? (at - offset) / bytes : lane;
     report_uninitialised(w, in, &owner == w.cta ? Space::Shared : Space::SharedCluster, owner.shared_base + at, reader,
@@ -393,39 +407,13 @@ void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane,
   if (s.written.empty()) return;
   const size_t first = static_cast<size_t>(w.index * kLanes + lane) * s.cells_per_lane + (offset >> s.shift);
   const size_t count = bytes >> s.shift;
-  for (size_t k = 0; k < count; ++k) {
-    if (access == Access::Load && !s.written[first + k]) {
-      report_uninitialised(w, in, Space::Local, offset, lane, bytes);
-    }
-    s.written[first + k] = 1;
+  if (access == Access::Load) {
+    if (std::memchr(&s.written[first], 0, count) == nullptr) return;
+    const uint32_t missing = first_missing(w, in, &s.written[first], static_cast<uint32_t>(count), s.shift, bytes);
+    if (missing == count) return;
+    report_uninitialised(w, in, Space::Local, offset, lane, bytes);
   }
-}
-
-// ---- Registers -------------------------------------------------------------------------------------------
-
-void check_registers(Warp& w, const Instruction& in, uint32_t active) {
-  const Program& program = program_of(w);
-  if (in.index >= program.uses.size()) return;
-  const Uses& uses = program.uses[in.index];
-  if (uses.sources.empty() && uses.destinations.empty() && w.held.empty()) return;
-  uint32_t guard;
-  std::memcpy(&guard, w.base[0] + in.guard, sizeof guard);
-  const uint32_t mask = active & (guard ^ in.guard_invert);
-  if (!w.held.empty() && mask != 0 && !program.touches[in.index].empty()) check_held_registers(w, in);
-  if (w.defined == nullptr) return;
-  const auto check = [&](uint32_t r, uint32_t lanes) {
-    const RegisterSlot& slot = program.registers[r];
-    const uint32_t need = slot.width == 1 && slot.offset == in.guard ? active : lanes;
-    const uint32_t missing = need & ~w.defined[r];
-    if (__builtin_expect(missing == 0, 1)) return;
-    report(w, slot.width == 1 ? Kind::UnassignedPredicate : Kind::UninitialisedRegister,
-           site_of(w, in, static_cast<unsigned>(__builtin_ctz(missing))),
-           (slot.width == 1 ? "%p" : "%r") + std::to_string(r));
-    w.defined[r] |= missing;
-  };
-  for (const uint32_t r : uses.sources) check(r, mask);
-  for (const uint32_t r : uses.conditional) check(r, mask & predicate(w, in, 0));
-  for (const uint32_t r : uses.destinations) w.defined[r] |= mask;
+  std::memset(&s.written[first], 1, count);
 }
 
 }  // namespace pyptx::emulator

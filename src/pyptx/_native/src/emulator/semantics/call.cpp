@@ -64,6 +64,8 @@ void clear_frame(Warp& w, unsigned lane, uint64_t address, uint32_t bytes) {
 void set_defined(Warp& w, uint32_t number, unsigned lane, bool yes) {
   if (w.defined == nullptr || number >= program_of(w).image_registers) return;
   w.defined[number] = (w.defined[number] & ~(1u << lane)) | static_cast<uint32_t>(yes) << lane;
+  const auto partly = yes ? w.partly.end() : w.partly.find(number);
+  if (partly != w.partly.end()) partly->second[lane] = 0;
 }
 
 // ---- Moving values ------------------------------------------------------------------------------------------
