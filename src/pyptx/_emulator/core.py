@@ -146,12 +146,14 @@ def register_sources(
     locations: Sequence[SourceLocation] | None = None,
     *,
     defined: SourceLocation = UNKNOWN,
+    registers: Sequence[str] = (),
 ) -> None:
     """Tell the core the Python line of each instruction of an image, and the names of its tensors.
 
     Findings and statistics of every launch of this image in this process then name them.
     `locations` are those lines, where they are not those of the kernel's instructions. `defined` is
-    where the kernel is, for findings that no instruction is to blame for.
+    where the kernel is, for findings that no instruction is to blame for. `registers` are the names
+    that a file gives the registers of the program, in the order of the image.
     """
     api = loader.emulator()
     locations = source_locations(kernel) if locations is None else tuple(locations)
@@ -162,9 +164,10 @@ def register_sources(
     tensors = (ctypes.c_char_p * len(names))(*names)
     place = loader.SourceLine()
     _describe(place, defined)
-    api.register_source(
-        image, len(image), lines, len(lines), tensors, len(names), ctypes.byref(place)
-    )
+    known = (ctypes.c_char_p * len(registers))(*(name.encode() for name in registers))
+    tensor_names, register_names = (tensors, len(names)), (known, len(registers))
+    at = ctypes.byref(place)
+    api.register_source(image, len(image), lines, len(lines), *tensor_names, at, *register_names)
     _locations.keep(image, locations)
 
 

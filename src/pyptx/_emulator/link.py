@@ -73,12 +73,22 @@ class Linked:
         """Those of the whole program."""
         return tuple(i for body in self.bodies for i in self.instructions(body))
 
+    @property
+    def register_names(self) -> tuple[str, ...]:
+        """What a file calls the registers of the program, "" where no file does."""
+        names: list[str] = []
+        for body in self.bodies:
+            written = body.written.registers
+            named = len(written) == len(body.registers)
+            names += written if named else [""] * len(body.registers)
+        return tuple(names) if any(names) else ()
+
 
 def link(kernel: Kernel, module: Module | None = None) -> Linked:
     """The kernel with all functions of the module that it may call.
 
-    Raises EmulationError for a function that the module only declares, but for vprintf: that has
-    no instructions in the program.
+    Raises EmulationError for a function that the module only declares, but for those of the
+    system: they have no instructions in the program.
     """
     try:
         return _linked(_Functions(kernel, module), kernel)
@@ -136,10 +146,10 @@ class _Functions:
                 f"{self._kernel.name} takes the address of the kernel {name}; kernels that launch "
                 "kernels are not emulated"
             )
-        if found.body is None and not _is_vprintf(found):
+        if found.body is None and not _is_system(found):
             raise EmulationError(
                 f"{self._kernel.name} calls {name}, and the file has no body of it; of the "
-                "functions of the system, the emulator has vprintf alone"
+                f"functions of the system, the emulator has {', '.join(_SYSTEM)}"
             )
         return found
 
@@ -275,11 +285,23 @@ def _frame(body: Body) -> Frame:
     return Frame(offsets, -(-end // ALIGNMENT) * ALIGNMENT)
 
 
-def _is_vprintf(function: Function) -> bool:
-    """The system's printf as CUDA declares it, which takes a format and a buffer of values."""
-    formals = (*function.returns, *function.parameters)
-    sizes = [p.size if isinstance(p, Parameter) else 0 for p in formals]
-    return function.name == "vprintf" and len(function.returns) == 1 and sizes == [4, 8, 8]
+_SYSTEM: Final[Mapping[str, tuple[list[int], list[int]]]] = {
+    "vprintf": ([4], [8, 8]),
+    "__assertfail": ([], [8, 8, 4, 8, 8]),
+    "malloc": ([8], [8]),
+    "free": ([], [8]),
+}
+"""Functions of CUDA's device runtime, with the bytes of what they give and take."""
+
+
+def _is_system(function: Function) -> bool:
+    """Whether the core has it, as CUDA declares it."""
+    given, taken = _SYSTEM.get(function.name, ([0], [0]))
+    return (_sizes(function.returns), _sizes(function.parameters)) == (given, taken)
+
+
+def _sizes(formals: Iterable[Parameter | Register]) -> list[int]:
+    return [p.size if isinstance(p, Parameter) else 0 for p in formals]
 
 
 def _runs_on(function: Function) -> bool:

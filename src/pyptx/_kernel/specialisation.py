@@ -43,7 +43,10 @@ class Specialisation:
         """The emulator's program."""
         kernel = self.shown
         image = emulator.encode(kernel, self.module.target, self.module)
-        emulator.register_sources(image, kernel, self.locations, defined=self.location)
+        linked = emulator.link(self.module.kernels[0], self.module)
+        emulator.register_sources(
+            image, kernel, self.locations, defined=self.location, registers=linked.register_names
+        )
         return image
 
     @property

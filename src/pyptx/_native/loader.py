@@ -17,7 +17,7 @@ from typing import Final
 from pyptx.errors import DeviceError
 
 _ENVIRONMENT: Final = "PYPTX_NATIVE_DIR"
-_ABI: Final = 5
+_ABI: Final = 6
 _SUFFIXES: Final = {"darwin": ".dylib", "win32": ".dll"}
 HELP: Final = (
     ("help", "pip install . in a checkout builds them; they need CMake and GCC or Clang"),
@@ -169,6 +169,8 @@ class EmulatorApi(ctypes.Structure):
                 ctypes.POINTER(ctypes.c_char_p),
                 _SIZE,
                 ctypes.POINTER(SourceLine),
+                ctypes.POINTER(ctypes.c_char_p),
+                _SIZE,
             ),
         ),
         ("launch", ctypes.CFUNCTYPE(_POINTER, _POINTER, ctypes.POINTER(Launch))),

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a structure or a signature below does. */
-#define PYPTX_EMULATOR_ABI 5u
+#define PYPTX_EMULATOR_ABI 6u
 
 #if defined(_WIN32)
 #define PYPTX_EXPORT __declspec(dllexport)
@@ -170,10 +170,11 @@ typedef struct PyptxEmulatorApi {
   uint64_t (*program_alignment)(const PyptxProgram* program);
 
   /* Remembers for every later launch, in this process, of programs made from these image bytes: a Python
-   * line per instruction, a tensor name per buffer position, and where the kernel is defined (NULL where that
-   * is not known). Either count may be 0. Replaces what was registered before. Everything is copied. */
+   * line per instruction, a tensor name per buffer position, where the kernel is defined (NULL where that
+   * is not known), and the file's name of each register, "" for one that has none. Each count may be 0. Replaces what was registered before. Everything is copied. */
   void (*register_source)(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
-                          const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel);
+                          const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel,
+                          const char* const* registers, size_t register_count);
 
   /* Runs a launch to its end. Never NULL, except when memory runs out. */
   PyptxResult* (*launch)(const PyptxProgram* program, const PyptxLaunch* launch);

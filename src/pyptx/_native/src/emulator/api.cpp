@@ -62,7 +62,8 @@ std::string text_of(const char* text) { return text == nullptr ? std::string() :
 emu::SourceLine line_of(const PyptxSourceLine& l) { return {text_of(l.file), text_of(l.text), l.line}; }
 
 void register_source(const void* image, size_t bytes, const PyptxSourceLine* lines, size_t line_count,
-                     const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel) {
+                     const char* const* tensors, size_t tensor_count, const PyptxSourceLine* kernel,
+                     const char* const* registers, size_t register_count) {
   try {
     emu::SourceTable table;
     for (size_t i = 0; i < line_count; ++i) {
@@ -70,6 +71,7 @@ void register_source(const void* image, size_t bytes, const PyptxSourceLine* lin
     }
     if (kernel != nullptr) table.kernel = line_of(*kernel);
     for (size_t i = 0; i < tensor_count; ++i) table.tensors.push_back(text_of(tensors[i]));
+    for (size_t i = 0; i < register_count; ++i) table.registers.push_back(text_of(registers[i]));
     emu::register_source(emu::content_hash(image, bytes), std::move(table));
   } catch (const std::bad_alloc&) {
     // Names make reports readable; without memory for them reports name the PTX instruction.

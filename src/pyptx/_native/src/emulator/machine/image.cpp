@@ -200,10 +200,25 @@ class ImageReader {
     return list;
   }
 
-  static bool is_vprintf(const Function& f) {
-    const auto fits = [](const Formal& formal, uint32_t size) { return !formal.in_register && formal.size == size; };
-    return f.name == "vprintf" && f.results.size() == 1 && fits(f.results[0], 4) && f.parameters.size() == 2 &&
-           fits(f.parameters[0], 8) && fits(f.parameters[1], 8);
+  // By its name, and the bytes of its results and parameters as CUDA declares them.
+  static System system_of(const Function& f) {
+    struct Row {
+      std::string_view name;
+      System does;
+      std::vector<uint32_t> results, parameters;
+    };
+    static const Row kRows[] = {{"vprintf", System::Print, {4}, {8, 8}},
+                                {"__assertfail", System::Assert, {}, {8, 8, 4, 8, 8}},
+                                {"malloc", System::Allocate, {8}, {8}},
+                                {"free", System::Free, {}, {8}}};
+    const auto fit = [](const std::vector<Formal>& formals, const std::vector<uint32_t>& sizes) {
+      return std::equal(formals.begin(), formals.end(), sizes.begin(), sizes.end(),
+                        [](const Formal& formal, uint32_t size) { return !formal.in_register && formal.size == size; });
+    };
+    for (const Row& row : kRows) {
+      if (f.name == row.name && fit(f.results, row.results) && fit(f.parameters, row.parameters)) return row.does;
+    }
+    return System::None;
   }
 
   void read_functions() {
@@ -223,8 +238,12 @@ class ImageReader {
       }
       f.results = formals(f);
       f.parameters = formals(f);
-      if (f.system() && !is_vprintf(f)) corrupt("a function without instructions");
+      if (!f.system()) continue;
+      f.does = system_of(f);
+      if (f.does == System::None) corrupt("a function without instructions");
+      p_.allocates |= f.does == System::Allocate || f.does == System::Free;
     }
+    p_.communicates |= p_.allocates;  // addresses depend on the order of the calls
     p_.entry = in_.u32("the kernel's first instruction");
     p_.kernel_frame = in_.u32("the kernel's local memory");
     const uint32_t stack = in_.u32("the local memory of a thread");

@@ -59,6 +59,7 @@ void Memory::set_buffers(const PyptxLaunch& launch, const Program& program,
     if (same->name != add.name) same->name += " = " + add.name;
   }
   add_variables(program);
+  if (program.allocates) add_heap();
 }
 
 // Every variable is a buffer, so that what lies outside of it is in none where nothing else is beside it.
@@ -84,6 +85,57 @@ void Memory::add_variables(const Program& program) {
     const uint64_t value = value_of(r, program, global_base) >> r.shift;
     std::memcpy(place + v.offset + r.offset, &value, r.bytes);
   }
+}
+
+void Memory::add_heap() {
+  heap_storage_.assign(Heap::kBytes + 256, 0xff);
+  Buffer b;
+  b.lo = (reinterpret_cast<uint64_t>(heap_storage_.data()) + 255) & ~255ull;
+  b.hi = b.lo + Heap::kBytes;
+  b.name = "the heap";
+  b.initialised = false;
+  heap.place(b.lo);
+  buffers.push_back(std::move(b));
+}
+
+uint64_t Heap::allocate(uint64_t bytes) {
+  if (bytes == 0 || bytes > kBytes) return 0;
+  const uint64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (size <= kBytes - end_) {
+    used_[end_] = size;
+    end_ += size;
+    return base_ + end_ - size;
+  }
+  for (auto block = free_.begin(); block != free_.end(); ++block) {
+    const auto [offset, room] = *block;
+    if (room < size) continue;
+    free_.erase(block);
+    if (room > size) free_[offset + size] = room - size;
+    used_[offset] = size;
+    return base_ + offset;
+  }
+  return 0;
+}
+
+uint64_t Heap::release(uint64_t address) {
+  const auto block = used_.find(address - base_);
+  if (block == used_.end()) return 0;
+  const uint64_t bytes = block->second;
+  auto at = free_.emplace(block->first, bytes).first;
+  used_.erase(block);
+  const auto next = std::next(at);
+  if (next != free_.end() && at->first + at->second == next->first) {
+    at->second += next->second;
+    free_.erase(next);
+  }
+  if (at != free_.begin()) {
+    const auto before = std::prev(at);
+    if (before->first + before->second == at->first) {
+      before->second += at->second;
+      free_.erase(at);
+    }
+  }
+  return bytes;
 }
 
 bool Memory::overlap() const {

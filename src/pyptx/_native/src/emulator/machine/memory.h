@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -70,6 +71,24 @@ struct Buffer {
   }
 };
 
+// What malloc of device code gives memory from: 8 MiB, as on a device by default. Blocks that were freed are used again
+// once no new memory is left.
+// Source: CUDA C++ Programming Guide, "Dynamic Global Memory Allocation and Operations".
+class Heap {
+ public:
+  static constexpr uint64_t kBytes = 8u << 20, kAlignment = 16;
+
+  void place(uint64_t base) { base_ = base; }
+  // The address of a block, 0 where there is no room.
+  uint64_t allocate(uint64_t bytes);
+  // Frees a block, and gives its bytes; 0 where none begins at the address.
+  uint64_t release(uint64_t address);
+
+ private:
+  uint64_t base_ = 0, end_ = 0;         // end_: bytes that have been given so far
+  std::map<uint64_t, uint64_t> used_, free_;  // bytes of blocks, by their offset
+};
+
 class Memory {
  public:
   Memory() = default;
@@ -100,13 +119,15 @@ class Memory {
 
   std::vector<Buffer> buffers;
   uint64_t global_base = 0;
+  Heap heap;
   std::vector<uint8_t> constants;  // the const space
 
  private:
   Buffer* search(uint64_t lo, uint64_t hi, uint32_t& hint);
   void add_variables(const Program& program);
+  void add_heap();
 
-  std::vector<uint8_t> storage_;  // of global variables
+  std::vector<uint8_t> storage_, heap_storage_;  // of global variables; of what kernels allocate
   ShadowPool::Shadow shadow_;
 };
 

@@ -63,7 +63,11 @@ struct Formal {
   uint32_t size;  // bytes; of a predicate 0
 };
 
+// A function of CUDA's device runtime, which has no body in PTX.
+enum class System : uint8_t { None, Print, Assert, Allocate, Free };
+
 struct Function {
+  System does = System::None;
   std::string name;
   uint32_t first, end;  // its instructions
   uint32_t frame;       // bytes of its frame
@@ -105,6 +109,7 @@ class Program {
   // Per instruction: a branch; a load or an atomic that may see what another cluster stored.
   std::vector<uint8_t> branches, polls;
   bool asynchronous = false;  // it has mbarriers or asynchronous operations
+  bool allocates = false;     // it calls malloc
   bool communicates = false;  // it has atomics or strong accesses that may reach global memory
   std::vector<uint32_t> tracked;  // registers that may be read before they are written
   // Multiplications of a warpgroup, by instruction, and the registers that they use: these have numbers of their own,

@@ -174,21 +174,27 @@ AddressText describe_address(const Launch& launch, const Finding& f) {
   }
 }
 
+// A note about a register begins with its name.
+std::string note_of(const SourceTable& table, const Finding& f) {
+  const bool of_register = f.kind == Kind::UninitialisedRegister || f.kind == Kind::UnassignedPredicate || f.kind == Kind::RegisterRace;
+  return of_register ? table.named(f.note) : f.note;
+}
+
 // Findings of the kernel as a whole name the line where it is defined.
 const SourceLine* line_of(const SourceTable& table, const Finding& f) {
   if (f.kind == Kind::UnwrittenOutput) return table.kernel.file.empty() ? nullptr : &table.kernel;
   return table.place(f.site.instruction).empty() ? nullptr : &table.lines[f.site.instruction];
 }
 
-std::string instruction_text(const Launch& launch, uint32_t i) {
+std::string instruction_text(const Launch& launch, const SourceTable& table, uint32_t i) {
   if (i >= launch.program->text.size()) return "the end of the kernel";
-  return launch.program->text[i];
+  return table.named(launch.program->text[i]);
 }
 
 // The same for a person: a product has a hundred operands.
-std::string short_text(const Launch& launch, uint32_t i) {
+std::string short_text(const Launch& launch, const SourceTable& table, uint32_t i) {
   constexpr size_t kMost = 160, kKept = 100;
-  std::string text = instruction_text(launch, i);
+  std::string text = instruction_text(launch, table, i);
   if (text.size() <= kMost) return text;
   const size_t end = text.find(", ", kKept);
   return end == std::string::npos ? text : text.substr(0, end) + ", ...";
@@ -220,12 +226,12 @@ void append_finding(std::string& out, const Launch& launch, const SourceTable& t
     out += f.site.store ? ": stores " : ": loads ";
     out += std::to_string(f.bytes) + " bytes of " + kSpaceNames[static_cast<size_t>(f.space)] + " memory";
   }
-  if (!f.note.empty()) out += (title.empty() ? "" : ": ") + f.note;
+  if (!f.note.empty()) out += (title.empty() ? "" : ": ") + note_of(table, f);
   out += "\n";
   if (line != nullptr && !line->text.empty()) out += "    " + line->text + "\n";
   if (f.kind == Kind::UnwrittenOutput) out += kUnwrittenHelp;
   if (f.site.instruction != kNone) {
-    out += "  instruction: " + std::to_string(f.site.instruction) + ": " + short_text(launch, f.site.instruction) + "\n";
+    out += "  instruction: " + std::to_string(f.site.instruction) + ": " + short_text(launch, table, f.site.instruction) + "\n";
   }
   if (f.site.cta != ~0ull) out += "  thread: " + who(launch, f.site) + "\n";
   if (f.has_address && f.kind != Kind::UnwrittenOutput) out += "  address: " + describe_address(launch, f).text + "\n";
@@ -236,7 +242,7 @@ void append_finding(std::string& out, const Launch& launch, const SourceTable& t
       const std::string other = table.place(f.other.instruction);
       out += std::string(party.empty() ? "" : ", ") + (f.other.store ? "stores at " : "loads at ");
       if (!other.empty()) out += other + ", ";
-      out += "instruction " + std::to_string(f.other.instruction) + ": " + short_text(launch, f.other.instruction);
+      out += "instruction " + std::to_string(f.other.instruction) + ": " + short_text(launch, table, f.other.instruction);
     }
     out += "\n";
   }
@@ -282,7 +288,7 @@ std::string json_site(const Launch& launch, const SourceTable& table, const Site
   };
   if (s.instruction != kNone) {
     field("instruction", std::to_string(s.instruction));
-    field("ptx", quoted(instruction_text(launch, s.instruction)));
+    field("ptx", quoted(instruction_text(launch, table, s.instruction)));
     if (!table.place(s.instruction).empty()) add_line(table.lines[s.instruction]);
   }
   if (of_kernel && !table.kernel.file.empty()) add_line(table.kernel);
@@ -300,7 +306,7 @@ std::string json_finding(const Launch& launch, const SourceTable& table, const F
   std::string text;
   append_finding(text, launch, table, f);
   std::string out = "{\"kind\": " + quoted(row_of(f.kind).name) + ", \"text\": " + quoted(text) +
-                    ", \"note\": " + quoted(f.note) + ", \"count\": " + std::to_string(f.count) +
+                    ", \"note\": " + quoted(note_of(table, f)) + ", \"count\": " + std::to_string(f.count) +
                     ", \"site\": " + json_site(launch, table, f.site, f.kind == Kind::UnwrittenOutput);
   if (f.other.cta != ~0ull || f.other.instruction != kNone) out += ", \"other\": " + json_site(launch, table, f.other);
   if (f.has_address) {
@@ -323,6 +329,26 @@ constexpr size_t kMaxWaitRows = 40;
 constexpr size_t kMostFindings = 1000, kMostWaits = 4096;
 
 }  // namespace
+
+std::string SourceTable::named(const std::string& text) const {
+  if (registers.empty()) return text;
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i + 2;
+    uint64_t number = 0;
+    const bool begins = text[i] == '%' && end < text.size() && (text[i + 1] == 'r' || text[i + 1] == 'p');
+    while (begins && end < text.size() && text[end] >= '0' && text[end] <= '9' && number < registers.size()) {
+      number = number * 10 + static_cast<uint64_t>(text[end++] - '0');
+    }
+    if (begins && end > i + 2 && number < registers.size() && !registers[number].empty()) {
+      out += registers[number];
+      i = end;
+    } else {
+      out += text[i++];
+    }
+  }
+  return out;
+}
 
 std::string SourceTable::place(uint32_t instruction) const {
   if (instruction >= lines.size() || lines[instruction].file.empty()) return "";
@@ -427,7 +453,7 @@ std::string Findings::message(const Launch& launch) const {
     char lanes[32];
     std::snprintf(lanes, sizeof lanes, ", lanes 0x%08x", row.lanes);
     out += "  " + who(launch, row.site) + lanes + ", at " + (line.empty() ? "" : line + ", ") + "instruction " +
-           std::to_string(row.site.instruction) + ": " + short_text(launch, row.site.instruction) + ": waits for " +
+           std::to_string(row.site.instruction) + ": " + short_text(launch, table, row.site.instruction) + ": waits for " +
            row.waits + "\n";
   }
   const uint64_t waits = waits_.size() + waits_cut_;

@@ -97,18 +97,20 @@ Site site_of(const Warp& w, const Instruction& in, unsigned lane, bool store = f
 void report(Warp& w, Finding finding);
 void report(Warp& w, Kind kind, const Site& site, std::string note);
 
-// Source lines and tensor names, for the whole process.
+// Source lines and names of tensors and registers, for the whole process.
 struct SourceLine {
   std::string file, text;
   uint32_t line = 0;
 };
 struct SourceTable {
   std::vector<SourceLine> lines;
-  std::vector<std::string> tensors;
+  std::vector<std::string> tensors, registers;
   SourceLine kernel;  // where it is defined
 
   // "file:line" of an instruction, "" where it is not known.
   std::string place(uint32_t instruction) const;
+  // An instruction or a note in which registers, %r0 and %p1 in the core, have the file's names.
+  std::string named(const std::string& text) const;
 };
 void register_source(uint64_t hash, SourceTable table);
 // A copy: the table may be replaced meanwhile.

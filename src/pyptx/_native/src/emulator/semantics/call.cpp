@@ -258,30 +258,79 @@ bool enter_lane(Warp& w, const Instruction& in, const Function& f, unsigned lane
   return true;
 }
 
-// One lane calls vprintf, and goes on behind the call. False if it cannot, which has been reported.
-bool print_lane(Warp& w, const Instruction& in, const Function& f, unsigned lane) {
-  const CallPlan& plan = plan_of(in);
-  uint64_t addresses[2];
-  for (unsigned k = 0; k < 2; ++k) {
-    Carried value;
-    if (!take(w, plan.parameters[k], f.parameters[k], lane, &value)) {
-      report_call(w, in, Kind::BadCall, lane, passed_too_little(f));
+// One lane's call of a function of the system, which goes on after the call.
+class SystemCall {
+ public:
+  SystemCall(Warp& w, const Instruction& in, const Function& f, unsigned lane) : w_(w), in_(in), f_(f), lane_(lane) {}
+
+  // False if it cannot, which has been reported.
+  bool run() {
+    const CallPlan& plan = plan_of(in_);
+    for (uint32_t k = 0; k < plan.parameter_count; ++k) {
+      Carried value;
+      if (!take(w_, plan.parameters[k], f_.parameters[k], lane_, &value)) {
+        report_call(w_, in_, Kind::BadCall, lane_, passed_too_little(f_));
+        return false;
+      }
+      value.bytes.resize(sizeof values_[k]);
+      std::memcpy(&values_[k], value.bytes.data(), sizeof values_[k]);
+    }
+    switch (f_.does) {
+      case System::Print: return give(print(w_, in_, lane_, values_[0], values_[1]));
+      case System::Assert: return fail_assertion();
+      case System::Allocate: return give(w_.worker->launch->memory.heap.allocate(values_[0]));
+      default: return release();
+    }
+  }
+
+ private:
+  template <class T>
+  bool give(T status) {
+    Carried result;
+    result.bytes.assign(sizeof status, 0);
+    std::memcpy(result.bytes.data(), &status, sizeof status);
+    give_back(w_, in_, f_, 0, result, lane_);
+    return true;
+  }
+
+  // Parameters: what was asserted, the file, the line, the function, bytes of a character.
+  bool fail_assertion() {
+    std::string asserted, file, function;
+    if (!read_text(w_, in_, lane_, values_[0], &asserted) || !read_text(w_, in_, lane_, values_[1], &file) ||
+        !read_text(w_, in_, lane_, values_[3], &function)) {
       return false;
     }
-    std::memcpy(&addresses[k], value.bytes.data(), sizeof addresses[k]);
+    report_call(w_, in_, Kind::Trap, lane_, "the assertion `" + asserted + "` of " + function + " at " + file + ":" +
+                                                std::to_string(static_cast<uint32_t>(values_[2])) + " failed");
+    return false;
   }
-  const int32_t status = print(w, in, lane, addresses[0], addresses[1]);
-  Carried result;
-  result.bytes.assign(sizeof status, 0);
-  std::memcpy(result.bytes.data(), &status, sizeof status);
-  give_back(w, in, f, 0, result, lane);
-  return true;
-}
+
+  bool release() {
+    const uint64_t address = values_[0];
+    if (address == 0) return true;
+    const uint64_t bytes = w_.worker->launch->memory.heap.release(address);
+    if (bytes == 0) {
+      report_call(w_, in_, Kind::BadCall, lane_, "free of an address that malloc has not given, or that is free already");
+      return false;
+    }
+    for (uint64_t at = 0; at < bytes; at += kPiece) {
+      forget_global(w_, address + at, static_cast<uint32_t>(std::min(bytes - at, kPiece)));
+    }
+    return true;
+  }
+
+  static constexpr uint64_t kPiece = 1u << 20;
+  Warp& w_;
+  const Instruction& in_;
+  const Function& f_;
+  unsigned lane_;
+  uint64_t values_[5] = {};
+};
 
 void enter(Warp& w, const Instruction& in, uint32_t mask, const Function& f) {
   if (f.system()) {
     for (unsigned l = 0; l < kLanes; ++l) {
-      if ((mask >> l & 1u) && !print_lane(w, in, f, l)) return;
+      if ((mask >> l & 1u) && !SystemCall(w, in, f, l).run()) return;
     }
     return;
   }

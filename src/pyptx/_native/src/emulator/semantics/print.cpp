@@ -72,6 +72,8 @@ class Call {
   Call(Warp& w, const Instruction& in, unsigned lane, uint64_t arguments)
       : w_(w), in_(in), lane_(lane), next_(arguments) {}
 
+  bool text_at(uint64_t address, std::string* text) { return string_at(address, kLongestFormat, text); }
+
   int32_t run(uint64_t format) {
     std::string text;
     if (format == 0) return kNoFormat;
@@ -216,6 +218,10 @@ class Call {
 
 int32_t print(Warp& w, const Instruction& in, unsigned lane, uint64_t format, uint64_t arguments) {
   return Call(w, in, lane, arguments).run(format);
+}
+
+bool read_text(Warp& w, const Instruction& in, unsigned lane, uint64_t address, std::string* text) {
+  return Call(w, in, lane, 0).text_at(address, text);
 }
 
 }  // namespace pyptx::emulator

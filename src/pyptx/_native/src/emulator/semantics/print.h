@@ -10,4 +10,7 @@ namespace pyptx::emulator {
 // Source: CUDA C++ Programming Guide, "Formatted Output".
 int32_t print(Warp& w, const Instruction& in, unsigned lane, uint64_t format, uint64_t arguments);
 
+// A text that ends in a zero byte, for one lane. False for one that cannot be read, which has been reported.
+bool read_text(Warp& w, const Instruction& in, unsigned lane, uint64_t address, std::string* text);
+
 }  // namespace pyptx::emulator
