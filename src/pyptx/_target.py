@@ -60,7 +60,21 @@ class Target:
     @property
     def version(self) -> PtxVersion:
         """The first PTX ISA version that knows this target."""
-        return PTX_FOR_TARGET[self]
+        return _OLDER[self] if self in _OLDER else PTX_FOR_TARGET[self]
+
+    @property
+    def current(self) -> Target:
+        """The target itself, or of one that the assembler makes no code for the next that it does.
+
+        PTX for an older target is assembled for later ones, so what it may use is theirs too.
+        """
+        return TARGETS[0] if self in _OLDER else self
+
+    @staticmethod
+    def of_file(text: str) -> Target:
+        """What a file may be for: a target of `parse`, or sm_50 to sm_72. Raises ValueError."""
+        older = {str(target): target for target in _OLDER}
+        return older[text] if text in older else Target.parse(text)
 
 
 def _targets(table: str) -> dict[Target, PtxVersion]:
@@ -102,6 +116,17 @@ PTX_FOR_TARGET: Final = _targets("""
     sm_121f 8.8
 """)
 TARGETS: Final = tuple(PTX_FOR_TARGET)
+_OLDER: Final = _targets("""
+    sm_50   4.0
+    sm_52   4.1
+    sm_53   4.2
+    sm_60   5.0
+    sm_61   5.0
+    sm_62   5.0
+    sm_70   6.0
+    sm_72   6.1
+""")
+"""Targets that the assembler reads, and makes no code for."""
 
 
 @cache

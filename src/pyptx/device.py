@@ -196,8 +196,9 @@ def of(target: Target) -> Device:
 
 @cache
 def _of(target: Target) -> Device:
-    features = frozenset(name for name, where in FEATURES.items() if target in targets_of(where))
-    return replace(_DEVICES[target.sm], name=str(target), features=features)
+    current = target.current
+    features = frozenset(name for name, where in FEATURES.items() if current in targets_of(where))
+    return replace(_DEVICES[current.sm], name=str(target), features=features)
 
 
 @binding(SpecError, "device.common")

@@ -135,3 +135,99 @@ def test_padding_that_a_load_brings_along(mask):
 def test_a_mask_that_is_no_number_is_none():
     text = PADDED.replace("STORE", "st.shared.u32 [%r2+4], %r0;").replace("MASK", "few")
     assert [f.kind for f in findings(text, u8, 8)[0]] == ["uninitialised-memory"]
+
+
+# A structure of a char, an int and a short is copied with its padding, which nothing sets.
+COPIED = """\
+.version 8.7
+.target sm_90a
+.address_size 64
+.func (.param .align 4 .b8 back[12]) same (.param .align 4 .b8 given[12])
+{
+    .reg .b16 %h<3>;
+    .reg .b32 %r<2>;
+    .local .align 4 .b8 kept[12];
+    ld.param.b8 %h0, [given];
+    ld.param.b32 %r0, [given+4];
+    ld.param.v2.b8 {%h1, %h2}, [given+10];
+    st.local.b8 [kept], %h0;
+    st.local.b32 [kept+4], %r0;
+    st.local.v2.b8 [kept+10], {%h1, %h2};
+    ld.local.b8 %h0, [kept];
+    ld.local.b32 %r0, [kept+4];
+    ld.local.v2.b8 {%h1, %h2}, [kept+10];
+    st.param.b8 [back], %h0;
+    st.param.b32 [back+4], %r0;
+    st.param.v2.b8 [back+10], {%h1, %h2};
+    ret;
+}
+.visible .entry k(.param .u64 out)
+{
+    .reg .b16 %h<4>;
+    .reg .b32 %r<4>;
+    .reg .b64 %d<3>;
+    .local .align 4 .b8 mine[12];
+    ld.param.u64 %d0, [out];
+    cvta.to.global.u64 %d0, %d0;
+    mov.u32 %r0, %tid.x;
+    mul.wide.u32 %d1, %r0, 4;
+    add.u64 %d0, %d0, %d1;
+    {
+        .param .align 4 .b8 passed[12];
+        .param .align 4 .b8 got[12];
+        st.param.b8 [passed], 3;
+        SET
+        call.uni (got), same, (passed);
+        ld.param.b8 %h0, [got];
+        ld.param.b32 %r1, [got+4];
+        ld.param.v2.b8 {%h1, %h2}, [got+10];
+    }
+    mov.u64 %d2, mine;
+    cvta.local.u64 %d2, %d2;
+    st.u8 [%d2+10], %h1;
+    ld.s8 %h3, [%d2+10];
+USE
+    st.global.b32 [%d0], %r1;
+    ret;
+}
+"""
+
+
+def copied(use="", sets="st.param.b32 [passed+4], %r0;"):
+    kernel = from_ptx(
+        COPIED.replace("SET", sets).replace("USE", use),
+        in_specs=(),
+        out_specs=(Tile(32, u32),),
+        params=(Out(0),),
+        grid=1,
+        block=32,
+    )
+    done = kernel.emulate(sanitize=True)
+    return done.report.findings, done.outputs[0]
+
+
+def test_a_structure_is_copied_with_its_padding():
+    found, out = copied()
+    assert found == ()
+    np.testing.assert_array_equal(out, np.arange(32))
+
+
+@pytest.mark.parametrize(
+    ("use", "load"),
+    [
+        ("cvt.u32.u16 %r2, %h1;\nadd.u32 %r1, %r1, %r2;", "ld.param.v2.b8 {%h1, %h2}, [got+10];"),
+        ("cvt.u32.u16 %r2, %h3;\nadd.u32 %r1, %r1, %r2;", "ld.s8 %h3, [%d2+10];"),
+        ("prmt.b32 %r2, %r0, %r0, 0x3210;\nshr.u16 %h2, %h3, 8;", "ld.s8 %h3, [%d2+10];"),
+    ],
+    ids=["as it comes back", "from local memory", "what extends the sign"],
+)
+def test_padding_is_used(use, load):
+    found, _ = copied(use)
+    assert [(f.kind, f.site.location.text) for f in found] == [("uninitialised-memory", load)]
+    assert found[0].count == 32
+
+
+def test_a_field_that_nothing_sets_is_stored():
+    (found,), _ = copied(sets="")
+    assert found.kind == "uninitialised-memory"
+    assert found.site.location.text == "ld.param.b32 %r1, [got+4];"

@@ -75,7 +75,7 @@ def check_file(file: PtxFile, arch: str | None) -> None:
     A register that is read where nothing has set it is a warning: compilers write such code.
     """
     module = file.read()
-    target = parse_target(arch, caller()) if arch is not None else module.target
+    target = parse_target(arch, caller()) if arch is not None else module.target.current
     rows = [_row(file, module, entry, target) for entry in file.entries(module)]
     columns = ("entry", "target", "PTX", "registers>", "spilled>", "emulated", "warnings")
     show_table("", columns, rows)
@@ -118,7 +118,7 @@ def _assembled(
 def show_file(file: PtxFile, arch: str | None, *, sass: bool) -> None:
     """Print the text, and what each assembled entry needs, with `sass` its machine code too."""
     module = file.read()
-    target = parse_target(arch, caller()) if arch is not None else module.target
+    target = parse_target(arch, caller()) if arch is not None else module.target.current
     say(file.content.rstrip())
     say()
     for entry in file.entries(module):
@@ -131,7 +131,7 @@ def show_file(file: PtxFile, arch: str | None, *, sass: bool) -> None:
 def _emulated(module: ir.Module, entry: ir.Kernel) -> str:
     """Whether the emulator runs an entry, or what it does not run."""
     try:
-        image = emulator.encode(entry, module.target, module)
+        image = emulator.encode(entry, module.target.current, module)
     except EmulationError as error:
         return f"no: {error.problem}"
     missing = emulator.unsupported(image)

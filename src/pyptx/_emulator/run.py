@@ -150,6 +150,7 @@ def run(
     statistics: bool = False,
     completion: Completion | None = None,
     watch: Sequence[tuple[int, int]] = (),
+    cooperative: bool = False,
 ) -> Report:
     """Run a program image on arrays, in place, and report.
 
@@ -164,7 +165,8 @@ def run(
     `completion` says when
     asynchronous operations move their data: by default "late" with the sanitizer, else "eager".
     `watch` are ranges of memory, each an address and a number of bytes: with the sanitizer,
-    `Report.visits` has who touches them.
+    `Report.visits` has who touches them. A `cooperative` launch has a barrier for grid.sync() of
+    CUDA.
 
     What the kernel prints with printf is written to standard output when it has ended.
     Findings do not raise: see `Report.check`. What a signal handler of Python raises, Ctrl-C for
@@ -191,6 +193,7 @@ def run(
         schedule=schedule,
         seed=seed or 0,
         schedules=schedules or 0,
+        cooperative=cooperative,
         max_instructions=max_instructions or 0,
         max_launch_instructions=max_launch_instructions or 0,
         max_seconds=max_seconds or 0,

@@ -44,7 +44,7 @@ def require_parts(
 ) -> PtxVersion:
     """`require` for anything whose availability is the meeting of `parts`."""
     targets, needed = _combine(parts)
-    if target is not None and target not in targets:
+    if target is not None and target.current not in targets:
         raise IsaError(
             f"{target} does not have {what}",
             notes=(("targets that do", availability_note(targets)),),

@@ -226,7 +226,7 @@ def _check_availability(
     spec: DirectiveSpec, target: Target | None, version: PtxVersion | None
 ) -> None:
     available = spec.availability
-    if target is not None and target not in available.targets:
+    if target is not None and target.current not in available.targets:
         having = " ".join(str(t) for t in TARGETS if t in available.targets)
         raise IsaError(f"{target} does not have .{spec.name}", notes=(("targets that do", having),))
     if version is not None and version < available.ptx:

@@ -250,11 +250,11 @@ class ForeignKernel(Kernel):
     def _target(self, arch: str | None) -> Target:
         if arch is not None:
             return parse_target(arch, caller())
-        return self._options.arch or targets.named() or self._file.module.target
+        return self._options.arch or targets.named() or self._file.module.target.current
 
     @property
     def _usual(self) -> Target:
-        return self._options.arch or self._file.module.target
+        return self._options.arch or self._file.module.target.current
 
     def _takes(self) -> tuple[int | Number | Bytes, ...]:
         return self._taken.takes

@@ -172,6 +172,7 @@ class Launch:
     complete: tuple[int, ...] = ()
     init: tuple[tuple[int, bytes], ...] = ()
     skipped: bool = False
+    cooperative: bool = False
 
     @property
     def empty(self) -> bool:
@@ -249,6 +250,7 @@ class Step:
             self.zeros,
             self.complete,
             self.init,
+            cooperative=self.cooperative,
         )
 
     def _check_empty(self, grid: Triple, outputs: Sequence[Shape]) -> None:

@@ -80,7 +80,7 @@ class _Program:
     def _head(self, body: str) -> list[str]:
         """Docstring, comments and imports."""
         source = f" from {self.file}" if self.file else ""
-        lines = [f'"""Kernels{source}, for {self.module.target}."""', ""]
+        lines = [f'"""Kernels{source}, for {self.module.target.current}."""', ""]
         notes = [line for each in self._first_comments() for line in comment(0, each.text)]
         lines += [*notes, ""] if notes else []
         text = re.sub(r"  *# .*", "", body)
@@ -140,8 +140,8 @@ class _Program:
         if name != kernel.name:
             named.append(Keyword("name", string(kernel.name)))
         named += [
-            Keyword("arch", string(str(module.target))),
-            Keyword("version", string(str(module.version))),
+            Keyword("arch", string(str(module.target.current))),
+            Keyword("version", string(str(max(module.version, module.target.current.version)))),
         ]
         named += [_directive(directive) for directive in kernel.directives]
         sizes = {directive.name: directive.values for directive in kernel.directives}
@@ -192,7 +192,7 @@ class _Program:
         if function.body is not None:
             writer = BodyWriter(
                 function,
-                self.module.target,
+                self.module.target.current,
                 scope,
                 self.symbols,
                 self.module.comments,

@@ -107,6 +107,8 @@ class Launch(ctypes.Structure):
         ("cancel", ctypes.POINTER(ctypes.c_int32)),
         ("cancel_from", ctypes.c_int32),
         ("schedules", ctypes.c_uint32),
+        ("cooperative", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
         ("signals", ctypes.POINTER(Signals)),
     )
 

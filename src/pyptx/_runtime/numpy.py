@@ -154,6 +154,7 @@ def emulate(
             grid=launch.grid,
             block=launch.block,
             cluster=launch.cluster,
+            cooperative=launch.cooperative,
             dynamic_shared=launch.shared,
             sanitize=sanitize,
             threads=threads,

@@ -123,7 +123,7 @@ class _ModuleParser:
             raise cursor.out_of_place(token, ".target")
         name = cursor.name("a target such as sm_90a")
         try:
-            target = Target.parse(name.text)
+            target = Target.of_file(name.text)
         except ValueError:
             known = " ".join(map(str, PTX_FOR_TARGET))
             raise cursor.error(name, f"{name.text} is no target that is known", known) from None

@@ -123,6 +123,8 @@ typedef struct PyptxLaunch {
   /* How many schedules are tried, while any sanitizer flag is set: first the one above, then random ones of the seeds
    * that follow `seed`, until one has findings. 0 for as many as set_schedules says. */
   uint32_t schedules;
+  uint32_t cooperative; /* nonzero: a cooperative launch, whose CTAs may wait for each other at grid.sync() */
+  uint32_t reserved;
   /* NULL unless the calling thread is Python's main thread, without its lock: it looks 20 times a second. */
   PyptxSignals* signals;
 } PyptxLaunch;

@@ -151,7 +151,7 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
 uint64_t residency_of(const emu::Program& program, const emu::Launch& launch) {
   const emu::Device& device = emu::device_of(program.sm);
   const uint64_t threads = device.threads / (static_cast<uint64_t>(launch.warps_per_cta) * emu::kLanes);
-  const uint64_t each = static_cast<uint64_t>(launch.shared_bytes) + device.reserved_shared;
+  const uint64_t each = static_cast<uint64_t>(launch.kernel_shared_bytes) + device.reserved_shared;
   const uint64_t shared = each == 0 ? device.ctas : device.shared / each;
   const uint64_t ctas = std::min<uint64_t>({device.ctas, threads, shared});
   return std::max<uint64_t>(1, device.multiprocessors * ctas / launch.cluster_size);
@@ -173,6 +173,11 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.threads_per_cta = static_cast<uint32_t>(product(config.block));
   launch.warps_per_cta = (launch.threads_per_cta + emu::kLanes - 1) / emu::kLanes;
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, config));
+  launch.kernel_shared_bytes = launch.shared_bytes;
+  if (program.reads_reserved) {
+    launch.reserved_at = (launch.shared_bytes + 127u) / 128u * 128u;
+    launch.shared_bytes = launch.reserved_at + emu::kReservedForGroups;
+  }
   for (int i = 0; i < 3; ++i) {
     launch.cluster_dim[i] = std::max(1u, config.cluster[i]);
     launch.cluster_grid[i] = config.grid[i] / launch.cluster_dim[i];
@@ -186,6 +191,7 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.config.schedule = config.schedule & kScheduleMask;
   launch.completion = completion_of(config);
   launch.memory.set_buffers(config, program, tensor_names(program));
+  if (program.reads_environment && config.cooperative != 0) launch.memory.add_grid_barrier();
   launch.memory.add_written(program.global_granule);
   launch.watches.set(config);
   for (emu::Buffer& b : launch.memory.buffers) b.watched = launch.watches.inside(b.lo, b.hi);

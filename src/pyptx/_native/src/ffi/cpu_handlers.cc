@@ -182,6 +182,7 @@ PyptxLaunch EmulatorLaunch(const Step& step, const Launch& launch, bool sanitizi
     description.cluster[i] = clustered ? step.cluster[i] : 0;
   }
   description.dynamic_shared = uint32_t(launch.shared);
+  description.cooperative = step.cooperative;
   description.threads = uint32_t(Setting("PYPTX_EMULATOR_THREADS"));
   description.max_launch_instructions = Setting("PYPTX_EMULATOR_INSTRUCTIONS");
   description.max_seconds = double(Setting("PYPTX_EMULATOR_SECONDS"));

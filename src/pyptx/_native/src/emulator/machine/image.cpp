@@ -390,6 +390,8 @@ class ImageReader {
       v.width = 32;
       return;
     }
+    p_.reads_reserved |= row->special == Special::reserved_smem_offset;
+    p_.reads_environment |= row->special == Special::envreg;
     if (changes(row->special)) {
       v.kind = OperandView::Kind::Special;
       v.special = row->name;
@@ -403,7 +405,7 @@ class ImageReader {
     v.kind = OperandView::Kind::Register;
     v.width = fits ? spelled : row->width;
     uint64_t value = 0;
-    if (row->special == Special::envreg) value = std::stoul(name.substr(6));
+    if (row->special == Special::envreg) value = std::stoul(name.substr(6));  // which one
     v.reg = preload(Preload::Kind::Special, row->special, value, v.width);
   }
 
@@ -583,7 +585,7 @@ class ImageReader {
     }
     p_.uses[i].destinations = d.bound_destinations();
     p_.uses[i].conditional = d.conditional_sources();
-    p_.uses[i].moved = moved_by(d, p_.image_registers);
+    p_.uses[i].moved = moved_by(d, p_.image_registers, p_.space_bytes[static_cast<size_t>(VariableSpace::Local)] > 0);
     if (p_.uses[i].moved.kind != Moved::Kind::None && raw_[i].guard != kNoRegister) {
       p_.uses[i].moved.read.push_back(raw_[i].guard);
     }

@@ -16,13 +16,15 @@ struct Moved {
     Split,    // mov: those of `from` to the registers of `to`
     Permute,  // prmt: bytes of two registers, by a selector
     Cut,      // cvt of integers: the first bytes, and what extends them
-    Store,    // st: not moved on, but a register of which some bytes have values may be stored
+    Store,    // st: a register of which some bytes have values may be stored, and into local memory one without any
+    Load,     // ld that may reach local memory, from which what has no value comes without one
   };
   static constexpr uint32_t kHasValue = 0xffffffffu;
   Kind kind = Kind::None;
-  uint8_t bytes = 0;            // of one of several; of Cut: that are read
+  uint8_t bytes = 0;            // of one of several; of Cut: that are read; of Load and Store: of an element
   uint8_t kept = 0;             // of Cut: that are kept of them
-  bool sign = false;            // of Cut: the last byte extends them
+  bool sign = false;            // of Cut and Load: the last byte extends them
+  bool local = false;           // of Store: to local memory, or it may be
   std::vector<uint32_t> from, to;
   std::vector<uint32_t> read;  // registers of `from` or others that have to have values: a guard, an address, a selector
 };

@@ -87,6 +87,15 @@ void Memory::add_variables(const Program& program) {
   }
 }
 
+void Memory::add_grid_barrier() {
+  grid_barrier_[0] = sizeof grid_barrier_;
+  Buffer b;
+  b.lo = grid_barrier = reinterpret_cast<uint64_t>(grid_barrier_);
+  b.hi = b.lo + sizeof grid_barrier_;
+  b.name = "the barrier of the grid";
+  buffers.push_back(std::move(b));
+}
+
 void Memory::add_heap() {
   heap_storage_.assign(Heap::kBytes + 256, 0xff);
   Buffer b;

@@ -44,6 +44,9 @@ inline Space space_of(uint64_t address) {
 // Bytes at the start of a CTA's shared window that belong to the system (sm_90 and later).
 inline uint32_t reserved_shared(unsigned sm) { return sm >= 90 ? 1024 : 0; }
 
+// Bytes of the reserved shared memory that are there for barriers of cooperative groups; they lie after the kernel's own.
+constexpr uint32_t kReservedForGroups = 1024;
+
 // A tensor of the launch or a global variable of the kernel.
 struct Buffer {
   uint64_t lo = 0, hi = 0;
@@ -104,6 +107,9 @@ class Memory {
   // Whether two buffers share bytes, so that an address may be in either.
   bool overlap() const;
 
+  // What a cooperative launch's grid.sync() waits at, whose address is in %envreg1 and %envreg2.
+  void add_grid_barrier();
+
   // Prepares to tell what is written; `granule` is the program's smallest access.
   void add_written(uint32_t granule);
 
@@ -119,6 +125,7 @@ class Memory {
 
   std::vector<Buffer> buffers;
   uint64_t global_base = 0;
+  uint64_t grid_barrier = 0;  // 0 if there is none
   Heap heap;
   std::vector<uint8_t> constants;  // the const space
 
@@ -128,6 +135,7 @@ class Memory {
   void add_heap();
 
   std::vector<uint8_t> storage_, heap_storage_;  // of global variables; of what kernels allocate
+  alignas(16) uint32_t grid_barrier_[4] = {};    // of cooperative groups: its size, and the barrier
   ShadowPool::Shadow shadow_;
 };
 

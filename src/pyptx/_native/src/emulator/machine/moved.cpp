@@ -56,12 +56,34 @@ Moved moved_by_cvt(const Decoding& d, uint32_t registers) {
   return moved;
 }
 
-Moved moved_by_store(const Decoding& d, uint32_t registers) {
+bool names_local(const Decoding& d, const OperandView& address) {
+  const bool frame = address.space == static_cast<uint8_t>(VariableSpace::Local);
+  return d.has("local") || (d.has("param") && frame);
+}
+
+// Neither a space of its own nor one that is not local.
+bool is_generic(const Decoding& d) {
+  constexpr std::string_view kSpaces[] = {"global", "shared", "shared::cta", "shared::cluster", "const", "param",
+                                          "param::entry", "param::func", "local"};
+  return std::none_of(std::begin(kSpaces), std::end(kSpaces), [&](std::string_view space) { return d.has(space); });
+}
+
+// Loads and stores; `local` says that the program has local memory.
+Moved moved_by_access(const Decoding& d, uint32_t registers, bool local) {
   Moved moved;
-  if (d.operands.size() < 2 || d.operands[0].kind != View::Address) return moved;
-  const OperandView& address = d.operands[0];
-  moved.kind = Kind::Store;
-  moved.from = numbers_of(d.operands[1], registers);
+  const bool loads = d.opcode == "ld";
+  const unsigned data = loads ? 0 : 1, at = loads ? 1 : 0;
+  if (d.operands.size() < 2 || d.operands[at].kind != View::Address) return moved;
+  const OperandView& address = d.operands[at];
+  const std::string_view type = d.last();
+  const unsigned bytes = type == "b128" ? 16 : type == "f32" ? 4 : type == "f64" ? 8 : integer_bytes(type);
+  const bool reaches = names_local(d, address) || (local && is_generic(d));
+  if (bytes == 0 || (loads && !reaches)) return moved;
+  moved.kind = loads ? Kind::Load : Kind::Store;
+  moved.bytes = static_cast<uint8_t>(bytes);
+  moved.sign = type[0] == 's';
+  moved.local = reaches;
+  (loads ? moved.to : moved.from) = numbers_of(d.operands[data], registers);
   if (address.has_base && address.space == 0xff && address.reg < registers) moved.read.push_back(address.reg);
   if (d.operands.size() > 2 && in_image(d.operands[2], registers)) moved.read.push_back(d.operands[2].reg);
   return moved;
@@ -69,10 +91,10 @@ Moved moved_by_store(const Decoding& d, uint32_t registers) {
 
 }  // namespace
 
-Moved moved_by(const Decoding& d, uint32_t registers) {
+Moved moved_by(const Decoding& d, uint32_t registers, bool local) {
   if (d.opcode == "mov") return moved_by_mov(d, registers);
   if (d.opcode == "cvt") return moved_by_cvt(d, registers);
-  if (d.opcode == "st") return moved_by_store(d, registers);
+  if (d.opcode == "st" || d.opcode == "ld") return moved_by_access(d, registers, local);
   Moved moved;
   if (d.opcode != "prmt" || d.modifiers.size() != 1 || d.operands.size() != 4) return moved;
   moved.kind = Kind::Permute;

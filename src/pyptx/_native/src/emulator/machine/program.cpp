@@ -87,6 +87,10 @@ const Function* Program::function_of(uint32_t instruction) const {
 void Program::find_tracked(const std::vector<Flow>& flow) {
   tracked = live_at_start(flow, uses, image_registers, entry);
   std::vector<uint8_t> keep(image_registers, 0);
+  for (const Uses& u : uses) {
+    if (u.moved.kind == Moved::Kind::Load) tracked.insert(tracked.end(), u.moved.to.begin(), u.moved.to.end());
+  }
+  tracked.erase(std::remove(tracked.begin(), tracked.end(), Moved::kHasValue), tracked.end());
   for (const uint32_t r : tracked) keep[r] = 1;
   if (!tracked.empty()) track_moves(keep);
   const auto untracked = [&](uint32_t r) { return !keep[r]; };

@@ -110,6 +110,7 @@ class Program {
   std::vector<uint8_t> branches, polls;
   bool asynchronous = false;  // it has mbarriers or asynchronous operations
   bool allocates = false;     // it calls malloc
+  bool reads_reserved = false, reads_environment = false;  // %reserved_smem_offset_1 and the like; %envreg1
   bool communicates = false;  // it has atomics or strong accesses that may reach global memory
   std::vector<uint32_t> tracked;  // registers that may be read before they are written
   // Multiplications of a warpgroup, by instruction, and the registers that they use: these have numbers of their own,
@@ -151,7 +152,8 @@ class Program {
 };
 
 // What the instruction moves without looking at it; `registers` are those of the image.
-Moved moved_by(const Decoding& d, uint32_t registers);
+// `local` says that the program has local memory.
+Moved moved_by(const Decoding& d, uint32_t registers, bool local);
 
 // 64-bit hash of bytes, the key of registered source lines.
 uint64_t content_hash(const void* bytes, size_t size);

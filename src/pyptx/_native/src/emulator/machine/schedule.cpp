@@ -203,13 +203,16 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
     uint8_t* place = file + slot.offset;
     if (p.kind == Preload::Kind::Special) {
       fill_special(w, p.special, slot.width, place);
-      continue;
+      if (p.special != Special::envreg) continue;
     }
+    // Of a cooperative launch, %envreg1 and %envreg2 are the halves of the address that grid.sync() waits at.
+    const uint64_t barrier = launch.memory.grid_barrier;
+    const uint64_t environment = p.value == 1 ? barrier >> 32 : p.value == 2 ? barrier & 0xffffffffu : 0;
     const uint64_t base = p.kind == Preload::Kind::SharedSymbol   ? cta.shared_base
                           : p.kind == Preload::Kind::GlobalSymbol ? launch.memory.global_base
                                                                   : 0;
     for (unsigned l = 0; l < kLanes; ++l) {
-      const uint64_t value = base + p.value;
+      const uint64_t value = p.kind == Preload::Kind::Special ? environment : base + p.value;
       std::memcpy(place + l * (slot.width / 8), &value, slot.width / 8);
     }
   }
@@ -232,6 +235,10 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   cta.warpgroups.assign((launch.warps_per_cta + kWarpgroupWarps - 1) / kWarpgroupWarps, Warpgroup());
   const uint32_t granule = launch.program->shared_granule;
   cta.shadow.reset(launch.shared_bytes, granule, launch.initialisation, launch.races);
+  if (launch.program->reads_reserved && launch.initialisation) {
+    uint8_t* first = &cta.shadow.written[launch.reserved_at >> cta.shadow.shift];
+    std::memset(first, 1, kReservedForGroups >> cta.shadow.shift);
+  }
   cta.local_shadow.reset(launch.program->space_bytes[1], launch.warps_per_cta * kLanes, granule,
                          launch.initialisation);
   cta.segment = launch.global_order.segment_of(cta.linear);

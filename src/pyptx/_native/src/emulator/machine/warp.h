@@ -80,6 +80,15 @@ struct CallFrame {
   std::vector<uint8_t> kept;  // of a recursive function: its registers from before
 };
 
+// A register that is not written as a whole: the bytes that have no value, as bits, in each lane, and the load of local
+// memory that brought some of them, kNone if none did.
+struct Partly {
+  std::array<uint16_t, kLanes> missing{};
+  uint32_t load = kNone;
+  uint64_t address = 0;
+  uint32_t bytes = 0;
+};
+
 // A warp that starts is assigned a new one, so every field says what it starts as.
 struct Warp : WarpRegisters {
   uint32_t pc = 0;          // of the running split; already the next instruction while a handler runs
@@ -100,8 +109,7 @@ struct Warp : WarpRegisters {
   Worker* worker = nullptr;
   std::vector<Split> others;
   uint32_t* defined = nullptr;  // lane mask per register of the image
-  // Of registers of which a part has a value: the bytes that have none, as bits, in each lane.
-  std::unordered_map<uint32_t, std::array<uint16_t, kLanes>> partly;
+  std::unordered_map<uint32_t, Partly> partly;
   uint64_t executed = 0;
 
   // The loop that may have come to a standstill.
@@ -251,7 +259,8 @@ struct Launch {
   std::chrono::steady_clock::time_point deadline;
   uint32_t cluster_size = 1, cluster_dim[3] = {1, 1, 1}, cluster_grid[3] = {1, 1, 1};
   uint32_t threads_per_cta = 0, warps_per_cta = 0;
-  uint32_t shared_bytes = 0;  // a CTA's, static and dynamic
+  uint32_t shared_bytes = 0;  // a CTA's, static and dynamic, and what cooperative groups have of the reserved memory
+  uint32_t kernel_shared_bytes = 0, reserved_at = 0;  // the kernel's part, and where the reserved one begins
   bool initialisation = false, races = false, synchronisation = false;
   Completion completion = Completion::Eager;
   std::mutex running_mutex;

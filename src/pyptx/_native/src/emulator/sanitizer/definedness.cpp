@@ -2,12 +2,16 @@
 //
 // A bit for each lane of a register says that all of it has a value. Compilers join registers of which a part never gets
 // one, as where a structure has padding, and take them apart again; so instructions that only move bytes (machine/moved.cpp)
-// move on which of them have values, and what computes with a byte that has none is the finding.
+// move on which of them have values, and what computes with a byte that has none is the finding. Copies of structures go
+// through local memory too, so a load there moves on what has no value.
 #include <algorithm>
 #include <cstring>
 
+#include "definedness.h"
 #include "machine/product.h"
 #include "machine/warp.h"
+#include "semantics/access.h"
+#include "shadow_cells.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -22,7 +26,7 @@ uint32_t first_bytes(uint32_t count) { return (1u << count) - 1; }
 uint32_t missing_of(const Warp& w, uint32_t r, unsigned lane) {
   if (r == Moved::kHasValue || (w.defined[r] >> lane & 1u)) return 0;
   const auto found = w.partly.find(r);
-  const uint32_t missing = found == w.partly.end() ? 0 : found->second[lane];
+  const uint32_t missing = found == w.partly.end() ? 0 : found->second.missing[lane];
   return missing != 0 ? missing : first_bytes(bytes_of(w, r));
 }
 
@@ -34,7 +38,19 @@ void set_missing(Warp& w, uint32_t r, unsigned lane, uint32_t missing) {
     return;
   }
   w.defined[r] &= ~(1u << lane);
-  w.partly[r][lane] = static_cast<uint16_t>(missing);
+  w.partly[r].missing[lane] = static_cast<uint16_t>(missing);
+}
+
+// A register has what came from another one.
+void set_origin(Warp& w, uint32_t r, uint32_t from) {
+  if (r == Moved::kHasValue || from == Moved::kHasValue) return;
+  const auto found = w.partly.find(from);
+  if (found == w.partly.end() || found->second.load == kNone) return;
+  const Partly origin = found->second;
+  Partly& to = w.partly[r];
+  to.load = origin.load;
+  to.address = origin.address;
+  to.bytes = origin.bytes;
 }
 
 // Byte k of the result is byte selector & 7 of the two registers, or its sign.
@@ -52,7 +68,12 @@ uint32_t cut(const Moved& m, uint32_t missing) {
 
 void move_lane(Warp& w, const Instruction& in, const Moved& m, unsigned lane) {
   uint32_t from[4] = {};
-  for (size_t k = 0; k < m.from.size(); ++k) from[k] = missing_of(w, m.from[k], lane);
+  for (size_t k = 0; k < m.from.size(); ++k) {
+    from[k] = missing_of(w, m.from[k], lane);
+    for (const uint32_t to : m.to) {
+      if (from[k] != 0) set_origin(w, to, m.from[k]);
+    }
+  }
   switch (m.kind) {
     case Moved::Kind::Join: {
       uint32_t joined = 0;
@@ -71,31 +92,58 @@ void move_lane(Warp& w, const Instruction& in, const Moved& m, unsigned lane) {
   }
 }
 
+// Of what a load of local memory brought, the load is the finding.
 void report_register(Warp& w, const Instruction& in, uint32_t r, uint32_t lanes) {
   const bool predicate = program_of(w).registers[r].width == 1;
-  report(w, predicate ? Kind::UnassignedPredicate : Kind::UninitialisedRegister,
-         site_of(w, in, static_cast<unsigned>(__builtin_ctz(lanes))), (predicate ? "%p" : "%r") + std::to_string(r));
+  const auto lane = static_cast<unsigned>(__builtin_ctz(lanes));
+  const auto partly = w.partly.find(r);
+  if (partly != w.partly.end() && partly->second.load != kNone && partly->second.missing[lane] != 0) {
+    const Partly& origin = partly->second;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      report_uninitialised(w, program_of(w).code[origin.load], Space::Local, origin.address,
+                           static_cast<unsigned>(__builtin_ctz(rest)), origin.bytes);
+    }
+  } else {
+    report(w, predicate ? Kind::UnassignedPredicate : Kind::UninitialisedRegister, site_of(w, in, lane),
+           (predicate ? "%p" : "%r") + std::to_string(r));
+  }
   w.defined[r] |= lanes;
 }
 
-// A register that is stored has a value somewhere.
-void check_stored(Warp& w, const Instruction& in, uint32_t r, uint32_t mask) {
+// The lanes whose addresses are in local memory.
+uint32_t local_lanes(Warp& w, const Instruction& in, uint32_t mask) {
+  const auto& plan = *static_cast<const AccessPlan*>(in.plan);
+  if (plan.space == Space::Local) return mask;
+  Addresses a;
+  read_addresses(w, in, plan, a);
+  uint32_t local = 0;
+  for (uint32_t rest = plan.space == Space::Generic ? mask : 0; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+    if (space_of(a.at[lane]) == Space::Local) local |= 1u << lane;
+  }
+  return local;
+}
+
+// A register that is stored has a value somewhere, but for copies to local memory.
+void check_stored(Warp& w, const Instruction& in, const Moved& m, uint32_t r, uint32_t mask) {
   uint32_t none = 0;
   for (uint32_t rest = mask & ~w.defined[r]; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-    if (missing_of(w, r, lane) == first_bytes(bytes_of(w, r))) none |= 1u << lane;
+    const uint32_t all = first_bytes(std::min<uint32_t>(bytes_of(w, r), m.bytes));
+    if ((missing_of(w, r, lane) & all) == all) none |= 1u << lane;
   }
+  if (none != 0 && m.local) none &= ~local_lanes(w, in, none);
   if (none != 0) report_register(w, in, r, none);
 }
 
 void check_moved(Warp& w, const Instruction& in, const Moved& m, uint32_t mask) {
   if (m.kind == Moved::Kind::Store) {
     for (const uint32_t r : m.from) {
-      if (r != Moved::kHasValue) check_stored(w, in, r, mask);
+      if (r != Moved::kHasValue) check_stored(w, in, m, r, mask);
     }
     return;
   }
-  uint32_t all = ~0u;
+  uint32_t all = ~0u;  // of Load, whose handler tells what has no value
   for (const uint32_t r : m.from) all &= r == Moved::kHasValue ? ~0u : w.defined[r];
   for (const uint32_t r : m.to) {
     if (r != Moved::kHasValue) w.defined[r] |= mask & all;
@@ -106,6 +154,47 @@ void check_moved(Warp& w, const Instruction& in, const Moved& m, uint32_t mask) 
 }
 
 }  // namespace
+
+bool load_missing(Warp& w, const Instruction& in, uint64_t address, unsigned lane, uint32_t bytes, const uint8_t* cells,
+                  uint32_t shift) {
+  const Program& program = program_of(w);
+  if (w.defined == nullptr || in.index >= program.uses.size()) return false;
+  const Moved& m = program.uses[in.index].moved;
+  if (m.kind != Moved::Kind::Load) return false;
+  for (size_t e = 0; e < m.to.size(); ++e) {
+    if (m.to[e] == Moved::kHasValue) continue;
+    uint32_t missing = 0;
+    for (uint32_t b = 0; b < m.bytes; ++b) missing |= (cells[(e * m.bytes + b) >> shift] == 0 ? 1u : 0u) << b;
+    if (missing == 0) continue;
+    if (m.sign && (missing >> (m.bytes - 1) & 1u)) missing |= kAll & ~first_bytes(m.bytes);
+    set_missing(w, m.to[e], lane, missing);
+    Partly& partly = w.partly[m.to[e]];
+    partly.load = in.index;
+    partly.address = address;
+    partly.bytes = bytes;
+  }
+  return true;
+}
+
+void store_missing(Warp& w, const Instruction& in, unsigned lane, uint32_t bytes, uint8_t* cells, uint32_t shift) {
+  const Program& program = program_of(w);
+  if (w.defined == nullptr || in.index >= program.uses.size()) return;
+  const Moved& m = program.uses[in.index].moved;
+  if (m.kind != Moved::Kind::Store) return;
+  for (uint32_t cell = 0; cell < bytes >> shift; ++cell) {
+    const uint32_t first = cell << shift, within = first % m.bytes;
+    const uint32_t r = m.from[std::min<size_t>(first / m.bytes, m.from.size() - 1)];
+    const uint32_t asked = first_bytes(std::min<uint32_t>(1u << shift, m.bytes)) << within;
+    if ((missing_of(w, r, lane) & asked) == asked) cells[cell] = 0;
+  }
+}
+
+void check_returned(Warp& w, const Instruction& call, uint32_t r, unsigned lane) {
+  if (w.defined == nullptr || (w.defined[r] >> lane & 1u)) return;
+  const auto partly = w.partly.find(r);
+  if (partly == w.partly.end() || partly->second.load == kNone || partly->second.missing[lane] == 0) return;
+  report_register(w, call, r, 1u << lane);
+}
 
 void check_registers(Warp& w, const Instruction& in, uint32_t active) {
   const Program& program = program_of(w);

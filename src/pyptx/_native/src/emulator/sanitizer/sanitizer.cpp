@@ -410,10 +410,11 @@ void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane,
   if (access == Access::Load) {
     if (std::memchr(&s.written[first], 0, count) == nullptr) return;
     const uint32_t missing = first_missing(w, in, &s.written[first], static_cast<uint32_t>(count), s.shift, bytes);
-    if (missing == count) return;
+    if (missing == count || load_missing(w, in, offset, lane, bytes, &s.written[first], s.shift)) return;
     report_uninitialised(w, in, Space::Local, offset, lane, bytes);
   }
   std::memset(&s.written[first], 1, count);
+  if (access == Access::Store) store_missing(w, in, lane, bytes, &s.written[first], s.shift);
 }
 
 }  // namespace pyptx::emulator

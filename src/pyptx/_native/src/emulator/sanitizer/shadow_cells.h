@@ -65,6 +65,11 @@ void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offs
 Touch touch_of_who(const Warp& w, uint32_t who);
 // The reader in a cell of loads that is not ordered before the access; kNone if there is none.
 uint32_t reader_against(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several);
+// A load of local memory of which some of the cells have no value: true if its registers have none now, and its use is
+// the finding. A store there of registers of which some bytes have none.
+bool load_missing(Warp& w, const Instruction& in, uint64_t address, unsigned lane, uint32_t bytes, const uint8_t* cells,
+                  uint32_t shift);
+void store_missing(Warp& w, const Instruction& in, unsigned lane, uint32_t bytes, uint8_t* cells, uint32_t shift);
 void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t address, unsigned lane, uint32_t bytes);
 // The reader of several that is not ordered before the access; kNone if all are.
 uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "print.h"
+#include "sanitizer/definedness.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -65,7 +66,7 @@ void set_defined(Warp& w, uint32_t number, unsigned lane, bool yes) {
   if (w.defined == nullptr || number >= program_of(w).image_registers) return;
   w.defined[number] = (w.defined[number] & ~(1u << lane)) | static_cast<uint32_t>(yes) << lane;
   const auto partly = yes ? w.partly.end() : w.partly.find(number);
-  if (partly != w.partly.end()) partly->second[lane] = 0;
+  if (partly != w.partly.end()) partly->second.missing[lane] = 0;
 }
 
 // ---- Moving values ------------------------------------------------------------------------------------------
@@ -387,7 +388,10 @@ void call_indirect(Warp& w, const Instruction& in, uint32_t mask) {
 void leave_lane(Warp& w, const Function& f, const Instruction& call, unsigned lane) {
   const CallPlan& plan = plan_of(call);
   std::vector<Carried> values;
-  for (const Formal& result : f.results) values.push_back(take_formal(w, result, lane));
+  for (const Formal& result : f.results) {
+    if (result.in_register) check_returned(w, call, result.at, lane);
+    values.push_back(take_formal(w, result, lane));
+  }
   CallFrame called = std::move(w.calls[lane].back());
   w.calls[lane].pop_back();
   if (f.recursive) exchange_registers<false>(w, f, lane, called.kept);

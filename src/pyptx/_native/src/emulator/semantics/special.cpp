@@ -119,10 +119,11 @@ uint64_t value_of(const Warp& w, Special special, unsigned lane) {
     case Special::reserved_smem_offset_end: case Special::reserved_smem_offset_cap:
       return reserved_shared(launch.program->sm);
     case Special::total_smem_size:
-      return (launch.shared_bytes + 127u) / 128u * 128u;
+      return (launch.kernel_shared_bytes + 127u) / 128u * 128u;
     case Special::aggr_smem_size:
-      return (launch.shared_bytes + 127u) / 128u * 128u + reserved_shared(launch.program->sm);
+      return (launch.kernel_shared_bytes + 127u) / 128u * 128u + reserved_shared(launch.program->sm);
     case Special::dynamic_smem_size: return config.dynamic_shared;
+    case Special::reserved_smem_offset: return reserved_shared(launch.program->sm) + launch.reserved_at;
     default: return 0;  // envreg, reserved_smem_offset_begin, no graph
   }
 }
