@@ -15,6 +15,7 @@ from pyptx._dims import Extent
 from pyptx._grid import extent_of
 from pyptx._launch.layout import Number
 from pyptx._launch.plan import Bytes
+from pyptx._layouts.tensor_map import MAP_BYTES
 from pyptx._operands import Parameter
 from pyptx._source import SourceLocation
 from pyptx._spec import Scalar, Spec
@@ -111,7 +112,7 @@ class Given:
 def match(given: Given, params: Sequence[object] | None) -> Taken:
     """What each parameter of the entry is. Raises SpecError at the parameter's line in the file."""
     wanted = given.default if params is None else tuple(params)
-    parameters = given.entry.parameters
+    parameters = [p for p in given.entry.parameters if p.tensor_map is None]
     if len(wanted) != len(parameters):
         raise _wrong_count(given, len(wanted), by_default=params is None)
     takes: list[int | Number | Bytes] = []
@@ -164,7 +165,14 @@ def _check_spec(given: Given, parameter: Parameter, number: int) -> None:
             parameter,
             f"is given the address of {spec!r}, which has 64 bits",
             *_legal(parameter),
+            *_as_map(parameter),
         )
+
+
+def _as_map(parameter: Parameter) -> tuple[tuple[str, str], ...]:
+    if parameter.length is None or parameter.size != MAP_BYTES:
+        return ()
+    return (("help", "Tile(..., tma_box=...) makes it the Tile's tensor map"),)
 
 
 def _check_all_taken(given: Given, taken: set[int]) -> None:

@@ -539,7 +539,7 @@ def from_ptx(
     aliases = alias_pairs(input_output_aliases, where)
     found = file.entry(entry, where)
     listed = checked_params(params, where)
-    changed, listed = with_fields(found, listed, where)
+    changed, listed = with_fields(found, listed, inputs, outputs, where)
     if changed is not found:
         kernels = tuple(changed if k is found else k for k in file.module.kernels)
         found, file = (

@@ -70,6 +70,7 @@ class _Rewriting:
         # For each parameter that is an address: the index in a level, and the stride's parameter.
         self._strides: dict[int, list[tuple[Register, Parameter]]] = {}
         if batch is not None:
+            _check_maps(kernel)
             _check_axis(module, kernel, batch)
             self._open(batch)
 
@@ -163,6 +164,11 @@ class _Rewriting:
             f"{instruction.spelling} does something else with it than to load it",
             location=instruction.location,
         )
+
+
+def _check_maps(kernel: Kernel) -> None:
+    if any(parameter.tensor_map is not None for parameter in kernel.parameters):
+        raise SpecError(f"{kernel.name} has tensor maps, which are of one element of a batch")
 
 
 def _check_axis(module: Module, kernel: Kernel, batch: Batch) -> None:

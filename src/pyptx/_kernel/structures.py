@@ -1,7 +1,8 @@
-"""Structures that a foreign kernel is passed by value, given by their fields.
+"""Structures that a foreign kernel is passed by value, given by their fields; and tensor maps.
 
 In a copy of the kernel each field is a parameter of its own, and loads from the structure are loads
 of that. So a field may be all that a parameter may be: a tensor, a Scalar, a size, a constant.
+Parameters that are tensor maps are its last ones, as those of a traced kernel are.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any, Final, cast
 from pyptx._ir import Instruction, Kernel, Place, Statement
 from pyptx._isa.model import Form
 from pyptx._isa.table import forms
-from pyptx._kernel.arguments import Struct
+from pyptx._kernel.arguments import In, Out, Struct
+from pyptx._layouts.tensor_map import MAP_ALIGN, MAP_BYTES
 from pyptx._operands import Address, Arguments, Operand, Parameter, Register, Symbol, Vector
 from pyptx._source import SourceLocation
+from pyptx._spec import Spec, Tile
 from pyptx.errors import SpecError
 from pyptx.types import DTYPES, DType, b8, u64
 
@@ -45,21 +48,34 @@ class _Field:
 
 
 def with_fields(
-    kernel: Kernel, params: Sequence[object] | None, where: SourceLocation
+    kernel: Kernel,
+    params: Sequence[object] | None,
+    in_specs: Sequence[Spec],
+    out_specs: Sequence[Spec],
+    where: SourceLocation,
 ) -> tuple[Kernel, tuple[object, ...] | None]:
     """The kernel with the fields of structures as parameters, and what each of them is given.
 
-    Raises SpecError for fields that are not in the structure, and at the line of an instruction
-    that reads something else of it than its fields.
+    Tensor maps are its last parameters, and given nothing. Raises SpecError for fields that are not
+    in the structure, at the line of an instruction that reads something else of it than its fields,
+    and for a Tile that can have no map.
     """
-    if params is None or not any(isinstance(param, Struct) for param in params):
+    if params is None or len(params) != len(kernel.parameters):
         return kernel, None if params is None else tuple(params)
-    if len(params) != len(kernel.parameters):
+    pairs = list(zip(kernel.parameters, params, strict=True))
+    maps = [
+        (parameter, param, number)
+        for parameter, param in pairs
+        if (number := _mapped(parameter, param, in_specs, out_specs)) is not None
+    ]
+    if not maps and not any(isinstance(param, Struct) for param in params):
         return kernel, tuple(params)
     parameters: list[Parameter] = []
     given: list[object] = []
     fields: dict[int, list[_Field]] = {}
-    for parameter, param in zip(kernel.parameters, params, strict=True):
+    for parameter, param in pairs:
+        if any(parameter is each for each, _, _ in maps):
+            continue
         if isinstance(param, Struct):
             loads = list(_loads(kernel, parameter))
             found = fields[parameter.index] = []
@@ -74,8 +90,33 @@ def with_fields(
             fields[parameter.index] = [_Field(moved, -1)]
             parameters.append(moved)
             given.append(param)
+    for parameter, param, _ in maps:
+        if param not in given:  # the tensor itself is a parameter too, which nothing reads
+            parameters.append(Parameter(len(parameters), u64, f"{parameter.name}_address"))
+            given.append(param)
+    for parameter, _, number in maps:
+        described = cast("Tile", (*in_specs, *out_specs)[number]).tensor_map({})
+        index = len(parameters)
+        align = max(parameter.alignment, MAP_ALIGN)
+        moved = replace(parameter, index=index, tensor_map=described, of=number, align=align)
+        fields[parameter.index] = [_Field(moved, -1)]
+        parameters.append(moved)
     body = tuple(s for each in kernel.body for s in _statement(each, fields))
     return replace(kernel, parameters=tuple(parameters), body=body), tuple(given)
+
+
+def _mapped(
+    parameter: Parameter, param: object, in_specs: Sequence[Spec], out_specs: Sequence[Spec]
+) -> int | None:
+    """The number of the tensor whose tensor map a parameter is, outputs after inputs."""
+    if not isinstance(param, In | Out) or parameter.length is None or parameter.size != MAP_BYTES:
+        return None
+    specs, first = (in_specs, 0) if isinstance(param, In) else (out_specs, len(in_specs))
+    if not 0 <= param.index < len(specs):
+        return None
+    spec = specs[param.index]
+    has_map = isinstance(spec, Tile) and (spec.tma_box is not None or spec.tma_im2col is not None)
+    return first + param.index if has_map else None
 
 
 def _checked(
