@@ -106,7 +106,7 @@ def test_the_structures_have_the_sizes_of_the_header():
     api = loader.emulator()
     assert api.size == ctypes.sizeof(loader.EmulatorApi)
     assert ctypes.sizeof(loader.Buffer) == 48
-    assert ctypes.sizeof(loader.Launch) == 168
+    assert ctypes.sizeof(loader.Launch) == 176
     assert ctypes.sizeof(loader.Watch) == 16
     assert ctypes.sizeof(loader.Visit) == 32
     assert ctypes.sizeof(loader.Signals) == 56
