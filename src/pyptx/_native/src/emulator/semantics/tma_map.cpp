@@ -113,6 +113,12 @@ uint8_t* find_map(Warp& w, const Instruction& in, const Pointer& p, unsigned lan
   return reinterpret_cast<uint8_t*>(address);
 }
 
+// A map begins as 128 bytes of zeros too, where a kernel sets every field of it, as Triton's do.
+void begin_map(TensorMap& map) {
+  static constexpr uint8_t kZeros[kMapBytes] = {};
+  if (std::memcmp(&map, kZeros, kMapBytes) == 0) std::memcpy(map.magic, kMapMagic, sizeof kMapMagic);
+}
+
 template <bool kSanitized>
 void replace_lane(Warp& w, const Instruction& in, unsigned lane) {
   const MapPlan& plan = plan_of(in);
@@ -120,6 +126,7 @@ void replace_lane(Warp& w, const Instruction& in, unsigned lane) {
   if (bytes == nullptr) return;
   TensorMap map;
   std::memcpy(&map, bytes, sizeof map);
+  begin_map(map);
   const uint64_t value = plan.wide ? source<uint64_t>(w, in, plan.value)[lane] : source<uint32_t>(w, in, plan.value)[lane];
   std::optional<std::string> problem;
   if (std::memcmp(map.magic, kMapMagic, sizeof kMapMagic) != 0) problem = "there is no tensor map here";
