@@ -231,3 +231,19 @@ def test_a_field_that_nothing_sets_is_stored():
     (found,), _ = copied(sets="")
     assert found.kind == "uninitialised-memory"
     assert found.site.location.text == "ld.param.b32 %r1, [got+4];"
+
+
+def test_half_of_the_smallest_access_is_stored():
+    """Local memory is checked in pieces of the kernel's smallest access, here of 8 bytes."""
+    text = """\
+    .local .align 8 .b8 kept[8];
+    st.local.v2.b32 [kept], {%r0, %r9};
+    ld.local.v2.b32 {%r1, %r2}, [kept];
+    add.u32 %r1, %r1, 1;
+    mov.b64 %d1, {%r1, %r1};
+    st.global.b64 [%d0], %d1;"""
+    found, (out,) = findings(text)
+    assert found == ()
+    np.testing.assert_array_equal(out[:, 0], np.arange(32) + 1)
+    (found,), _ = findings(text.replace("st.local.v2.b32 [kept], {%r0, %r9};\n", ""))
+    assert found.kind == "uninitialised-memory"

@@ -181,11 +181,14 @@ void store_missing(Warp& w, const Instruction& in, unsigned lane, uint32_t bytes
   if (w.defined == nullptr || in.index >= program.uses.size()) return;
   const Moved& m = program.uses[in.index].moved;
   if (m.kind != Moved::Kind::Store) return;
+  const auto has_value = [&](uint32_t r) { return r == Moved::kHasValue || (w.defined[r] >> lane & 1u); };
+  if (std::all_of(m.from.begin(), m.from.end(), has_value)) return;
   for (uint32_t cell = 0; cell < bytes >> shift; ++cell) {
-    const uint32_t first = cell << shift, within = first % m.bytes;
-    const uint32_t r = m.from[std::min<size_t>(first / m.bytes, m.from.size() - 1)];
-    const uint32_t asked = first_bytes(std::min<uint32_t>(1u << shift, m.bytes)) << within;
-    if ((missing_of(w, r, lane) & asked) == asked) cells[cell] = 0;
+    bool none = true;  // of the cell's bytes has a value
+    for (uint32_t b = cell << shift; b < (cell + 1) << shift; ++b) {
+      none &= (missing_of(w, m.from[b / m.bytes], lane) >> (b % m.bytes) & 1u) != 0;
+    }
+    if (none) cells[cell] = 0;
   }
 }
 
