@@ -92,7 +92,7 @@ void Program::find_tracked(const std::vector<Flow>& flow) {
   }
   tracked.erase(std::remove(tracked.begin(), tracked.end(), Moved::kHasValue), tracked.end());
   for (const uint32_t r : tracked) keep[r] = 1;
-  if (!tracked.empty()) track_moves(keep);
+  track_moves(keep);
   const auto untracked = [&](uint32_t r) { return !keep[r]; };
   const auto drop = [&](std::vector<uint32_t>& list) {
     list.erase(std::remove_if(list.begin(), list.end(), untracked), list.end());
@@ -108,15 +108,19 @@ void Program::find_tracked(const std::vector<Flow>& flow) {
 void Program::track_moves(std::vector<uint8_t>& keep) {
   using Kind = Moved::Kind;
   const auto kept = [&](uint32_t r) { return r != Moved::kHasValue && keep[r] != 0; };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Uses& u : uses) {
-      if (u.moved.kind == Kind::Store || std::none_of(u.moved.from.begin(), u.moved.from.end(), kept)) continue;
-      for (const uint32_t r : u.moved.to) {
+  std::vector<std::vector<uint32_t>> movers(tracked.empty() ? 0 : image_registers);  // by what they move
+  for (uint32_t i = 0; i < uses.size() && !tracked.empty(); ++i) {
+    if (uses[i].moved.kind == Kind::Store) continue;
+    for (const uint32_t r : uses[i].moved.from) {
+      if (r != Moved::kHasValue) movers[r].push_back(i);
+    }
+  }
+  for (size_t next = 0; next < tracked.size(); ++next) {
+    for (const uint32_t i : movers[tracked[next]]) {
+      for (const uint32_t r : uses[i].moved.to) {
         if (r == Moved::kHasValue || keep[r]) continue;
         keep[r] = 1;
         tracked.push_back(r);
-        changed = true;
       }
     }
   }
@@ -124,7 +128,7 @@ void Program::track_moves(std::vector<uint8_t>& keep) {
     if (u.moved.kind == Kind::None) continue;
     const auto any = [&](const std::vector<uint32_t>& list) { return std::any_of(list.begin(), list.end(), kept); };
     if (!any(u.moved.from) && !any(u.moved.to)) {
-      u.moved = Moved();
+      u.moved = Moved();  // also its memory
       continue;
     }
     const auto moved = [](const std::vector<uint32_t>& list) {
