@@ -15,6 +15,7 @@ import numpy as np
 
 from pyptx import kernel, ptx
 
+from . import tensor_sums
 from .harness import device, kinds, output, run
 from .test_mma import draw, factors, numbers
 from .test_tensor_core import (
@@ -210,36 +211,41 @@ def multiplied(p, a, b, c, held_f=None, **options):
 
 
 def expected(p, a, b, c, places=None, of_a=1.0, of_b=1.0):
-    """Sums in float64 in the order of A's stored elements, D last, rounded once.
+    """Sums of tensor_sums.py.
 
     `places` say, of every row, where along K what is stored stands. D of each CTA is [rows, columns];
     what of it is in which lane follows from cutting the columns into parts.
     """
-    x, y = p.signs[0] * numbers(a, p.a) * of_a, p.signs[1] * numbers(b, p.b) * of_b
+    x, y = p.signs[0] * numbers(a, p.a), p.signs[1] * numbers(b, p.b)
     y = y[p.shift : p.shift + p.n]
     y = np.where(zero_columns(p)[:, None], 0.0, y)
     places = np.tile(np.arange(x.shape[1]), (p.m, 1)) if places is None else places
-    sums = np.zeros((p.m, p.n))
-    for e in range(x.shape[1]):
-        sums += x[:, e, None] * y.T[places[:, e]]
+    y = y.T[places]
+    factors = None
+    if p.scaled:
+        factors = np.broadcast_to(of_a, x.shape), of_b.T[places], p.factor
     words = c.copy()
     for cta in range(p.ctas):
-        lanes, mine = p.lanes(), sums[cta * p.rows :][: p.rows]
+        lanes, rows = p.lanes(), slice(cta * p.rows, (cta + 1) * p.rows)
+        before = c[cta][:, lanes].T.reshape(p.parts, p.rows, p.columns)
+        before = before.swapaxes(0, 1).reshape(p.rows, p.n)
+        some = None if factors is None else (factors[0][rows], factors[1][rows], factors[2])
+        mine = summed(p, x[rows], y[rows], before, some)
         by_lane = mine.reshape(p.rows, p.parts, p.columns).swapaxes(0, 1).reshape(-1, p.columns)
         kept = ~np.isin(lanes + 128 * cta, p.disabled)
-        words[cta][:, lanes[kept]] = rounded(p, by_lane, c[cta][:, lanes].T).T[:, kept]
+        words[cta][:, lanes[kept]] = by_lane.T[:, kept]
     return words
 
 
-def rounded(p, sums, before):
+def summed(p, x, y, before, factors=None):
+    """Bit patterns of D from those of D before; y is [row, k, column]."""
     if p.d == "s32":
-        total = sums.astype(np.int64) + before.view(np.int32) * p.accumulates
-        return total.astype(np.uint32)
+        total = np.einsum("mk,mkn->mn", x, y).astype(np.int64)
+        return (total + before.view(np.int32) * p.accumulates).astype(np.uint32)
     kind = np.float16 if p.d == "f16" else np.float32
-    held = before.astype("u2" if p.d == "f16" else "u4").view(kind).astype(float)
-    if p.accumulates:
-        sums = sums + held / 2.0 ** (p.scale or 0)
-    return sums.astype(kind).view(f"u{np.dtype(kind).itemsize}").astype(np.uint32)
+    c = before.astype("u2" if p.d == "f16" else "u4").view(kind).astype(float) * p.accumulates
+    how = tensor_sums.model("tcgen05", 100, p.a, scaled_four=p.scaled and p.four)
+    return tensor_sums.add(how, (p.a, p.b, p.d), x, y, c / 2.0 ** (p.scale or 0), factors)
 
 
 def zero_columns(p):

@@ -8,13 +8,14 @@ from its figures, and the bits of small types are read by ml_dtypes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from . import tensor_sums
 from .harness import device, kinds, output, run
 
 LANES = range(32)
@@ -155,13 +156,23 @@ def execute(*arguments, **options):
     return outputs
 
 
-def rounded(sums, c, d):
-    """What the emulator promises: sums in float64 in the order of k, C last, rounded once."""
-    if d == "f16":
-        return (sums + c.astype(np.float16).astype(float)).astype(np.float16).view(np.uint16)
-    if d == "f32":
-        return (sums + c.astype(np.float32).astype(float)).astype(np.float32).view(np.uint32)
-    return (sums.astype(np.int64) + c.astype(np.int64)).astype(np.uint32)
+def summed(p, a, b, c, there=None, *, target=90, factors=None):
+    """D as bit patterns: integers wrap, other sums are those of tensor_sums.py."""
+    if p.d == "s32":
+        return (ordered_sum(a, b, there).astype(np.int64) + c.astype(np.int64)).astype(np.uint32)
+    how = tensor_sums.model("mma", target, p.a, scaled_four=p.bits == 4)
+    if factors is not None:
+        how = replace(how, apart=False)
+    b = np.broadcast_to(b, (len(a), *b.shape))
+    if factors is not None:
+        factors = factors[0], np.broadcast_to(factors[1], b.shape), factors[2]
+    if there is not None:
+        kept = np.nonzero(there)[1].reshape(len(a), -1)
+        rows = np.arange(len(a))[:, None]
+        a, b = a[rows, kept], b[rows, kept]
+        if factors is not None:
+            factors = factors[0][rows, kept], factors[1][rows, kept], factors[2]
+    return tensor_sums.add(how, (p.a, p.b, p.d), a, b, c.astype(float), factors)
 
 
 def start(random, rows, d):
@@ -252,7 +263,7 @@ def test_dense(p):
             c_registers,
         ),
     )
-    expected = rounded(ordered_sum(numbers(a, p.a), numbers(b, p.b)), c, p.d)
+    expected = summed(p, numbers(a, p.a), numbers(b, p.b), c)
     np.testing.assert_array_equal(gathered(of_d, found, 16 if half else 32, (p.m, 8)), expected)
 
 
@@ -349,7 +360,7 @@ def test_sparse(p):
     found = execute(
         p.spelling, c_registers, (*registers, c_registers, held), f", {{}}, {p.selector}"
     )
-    expected = rounded(ordered_sum(a, b, there), c, p.d)
+    expected = summed(p, a, b, c, there)
     np.testing.assert_array_equal(gathered(of_d, found, 16 if half else 32, (p.m, 8)), expected)
 
 
@@ -489,10 +500,9 @@ def test_blocks_are_scaled(s):
     inputs = (*registers, c_registers, *held, a_scale, b_scale)
     found = execute(s.spelling, c_registers, inputs, tail, target="sm_120a")
     wide = p.k // s.blocks
-    sums = ordered_sum(
-        a * np.repeat(a_factors, wide, axis=1), b * np.repeat(b_factors, wide, axis=1).T, there
-    )
-    np.testing.assert_array_equal(gathered(of_d, found, 32, (16, 8)), rounded(sums, c, "f32"))
+    of_a, of_b = np.repeat(a_factors, wide, axis=1), np.repeat(b_factors, wide, axis=1).T
+    sums = summed(p, a, b, c, there, target=120, factors=(of_a, of_b, s.factor))
+    np.testing.assert_array_equal(gathered(of_d, found, 32, (16, 8)), sums)
 
 
 @pytest.mark.parametrize(("byte", "thread"), [("%h1", "0"), ("0", "2")])
@@ -604,6 +614,19 @@ def packed(where, matrices, bits):
     )
 
 
+def chained(a, b, c, d):
+    """FFMA and FADD, which is what ptxas makes of m8n8k4: f64 has a product and a sum of these exactly."""
+
+    def fused(k, sums):
+        product = np.outer(a[:, k].astype(float), b[k].astype(float))
+        return (product + sums).astype(np.float32)
+
+    low = fused(1, fused(0, np.zeros((8, 8), np.float32)))
+    if d == "f16":
+        return c + low + fused(3, fused(2, np.zeros((8, 8), np.float32)))
+    return c + fused(3, fused(2, low))
+
+
 @pytest.mark.parametrize("b_layout", ["row", "col"])
 @pytest.mark.parametrize("a_layout", ["row", "col"])
 @pytest.mark.parametrize(("d", "c"), [("f16", "f16"), ("f32", "f16"), ("f32", "f32")])
@@ -627,11 +650,8 @@ def test_four_products_of_quad_pairs(d, c, a_layout, b_layout):
     places = {at: (lane, i // per, i % per) for at, (lane, i) in of_d.items()}
     got = gathered(places, found, wide, (4, 8, 8))
     for product in range(4):
-        sums = ordered_sum(numbers(a[product], "f16"), numbers(b[product], "f16"))
-        total = sums + start_c[product].astype(float)
-        expected = (
-            total.astype(np.float16).view(np.uint16)
-            if d == "f16"
-            else total.astype(np.float32).view(np.uint32)
-        )
-        np.testing.assert_array_equal(got[product], expected)
+        x, y = (numbers(m[product], "f16").astype(np.float32) for m in (a, b))
+        total = chained(x, y, start_c[product].astype(np.float32), d)
+        kind = np.float16 if d == "f16" else np.float32
+        bits = total.astype(kind).view(f"u{np.dtype(kind).itemsize}")
+        np.testing.assert_array_equal(got[product], bits)

@@ -18,6 +18,7 @@ from pyptx import Tile, kernel, ptx, reg, smem
 from pyptx._layouts import Swizzle
 from pyptx.types import bf16, f32, u16, u32
 
+from . import tensor_sums
 from .harness import device, kinds, output, run
 from .test_mma import CODES, TYPES, draw, factors, numbers
 
@@ -312,25 +313,26 @@ setp.{"eq" if p.accumulates else "ne"}.u32 %p5, %r1, %r1
 
 
 def expected(p, a, b, c, of_a=1.0, of_b=1.0):
-    """Sums in float64 in the order of k, D last, rounded once; of D its words."""
-    x, y = p.signs[0] * numbers(a, p.a) * of_a, p.signs[1] * numbers(b, p.b) * of_b
-    sums = np.zeros((p.m, p.n))
-    for k in range(p.k):
-        sums += np.outer(x[:, k], y[:, k])
+    """Integers exactly, floats as tensor_sums.py adds them; of D its words."""
+    x, y = p.signs[0] * numbers(a, p.a), p.signs[1] * numbers(b, p.b)
     words = c.copy()
     rows = p.lanes()
     before = c[: p.n, rows].T
     if p.d == "s32":
-        total = sums.astype(np.int64) + before.view(np.int32) * p.accumulates
+        total = (x @ y.T).astype(np.int64) + before.view(np.int32) * p.accumulates
         if p.saturates:
             total = total.clip(-(2**31), 2**31 - 1)
         result = total.astype(np.uint32)
     else:
         kind = np.float16 if p.d == "f16" else np.float32
         held = before.astype("u2" if p.d == "f16" else "u4").view(kind).astype(float)
-        if p.accumulates:
-            sums += held / 2.0 ** (p.scale or 0)
-        result = sums.astype(kind).view(f"u{np.dtype(kind).itemsize}").astype(np.uint32)
+        how = tensor_sums.model("tcgen05", 100, p.a, scaled_four=p.kind.startswith("mxf4"))
+        factors = None
+        if p.kind.startswith("mx"):
+            per_row = np.broadcast_to(of_b.T, (p.m, *y.T.shape))
+            factors = np.broadcast_to(of_a, x.shape), per_row, p.factor
+        c = held * p.accumulates / 2.0 ** (p.scale or 0)
+        result = tensor_sums.add(how, (p.a, p.b, p.d), x, y.T, c, factors)
     kept = ~np.isin(rows, p.disabled)
     words[: p.n, rows[kept]] = result.T[:, kept]
     return words

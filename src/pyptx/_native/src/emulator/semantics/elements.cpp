@@ -3,24 +3,63 @@
 namespace pyptx::emulator {
 namespace {
 
+double e4m3(uint32_t b) { return small_float(b & 0xffu, 4, 3, Specials::OneNan); }
+double e5m2(uint32_t b) { return small_float(b & 0xffu, 5, 2, Specials::Infinities); }
+double s8(uint32_t b) { return static_cast<double>(static_cast<int8_t>(b)); }
+double u8(uint32_t b) { return static_cast<double>(b & 0xffu); }
+double s4(uint32_t b) { return static_cast<double>(static_cast<int32_t>(b << 28) >> 28); }
+double u4(uint32_t b) { return static_cast<double>(b & 0xfu); }
+double e2m1(uint32_t b) { return small_float(b & 0xfu, 2, 1, Specials::None); }
+double e3m2(uint32_t b) { return small_float(b & 0x3fu, 3, 2, Specials::None); }
+double e2m3(uint32_t b) { return small_float(b & 0x3fu, 2, 3, Specials::None); }
+double e2m1_in_byte(uint32_t b) { return e2m1(b >> 2); }
+double f16(uint32_t b) { return small_float(b & 0xffffu, 5, 10, Specials::Infinities); }
+double bf16(uint32_t b) { return static_cast<double>(bits_as<float>(b << 16)); }
+double tf32(uint32_t b) { return static_cast<double>(bits_as<float>(b & 0xffffe000u)); }
+
+// Numbers of up to a byte.
+template <double (*kValue)(uint32_t)>
+void of_bytes(const uint32_t* bits, float* out, size_t count) {
+  struct Table {
+    float at[256];
+    Table() {
+      for (uint32_t b = 0; b < 256; ++b) at[b] = static_cast<float>(kValue(b));
+    }
+  };
+  static const Table table;
+  for (size_t i = 0; i < count; ++i) out[i] = table.at[bits[i] & 0xffu];
+}
+
+// An f16 moved to the place of an f32, whose exponents are 112 more.
+void of_halves(const uint32_t* bits, float* out, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t size = bits[i] & 0x7fffu;
+    const uint32_t number = bits_as<uint32_t>(bits_as<float>(size << 13) * 0x1p112f);
+    const uint32_t special = 0x7f800000u | size << 13;
+    out[i] = bits_as<float>((size >= 0x7c00u ? special : number) | (bits[i] & 0x8000u) << 16);
+  }
+}
+
+void of_bf16(const uint32_t* bits, float* out, size_t count) {
+  for (size_t i = 0; i < count; ++i) out[i] = bits_as<float>(bits[i] << 16);
+}
+
+void of_tf32(const uint32_t* bits, float* out, size_t count) {
+  for (size_t i = 0; i < count; ++i) out[i] = bits_as<float>(bits[i] & 0xffffe000u);
+}
+
 constexpr Multiplied kMultiplied[] = {
-    {"f16", 16, [](uint32_t b) { return small_float(b, 5, 10, Specials::Infinities); }},
-    {"bf16", 16, [](uint32_t b) { return static_cast<double>(bits_as<float>(b << 16)); }},
-    {"tf32", 32, [](uint32_t b) { return static_cast<double>(bits_as<float>(b & 0xffffe000u)); }},
-    {"e4m3", 8, [](uint32_t b) { return small_float(b, 4, 3, Specials::OneNan); }},
-    {"e5m2", 8, [](uint32_t b) { return small_float(b, 5, 2, Specials::Infinities); }},
-    {"s8", 8, [](uint32_t b) { return static_cast<double>(static_cast<int8_t>(b)); }},
-    {"u8", 8, [](uint32_t b) { return static_cast<double>(b); }},
-    {"s4", 4, [](uint32_t b) { return static_cast<double>(static_cast<int32_t>(b << 28) >> 28); }},
-    {"u4", 4, [](uint32_t b) { return static_cast<double>(b); }},
-    {"e2m1", 4, [](uint32_t b) { return small_float(b, 2, 1, Specials::None); }},
+    {"f16", 16, f16, -14, of_halves},       {"bf16", 16, bf16, -126, of_bf16}, {"tf32", 32, tf32, -126, of_tf32},
+    {"e4m3", 8, e4m3, -6, of_bytes<e4m3>},  {"e5m2", 8, e5m2, -14, of_bytes<e5m2>}, {"s8", 8, s8, 0, of_bytes<s8>},
+    {"u8", 8, u8, 0, of_bytes<u8>},         {"s4", 4, s4, 0, of_bytes<s4>},    {"u4", 4, u4, 0, of_bytes<u4>},
+    {"e2m1", 4, e2m1, 0, of_bytes<e2m1>},
 };
 
 // e2m1 is in bits 2 to 5 of its byte.
 constexpr Multiplied kInBytes[] = {
-    {"e3m2", 8, [](uint32_t b) { return small_float(b & 0x3fu, 3, 2, Specials::None); }},
-    {"e2m3", 8, [](uint32_t b) { return small_float(b & 0x3fu, 2, 3, Specials::None); }},
-    {"e2m1", 8, [](uint32_t b) { return small_float(b >> 2 & 0xfu, 2, 1, Specials::None); }},
+    {"e3m2", 8, e3m2, -2, of_bytes<e3m2>},
+    {"e2m3", 8, e2m3, 0, of_bytes<e2m3>},
+    {"e2m1", 8, e2m1_in_byte, 0, of_bytes<e2m1_in_byte>},
 };
 
 double ue8m0(uint32_t bits) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <string_view>
 
 #include "floating.h"
@@ -37,6 +38,9 @@ struct Multiplied {
   std::string_view name;
   unsigned bits;
   double (*value)(uint32_t);
+  int least_exponent = 0;  // of its normal numbers
+  // The same of many, all of which f32 has.
+  void (*values)(const uint32_t* bits, float* out, size_t count) = nullptr;
 };
 
 // nullptr for what is no such type. Elements of four bits are packed.

@@ -1,12 +1,10 @@
 // mma.sync of numbers: dense, with half of A left out (.sp), and with factors for blocks of elements (.block_scale).
 //
-// The manual leaves the order in which mma adds open. Here products, which are exact, and C are added in double
-// precision, in the order of k and C last, and the sum is rounded once, to nearest even. Integers are exact.
+// Sums are those of tensor_sum.h; integers are exact.
 #include "mma.h"
 
-#include <bitset>
-
 #include "sparsity.h"
+#include "tensor_sum.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -16,6 +14,7 @@ constexpr unsigned kMostRows = 16;
 // Factors of blocks along k: "Block Scaling". A row's are in one lane of its quad, a column's too.
 struct Scaling {
   Factor factor = nullptr;
+  int least = -127;  // the exponent of the smallest normal factor
   unsigned blocks = 1;
   unsigned a_slot = 0, b_slot = 0;  // the factors; behind them byte-id and thread-id
 };
@@ -29,16 +28,11 @@ struct MmaPlan {
   unsigned m = 0, k = 0;
   const Multiplied *a = nullptr, *b = nullptr;
   Sum sum = Sum::F32;
+  Addition how;
   bool satfinite = false;
   unsigned a_slot = 0, b_slot = 0, c_slot = 0, metadata_slot = 0;
   Sparsity sparsity;
   Scaling scaling;
-};
-
-// A row of A, or a column of B: its values along k, and which of them there are.
-struct Line {
-  double value[kMostK];
-  std::bitset<kMostK> there;
 };
 
 // byte-id and thread-id, which all lanes must have alike; false, and a finding, for what is none.
@@ -58,80 +52,105 @@ bool select(Warp& w, const Instruction& in, const Scaling& s, unsigned slot, uns
   return true;
 }
 
-double scale(Warp& w, const Instruction& in, const MmaPlan& plan, unsigned slot, unsigned lane, unsigned byte,
-             unsigned along) {
-  if (plan.scaling.factor == nullptr) return 1;
-  const unsigned block = along * plan.scaling.blocks / plan.k;
-  return plan.scaling.factor(held<uint32_t>(w, in, slot)[lane] >> 8 * (byte + block) & 0xffu);
+// The factors of a multiplicand, of whose lines lane `lane_of(line)` holds those of one.
+template <class F>
+void read_factors(Warp& w, const Instruction& in, const MmaPlan& plan, unsigned slot, unsigned byte,
+                  const uint8_t (*places)[kMostK], F lane_of, Numbers* numbers) {
+  const Scaling& scaling = plan.scaling;
+  if (scaling.factor == nullptr) return;
+  numbers->factors.resize(numbers->bits.size());
+  numbers->least_factor = scaling.least;
+  for (unsigned line = 0; line < numbers->count; ++line) {
+    const uint32_t word = held<uint32_t>(w, in, slot)[lane_of(line)];
+    for (unsigned step = 0; step < numbers->steps; ++step) {
+      const unsigned along = places != nullptr ? places[line][step] : step;
+      numbers->factors[numbers->at(step, line)] =
+          scaling.factor(word >> 8 * (byte + along * scaling.blocks / plan.k) & 0xffu);
+    }
+  }
+  if (plan.how.group == 0) numbers->scale();
 }
 
-bool load_row(Warp& w, const Instruction& in, const MmaPlan& plan, const Selected& selected, unsigned row, Line* line) {
-  const Sparsity& sparse = plan.sparsity;
-  const unsigned stored = sparse.bits != 0 ? sparse.stored : plan.k;
-  uint8_t places[kMostK];
-  std::string note;
-  if (sparse.bits != 0 && !find_places(sparse, held<uint32_t>(w, in, plan.metadata_slot), row, places, &note)) {
-    wrong_matrix(w, in, row % kBlockLines * kLineLanes + sparse.first, note);
-    return false;
+// A fragment's numbers, line by line in the order `line_at` of lines.
+void read_fragment(Warp& w, const Instruction& in, unsigned first, const Multiplied& type, const uint8_t* line_at,
+                   Numbers* numbers) {
+  const unsigned per = 32 / type.bits, blocks = numbers->count / kBlockLines;
+  const unsigned registers = blocks * numbers->steps / (kLineLanes * per);
+  const uint32_t ones = type.bits == 32 ? ~0u : (1u << type.bits) - 1;
+  for (unsigned r = 0; r < registers; ++r) {
+    const uint32_t* words = held<uint32_t>(w, in, first + r);
+    for (unsigned l = 0; l < kLanes; ++l) {
+      const unsigned line = line_at[r % blocks * kBlockLines + l / kLineLanes];
+      const unsigned along = (r / blocks * kLineLanes + l % kLineLanes) * per;
+      for (unsigned e = 0; e < per; ++e) {
+        numbers->bits[numbers->at(along + e, line)] = words[l] >> (type.bits * e) % 32 & ones;
+      }
+    }
   }
-  line->there.reset();
-  for (unsigned e = 0; e < stored; ++e) {
-    const unsigned k = sparse.bits != 0 ? places[e] : e;
-    const unsigned lane = row % kBlockLines * kLineLanes + 2 * selected.thread + row / kBlockLines;
-    const double value = plan.a->value(element(w, in, plan.a_slot, plan.m, plan.a->bits, row, e)) *
-                         scale(w, in, plan, plan.scaling.a_slot, lane, selected.byte, k);
-    line->value[k] = line->there[k] ? line->value[k] + value : value;
-    line->there.set(k);
+  numbers->read(type, false);
+}
+
+// Where columns are among those of a sum: the four that lanes of a quad hold in one register are next to each other.
+constexpr uint8_t kColumnAt[kColumns] = {0, 4, 1, 5, 2, 6, 3, 7};
+constexpr uint8_t kRowAt[kMostRows] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+bool read_places(Warp& w, const Instruction& in, const MmaPlan& plan, uint8_t (*places)[kMostK]) {
+  for (unsigned row = 0; row < plan.m; ++row) {
+    std::string note;
+    if (find_places(plan.sparsity, held<uint32_t>(w, in, plan.metadata_slot), row, places[row], &note)) continue;
+    wrong_matrix(w, in, row % kBlockLines * kLineLanes + plan.sparsity.first, note);
+    return false;
   }
   return true;
 }
 
-void load_column(Warp& w, const Instruction& in, const MmaPlan& plan, const Selected& selected, unsigned column,
-                 Line* line) {
-  const unsigned lane = column * kLineLanes + selected.thread;
-  for (unsigned k = 0; k < plan.k; ++k) {
-    line->value[k] = plan.b->value(element(w, in, plan.b_slot, kColumns, plan.b->bits, column, k)) *
-                     scale(w, in, plan, plan.scaling.b_slot, lane, selected.byte, k);
+// D of a row: C as a quad holds it, with the products added.
+void add_row(Warp& w, const Instruction& in, const MmaPlan& plan, unsigned row, const uint8_t* places, TensorSum* sum,
+             uint32_t* out) {
+  const unsigned pair = row / kBlockLines, quad = row % kBlockLines * kLineLanes;
+  for (unsigned i = 0; i < kColumns; ++i) {
+    const unsigned half = i / kLineLanes, lane = quad + i % kLineLanes;
+    const bool narrow = plan.sum == Sum::F16;
+    const uint32_t word = held<uint32_t>(w, in, plan.c_slot + (narrow ? pair : 2 * pair + half))[lane];
+    out[i] = narrow ? word >> 16 * half & 0xffffu : word;
   }
-}
-
-double product(const MmaPlan& plan, const Line& row, const Line& column) {
-  double sum = 0;
-  for (unsigned k = 0; k < plan.k; ++k) {
-    if (row.there[k]) sum += row.value[k] * column.value[k];
-  }
-  return sum;
+  sum->add(row, 0, kColumns, places, plan.satfinite, 0, out);
 }
 
 void multiply(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
   const auto& plan = *static_cast<const MmaPlan*>(in.plan);
-  Line a[kMostRows], b[kColumns];
+  static thread_local Numbers a, b;
+  uint8_t places[kMostRows][kMostK];
+  const bool sparse = plan.sparsity.bits != 0;
   Selected of_a, of_b;
   if (!select(w, in, plan.scaling, plan.scaling.a_slot, 2, &of_a) ||
-      !select(w, in, plan.scaling, plan.scaling.b_slot, 4, &of_b)) {
+      !select(w, in, plan.scaling, plan.scaling.b_slot, 4, &of_b) || (sparse && !read_places(w, in, plan, places))) {
     return;
   }
-  for (unsigned i = 0; i < plan.m; ++i) {
-    if (!load_row(w, in, plan, of_a, i, &a[i])) return;
-  }
-  for (unsigned j = 0; j < kColumns; ++j) load_column(w, in, plan, of_b, j, &b[j]);
-  const bool half = plan.sum == Sum::F16;
-  for (unsigned l = 0; l < kLanes; ++l) {
-    if (!(mask >> l & 1u)) continue;
-    for (unsigned p = 0; p < plan.m / kBlockLines; ++p) {
-      uint32_t sums[2];
-      for (unsigned j = 0; j < 2; ++j) {
-        const unsigned row = p * kBlockLines + l / kLineLanes, column = l % kLineLanes * 2 + j;
-        const uint32_t c = held<uint32_t>(w, in, plan.c_slot + (half ? p : 2 * p + j))[l];
-        const double sum = product(plan, a[row], b[column]) + addend(plan.sum, half ? c >> 16 * j : c);
-        sums[j] = rounded(plan.sum, plan.satfinite, sum);
-      }
-      if (half) {
-        held<uint32_t>(w, in, p)[l] = sums[0] | sums[1] << 16;
+  a.resize(plan.m, sparse ? plan.sparsity.stored : plan.k);
+  b.resize(kColumns, plan.k);
+  read_fragment(w, in, plan.a_slot, *plan.a, kRowAt, &a);
+  read_fragment(w, in, plan.b_slot, *plan.b, kColumnAt, &b);
+  read_factors(w, in, plan, plan.scaling.a_slot, of_a.byte, sparse ? places : nullptr, [&](unsigned row) {
+    return row % kBlockLines * kLineLanes + 2 * of_a.thread + row / kBlockLines;
+  }, &a);
+  read_factors(w, in, plan, plan.scaling.b_slot, of_b.byte, nullptr, [&](unsigned at) {
+    return (at % kLineLanes * 2 + at / kLineLanes) * kLineLanes + of_b.thread;
+  }, &b);
+  TensorSum sum(plan.how, plan.sum, a, b);
+  uint32_t results[kMostRows][kColumns];
+  for (unsigned row = 0; row < plan.m; ++row) add_row(w, in, plan, row, sparse ? places[row] : nullptr, &sum, results[row]);
+  for (unsigned row = 0; row < plan.m; ++row) {
+    const unsigned pair = row / kBlockLines, quad = row % kBlockLines * kLineLanes;
+    for (unsigned i = 0; i < kLineLanes; ++i) {
+      if (!(mask >> (quad + i) & 1u)) continue;
+      const uint32_t low = results[row][i], high = results[row][i + kLineLanes];
+      if (plan.sum == Sum::F16) {
+        held<uint32_t>(w, in, pair)[quad + i] = low | high << 16;
       } else {
-        held<uint32_t>(w, in, 2 * p)[l] = sums[0];
-        held<uint32_t>(w, in, 2 * p + 1)[l] = sums[1];
+        held<uint32_t>(w, in, 2 * pair)[quad + i] = low;
+        held<uint32_t>(w, in, 2 * pair + 1)[quad + i] = high;
       }
     }
   }
@@ -184,7 +203,10 @@ bool read_types(Modifiers& m, const KindRow& kind, MmaPlan* plan) {
   plan->b = type(m.next());
   if (plan->a == nullptr || plan->b == nullptr || plan->a->bits != plan->b->bits) return false;
   if (m.next() != sum || !read_sum(sum, &plan->sum)) return false;
-  if (kind.scaled) plan->scaling.factor = factor(m.next());
+  if (kind.scaled) {
+    plan->scaling.least = m.peek() == "ue4m3" ? -6 : -127;
+    plan->scaling.factor = factor(m.next());
+  }
   return m.done() && kind.scaled == (plan->scaling.factor != nullptr);
 }
 
@@ -229,6 +251,7 @@ Handler resolve_numbers(Decoding& d, Modifiers& m, const MmaShape& shape, bool s
   plan.k = shape.k;
   const KindRow* kind = read_kind(m);
   if (!read_blocks(m, *kind, &plan) || !read_types(m, *kind, &plan)) return nullptr;
+  plan.how = addition_of(d.sm, TensorUnit::Mma, *plan.a, *plan.b, kind->scaled);
   if (sparse) plan.sparsity.bits = plan.a->bits;
   plan.sparsity.ordered = ordered;
   if (!bind_operands(d, &plan)) return nullptr;

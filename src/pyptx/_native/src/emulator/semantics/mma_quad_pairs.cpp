@@ -2,7 +2,7 @@
 // for mma.m8n8k4 with .f16 floating point type").
 //
 // The first quad holds the first four rows of A, of C in f16, and the first four columns of B; the second quad the
-// others. C and D in f32 are spread otherwise. Sums are those of mma.cpp.
+// others. C and D in f32 are spread otherwise.
 #include "mma.h"
 
 namespace pyptx::emulator {
@@ -55,6 +55,13 @@ void put(Warp& w, const Instruction& in, Sum type, Holder h, uint32_t bits) {
   word = (word & ~(0xffffu << shift)) | bits << shift;
 }
 
+// ptxas makes FFMA and FADD of it, from sm_80 on, in one chain for f32 and in two for f16.
+float sum_of(Sum type, const float* a, const float* b, float c) {
+  const float first = std::fma(a[1], b[1], a[0] * b[0]);
+  if (type == Sum::F16) return c + first + std::fma(a[3], b[3], a[2] * b[2]);
+  return c + std::fma(a[3], b[3], std::fma(a[2], b[2], first));
+}
+
 void multiply(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
   const auto& plan = *static_cast<const QuadPlan*>(in.plan);
@@ -63,12 +70,13 @@ void multiply(Warp& w, const Instruction& in, uint32_t mask) {
     for (unsigned e = 0; e < kProducts * kSide * kSide; ++e) f(e, e / (kSide * kSide), e / kSide % kSide, e % kSide);
   };
   each([&](unsigned e, unsigned product, unsigned row, unsigned column) {
-    double sum = 0;
+    float a[kDepth], b[kDepth];
     for (unsigned k = 0; k < kDepth; ++k) {
-      sum += value_at(w, in, plan.a_slot, multiplicand(product, plan.a_columns, row, k)) *
-             value_at(w, in, plan.b_slot, multiplicand(product, plan.b_rows, column, k));
+      a[k] = static_cast<float>(value_at(w, in, plan.a_slot, multiplicand(product, plan.a_columns, row, k)));
+      b[k] = static_cast<float>(value_at(w, in, plan.b_slot, multiplicand(product, plan.b_rows, column, k)));
     }
-    results[e] = rounded(plan.sum, false, sum + addend_at(w, in, plan, accumulator(product, plan.addend, row, column)));
+    const auto c = static_cast<float>(addend_at(w, in, plan, accumulator(product, plan.addend, row, column)));
+    results[e] = rounded(plan.sum, false, sum_of(plan.sum, a, b, c));
   });
   each([&](unsigned e, unsigned product, unsigned row, unsigned column) {
     const Holder h = accumulator(product, plan.sum, row, column);

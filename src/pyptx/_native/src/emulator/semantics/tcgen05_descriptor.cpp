@@ -149,6 +149,7 @@ std::string read_scaled(const TensorForm& form, uint32_t bits, TensorShape* out)
   wrong = read_multiplicands(kind, four ? 2 : 3, bits, out);
   if (!wrong.empty()) return wrong;
   out->factor = factor(field(bits, 23, 1) != 0 ? "ue8m0" : "ue4m3");
+  out->least_factor = field(bits, 23, 1) != 0 ? -127 : -6;
   const bool fine = field(bits, 23, 1) != 0 || (kind.name == "kind::mxf4nvf4" && blocks == 4);
   if (!fine) return "factors of ue4m3, which " + std::string(kind.name) + " with so many does not have";
   out->b.factor_byte = field(bits, 4, 2);

@@ -64,6 +64,7 @@ struct TensorShape {
   Sum sum = Sum::F32;
   bool saturate = false;
   Factor factor = nullptr;
+  int least_factor = -127;  // the exponent of the smallest normal factor
   TensorMultiplicand a, b;
 
   unsigned rows() const { return m / ctas; }  // of A and D in a CTA

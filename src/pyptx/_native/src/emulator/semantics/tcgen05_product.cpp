@@ -122,6 +122,7 @@ void read_operands(Warp& w, const Instruction& in, unsigned lane, TensorProduct*
   p->warp = &w;
   p->at = &in;
   p->lane = lane;
+  p->sm = w.worker->launch->program->sm;
   p->blocks = plan.form.blocks;
   p->sparse = plan.form.sparse;
   p->a_in_memory = plan.a_in_memory;

@@ -30,6 +30,7 @@ struct TensorProduct : TensorWork {
   Warp* warp = nullptr;
   const Instruction* at = nullptr;
   unsigned lane = 0;  // that issued it
+  unsigned sm = 100;  // the target
   TensorShape what;
   TensorAddress d{}, a{}, metadata{}, a_factors{}, b_factors{};
   unsigned blocks = 0;       // factors of a row

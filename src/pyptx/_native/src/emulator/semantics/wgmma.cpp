@@ -1,8 +1,7 @@
 // wgmma: multiplications of a warpgroup, their descriptors, fences and groups (PTX ISA, "Asynchronous Warpgroup Level
 // Matrix Instructions").
 //
-// The manual leaves the order and the precision of the additions open. Here they are those of mma (mma.cpp): exact
-// products are added in double precision, in the order of k and D last, and the sum is rounded once, to nearest even.
+// Sums are those of tensor_sum.h.
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +11,7 @@
 #include "shared_matrix.h"
 #include "sparsity.h"
 #include "spelling.h"
+#include "tensor_sum.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -23,6 +23,7 @@ struct ProductPlan {
   unsigned n = 0, k = 0;
   const Multiplied *a = nullptr, *b = nullptr;  // nullptr: single bits
   Sum sum = Sum::F32;
+  Addition how;
   bool satfinite = false, in_registers = false;
   bool a_columns = false, b_columns = false;  // MN-major: along M or N values are next to each other
   double a_sign = 1, b_sign = 1;
@@ -46,86 +47,73 @@ SharedMatrix read_descriptor(uint64_t bits) {
 
 // ---- Multiplying -----------------------------------------------------------------------------------------
 
-// A multiplicand's values, K by K: those of `count` rows of A, or columns of B.
-struct Values {
-  unsigned count;
-  std::vector<double> at;
-};
-
 uint32_t bits_at(const uint8_t* place, unsigned bytes) {
   uint32_t bits = 0;
   std::memcpy(&bits, place, bytes);
   return bits;
 }
 
-Values load_values(const Cta& cta, const std::vector<uint32_t>& places, const Multiplied& type, bool columns,
-                   unsigned count, unsigned k, double sign) {
-  const unsigned bytes = type.bits / 8, each = kChunk / bytes;
-  const size_t chunks = (columns ? count : k) / each;
-  Values v{count, std::vector<double>(size_t{k} * count)};
-  for (size_t i = 0; i < places.size(); ++i) {
-    const size_t line = i / chunks, first = i % chunks * each;
-    for (unsigned e = 0; e < each; ++e) {
-      const size_t step = columns ? line : first + e, place = columns ? first + e : line;
-      v.at[step * count + place] = sign * type.value(bits_at(cta.shared + places[i] + e * bytes, bytes));
+// Columns of B are in the order in which registers of a quad have them: even ones of eight, then odd ones.
+unsigned column_at(unsigned n) { return (n & ~7u) | (n & 1u) << 2 | (n & 7u) >> 1; }
+
+template <unsigned kBytes, class F>
+void load_bits(const Cta& cta, const std::vector<uint32_t>& places, bool columns, F line_at, Numbers* numbers) {
+  constexpr unsigned kEach = kChunk / kBytes;
+  const unsigned chunks = (columns ? numbers->count : numbers->steps) / kEach;
+  for (unsigned i = 0; i < places.size(); ++i) {
+    const uint8_t* chunk = cta.shared + places[i];
+    const unsigned line = i / chunks, first = i % chunks * kEach;
+    for (unsigned e = 0; e < kEach; ++e) {
+      const unsigned step = columns ? line : first + e, place = columns ? first + e : line;
+      numbers->bits[numbers->at(step, line_at(place))] = bits_at(chunk + e * kBytes, kBytes);
     }
   }
-  return v;
 }
 
-Values held_values(Warp& w, const Instruction& in, const ProductPlan& plan) {
-  Values v{kWarpRows, std::vector<double>(size_t{plan.stored()} * kWarpRows)};
+template <class F>
+void load_numbers(const Cta& cta, const std::vector<uint32_t>& places, const Multiplied& type, bool columns,
+                  bool negated, F line_at, Numbers* numbers) {
+  if (type.bits == 8) load_bits<1>(cta, places, columns, line_at, numbers);
+  else if (type.bits == 16) load_bits<2>(cta, places, columns, line_at, numbers);
+  else load_bits<4>(cta, places, columns, line_at, numbers);
+  numbers->read(type, negated);
+}
+
+void load_b(const Part& part, const ProductPlan& plan, Numbers* b) {
+  b->resize(plan.n, plan.k);
+  load_numbers(*part.warp->cta, part.b_places, *plan.b, plan.b_columns, plan.b_sign < 0, column_at, b);
+}
+
+void load_a(const Part& part, const ProductPlan& plan, Numbers* a) {
+  a->resize(kWarpRows, plan.stored());
+  if (!plan.in_registers) {
+    load_numbers(*part.warp->cta, part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0,
+                 [](unsigned row) { return row; }, a);
+    return;
+  }
   for (unsigned k = 0; k < plan.stored(); ++k) {
     for (unsigned row = 0; row < kWarpRows; ++row) {
-      const uint32_t bits = element(w, in, plan.a_slot, kWarpRows, plan.a->bits, row, k);
-      v.at[k * kWarpRows + row] = plan.a_sign * plan.a->value(bits);
+      a->bits[a->at(k, row)] = element(*part.warp, *part.at, plan.a_slot, kWarpRows, plan.a->bits, row, k);
     }
   }
-  return v;
+  a->read(*plan.a, plan.a_sign < 0);
 }
 
-// Row by row the sums of a warp's rows of A with the columns of B.
-std::vector<double> multiply(const Values& a, const Values& b) {
-  std::vector<double> sums(size_t{a.count} * b.count, 0.0);
-  for (size_t k = 0; k * a.count < a.at.size(); ++k) {
-    const double* column = &b.at[k * b.count];
-    for (size_t row = 0; row < a.count; ++row) {
-      const double value = a.at[k * a.count + row];
-      double* sum = &sums[row * b.count];
-      for (size_t n = 0; n < b.count; ++n) sum[n] += value * column[n];
-    }
-  }
-  return sums;
-}
-
-// The same of an A of which half is left out.
-std::vector<double> multiply_sparse(const Part& part, const ProductPlan& plan, const Values& a, const Values& b) {
-  std::vector<double> sums(size_t{a.count} * b.count, 0.0);
-  for (unsigned row = 0; row < kWarpRows; ++row) {
-    uint8_t places[kMostK];
-    std::string note;
-    find_places(plan.sparsity, part.metadata.data(), row, places, &note);  // known to have a meaning
-    for (unsigned e = 0; e < plan.stored(); ++e) {
-      const double value = a.at[e * a.count + row];
-      const double* column = &b.at[size_t{places[e]} * b.count];
-      for (size_t n = 0; n < b.count; ++n) sums[row * b.count + n] += value * column[n];
-    }
-  }
-  return sums;
-}
-
-// The same of single bits: how many of A and B are both one.
-std::vector<double> count_bits(const Part& part, const ProductPlan& plan) {
+// Row by row the sums of single bits: how many of A and B are both one.
+std::vector<uint32_t> count_bits(const Part& part, const ProductPlan& plan) {
   const uint8_t* shared = part.warp->cta->shared;
   const auto word = [&](const std::vector<uint32_t>& places, unsigned line, unsigned k) {
     return bits_at(shared + places[line * 2 + k / 4] + k % 4 * 4, 4);
   };
-  std::vector<double> sums(size_t{kWarpRows} * plan.n, 0.0);
+  std::vector<uint32_t> sums(size_t{kWarpRows} * plan.n);
   for (unsigned row = 0; row < kWarpRows; ++row) {
     for (unsigned k = 0; k < kWordsOfK; ++k) {
       const uint32_t a = plan.in_registers ? element(*part.warp, *part.at, plan.a_slot, kWarpRows, 32, row, k)
                                            : word(part.a_places, row, k);
-      for (unsigned n = 0; n < plan.n; ++n) sums[row * plan.n + n] += __builtin_popcount(a & word(part.b_places, n, k));
+      for (unsigned n = 0; n < plan.n; ++n) {
+        const auto ones = static_cast<uint32_t>(__builtin_popcount(a & word(part.b_places, n, k)));
+        sums[row * plan.n + column_at(n)] += ones;
+      }
     }
   }
   return sums;
@@ -174,22 +162,61 @@ void deliver_sums(const Operation& op, Part& part) {
   part.sums.clear();
 }
 
-// Adds sums to the accumulators that the lanes hold, or puts them there.
-void accumulate(Part& part, const std::vector<double>& sums) {
+// The accumulators of a row: of each eight columns two registers have four each, in the lanes of a quad, or one has
+// two in each of them.
+template <bool kStore>
+void move_row(Part& part, unsigned row, uint32_t* words) {
   const ProductPlan& plan = plan_of(*part.at);
-  const unsigned per = plan.sum == Sum::F16 ? 2 : 1;
-  for (unsigned row = 0; row < kWarpRows; ++row) {
-    for (unsigned n = 0; n < plan.n; ++n) {
-      const unsigned pair = n / kBlockLines * 2 + row / kBlockLines, half = n % 2;
-      const unsigned lane = row % kBlockLines * kLineLanes + n % kBlockLines / 2;
-      if (!(part.mask >> lane & 1u)) continue;
-      uint32_t& word = part.sums[size_t{per == 2 ? pair : 2 * pair + half} * kLanes + lane];
-      const unsigned shift = per == 2 ? 16 * half : 0;
-      const double before = part.accumulates ? addend(plan.sum, word >> shift) : 0.0;
-      const double sum = sums[size_t{row} * plan.n + n];
-      const uint32_t bits = rounded(plan.sum, plan.satfinite, part.accumulates ? sum + before : sum);
-      word = per == 2 ? (word & ~(0xffffu << shift)) | bits << shift : bits;
+  const unsigned quad = row % kBlockLines * kLineLanes, pair = row / kBlockLines;
+  for (unsigned n = 0; n < plan.n; n += kBlockLines) {
+    const unsigned at = n / kBlockLines * 2 + pair;
+    for (unsigned half = 0; half < 2; ++half) {
+      uint32_t* of = words + n + half * kLineLanes;
+      if (plan.sum == Sum::F16) {
+        uint32_t* held = &part.sums[size_t{at} * kLanes + quad];
+        for (unsigned i = 0; i < kLineLanes; ++i) {
+          const uint32_t other = held[i] & ~(0xffffu << 16 * half);
+          if (kStore) held[i] = other | of[i] << 16 * half;
+          else of[i] = held[i] >> 16 * half & 0xffffu;
+        }
+      } else {
+        uint32_t* held = &part.sums[(size_t{2} * at + half) * kLanes + quad];
+        if (kStore) std::memcpy(held, of, kLineLanes * 4);
+        else std::memcpy(of, held, kLineLanes * 4);
+      }
     }
+  }
+}
+
+// Adds the products of a warp's rows to the accumulators that its lanes hold, or puts them there.
+void accumulate(Part& part, const Numbers& a, TensorSum* sum) {
+  const ProductPlan& plan = plan_of(*part.at);
+  const std::vector<uint32_t> before = part.mask == kFullMask ? std::vector<uint32_t>() : part.sums;
+  for (unsigned row = 0; row < a.count; ++row) {
+    uint32_t words[256] = {};
+    uint8_t places[kMostK];
+    std::string note;
+    if (plan.sparse()) find_places(plan.sparsity, part.metadata.data(), row, places, &note);  // known to have a meaning
+    if (part.accumulates) move_row<false>(part, row, words);
+    sum->add(row, 0, plan.n, plan.sparse() ? places : nullptr, plan.satfinite, 0, words);
+    move_row<true>(part, row, words);
+  }
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!(part.mask >> i % kLanes & 1u)) part.sums[i] = before[i];
+  }
+}
+
+void accumulate_bits(Part& part) {
+  const ProductPlan& plan = plan_of(*part.at);
+  const std::vector<uint32_t> counts = count_bits(part, plan), before = part.sums;
+  for (unsigned row = 0; row < kWarpRows; ++row) {
+    uint32_t words[256] = {};
+    if (part.accumulates) move_row<false>(part, row, words);
+    for (unsigned n = 0; n < plan.n; ++n) words[n] += counts[row * plan.n + n];
+    move_row<true>(part, row, words);
+  }
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!(part.mask >> i % kLanes & 1u)) part.sums[i] = before[i];
   }
 }
 
@@ -388,6 +415,7 @@ Handler resolve_product(Decoding& d, Modifiers& m) {
   const bool sparse = m.take("sp");
   if (!m.take("sync") || !m.take("aligned") || !read_shape(m.next(), &plan)) return nullptr;
   if (!read_types(m, sparse, &plan) || sparse != plan.sparse()) return nullptr;
+  if (plan.a != nullptr) plan.how = addition_of(d.sm, TensorUnit::Wgmma, *plan.a, *plan.b, false);
   plan.registers = plan.n / (plan.sum == Sum::F16 ? 4 : 2);
   plan.in_registers = d.elements(1) == 4;
   const unsigned scale = sparse ? 5 : 3;  // the operand scale-d
@@ -409,21 +437,20 @@ Handler resolve_product(Decoding& d, Modifiers& m) {
 
 void perform_product(Product& product, Operation& op) {
   const Part* shared = nullptr;  // the part whose B is loaded
-  Values b{};
+  static thread_local Numbers a, b;
   for (Part& part : product.parts) {
     const ProductPlan& plan = plan_of(*part.at);
     if (!part.hidden) save_sums(part);
     if (plan.a == nullptr) {
-      accumulate(part, count_bits(part, plan));
+      accumulate_bits(part);
     } else {
       if (shared == nullptr || shared->at != part.at || shared->b_places != part.b_places) {
-        b = load_values(*product.cta, part.b_places, *plan.b, plan.b_columns, plan.n, plan.k, plan.b_sign);
+        load_b(part, plan, &b);
         shared = &part;
       }
-      const Values a = plan.in_registers ? held_values(*part.warp, *part.at, plan)
-                                         : load_values(*product.cta, part.a_places, *plan.a, plan.a_columns, kWarpRows,
-                                                       plan.stored(), plan.a_sign);
-      accumulate(part, plan.sparse() ? multiply_sparse(part, plan, a, b) : multiply(a, b));
+      load_a(part, plan, &a);
+      TensorSum sum(plan.how, plan.sum, a, b);
+      accumulate(part, a, &sum);
     }
     deliver_sums(op, part);
   }

@@ -15,6 +15,7 @@
 #include "matrix.h"
 #include "modifiers.h"
 #include "spelling.h"
+#include "tensor_sum.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -134,6 +135,7 @@ struct MmaPlan {
   Fragment a, b, c, d;
   const Multiplied *a_type = nullptr, *b_type = nullptr;  // nullptr: f64, or single bits
   Sum sum = Sum::F32, addend = Sum::F32;
+  Addition how;
   bool satfinite = false, exclusive = false;  // .xor of single bits
   Rounding rounding = Rounding::Nearest;
 };
@@ -147,12 +149,26 @@ uint64_t at(Warp& w, const Instruction& in, const Fragment& f, unsigned line, un
 template <class T>
 using Lines = std::array<std::array<T, kMost>, kMost>;
 
-Lines<double> values_of(Warp& w, const Instruction& in, const Fragment& f, const Multiplied* type) {
+void read_numbers(Warp& w, const Instruction& in, const Fragment& f, const Multiplied& type, Numbers* numbers) {
+  numbers->resize(f.lines, f.along);
+  for (unsigned line = 0; line < f.lines; ++line) {
+    for (unsigned k = 0; k < f.along; ++k) {
+      numbers->bits[numbers->at(k, line)] = static_cast<uint32_t>(at(w, in, f, line, k));
+    }
+  }
+  numbers->read(type, false);
+}
+
+// Where C and D differ, sums are in f32: ptxas converts C before, or D after.
+uint32_t converted(Sum from, Sum to, uint32_t bits) {
+  return from == to ? bits : rounded(to, false, addend(from, bits));
+}
+
+Lines<double> values_of(Warp& w, const Instruction& in, const Fragment& f) {
   Lines<double> values{};
   for (unsigned line = 0; line < f.lines; ++line) {
     for (unsigned k = 0; k < f.along; ++k) {
-      const uint64_t bits = at(w, in, f, line, k);
-      values[line][k] = type == nullptr ? bits_as<double>(bits) : type->value(static_cast<uint32_t>(bits));
+      values[line][k] = bits_as<double>(at(w, in, f, line, k));
     }
   }
   return values;
@@ -175,18 +191,27 @@ void each_sum(Warp& w, const Instruction& in, uint32_t mask, const MmaPlan& plan
 void multiply(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
   const auto& plan = *static_cast<const MmaPlan*>(in.plan);
-  const Lines<double> a = values_of(w, in, plan.a, plan.a_type), b = values_of(w, in, plan.b, plan.b_type);
-  each_sum(w, in, mask, plan, [&](unsigned row, unsigned column, uint64_t c) -> uint64_t {
-    double sum = 0;
-    for (unsigned k = 0; k < plan.shape.k; ++k) sum += a[row][k] * b[column][k];
-    return rounded(plan.sum, plan.satfinite, sum + addend(plan.addend, static_cast<uint32_t>(c)));
+  static thread_local Numbers a, b;
+  read_numbers(w, in, plan.a, *plan.a_type, &a);
+  read_numbers(w, in, plan.b, *plan.b_type, &b);
+  const Sum type = plan.sum == plan.addend ? plan.sum : Sum::F32;
+  TensorSum sum(plan.how, type, a, b);
+  uint32_t words[kMost];
+  each_sum(w, in, mask, plan, [&](unsigned row, unsigned column, uint64_t) -> uint64_t {
+    if (column == 0) {
+      for (unsigned n = 0; n < plan.shape.n; ++n) {
+        words[n] = converted(plan.addend, type, static_cast<uint32_t>(at(w, in, plan.c, row, n)));
+      }
+      sum.add(row, 0, plan.shape.n, nullptr, plan.satfinite, 0, words);
+    }
+    return converted(type, plan.sum, words[column]);
   });
 }
 
 void multiply_doubles(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
   const auto& plan = *static_cast<const MmaPlan*>(in.plan);
-  const Lines<double> a = values_of(w, in, plan.a, nullptr), b = values_of(w, in, plan.b, nullptr);
+  const Lines<double> a = values_of(w, in, plan.a), b = values_of(w, in, plan.b);
   each_sum(w, in, mask, plan, [&](unsigned row, unsigned column, uint64_t c) {
     double sum = bits_as<double>(c);
     for (unsigned k = 0; k < plan.shape.k; ++k) {
@@ -358,6 +383,7 @@ Handler resolve_mma(Decoding& d, Modifiers& m) {
       !read_sum(types[0], &plan.sum) || !read_sum(types[3], &plan.addend)) {
     return nullptr;
   }
+  plan.how = addition_of(d.sm, TensorUnit::Mma, *plan.a_type, *plan.b_type, false);
   return finish_mma(d, plan, types, multiply);
 }
 

@@ -1,0 +1,400 @@
+#include "tensor_sum.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pyptx::emulator {
+namespace {
+
+// ---- The table -------------------------------------------------------------------------------------------
+
+enum class Width : uint8_t { Tf32, Half, Byte, Scaled4 };
+
+constexpr uint8_t bit(TensorUnit unit) { return static_cast<uint8_t>(1u << static_cast<unsigned>(unit)); }
+constexpr uint8_t kMma = bit(TensorUnit::Mma), kWgmma = bit(TensorUnit::Wgmma), kTcgen05 = bit(TensorUnit::Tcgen05),
+                  kAny = kMma | kWgmma | kTcgen05;
+
+struct AdditionRow {
+  unsigned sm;  // from this target on
+  uint8_t units;
+  Width width;
+  Addition how;
+};
+
+// The first row that fits counts. All rows are published models, except that rows "apart" follow the machine code of
+// ptxas 13: F2FP to f16, two HMMA from zero, FADD. No row has been measured by this project.
+constexpr AdditionRow kAdditions[] = {
+    // Four bits with factors: sums of 16 products are exact, then scaled, then cut to 35 bits (MMA-Sim).
+    {100, kAny, Width::Scaled4, {64, 35, 0, false, 16}},
+    // Eight bits (and six and four in bytes). Consumer Blackwell has QMMA; Ada's and Hopper's own instructions keep 13
+    // bits, and sums in f32 have 13 bits of fraction (both papers; DeepSeek-V3's report: "about 14 bits").
+    {120, kMma, Width::Byte, {32, 25, 0, false, 0}},
+    {90, kMma, Width::Byte, {16, 25, 0, true, 0}},
+    {80, kMma, Width::Byte, {16, 13, 10, false, 0}},
+    {90, kWgmma, Width::Byte, {32, 13, 10, false, 0}},
+    {100, kTcgen05, Width::Byte, {32, 25, 0, false, 0}},
+    // Sixteen bits, and tf32, which has half as many products in a block.
+    {90, kAny, Width::Half, {16, 25, 0, false, 0}},
+    {80, kAny, Width::Half, {8, 24, 0, false, 0}},
+    {90, kAny, Width::Tf32, {8, 25, 0, false, 0}},
+    {80, kAny, Width::Tf32, {4, 24, 0, false, 0}},
+};
+
+constexpr int32_t kNothing = -4096;  // the exponent of a zero, which is never the largest
+constexpr int32_t kLeast = -126;     // the largest exponent of a block is at least that of the smallest normal f32
+constexpr unsigned kMostColumns = 256;
+constexpr unsigned kExactly = 16;    // so many cut products are added in 32 bits without a carry out of them
+constexpr int32_t kNarrow = 50;      // exponents up to this: products, and what scales them, are normal numbers of f32
+
+// ---- Vectors of the host ---------------------------------------------------------------------------------
+
+#ifdef __AVX2__
+constexpr unsigned kWide = 8;
+#else
+constexpr unsigned kWide = 4;
+#endif
+using Floats = float __attribute__((vector_size(4 * kWide)));
+using Ints = int32_t __attribute__((vector_size(4 * kWide)));
+
+template <class V, class T>
+inline __attribute__((always_inline)) void load(V* v, const T* from) {
+  std::memcpy(v, from, sizeof(V));
+}
+
+double power_of_two(int32_t exponent) { return bits_as<double>(static_cast<uint64_t>(1023 + exponent) << 52); }
+
+// The nearest f16, as a float; beyond the largest an infinity.
+inline float nearest_half(double x) {
+  const auto exponent = static_cast<int64_t>(bits_as<uint64_t>(x) >> 52 & 0x7ff);
+  const double carrier = bits_as<double>(static_cast<uint64_t>(std::max<int64_t>(exponent, 1023 - 14) + 42) << 52 |
+                                         uint64_t{1} << 51);  // whose last bit is that of the f16
+  const double rounded = (x + carrier) - carrier;
+  return static_cast<float>(std::fabs(rounded) > 65504.0 ? std::copysign(HUGE_VAL, x) : rounded);
+}
+
+// The bits of an f16 that a float is.
+inline uint32_t half_bits(float x) {
+  const uint32_t word = bits_as<uint32_t>(x), sign = word >> 16 & 0x8000u, size = word & 0x7fffffffu;
+  if (size > 0x7f800000u) return 0x7fffu;
+  if (size == 0x7f800000u) return sign | 0x7c00u;
+  const auto tiny = static_cast<uint32_t>(std::fabs(x) * 0x1p24f);
+  return sign | (size < 0x38800000u ? tiny : (size >> 13) - (112u << 10));
+}
+
+// Cut toward zero to f32 without its last `dropped` bits.
+inline float cut_float(double x, unsigned dropped) {
+  const double cut = bits_as<double>(bits_as<uint64_t>(x) & ~uint64_t{0} << (29 + dropped));
+  return static_cast<float>(cut);
+}
+
+inline float cut_subnormal(double x, unsigned dropped) {
+  const double unit = power_of_two(-149 + static_cast<int32_t>(dropped));
+  return static_cast<float>(std::copysign(std::trunc(x / unit) * unit, x));
+}
+
+}  // namespace
+
+Addition addition_of(unsigned sm, TensorUnit unit, const Multiplied& a, const Multiplied& b, bool scaled) {
+  const Width width = a.bits == 32 ? Width::Tf32
+                      : a.bits == 16 ? Width::Half
+                      : scaled && a.bits == 4 && b.bits == 4 ? Width::Scaled4
+                                                             : Width::Byte;
+  for (const AdditionRow& row : kAdditions) {
+    if (row.sm <= std::max(sm, 80u) && (row.units & bit(unit)) != 0 && row.width == width) {
+      Addition how = row.how;
+      if (scaled) how.apart = false;
+      return how;
+    }
+  }
+  return {};
+}
+
+// ---- Numbers ---------------------------------------------------------------------------------------------
+
+void Numbers::resize(unsigned lines, unsigned along) {
+  count = lines;
+  steps = along;
+  const size_t size = size_t{lines} * along;
+  bits.resize(size);
+  value_.resize(size);
+  exponent_.resize(size);
+  factors.clear();
+}
+
+void Numbers::read(const Multiplied& type, bool negated) {
+  type.values(bits.data(), value_.data(), bits.size());
+  const uint32_t sign = negated ? 0x80000000u : 0;
+  const int32_t least = type.least_exponent;
+  int32_t low = 0, high = 0;
+  uint32_t specials = 0;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    const uint32_t word = bits_as<uint32_t>(value_[i]) ^ sign;
+    const auto field = static_cast<int32_t>(word >> 23 & 0xffu);
+    const bool nothing = (word & 0x7fffffffu) == 0 || field == 0xff;
+    const int32_t exponent = std::max(field - 127, least);
+    value_[i] = bits_as<float>(word);
+    exponent_[i] = nothing ? kNothing : exponent;
+    low = std::min(low, nothing ? 0 : exponent);
+    high = std::max(high, nothing ? 0 : exponent);
+    specials |= static_cast<uint32_t>(field == 0xff);
+  }
+  wide_ = low < -kNarrow || high > kNarrow;
+  known_ = false;
+  any_special_ = specials != 0;
+  special_.assign(count, 0);
+  for (size_t i = 0; any_special_ && i < bits.size(); ++i) {
+    special_[i % count] |= static_cast<uint8_t>(!std::isfinite(value_[i]));
+  }
+}
+
+void Numbers::scale() {
+  find_significands();
+  for (size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i] != factors[i]) {
+      value_[i] = bits_as<float>(0x7fffffffu);
+      exponent_[i] = kNothing;
+      special_[i % count] = 1;
+      any_special_ = true;
+    } else if (exponent_[i] != kNothing) {
+      exponent_[i] += std::ilogb(factors[i]);
+    }
+  }
+  wide_ = true;
+}
+
+void Numbers::clear(unsigned line) {
+  for (unsigned step = 0; step < steps; ++step) {
+    value_[at(step, line)] = 0;
+    exponent_[at(step, line)] = kNothing;
+  }
+  special_[line] = 0;
+  known_ = false;
+}
+
+void Numbers::find_significands() {
+  if (known_) return;
+  significand_.resize(value_.size());
+  for (size_t i = 0; i < value_.size(); ++i) {
+    const int32_t exponent = exponent_[i] == kNothing ? 0 : exponent_[i];
+    significand_[i] = static_cast<float>(static_cast<double>(value_[i]) * power_of_two(-exponent));
+  }
+  known_ = true;
+}
+
+// ---- Sums ------------------------------------------------------------------------------------------------
+
+TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
+    : how_(how), type_(type), a_(a), b_(b), wide_(a.wide_ || b.wide_) {
+  if (!wide_) return;
+  a.find_significands();
+  b.find_significands();
+}
+
+// Columns of one block, kVectors * kWide of them.
+template <unsigned kVectors, bool kWideNumbers>
+void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
+  constexpr unsigned kColumns = kVectors * kWide;
+  const auto fraction = static_cast<int32_t>(how_.fraction);
+  int32_t tops[kColumns];
+  double before[kColumns], total[kColumns];
+  for (unsigned i = 0; i < kColumns; ++i) {
+    const uint32_t word = bits_as<uint32_t>(sums[i]);
+    const auto field = static_cast<int32_t>(word >> 23 & 0xffu);
+    const int32_t half = (word & 0x7fffffffu) == 0 ? kLeast : std::max(field - 127, -14);
+    tops[i] = field == 0xff ? kLeast : type_ == Sum::F16 ? half : std::max(field, 1) - 127;
+    before[i] = field == 0xff ? 0.0 : static_cast<double>(sums[i]);
+  }
+  Ints top[kVectors];
+  for (unsigned v = 0; v < kVectors; ++v) load(&top[v], tops + v * kWide);
+  for (unsigned e = 0; e < length_; ++e) {
+    const int32_t exponent = a_.exponent_[a_.at(a_step_[e], row)];
+    const int32_t* other = &b_.exponent_[b_.at(b_step_[e], column)];
+    for (unsigned v = 0; v < kVectors; ++v) {
+      Ints sum;
+      load(&sum, other + v * kWide);
+      sum += exponent;
+      top[v] = sum > top[v] ? sum : top[v];
+    }
+  }
+  Floats scale[kVectors];
+  for (unsigned v = 0; v < kVectors; ++v) {
+    std::memcpy(tops + v * kWide, &top[v], sizeof(Ints));
+    // Where the largest exponent is lower than any of a product, there are none but zeros.
+    const Ints power = fraction - top[v];
+    const Ints most = power * 0 + 126;
+    const Ints field = ((power > most ? most : power) + 127) << 23;
+    std::memcpy(&scale[v], &field, sizeof(Floats));
+  }
+  for (double& x : total) x = 0;
+  for (unsigned from = 0; from < length_; from += kExactly) {
+    Ints part[kVectors] = {};
+    for (unsigned e = from; e < std::min(from + kExactly, length_); ++e) {
+      const size_t mine = a_.at(a_step_[e], row), theirs = b_.at(b_step_[e], column);
+      for (unsigned v = 0; v < kVectors; ++v) {
+        Floats number;
+        if (kWideNumbers) {
+          Ints power;
+          load(&number, &b_.significand_[theirs + v * kWide]);
+          load(&power, &b_.exponent_[theirs + v * kWide]);
+          power += a_.exponent_[mine] + fraction - top[v];
+          const Ints least = power * 0 - 100;  // what is cut off anyway
+          power = ((power < least ? least : power) + 127) << 23;
+          Floats shift;
+          std::memcpy(&shift, &power, sizeof shift);
+          number = number * a_.significand_[mine] * shift;
+        } else {
+          load(&number, &b_.value_[theirs + v * kWide]);
+          number = number * a_.value_[mine] * scale[v];
+        }
+        part[v] += __builtin_convertvector(number, Ints);
+      }
+    }
+    int32_t parts[kColumns];
+    std::memcpy(parts, part, sizeof parts);
+    for (unsigned i = 0; i < kColumns; ++i) total[i] += parts[i];
+  }
+  uint32_t tiny = 0;
+  double exact[kColumns];
+  for (unsigned i = 0; i < kColumns; ++i) {
+    const double cut = static_cast<int32_t>(before[i] * power_of_two(fraction - tops[i]));
+    exact[i] = (total[i] + cut) * power_of_two(tops[i] - fraction);
+    tiny |= static_cast<uint32_t>((std::fabs(exact[i]) < 0x1p-126) & (exact[i] != 0));
+  }
+  if (type_ == Sum::F16) {
+    for (unsigned i = 0; i < kColumns; ++i) sums[i] = nearest_half(exact[i]);
+    return;
+  }
+  for (unsigned i = 0; i < kColumns; ++i) sums[i] = cut_float(exact[i], how_.dropped);
+  for (unsigned i = 0; tiny != 0 && i < kColumns; ++i) {
+    if (std::fabs(exact[i]) < 0x1p-126 && exact[i] != 0) sums[i] = cut_subnormal(exact[i], how_.dropped);
+  }
+}
+
+template <bool kWideNumbers>
+void TensorSum::add_tiles(unsigned row, unsigned first, unsigned columns, float* sums) {
+  unsigned done = 0;
+  for (; done + 4 * kWide <= columns; done += 4 * kWide) add_tile<4, kWideNumbers>(row, first + done, sums + done);
+  for (; done < columns; done += kWide) add_tile<1, kWideNumbers>(row, first + done, sums + done);
+}
+
+// Where an infinity or a NaN takes part, the sum is one.
+void TensorSum::mend_special(unsigned row, unsigned column, unsigned columns, const float* before, float* sums) const {
+  for (unsigned n = 0; n < columns; ++n) {
+    if (!a_.special_[row] && !b_.special_[column + n] && std::isfinite(before[n])) continue;
+    double sum = before[n];
+    for (unsigned e = 0; e < length_; ++e) {
+      sum += static_cast<double>(a_.value_[a_.at(a_step_[e], row)]) * b_.value_[b_.at(b_step_[e], column + n)];
+    }
+    if (!std::isfinite(sum)) sums[n] = static_cast<float>(sum);
+  }
+}
+
+// Products of numbers of four bits, in groups that share factors.
+void TensorSum::add_groups(unsigned row, unsigned first, unsigned columns, float* sums) {
+  for (unsigned n = 0; n < columns; ++n) {
+    double numbers[8], nan = 0;
+    int32_t exponents[8], top = std::max(kLeast, sums[n] == 0 ? kLeast : std::ilogb(sums[n]));
+    const unsigned groups = (length_ + how_.group - 1) / how_.group;
+    for (unsigned g = 0; g < groups; ++g) {
+      double sum = 0;
+      for (unsigned e = g * how_.group; e < std::min((g + 1) * how_.group, length_); ++e) {
+        sum += static_cast<double>(a_.value_[a_.at(a_step_[e], row)]) * b_.value_[b_.at(b_step_[e], first + n)];
+      }
+      const double x = a_.factors[a_.at(a_step_[g * how_.group], row)];
+      const double y = b_.factors[b_.at(b_step_[g * how_.group], first + n)];
+      nan += x + y;  // of all else it is not looked at
+      const bool nothing = sum == 0 || x == 0 || y == 0;
+      exponents[g] = nothing || x != x || y != y ? kNothing : std::max(std::ilogb(x), a_.least_factor) +
+                                                                        std::max(std::ilogb(y), b_.least_factor);
+      numbers[g] = nothing ? 0 : sum * x * y;
+      top = std::max(top, exponents[g]);
+    }
+    if (nan != nan || !std::isfinite(sums[n])) {
+      sums[n] = nan != nan ? bits_as<float>(0x7fffffffu) : sums[n];
+      continue;
+    }
+    const double unit = power_of_two(top - static_cast<int32_t>(how_.fraction));
+    double total = std::trunc(sums[n] / unit);
+    for (unsigned g = 0; g < groups; ++g) total += std::trunc(numbers[g] / unit);
+    total *= unit;
+    const bool tiny = std::fabs(total) < 0x1p-126 && total != 0;
+    sums[n] = tiny ? cut_subnormal(total, how_.dropped) : cut_float(total, how_.dropped);
+  }
+}
+
+void TensorSum::add_block(unsigned row, unsigned first, unsigned columns, float* sums) {
+  if (how_.group != 0) {
+    add_groups(row, first, columns, sums);
+    return;
+  }
+  const bool mend = a_.special_[row] || b_.any_special_ ||
+                    std::any_of(sums, sums + columns, [](float x) { return !std::isfinite(x); });
+  std::vector<float> before;
+  if (mend) before.assign(sums, sums + columns);
+  if (wide_) add_tiles<true>(row, first, columns, sums);
+  else add_tiles<false>(row, first, columns, sums);
+  if (mend) mend_special(row, first, columns, before.data(), sums);
+}
+
+// Of integers every partial sum is one of f32's.
+void TensorSum::add_integers(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums) const {
+  std::fill(sums, sums + columns, 0.0f);
+  for (unsigned step = 0; step < a_.steps; ++step) {
+    const float number = a_.value_[a_.at(step, row)];
+    const float* others = &b_.value_[b_.at(places != nullptr ? places[step] : step, first)];
+    for (unsigned n = 0; n < columns; ++n) sums[n] += number * others[n];
+  }
+}
+
+void TensorSum::add(unsigned row, unsigned first, unsigned columns, const uint8_t* places, bool satfinite, int shift,
+                    uint32_t* accumulators) {
+  float sums[kMostColumns];
+  if (type_ == Sum::S32) {
+    add_integers(row, first, columns, places, sums);
+    for (unsigned n = 0; n < columns; ++n) {
+      int64_t sum = static_cast<int64_t>(sums[n]) + static_cast<int32_t>(accumulators[n]);
+      if (satfinite) sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
+      accumulators[n] = static_cast<uint32_t>(sum);
+    }
+    return;
+  }
+  if (type_ == Sum::F16) multiplied("f16")->values(accumulators, sums, columns);
+  else std::memcpy(sums, accumulators, columns * sizeof(float));
+  const auto divisor = static_cast<float>(power_of_two(-shift));
+  for (unsigned n = 0; shift != 0 && n < columns; ++n) sums[n] *= divisor;
+  add_floats(row, first, columns, places, sums);
+  for (unsigned n = 0; n < columns; ++n) {
+    const uint32_t word = sums[n] != sums[n] ? 0x7fffffffu : bits_as<uint32_t>(sums[n]);
+    accumulators[n] = type_ == Sum::F16 ? half_bits(sums[n]) : word;
+  }
+}
+
+void TensorSum::add_floats(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums) {
+  length_ = 0;
+  const auto take = [&](unsigned step) {
+    a_step_[length_] = static_cast<uint8_t>(step);
+    b_step_[length_++] = places != nullptr ? places[step] : static_cast<uint8_t>(step);
+  };
+  if (!how_.apart) {
+    for (unsigned from = 0; from < a_.steps; from += how_.block) {
+      length_ = 0;
+      for (unsigned step = from; step < std::min(from + how_.block, a_.steps); ++step) take(step);
+      add_block(row, first, columns, sums);
+    }
+    return;
+  }
+  std::vector<float> apart(columns);
+  for (unsigned half = 0; half < 4; half += 2) {
+    length_ = 0;
+    for (unsigned step = 0; step < a_.steps; ++step) {
+      if ((step & 2u) == half) take(step);
+    }
+    add_block(row, first, columns, apart.data());
+  }
+  for (unsigned n = 0; n < columns; ++n) {
+    const double sum = static_cast<double>(sums[n]) + apart[n];  // exact enough: two f32 are rounded once more, innocuously
+    sums[n] = type_ == Sum::F16 && std::isfinite(sum) ? nearest_half(sum) : sums[n] + apart[n];
+  }
+}
+
+}  // namespace pyptx::emulator

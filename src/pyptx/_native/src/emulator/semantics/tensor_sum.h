@@ -1,0 +1,97 @@
+// How tensor cores add products: mma.sync, wmma, wgmma and tcgen05.mma of floating-point numbers.
+//
+// The manual leaves the order and the precision of the additions open. What is here is the model that two papers give
+// for what they measured, P. Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"
+// (arXiv:2511.10909) and F. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv:2512.07004), and,
+// where ptxas makes several instructions of one, what its machine code says.
+//
+// A tensor core adds a block of products and the accumulator at once. The exponent of a product is the sum of its
+// factors' exponents, so its significand is below 4; subnormal numbers have the lowest exponent of their type. All are
+// cut, toward zero, to `fraction` bits below the largest exponent of the block, and the cut numbers are added exactly.
+// The sum is cut to f32, or rounded to the nearest f16, and is the accumulator of the next block.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elements.h"
+
+namespace pyptx::emulator {
+
+enum class TensorUnit : uint8_t { Mma, Wgmma, Tcgen05 };
+
+// What the table of the model (tensor_sum.cpp) has of one target and one type.
+struct Addition {
+  unsigned block = 16;     // products that are added at once
+  unsigned fraction = 24;  // bits that are kept below the largest exponent
+  unsigned dropped = 0;    // low bits that a sum in f32 lacks
+  // Elements of 8 bits that ptxas multiplies as f16: a block of those with k % 4 < 2, then one of the others, from zero
+  // on; the accumulator is added to the sum, rounded to nearest.
+  bool apart = false;
+  unsigned group = 0;  // products of one pair of factors, which are added exactly before they are scaled
+};
+
+// `scaled`: with factors of blocks (block scaling).
+Addition addition_of(unsigned sm, TensorUnit unit, const Multiplied& a, const Multiplied& b, bool scaled);
+
+// A multiplicand: the numbers of `count` lines, which are rows of A or columns of B, `steps` of each, step by step.
+class Numbers {
+ public:
+  unsigned count = 0, steps = 0;
+  std::vector<uint32_t> bits;  // in the type, to be filled before read()
+  std::vector<double> factors;  // of each number, or none
+  int least_factor = -127;      // the exponent of the smallest normal factor
+
+  void resize(unsigned lines, unsigned along);
+  size_t at(unsigned step, unsigned line) const { return size_t{step} * count + line; }
+  // Takes the numbers that the bits are, negated if so.
+  void read(const Multiplied& type, bool negated);
+  // Takes the factors into account, which multiply_block then reads no more; of Addition::group they stay apart.
+  void scale();
+  void clear(unsigned line);  // its numbers are zeros
+
+ private:
+  friend class TensorSum;
+  void find_significands();
+
+  // value = significand * 2 ** exponent, the significand below 2. Zeros have exponent kNothing.
+  std::vector<float> value_, significand_;
+  std::vector<int32_t> exponent_;
+  std::vector<uint8_t> special_;  // of each line: whether it has infinities or NaNs
+  bool any_special_ = false;
+  bool wide_ = false;  // whether products, or what they are scaled by, may leave f32
+  bool known_ = false;  // significands
+};
+
+// A row of A times columns of B.
+class TensorSum {
+ public:
+  TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b);
+
+  // Adds to accumulators the products of a row with `columns` (a multiple of 8) of B, from `first` on. Step e of A is
+  // multiplied with step places[e] of B, or, without places, with step e. Accumulators are as registers have them, one
+  // in each word; they are divided by 2 ** shift first.
+  void add(unsigned row, unsigned first, unsigned columns, const uint8_t* places, bool satfinite, int shift,
+           uint32_t* accumulators);
+
+ private:
+  void add_floats(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums);
+  void add_integers(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums) const;
+  template <unsigned kVectors, bool kWide>
+  void add_tile(unsigned row, unsigned column, float* sums);
+  template <bool kWide>
+  void add_tiles(unsigned row, unsigned first, unsigned columns, float* sums);
+  void add_block(unsigned row, unsigned first, unsigned columns, float* sums);
+  void add_groups(unsigned row, unsigned first, unsigned columns, float* sums);
+  void mend_special(unsigned row, unsigned column, unsigned columns, const float* before, float* sums) const;
+
+  Addition how_;
+  Sum type_;
+  const Numbers &a_, &b_;
+  bool wide_;
+  // Of the block that is being added.
+  unsigned length_ = 0;
+  uint8_t a_step_[128] = {}, b_step_[128] = {};
+};
+
+}  // namespace pyptx::emulator
