@@ -95,13 +95,12 @@ def add_block(how: Model, d: str, products: list[tuple[Any, Any]], shift: int, c
 
 def special(a: Any, b: Any, c: Any) -> Any:
     """Where infinities and NaNs decide: what f64 makes of them, elsewhere 0."""
-    with np.errstate(all="ignore"):
-        sums = c + sum(a[:, k, None] * b[:, k] for k in range(a.shape[1]))
+    sums = c + sum(a[:, k, None] * b[:, k] for k in range(a.shape[1]))
     return np.where(np.isfinite(sums), 0, sums)
 
 
 def one_block(how: Model, types: tuple[str, str, str], a: Any, b: Any, c: Any, factors: Any) -> Any:
-    """a[m, k], b[m, k, n], c[m, n], all float64; factors are the like of a and b, with their type."""
+    """a[m, k], b[m, k, n], c[m, n] are float64; factors are like a and b, with their type."""
     odd = special(a, b, c)
     x, e = parts(np.where(np.isfinite(a), a, 0), LEAST[types[0]])
     y, f = parts(np.where(np.isfinite(b), b, 0), LEAST[types[1]])
@@ -130,6 +129,7 @@ def one_block(how: Model, types: tuple[str, str, str], a: Any, b: Any, c: Any, f
     return np.where(odd != 0, odd, sums)
 
 
+@np.errstate(all="ignore")
 def add(
     how: Model, types: tuple[str, str, str], a: Any, b: Any, c: Any, factors: Any = None
 ) -> Any:
@@ -146,9 +146,6 @@ def add(
             some = factors[0][:, block], factors[1][:, block], factors[2]
         sums = one_block(how, types, a[:, block], b[:, block], sums, some)
     kind = np.float16 if types[2] == "f16" else np.float32
-    with np.errstate(all="ignore"):
-        if how.apart:
-            sums = sums + c
-        narrow = sums.astype(kind)
+    narrow = (sums + c if how.apart else sums).astype(kind)
     bits = narrow.view(f"u{narrow.itemsize}").astype(np.uint32)
     return np.where(np.isnan(narrow), NAN[types[2]], bits)
