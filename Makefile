@@ -28,7 +28,7 @@ THREAD_SANITIZED := build/sanitize-threads
 CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(ninja.BIN_DIR)')/ninja" \
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
-.PHONY: help demo test test-torch quick check lint format test-sanitize test-tsan gpu-test bench tables picture sweep timing isa goldens \
+.PHONY: help demo test test-torch quick check lint format test-sanitize test-tsan gpu-test gpu-products bench tables picture sweep timing isa goldens \
     stub pages instruction device mutants docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo "make test-torch      the tests of PyTorch, in an environment of its own; TORCH=2.11.0 another version"
 	@echo "make quick           lint and the tests of the language and its errors, in under a minute"
 	@echo "make gpu-test        the tests that need a GPU"
+	@echo "make gpu-products    products of this GPU's tensor cores against the emulator, bit by bit"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
 	@echo "make tables          put the measured numbers into README and docs"
 	@echo "make picture         draw the measured sweep into docs"
@@ -128,6 +129,10 @@ test-tsan: $(READY)
 
 gpu-test: $(READY)
 	$(PY) -m pytest -m gpu tests/gpu tests/pytorch/test_norm_benchmark.py $(ARGS)
+
+# Products of this GPU's tensor cores against the emulator's model, with counts and fitted parameters.
+gpu-products: $(READY)
+	$(PY) -m pytest -m gpu -s -q tests/gpu/test_tensor_sums.py $(ARGS)
 
 bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)

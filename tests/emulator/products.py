@@ -83,7 +83,9 @@ class Form:
 
     def collect(self, words: Any) -> Any:
         word, bit = self.places("d")
-        return np.asarray(words)[:, word] >> bit.astype(np.uint32) & (0xFFFF if self.d == "f16" else 0xFFFFFFFF)
+        return np.asarray(words)[:, word] >> bit.astype(np.uint32) & (
+            0xFFFF if self.d == "f16" else 0xFFFFFFFF
+        )
 
 
 @cache
@@ -144,9 +146,7 @@ def wgmma(form: Form, a: int, b: int) -> str:
     fields = (128 >> 4) << 16 | (256 >> 4) << 32
     body += ["fence.proxy.async.shared::cta;", "bar.sync 0;", "shr.u32 %r5, %r2, 4;", "cvt.u64.u32 %rd5, %r5;"]  # fmt: skip
     body += [f"add.u64 %rd6, %rd5, {fields};", f"add.u64 %rd7, %rd5, {fields + (4 * a >> 4)};"]
-    tail = {"f16": ", 1, 1, 0, 0", "bf16": ", 1, 1, 0, 0", "s8": "", "u8": ""}.get(
-        form.a, ", 1, 1"
-    )
+    tail = {"f16": ", 1, 1, 0, 0", "bf16": ", 1, 1, 0, 0", "s8": "", "u8": ""}.get(form.a, ", 1, 1")
     body += [
         "setp.eq.u32 %p2, %r2, %r2;",
         "wgmma.fence.sync.aligned;",
@@ -213,7 +213,9 @@ def draw(form: Form, tiles: int, seed: int) -> tuple[Any, Any, Any]:
     spike = np.arange(len(a[4::KINDS])) % form.k
     a[4::KINDS, :, :][np.arange(len(spike)), :, spike] = _from(256.0, form.a)
     b[4::KINDS, :, :][np.arange(len(spike)), :, spike] = _from(192.0, form.b)
-    c[5::KINDS] = _from(random.normal(size=c[5::KINDS].shape) * 2.0 ** random.integers(0, 14), form.d)
+    c[5::KINDS] = _from(
+        random.normal(size=c[5::KINDS].shape) * 2.0 ** random.integers(0, 14), form.d
+    )
     fall = 2.0 ** -(np.arange(form.k) % 14)
     a[6::KINDS] = _from(random.normal(size=a[6::KINDS].shape) * fall, form.a)
     for x, dtype in ((a, form.a), (b, form.b), (c, form.d)):
@@ -261,12 +263,15 @@ def values(form: Form, what: str, bits: Any) -> Any:
         return numbers(bits, dtype)
 
 
-def expected(form: Form, operands: tuple[Any, Any, Any], how: tensor_sums.Model | None = None) -> Any:
+def expected(
+    form: Form, operands: tuple[Any, Any, Any], how: tensor_sums.Model | None = None
+) -> Any:
     """D by the model, tile by tile."""
     a, b, c = (values(form, w, x) for w, x in zip("abd", operands, strict=True))
     types = form.a, form.b, form.d
     found = [
-        tensor_sums.add(how or form.model, types, x, y.T, z) for x, y, z in zip(a, b, c, strict=True)
+        tensor_sums.add(how or form.model, types, x, y.T, z)
+        for x, y, z in zip(a, b, c, strict=True)
     ]
     return np.array(found)
 

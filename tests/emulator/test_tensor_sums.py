@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from . import fitting
 from .products import Form, draw, expected, launch
+from .tensor_sums import Model
+from .test_mma import numbers
 
 TARGETS = ("sm_80", "sm_89", "sm_90a", "sm_120a")
 FLOATS = [("f16", "f16"), ("bf16", "f32"), ("f16", "f32"), ("tf32", "f32")]
@@ -45,3 +50,48 @@ def test_products_are_the_models(form):
 def test_many_products_are_the_models(form):
     operands = draw(form, 1024 if form.unit == "mma" else 64, 12)
     np.testing.assert_array_equal(launch(form, operands), expected(form, operands))
+
+
+@pytest.mark.parametrize(
+    ("form", "chip", "model"),
+    [
+        (Form("mma", 16, 8, 16, "f16", "f16", "f32"), "sm_80", Model(8, 24)),
+        (Form("mma", 16, 8, 16, "bf16", "bf16", "f32", "sm_89"), "sm_90a", Model(16, 25)),
+        (Form("mma", 16, 8, 32, "e4m3", "e4m3", "f32"), "sm_120a", Model(32, 25)),
+        (Form("mma", 16, 8, 32, "e4m3", "e4m3", "f32"), "sm_89", Model(16, 13, 13)),
+    ],
+    ids=str,
+)
+def test_a_chip_of_another_model_is_recognised(form, chip, model):
+    """The report of `make gpu-products`, where the chip is the emulator of another target."""
+    operands = draw(form, 16, 7)
+    found = launch(replace(form, arch=chip), operands)
+    best = fitting.fit(form, operands, found)[0]
+    assert best.model == model
+    assert best.equal == best.products
+    text = fitting.report(form, operands, found)
+    assert f"{best.products} of {best.products} equal with {model.block} products at once" in text
+    assert str(best) in text
+
+
+def test_nothing_is_fitted_where_all_products_are_equal():
+    form = Form("mma", 16, 8, 16, "f16", "f16", "f32")
+    operands = draw(form, 8, 7)
+    told = fitting.report(form, operands, launch(form, operands))
+    assert told == "mma m16n8k16 f32.f16.f16 sm_90a: 0 of 1024 products differ"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        Form("mma", 16, 8, 64, "s4", "u4", "s32"),
+        Form("mma", 16, 8, 32, "u8", "s8", "s32"),
+        Form("wgmma", 64, 24, 32, "s8", "u8", "s32"),
+    ],
+    ids=str,
+)
+def test_sums_of_integers_wrap(form):
+    a, b, c = draw(form, 8, 3)
+    x, y = (numbers(m, t).astype(np.int64) for m, t in ((a, form.a), (b, form.b)))
+    wanted = (np.einsum("tmk,tnk->tmn", x, y) + c.astype(np.int64)).astype(np.uint32)
+    np.testing.assert_array_equal(launch(form, (a, b, c)), wanted)
