@@ -13,6 +13,8 @@ from pyptx import EmulationError, Tile, kernel, ptx, reg, smem
 from pyptx._layouts import fragments
 from pyptx.types import DTYPES, f16, f32, s32, u16, u32
 
+from . import tensor_sums
+
 _path = Path(__file__).parents[1] / "trace/idioms.py"
 _spec = importlib.util.spec_from_file_location("trace_idioms", _path)
 idioms = importlib.util.module_from_spec(_spec)
@@ -129,8 +131,7 @@ def collected(fragment, registers, dtype):
 @pytest.mark.parametrize(
     ("dtype", "k"), [("f16", 8), ("f16", 16), ("bf16", 16), ("tf32", 4), ("tf32", 8), ("e4m3", 16)]
 )
-def test_a_product_is_rounded_once(dtype, k):
-    """Sums of exact products in float64, in the order of K and C last, rounded to f32."""
+def test_sums_are_those_of_tensor_cores(dtype, k):
     product, types = multiply(dtype, "f32", k)
     random = np.random.default_rng(k)
     a, b = random.normal(size=(16, k)), random.normal(size=(k, 8))
@@ -141,10 +142,9 @@ def test_a_product_is_rounded_once(dtype, k):
         cut = [(m.view(np.uint32) & 0xFFFFE000).view(np.float32).astype(float) for m in (a, b)]
     else:
         cut = [a, b]
-    expected = np.zeros((16, 8))
-    for step in range(k):
-        expected += np.outer(cut[0][:, step], cut[1][step])
-    expected = (expected + c).astype(np.float32)
+    how = tensor_sums.model("mma", 90, dtype)
+    bits = tensor_sums.add(how, (dtype, dtype, "f32"), *cut, c.astype(float))
+    expected = bits.astype(np.uint32).view(np.float32)
     done = product.emulate(
         spread(types.a, a, dtype), spread(types.b, b, dtype), spread(types.d, c, "f32")
     )

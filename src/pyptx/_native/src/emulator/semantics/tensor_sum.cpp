@@ -205,10 +205,12 @@ void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
     before[i] = field == 0xff ? 0.0 : static_cast<double>(sums[i]);
   }
   Ints top[kVectors];
+#pragma GCC unroll 4
   for (unsigned v = 0; v < kVectors; ++v) load(&top[v], tops + v * kWide);
   for (unsigned e = 0; e < length_; ++e) {
     const int32_t exponent = a_.exponent_[a_.at(a_step_[e], row)];
     const int32_t* other = &b_.exponent_[b_.at(b_step_[e], column)];
+#pragma GCC unroll 4
     for (unsigned v = 0; v < kVectors; ++v) {
       Ints sum;
       load(&sum, other + v * kWide);
@@ -217,6 +219,7 @@ void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
     }
   }
   Floats scale[kVectors];
+#pragma GCC unroll 4
   for (unsigned v = 0; v < kVectors; ++v) {
     std::memcpy(tops + v * kWide, &top[v], sizeof(Ints));
     // Where the largest exponent is lower than any of a product, there are none but zeros.
@@ -230,6 +233,7 @@ void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
     Ints part[kVectors] = {};
     for (unsigned e = from; e < std::min(from + kExactly, length_); ++e) {
       const size_t mine = a_.at(a_step_[e], row), theirs = b_.at(b_step_[e], column);
+#pragma GCC unroll 4
       for (unsigned v = 0; v < kVectors; ++v) {
         Floats number;
         if (kWideNumbers) {
