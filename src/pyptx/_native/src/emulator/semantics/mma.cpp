@@ -79,9 +79,10 @@ void read_fragment(Warp& w, const Instruction& in, unsigned first, const Multipl
   const uint32_t ones = type.bits == 32 ? ~0u : (1u << type.bits) - 1;
   for (unsigned r = 0; r < registers; ++r) {
     const uint32_t* words = held<uint32_t>(w, in, first + r);
+    const uint8_t* lines = line_at + r % blocks * kBlockLines;
+    const unsigned start = r / blocks * kLineLanes;
     for (unsigned l = 0; l < kLanes; ++l) {
-      const unsigned line = line_at[r % blocks * kBlockLines + l / kLineLanes];
-      const unsigned along = (r / blocks * kLineLanes + l % kLineLanes) * per;
+      const unsigned line = lines[l / kLineLanes], along = (start + l % kLineLanes) * per;
       for (unsigned e = 0; e < per; ++e) {
         numbers->bits[numbers->at(along + e, line)] = words[l] >> (type.bits * e) % 32 & ones;
       }

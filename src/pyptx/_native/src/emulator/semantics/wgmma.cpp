@@ -254,6 +254,14 @@ bool read_metadata(Warp& w, const Instruction& in, const ProductPlan& plan, Part
   return true;
 }
 
+// The part of this multiplication that another warp has issued already.
+const Part* other_part(const Warp& w) {
+  const Warpgroup& group = w.cta->warpgroups[w.index / kWarpgroupWarps];
+  const uint32_t ahead = w.products_issued - group.issued;
+  if (w.products_issued < group.issued || ahead >= group.open.size() || group.open[ahead] == nullptr) return nullptr;
+  return &group.open[ahead]->product->parts[0];
+}
+
 bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
   const ProductPlan& plan = plan_of(in);
   const uint32_t accumulates = predicate(w, in, 0) & mask;
@@ -270,6 +278,11 @@ bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
   const auto find = [&](unsigned k, const char* what, bool columns, uint32_t first, uint32_t count, uint32_t bytes,
                         uint64_t* bits, std::vector<uint32_t>* places) {
     if (!read_uniform(w, in, mask, k, what, bits)) return false;
+    const Part* other = k == 1 ? other_part(w) : nullptr;
+    if (other != nullptr && other->at == &in && other->b == *bits) {  // all warps read the same B
+      *places = other->b_places;
+      return true;
+    }
     const ChunkRange range = columns ? ChunkRange{first / kBlockLines, count / kBlockLines, 0, bytes / 2}
                                      : ChunkRange{0, bytes / kChunk, first, count};
     return find_chunks(w, in, *w.cta, read_descriptor(*bits), columns, range, places);
