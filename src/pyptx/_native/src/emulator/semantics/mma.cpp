@@ -141,7 +141,9 @@ void multiply(Warp& w, const Instruction& in, uint32_t mask) {
   }, &b);
   TensorSum sum(plan.how, plan.sum, a, b);
   uint32_t results[kMostRows][kColumns];
-  for (unsigned row = 0; row < plan.m; ++row) add_row(w, in, plan, row, sparse ? places[row] : nullptr, &sum, results[row]);
+  for (unsigned row = 0; row < plan.m; ++row) {
+    add_row(w, in, plan, row, sparse ? places[row] : nullptr, &sum, results[row]);
+  }
   for (unsigned row = 0; row < plan.m; ++row) {
     const unsigned pair = row / kBlockLines, quad = row % kBlockLines * kLineLanes;
     for (unsigned i = 0; i < kLineLanes; ++i) {
