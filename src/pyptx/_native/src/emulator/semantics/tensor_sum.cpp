@@ -92,6 +92,28 @@ inline float cut_subnormal(double x, unsigned dropped) {
   return static_cast<float>(std::copysign(std::trunc(x / unit) * unit, x));
 }
 
+// The sums of a block: cut products, which are integers below the largest exponents, and what was there before.
+template <unsigned kColumns>
+inline void finish(const Addition& how, Sum type, const int32_t* tops, const double* before, const double* total,
+                   float* sums) {
+  const auto fraction = static_cast<int32_t>(how.fraction);
+  uint32_t tiny = 0;
+  double exact[kColumns];
+  for (unsigned i = 0; i < kColumns; ++i) {
+    const double cut = static_cast<int32_t>(before[i] * power_of_two(fraction - tops[i]));
+    exact[i] = (total[i] + cut) * power_of_two(tops[i] - fraction);
+    tiny |= static_cast<uint32_t>((std::fabs(exact[i]) < 0x1p-126) & (exact[i] != 0));
+  }
+  if (type == Sum::F16) {
+    for (unsigned i = 0; i < kColumns; ++i) sums[i] = nearest_half(exact[i]);
+    return;
+  }
+  for (unsigned i = 0; i < kColumns; ++i) sums[i] = cut_float(exact[i], how.dropped);
+  for (unsigned i = 0; tiny != 0 && i < kColumns; ++i) {
+    if (std::fabs(exact[i]) < 0x1p-126 && exact[i] != 0) sums[i] = cut_subnormal(exact[i], how.dropped);
+  }
+}
+
 }  // namespace
 
 Addition addition_of(unsigned sm, TensorUnit unit, const Multiplied& a, const Multiplied& b, bool scaled) {
@@ -257,21 +279,7 @@ void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
     std::memcpy(parts, part, sizeof parts);
     for (unsigned i = 0; i < kColumns; ++i) total[i] += parts[i];
   }
-  uint32_t tiny = 0;
-  double exact[kColumns];
-  for (unsigned i = 0; i < kColumns; ++i) {
-    const double cut = static_cast<int32_t>(before[i] * power_of_two(fraction - tops[i]));
-    exact[i] = (total[i] + cut) * power_of_two(tops[i] - fraction);
-    tiny |= static_cast<uint32_t>((std::fabs(exact[i]) < 0x1p-126) & (exact[i] != 0));
-  }
-  if (type_ == Sum::F16) {
-    for (unsigned i = 0; i < kColumns; ++i) sums[i] = nearest_half(exact[i]);
-    return;
-  }
-  for (unsigned i = 0; i < kColumns; ++i) sums[i] = cut_float(exact[i], how_.dropped);
-  for (unsigned i = 0; tiny != 0 && i < kColumns; ++i) {
-    if (std::fabs(exact[i]) < 0x1p-126 && exact[i] != 0) sums[i] = cut_subnormal(exact[i], how_.dropped);
-  }
+  finish<kColumns>(how_, type_, tops, before, total, sums);
 }
 
 template <bool kWideNumbers>
@@ -396,7 +404,7 @@ void TensorSum::add_floats(unsigned row, unsigned first, unsigned columns, const
     add_block(row, first, columns, apart.data());
   }
   for (unsigned n = 0; n < columns; ++n) {
-    const double sum = static_cast<double>(sums[n]) + apart[n];  // exact enough: two f32 are rounded once more, innocuously
+    const double sum = static_cast<double>(sums[n]) + apart[n];  // of two f16 exact
     sums[n] = type_ == Sum::F16 && std::isfinite(sum) ? nearest_half(sum) : sums[n] + apart[n];
   }
 }
