@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyptx import Kernel, Reg, Tensor, ptx, reg
+from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
 from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.operands import Operand, operand
-from pyptx.ops.tensor_core.ragged import WARP, Groups, Parts, Rows
+from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
 from pyptx.ops.tensor_core.shape import CTAS, WARPGROUP, Product, Shape

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pyptx import Kernel, Reg, SharedTile, Tensor, ptx, reg, smem
+from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays
 from pyptx.ops.tensor_core.elements import Elements
-from pyptx.ops.tensor_core.ragged import WARP, Groups
+from pyptx.ops.tensor_core.ragged import Groups
 from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import Major, Product
 from pyptx.types import f32, u32

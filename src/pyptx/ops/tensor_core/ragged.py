@@ -7,12 +7,11 @@ tiles of rows, how many there are up to its end. A tile never has rows of two gr
 from __future__ import annotations
 
 from pyptx import Reg, SharedTile, Tensor, ptx, reg, smem
+from pyptx.device import WARP
 from pyptx.ops.tensor_core.arrays import Sizes
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
 from pyptx.ops.tensor_core.shape import Shape
 from pyptx.types import u32
-
-WARP = 32
 
 
 class Groups:
