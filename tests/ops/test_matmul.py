@@ -20,7 +20,10 @@ from pyptx.ops.tensor_core import plan  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
 from pyptx.types import bf16  # noqa: E402
 
-TOLERANCE = {"bfloat16": 4e-3, "float16": 5e-4, "float32": 4e-7}
+TOLERANCE = {"bfloat16": 4e-3, "float16": 5e-4, "float32": 2e-6}
+"""Tensor cores cut their sums instead of rounding them, to 24 bits each 16 products."""
+EIGHT_BITS = 2e-4
+"""The same of products of 8 bits, whose sums Hopper cuts to fewer."""
 EXACT = partial(jnp.matmul, precision="highest")
 SHAPES = [
     ((64, 72), (72, 40)), ((33, 71), (71, 41)), ((7,), (7, 9)), ((5, 7), (7,)), ((7,), (7,)),
@@ -75,7 +78,10 @@ def test_eight_bits(shapes, dtypes):
     d = ops.matmul(a, b)
     assert d.dtype == jnp.bfloat16
     assert off(d, exact) < TOLERANCE["bfloat16"]
-    assert off(ops.matmul(a, b, out_dtype=jnp.float32, a_scale=0.5, b_scale=3), exact * 1.5) < 1e-6
+    assert (
+        off(ops.matmul(a, b, out_dtype=jnp.float32, a_scale=0.5, b_scale=3), exact * 1.5)
+        < EIGHT_BITS
+    )
 
 
 def test_a_scale_for_each_row_and_column():
@@ -84,12 +90,12 @@ def test_a_scale_for_each_row_and_column():
     exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
     exact = exact * np.asarray(rows) * np.asarray(columns)
     product = partial(ops.matmul, out_dtype=jnp.float32)
-    assert off(product(a, b, a_scale=rows, b_scale=columns), exact) < 1e-6
+    assert off(product(a, b, a_scale=rows, b_scale=columns), exact) < EIGHT_BITS
     mapped = jax.vmap(lambda a, r: product(a, b, a_scale=r, b_scale=columns))(a, rows)
-    assert off(mapped, exact) < 1e-6
+    assert off(mapped, exact) < EIGHT_BITS
     numbers = (((2,), (1,)), ((), ()))
     d = ops.dot_general(a, b.T, numbers, preferred_element_type=jnp.float32)
-    assert off(d * rows * columns, exact) < 1e-6
+    assert off(d * rows * columns, exact) < EIGHT_BITS
 
 
 def test_eight_bits_elsewhere_than_on_hopper():
@@ -106,8 +112,8 @@ def test_f32_keeps_its_bits():
     """Numbers of 24 bits, of which no product is a bf16 number."""
     a = (1 + jnp.arange(64 * 64).reshape(64, 64) * 2.0**-23).astype(jnp.float32)
     exact = np.asarray(a).astype(np.float64) @ np.asarray(a).astype(np.float64)
-    # 24 sums, each off by half a last bit at most; two parts of each number would be off by 2**-16.
-    assert np.abs(np.asarray(ops.matmul(a, a)) / exact - 1).max() < 3e-7
+    # 24 sums, each off by a last bit at most; two parts of each number would be off by 2**-16.
+    assert np.abs(np.asarray(ops.matmul(a, a)) / exact - 1).max() < 24 * 2.0**-23
 
 
 def test_nan_and_infinity():

@@ -67,9 +67,9 @@ def test_every_target(target):
         d, pull = jax.vjp(lambda x, w: ops.ragged_dot(x, w, sizes), x, w)
         found = pull(jnp.cos(d))
     exact, pull = jax.vjp(lambda x, w: EXACT(x, w, sizes), x, w)
-    assert off(d, exact) < 1e-6
+    assert off(d, exact) < 3e-6
     for one, other in zip(found, pull(jnp.cos(d)), strict=True):
-        assert off(one, other) < 1e-6
+        assert off(one, other) < 3e-6
 
 
 def test_lengths_are_known_when_it_runs():

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import traceback
 
 import pytest
@@ -23,6 +24,8 @@ def _start(rank, port, name, failures):
         failures.put(f"process {rank}: {traceback.format_exc()}")
     finally:
         torch.distributed.destroy_process_group()
+    sys.stderr.flush()
+    os._exit(0)  # threads of PyTorch may be under way when the interpreter ends, which aborts it
 
 
 def _mesh():

@@ -74,12 +74,12 @@ def matmul(
     is contiguous in both factors there, so b is transposed first: `dot_general` takes it as (N, K).
 
     f32 arrays are cut into three bf16 numbers each, whose six largest products are added: the error
-    is that of sums in f32, at six times the work of bf16. Dimensions without elements give zeros,
-    as sums of nothing. Differentiable in reverse mode, of any order, by the same kernels and
-    without transposed copies; where the derivative needs a @ b, the kernel writes it, too, in the
-    result's type. One launch under `jax.vmap`. Split over devices, rows of a and columns of b need
-    no communication, and K one all-reduce of f32 sums (with bias, activation or residual, K is
-    gathered instead).
+    is that of sums in f32 which are cut, not rounded, at six times the work of bf16. Dimensions
+    without elements give zeros, as sums of nothing. Differentiable in reverse mode, of any order,
+    by the same kernels and without transposed copies; where the derivative needs a @ b, the kernel
+    writes it, too, in the result's type. One launch under `jax.vmap`. Split over devices, rows of a
+    and columns of b need no communication, and K one all-reduce of f32 sums (with bias, activation
+    or residual, K is gathered instead).
 
     Rows of memory that are no multiple of 16 bytes are padded first, by a copy. A sum's order
     depends on the sizes alone, so results are the same in every run. Raises CallError.
