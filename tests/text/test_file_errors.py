@@ -365,6 +365,15 @@ FILES = [
         """,
     ),
     (
+        f"{HEADER}.entry k(.param .u64 a, .reg .u64 b) {{ ret; }}\n",
+        """
+        a.ptx:4:25: '.reg' is out of place
+            .entry k(.param .u64 a, .reg .u64 b) { ret; }
+                                    ^
+          expected: .param
+        """,
+    ),
+    (
         f"{HEADER}.entry k() {{ ret;\n",
         """
         a.ptx:5:1: the body of k is not closed

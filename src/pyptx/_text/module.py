@@ -173,7 +173,8 @@ class _ModuleParser:
         if token.text in self._kernels or known:
             raise cursor.error(token, f"{token.text} is declared already")
         body = BodyParser(cursor, unit, token.text)
-        parameters = tuple(p for p in self._formals(body) if isinstance(p, Parameter))
+        formals = self._formals(body, registers=False)
+        parameters = tuple(each for each in formals if isinstance(each, Parameter))
         given, pragmas = self._directives()
         unit.kernels.add(token.text)
         if cursor.take(";"):
@@ -222,9 +223,12 @@ class _ModuleParser:
         )
 
     def _formals(
-        self, body: BodyParser, *, returned: bool = False
+        self, body: BodyParser, *, returned: bool = False, registers: bool = True
     ) -> tuple[Parameter | Register, ...]:
-        """The parameters in their parentheses, known to the body from here on."""
+        """The parameters in their parentheses, known to the body from here on.
+
+        A function may have them in `registers`, a kernel may not.
+        """
         cursor = self._cursor
         found: list[Parameter | Register] = []
         if not cursor.take("("):
@@ -233,7 +237,7 @@ class _ModuleParser:
             if found:
                 cursor.expect(",")
             token = cursor.next()
-            if token.text == ".reg":
+            if token.text == ".reg" and registers:
                 found.append(body.formal_register())
             elif token.text == ".param":
                 name, parameter = declarations.parameter(

@@ -15,16 +15,15 @@ from typing import Final, TypeVar, cast
 
 from pyptx import _bytecode as bytecode
 from pyptx._source import SourceLocation, users_frames
+from pyptx._trace.core.holders import PLAIN, Holder, Slot, global_names, holders
 from pyptx._trace.core.slots import (
     CURE,
-    PLAIN,
     WHY,
-    Holder,
-    Replaced,
-    Slot,
-    changed,
-    holders,
+    At,
+    Change,
+    changes,
     is_other,
+    warn_of_number,
 )
 from pyptx._trace.core.values import Reg, Value
 from pyptx.errors import LanguageError
@@ -60,15 +59,15 @@ class Names:
     def take(self) -> None:
         """Remember the names of the frames that are running."""
         for frame in users_frames(_roots):
-            held = dict(frame.f_locals)
+            held = _bound(frame)
             self.frames[frame] = frame.f_lasti, held
             for name, value in held.items():
                 self.holders += ((frame, holder) for holder in holders(value, name))
 
-    def check(self, first: int, end: int) -> list[Replaced]:
+    def check(self, first: int, end: int) -> list[Change]:
         """Raises LanguageError where the block was left early or bound a name that is read later.
 
-        Gives the slots that it replaced, which the whole body decides.
+        Gives what else it changed, which the whole body decides.
         """
         running = set(users_frames(_roots))
         frames = [frame for frame in self.frames if frame in running]
@@ -77,14 +76,15 @@ class Names:
         for frame in frames:
             self._check_names(frame)
             self._check_counter(frame)
-        found: list[Replaced] = []
+        block = At(self.construct, self.location, self.repeats, first, end)
+        found: list[Change] = []
         for frame, holder in self.holders:
-            for slot, old, new in changed(holder):
-                if old or new:
-                    where = self.construct, self.location, self.repeats
-                    found.append(Replaced(slot, old, new, *where, first, end))
+            for change in changes(holder, block):
+                if not isinstance(change, Slot):
+                    found.append(change)
                 elif frame in running:
-                    self._check_slot(frame, slot)
+                    warn_of_number(change, block)
+                    self._check_slot(frame, change)
         return found
 
     def _check_left(self, frame: FrameType) -> None:
@@ -99,7 +99,7 @@ class Names:
 
     def _check_names(self, frame: FrameType) -> None:
         entered, held = self.frames[frame]
-        names = frame.f_locals
+        names = _bound(frame)
         for name, old in held.items():
             new = names.get(name, old)
             if new is old or new is self.counter or _same(old, new):
@@ -182,6 +182,12 @@ class Names:
             value = f"reg.scalar({dtype}, init={old!r})"
             return f"{name} = {value} before the block, and {name} += v or {name}.set(v) in it"
         return f"another name in the block; a register is changed by {name}.set(v)"
+
+
+def _bound(frame: FrameType) -> dict[str, object]:
+    """The variables of a frame, and those of its module that its code names."""
+    known = frame.f_globals
+    return {name: known[name] for name in global_names(frame.f_code, known)} | frame.f_locals
 
 
 def left_early(

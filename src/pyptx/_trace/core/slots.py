@@ -1,16 +1,18 @@
-"""What lists, dicts and objects of the user held when a run-time block began.
+"""What a run-time block did to lists, dicts, objects and functions of the user.
 
 A name's next reads are known from the bytecode, an element's are not: `acc[i]` may be any of them.
 So an element that a block replaced is judged by the registers that it brings and took: wrong where
 the kernel reads the new one's after the block, or the old one's in a loop, whose next round would
-read them again. What holds no registers, such as a tile, is judged by the name that leads to it.
+read them again. Likewise the registers that a block made and added to a list, which has one for all
+rounds, and those that a loop removed. What holds no registers, such as a tile, is judged by the
+name that leads to it; a Python number that a loop changed is a warning.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import is_not
 from typing import Final, cast
 
 from pyptx import _verify as verify
@@ -18,97 +20,52 @@ from pyptx._ir import Instruction, Statement
 from pyptx._operands import Register
 from pyptx._source import SourceLocation
 from pyptx._trace.core.context import Trace
+from pyptx._trace.core.holders import PLAIN, Holder, Slot
 from pyptx._trace.core.values import Reg, RegArray, Value
-from pyptx.errors import LanguageError
+from pyptx.errors import LanguageError, LanguageWarning
 
-PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
 WHY: Final = "the block is traced once, so a name bound in it changes for all threads and rounds"
 CURE: Final = "{0} += v or {0}.set(v) writes the register that it has"
 _DEPTH: Final = 3
+_REPORTED_BY: Final = "pyptx"
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """An element or attribute that a block gave another value; `name` is what leads to it."""
+class At:
+    """A block: what opened it, where, and its statements in the body of the kernel."""
 
-    name: str
-    spelled: str
-    old: object
-    new: object
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A list, dict or object, and what it held when the block began."""
-
-    holder: object
-    held: list[object] | dict[object, object]
-    name: str
-    spelled: str
-
-    def replaced(self) -> Iterator[Slot]:
-        """The elements that hold something else now; what was added or removed is none."""
-        if isinstance(self.held, list):
-            now = cast("list[object]", self.holder)
-            if not any(map(is_not, self.held, now)):
-                return
-            pairs = zip(self.held, now, strict=False)
-            for i, (old, new) in enumerate(pairs):
-                if new is not old:
-                    yield Slot(self.name, f"{self.spelled}[{i}]", old, new)
-            return
-        is_dict = isinstance(self.holder, dict)
-        now_ = cast("dict[object, object]", self.holder if is_dict else vars(self.holder))
-        for key, old in self.held.items():
-            new = now_.get(key, old)
-            if new is not old:
-                spelled = f"{self.spelled}[{key!r}]" if is_dict else f"{self.spelled}.{key}"
-                yield Slot(self.name, spelled, old, new)
-
-
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """A slot that a block gave other registers.
-
-    `first` and `end` are the statements of the block in the body of the kernel.
-    """
-
-    slot: Slot
-    old: frozenset[Register]
-    new: frozenset[Register]
     construct: str
-    block: SourceLocation
+    location: SourceLocation
     repeats: bool
     first: int
     end: int
 
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A slot that a block gave other registers."""
+
+    slot: Slot
+    old: frozenset[Register]
+    new: frozenset[Register]
+    block: At
+
     def check(self, body: list[Statement]) -> None:
         """Raises LanguageError where the kernel reads what the block replaced."""
-        if self.repeats:
-            self._reject(body[self.first : self.end], self.old)
-        self._reject(body[self.end :], self.new)
-
-    def _reject(self, statements: list[Statement], registers: frozenset[Register]) -> None:
-        live = set(registers)
-        for statement in statements:
-            if not live:
-                return
-            if not isinstance(statement, Instruction):
-                continue
-            reads, writes = verify.reads_and_writes(statement)
-            if not live.isdisjoint(reads):
-                held = "another register" if isinstance(self.slot.new, Reg) else "other registers"
-                raise LanguageError(
-                    f"{self.slot.spelled} has {held} after {self.construct} than before "
-                    "it, and is read here",
-                    location=statement.location,
-                    notes=(
-                        ("block", self.block.quoted),
-                        ("why", WHY),
-                        ("help", self._cure()),
-                    ),
-                )
-            live.difference_update(writes)
+        block = self.block
+        found = _read(body[block.end :], self.new)
+        if block.repeats:
+            found = _read(body[block.first : block.end], self.old) or found
+        if found is not None:
+            held = "another register" if isinstance(self.slot.new, Reg) else "other registers"
+            raise _error(
+                f"{self.slot.spelled} has {held} after {block.construct} than before it, and is "
+                "read here",
+                found,
+                block,
+                WHY,
+                self._cure(),
+            )
 
     def _cure(self) -> str:
         spelled, old, new = self.slot.spelled, self.slot.old, self.slot.new
@@ -119,16 +76,131 @@ class Replaced:
         return f"write the registers that it has, each by .set(v), and leave {spelled} as it is"
 
 
-def holders(value: object, name: str) -> Iterator[Holder]:
-    """What can hold registers under a name of the user."""
-    return _holders(value, name, name, _DEPTH)
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Elements that a block added to a list, with the registers that they hold."""
+
+    spelled: str
+    registers: frozenset[Register]
+    block: At
+
+    def check(self, body: list[Statement]) -> None:
+        """Raises LanguageError where the kernel reads one after the block that was made in it."""
+        block = self.block
+        made = self.registers - _written(body[: block.first])
+        made &= _written(body[block.first : block.end])
+        found = _read(body[block.end :], made)
+        if found is None:
+            return
+        if block.repeats:
+            why = "the block is traced once, so Python adds one element for all rounds"
+            cure = "for i in range(n) is unrolled by Python: each i has its own registers"
+        else:
+            why = "the block is traced once, so Python adds the element for all threads"
+            cure = "v = reg.scalar(dtype) before the block, and v.set(x) in it"
+        raise _error(
+            f"{self.spelled} has more elements after {block.construct} than before it, and one "
+            "of them is read here",
+            found,
+            block,
+            why,
+            cure,
+        )
 
 
-def changed(holder: Holder) -> Iterator[tuple[Slot, frozenset[Register], frozenset[Register]]]:
-    """Slots that hold something else now, with the registers that only the old or new one has."""
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Elements that a loop of the kernel removed from a list, with the registers they hold."""
+
+    spelled: str
+    registers: frozenset[Register]
+    block: At
+
+    def check(self, body: list[Statement]) -> None:
+        """Raises LanguageError where a round reads one, which each later round reads, too."""
+        block = self.block
+        found = _read(body[block.first : block.end], self.registers)
+        if found is not None:
+            raise _error(
+                f"{self.spelled} has fewer elements after {block.construct} than before it, and "
+                "one that was removed is read here",
+                found,
+                block,
+                "the block is traced once, so Python removes one element, which every round reads",
+                "for i in range(n) is unrolled by Python: each round removes its own",
+            )
+
+
+Change = Replaced | Added | Removed
+
+
+def changes(holder: Holder, block: At) -> Iterator[Change | Slot]:
+    """What a block changed: what the kernel's body judges, and slots without registers."""
     for slot in holder.replaced():
-        old, new = frozenset(_registers(slot.old, _DEPTH)), frozenset(_registers(slot.new, _DEPTH))
-        yield slot, old - new, new - old
+        old, new = registers(slot.old), registers(slot.new)
+        if old - new or new - old:
+            yield Replaced(slot, old - new, new - old, block)
+        else:
+            yield slot
+    if held := registers(holder.added()):
+        yield Added(holder.spelled, held, block)
+    if block.repeats and (held := registers(holder.removed())):
+        yield Removed(holder.spelled, held, block)
+
+
+def warn_of_number(slot: Slot, block: At) -> None:
+    """Warn of a number of Python's that a loop of the kernel changed, by which it counts once."""
+    numbers = (bool, int, float)
+    old, new = slot.old, slot.new
+    if not (block.repeats and isinstance(old, numbers) and isinstance(new, numbers)) or old == new:
+        return
+    message = LanguageError(  # warnings put the line before it
+        f"{slot.spelled} is {old} before {block.construct} and {new} after it: every round "
+        f"reads {old}",
+        notes=(
+            ("why", "the block is traced once, and Python's numbers change while it is traced"),
+            ("help", f"a register counts rounds: n = reg.scalar(s32, init={int(old)}), n += 1"),
+        ),
+    )
+    where = block.location
+    warnings.warn_explicit(
+        str(message), LanguageWarning, where.file, where.line, module=_REPORTED_BY
+    )
+
+
+def _error(what: str, location: SourceLocation, block: At, why: str, cure: str) -> LanguageError:
+    return LanguageError(
+        what,
+        location=location,
+        notes=(("block", block.location.quoted), ("why", why), ("help", cure)),
+    )
+
+
+def _read(statements: list[Statement], held: frozenset[Register]) -> SourceLocation | None:
+    """The line that reads one of the registers first, before it is written anew."""
+    live = set(held)
+    for statement in statements:
+        if not live:
+            break
+        if isinstance(statement, Instruction):
+            reads, writes = verify.reads_and_writes(statement)
+            if not live.isdisjoint(reads):
+                return statement.location
+            live.difference_update(writes)
+    return None
+
+
+def _written(statements: list[Statement]) -> set[Register]:
+    found: set[Register] = set()
+    for statement in statements:
+        if isinstance(statement, Instruction):
+            found.update(verify.reads_and_writes(statement)[1])
+    return found
+
+
+def registers(value: object) -> frozenset[Register]:
+    """The registers that a value of the user is or holds; of a tile, those of its address."""
+    return frozenset(_registers(value, _DEPTH))
 
 
 def _is_ours(value: object, depth: int = _DEPTH) -> bool:
@@ -154,30 +226,6 @@ def _is_same(old: object, new: object) -> bool:
         return False
     # Registers compare by appending an instruction.
     return not any(_registers(cast("object", old), _DEPTH)) and old == new
-
-
-def _holders(value: object, name: str, spelled: str, depth: int) -> Iterator[Holder]:
-    if depth == 0 or isinstance(value, (*PLAIN, Value, RegArray, type)):
-        return
-    items: Iterator[tuple[object, str]]
-    if isinstance(value, (list, tuple)):
-        elements = list(cast("list[object]", value))
-        if isinstance(value, list):
-            yield Holder(cast("object", value), elements, name, spelled)
-        items = ((each, f"{spelled}[{i}]") for i, each in enumerate(elements))
-    elif isinstance(value, dict):
-        mapping = dict(cast("dict[object, object]", value))
-        yield Holder(cast("object", value), mapping, name, spelled)
-        items = ((each, f"{spelled}[{key!r}]") for key, each in mapping.items())
-    elif hasattr(value, "__dict__") and not _module(value).startswith(("pyptx.", "builtins")):
-        attributes: dict[object, object] = {**vars(value)}
-        yield Holder(value, attributes, name, spelled)
-        items = ((each, f"{spelled}.{key}") for key, each in attributes.items())
-    else:
-        return
-    for each, where in items:
-        if not isinstance(each, PLAIN):
-            yield from _holders(each, name, where, depth - 1)
 
 
 def _registers(value: object, depth: int) -> Iterator[Register]:

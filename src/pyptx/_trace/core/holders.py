@@ -1,0 +1,234 @@
+"""What of the user's Python keeps values: lists, dicts, objects, variables of functions.
+
+A run-time block is traced once, so a change that Python makes to any of them in it is a change for
+all threads and rounds. `holders` finds them from a name; `slots` judges what changed.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import is_not
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Final, Protocol, TypeAlias, cast
+
+from pyptx._trace.core.values import RegArray, Value
+
+PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
+_DEPTH: Final = 3
+_LARGEST: Final = 4096
+"""Elements of a list or dict that is looked into: larger ones are tables of constants."""
+_NOT_USERS: Final = frozenset(
+    ("builtins", "collections", "jax", "jaxlib", "ml_dtypes", "numpy", "pyptx", "torch")
+)
+_ABSENT: Final = object()
+_CODES: Final = 512
+
+_Held: TypeAlias = "list[object] | dict[object, object]"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An element, attribute or variable that a block gave another value; `name` leads to it."""
+
+    name: str
+    spelled: str
+    old: object
+    new: object
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A list, dict, object or function, and what it held when the block began."""
+
+    holder: object
+    held: _Held
+    name: str
+    spelled: str
+    read: Callable[[object], _Held]
+
+    def replaced(self) -> Iterator[Slot]:
+        """The elements that hold something else now; what was added or removed is none."""
+        now = self.read(self.holder)
+        if isinstance(self.held, list):
+            if not any(map(is_not, self.held, now)):
+                return
+            pairs = enumerate(zip(self.held, now, strict=False))
+            for i, (old, new) in pairs:
+                if new is not old:
+                    yield Slot(self.name, f"{self.spelled}[{i}]", old, new)
+            return
+        elements = cast("dict[object, object]", now)
+        is_dict = isinstance(self.holder, dict)
+        for key, old in self.held.items():
+            new = elements.get(key, old)
+            if new is not old:
+                yield Slot(self.name, self.spell(key, is_dict), old, new)
+
+    def spell(self, key: object, is_dict: bool) -> str:
+        """An element as the user writes it."""
+        if is_dict:
+            return f"{self.spelled}[{key!r}]"
+        if isinstance(self.holder, FunctionType) and key not in vars(self.holder):
+            return str(key)  # a variable, as the function writes it
+        return f"{self.spelled}.{key}"
+
+    def added(self) -> list[object]:
+        """Elements of a list or set, or registers as keys of a dict, that are there only now."""
+        return _others(self._elements(self.read(self.holder)), self._elements(self.held))
+
+    def removed(self) -> list[object]:
+        """Those that were there only before."""
+        return _others(self._elements(self.held), self._elements(self.read(self.holder)))
+
+    def _elements(self, held: _Held) -> list[object]:
+        if isinstance(held, list):
+            return held
+        return [value for key, value in held.items() if isinstance(key, Value)]
+
+
+def _others(these: list[object], those: list[object]) -> list[object]:
+    if len(these) == len(those) and not any(map(is_not, these, those)):
+        return []
+    known = set(map(id, those))
+    return [each for each in these if id(each) not in known]
+
+
+def holders(value: object, name: str) -> Iterator[Holder]:
+    """What can hold registers under a name of the user."""
+    return _holders(value, name, name, _DEPTH)
+
+
+def global_names(code: CodeType, known: Mapping[str, object]) -> Iterator[str]:
+    """Variables of the module that a function binds, or that are the user's and that it names."""
+    for name in _stored_globals(code):
+        if name in known:
+            yield name
+    for name in code.co_names:
+        value = known.get(name)
+        if value is not None and is_users(value) and not isinstance(value, type):
+            yield name
+
+
+@lru_cache(maxsize=_CODES)
+def _stored_globals(code: CodeType) -> tuple[str, ...]:
+    """The variables of its module that a function binds: `global n; n = ...`."""
+    return tuple(
+        each.argval for each in dis.get_instructions(code) if each.opname == "STORE_GLOBAL"
+    )
+
+
+def is_users(value: object) -> bool:
+    """Whether a value's type, class or function is of the user, or holds values of his."""
+    if isinstance(value, (list, tuple, dict, set, deque)):
+        return True
+    of = value if isinstance(value, (type, FunctionType, MethodType)) else type(value)
+    module = cast("str", getattr(of, "__module__", None) or "builtins")
+    return module.partition(".")[0] not in _NOT_USERS
+
+
+class _Array(Protocol):
+    """NumPy's array of Python objects: NumPy is not imported for it."""
+
+    @property
+    def flat(self) -> Sequence[object]: ...
+
+
+def _holders(value: object, name: str, spelled: str, depth: int) -> Iterator[Holder]:
+    if depth == 0 or isinstance(value, (*PLAIN, Value, RegArray)):
+        return
+    if isinstance(value, tuple):
+        for i, each in enumerate(cast("tuple[object, ...]", value)):
+            yield from _holders(each, name, f"{spelled}[{i}]", depth - 1)
+        return
+    read = _reader(value)
+    if read is None:
+        return
+    held = read(value)
+    if len(held) > _LARGEST:
+        return
+    found = Holder(value, held, name, spelled, read)
+    yield found
+    if isinstance(held, list):
+        items = ((each, f"{spelled}[{i}]") for i, each in enumerate(held))
+    else:
+        is_dict = isinstance(value, dict)
+        items = ((each, found.spell(key, is_dict)) for key, each in held.items())
+    for each, where in items:
+        if not isinstance(each, PLAIN):
+            yield from _holders(each, name, where, depth - 1)
+
+
+def _reader(value: object) -> Callable[[object], _Held] | None:
+    """What reads the elements of a value of the user; None where it can hold nothing of his."""
+    if isinstance(value, (list, set, deque)):
+        return _sequence
+    if isinstance(value, dict):
+        return _mapping
+    if isinstance(value, FunctionType):
+        return _function if is_users(value) else None
+    if isinstance(value, MethodType):
+        return _method if is_users(value) else None
+    if isinstance(value, type):
+        return _class if is_users(value) else None
+    if type(value).__module__ == "numpy" and str(getattr(value, "dtype", "")) == "object":
+        return _array
+    return _attributes if is_users(value) else None
+
+
+def _sequence(value: object) -> list[object]:
+    return list(cast("list[object]", value))
+
+
+def _mapping(value: object) -> dict[object, object]:
+    return dict(cast("dict[object, object]", value))
+
+
+def _array(value: object) -> list[object]:
+    return list(cast("_Array", value).flat)
+
+
+def _function(value: object) -> dict[object, object]:
+    """Attributes, defaults that hold something, and the variables of functions around it."""
+    function = cast("FunctionType", value)
+    found: dict[object, object] = {**vars(function)}
+    cells = cast("tuple[CellType, ...]", function.__closure__ or ())
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+    for name in _stored_globals(function.__code__):
+        if name in function.__globals__:
+            found[name] = function.__globals__[name]
+    for i, default in enumerate(cast("tuple[object, ...]", function.__defaults__ or ())):
+        found[f"{function.__name__}.__defaults__[{i}]"] = default
+    for name, default in (function.__kwdefaults__ or {}).items():
+        found[f"{function.__name__}.__kwdefaults__[{name!r}]"] = default
+    return found
+
+
+def _method(value: object) -> dict[object, object]:
+    return {"__self__": cast("MethodType", value).__self__}
+
+
+def _class(value: object) -> dict[object, object]:
+    """What a class of the user holds: its functions are not looked into."""
+    held: dict[str, object] = dict(vars(cast("type", value)))
+    return {k: v for k, v in held.items() if k[:2] != "__" and not callable(v)}
+
+
+def _attributes(value: object) -> dict[object, object]:
+    found: dict[object, object] = {}
+    for kind in type(value).__mro__[:-1]:
+        names = cast("str | tuple[str, ...]", kind.__dict__.get("__slots__", ()))
+        for slot in (names,) if isinstance(names, str) else names:
+            held = getattr(value, slot, _ABSENT)
+            if held is not _ABSENT:
+                found[slot] = held
+    if hasattr(value, "__dict__"):
+        found.update(vars(value))
+    return found
