@@ -62,6 +62,11 @@ def _exported(module: object) -> list[str]:
     )
 
 
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return [*_exported(_sys.modules[__name__]), "__version__"]
+
+
 for _name in ("pyptx", "pyptx.device", "pyptx.types"):
     vars(_sys.modules[_name])["__getattr__"] = _unknown_name(_name, _name, _exported)
 for _module in (ptx, reg, smem):  # `from pyptx.smem import alloc`

@@ -133,4 +133,4 @@ def test_an_error_of_our_own_code_shows_all(monkeypatch):
         divides.ptx(B=8)
     names = [entry.name for entry in traceback.extract_tb(caught.value.__traceback__)]
     assert names[-1] == "broken"
-    assert "specialise" in names
+    assert "_specialise" in names

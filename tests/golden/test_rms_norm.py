@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from pyptx._launch.layout import make_call
+from pyptx._launch.call import make_call
 from pyptx._target import Target
 from pyptx.ops._rms import choice, lanes, rows, teams
 from pyptx.ops._rms.geometry import Rows

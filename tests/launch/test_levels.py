@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pyptx import SpecError, Tile, kernel
+from pyptx._launch.layout import has_free_axis
 from pyptx._runtime import numpy as emulated
 from pyptx._source import UNKNOWN
 from pyptx._trace.core.batch import Batch
@@ -203,7 +204,7 @@ def test_memory_in_place_is_mapped():
 
 
 def ptx_of(batch):
-    return kernels.scale.specialise(
+    return kernels.scale._specialise(
         {"N": 8}, {}, kernels.scale.module(N=8).target, by_reference=True, batch=batch
     ).written.ptx
 
@@ -290,7 +291,7 @@ print(call.batched((True, True, True, False)).identity)
 def test_the_axis_that_a_batch_takes(options, grid):
     k = kernel(in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),), **options)(_nothing)
     call = prepared(k, array(8))
-    assert call.free_axis == (grid is not None)
+    assert has_free_axis(call.description) == (grid is not None)
     assert call.batchable((True,), [(5, 8)]) == (grid is not None)
     if grid is None:
         with pytest.raises(SpecError, match=r"^_nothing has no free axis of the grid to batch"):

@@ -13,7 +13,7 @@ import pytest
 
 import pyptx
 from pyptx import CallError, Tile, device, kernel, ptx, reg
-from pyptx._launch.layout import make_call
+from pyptx._launch.call import make_call
 from pyptx._target import Target
 from pyptx.ops._rms import choice, ring, rows, strips, teams
 from pyptx.ops._rms.elements import load_one, store_one

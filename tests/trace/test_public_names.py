@@ -4,6 +4,7 @@ import types
 
 import pytest
 
+import pyptx
 from pyptx import ptx, reg, smem
 
 NAMESPACES = {
@@ -36,3 +37,9 @@ def test_what_they_are_made_of_is_not_shown():
     assert dir(reg) == ["array", "from_", "mma_frag", "scalar", "undefined", "wgmma_frag"]
     assert "reduce_sum" in dir(ptx.warp)
     assert "Trace" not in dir(ptx.warp)
+
+
+def test_the_package_shows_its_public_names():
+    names = dir(pyptx)
+    assert {"Kernel", "Tile", "kernel", "ptx", "types", "__version__"} <= set(names)
+    assert [name for name in names if name.startswith("_")] == ["__version__"]

@@ -13,7 +13,7 @@ from pyptx import _ir as ir
 from pyptx._calls import constructing
 from pyptx._dims import Extent
 from pyptx._grid import extent_of
-from pyptx._launch.layout import Number
+from pyptx._launch.description import Number
 from pyptx._launch.plan import Bytes
 from pyptx._layouts.tensor_map import MAP_BYTES
 from pyptx._operands import Parameter

@@ -50,9 +50,10 @@ from pyptx._kernel.signature import (
     specs,
 )
 from pyptx._kernel.specialisation import Key, Specialisation
-from pyptx._launch.call import AUTO, Code, digest
-from pyptx._launch.layout import Application, Description, Entry, Made, Number, Tensor
+from pyptx._launch.call import AUTO, digest
+from pyptx._launch.description import Application, Code, Description, Number, Tensor
 from pyptx._launch.plan import (
+    Argument,
     Bytes,
     InputAddress,
     InputValue,
@@ -221,7 +222,7 @@ class Kernel(Operation):
         dims, constants = self._split(given)
         dims |= self._keyword_sizes(constants, caller())
         target = self._target(arch)
-        return self.specialise(dims, constants, target, by_reference=False)
+        return self._specialise(dims, constants, target, by_reference=False)
 
     def _target(self, arch: str | None) -> Target:
         if arch is not None:
@@ -255,7 +256,7 @@ class Kernel(Operation):
 
     # ---- joining ---------------------------------------------------------------------------------
 
-    def specialise(
+    def _specialise(
         self,
         dims: Mapping[str, int],
         constants: Mapping[str, object],
@@ -349,20 +350,24 @@ class Kernel(Operation):
                 location=self._signature.location,
             )
 
-    def entry(
+    def _apply(
         self,
         fixed: Mapping[str, int],
         constants: Mapping[str, object],
         targets: Targets,
         *,
         by_reference: bool,
-    ) -> Entry:
-        """The kernel for these sizes and values, as a step of a call for these targets."""
+        inputs: tuple[Argument, ...],
+        outputs: tuple[OutputAddress, ...],
+        dims: Mapping[str, Extent],
+        when: Extent | None = None,
+    ) -> Application:
+        """The kernel for these sizes and values on tensors of a call for these targets."""
         names = self.dimension_names
         values = {**self._constants, **constants}
         check_constants(self.name, values)
         options = self._options_at(self._sizes(fixed, constants))
-        return Entry(
+        return Application(
             name=self.name,
             tensors=self._signature.parameters,
             in_specs=self.in_specs,
@@ -371,13 +376,17 @@ class Kernel(Operation):
             grid=lambda sizes: self._grid({**values, **sizes}),
             block=options.block,
             cluster=options.cluster,
-            make=lambda batch, partial: self._make(
+            code=lambda batch, partial: self._code_for(
                 fixed, constants, targets, batch, by_reference=by_reference, partial=partial
             ),
             takes=self._takes(),
             shared=self._shared(),
             cooperative=options.cooperative,
             programmatic_stream_serialization=options.programmatic_stream_serialization,
+            inputs=inputs,
+            outputs=outputs,
+            dims=dims,
+            when=when,
         )
 
     def _options_at(self, sizes: Mapping[str, Any]) -> Options:
@@ -397,7 +406,7 @@ class Kernel(Operation):
         except PtxError as error:
             raise at_kernel(error, self._signature) from None
 
-    def _make(
+    def _code_for(
         self,
         fixed: Mapping[str, int],
         constants: Mapping[str, object],
@@ -406,9 +415,9 @@ class Kernel(Operation):
         *,
         by_reference: bool,
         partial: bool,
-    ) -> Made:
+    ) -> Code:
         def specialise(target: Target, partial: bool = partial) -> Specialisation:
-            return self.specialise(
+            return self._specialise(
                 fixed, constants, target, by_reference=by_reference, batch=batch, partial=partial
             )
 
@@ -418,13 +427,13 @@ class Kernel(Operation):
         if partial and usual.written.ptx == specialise(target, partial=False).written.ptx:
             raise self._same_for_parts()
         self._check_resident(fixed, constants, usual)
-        code = Code(
+        return Code(
             digest(usual.written.ptx, str(self._options.contract)),
             cubin=lambda target: specialise(target).launched(),
             image=lambda: usual.image,
+            shared=max(specialise(target).dynamic_shared for target in every),
+            maps=usual.tensor_maps,
         )
-        shared = max(specialise(target).dynamic_shared for target in every)
-        return Made(code, shared, usual.tensor_maps)
 
     @property
     def _usual(self) -> Target:
@@ -483,14 +492,17 @@ class Kernel(Operation):
             for name, spec in zip(self._signature.parameters, specs, strict=True)
         )
         count = len(self.in_specs)
-        step = Application(
-            self.entry(fixed, constants, targets, by_reference=by_reference),
-            tuple(
+        step = self._apply(
+            fixed,
+            constants,
+            targets,
+            inputs=tuple(
                 InputValue(i) if isinstance(spec, Scalar) and not by_reference else InputAddress(i)
                 for i, spec in enumerate(self.in_specs)
             ),
-            tuple(OutputAddress(i) for i in range(len(self.out_specs))),
-            {n: fixed.get(n, Symbol(n)) for n in (*self.dimension_names, *fixed)},
+            outputs=tuple(OutputAddress(i) for i in range(len(self.out_specs))),
+            dims={n: fixed.get(n, Symbol(n)) for n in (*self.dimension_names, *fixed)},
+            by_reference=by_reference,
         )
         return Description(
             name=self.name,

@@ -36,7 +36,7 @@ from pyptx._kernel.rewriting import rewritten
 from pyptx._kernel.signature import specs
 from pyptx._kernel.specialisation import Key, Specialisation
 from pyptx._kernel.structures import with_fields
-from pyptx._launch.layout import Number
+from pyptx._launch.description import Number
 from pyptx._launch.plan import Bytes, check_block, check_cluster
 from pyptx._lift.entries import reached_entries
 from pyptx._operands import Parameter
@@ -265,7 +265,7 @@ class ForeignKernel(Kernel):
             return lambda dims: extent_of(smem, dims, "smem=")
         return lambda _: smem or 0
 
-    def specialise(
+    def _specialise(
         self,
         dims: Mapping[str, int],  # noqa: ARG002  # the code is the same for all
         constants: Mapping[str, object],  # noqa: ARG002  # there are none

@@ -12,8 +12,8 @@ from pyptx._binding import ARRAY_CONVERSION, bind, check_dtypes, size_at_call
 from pyptx._dims import Extent, Symbol
 from pyptx._kernel import emulation, parallel
 from pyptx._kernel.signature import check_constants, exact
-from pyptx._launch.call import Call
-from pyptx._launch.layout import Description, make_call
+from pyptx._launch.call import Call, make_call
+from pyptx._launch.description import Description
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
 from pyptx._runtime import dynamo
 from pyptx._runtime.recording import Recorder, refuse

@@ -11,7 +11,8 @@ from pyptx._dims import Comparison, Extent, combine, minimum
 from pyptx._expressions import names, parse
 from pyptx._kernel.entry import Kernel
 from pyptx._kernel.operation import Operation
-from pyptx._launch.layout import Application, Tensor, product
+from pyptx._launch.description import Application, Tensor
+from pyptx._launch.layout import product
 from pyptx._launch.plan import Argument, EarlierResult, InputAddress, InputValue, OutputAddress
 from pyptx._runtime.recording import Recorder
 from pyptx._source import SourceLocation, caller
@@ -108,12 +109,15 @@ class Recording(Recorder):
         arguments = list(map(self._argument, given, kernel.in_specs))
         for source, target in kernel.aliases:
             arguments[source] = OutputAddress(results[target].reference.index)
-        step = Application(
-            kernel.entry(fixed, constants, self.targets, by_reference=self.by_reference),
-            tuple(arguments),
-            tuple(OutputAddress(result.reference.index) for result in results),
-            {name: _extent(value) for name, value in bound.items()},
-            self._when,
+        step = kernel._apply(  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            fixed,
+            constants,
+            self.targets,
+            by_reference=self.by_reference,
+            inputs=tuple(arguments),
+            outputs=tuple(OutputAddress(result.reference.index) for result in results),
+            dims={name: _extent(value) for name, value in bound.items()},
+            when=self._when,
         )
         self.steps.append(step)
         return results[0] if len(results) == 1 else tuple(results)
@@ -344,9 +348,9 @@ class Recording(Recorder):
                 if array.reference.index in read:
                     raise SpecError(
                         f"{array.name} is accumulated in {array.accumulate!r} across devices, and "
-                        f"{step.entry.name} reads it as {array.dtype!r} before that",
+                        f"{step.name} reads it as {array.dtype!r} before that",
                         location=where,
-                        notes=(("help", f"apply {step.entry.name} outside of the sequence"),),
+                        notes=(("help", f"apply {step.name} outside of the sequence"),),
                     )
         return frozenset(found)
 

@@ -24,7 +24,7 @@ from pyptx._kernel.recording import (
     shape_of,
 )
 from pyptx._kernel.signature import Body, check_constants, parameters_of, specs
-from pyptx._launch.layout import Description
+from pyptx._launch.description import Description
 from pyptx._launch.plan import EarlierResult, InputAddress
 from pyptx._runtime.recording import current, recording
 from pyptx._runtime.targets import DEFAULT

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from pyptx import _expressions as expressions
 from pyptx import device
-from pyptx._assemble import Cubin
+from pyptx._launch.description import Code, Description, Levels, TensorSpec
+from pyptx._launch.layout import has_free_axis, lay_out, unfolded
 from pyptx._launch.plan import Plan
 from pyptx._recent import Recent
 from pyptx._spec import Shape
@@ -20,51 +20,11 @@ from pyptx.errors import SpecError
 AUTO = "auto"
 """The `arch` of a kernel that is assembled for whatever it will run on."""
 
-Axes: TypeAlias = tuple[int | str, ...]
-Levels: TypeAlias = tuple[tuple[bool, ...], ...]
-"""For each level of `jax.vmap`, outermost first, which inputs have its axis."""
-
 _LOWERINGS: Final = 64
 """Lists of targets that a call remembers itself for; a process lowers for one or two."""
 
 BATCH_LIMIT: Final = min(device.GRID_LIMITS[1:])
 """CTAs that a grid has in y and in z: so many elements one launch can batch at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class TensorSpec:
-    """A buffer of a call: for each axis its size, or the name of the factor that it belongs to.
-
-    Factors are the axes that a call treats each index of on its own: "B" is the axis of a parallel
-    dimension, "B.0" and "B.1" are those of a starred one, "vmap.0" is the axis of the outermost
-    level. Their sizes are known at run time. So are those of dynamic dimensions, "N", and of
-    expressions over such, "(N // 2)", which are no factors: the call has them in `whole`.
-    `sums` names the factors that an output is a sum over. `dtype` is NumPy's name of the type.
-    """
-
-    name: str
-    dtype: str
-    axes: Axes
-    sums: tuple[str, ...] = ()
-
-    def shape(self, sizes: Mapping[str, int]) -> Shape:
-        """The shape where the factors have these sizes."""
-        return tuple(expressions.axis_size(axis, sizes) for axis in self.axes)
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """The code of one step, made when it is asked for.
-
-    `digest` stands for everything that `cubin` and `image` are made from: the PTX (of the call's
-    first target where its `arch` is "auto") and the assembler's options, but no Python lines.
-    """
-
-    digest: str
-    cubin: Callable[[Target], Cubin] = field(compare=False, repr=False)
-    """The kernel assembled for a target. Raises AssembleError."""
-    image: Callable[[], bytes] = field(compare=False, repr=False)
-    """The emulator's program image (docs/architecture.md). Raises EmulationError."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +59,10 @@ class Call:
     levels: Levels = ()
     chosen: str = ""
     whole: tuple[str, ...] = ()
-    relevel: Callable[[Levels], Call] = field(kw_only=True, repr=False)
-    """The same call with other levels. Raises SpecError where they need an axis that is taken."""
-    unfolded: Callable[[Levels], int] = field(kw_only=True, repr=False)
-    """How many of the levels, outermost first, need an axis of the grid in one step or another."""
-    free_axis: bool = field(kw_only=True)
-    """Whether the grid of every step has an axis that can batch."""
-    retarget: Callable[[tuple[Target, ...]], Call] = field(kw_only=True, repr=False)
-    """`lowered_for`. Raises the errors of the language, as it traces kernels."""
-    make_partial: Callable[[], Call] | None = field(kw_only=True, default=None, repr=False)
-    """`partial` where there is one. Raises the errors of the language, as it traces kernels."""
+    description: Description | None = field(kw_only=True, default=None, repr=False)
+    """What the same call is made from for other levels and targets; none of a loaded call."""
+    parts: bool = field(kw_only=True, default=False, repr=False)
+    """Whether it is the `partial` call of another."""
 
     @cached_property
     def partial(self) -> Call | None:
@@ -116,7 +70,10 @@ class Call:
 
         None where these are the types of the outputs themselves.
         """
-        return self.make_partial() if self.make_partial is not None else None
+        found = self.description
+        if self.parts or found is None or all(t.accumulate is None for t in found.outputs):
+            return None
+        return make_call(found, self.levels, partial=True)
 
     def lowered_for(self, targets: tuple[Target, ...]) -> Call:
         """The call that a program for these targets launches, made once for each list of them.
@@ -125,11 +82,13 @@ class Call:
         one's; inputs and outputs are the same. Without targets, and where the call's `arch` is one
         target, it is this call.
         """
-        if self.arch != AUTO or not targets:
+        description = self.description
+        if self.arch != AUTO or not targets or description is None:
             return self
         found = self._lowered.get(targets)
         if found is None:
-            found = self._lowered.keep(targets, self.retarget(targets))
+            other = make_call(description.retarget(targets), self.levels, partial=self.parts)
+            found = self._lowered.keep(targets, other)
         return found
 
     @cached_property
@@ -179,7 +138,9 @@ class Call:
         for source, _ in self.aliases:
             if not mapped[source]:
                 raise ValueError(f"{self.inputs[source].name} shares an output's memory: map it")
-        return self.relevel((tuple(mapped), *self.levels))
+        assert self.description is not None, "a loaded call has no levels"
+        levels = (tuple(mapped), *self.levels)
+        return make_call(self.description, levels, partial=self.parts)
 
     def batchable(self, mapped: Sequence[bool], input_shapes: Sequence[Sequence[Any]]) -> bool:
         """Whether `batched(mapped)` can run; `input_shapes` have the new axis where it is mapped.
@@ -188,7 +149,8 @@ class Call:
         larger than a device takes; for sizes that are symbolic the launch finds that out.
         """
         levels = (tuple(mapped), *self.levels)
-        if self.unfolded(levels) and not self.free_axis:
+        found = self.description
+        if found is None or (unfolded(found, levels) and not has_free_axis(found)):
             return False
         shapes = [tuple(shape) for shape in input_shapes]
         try:
@@ -211,6 +173,29 @@ class Call:
                 break
             width //= 2
         return width
+
+
+def make_call(description: Description, levels: Levels = (), *, partial: bool = False) -> Call:
+    """The call with these levels. Raises SpecError where a level finds no axis of the grid.
+
+    A `partial` one gives parts of sums, in the types that these are added up in.
+    """
+    laid = lay_out(description, levels, partial=partial)
+    return Call(
+        name=description.name,
+        arch=description.arch,
+        plan=laid.plan,
+        code=laid.code,
+        inputs=laid.inputs,
+        outputs=laid.outputs,
+        scratch=laid.scratch,
+        aliases=description.aliases,
+        levels=levels,
+        chosen=description.chosen,
+        whole=laid.whole,
+        description=description,
+        parts=partial,
+    )
 
 
 def digest(*parts: str | bytes) -> str:

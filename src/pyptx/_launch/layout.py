@@ -1,4 +1,4 @@
-"""From kernels applied to the tensors of a call to the call: its plan, its levels, its factors.
+"""From kernels applied to the tensors of a call to its plan, with levels and factors.
 
 A call is described once, with symbols for its parallel dimensions; every choice of levels
 (`jax.vmap`) makes a call of that description. A level is folded where it is one more axis of a
@@ -9,14 +9,23 @@ stride for each to the addresses of its tensors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
 from pyptx import _expressions as expressions
 from pyptx._dims import Binary, Dim, Extent, Symbol, combine, rpn
-from pyptx._launch.call import Axes, Call, Code, Levels, TensorSpec
+from pyptx._launch.description import (
+    Application,
+    Axes,
+    Code,
+    Description,
+    Levels,
+    Number,
+    Tensor,
+    TensorSpec,
+)
 from pyptx._launch.plan import (
     Argument,
     Bytes,
@@ -28,172 +37,75 @@ from pyptx._launch.plan import (
     Plan,
     PlanShape,
     Step,
-    Triple,
 )
 from pyptx._layouts import TensorMap
-from pyptx._spec import Spec, Tile, size_of
-from pyptx._target import Target
+from pyptx._spec import Tile, size_of
 from pyptx._trace.core.batch import Batch
 from pyptx.errors import SpecError
 from pyptx.types import BY_NUMPY, DType
 
-Reference: TypeAlias = InputAddress | OutputAddress
 Mask: TypeAlias = tuple[bool, ...]
 
 _AXES: Final = "xyz"
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
-    """A tensor of a call without levels; a dimension is a size or one that has none yet.
+class Laid:
+    """The plan and the code of a call with its levels, and its tensors.
 
-    `accumulate` is its type where it holds one device's part of a sum, None where that is `dtype`.
+    `whole` are the axes that are known at the launch and along which a call cannot be split.
     """
 
-    name: str
-    dtype: DType
-    dims: tuple[Extent, ...]
-    sums: tuple[str, ...] = ()
-    accumulate: DType | None = None
+    plan: Plan
+    code: tuple[Code, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    scratch: tuple[TensorSpec, ...]
+    whole: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A kernel that was traced for a batch: its code and its dynamic shared memory in bytes.
-
-    `maps` are its tensor maps, each with the number of the tensor among its parameters.
-    """
-
-    code: Code
-    shared: int
-    maps: tuple[tuple[int, TensorMap], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """An integer that a kernel takes: what its dimensions make of it, in so many bits."""
-
-    extent: Callable[[Mapping[str, Extent]], Extent]
-    bits: int = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A kernel with its fixed sizes and compile-time values.
-
-    `grid` gives the sizes of the grid from those of the dimensions. `make` traces the kernel, for
-    a batch or without one, and for parts of sums or for all of them.
-    `parallel` are the dimensions whose size is known at the launch, `tensors` the names of its
-    tensors. `takes` is what the kernel takes, in its order: the number of one of its tensors,
-    outputs behind inputs, an integer, or bytes; its tensor maps are behind that. `shared` is its
-    dynamic shared memory where that is not what was made, in bytes.
-    """
-
-    name: str
-    tensors: tuple[str, ...]
-    in_specs: tuple[Spec, ...]
-    out_specs: tuple[Spec, ...]
-    parallel: tuple[str, ...]
-    grid: Callable[[Mapping[str, Extent]], tuple[Extent, Extent, Extent]]
-    block: Triple
-    cluster: Triple
-    make: Callable[[Batch | None, bool], Made]
-    takes: tuple[int | Number | Bytes, ...]
-    shared: Callable[[Mapping[str, Extent]], Extent] | None = None
-    cooperative: bool = False
-    programmatic_stream_serialization: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Application:
-    """A kernel applied to tensors of the call; `dims` says what its dimensions are there.
-
-    With `when` it is applied only where that is more than 0, in each element of a batch alike.
-    """
-
-    entry: Entry
-    inputs: tuple[Argument, ...]
-    outputs: tuple[OutputAddress, ...]
-    dims: Mapping[str, Extent]
-    when: Extent | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """A call without levels. `stars` has the number of axes of each starred dimension.
-
-    `dynamic` are the dimensions that are known at the launch and not parallel. `retarget` describes
-    the same call for other targets; `chosen` is the Call's.
-    """
-
-    name: str
-    arch: str
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-    steps: tuple[Application, ...]
-    scratch: tuple[Tensor, ...] = ()
-    stars: Mapping[str, int] | None = None
-    aliases: tuple[tuple[int, int], ...] = ()
-    chosen: str = ""
-    dynamic: tuple[str, ...] = ()
-    retarget: Callable[[tuple[Target, ...]], Description] = field(kw_only=True)
-
-
-def make_call(description: Description, levels: Levels = (), *, partial: bool = False) -> Call:
+def lay_out(description: Description, levels: Levels, *, partial: bool) -> Laid:
     """The call with these levels. Raises SpecError where a level finds no axis of the grid.
 
     A `partial` one gives parts of sums, in the types that these are added up in.
     """
     buffers = _Buffers(description, levels, partial=partial)
-    accumulating = any(tensor.accumulate is not None for tensor in description.outputs)
     made = [_step(application, buffers) for application in description.steps]
-    outputs = buffers.results[: len(description.outputs)]
-    return Call(
-        name=description.name,
-        arch=description.arch,
-        plan=Plan(
+    count = len(description.outputs)
+    return Laid(
+        Plan(
             tuple(map(_plan_shape, buffers.inputs)),
             tuple(map(_plan_shape, buffers.results)),
             tuple(step for step, _ in made),
         ),
-        code=tuple(code for _, code in made),
-        inputs=buffers.inputs,
-        outputs=outputs,
-        scratch=buffers.results[len(outputs) :],
-        aliases=description.aliases,
-        levels=levels,
-        chosen=description.chosen,
-        whole=_whole(buffers, description.dynamic),
-        retarget=lambda targets: make_call(description.retarget(targets), levels, partial=partial),
-        relevel=lambda levels: make_call(description, levels, partial=partial),
-        make_partial=(
-            (lambda: make_call(description, levels, partial=True))
-            if accumulating and not partial
-            else None
-        ),
-        unfolded=lambda levels: _unfolded(description, levels),
-        free_axis=all(
-            _free_axis(step.entry, step.entry.grid(step.dims)) is not None
-            for step in description.steps
-        ),
+        tuple(code for _, code in made),
+        buffers.inputs,
+        buffers.results[:count],
+        buffers.results[count:],
+        _whole(buffers, description.dynamic),
     )
 
 
+def unfolded(description: Description, levels: Levels) -> int:
+    """How many of the levels, outermost first, need an axis of the grid in one step or another."""
+    masks = [_masks(application, levels) for application in description.steps]
+    folded = (
+        _fold(application, mask)[1]
+        for application, mask in zip(description.steps, masks, strict=True)
+    )
+    return max((len(levels) - count for count in folded), default=0)
+
+
+def has_free_axis(description: Description) -> bool:
+    """Whether the grid of every step has an axis that can batch."""
+    return all(_free_axis(step, step.grid(step.dims)) is not None for step in description.steps)
+
+
 def _whole(buffers: _Buffers, dynamic: Sequence[str]) -> tuple[str, ...]:
-    """The axes that are known at the launch and along which a call cannot be split."""
     axes = {axis for tensor in (*buffers.inputs, *buffers.results) for axis in _names(tensor.axes)}
     return tuple(
         sorted(a for a in axes if isinstance(expressions.axis_extent(a), Binary) or a in dynamic)
     )
-
-
-def _unfolded(description: Description, levels: Levels) -> int:
-    masks = [_masks(application, levels) for application in description.steps]
-    folded = (
-        _fold(application.entry, mask)[1]
-        for application, mask in zip(description.steps, masks, strict=True)
-    )
-    return max((len(levels) - count for count in folded), default=0)
 
 
 # ---- the tensors of a call -----------------------------------------------------------------------
@@ -284,18 +196,18 @@ def _plan_shape(tensor: TensorSpec) -> PlanShape:
 
 def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
     """The plan of a step and its code."""
-    entry, levels = application.entry, buffers.levels
+    levels = buffers.levels
     masks = _masks(application, levels)
-    dim, count = _fold(entry, masks)
+    dim, count = _fold(application, masks)
     outer = len(levels) - count
     dims = dict(application.dims)
     if dim is not None:
         folded = [Symbol(f"vmap.{i}") for i in range(outer, len(levels))]
         dims[dim] = product([*folded, dims[dim]])
-    base = entry.grid(dims)
-    batch = _Batching(entry, base, masks[:outer]) if outer else None
+    base = application.grid(dims)
+    batch = _Batching(application, base, masks[:outer]) if outer else None
     partial = any(output.index in buffers.accumulated for output in application.outputs)
-    made = entry.make(batch.batch if batch else None, partial)
+    code = application.code(batch.batch if batch else None, partial)
     extents: list[Extent] = []
     grid = base
     if batch is not None:
@@ -303,29 +215,29 @@ def _step(application: Application, buffers: _Buffers) -> tuple[Step, Code]:
         extents += batch.arguments(application, buffers)
     x, y, z = map(buffers.size, grid)
     fresh = _fresh(application, buffers)
-    shared = made.shared if entry.shared is None else entry.shared(dims)
+    shared = code.shared if application.shared is None else application.shared(dims)
     step = Step(
-        kernel=entry.name,
+        kernel=application.name,
         grid=(x, y, z),
-        block=entry.block,
+        block=application.block,
         arguments=(
-            *(_argument(application, taken, dims, buffers) for taken in entry.takes),
+            *(_argument(application, taken, dims, buffers) for taken in application.takes),
             *(Integer(buffers.size(extent)) for extent in extents),
             *(
                 _map(application, number, described, dims, buffers)
-                for number, described in made.maps
+                for number, described in code.maps
             ),
         ),
-        cluster=entry.cluster,
+        cluster=application.cluster,
         shared=buffers.size(shared),
         zeros=_zeros(application, base),
         complete=tuple(index for index, spec in fresh if spec.complete),
         init=tuple((i, value) for i, s in fresh if (value := s.initial(buffers.dtype(i)))),
-        cooperative=entry.cooperative,
-        programmatic_stream_serialization=entry.programmatic_stream_serialization,
+        cooperative=application.cooperative,
+        programmatic_stream_serialization=application.programmatic_stream_serialization,
         when=None if application.when is None else buffers.size(application.when),
     )
-    return step, made.code
+    return step, code
 
 
 def _map(
@@ -336,9 +248,8 @@ def _map(
     buffers: _Buffers,
 ) -> MapArgument:
     """The tensor map of the step's tensor of that number: a contiguous array of its sizes."""
-    entry = application.entry
-    spec = (*entry.in_specs, *entry.out_specs)[number]
-    buffer = (*application.inputs, *application.outputs)[number]
+    spec = application.specs[number]
+    buffer = application.arguments[number]
     assert isinstance(buffer, InputAddress | OutputAddress | EarlierResult)
     sizes: list[Extent] = [size_of(dim, dims) for dim in spec.dims]
     strides = [
@@ -346,7 +257,7 @@ def _map(
     ]
     return MapArgument(
         buffer,
-        entry.tensors[number],
+        application.tensors[number],
         described,
         tuple(map(buffers.size, sizes)),
         tuple(map(buffers.size, strides)),
@@ -365,21 +276,21 @@ def _argument(
         case Bytes():
             return taken
         case _:
-            return (*application.inputs, *application.outputs)[taken]
+            return application.arguments[taken]
 
 
 def _zeros(application: Application, grid: Sequence[Extent]) -> tuple[int, ...]:
     """The results that are sums over nothing where the grid can be empty."""
     if all(isinstance(size, int) and size > 0 for size in grid):
         return ()
-    specs = zip(application.entry.out_specs, application.outputs, strict=True)
+    specs = zip(application.out_specs, application.outputs, strict=True)
     return tuple(output.index for spec, output in specs if spec.sum_over)
 
 
 def _fresh(application: Application, buffers: _Buffers) -> list[tuple[int, Tile]]:
     """The results that have no values before the step, each with its Tile."""
     updated = {a.index for a in application.inputs if isinstance(a, OutputAddress)}
-    specs = zip(application.entry.out_specs, application.outputs, strict=True)
+    specs = zip(application.out_specs, application.outputs, strict=True)
     known = updated | buffers.aliased
     return [
         (output.index, spec)
@@ -403,11 +314,11 @@ def _is_mapped(reference: Argument, level: Mask) -> bool:
     return level[reference.index] if isinstance(reference, InputAddress) else True
 
 
-def _fold(entry: Entry, masks: Sequence[Mask]) -> tuple[str | None, int]:
+def _fold(application: Application, masks: Sequence[Mask]) -> tuple[str | None, int]:
     """The parallel dimension that the innermost levels are further axes of, and how many are."""
     best: tuple[str | None, int] = (None, 0)
-    for dim in entry.parallel:
-        having = _leading(entry, dim)
+    for dim in application.parallel:
+        having = _leading(application, dim)
         count = 0
         while count < len(masks) and masks[-1 - count] == having:
             count += 1
@@ -416,18 +327,20 @@ def _fold(entry: Entry, masks: Sequence[Mask]) -> tuple[str | None, int]:
     return best
 
 
-def _leading(entry: Entry, dim: str) -> Mask | None:
+def _leading(application: Application, dim: str) -> Mask | None:
     """Which tensors have `dim` as their first dimension; None where a level cannot fold into it.
 
     It cannot where a tensor has it elsewhere too, or an output does not have it.
     """
     having: list[bool] = []
-    for spec in (*entry.in_specs, *entry.out_specs):
+    for spec in application.specs:
         names = [d.removeprefix("*") if isinstance(d, str) else d for d in spec.dims]
         if dim in names[1:]:
             return None
         having.append(names[:1] == [dim])
-    if not all(having[len(entry.in_specs) :]) or any(spec.sum_over for spec in entry.out_specs):
+    if not all(having[len(application.in_specs) :]) or any(
+        spec.sum_over for spec in application.out_specs
+    ):
         return None
     return tuple(having)
 
@@ -438,16 +351,18 @@ def _leading(entry: Entry, dim: str) -> Mask | None:
 class _Batching:
     """The levels of a step that are not folded: adjacent ones with one mask are one."""
 
-    def __init__(self, entry: Entry, grid: Sequence[Extent], masks: Sequence[Mask]) -> None:
-        axis = _free_axis(entry, grid)
-        if entry.cooperative:
+    def __init__(
+        self, application: Application, grid: Sequence[Extent], masks: Sequence[Mask]
+    ) -> None:
+        axis = _free_axis(application, grid)
+        if application.cooperative:
             raise SpecError(
-                f"{entry.name} is cooperative, and with more elements the device might not hold "
-                "its whole grid at once: it runs for one element at a time"
+                f"{application.name} is cooperative, and with more elements the device might not "
+                "hold its whole grid at once: it runs for one element at a time"
             )
         if axis is None:
             raise SpecError(
-                f"{entry.name} has no free axis of the grid to batch: one with one CTA "
+                f"{application.name} has no free axis of the grid to batch: one with one CTA "
                 "and a cluster of one in y or z"
             )
         groups: list[tuple[Mask, list[int]]] = []
@@ -470,7 +385,7 @@ class _Batching:
     def arguments(self, application: Application, buffers: _Buffers) -> list[Extent]:
         """What the kernel takes after its sizes: sizes of inner levels, then strides in bytes."""
         sizes = [product(levels) for levels in self.levels[1:]]
-        references = (*application.inputs, *application.outputs)
+        references = application.arguments
         return [
             *sizes,
             *(
@@ -482,15 +397,15 @@ class _Batching:
         ]
 
 
-def _free_axis(entry: Entry, grid: Sequence[Extent]) -> int | None:
+def _free_axis(application: Application, grid: Sequence[Extent]) -> int | None:
     """The axis of the grid that a batch takes: z or y, of one CTA, in clusters of one.
 
     A cooperative grid has none: with more elements the device might not hold all of its CTAs.
     """
-    if entry.cooperative:
+    if application.cooperative:
         return None
     for axis in (2, 1):
         size = grid[axis]
-        if isinstance(size, int) and size == 1 and entry.cluster[axis] == 1:
+        if isinstance(size, int) and size == 1 and application.cluster[axis] == 1:
             return axis
     return None

@@ -24,7 +24,8 @@ import numpy as np
 from jax import core
 from jax.interpreters import mlir
 
-from pyptx._launch.call import Call, TensorSpec
+from pyptx._launch.call import Call
+from pyptx._launch.description import TensorSpec
 from pyptx._runtime import targets
 from pyptx._runtime.jax import partition, registration
 from pyptx._tracebacks import boundary

@@ -17,12 +17,13 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
 from pyptx._assemble import Cubin
-from pyptx._launch.call import Call, Code, Levels, TensorSpec
+from pyptx._launch.call import Call
+from pyptx._launch.description import Code, TensorSpec
 from pyptx._launch.reading import read
 from pyptx._recent import CALLS, Recent
 from pyptx._runtime import targets
@@ -176,25 +177,17 @@ def _call(fields: Fields, steps: Fields, images: Sequence[str] | None) -> Call:
         Code(digest, _no_cubin(name), _image(name, None if images is None else images[i]))
         for i in range(len(plan.steps))
     )
-    made: list[Call] = []
-    made.append(
-        Call(
-            name,
-            str(fields["arch"]),
-            plan,
-            codes,
-            tuple(map(_spec, fields["inputs"])),
-            tuple(map(_spec, fields["outputs"])),
-            tuple(map(_spec, steps["scratch"])),
-            tuple((int(source), int(target)) for source, target in fields["aliases"]),
-            whole=tuple(map(str, fields["whole"])),
-            relevel=_no_levels,
-            unfolded=len,
-            free_axis=False,
-            retarget=lambda _: made[0],
-        )
+    return Call(
+        name,
+        str(fields["arch"]),
+        plan,
+        codes,
+        tuple(map(_spec, fields["inputs"])),
+        tuple(map(_spec, fields["outputs"])),
+        tuple(map(_spec, steps["scratch"])),
+        tuple((int(source), int(target)) for source, target in fields["aliases"]),
+        whole=tuple(map(str, fields["whole"])),
     )
-    return made[0]
 
 
 def _spec(found: Sequence[Any]) -> TensorSpec:
@@ -222,7 +215,3 @@ def _no_cubin(name: str) -> Callable[[Target], Cubin]:
         raise DeviceError(f"kernel {name} was exported, and is not assembled for {target} again")
 
     return cubin
-
-
-def _no_levels(levels: Levels) -> NoReturn:
-    raise AssertionError(f"a loaded call has no levels {levels}: nothing is folded into it")

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import torch
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 
-from pyptx._launch.call import Call, TensorSpec
+from pyptx._launch.call import Call
+from pyptx._launch.description import TensorSpec
 from pyptx._runtime.torch.tensors import DTYPES
 from pyptx.errors import CallError
 
