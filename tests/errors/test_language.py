@@ -334,6 +334,18 @@ def comparing_two_widths():
 @wrong(
     LanguageError,
     """
+    here: `abs()` has no instruction for .u32
+        abs(reg.scalar(u32, init=1) - 8)
+      help: an unsigned number is not negative; for signed bits, reg.from_(r, s32)
+    """,
+)
+def abs_of_an_unsigned_number():
+    abs(reg.scalar(u32, init=1) - 8)
+
+
+@wrong(
+    LanguageError,
+    """
     here: `/` has no instruction for .u32
         reg.scalar(u32, init=0) / 3
       help: `//` is the integer division; for a float quotient convert with ptx.inst.cvt first

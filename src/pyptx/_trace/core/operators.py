@@ -78,6 +78,8 @@ def spelled_for(table: dict[str, str], symbol: str, dtype: DType) -> str:
     pattern = next((table[kind] for kind in _kinds(computed) if kind in table), None)
     if dtype.bits == 8 or (dtype.is_packed and dtype.name not in ("f16x2", "bf16x2")):
         pattern = None
+    if symbol == "abs()" and not (computed.is_signed or computed.is_float or computed.is_packed):
+        pattern = None
     if pattern is None or (dtype.bits == 128):
         raise LanguageError(
             f"`{symbol}` has no instruction for .{dtype}",
@@ -91,6 +93,8 @@ def _advice(symbol: str, dtype: DType) -> str:
     if dtype.bits == 8:
         wide = "s32" if dtype.is_signed else "u32"
         return f"widen first: ptx.inst.cvt.{wide}.{'s8' if dtype.is_signed else 'u8'}(r)"
+    if symbol == "abs()" and not dtype.is_float:
+        return f"an unsigned number is not negative; for signed bits, reg.from_(r, s{dtype.bits})"
     if symbol == "/" and dtype.bits == 16 and dtype.is_float:
         return f"divide in f32: ptx.inst.cvt.f32.{dtype}(r), and back with cvt.rn.{dtype}.f32"
     if symbol == "/" and (dtype.is_integer or dtype.is_bits):
