@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import linecache
 from collections.abc import Generator, Set
@@ -14,8 +15,8 @@ from typing import Final
 from pyptx._frozen import constructor
 
 _PACKAGE: Final = str(Path(__file__).parent) + "/"
-# `with` enters the package's generators through it.
-_CONTEXTLIB: Final = contextlib.__file__
+# `with` enters the package's generators through the one; the other copies registers.
+_BETWEEN: Final = (contextlib.__file__, copy.__file__)
 # Whether files are the package's, so that the walk up the stack costs a dict lookup per frame.
 _inside: dict[str, bool] = {}
 _FILES: Final = 4096
@@ -99,7 +100,7 @@ def _is_inside(frame: FrameType) -> bool:
     if name == _GENERATED:  # what dataclasses generate
         return str(frame.f_globals.get("__name__")).startswith("pyptx.")
     ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
-    return ours or name == _CONTEXTLIB or _is_framework(frame)
+    return ours or name in _BETWEEN or _is_framework(frame)
 
 
 def _is_framework(frame: FrameType) -> bool:

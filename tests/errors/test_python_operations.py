@@ -1,5 +1,7 @@
 """What Python does with numbers and lists, done to registers and memory: what to write instead."""
 
+import copy
+
 from pyptx import LanguageError, Tile, kernel
 from pyptx.types import f32
 
@@ -174,6 +176,30 @@ def an_element_of_a_register_that_is_set(X):
 )
 def a_register_that_is_called(X):
     value = X[0]()
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a copy by Python's copy module would be the same register
+        value = copy.deepcopy([X[0]])
+      help: reg.from_(r, f32) is a copy, another register
+    """,
+)
+def a_copied_list_of_registers(X):
+    value = copy.deepcopy([X[0]])
+
+
+@wrong(
+    LanguageError,
+    """
+    here: a copy by Python's copy module would be the same register
+        value = copy.copy(X[0])
+      help: reg.from_(r, f32) is a copy, another register
+    """,
+)
+def a_copied_register(X):
+    value = copy.copy(X[0])
 
 
 @wrong.parametrize()

@@ -255,6 +255,49 @@ def test_another_name_that_is_not_read_later_does_not_warn():
     assert kernel(body).ptx()
 
 
+def test_a_list_that_has_one_register_twice_warns():
+    def body():
+        sums = [reg.scalar(u32, init=0)] * 4
+        sums[1] += 1
+        smem.alloc(f32, 256)[sums[0]] = 1.0
+
+    with pytest.warns(LanguageWarning) as caught:
+        kernel(body).ptx()
+    (warning,) = caught
+    text = str(warning.message).replace(__file__, "here")
+    assert text == (
+        "`+=` writes one register that is both sums[0] and sums[1]\n"
+        f"  read: here:{warning.lineno + 1}: smem.alloc(f32, 256)[sums[0]] = 1.0\n"
+        "  help: reg.scalar(u32) for each element, or reg.from_(sums[0], u32) for a copy"
+    )
+
+
+def test_an_object_that_has_one_register_twice_warns():
+    class State:
+        pass
+
+    def body():
+        state = State()
+        state.now = thread()
+        state.before = state.now
+        state.now += 1
+        smem.alloc(f32, 256)[state.before] = 1.0
+
+    with pytest.warns(LanguageWarning, match="^`\\+=` writes one register that is both state.now"):
+        kernel(body).ptx()
+
+
+def test_a_list_of_different_registers_and_a_tuple_of_them_do_not_warn():
+    def body():
+        sums = [reg.scalar(u32, init=0) for _ in range(4)]
+        both = (sums, sums)
+        for each in range(4):
+            both[0][each] += each
+        smem.alloc(f32, 256)[both[1][0]] = 1.0
+
+    assert kernel(body).ptx()
+
+
 # ---- code without source -------------------------------------------------------------------------
 
 WITHOUT_SOURCE = """

@@ -15,15 +15,13 @@ from operator import is_not
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Final, Protocol, TypeAlias, cast
 
+from pyptx._trace.core.users import is_users
 from pyptx._trace.core.values import RegArray, Value
 
 PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
 _DEPTH: Final = 3
 _LARGEST: Final = 4096
 """Elements of a list or dict that is looked into: larger ones are tables of constants."""
-_NOT_USERS: Final = frozenset(
-    ("builtins", "collections", "jax", "jaxlib", "ml_dtypes", "numpy", "pyptx", "torch")
-)
 _ABSENT: Final = object()
 _CODES: Final = 512
 
@@ -119,15 +117,6 @@ def _stored_globals(code: CodeType) -> tuple[str, ...]:
     return tuple(
         each.argval for each in dis.get_instructions(code) if each.opname == "STORE_GLOBAL"
     )
-
-
-def is_users(value: object) -> bool:
-    """Whether a value's type, class or function is of the user, or holds values of his."""
-    if isinstance(value, (list, tuple, dict, set, deque)):
-        return True
-    of = value if isinstance(value, (type, FunctionType, MethodType)) else type(value)
-    module = cast("str", getattr(of, "__module__", None) or "builtins")
-    return module.partition(".")[0] not in _NOT_USERS
 
 
 class _Array(Protocol):

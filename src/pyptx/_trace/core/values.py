@@ -218,6 +218,12 @@ class Value:
     def __pos__(self) -> Value:
         return self
 
+    def __copy__(self) -> NoReturn:
+        raise _uncopied(self)
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        raise _uncopied(self)
+
 
 class Reg(Value):
     """A virtual register of the kernel that is being traced.
@@ -485,6 +491,14 @@ def needed_guard(trace: Trace, predicate: object) -> Guard:
             notes=(("help", "compare first: p = r != 0, then ptx.if_(p) or pred=p or pred=~p"),),
         )
     return Guard(own(trace, register), negated)
+
+
+def _uncopied(value: Value) -> LanguageError:
+    return LanguageError(
+        "a copy by Python's copy module would be the same register",
+        location=caller(),
+        notes=(("help", f"reg.from_(r, {value.dtype}) is a copy, another register"),),
+    )
 
 
 def materialise(predicate: Pred) -> Reg:
