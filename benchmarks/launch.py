@@ -44,7 +44,7 @@ PROFILED: Final = 20
 ON_DEVICE: Final = ", device time"
 OURS: Final = "pyptx"
 XLA: Final = "XLA alone"
-XLA_APART: Final = "XLA alone, behind barriers"
+XLA_APART: Final = "XLA alone, with optimization barriers"
 
 Step = Callable[[Any, Any], Any]
 

@@ -72,7 +72,7 @@ def _bars(record: Record) -> list[str]:
         relation = "at least" if bar["at_least"] else "at most"
         verdict = "" if bar["holds"] else " **not reached**"
         value, limit = (f"{number(bar[key])}{bar['unit']}" for key in ("value", "limit"))
-        lines.append(f"- {bar['name']}: {value} (bar: {relation} {limit}){verdict}")
+        lines.append(f"- {bar['name']}: {value} (goal: {relation} {limit}){verdict}")
     return lines
 
 
@@ -195,7 +195,7 @@ def _ahead(cases: dict[str, dict[str, float]]) -> str:
 
 def norm_reasons(record: Record) -> list[str]:
     """A line for each reason: the product's time, and each other way's."""
-    lines = ["| what the kernels do | rows | us | otherwise, us |", "|---|---|---:|---|"]
+    lines = ["| choice | rows | us | alternatives, us |", "|---|---|---:|---|"]
     for (shape, what), ways in _by_reason(record).items():
         (_, product), *others = ways
         rest = ", ".join(f"{way}: {number(us)} ({us / product - 1:+.1%})" for way, us in others)
@@ -222,9 +222,9 @@ def row_table(record: Record) -> list[str]:
         notes = m["notes"]
         case = notes["operation"], f"{notes['rows']} x {notes['columns']} {notes['dtype']}"
         cases.setdefault((*case, notes["direction"]), {})[notes["candidate"]] = m
-    title = f"**{TITLES['row_table']}**: microseconds, and percent of the time that the arrays"
+    title = f"**{TITLES['row_table']}**: microseconds, and percent of the speed of a copy of the"
     lines = [
-        f"{title} which have to move take at a copy's speed; cold L2 cache",
+        f"{title} bytes that must move; cold L2 cache",
         "",
         "| operation | shape | forward | best peer | backward | best peer |",
         "|---|---|---:|---:|---:|---:|",
@@ -285,7 +285,7 @@ TITLES: Final = {
     "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",
     "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",
-    "norm_reasons": "What the kernels do, and how it would be otherwise",
+    "norm_reasons": "Choices of the kernels, and their alternatives",
     "norm_host": "Host time of one call of `pyptx.ops.rms_norm` on 8 x 128 f32",
     "torch_host": "Host time of one call in PyTorch on 8 x 1024 bf16",
     "torch_block": "A training step of a transformer block in PyTorch, 4096 tokens of 4096 in bf16",
@@ -326,11 +326,11 @@ def text_speed(record: Record) -> list[str]:
     reached = "reached" if bar["holds"] else "not reached"
     made = found["make a register, a location and an instruction"]
     sentence = (
-        f"The parser's bar of {bar['limit']:.0f},000 instructions a second is {reached}: one takes "
-        f"{number(1000 / speed)} us where each result has a register of its own. Of that, "
-        f"{number(made)} us make its register, location and instruction, and "
-        f"{number(1000 / known)} us are all that it takes where every word of a line is known; the "
-        "rest is reading each new word once, in Python, and keeping it."
+        f"The parser's goal of {bar['limit']:.0f},000 instructions a second is {reached}. If every "
+        f"word of a line is known, an instruction takes {number(1000 / known)} us, of which "
+        f"{number(made)} us make its register, location and instruction. If every result has its "
+        f"own register, it takes {number(1000 / speed)} us: each new word is read once, in Python, "
+        "and kept."
     )
     return [*plain(record), "", *textwrap.wrap(sentence, 118)]
 

@@ -128,7 +128,7 @@ def test_tables_come_from_the_files_alone(measure, tables, tmp_path):
     assert "| copy of the same bytes | 30.00 | 1.00 | 4,475 |" in text
     assert "| **pyptx, ours** | 33.00 | 1.10 | 4,068 |" in text
     assert "CUDA events" not in text
-    assert "- a bar: 1.10x (bar: at most 1.00x) **not reached**" in text
+    assert "- a bar: 1.10x (goal: at most 1.00x) **not reached**" in text
     assert text.count("not measured yet") == len(tables.PARTS) - 1
 
 
@@ -259,5 +259,6 @@ def test_the_page_says_what_a_parse_is_made_of(measure, tables, tmp_path, speed,
     result.bars.append(measure.Bar("parse", speed, 200.0, " thousand/s", at_least=True))
     result.write(tmp_path)
     page = " ".join(tables.section(tmp_path, tables.ARCHITECTURE).split())
-    assert f"bar of 200,000 instructions a second {said}: one takes {1000 / speed:.2f} us" in page
-    assert "1.50 us make its register, location and instruction, and 2.50 us are all" in page
+    assert f"goal of 200,000 instructions a second {said}." in page
+    assert f"it takes {1000 / speed:.2f} us: each new word is read once" in page
+    assert "takes 2.50 us, of which 1.50 us make its register, location and instruction." in page

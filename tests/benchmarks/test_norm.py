@@ -455,10 +455,10 @@ def test_the_host_time_of_the_operation_is_compared_turn_by_turn(cases, tmp_path
     made.write(tmp_path)
     text = tables.section(tmp_path)
     assert (
-        "- beyond a kernel called by hand, eager, in pairs of turns: 4.00 us (bar: at most 3.00 us)"
-        " **not reached**\n" in text
+        "- beyond a kernel called by hand, eager, in pairs of turns: 4.00 us "
+        "(goal: at most 3.00 us) **not reached**\n" in text
     ), text
-    assert "by hand, jitted, in pairs of turns: 2.00 us (bar: at most 3.00 us)\n" in text
+    assert "by hand, jitted, in pairs of turns: 2.00 us (goal: at most 3.00 us)\n" in text
 
 
 def test_host_time_is_of_checked_calls_eager_and_jitted():
