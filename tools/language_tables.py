@@ -74,7 +74,8 @@ _COUNT: Final = re.compile(
 def _with_count(paragraph: str, said: str) -> str:
     """The paragraph, and the sentence that counts instructions where it is further down."""
     if not _COUNT.search(paragraph):
-        sentences = re.split(r"(?<=\.) (?=[A-Z0-9`])", " ".join(said.split()))
+        parts = (" ".join(part.split()) for part in said.split("\n\n"))
+        sentences = [s for part in parts for s in re.split(r"(?<=\.) (?=[A-Z0-9`])", part)]
         paragraph = " ".join((paragraph, *[s for s in sentences if _COUNT.search(s)][:1]))
     return re.sub(r"(?<!\\)\|", r"\\|", paragraph)
 

@@ -23,19 +23,19 @@ from pyptx.types import DTYPES, DType
 TOP: Final = {
     "kernels": (
         "Kernels",
-        "What a program makes kernels with, and the kernels themselves.",
+        "The functions and classes that make and describe kernels, and kernels themselves.",
         """kernel Kernel Tile Scalar sequence cond KernelSequence from_ptx ForeignKernel In Out
         target lowered_for collectives export_safety_checks sanitize""",
     ),
     "values": (
         "Values in a kernel's body",
-        "The types of what a body works with. `reg`, `smem` and `ptx` make them.",
+        "The types of the values in a kernel's body. `reg`, `smem` and `ptx` make them.",
         """Reg Pred Tensor Struct SharedTile Mbarrier Mbarriers TensorMapReg Layout Im2col
         L2Promotion OobFill""",
     ),
     "errors": (
         "Errors",
-        "Every error of pyptx. A message has the line, what is wrong, what is legal and a cure.",
+        "All errors of pyptx. A message has the line, what is wrong, what is legal and a fix.",
         """PtxError IsaError LanguageError SpecError CallError AssembleError EmulationError
         DeviceError LanguageWarning""",
     ),
@@ -93,7 +93,7 @@ def pages() -> tuple[Page, ...]:
         for module, names in RESULTS.items()
         for n in names
     )
-    about = "What `k.emulate`, `k.cubin` and `k.sass` give."
+    about = "The classes of the objects that `k.emulate`, `k.cubin` and `k.sass` return."
     made.insert(1, Page("results", "Results", about, results))
     for page, module, called in MODULES:
         made += _module_pages(page, importlib.import_module(module), called)

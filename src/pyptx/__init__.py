@@ -1,4 +1,4 @@
-"""pyptx: PTX kernels written by hand in Python: checked, assembled, run from JAX, emulated."""
+"""pyptx: hand-written PTX kernels in Python: checked, assembled, launched, emulated."""
 
 import sys as _sys
 from types import ModuleType as _Module

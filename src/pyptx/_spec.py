@@ -36,36 +36,37 @@ Box: TypeAlias = "Sequence[int | str]"
 
 @dataclass(frozen=True, slots=True, init=False)
 class Tile:
-    """A tensor that a kernel takes or gives: dimensions, then the type: `Tile("B", "N", f32)`.
+    """A tensor parameter of a kernel: its dimensions, then its type: `Tile("B", "N", f32)`.
 
     A dimension is an int, a name (a Python identifier) or an expression of names, `"N//2"` or
-    `"(N+127)//128"`, of `+ - * //`, `cdiv`, `min` and `max`. A name that is a compile-time keyword
-    of the kernel is its value. An input whose dimension is an expression is checked against it, so
-    other inputs must have its names. The first dimension may be starred, `"*B"`: any number of
-    axes, none included, that a kernel with `parallel=("B",)` sees as one of their product.
-    `sum_over` names the parallel dimensions that an output is a sum over.
+    `"(N+127)//128"`, with `+ - * //`, `cdiv`, `min` and `max`. A name may be a compile-time keyword
+    of the kernel and has its value. A dimension of an input that is an expression is checked
+    against the array, so other inputs must bind its names. The first dimension may be starred,
+    `"*B"`: any number of axes, including none, which a kernel with `parallel=("B",)` sees as one
+    axis, their product. `sum_over` names the parallel dimensions that an output is a sum over.
 
-    A sum with `accumulate` is given in the tile's type, and where several devices hold parts of it,
-    these are added up in the type `accumulate` and rounded after that. The kernel is traced for
-    both: its tensor has the type `accumulate` where what it writes is such a part, and the tile's
-    type where it is all of the sum.
+    The result of a sum with `accumulate` has the Tile's type. If several devices hold partial sums,
+    these are added in the type `accumulate` and rounded after that. The kernel is traced for both
+    cases: its tensor has the type `accumulate` if it writes a partial sum, and the Tile's type if
+    it writes the whole sum.
 
     A kernel writes every element of an output, and the emulator reports the first that it does not.
-    An output with `partial=True` need not be written everywhere: elsewhere it is unspecified. One
-    with `init=` holds that number in every element before the kernel starts, so what is not written
-    is that, and atomics add to it. The number is exact in the tile's type; that of a sum is 0.
+    In an output with `partial=True`, elements that the kernel does not write are unspecified. In an
+    output with `init=`, every element has that value before the kernel starts, so elements that the
+    kernel does not write keep it, and atomics may add to it. The Tile's type must represent the
+    value exactly; for a sum it must be 0.
 
-    The rest is for `tma_desc`, which the body calls for a tensor map of the tensor:
+    The remaining options are for the tensor map of the tensor, which the body gets from `tma_desc`:
 
-    layout               how a box lies in shared memory, `Layout.ROW` or a swizzle; it may come
-                         after the type: `Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 64))`
-    tma_box              elements that a copy spans along each axis, in the order of the dimensions;
-                         a name is a dimension or a compile-time keyword of the kernel, and an
-                         expression of names computes with them
-    tma_element_strides  every how many elements along each axis it takes one, 1 to 8
-    tma_l2_promotion     what it fetches into L2 at least
-    tma_oob_fill         what it puts where the box reaches beyond the tensor
-    tma_im2col           an `Im2col` instead of a box, for images of the axes N, (D, (H,)) W, C
+    layout               the layout of a box in shared memory, `Layout.ROW` or a swizzle; it may
+                         follow the type: `Tile("M", "K", bf16, Layout.TMA_128B, tma_box=(64, 64))`
+    tma_box              the size of the box along each axis, in elements, in the order of the
+                         dimensions; a string is a dimension, a compile-time keyword of the kernel,
+                         or an expression of these
+    tma_element_strides  the step between elements along each axis, 1 to 8
+    tma_l2_promotion     the smallest unit that a copy fetches into L2
+    tma_oob_fill         the fill value of a load outside the tensor
+    tma_im2col           an `Im2col` instead of a box, for images with the axes N, (D, (H,)) W, C
 
     Raises SpecError for anything else.
     """

@@ -53,11 +53,11 @@ class UnknownNameError(LanguageError, AttributeError):
 
 
 class SpecError(PtxError):
-    """A kernel whose specs, grid, block or dimensions do not fit together."""
+    """A kernel with specs, a grid, a block or dimensions that contradict each other."""
 
 
 class CallError(PtxError):
-    """A call whose arrays do not fit the kernel: count, rank, shape or dtype."""
+    """A call with arrays that do not match the kernel: count, rank, shape or dtype."""
 
 
 class AssembleError(PtxError):
@@ -65,7 +65,7 @@ class AssembleError(PtxError):
 
 
 class EmulationError(PtxError):
-    """The emulated kernel did something wrong; `findings` has each case (emulator.Finding)."""
+    """The emulated kernel made a mistake; `findings` has each one (emulator.Finding)."""
 
     findings: tuple[object, ...] = ()
 
@@ -75,7 +75,7 @@ class DeviceError(PtxError):
 
 
 class LanguageWarning(UserWarning):
-    """A line of a kernel that is legal and seldom meant."""
+    """A line of a kernel that is legal but seldom intended."""
 
 
 class SharedVariableWarning(UserWarning):

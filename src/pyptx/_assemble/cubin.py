@@ -49,7 +49,7 @@ class Cubin:
 
     @property
     def warnings(self) -> tuple[Message, ...]:
-        """What the assembler warned about."""
+        """The assembler's warnings."""
         return tuple(message for message in self.messages if message.severity == "warning")
 
     @property

@@ -216,7 +216,7 @@ def _decode(stored: bytes) -> Cubin | None:
 
 @dataclass(frozen=True, slots=True)
 class SassInstruction:
-    """One machine instruction. `ptx_line` is 0 and `location` None where nothing is known."""
+    """One machine instruction. `ptx_line` is 0 and `location` None if they are not known."""
 
     offset: int
     text: str

@@ -13,10 +13,10 @@ from pyptx.errors import EmulationError
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Who did something where; None where it is not known.
+    """The thread and the instruction of an access; None where they are not known.
 
-    `instruction` counts the kernel's instructions, `ptx` is its text. `cta` and `thread` are
-    (x, y, z), `warp` counts in the CTA, `lane` in the warp.
+    `instruction` is the index of the instruction in the kernel, `ptx` is its text. `cta` and
+    `thread` are (x, y, z), `warp` is the index in the CTA, `lane` in the warp.
     """
 
     instruction: int | None = None
@@ -31,11 +31,11 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, with its first example; `count` says how often it happened.
+    """A mistake, with its first occurrence; `count` says how often it happened.
 
-    `kind` is one of `KINDS`. `text` is the whole case for a person. For memory, `where` describes
-    `address` (in `space`), `tensor` and `index` name the element where the address lies in a
-    tensor of known shape. `other` is the other party of a race, or the absent lane.
+    `kind` is one of `KINDS`. `text` is the whole finding as text. For memory, `where` describes
+    `address` (in `space`); `tensor` and `index` name the element if the address is in a tensor of
+    known shape. `other` is the other access of a race, or the absent lane.
     """
 
     kind: str
@@ -102,7 +102,7 @@ KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A row of the table of a deadlock: lanes (a mask) of a warp and what they wait for."""
+    """A row of a deadlock's table: lanes of a warp (a mask) and what they wait for."""
 
     site: Site
     lanes: int
@@ -115,7 +115,7 @@ class InstructionStatistics:
 
     executions  warps that executed it, `lanes` the sum of their executing lanes
     requests    executions that went to global or shared memory
-    sectors     32-byte sectors of global memory; `ideal_sectors` if the same bytes lay together
+    sectors     32-byte sectors of global memory; `ideal_sectors` if the same bytes were contiguous
     wavefronts  passes through the banks of shared memory; `ideal_wavefronts` without conflicts
     """
 
@@ -161,12 +161,12 @@ class Visit:
 class Report:
     """The outcome of one launch.
 
-    `status` is "ok", "findings" (it ran to its end) or "stopped". `message` is the whole report for
-    a person. `instructions` counts warp-instructions, `seconds` is how long they took to run.
-    `statistics` has a row per instruction, empty unless the launch asked for them; `lines` adds
-    them up per Python line. `printed` is what the kernel printed with printf: of each CTA, in the
-    order of their numbers, what its threads printed one after the other. `visits` are those of the
-    ranges that the launch watched.
+    `status` is "ok", "findings" (it ran to its end) or "stopped". `message` is the whole report as
+    text. `instructions` counts warp-instructions, `seconds` is their run time. `statistics` has a
+    row per instruction, and is empty unless the launch asked for them; `lines` adds them up per
+    Python line. `printed` is the kernel's printf output, in the order of the CTAs' indices, and in
+    a CTA in the order in which its threads ran. `visits` are the accesses to the ranges that the
+    launch watched.
     """
 
     kernel: str

@@ -54,12 +54,12 @@ class Atomicity(Enum):
 
 
 class Layout(Enum):
-    """How the elements of a box lie in shared memory.
+    """The layout of a box in shared memory.
 
-    ROW is row-major. The TMA_ layouts are row-major and swizzled in spans of that many bytes, which
-    the last axis of a box has; chunks of 16 bytes change places, or of what ATOM_ says (sm_100).
-    The one that flips halves is for loads alone. The INTERLEAVE_ ones are for tensors of rank 3 to
-    5 whose elements are in slices of 16 or 32 bytes (PTX ISA, "Interleave layout").
+    ROW is row-major. The TMA_ layouts are row-major with a swizzle of that many bytes, which is the
+    size of the last axis of a box. The swizzle permutes chunks of 16 bytes, or of the size after
+    ATOM_ (sm_100). The FLIP layout is for loads only. The INTERLEAVE_ layouts are for tensors of
+    rank 3 to 5 with elements in slices of 16 or 32 bytes (PTX ISA, "Interleave layout").
     """
 
     ROW = (Interleave.NONE, Swizzle.NONE, Atomicity.B16)
@@ -97,7 +97,7 @@ class Layout(Enum):
 
 
 class L2Promotion(Enum):
-    """What a copy fetches into L2 at least, in bytes; values are the driver's."""
+    """The smallest unit that a copy fetches into L2, in bytes; values are the driver's."""
 
     NONE = 0
     B64 = 1
@@ -109,7 +109,7 @@ class L2Promotion(Enum):
 
 
 class OobFill(Enum):
-    """What a copy to shared memory puts where a box reaches beyond the tensor.
+    """The fill value of a copy to shared memory outside the tensor.
 
     NAN is the driver's NAN_REQUEST_ZERO_FMA, for elements that are floats.
     """
@@ -146,15 +146,15 @@ class MapError(ValueError):
 @constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Im2col:
-    """What a copy of `.im2col` takes from a batch of images (PTX ISA, "im2col mode").
+    """The part of a batch of images that an `.im2col` copy takes (PTX ISA, "im2col mode").
 
     The tensor has the axes N, W, C or N, H, W, C or N, D, H, W, C. A filter's base goes through a
     bounding box, W fastest and then on to the next image, with the element strides of the map; a
-    copy takes `pixels` of its places and `channels` of each.
+    copy takes `pixels` consecutive positions and `channels` channels of each.
 
-    lower, upper  the box's corners, in the order of the axes between N and C: its first place is
-                  `lower`, its last `upper` from the last element of the axis, so that an image that
-                  is padded by 1 for a filter of 3 has -1 and -1
+    lower, upper  the corners of the bounding box, in the order of the axes between N and C: `lower`
+                  counts from the first element of the axis and `upper` from the last, so a padding
+                  of 1 for a filter of 3 is -1 and -1
     """
 
     lower: tuple[int, ...]

@@ -71,31 +71,32 @@ class Sanitized:
 
 @constructing(CallError, "pyptx.sanitize")
 class sanitize:  # noqa: N801  # written as a function is
-    """Within it, kernels in the emulator run with all checks, and its end raises the findings.
+    """A context manager: kernels in the emulator run with all checks; its end raises the findings.
 
         with pyptx.sanitize():
             state = train_step(state, batch)  # under jax.jit on a CPU
 
-    Every launch of the process is checked: eager calls, compiled programs (`jax.jit`, `jax.vmap`,
-    gradients, arrays split over several CPU devices), calls on NumPy arrays, from every thread. It
-    is decided when a launch starts: what was compiled before is checked too, nothing is compiled
-    anew, and outside of it nothing is slower. $PYPTX_EMULATOR_SANITIZE=1 checks a whole process;
-    then a launch with findings is an error where it runs.
+    It checks every launch of the process in the emulator: eager calls, compiled programs
+    (`jax.jit`, `jax.vmap`, gradients, arrays sharded over several CPU devices) and calls on NumPy
+    arrays, from every thread. Programs compiled before are checked too, and nothing is compiled
+    again. Outside the block, launches do not become slower. $PYPTX_EMULATOR_SANITIZE=1 checks a
+    whole process; then a launch with findings raises the error itself.
 
-    Here such a launch runs to its end and the program goes on. What cannot go on, an access out of
-    bounds for one, is an error where it runs, as ever. The end of the block waits for what this
-    thread has dispatched, and raises EmulationError: its message has each finding once, at the
-    Python line, and its `findings` have them as data. Any other error that leaves the block passes,
-    with the findings as a note. What other threads dispatch is checked, and is part of it where it
-    has ended by then. Blocks that are open at the same time have the findings of all launches.
+    Inside the block, a launch with findings runs to its end and the program continues. A launch
+    that cannot continue, for example after an access out of bounds, raises its error as usual. The
+    end of the block waits for the launches of this thread, and raises EmulationError. Its message
+    has each finding once, at the Python line; its `findings` are the same as objects. Another error
+    that leaves the block is not replaced, and gets the findings as a note. Launches of other
+    threads are checked too, and reported if they have ended by then. If several blocks are open at
+    the same time, each reports the findings of all launches.
 
     `schedules=64` runs each launch in up to 64 orders of its CTAs, warps and copies until one has
-    findings, from the same memory; the results are those of the first. It is for kernels whose
-    path depends on who comes first. The findings name the seed that repeats them.
+    findings, each time from the same memory; the results are those of the first. Use it for kernels
+    with a control flow that depends on the order. The findings name the seed that repeats them.
 
-    Launches on a GPU are not checked: `launches` of what `with` gives says how many were. Raises
-    EmulationError for findings, DeviceError where the native library is of another build, and
-    CallError inside a function that JAX traces, where nothing runs.
+    Launches on a GPU are not checked; `launches` of the object that `with` returns counts the
+    launches that were. Raises EmulationError for findings, DeviceError if the native library is
+    from another build, and CallError inside a function that JAX traces, because nothing runs there.
     """
 
     def __init__(self, *, schedules: int = 1) -> None:

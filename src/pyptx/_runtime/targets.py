@@ -27,11 +27,10 @@ hooks: Final[list[Callable[[str], AbstractContextManager[None]]]] = []
 
 @binding(SpecError, "pyptx.target")
 def target(*names: str) -> AbstractContextManager[None]:
-    """Within it, kernels with `arch="auto"` are assembled for these targets and no other.
+    """A context manager: inside it, kernels with `arch="auto"` are assembled for these targets.
 
-    It names targets where there is no device to ask, and is stronger than the device where there
-    is one; a program carries the code of every named target and runs on any of them. Raises
-    SpecError for an unknown target.
+    Use it where there is no device, or to override the targets of the devices. A program contains
+    the code for every named target and runs on any of them. Raises SpecError for an unknown target.
 
         with pyptx.target("sm_90a", "sm_100a"):
             exported = jax.export.export(jax.jit(f), platforms=["cuda"], ...)(x)

@@ -1,7 +1,7 @@
-"""Finished operations of JAX: kernels with derivatives, batching and sharding.
+"""Ready-made operations for JAX: kernels with derivatives, batching and sharding.
 
-JAX is imported when one of them is asked for: their formulas and kernels, which operations of
-PyTorch have too, know neither.
+JAX is imported when an operation is first used. The formulas and kernels, which `pyptx.torch`
+shares, import neither JAX nor PyTorch.
 """
 
 import importlib

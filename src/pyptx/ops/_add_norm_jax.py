@@ -33,12 +33,12 @@ def add_rms_norm(
     residual  x's shape; bf16, f16 or f32 independently of x, f64 where x is
     weight    bf16, f16, f32 or f64, independently
     eps       a Python or NumPy number, not negative
-    offset    the same, added to weight: 1.0 for weights that are kept as w - 1
+    offset    the same, added to weight: 1.0 for weights stored as w - 1
     returns   y in weight's dtype, s in residual's; both of x's shape
 
-    s is rounded before the norm reads it, so y is that of two calls. Backward takes the cotangents
-    of both and makes one gradient for x and residual, in one kernel. Everything else is as in
-    `rms_norm`. Raises CallError.
+    s is rounded before the norm reads it, so y equals that of two calls. The backward pass takes
+    the cotangents of both results and computes one gradient for x and residual, in one kernel.
+    Everything else is as in `rms_norm`. Raises CallError.
     """
     where = call_site()
     if weight is None:

@@ -32,27 +32,27 @@ def cross_entropy(
     z_loss: float = 0.0,
     axis_name: str | None = None,
 ) -> Any:
-    """The cross entropy of softmax(logits) of each row: logsumexp(logits) - logits[label].
+    """The cross entropy of softmax(logits), for each row: logsumexp(logits) - logits[label].
 
     logits           bf16, f16, f32 or f64, of shape (..., N)
-    labels           integers of shape (...), each a column; or targets, bf16, f16, f32 or f64, of
+    labels           class indices, integers of shape (...); or targets, bf16, f16, f32 or f64, of
                      logits' shape: minus sum(targets * log_softmax(logits))
-    ignore_index     rows with this label have loss 0 and gradient 0, whatever their logits are
-    label_smoothing  s, 0 to 1: targets are (1 - s) of the label or of `labels`, and s / N
+    ignore_index     rows with this label have loss 0 and gradient 0, whatever their logits
+    label_smoothing  s, 0 to 1: targets are (1 - s) times the one-hot label or `labels`, plus s / N
     z_loss           z, not negative: z * logsumexp(logits)**2 is added
-    axis_name        inside `jax.shard_map`, an axis of the mesh over which columns are split: each
-                     device has the same number of them, in order, and labels of all columns. One
-                     all-reduce of a few numbers for each row
-    returns          the loss of each row: shape (...), f32, f64 where logits are
+    axis_name        inside `jax.shard_map`, the mesh axis over which columns are sharded: each
+                     device has the same number of columns, in order, and labels index all columns.
+                     Costs one all-reduce of a few numbers per row
+    returns          the loss of each row: shape (...), f32, or f64 for f64 logits
 
-    Of any other label that is no column, also a negative one, loss and gradient are NaN. A row of
-    minus infinities, and a row with NaN or with plus infinity, is NaN. A target of 0 adds nothing,
-    also where its logit is minus infinity.
+    For any other label out of range, including a negative one, loss and gradient are NaN. The loss
+    of a row of minus infinities, and of a row with NaN or plus infinity, is NaN. A target of 0 adds
+    nothing, even if its logit is minus infinity.
 
-    Forward reads the logits once and keeps one number for each row; backward reads and writes once.
-    Differentiable in reverse mode by kernels, in targets too, and of higher order by jax.numpy; one
-    launch under `jax.vmap`, and for each device where leading dimensions are sharded. Raises
-    CallError.
+    The forward pass reads the logits once and saves one number per row; the backward pass reads
+    them once and writes the gradient once. Kernels compute reverse-mode derivatives, also in
+    targets; jax.numpy computes those of higher order. One launch under `jax.vmap`, and one per
+    device if leading dimensions are sharded. Raises CallError.
     """
     where = call_site()
     example = "cross_entropy(logits, labels, label_smoothing=0.1, z_loss=1e-4)"

@@ -29,44 +29,45 @@ def swiglu(gate: Any, up: Any = None, *, interleaved: bool = False) -> Any:
     interleaved  only without `up`
     returns      their shape and type
 
-    Without `up` the first array, of shape (..., 2 n), is both, and the result has shape (..., n):
-    gate is `[..., :n]` and up `[..., n:]`, interleaved they are `[..., ::2]` and `[..., 1::2]`.
-    Nothing is cut out: kernels read that array, and write the gradient as one array like it. They
-    are fastest where n is a multiple of 16 bytes. (`jax.nn.glu` has the gate in the second half.)
+    Without `up`, the first array has shape (..., 2 n) and holds both, and the result has shape
+    (..., n): gate is `[..., :n]` and up is `[..., n:]`; interleaved they are `[..., ::2]` and
+    `[..., 1::2]`. Nothing is copied: the kernels read that array and write one gradient of its
+    shape. They are fastest if n is a multiple of 16 bytes. (`jax.nn.glu` has the gate in the second
+    half.)
 
-    Computed in f32, in f64 where the arrays are. Differentiable in reverse mode by one kernel for
-    both gradients, and of higher order by jax.numpy; one launch under `jax.vmap`, and for each
-    device however the arrays are sharded: one array over its leading dimensions. Raises CallError.
+    Computed in f32, or in f64 for f64 arrays. One kernel computes both reverse-mode gradients;
+    jax.numpy computes derivatives of higher order. One launch under `jax.vmap`, and one per device
+    for any sharding (of leading dimensions, if gate and up are one array). Raises CallError.
     """
     return _gated("swiglu", "silu", gate, up, interleaved)
 
 
 def geglu(gate: Any, up: Any = None, *, approximate: bool = True, interleaved: bool = False) -> Any:
-    """gelu(gate) * up with gelu as `jax.nn.gelu` has it, by tanh or exact; else as `swiglu`."""
+    """gelu(gate) * up, with gelu as in `jax.nn.gelu`, by tanh or exact; otherwise as `swiglu`."""
     return _gated("geglu", _gelu(approximate), gate, up, interleaved)
 
 
 def reglu(gate: Any, up: Any = None, *, interleaved: bool = False) -> Any:
-    """max(gate, 0) * up; else as `swiglu`."""
+    """max(gate, 0) * up; otherwise as `swiglu`."""
     return _gated("reglu", "relu", gate, up, interleaved)
 
 
 def silu(x: Any) -> Any:
-    """x / (1 + exp(-x)), as `jax.nn.silu`; else as `swiglu`."""
+    """x / (1 + exp(-x)), as `jax.nn.silu`; otherwise as `swiglu`."""
     return _call("silu", "silu", x)
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
     """x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as `jax.nn.gelu`.
 
-    Where `approximate` is False x (1 + erf(x / sqrt(2))) / 2, as there: in f32 within 8e-7 + 1e-7
-    x^2 below 0 and 8e-7 above, in f64 within 8e-15 + 2e-16 x^2, relative.
+    With `approximate=False`, x (1 + erf(x / sqrt(2))) / 2, as in JAX. The relative error is within
+    8e-7 + 1e-7 x^2 below 0 and 8e-7 above 0 in f32, and within 8e-15 + 2e-16 x^2 in f64.
     """
     return _call("gelu", _gelu(approximate), x)
 
 
 def relu(x: Any) -> Any:
-    """max(x, 0), and NaN for NaN, as `jax.nn.relu`; else as `swiglu`."""
+    """max(x, 0), and NaN for NaN, as `jax.nn.relu`; otherwise as `swiglu`."""
     return _call("relu", "relu", x)
 
 

@@ -40,13 +40,13 @@ def group_norm(
     returns       x's shape and dtype
 
     As `torch.nn.functional.group_norm`; `flax.nnx.GroupNorm` has channel_axis=-1. Sums are held in
-    f32, in f64 where x is f64. x is read twice and written once, by two kernels whose rows are the
-    channels; the gradient reads x and its cotangent twice. Rows are contiguous where channel_axis
-    is 1; for another one XLA transposes x and the result, which are copies.
+    f32, in f64 where x is f64. Two kernels read x twice and write the result once; the gradient
+    reads x and the cotangent twice. If channel_axis is not 1, XLA transposes x and the result,
+    which are copies.
 
-    Differentiable in reverse mode by kernels, and of higher order by jax.numpy; `jax.vmap` is more
-    rows, and examples may be sharded without a collective but the sums of weight and bias. Raises
-    CallError.
+    Kernels compute reverse-mode derivatives; jax.numpy computes those of higher order. `jax.vmap`
+    adds rows. Examples may be sharded; only the gradients of weight and bias need a collective.
+    Raises CallError.
     """
     where = call_site()
     return _call("group_norm", x, num_groups, weight, bias, eps, channel_axis, where)
@@ -55,7 +55,7 @@ def group_norm(
 def instance_norm(
     x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *, channel_axis: int = 1
 ) -> Any:
-    """`group_norm` with a group for each channel, as `torch.nn.functional.instance_norm`."""
+    """`group_norm` with one group per channel, as `torch.nn.functional.instance_norm`."""
     return _call("instance_norm", x, None, weight, bias, eps, channel_axis, call_site())
 
 

@@ -28,14 +28,14 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) 
     eps      a Python or NumPy number, not negative
     returns  x's shape and dtype
 
-    Mean and variance are over the last `weight.ndim` dimensions, the last one where neither weight
-    nor bias is given; the variance is the mean of squared deviations. Both are held in f32, in f64
-    where x is f64, and every thread has its own mean until they are combined, so a mean that is
-    large against the deviation costs no digits.
+    Mean and variance are over the last `weight.ndim` dimensions, or over the last one if neither
+    weight nor bias is given; the variance is the mean of squared deviations. Both are in f32, or in
+    f64 for f64 x. Each thread computes its own mean before they are combined, so a mean that is
+    large compared to the deviation costs no accuracy.
 
-    Differentiable in reverse mode by kernels, and of higher order by jax.numpy; one launch under
-    `jax.vmap`, and for each device where leading dimensions are sharded. On one device the result
-    is the same bit by bit in every run. Raises CallError.
+    Kernels compute reverse-mode derivatives; jax.numpy computes those of higher order. One launch
+    under `jax.vmap`, and one per device if leading dimensions are sharded. On one device the result
+    has the same bits in every run. Raises CallError.
     """
     where = call_site()
     what = checked(

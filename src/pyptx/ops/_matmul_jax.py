@@ -59,30 +59,30 @@ def matmul(
     """a @ b as `jax.numpy.matmul`, on tensor cores: sums in f32, rounded once.
 
     a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn or float8_e5m2
-    b          (..., K, N) or (K,), of the same type; of the two types of 8 bits either
-    out_dtype  of the result: bf16, f16 or f32; a's type where it is left out, bf16 of 8 bits
-    a_scale    what a is to be multiplied by: (..., M, 1) for each row, or one number
-    b_scale    likewise (..., 1, N) for each column, or one number
+    b          (..., K, N) or (K,), of the same type; float8 types may differ
+    out_dtype  of the result: bf16, f16 or f32; by default a's type, or bf16 for 8-bit types
+    a_scale    multiplies a: (..., M, 1), one number per row, or one number
+    b_scale    multiplies b: (..., 1, N), one number per column, or one number
     bias       (N,) or (..., 1, N), added to each row
-    activation what the sum becomes then: "relu", "silu", "gelu" or "gelu_tanh"
-    residual   of the result's shape, or one that broadcasts to it; added last
+    activation applied to the sum: "relu", "silu", "gelu" or "gelu_tanh"
+    residual   of the result's shape or a shape that broadcasts to it; added last
     returns    (..., M, N): activation(a @ b * a_scale * b_scale + bias) + residual, all of it in
                f32 and in one kernel; dimensions before the last two are broadcast
 
-    Products of 8 bits are those of sm_90a, and have no derivative. Tensor cores add them with few
-    bits: on an H200 the error was up to 2**-10.8 of the sum of absolute products, for K = 4096. K
-    is contiguous in both factors there, so b is transposed first: `dot_general` takes it as (N, K).
+    8-bit products need sm_90a and have no derivative. Tensor cores add them with few bits: on an
+    H200 the error was up to 2**-10.8 of the sum of absolute products, for K = 4096. Their kernel
+    needs K contiguous in both factors, so b is transposed first; `dot_general` takes b as (N, K).
 
-    f32 arrays are cut into three bf16 numbers each, whose six largest products are added: the error
-    is that of sums in f32 which are cut, not rounded, at six times the work of bf16. Dimensions
-    without elements give zeros, as sums of nothing. Differentiable in reverse mode, of any order,
-    by the same kernels and without transposed copies; where the derivative needs a @ b, the kernel
-    writes it, too, in the result's type. One launch under `jax.vmap`. Split over devices, rows of a
-    and columns of b need no communication, and K one all-reduce of f32 sums (with bias, activation
-    or residual, K is gathered instead).
+    Each f32 number is split into three bf16 numbers, and the six largest products are added: the
+    error is that of f32 sums that are truncated instead of rounded, at six times the work of bf16.
+    An empty K gives zeros. Reverse-mode derivatives of any order use the same kernels, without
+    transposed copies; if the derivative needs a @ b, the kernel also writes it, in the result's
+    type. One launch under `jax.vmap`. Sharded rows of a and columns of b need no communication; a
+    sharded K needs one all-reduce of f32 sums (with bias, activation or residual, K is gathered
+    instead).
 
-    Rows of memory that are no multiple of 16 bytes are padded first, by a copy. A sum's order
-    depends on the sizes alone, so results are the same in every run. Raises CallError.
+    If rows in memory are not a multiple of 16 bytes, a copy pads them first. The order of a sum
+    depends only on the sizes, so results are the same in every run. Raises CallError.
     """
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
@@ -157,23 +157,23 @@ def fused_matmul(
     further: Sequence[Any] = (),
     reference: Callable[..., Any] | None = None,
 ) -> Any:
-    """A matrix product whose elements are a function of your own, in the product's kernel.
+    """A matrix product with your own function applied to each element, in one kernel.
 
-    a, b       (..., M, K) and (..., K, N) as `matmul`'s; b may be a tuple of two arrays of one
-               shape: then both are multiplied by a, and each element has two sums
-    epilogue   `epilogue(sum, *of_rows, *of_columns, *of_elements)` of f32 registers gives the
-               element, an f32 register; two sums come first where b is a tuple. Where there are
-               `further` results, it gives a tuple. It is traced once for each kernel
-    rows       arrays of (..., M): a number for each row
-    columns    arrays of (..., N)
-    elements   arrays of (..., M, N)
-    further    the types of further results, each of (..., M, N)
-    reference  the same function of jax.numpy arrays that broadcast, which derivatives are computed
-               from; without it there is none
-    returns    (..., M, N), or a tuple of it and the further results
+    a, b       (..., M, K) and (..., K, N) as for `matmul`; b may be a tuple of two arrays of the
+               same shape: then a is multiplied by both, and each element has two sums
+    epilogue   `epilogue(sum, *of_rows, *of_columns, *of_elements)` of f32 registers returns the
+               element, an f32 register; if b is a tuple, two sums come first. With `further`
+               results it returns a tuple. It is traced once for each kernel
+    rows       arrays of shape (..., M): a number for each row
+    columns    arrays of shape (..., N): a number for each column
+    elements   arrays of shape (..., M, N)
+    further    the types of further results, each of shape (..., M, N)
+    reference  the same function on jax.numpy arrays that broadcast; derivatives are computed from
+               it, and without it there are none
+    returns    the product, (..., M, N), or a tuple of it and the further results
 
-    A kernel is kept for each function, so define it once, outside of what is called often.
-    Everything else is as in `matmul`. Raises CallError.
+    Kernels are cached by the function object, so define the function once, not in code that runs
+    often. Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
     bs: tuple[Any, ...] = b if isinstance(b, tuple) else (b,)  # pyright: ignore[reportUnknownVariableType]
@@ -201,18 +201,18 @@ def fused_matmul(
 
 
 def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, *, preferred_element_type: Any = None) -> Any:
-    """`jax.lax.ragged_dot`: consecutive groups of rows, each multiplied by a matrix of its own.
+    """`jax.lax.ragged_dot`: consecutive groups of rows, each multiplied by its own matrix.
 
     lhs          (M, K): bf16, f16 or f32
     rhs          (G, K, N) of the same type; G at most 2048
-    group_sizes  (G,) integers, known when the kernel runs: the first rows are the first group's.
-                 Those below zero count as zero, and rows after the last of lhs are none
+    group_sizes  (G,) integers, read when the kernel runs: the first rows are the first group's.
+                 Negative sizes count as zero; a group ends at the last row of lhs
     preferred_element_type  as `out_dtype` of `matmul`
     returns      (M, N); zeros in rows that are in no group
 
-    One launch for all groups, and one for the gradient in `rhs`, whose sums along each group's rows
-    have no rows of another group. Split over devices, columns of rhs need no communication; lhs is
-    gathered. Everything else is as in `matmul`. Raises CallError.
+    One launch computes all groups, and one the gradient in `rhs`, with a separate sum over each
+    group's rows. Sharded columns of rhs need no communication; lhs is gathered. Everything else is
+    as in `matmul`. Raises CallError.
     """
     where = call_site()
     dtype = check_types("ragged_dot", where, lhs=lhs, rhs=rhs)
@@ -250,9 +250,10 @@ def dot_general(
     *,
     preferred_element_type: Any = None,
 ) -> Any:
-    """`jax.lax.dot_general` for dimension numbers that are a matrix product without a transpose.
+    """`jax.lax.dot_general` for dimension numbers that need no transpose.
 
-    lhs, rhs             of the types that `matmul` takes; of 8 bits, contracting ones come last
+    lhs, rhs             of the types that `matmul` takes; for 8-bit types the contracting
+                         dimensions come last
     dimension_numbers    ((contracting of lhs, of rhs), (batch of lhs, of rhs)). Batch dimensions
                          come first in both; contracting ones are next to each other, in the same
                          order in both, either directly after the batch or last

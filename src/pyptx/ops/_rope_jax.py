@@ -20,19 +20,19 @@ _jax: Any = jax  # for what JAX annotates in part
 def rope(
     q: Any, k: Any, positions: Any, *, base: float = 10000.0, interleaved: bool = False
 ) -> tuple[Any, Any]:
-    """Rotary position embedding of queries and keys: (q, k), each pair of elements turned.
+    """Rotary position embedding of queries and keys: (q, k), with each pair of elements rotated.
 
     q, k         bf16, f16, f32 or f64, of one type; of shape (..., heads, D) with D even. The
-                 numbers of heads may differ; leading dimensions are the same
-    positions    integers that broadcast to the leading dimensions: s32, or less wide
-    base         at least 1: pair i is turned by position * base**(-2 i / D)
+                 numbers of heads may differ; the leading dimensions must be the same
+    positions    integers that broadcast to the leading dimensions: s32, or narrower
+    base         at least 1: pair i is rotated by position * base**(-2 i / D)
     interleaved  pairs are elements 2 i and 2 i + 1; otherwise i and i + D / 2
     returns      arrays of the shapes and type of q and k
 
-    Angles are computed in integers, so far positions cost no digits. Rotations are in f32, in f64
-    where the arrays are, and rounded once. One kernel for both arrays. The gradient turns back, by
-    the same kernel, at every order; one launch under `jax.vmap`, and for each device where leading
-    dimensions are sharded. Raises CallError.
+    Angles are computed in integers, so large positions cost no accuracy. Rotations are in f32, or
+    in f64 for f64 arrays, and rounded once. One kernel rotates both arrays. The gradient is the
+    inverse rotation, by the same kernel, at every order. One launch under `jax.vmap`, and one per
+    device if leading dimensions are sharded. Raises CallError.
     """
     where = call_site()
     op = checked(q, k, positions, interleaved, where)

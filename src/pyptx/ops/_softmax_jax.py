@@ -26,17 +26,19 @@ def softmax(
     """exp(x - max(x)) / sum(exp(x - max(x))) over the last dimension, rounded once.
 
     x        bf16, f16, f32 or f64, of any shape but ()
-    axis     the last dimension; other axes are moved there first: jax.numpy.moveaxis
+    axis     the last dimension; another axis is moved there first, with jax.numpy.moveaxis
     scale    a positive number that x is multiplied by, in the kernel
-    where    booleans that broadcast to x's shape: elements that count; the others are 0, and a row
-             without any is zeros, as in `jax.nn.softmax`. XLA applies them, in a pass of its own
-    causal   in row i of the last dimension but one, elements up to column i count; in the kernel
+    where    booleans that broadcast to x's shape, True for elements to keep: the others are 0, and
+             a row with none to keep is zeros, as in `jax.nn.softmax`. XLA applies the mask in a
+             separate pass
+    causal   a causal mask, applied in the kernel: row i of the last but one dimension keeps
+             elements up to column i
     returns  x's shape and dtype
 
-    Sums and exponentials are in f32, in f64 where x is f64. A row of minus infinities, and a row
-    with NaN or with plus infinity, is NaN, as in `jax.nn.softmax`; with `where` the first is zeros.
-    Differentiable in reverse mode by kernels, and of higher order by jax.numpy; one launch under
-    `jax.vmap` and for each device. Raises CallError.
+    Sums and exponentials are in f32, or in f64 for f64 x. A row of minus infinities, and a row with
+    NaN or plus infinity, gives NaN, as in `jax.nn.softmax`; with `where`, a row of minus infinities
+    gives zeros. Kernels compute reverse-mode derivatives; jax.numpy computes those of higher order.
+    One launch under `jax.vmap`, and one per device. Raises CallError.
     """
     return _call("softmax", x, axis, scale, where, causal=causal)
 
@@ -46,8 +48,7 @@ def log_softmax(
 ) -> Any:
     """x - max(x) - log(sum(exp(x - max(x)))) over the last dimension, rounded once.
 
-    Elements that do not count are minus infinity. Everything else is as in `softmax`. Raises
-    CallError.
+    Masked elements are minus infinity. Everything else is as in `softmax`. Raises CallError.
     """
     return _call("log_softmax", x, axis, scale, where, causal=causal)
 

@@ -18,16 +18,16 @@ _jax: Any = jax  # for what JAX annotates in part
 
 
 def top_k(x: Any, k: int) -> tuple[Any, Any]:
-    """The k largest elements of each row and their columns, largest first, as `jax.lax.top_k`.
+    """The k largest elements of each row and their indices, largest first, as `jax.lax.top_k`.
 
     x        bf16, f16, f32 or f64, of shape (..., N)
     k        a Python integer, 1 to 64, at most N
     returns  values and indices of shape (..., k): x's type, and s32
 
-    Of equal elements the first comes first. Elements are ordered as there: NaN is larger than
-    infinity, a negative NaN less than minus infinity, and -0 less than 0. Values are differentiable
-    in reverse mode and of any order; one launch under `jax.vmap`, and for each device where leading
-    dimensions are sharded. Raises CallError.
+    Equal elements keep their order. The order of the elements is that of `jax.lax.top_k`: NaN is
+    larger than infinity, a negative NaN less than minus infinity, and -0 less than 0. Values are
+    differentiable in reverse mode, to any order; one launch under `jax.vmap`, and for each device
+    where leading dimensions are sharded. Raises CallError.
     """
     where = call_site()
     dtype = _checked("top_k", x, where)
@@ -47,13 +47,13 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
 
 
 def argmax(x: Any) -> Any:
-    """The column of the largest element of each row, the first of them, as `jax.numpy.argmax`.
+    """The index of the first largest element of each row, as `jax.numpy.argmax`.
 
     x        bf16, f16, f32 or f64, of shape (..., N)
     returns  s32 of shape (...)
 
-    A row with NaN gives that of the first NaN. One launch under `jax.vmap`, and for each device
-    where leading dimensions are sharded. Raises CallError.
+    A row with NaN gives the index of the first NaN. One launch under `jax.vmap`, and for each
+    device where leading dimensions are sharded. Raises CallError.
     """
     where = call_site()
     what = TopK(_checked("argmax", x, where), x.shape[-1], 1, index_only=True)

@@ -1,6 +1,6 @@
-"""Finished operations of PyTorch: the kernels of `pyptx.ops`, with PyTorch's signatures.
+"""Ready-made operations for PyTorch: the kernels of `pyptx.ops`, with PyTorch's signatures.
 
-Kernels themselves need nothing of this: they take tensors as they take other arrays.
+Your own kernels take tensors without this module.
 """
 
 import importlib

@@ -37,11 +37,11 @@ def add_rms_norm(
     residual   of input's shape; bfloat16, float16 or float32 independently of input's type, float64
                where input is
     eps        a number; None for torch.finfo(input.dtype).eps
-    returns    y of input's type, s of residual's; both of input's shape
+    returns    y in input's type, s in residual's; both of input's shape
 
-    s is rounded before the norm reads it, so y is that of two calls. Backward takes the gradients
-    of both and makes one gradient for input and residual, in one kernel. Everything else is as in
-    `rms_norm`. Raises CallError.
+    s is rounded before the norm reads it, so y equals that of two calls. The backward pass takes
+    the gradients of both results and computes one gradient for input and residual, in one kernel.
+    Everything else is as in `rms_norm`. Raises CallError.
     """
     least = torch.finfo(input.dtype).eps if eps is None and _is_floating(input) else eps
     what = _checked("add_rms_norm", input, residual, normalized_shape, weight, None, least)
@@ -68,8 +68,8 @@ def add_layer_norm(
 ) -> tuple[Any, Any]:
     """s = input + residual, and y = layer_norm(s, normalized_shape, weight, bias, eps): (y, s).
 
-    Everything else is as in `add_rms_norm` and `layer_norm`; y is of input's type under autocast
-    too. Raises CallError.
+    Everything else is as in `add_rms_norm` and `layer_norm`; y has input's type under autocast too.
+    Raises CallError.
     """
     what = _checked("add_layer_norm", input, residual, normalized_shape, weight, bias, eps)
     run = _operation(what).run

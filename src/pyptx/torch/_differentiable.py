@@ -45,18 +45,19 @@ def differentiable(
     *,
     reference: Function | None = None,
 ) -> Any:
-    """An operation on tensors whose gradient is computed by kernels, as `jax.custom_vjp` makes one.
+    """Make an operation on tensors with a gradient computed by kernels, as `jax.custom_vjp` does.
 
-    function    function(*tensors): the result, or a tuple of results; called where no gradient is
-                asked for
+    function    function(*tensors): the result, or a tuple of results; called if no gradient is
+                needed
     forward     forward(*tensors): the results, and a tuple of the tensors that the gradient needs
-    backward    backward(saved, *gradients): for each tensor its gradient, or None; `gradients` are
-                those of the results, contiguous, and zeros where a result was not used
-    reference   reference(*tensors): the results by operators of PyTorch, from which derivatives of
-                higher order follow; without it there are none
+    backward    backward(saved, *gradients): the gradient of each tensor, or None; `gradients` are
+                those of the results, contiguous, and zeros for a result that was not used
+    reference   reference(*tensors): the results computed with PyTorch's operators, for derivatives
+                of higher order; without it there are none
 
-    The operation takes tensors alone, and works as they do in `torch.compile`, `torch.export`,
-    `torch.utils.checkpoint` and `torch.func`. Raises CallError for what is no function.
+    The operation takes only tensors. It works in `torch.compile`, `torch.export`,
+    `torch.utils.checkpoint` and `torch.func`. Raises CallError for an argument that is not a
+    function.
 
         normalize = pyptx.torch.differentiable(norm, norm_forward, norm_backward)
         normalize(x, weight).sum().backward()

@@ -46,18 +46,18 @@ def linear(
     residual: Any = None,
     out_dtype: Any = None,
 ) -> Any:
-    """`torch.nn.functional.linear`, and what follows it, in one kernel on tensor cores.
+    """`torch.nn.functional.linear` with a fused activation and residual, on tensor cores.
 
     input       (..., K): bfloat16, float16 or float32
     weight      (N, K) of the same type; under autocast both are converted to its type
     bias        (N)
-    activation  what the sum becomes then: "relu", "silu", "gelu" or "gelu_tanh"
+    activation  applied to the sum: "relu", "silu", "gelu" or "gelu_tanh"
     residual    (..., N), added last
-    out_dtype   of the result: bfloat16, float16 or float32; input's type where it is left out
+    out_dtype   of the result: bfloat16, float16 or float32; by default input's type
     returns     (..., N): activation(input @ weight.T + bias) + residual, rounded once
 
-    Where the derivative of the activation needs the sums, the kernel writes them, too, in the
-    result's type. Everything else is as in `matmul`. Raises CallError.
+    If the derivative of the activation needs the sums, the kernel also writes them, in the result's
+    type. Everything else is as in `matmul`. Raises CallError.
     """
     kind, out = _checked("linear", out_dtype, input=input, weight=weight)
     if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
@@ -91,10 +91,10 @@ def gated_matmul(
     """activation(input @ gate) * (input @ up), in one kernel: the first half of a SwiGLU layer.
 
     input       (..., K): bfloat16, float16 or float32
-    gate, up    (K, N) of the same type; of two layers' weights (N, K) each is given transposed,
-                `weight.t()`, which copies nothing
+    gate, up    (K, N) of the same type; pass a layer's weight (N, K) transposed, `weight.t()`,
+                which copies nothing
     activation  "silu", "gelu", "gelu_tanh" or "relu"
-    out_dtype   as `linear`'s
+    out_dtype   as for `linear`
     returns     (..., N)
 
     Everything else is as in `linear`. Raises CallError.

@@ -40,37 +40,37 @@ def swiglu(gate: Any, up: Any) -> Any:
     gate, up   bfloat16, float16, float32 or float64, of the same shape and type
     returns    their shape and type
 
-    Computed in float32, in float64 where they are. Tensors that are not contiguous are copied.
-    Differentiable by one kernel for both gradients, and of higher order by PyTorch's operators.
-    Raises CallError.
+    Computed in float32, or in float64 for float64 tensors. Tensors that are not contiguous are
+    copied. One kernel computes both gradients; PyTorch's operators compute derivatives of higher
+    order. Raises CallError.
     """
     return _call("swiglu", "silu", gate, up)
 
 
 @arguments.operation
 def geglu(gate: Any, up: Any) -> Any:
-    """gelu(gate) * up with gelu by tanh; else as `swiglu`."""
+    """gelu(gate) * up, with gelu by tanh; otherwise as `swiglu`."""
     return _call("geglu", "gelu_tanh", gate, up)
 
 
 @arguments.operation
 def reglu(gate: Any, up: Any) -> Any:
-    """relu(gate) * up; else as `swiglu`."""
+    """relu(gate) * up; otherwise as `swiglu`."""
     return _call("reglu", "relu", gate, up)
 
 
 @arguments.operation
 def silu(input: Any, inplace: Any = False) -> Any:
-    """`torch.nn.functional.silu` by a kernel, without `inplace=True`; else as `swiglu`."""
+    """`torch.nn.functional.silu` in a kernel, without `inplace=True`; otherwise as `swiglu`."""
     arguments.refuse_in_place(inplace, "silu")
     return _call("silu", "silu", input)
 
 
 @arguments.operation
 def gelu(input: Any, approximate: Any = "none") -> Any:
-    """`torch.nn.functional.gelu(input, approximate="tanh")` by a kernel; else as `swiglu`.
+    """`torch.nn.functional.gelu(input, approximate="tanh")` in a kernel; otherwise as `swiglu`.
 
-    There is no kernel for the other approximation, so it has to be named.
+    There is no kernel for the exact form, so you must pass `approximate="tanh"`.
     """
     if approximate != "tanh":
         raise CallError(
@@ -82,7 +82,7 @@ def gelu(input: Any, approximate: Any = "none") -> Any:
 
 @arguments.operation
 def relu(input: Any, inplace: Any = False) -> Any:
-    """`torch.nn.functional.relu` by a kernel, without `inplace=True`; else as `swiglu`."""
+    """`torch.nn.functional.relu` in a kernel, without `inplace=True`; otherwise as `swiglu`."""
     arguments.refuse_in_place(inplace, "relu")
     return _call("relu", "relu", input)
 

@@ -42,24 +42,26 @@ def cross_entropy(
     *,
     z_loss: Any = 0.0,
 ) -> Any:
-    """`torch.nn.functional.cross_entropy` by kernels.
+    """`torch.nn.functional.cross_entropy` in kernels.
 
-    input            bfloat16, float16, float32 or float64: (C), (N, C) or (N, C, d1, ...); where C
-                     is not the last dimension, input is copied
+    input            bfloat16, float16, float32 or float64: (C), (N, C) or (N, C, d1, ...); if C is
+                     not the last dimension, input is copied
     target           class indices, integers of input's shape without C; or probabilities, floating,
                      of input's shape
-    weight           of class indices without label_smoothing: (C), what each class counts
-    ignore_index     rows with this class index have loss 0, gradient 0 and no part in the mean
+    weight           (C), the weight of each class; for class indices without label_smoothing
+    ignore_index     rows with this class index have loss 0 and gradient 0, and the mean leaves them
+                     out
     reduction        "mean", "sum" or "none"
-    label_smoothing  s, 0 to 1: targets are (1 - s) of `target`, and s / C
+    label_smoothing  s, 0 to 1: targets are (1 - s) times `target`, plus s / C
     z_loss           z, not negative: z * logsumexp(input)**2 is added to the loss of each row
-    returns          the loss, of input's type; float32 on a GPU under autocast, as PyTorch has it
+    returns          the loss, in input's type; float32 on a GPU under autocast, as in PyTorch
 
-    Sums are in float32, in float64 where input is, and the result is rounded once. Of a class index
-    that is no class, loss and gradient are NaN, where PyTorch stops the device. Forward reads input
-    once and keeps one number for each row; backward reads and writes once. Differentiable by
-    kernels, of higher order by PyTorch's operators. `size_average` and `reduce`, which PyTorch has
-    replaced by reduction, are not taken. Raises CallError.
+    Sums are in float32, or in float64 for float64 input, and the result is rounded once. For a
+    class index out of range, loss and gradient are NaN; PyTorch raises a device-side assertion. The
+    forward pass reads input once and saves one number per row; the backward pass reads input once
+    and writes the gradient once. Kernels compute first derivatives, PyTorch's operators those of
+    higher order. `size_average` and `reduce`, which PyTorch has deprecated, are not accepted.
+    Raises CallError.
     """
     x = arguments.dtype_of("input", input, "cross_entropy")
     arguments.check_targets("cross_entropy")

@@ -28,17 +28,17 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
 
     input      (..., M, K) or (K): bfloat16, float16 or float32
     other      (..., K, N) or (K), of the same type; under autocast both are converted to its type
-    out_dtype  of the result: bfloat16, float16 or float32; input's type where it is left out
+    out_dtype  of the result: bfloat16, float16 or float32; by default input's type
     returns    (..., M, N); dimensions before the last two are broadcast
 
-    A transposed matrix, as `weight.t()` is, is read where it is; what is contiguous neither way is
-    copied. float32 numbers are cut into three bfloat16 numbers each, whose six largest products are
-    added: the error is that of sums in float32, at six times the work of bfloat16.
+    A transposed matrix, such as `weight.t()`, is not copied; a matrix that is contiguous in neither
+    order is copied. Each float32 number is split into three bfloat16 numbers, and the six largest
+    products are added: the error is that of float32 sums, at six times the work of bfloat16.
 
-    Rows of memory that are no multiple of 16 bytes are padded first, by a copy. A sum's order
-    depends on the sizes alone, so results are the same in every run. Differentiable by the same
-    kernels, of higher order by PyTorch's operators. `scaled_mm` multiplies 8-bit types. Raises
-    CallError.
+    If rows in memory are not a multiple of 16 bytes, a copy pads them first. The order of a sum
+    depends only on the sizes, so results are the same in every run. The same kernels compute first
+    derivatives, PyTorch's operators those of higher order. `scaled_mm` multiplies 8-bit types.
+    Raises CallError.
     """
     check_types("matmul", DTYPES, input=input, other=other)
     wanted = autocast_type(input)
@@ -104,20 +104,20 @@ def scaled_mm(
     out_dtype: Any = None,
     use_fast_accum: Any = False,
 ) -> Any:
-    """`torch._scaled_mm` by a kernel: (input * scale_a) @ (mat2 * scale_b) + bias, rounded once.
+    """`torch._scaled_mm` in a kernel: (input * scale_a) @ (mat2 * scale_b) + bias, rounded once.
 
     input           (M, K), float8_e4m3fn or float8_e5m2
-    mat2            (K, N) of either of these types; a transposed (N, K) is read where it is, and
-                    another is copied
+    mat2            (K, N) of either of these types; a transposed (N, K) is not copied, another
+                    matrix is
     scale_a         float32: one number, or (M, 1) for each row
     scale_b         float32: one number, or (1, N) for each column
     bias            (N): bfloat16, float16 or float32
-    out_dtype       bfloat16, float16 or float32; it has to be named
-    use_fast_accum  either: tensor cores add products of 8 bits with few bits, on an H200 with an
+    out_dtype       bfloat16, float16 or float32; required
+    use_fast_accum  has no effect: tensor cores add 8-bit products with few bits, on an H200 with an
                     error of up to 2**-10.8 of the sum of absolute products for K = 4096
     returns         (M, N)
 
-    For sm_90a, and on the CPU. There is no scale_result, and no derivative. Raises CallError.
+    Runs on sm_90a and on the CPU. scale_result and derivatives are not supported. Raises CallError.
     """
     del use_fast_accum
     check_types("scaled_mm", FLOAT8, input=input, mat2=mat2)

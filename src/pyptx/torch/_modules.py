@@ -23,7 +23,7 @@ from pyptx.torch._norms import layer_norm, rms_norm
 
 
 class RMSNorm(torch.nn.RMSNorm):
-    """`torch.nn.RMSNorm` by the kernels of `rms_norm`; parameters and their names are the same."""
+    """`torch.nn.RMSNorm` with the kernels of `rms_norm`; its parameters have the same names."""
 
     def forward(self, x: Any) -> Any:
         """The norm of a tensor that ends with `normalized_shape`."""
@@ -31,7 +31,7 @@ class RMSNorm(torch.nn.RMSNorm):
 
 
 class LayerNorm(torch.nn.LayerNorm):
-    """`torch.nn.LayerNorm` by the kernels of `layer_norm`; parameters are the same."""
+    """`torch.nn.LayerNorm` with the kernels of `layer_norm` and the same parameters."""
 
     def forward(self, input: Any) -> Any:
         """The norm of a tensor that ends with `normalized_shape`."""
@@ -39,7 +39,7 @@ class LayerNorm(torch.nn.LayerNorm):
 
 
 class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
-    """`torch.nn.CrossEntropyLoss` by the kernels of `cross_entropy`."""
+    """`torch.nn.CrossEntropyLoss` with the kernels of `cross_entropy`."""
 
     def forward(self, input: Any, target: Any) -> Any:
         """The loss of class indices or probabilities."""
@@ -129,15 +129,15 @@ _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]]
 @boundary
 @at_call
 def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
-    """Let modules of a model compute with these operations; returns the names of those modules.
+    """Make the modules of a model use these operations; returns the names of the changed modules.
 
-    model     a `torch.nn.Module`; its parameters, and what else it does, stay as they are
-    classes   names of classes whose modules are changed; None for all that are known:
-              RMSNorm, LayerNorm and CrossEntropyLoss of PyTorch, and the norms and gated MLPs of
-              models as Hugging Face's transformers name them (LlamaRMSNorm, Qwen2MLP, ...)
+    model     a `torch.nn.Module`; its parameters and everything else stay as they are
+    classes   names of the classes to change; None for all supported ones: RMSNorm, LayerNorm and
+              CrossEntropyLoss of PyTorch, and the norms and gated MLPs of Hugging Face's
+              transformers (LlamaRMSNorm, Qwen2MLP, ...)
 
-    A module of a known class that is built otherwise stays as it is. Raises CallError for what is
-    no module, and for classes that are not known.
+    A module of a supported class with another structure is not changed. Raises CallError if `model`
+    is not a module, and for unsupported classes.
     """
     if not isinstance(model, torch.nn.Module):
         raise CallError(

@@ -30,17 +30,17 @@ _OPERATIONS: Final = 1024
 
 @arguments.operation
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
-    """`torch.nn.functional.rms_norm` by kernels: input * rsqrt(mean(input^2) + eps) * weight.
+    """`torch.nn.functional.rms_norm` in kernels: input * rsqrt(mean(input^2) + eps) * weight.
 
     input              bfloat16, float16, float32 or float64, of shape (..., *normalized_shape)
-    normalized_shape   the last dimensions, over which the mean is
+    normalized_shape   the last dimensions; the mean is over them
     weight             of these types, independently, and this shape; None for ones
-    eps                a number; None for torch.finfo(input.dtype).eps, as PyTorch has it
+    eps                a number; None for torch.finfo(input.dtype).eps, as in PyTorch
     returns            input's shape and type
 
-    Computed in float32, in float64 where input is, and rounded once, at the end. An input that is
-    not contiguous is copied. Differentiable by kernels, of higher order by PyTorch's operators.
-    Raises CallError.
+    Computed in float32, or in float64 for float64 input, and rounded once, at the end. An input
+    that is not contiguous is copied. Kernels compute first derivatives, PyTorch's operators those
+    of higher order. Raises CallError.
     """
     x = arguments.dtype_of("input", input, "rms_norm")
     arguments.check_targets("rms_norm")
@@ -161,19 +161,19 @@ def layer_norm(
     bias: Any = None,
     eps: Any = 1e-5,
 ) -> Any:
-    """`torch.nn.functional.layer_norm` by kernels.
+    """`torch.nn.functional.layer_norm` in kernels.
 
     (input - mean) * rsqrt(variance + eps) * weight + bias, with
 
     input              bfloat16, float16, float32 or float64, of shape (..., *normalized_shape)
-    normalized_shape   the last dimensions, over which mean and variance are
+    normalized_shape   the last dimensions; mean and variance are over them
     weight, bias       of these types, independently, and this shape; None for ones and zeros
     eps                a number, not negative
-    returns            input's shape and type; float32 on a GPU under autocast, as PyTorch has it
+    returns            input's shape and type; float32 on a GPU under autocast, as in PyTorch
 
-    Computed in float32, in float64 where input is, and rounded once, at the end. An input that is
-    not contiguous is copied. Differentiable by kernels, of higher order by PyTorch's operators.
-    Raises CallError.
+    Computed in float32, or in float64 for float64 input, and rounded once, at the end. An input
+    that is not contiguous is copied. Kernels compute first derivatives, PyTorch's operators those
+    of higher order. Raises CallError.
     """
     x = arguments.dtype_of("input", input, "layer_norm")
     arguments.check_targets("layer_norm")

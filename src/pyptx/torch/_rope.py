@@ -28,18 +28,19 @@ _INTEGERS: Final = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int
 def rope(
     q: Any, k: Any, positions: Any, *, base: Any = 10000.0, interleaved: Any = False
 ) -> tuple[Any, Any]:
-    """Rotary position embedding of queries and keys: (q, k), each pair of elements turned.
+    """Rotary position embedding of queries and keys: (q, k), with each pair of elements rotated.
 
     q, k         bfloat16, float16, float32 or float64, of one type; of shape (..., heads, D) with D
-                 even. The numbers of heads may differ; leading dimensions are the same
+                 even. The numbers of heads may differ; the leading dimensions must be the same
     positions    integers that broadcast to the leading dimensions, from -2**31 to 2**31 - 1
-    base         at least 1: pair i is turned by position * base**(-2 i / D)
+    base         at least 1: pair i is rotated by position * base**(-2 i / D)
     interleaved  pairs are elements 2 i and 2 i + 1; otherwise i and i + D / 2
     returns      tensors of the shapes and type of q and k
 
-    Angles are computed in integers, so far positions cost no digits. Rotations are in float32, in
-    float64 where the tensors are, and rounded once. One kernel for both; the gradient turns back,
-    by the same kernel. Tensors that are not contiguous are copied. Raises CallError.
+    Angles are computed in integers, so large positions cost no accuracy. Rotations are in float32,
+    or in float64 for float64 tensors, and rounded once. One kernel rotates both; the gradient is
+    the inverse rotation, by the same kernel. Tensors that are not contiguous are copied. Raises
+    CallError.
     """
     op = _checked(q, k, positions, interleaved)
     turn = arguments.number("base", base, "rope(q, k, positions, base=10000.0)")

@@ -35,21 +35,21 @@ def softmax(
     where: Any = None,
     causal: Any = False,
 ) -> Any:
-    """`torch.nn.functional.softmax` by kernels, rounded once.
+    """`torch.nn.functional.softmax` in kernels, rounded once.
 
     input      bfloat16, float16, float32 or float64, of any shape but ()
-    dim        the dimension of the sums; where it is not the last one, input is copied
+    dim        the dimension of the sums; if it is not the last one, input is copied
     dtype      the type that input is converted to first
     scale      what input is multiplied by first, positive
-    where      booleans that broadcast to input's shape: elements that count; the others are 0, and
-               a row without any is zeros
-    causal     of the last two dimensions, rows i and columns j, elements with j <= i count alone,
-               and no others are read
-    returns    input's shape and type; float32 on a GPU under autocast, as PyTorch has it
+    where      booleans that broadcast to input's shape, True for elements to keep: the others are
+               0, and a row with none to keep is zeros
+    causal     a causal mask over the last two dimensions: row i keeps columns j <= i, and the
+               kernel reads no others
+    returns    input's shape and type; float32 on a GPU under autocast, as in PyTorch
 
-    Sums and exponentials are in float32, in float64 where input is. A row of minus infinities, and
-    a row with NaN or with plus infinity, is NaN. Differentiable by kernels, of higher order by
-    PyTorch's operators. Raises CallError.
+    Sums and exponentials are in float32, or in float64 for float64 input. A row of minus
+    infinities, and a row with NaN or plus infinity, gives NaN. Kernels compute first derivatives,
+    PyTorch's operators those of higher order. Raises CallError.
     """
     return _call("softmax", input, dim, dtype, scale, where, causal)
 
@@ -64,7 +64,7 @@ def log_softmax(
     where: Any = None,
     causal: Any = False,
 ) -> Any:
-    """`torch.nn.functional.log_softmax` by kernels, rounded once; else as `softmax`."""
+    """`torch.nn.functional.log_softmax` in kernels, rounded once; otherwise as `softmax`."""
     return _call("log_softmax", input, dim, dtype, scale, where, causal)
 
 

@@ -20,17 +20,17 @@ from pyptx.types import DType
 def top_k(
     input: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True
 ) -> tuple[Any, Any]:
-    """`torch.topk` by a kernel: the k largest elements, and where they are.
+    """`torch.topk` in a kernel: the k largest elements and their indices.
 
     input    bfloat16, float16, float32 or float64
     k        a Python integer, 1 to 64, at most the size of `dim`
-    dim      where it is not the last dimension, input is copied
+    dim      if it is not the last dimension, input is copied
     largest  True
     sorted   either: elements come with the largest first
     returns  values, of input's type, and int64 indices; a tuple
 
-    Of equal elements the first comes first. NaN is larger than infinity, a negative NaN less than
-    minus infinity, and -0 less than 0. Values are differentiable, of any order. Raises CallError.
+    Equal elements keep their order. NaN is larger than infinity, a negative NaN less than minus
+    infinity, and -0 less than 0. Values are differentiable, to any order. Raises CallError.
     """
     del sorted
     dtype, dim = _checked("top_k", input, dim)
@@ -63,13 +63,13 @@ def top_k(
 
 @arguments.operation
 def argmax(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    """`torch.argmax` by a kernel: where the largest element is, the first of equal ones; int64.
+    """`torch.argmax` in a kernel: the index of the first largest element; int64.
 
     input    bfloat16, float16, float32 or float64
-    dim      where it is not the last dimension, input is copied; None for all elements in a row
+    dim      if it is not the last dimension, input is copied; None for all elements in a row
     keepdim  whether the result has `dim`, of size 1
 
-    With NaN it is the first of them. Raises CallError.
+    With NaN it is the index of the first NaN. Raises CallError.
     """
     if dim is None and isinstance(input, torch.Tensor):
         flat, at = input.reshape(-1), 0

@@ -24,12 +24,12 @@ _INSTRUCTION: Final = re.compile(rf" ({'|'.join(COLLECTIVES)})(?:-start)?\(")
 
 @binding(CallError, "pyptx.collectives")
 def collectives(compiled: Any) -> dict[str, int]:
-    """The collectives of a compiled program by XLA's names, and how many of each it holds.
+    """The collectives of a compiled program: a dictionary from XLA's names to their numbers.
 
-    `compiled` is what `jax.jit(f).lower(...).compile()` gives. Names: all-gather, all-reduce,
-    all-to-all, collective-permute, reduce-scatter; those that do not occur are left out, so a
-    program without communication gives {}. An asynchronous collective counts once, and so does one
-    in a loop.
+    `compiled` is the result of `jax.jit(f).lower(...).compile()`. The names are all-gather,
+    all-reduce, all-to-all, collective-permute and reduce-scatter. Names that do not occur are left
+    out, so a program without communication gives {}. An asynchronous collective counts once, and so
+    does one in a loop.
 
         step = jax.jit(f).lower(x, w).compile()
         assert pyptx.collectives(step) == {"all-reduce": 1}

@@ -54,22 +54,20 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0) -> 
     x        bf16, f16, f32 or f64, of shape (..., *weight.shape); any leading dimensions
     weight   bf16, f16, f32 or f64, independently of x; rank 0 means rows of one value
     eps      a Python or NumPy number, not negative
-    offset   a Python or NumPy number: 1.0 for weights that are kept as w - 1
+    offset   a Python or NumPy number: 1.0 for weights stored as w - 1
     returns  x's shape, weight's dtype, rounded once
 
-    The mean is over the last `weight.ndim` dimensions. Sums, the reciprocal root and
-    weight + offset are held in f32, in f64 where x is f64; a weight of f64 with another x is
-    rounded to f32 first. Squares that leave the range of f32 (|x| above 1e19, all |x| of a row
-    below 1e-19) give what f32 gives.
-    A device takes fewer than 2**31 rows.
+    The mean is over the last `weight.ndim` dimensions. Sums, the reciprocal root and weight +
+    offset are in f32, or in f64 for f64 x; an f64 weight with another type of x is rounded to f32
+    first. Squares outside the range of f32 (|x| above 1e19, or all |x| of a row below 1e-19)
+    overflow or underflow. A device takes fewer than 2**31 rows.
 
-    Differentiable in reverse mode by kernels, and of higher order by jax.numpy; under `jax.vmap`,
-    and sharded over leading dimensions, one launch for each device. On one device the result is the
-    same bit by bit in every run. In forward mode (`jax.jvp`, `jax.jacfwd`) there is no derivative:
-    CallError, and inside `jax.jit` the TypeError that JAX raises for any `jax.custom_vjp`.
-    There are kernels for sm_80 and every later target; a program has those that suit the targets
-    it is lowered for.
-    Raises CallError.
+    Kernels compute reverse-mode derivatives; jax.numpy computes those of higher order. One launch
+    per device, also under `jax.vmap` and with sharded leading dimensions. On one device the result
+    has the same bits in every run. Forward-mode derivatives (`jax.jvp`, `jax.jacfwd`) are not
+    supported: they raise CallError, and inside `jax.jit` the TypeError that JAX raises for any
+    `jax.custom_vjp`. The kernels support sm_80 and later; a program contains those for the targets
+    it is lowered for. Raises CallError.
     """
     try:
         return _known[_kind(x, weight, eps, offset)](x, weight)
@@ -89,10 +87,10 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0) -> 
 
 @binding(CallError, "rms_norm_fwd")
 def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0) -> tuple[Any, Any]:
-    """What `rms_norm` gives, and r = rsqrt(mean(x * x) + eps) of each row for `rms_norm_bwd`.
+    """The result of `rms_norm`, and r = rsqrt(mean(x * x) + eps) of each row for `rms_norm_bwd`.
 
-    Arguments are those of `rms_norm`. r has the shape of x's leading dimensions, and is f32 (f64
-    where x is f64). Raises CallError.
+    Arguments are those of `rms_norm`. r has the shape of x's leading dimensions, and is f32, or f64
+    for f64 x. Raises CallError.
     """
     where = call_site()
     what = _checked(x, weight, eps, offset, where)
@@ -105,9 +103,9 @@ def rms_norm_bwd(
 ) -> tuple[Any, Any]:
     """The gradients of `rms_norm` in x and weight for a cotangent g of its result.
 
-    g has the shape of x and weight's dtype, invvar is that of `rms_norm_fwd`; eps is part of
-    invvar, and checked only. Returns (grad_x of x's shape and dtype, grad_weight of weight's).
-    Sums over rows are in f32, in f64 where x is f64. Raises CallError.
+    g has x's shape and weight's dtype; invvar is the second result of `rms_norm_fwd`. eps is part
+    of invvar and is only validated here. Returns grad_x, with x's shape and dtype, and grad_weight,
+    with weight's. Sums over rows are in f32, or in f64 for f64 x. Raises CallError.
     """
     where = call_site()
     what = _checked(x, weight, eps, offset, where)
