@@ -456,13 +456,14 @@ def index(emulated: Emulated) -> str:
     parts = [
         "# Instructions",
         "",
-        f"Every instruction that `ptx.inst` has, from the ISA table (`{COMMAND}` writes these",
-        "pages). `pyptx isa WORDS` searches it. In Python a modifier with `::` has `__`, one that",
-        "begins with a digit a leading underscore, and a keyword of Python a trailing one:",
-        "`ptx.inst.cp.async_.bulk.shared__cta.global_`, `ptx.inst.cp.async_.bulk.tensor._2d`.",
+        f"These pages list every instruction of `ptx.inst`. `{COMMAND}` writes them",
+        "from the ISA table, and `pyptx isa WORDS` searches it. In Python, write `::` as `__`, put",
+        "an underscore before a modifier that begins with a digit, and append one to a Python",
+        "keyword: `ptx.inst.cp.async_.bulk.shared__cta.global_`,",
+        "`ptx.inst.cp.async_.bulk.tensor._2d`.",
         "",
-        "`sm_90+` is that target and every later one, `sm_90a` that alone, `sm_100f+` the later",
-        "members of its family. *Emulated* says what the emulator runs on a CPU.",
+        "`sm_90+` means this target and all later ones, `sm_90a` only this target, `sm_100f+` the",
+        "later members of its family. *Emulated* says whether the emulator runs the instruction.",
         "",
     ]
     by_chapter: defaultdict[str, list[Section]] = defaultdict(list)
