@@ -44,10 +44,12 @@ def show_command(
     file: AnyFile,
     dim: Dims = None,
     arch: Arch = None,
-    lines: Annotated[bool, typer.Option("--lines", help="PTX with .loc of the Python.")] = False,
-    sass: Annotated[bool, typer.Option("--sass", help="Also the machine code.")] = False,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="PTX with .loc directives for the Python lines.")
+    ] = False,
+    sass: Annotated[bool, typer.Option("--sass", help="Also show the machine code.")] = False,
 ) -> None:
-    """PTX of a kernel or of a PTX file, its registers, spills and sizes."""
+    """Show the PTX of a kernel or of a PTX file, with its registers, spills and memory sizes."""
     ptx = PtxFile.parse(file)
     if ptx is not None:
         _only_of_python(dim)
@@ -61,7 +63,7 @@ def show_command(
 
 @APP.command("check")
 def check_command(file: AnyFile, dim: Dims = None, arch: Arch = None) -> None:
-    """Check and assemble the kernels of a Python file, which are traced, or the entries of PTX."""
+    """Trace, check and assemble the kernels of a Python file, or the entries of a PTX file."""
     ptx = PtxFile.parse(file)
     if ptx is not None:
         _only_of_python(dim)
@@ -78,20 +80,29 @@ def run_command(  # noqa: PLR0917  # options by their names
         list[str] | None,
         typer.Option(
             metavar="VALUE",
-            help="PTX: what a parameter is given, in order: 1024, 2.5, in:f32[64,64], out:f32[64], "
+            help="PTX: the value of each parameter, in order: 1024, 2.5, in:f32[64,64], out:f32[64], "
             "inout:f32[64]=0, in:x.npy, hex:00ff.",
         ),
     ] = None,
-    grid: Annotated[str, typer.Option(metavar="X,Y,Z", help="PTX: CTAs.")] = "1",
-    block: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="PTX: threads.")] = None,
-    cluster: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="PTX: a cluster.")] = None,
-    smem: Annotated[int | None, typer.Option(help="PTX: bytes of dynamic shared memory.")] = None,
-    save: Annotated[Path | None, typer.Option(metavar="FOLDER", help="PTX: for results.")] = None,
+    grid: Annotated[str, typer.Option(metavar="X,Y,Z", help="PTX: the grid, in CTAs.")] = "1",
+    block: Annotated[
+        str | None, typer.Option(metavar="X,Y,Z", help="PTX: the threads of a CTA.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="X,Y,Z", help="PTX: the CTAs of a cluster.")
+    ] = None,
+    smem: Annotated[int | None, typer.Option(help="PTX: dynamic shared memory, in bytes.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="PTX: the folder for the results.")
+    ] = None,
     schedules: Annotated[
-        int, typer.Option(min=1, max=2**31 - 1, help="Orders of CTAs, warps and copies to try.")
+        int,
+        typer.Option(
+            min=1, max=2**31 - 1, help="How many orders of CTAs, warps and copies to try."
+        ),
     ] = 1,
 ) -> None:
-    """Run a program, a kernel or sequence on random arrays, or an entry of PTX; with all checks."""
+    """Run a program, a kernel on random arrays, or a PTX entry, in the emulator with all checks."""
     launch = Launch(grid, block, cluster, smem, tuple(arg or ()), save)
     ptx = PtxFile.parse(file)
     if ptx is not None:
@@ -111,7 +122,7 @@ def run_command(  # noqa: PLR0917  # options by their names
 def python_command(
     file: Annotated[Path, typer.Argument(metavar="FILE.ptx", help="A PTX file.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A new Python file.")
+        Path | None, typer.Option("--output", "-o", help="The Python file to write.")
     ] = None,
 ) -> None:
     """Write the Python program that traces to the kernels of a PTX file."""
@@ -126,8 +137,14 @@ def _only_of_python(dim: list[str] | None) -> None:
 @APP.command("isa")
 def isa_command(
     words: Annotated[list[str], typer.Argument(metavar="WORDS", help="ld.global.v4, or words.")],
-    target: Annotated[str | None, typer.Option("--target", help="Only what sm_100a has.")] = None,
-    version: Annotated[str | None, typer.Option("--version", help="Only what PTX 8.6 has.")] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", help="Only instructions of this target, such as sm_100a."),
+    ] = None,
+    version: Annotated[
+        str | None,
+        typer.Option("--version", help="Only instructions of this PTX version, such as 8.6."),
+    ] = None,
 ) -> None:
     """Search the instruction table: forms, operands, targets, PTX versions, an example."""
     isa.search(words, target, version)
@@ -135,7 +152,7 @@ def isa_command(
 
 @APP.command("doctor")
 def doctor_command() -> None:
-    """What is installed, and what to do about what is missing."""
+    """List what is installed and how to install what is missing."""
     doctor.examine()
 
 
@@ -143,9 +160,9 @@ def doctor_command() -> None:
 def demo_command(
     rows: Annotated[int, typer.Option(min=1)] = 2048,
     columns: Annotated[int, typer.Option(min=1)] = 8192,
-    example: Annotated[Path | None, typer.Option(help="The kernel's file.")] = None,
+    example: Annotated[Path | None, typer.Option(help="The file with the kernel.")] = None,
 ) -> None:
-    """RMS normalization under jax.jit on whatever is here, checked."""
+    """Run RMS normalization under jax.jit, on a GPU or in the emulator, and check the result."""
     demo.run_demo(rows, columns, example)
 
 
