@@ -80,8 +80,8 @@ def run_command(  # noqa: PLR0917  # options by their names
         list[str] | None,
         typer.Option(
             metavar="VALUE",
-            help="PTX: the value of each parameter, in order: 1024, 2.5, in:f32[64,64], out:f32[64], "
-            "inout:f32[64]=0, in:x.npy, hex:00ff.",
+            help="PTX: the value of each parameter, in order: 1024, 2.5, in:f32[64,64], "
+            "out:f32[64], inout:f32[64]=0, in:x.npy, hex:00ff.",
         ),
     ] = None,
     grid: Annotated[str, typer.Option(metavar="X,Y,Z", help="PTX: the grid, in CTAs.")] = "1",
