@@ -26,7 +26,7 @@ from pyptx.errors import SpecError
 @constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class In:
-    """A parameter of a foreign kernel that is an input, by its number in `in_specs`."""
+    """A parameter of a PTX file's kernel that is an input, by its index in `in_specs`."""
 
     index: int
 
@@ -34,7 +34,7 @@ class In:
 @constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Out:
-    """A parameter of a foreign kernel that is an output, by its number in `out_specs`."""
+    """A parameter of a PTX file's kernel that is an output, by its index in `out_specs`."""
 
     index: int
 
@@ -42,7 +42,7 @@ class Out:
 @constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A parameter of a foreign kernel that is a structure, by the byte offsets of its fields.
+    """A parameter of a PTX file's kernel that is a structure, by the byte offsets of its fields.
 
     Each field is what a parameter may be: `Struct({0: In(0), 8: "N", 16: Out(0)})`. How wide a
     field is, and of which type, is what the kernel loads from there.

@@ -79,11 +79,11 @@ _NOT_OPTIONS: Final = frozenset(("function", "directives"))
 
 
 class Kernel(Operation):
-    """A PTX kernel: call it on arrays, or look at what it is.
+    """A PTX kernel: call it on arrays, or inspect its code.
 
     `k(*arrays, **constants)` runs it: JAX arrays on their device (an ordinary JAX operation, also
-    under `jax.jit`), NumPy arrays in the emulator. One array comes back, or a tuple in the order of
-    `out_specs`. Raises CallError for arrays that do not fit the specs.
+    under `jax.jit`), NumPy arrays in the emulator. It returns one array, or a tuple in the order of
+    `out_specs`. Raises CallError for arrays that do not match the specs.
     """
 
     def __init__(
@@ -574,7 +574,7 @@ def kernel(
     programmatic_stream_serialization: bool = False,
     **directives: int | Sequence[int] | bool | Sequence[tuple[str, Sequence[int]]],
 ) -> Kernel | Callable[[Body], Kernel]:
-    """Make a kernel of a function that is written in the language of `reg`, `smem` and `ptx`.
+    """Make a kernel from a function whose body uses `reg`, `smem` and `ptx`.
 
     Keyword-only parameters of the function are compile-time values. Raises SpecError.
 

@@ -192,7 +192,7 @@ class ForeignCode(Specialisation):
 
 
 class ForeignKernel(Kernel):
-    """An entry of a PTX file as a kernel: called, emulated and looked at as a traced one is."""
+    """An entry of a PTX file as a kernel: called, emulated and inspected like a traced one."""
 
     def __init__(
         self,
@@ -494,7 +494,7 @@ def from_ptx(
     programmatic_stream_serialization: bool = False,
     lines: Lines = "ptx",
 ) -> ForeignKernel:
-    """Make a kernel of PTX that is there: from nvcc, Triton, NVRTC, or written by hand.
+    """Make a kernel from existing PTX: from nvcc, Triton, NVRTC, or written by hand.
 
         saxpy = pyptx.from_ptx(
             Path("saxpy.ptx"),  # __global__ void saxpy(int n, float a, const float *x, float *y)

@@ -38,10 +38,10 @@ _sequences: Final = count(1)
 
 
 class KernelSequence(Operation):
-    """Kernels in order, called as one: `s(*arrays, **constants)`, and `s.emulate(...)`.
+    """Several kernels called as one operation: `s(*arrays, **constants)`, `s.emulate(...)`.
 
     In a JAX program it is one operation, which launches its steps on one stream. Results that the
-    function does not return are memory of the operation alone.
+    function does not return are scratch memory.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ def sequence(
     parallel: Iterable[str] = (),
     dynamic: Iterable[str] = (),
 ) -> Callable[[Body], KernelSequence]:
-    """Make one operation of a function that applies kernels to arrays.
+    """Make one operation from a function that applies kernels to arrays.
 
         @sequence(
             in_specs=(Tile("*B", "N", f32), Tile("N", f32)),
@@ -311,7 +311,7 @@ def cond(
     false_operation: Operation,
     *arrays: object,
 ) -> Any:
-    """In a sequence: one operation or the other, by the sizes of the call.
+    """In a sequence: run one operation or the other, depending on the sizes of the call.
 
         @sequence(in_specs=..., out_specs=..., parallel=("B",))
         def norm(x, w):

@@ -173,7 +173,7 @@ __all__ = [
 
 Coordinates: TypeAlias = "Sequence[SupportsIndex | Reg] | RegArray"
 sink: Final = Sink()
-"""`_`: a destination that is thrown away."""
+"""`_`: a destination that is discarded."""
 
 
 def global_ptrs(*tensors: object) -> tuple[Reg, ...]:
@@ -358,7 +358,7 @@ def pragma(text: str, *, whole: bool = False) -> None:
 
 
 def target_options(*names: str) -> None:
-    """Words after the target of the module, such as `texmode_unified`. No instruction."""
+    """Options of the `.target` directive, such as `texmode_unified`. No instruction."""
     options = current("ptx.target_options").module.options
     options += [name for name in names if name not in options]
 

@@ -31,7 +31,7 @@ def scalar(dtype: DType, init: object = None, name: str | None = None) -> Reg:
 
 
 def undefined(dtype: DType) -> Reg:
-    """A new register that may be read before anything sets it: what it holds then is anything.
+    """A new register that may be read before it is set; its value is then unspecified.
 
     Compilers leave such reads where the value does not matter. No instruction. In other registers
     a read of what nothing has set is an error.

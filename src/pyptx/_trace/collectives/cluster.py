@@ -60,7 +60,7 @@ def _aligned(aligned: bool) -> str:
 
 
 def map_shared_rank(address: object, rank: int | Reg) -> Reg:
-    """Where an address of shared memory lies in the CTA of that rank: a u32 in .shared::cluster.
+    """The address of the same shared memory in the CTA with this rank: a u32 in .shared::cluster.
 
     `address` is shared memory, an mbarrier, an address operand or a 32-bit register. One `mapa`;
     an `add` before it for a register with an offset.
@@ -83,7 +83,7 @@ def arrive_remote(
     *,
     pred: Reg | Not | None = None,
 ) -> None:
-    """Arrive at the mbarrier that lies at this address in the CTA of that rank, releasing.
+    """Arrive at the mbarrier at this address in the CTA with this rank, with release semantics.
 
     `pred` is the predicate of the arrival.
     Two instructions: `mapa` and `mbarrier.arrive.release.cluster`; its wait takes `cluster=True`.

@@ -61,7 +61,7 @@ def reduce(value: Reg, function: Function | Named) -> Reg:
 
 
 def inclusive_scan(value: Reg, function: Function | Named = "sum") -> Reg:
-    """What the threads up to and with this one combine to, in a new register; `value` is kept.
+    """The inclusive scan over the threads, in a new register; `value` does not change.
 
     The function's first argument comes from lower threads, so it need not be commutative. With s
     the base-2 logarithm of the number of warps less one, rounded up: 30 + 2 s instructions, in
@@ -74,7 +74,7 @@ def inclusive_scan(value: Reg, function: Function | Named = "sum") -> Reg:
 def exclusive_scan(
     value: Reg, function: Function | Named = "sum", *, identity: object = None
 ) -> Reg:
-    """What the threads before this one combine to, in a new register; `value` is kept.
+    """The exclusive scan over the threads, in a new register; `value` does not change.
 
     The first thread gets `identity`, a number or a register: by default 0 for "sum", the least
     value of the type for "max", the greatest for "min"; a function has no default. It changes no

@@ -101,7 +101,7 @@ def _check_redux(what: str, value: Reg, width: int) -> None:
 
 
 def inclusive_scan(value: Reg, function: Function | Named = "sum", *, width: int = 32) -> Reg:
-    """What the lanes up to and with this one combine to, in a new register; `value` is kept.
+    """The inclusive scan over the lanes, in a new register; `value` does not change.
 
     The function is associative, and its first argument comes from lower lanes. 32-bit and packed
     types: 11 instructions (a `mov`, five `shfl.sync.up`, five `add` with a guard); 64-bit types:
@@ -124,7 +124,7 @@ def exclusive_scan(
     identity: object = None,
     width: int = 32,
 ) -> Reg:
-    """What the lanes before this one combine to, in a new register; `value` is kept.
+    """The exclusive scan over the lanes, in a new register; `value` does not change.
 
     The first lane gets `identity`, a number or a register: by default 0 for "sum", the least value
     of the type for "max", the greatest for "min"; a function has no default. As many instructions

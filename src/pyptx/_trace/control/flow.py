@@ -221,7 +221,7 @@ class _Loop(RunTimeBlock):
 
 
 def loop(label: str | None = None, *, pred: Condition | None = None) -> RunTimeBlock:
-    """Run the body, then again while `pred` holds; for ever (until `ptx.break_`) without one.
+    """Run the body, then again while `pred` holds; without `pred`, until `ptx.break_`.
 
     `pred` is read at the end of each round: a predicate register that the body sets, or a function
     that appends the comparison. One `bra`, plus what the function appends. `label` is for readers.

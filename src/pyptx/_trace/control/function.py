@@ -150,7 +150,7 @@ def func(
 
 
 def returned(dtype: DType, name: str, count: int | None = None, *, align: int = 0) -> Parameter:
-    """What the function that is being traced returns, in the parameter space.
+    """A result of the function that is being traced, in the parameter space.
 
     `ptx.inst.st.param` stores to it. No instruction.
     """
@@ -163,7 +163,7 @@ def returned(dtype: DType, name: str, count: int | None = None, *, align: int = 
 
 
 def returned_register(dtype: DType) -> Reg:
-    """What the function returns, in a register, which the body sets. No instruction."""
+    """A result of the function, in a register that the body sets. No instruction."""
     trace = _function_trace("ptx.returned_register")
     register = trace.register(checked_dtype(dtype))
     trace.returns.append(register)
@@ -171,7 +171,7 @@ def returned_register(dtype: DType) -> Reg:
 
 
 def param_register(dtype: DType) -> Reg:
-    """What the function is passed in a register. No instruction."""
+    """A parameter of the function, in a register. No instruction."""
     trace = _function_trace("ptx.param_register")
     register = trace.register(checked_dtype(dtype))
     before = sum(not p.returned for p in trace.parameters)
@@ -233,7 +233,7 @@ def call(
     uni: bool = False,
     pred: Reg | Not | None = None,
 ) -> None:
-    """Call a function, or what lies at an address in a register. One `call`.
+    """Call a function, or the function at an address in a register. One `call`.
 
     Arguments and results are `ptx.argument(...)`, or registers where the function takes registers.
     A call through an address says with `through` what is there: a `ptx.prototype(...)`, or the

@@ -57,7 +57,7 @@ def proxy_async_generic_acquire_shared_cluster() -> None:
 
 
 def proxy_tensormap_release(scope: str = "gpu") -> None:
-    """Let copies use the tensor maps that this thread has changed in global memory.
+    """Release the tensor maps that this thread has modified in global memory, for copies.
 
     Those who copy acquire each of them, after a barrier or flag of the same scope: "cta",
     "cluster", "gpu" or "sys". `ptx.tensormap.cp_fenceproxy` does so itself. One
@@ -68,7 +68,7 @@ def proxy_tensormap_release(scope: str = "gpu") -> None:
 
 
 def proxy_tensormap_acquire(tensor_map: Reg, scope: str = "gpu") -> None:
-    """Let the copies after it see what was released of the tensor map at this 64-bit address.
+    """Acquire the tensor map at this 64-bit address, for the copies after it.
 
     One `fence.proxy.tensormap::generic.acquire`.
     """
@@ -92,7 +92,7 @@ def checked_scope(scope: str) -> str:
 
 
 def mbarrier_init() -> None:
-    """Let other CTAs of the cluster see the mbarriers that this thread has made.
+    """Make the mbarriers that this thread has initialised visible to the other CTAs of the cluster.
 
     `ptx.cluster.sync()` comes after it. One `fence.mbarrier_init.release.cluster`.
     """

@@ -336,7 +336,7 @@ def wgmma_tile(
 
 
 def apply_swizzle(offset: Reg, swizzle: Swizzle | str | None) -> Reg:
-    """Where the byte at this offset from a pattern's begin lies: a new u32 register.
+    """The swizzled offset of the byte at `offset` from the start of a pattern: a new u32 register.
 
     `offset` is a 32-bit integer register, in bytes from a multiple of the swizzle's `atom_bytes`.
     Three instructions, `and`, `shr` and `xor`; none for no swizzle, which gives `offset` back.

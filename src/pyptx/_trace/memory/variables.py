@@ -202,7 +202,7 @@ def local(dtype: DType, count: int = 1, *, align: int | None = None, name: str =
 
 
 def argument(dtype: DType, count: int = 1, *, align: int | None = None, name: str = "") -> Variable:
-    """What a call passes or gets back in the parameter space, for `ptx.call`.
+    """An argument or a result of `ptx.call`, in the parameter space.
 
     `ptx.inst.st.param` stores to it before the call, `ptx.inst.ld.param` reads it after. No
     instruction. Source: PTX ISA, "Parameter State Space", device functions.

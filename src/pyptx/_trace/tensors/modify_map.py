@@ -1,9 +1,9 @@
 """`ptx.tensormap`: tensor maps that a kernel changes, for tensors that the host does not know.
 
-A map is copied to shared memory, changed there, and copied to global memory, where copies take it
-from. Copies read maps through a proxy of their own, so that those who change a map release it and
-those who use it acquire it. Source: PTX ISA, "tensormap.replace", "tensormap.cp_fenceproxy" and,
-under "membar / fence", the fences of the tensormap proxy.
+A kernel copies a map to shared memory, modifies it there, and copies it to global memory, where
+copies read it. Copies read maps through the tensormap proxy, so the thread that modifies a map must
+release it, and the threads that use it must acquire it. Source: PTX ISA, "tensormap.replace",
+"tensormap.cp_fenceproxy" and, under "membar / fence", the fences of the tensormap proxy.
 """
 
 from __future__ import annotations
