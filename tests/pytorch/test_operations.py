@@ -1,10 +1,12 @@
 """`pyptx.torch`: results against PyTorch's own, gradients, programs, modules and refusals."""
 
 import copy
+from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
+from refusals import refusal
 from torch.autograd import gradcheck, gradgradcheck
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch_operations import DTYPES, OPERATIONS, SHAPE, operands, rows
@@ -185,6 +187,44 @@ class LlamaRMSNorm(torch.nn.Module):
         return self.weight * wide.to(hidden_states.dtype)
 
 
+class Gemma2RMSNorm(torch.nn.Module):
+    def __init__(self, size, eps=1e-6):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(size) / 5)
+        self.eps = eps
+
+    def forward(self, x):
+        wide = x.float()
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (wide * (1.0 + self.weight.float())).type_as(x)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+def test_weights_that_are_kept_as_w_minus_1(dtype):
+    model = Gemma2RMSNorm(72)
+    patched = copy.deepcopy(model)
+    assert ours.patch(patched) == [""]
+    x = torch.randn(2, 5, 72).to(dtype)
+    tolerance = {torch.bfloat16: 1e-2, torch.float32: 1e-5}[dtype]
+    close = partial(torch.testing.assert_close, rtol=tolerance, atol=tolerance)
+    close(patched(x), model(x))
+    close(ours.rms_norm(x, (72,), model.weight, 1e-6, offset=1), model(x))
+    y, s = ours.add_rms_norm(x, x / 2, (72,), model.weight, 1e-6, offset=1)
+    close(y, model(s))
+    for each in (model, patched):
+        each(x).float().square().sum().backward()
+    torch.testing.assert_close(patched.weight.grad, model.weight.grad, rtol=1e-2, atol=1e-2)
+    wide = [t.detach().double().requires_grad_() for t in (x[0, :2, :], model.weight)]
+    norm = partial(ours.rms_norm, normalized_shape=(72,), eps=1e-6, offset=1.0)
+    assert gradgradcheck(lambda x, w: norm(x, weight=w), wide, atol=1e-4)
+    one = lambda x, w: ours.add_rms_norm(x, x, (72,), w, 1e-6, offset=1.0)[0]
+    assert gradgradcheck(one, wide, atol=1e-4)
+    assert refusal(ours.rms_norm, x, (72,), offset=1.0) == (
+        "offset is 1.0, and weight, which it is added to, is None\n"
+        "  help: rms_norm(input, shape, weight, offset=1.0)"
+    )
+
+
 class LlamaMLP(torch.nn.Module):
     def __init__(self, size):
         super().__init__()
@@ -263,14 +303,6 @@ def test_a_pair_of_functions_makes_an_operation():
             "the backward function of cube returns 2 gradients, and the operation takes 1 tensors"
         )
     )
-
-
-def refusal(call, *args, **options):
-    with pytest.raises(pyptx.CallError) as caught:
-        call(*args, **options)
-    head, _, rest = str(caught.value).partition(": ")
-    assert head.startswith(__file__), str(caught.value)
-    return "\n".join(line for line in rest.splitlines() if not line.startswith("    "))
 
 
 def test_what_is_refused():

@@ -26,6 +26,7 @@ from pyptx.torch._gates import reglu as reglu
 from pyptx.torch._gates import relu as relu
 from pyptx.torch._gates import silu as silu
 from pyptx.torch._gates import swiglu as swiglu
+from pyptx.torch._grouped import grouped_mm as grouped_mm
 from pyptx.torch._losses import cross_entropy as cross_entropy
 from pyptx.torch._matmul import matmul as matmul
 from pyptx.torch._matmul import scaled_mm as scaled_mm

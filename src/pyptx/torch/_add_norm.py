@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -20,7 +20,14 @@ from pyptx.ops.rowwise import plan
 from pyptx.ops.rowwise.operation import RowOp
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._differentiable import differentiable
-from pyptx.torch._norms import RmsNormOf, RmsNormOfGradient, ones, sum_type, torch_type
+from pyptx.torch._norms import (
+    RmsNormOf,
+    RmsNormOfGradient,
+    ones,
+    sum_type,
+    torch_type,
+    weight_offset,
+)
 from pyptx.types import DType, f64
 
 _OPERATIONS: Final = 1024
@@ -29,7 +36,13 @@ _OPERATIONS: Final = 1024
 
 @arguments.operation
 def add_rms_norm(
-    input: Any, residual: Any, normalized_shape: Any, weight: Any = None, eps: Any = None
+    input: Any,
+    residual: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    eps: Any = None,
+    *,
+    offset: Any = 0.0,
 ) -> tuple[Any, Any]:
     """s = input + residual and y = rms_norm(s, normalized_shape, weight, eps), in one pass: (y, s).
 
@@ -37,6 +50,7 @@ def add_rms_norm(
     residual   of input's shape; bfloat16, float16 or float32 independently of input's type, float64
                where input is
     eps        a number; None for torch.finfo(input.dtype).eps
+    offset     a number that is added to weight: 1.0 for weights stored as w - 1
     returns    y in input's type, s in residual's; both of input's shape
 
     s is rounded before the norm reads it, so y equals that of two calls. The backward pass takes
@@ -45,12 +59,14 @@ def add_rms_norm(
     """
     least = torch.finfo(input.dtype).eps if eps is None and _is_floating(input) else eps
     what = _checked("add_rms_norm", input, residual, normalized_shape, weight, None, least)
+    example = "add_rms_norm(input, residual, shape, weight, offset=1.0)"
+    what = replace(what, offset=weight_offset(example, offset, weight))
     run = _operation(what).run
 
     def computed(
-        input: Any, residual: Any, normalized_shape: Any, weight: Any = None, eps: Any = None
+        input: Any, residual: Any, shape: Any, weight: Any = None, eps: Any = None, **_: Any
     ) -> tuple[Any, Any]:
-        del normalized_shape, eps
+        del shape, eps
         scale = ones(what.shape, input) if weight is None else weight.contiguous()
         return run(input.contiguous(), residual.contiguous(), scale, None)
 
@@ -99,12 +115,14 @@ class _What:
     weight: DType | None
     bias: DType | None
     eps: float
+    offset: float = 0.0
 
     def forward(self, *, kept: bool) -> Any:
         columns, s = math.prod(self.shape), self.residual
         norm: RowOp = LayerNorm(columns, s, self.x, self.weight, self.bias, self.eps, kept)
         if self.rms:
-            norm = RmsNormOf(columns, s, self.weight or self.x, self.eps, kept, y=self.x)
+            weight, least = self.weight or self.x, self.eps
+            norm = RmsNormOf(columns, s, weight, least, kept, self.offset, y=self.x)
         return plan.operation(AddNorm(columns, norm, self.x, s), self.shape)
 
     @property
@@ -112,7 +130,7 @@ class _What:
         columns, s = math.prod(self.shape), self.residual
         norm: RowOp = LayerNormGradient(columns, s, self.x, self.weight, self.bias)
         if self.rms:
-            norm = RmsNormOfGradient(columns, s, self.weight or self.x, y=self.x)
+            norm = RmsNormOfGradient(columns, s, self.weight or self.x, self.offset, y=self.x)
         op = AddNormGradient(columns, norm, self.x, s)
         types = tuple(sum_type(column, op.compute) for column in self.columns)
         return plan.operation(op, self.shape, types)
@@ -177,7 +195,7 @@ def _operation(what: _What) -> Any:
         wide, axes = s.to(compute), tuple(range(x.ndim - len(what.shape), x.ndim))
         away = wide if what.rms else wide - wide.mean(axes, keepdim=True)
         y = away * torch.rsqrt((away * away).mean(axes, keepdim=True) + what.eps)
-        y = y if weight is None else y * weight.to(compute)
+        y = y if weight is None else y * (weight.to(compute) + what.offset)
         return (y if bias is None else y + bias.to(compute)).to(x.dtype), s
 
     add_norm.__name__ = "add_rms_norm" if what.rms else "add_layer_norm"

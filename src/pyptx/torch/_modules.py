@@ -67,6 +67,11 @@ def _rms_forward(self: Any, hidden_states: Any) -> Any:
     return rms_norm(hidden_states, weight.shape, weight, eps)
 
 
+def _rms_of_one_more_forward(self: Any, x: Any) -> Any:
+    """Gemma keeps w - 1."""
+    return rms_norm(x, self.weight.shape, self.weight, self.eps, offset=1.0)
+
+
 def _torch_rms_forward(self: Any, x: Any) -> Any:
     return rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
@@ -117,6 +122,7 @@ _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]]
         f"{model}RMSNorm": (_rms_forward, _takes_norm)
         for model in ("Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Phi3", "Olmo2", "Granite")
     },
+    **{f"Gemma{n}RMSNorm": (_rms_of_one_more_forward, _takes_norm) for n in ("", 2, 3)},
     **{
         f"{model}MLP": (_mlp_forward, _takes_gate)
         for model in ("Llama", "Mistral", "Qwen2", "Qwen3", "Olmo2", "Granite")

@@ -15,6 +15,7 @@ import torch
 
 from pyptx._runtime.torch import fast
 from pyptx._runtime.torch.runtime import is_distributed
+from pyptx.errors import CallError
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import plan
@@ -29,13 +30,21 @@ _OPERATIONS: Final = 1024
 
 
 @arguments.operation
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
+def rms_norm(
+    input: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    eps: Any = None,
+    *,
+    offset: Any = 0.0,
+) -> Any:
     """`torch.nn.functional.rms_norm` in kernels: input * rsqrt(mean(input^2) + eps) * weight.
 
     input              bfloat16, float16, float32 or float64, of shape (..., *normalized_shape)
     normalized_shape   the last dimensions; the mean is over them
     weight             of these types, independently, and this shape; None for ones
     eps                a number; None for torch.finfo(input.dtype).eps, as in PyTorch
+    offset             a number that is added to weight: 1.0 for weights stored as w - 1
     returns            input's shape and type
 
     Computed in float32, or in float64 for float64 input, and rounded once, at the end. An input
@@ -48,15 +57,27 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = N
     arguments.parameter("weight", weight, shape, "rms_norm")
     least = torch.finfo(input.dtype).eps if eps is None else eps
     least = arguments.number("eps", least, "rms_norm(input, shape, weight, eps=1e-5)")
-    what = _Rms(shape, x, x if weight is None else DTYPES[weight.dtype], least)
+    added = weight_offset("rms_norm(input, shape, weight, offset=1.0)", offset, weight)
+    what = _Rms(shape, x, x if weight is None else DTYPES[weight.dtype], least, added)
     run = _rms_operation(what).run
 
-    def computed(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
+    def computed(
+        input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None, **_: Any
+    ) -> Any:
         del normalized_shape, eps
         scale = ones(shape, input) if weight is None else weight.contiguous()
         return run(input.contiguous(), scale)
 
     return computed
+
+
+def weight_offset(example: str, offset: Any, weight: Any) -> float:
+    """`offset` as a number. Raises CallError for what is none, and where there is no weight."""
+    found = arguments.number("offset", offset, example)
+    if found and weight is None:
+        problem = f"offset is {offset!r}, and weight, which it is added to, is None"
+        raise CallError(problem, notes=(("help", example),))
+    return found
 
 
 @dataclass(frozen=True)
@@ -103,14 +124,15 @@ class _Rms:
     x: DType
     weight: DType
     eps: float
+    offset: float
 
     def forward(self, *, kept: bool) -> Any:
-        op = RmsNormOf(math.prod(self.shape), self.x, self.weight, self.eps, kept)
+        op = RmsNormOf(math.prod(self.shape), self.x, self.weight, self.eps, kept, self.offset)
         return plan.operation(op, self.shape)
 
     @property
     def gradient(self) -> Any:
-        op = RmsNormOfGradient(math.prod(self.shape), self.x, self.weight)
+        op = RmsNormOfGradient(math.prod(self.shape), self.x, self.weight, self.offset)
         return plan.operation(op, self.shape, (sum_type(self.weight, op.compute),))
 
 
@@ -140,7 +162,7 @@ def _rms_operation(what: _Rms) -> Any:
         value, scale = x.to(wide), weight.to(wide)
         axes = tuple(range(x.ndim - len(what.shape), x.ndim))
         mean = (value * value).mean(axes, keepdim=True)
-        return (value * torch.rsqrt(mean + what.eps) * scale).to(x.dtype)
+        return (value * torch.rsqrt(mean + what.eps) * (scale + what.offset)).to(x.dtype)
 
     return differentiable(rms_norm, forward, backward, reference=reference)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import torch
 from torch.nn import functional
@@ -19,7 +19,7 @@ from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, FLOAT8, SPLIT, Call, derivatives
 from pyptx.ops.tensor_core.shape import Major, Product, Shape
 from pyptx.torch._differentiable import differentiable
-from pyptx.types import f32
+from pyptx.types import DType, f32
 
 KINDS: Final = DTYPES | FLOAT8
 """The types of elements by name."""
@@ -111,6 +111,40 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
     several = [found] if len(call.results) == 1 else list(found)
     return [d if d.shape[-2:] == (m, n) else d[..., :m, :n].contiguous() for d in several]
+
+
+def ragged(
+    along: Literal["M", "K"], b_major: Major, out: DType, a: Any, b: Any, lengths: Any
+) -> Any:
+    """The product of groups of rows, as `Product.ragged` says. `lengths` are int32, one a group.
+
+    "M": a (M, K) and b (groups, K, N), or (groups, N, K), to (M, N)
+    "K": a (K, M) and b (K, N) to (groups, M, N)
+    """
+    a_major: Major = "K" if along == "M" else "MN"
+    call = Call(a_major, b_major, out)
+    m, n, k = call.sizes(a, b)
+    groups = lengths.shape[0]
+    dims = (m, n) if along == "M" else (groups, m, n)
+    if any(isinstance(size, int) and size == 0 for size in (*dims, k, groups)):
+        return a.new_zeros(dims, dtype=tensor_type(out))
+    if a.dtype == torch.float32:
+        a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
+        lengths = lengths * len(SPLIT) if along == "K" else lengths
+    least = min(a.dtype.itemsize, out.bytes)
+    a, b = _padded(a, -1), _padded(_padded(b, -1), -2 if b_major == "K" else -1, least)
+    if along == "M":
+        depth = a.shape[-1] if b_major == "MN" else b.shape[-1]
+        a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
+    product = Product(
+        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], out, a_major, b_major,
+        b_batched=along == "M", ragged=along,
+    )  # fmt: skip
+    m, n, k = call.sizes(a, b)
+    known = all(isinstance(size, int) for size in (m, n, k, groups))
+    shape = plan.choose_ragged(product, m, n, k, groups) if known else Shape(panels=1)
+    d: Any = plan.operation(product, shape)(a, b, lengths)
+    return d if tuple(d.shape) == dims else d[..., : dims[-2], : dims[-1]].contiguous()
 
 
 def _shape(product: Product, call: Call, a: Any, b: Any) -> Shape:
