@@ -39,9 +39,9 @@ def grouped_mm(
                for an empty group
 
     Transposed matrices, such as `weight.mT` and `mat_a.t()` for groups along K, are not copied. One
-    launch computes all groups. First and second derivatives use the same kernels; PyTorch's
-    operators compute those of higher order. `matmul` multiplies two batches of matrices. bias is
-    not supported, as in PyTorch. Everything else is as in `matmul`. Raises CallError.
+    launch computes all groups. Kernels compute first derivatives, PyTorch's operators those of
+    higher order. `matmul` multiplies two batches of matrices. bias is not supported. Everything
+    else is as in `matmul`. Raises CallError.
     """
     check_types("grouped_mm", DTYPES, mat_a=mat_a, mat_b=mat_b)
     wanted = autocast_type(mat_a)
