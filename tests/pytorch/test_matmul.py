@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from refusals import refusal
 from torch.autograd import gradcheck, gradgradcheck
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -217,3 +218,35 @@ def test_what_scaled_mm_refuses():
         "input has shape (8, 16) and mat2 (8, 16); input's last dimension is mat2's first\n"
         "  legal: (M, K) and (K, N)"
     )
+
+
+@pytest.mark.parametrize("size", [33, 40])
+def test_sizes_that_a_program_does_not_know_are_padded(size):
+    compiled = torch.compile(
+        lambda a, b: ours.matmul(a, b.mT), fullgraph=True, dynamic=True, backend="aot_eager"
+    )
+    for n in (size, size + 7, size + 8):
+        a = torch.randn(n + 3, n + 1, requires_grad=True)
+        b = torch.randn(n, n + 1, requires_grad=True)
+        found, wanted = compiled(a, b), a @ b.mT
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+        g = torch.randn_like(wanted)
+        pairs = (torch.autograd.grad(each, (a, b), g) for each in (found, wanted))
+        for one, other in zip(*pairs, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-3)
+
+
+def test_numbers_that_a_program_does_not_know():
+    """Dynamo makes the integers that a function closes over symbols."""
+    x = torch.randn(5, 40)
+    for dim, offset in ((0, 1), (1, 2), (-1, 3)):
+        compiled = torch.compile(
+            lambda x, dim=dim, offset=offset: ours.rms_norm(
+                ours.softmax(x, dim), (40,), x[0], 1e-5, offset=offset
+            ),
+            fullgraph=True,
+            dynamic=True,
+            backend="aot_eager",
+        )
+        wanted = F.rms_norm(F.softmax(x, dim), (40,), x[0] + offset, 1e-5)
+        torch.testing.assert_close(compiled(x), wanted)

@@ -329,10 +329,7 @@ def test_what_is_refused():
         "silu has no inplace=True: its result is a tensor of its own\n"
         "  help: x = pyptx.torch.silu(x)"
     )
-    assert refusal(ours.gelu, x) == (
-        "gelu has a kernel for approximate='tanh', and approximate is 'none'\n"
-        '  help: pyptx.torch.gelu(input, approximate="tanh")'
-    )
+    assert refusal(ours.gelu, x, "fast") == "approximate is 'fast'\n  legal: 'none' 'tanh'"
     assert refusal(ours.swiglu, x, x[:2]) == (
         "up is float32[2, 40], and gate float32[3, 40]\n  help: up.to(gate.dtype).expand_as(gate)"
     )

@@ -49,7 +49,17 @@ OPERATIONS = {
     "softmax of columns": (lambda x: ours.softmax(x, 0), lambda x: F.softmax(x, 0), (1, 0)),
     "log_softmax": (lambda x: ours.log_softmax(x, 1), lambda x: F.log_softmax(x, 1), (1, 0)),
     "swiglu": (ours.swiglu, lambda a, b: F.silu(a) * b, (2, 0)),
-    "geglu": (ours.geglu, lambda a, b: F.gelu(a, approximate="tanh") * b, (2, 0)),
+    "geglu": (
+        lambda a, b: ours.geglu(a, b),
+        lambda a, b: F.gelu(a, approximate="tanh") * b,
+        (2, 0),
+    ),
+    "geglu, exact": (
+        lambda a, b: ours.geglu(a, b, approximate="none"),
+        lambda a, b: F.gelu(a) * b,
+        (2, 0),
+    ),
+    "gelu, exact": (lambda x: ours.gelu(x), F.gelu, (1, 0)),
     "reglu": (ours.reglu, lambda a, b: F.relu(a) * b, (2, 0)),
     "silu": (lambda x: ours.silu(x), F.silu, (1, 0)),
     "gelu": (

@@ -217,7 +217,8 @@ def parameter(name: str, tensor: Any, shape: Sequence[int], what: str) -> DType 
 def number(name: str, value: Any, example: str) -> float:
     """A number that is part of a kernel. Raises CallError for what is none or is negative."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        value = float(value) if isinstance(value, torch.SymFloat) else None
+        symbolic = isinstance(value, torch.SymFloat | torch.SymInt)
+        value = float(value) if symbolic else None  # part of the kernel: known from here on
     if value is None:
         problem = f"{name} must be a Python number: it is part of the kernel"
     elif not 0 <= float(value) < math.inf:
@@ -230,6 +231,7 @@ def number(name: str, value: Any, example: str) -> float:
 def dimension(dim: Any, tensor: Any) -> int:
     """A dimension of a tensor, from 0 on. Raises CallError for what is none."""
     rank = tensor.ndim
+    dim = int(dim) if isinstance(dim, torch.SymInt) else dim
     if isinstance(dim, bool) or not isinstance(dim, int) or not -rank <= dim < rank:
         raise CallError(
             f"dim is {dim!r} and input has shape {tuple(tensor.shape)}",

@@ -28,6 +28,7 @@ _WIDEST: Final = 16
 
 _FUNCTIONS: Final[dict[Activation, Any]] = {
     "silu": functional.silu,
+    "gelu": functional.gelu,
     "gelu_tanh": partial(functional.gelu, approximate="tanh"),
     "relu": functional.relu,
 }
@@ -48,9 +49,9 @@ def swiglu(gate: Any, up: Any) -> Any:
 
 
 @arguments.operation
-def geglu(gate: Any, up: Any) -> Any:
-    """gelu(gate) * up, with gelu by tanh; otherwise as `swiglu`."""
-    return _call("geglu", "gelu_tanh", gate, up)
+def geglu(gate: Any, up: Any, *, approximate: Any = "tanh") -> Any:
+    """gelu(gate) * up, by tanh, or exact for approximate="none"; otherwise as `swiglu`."""
+    return _call("geglu", _gelu(approximate), gate, up)
 
 
 @arguments.operation
@@ -68,16 +69,11 @@ def silu(input: Any, inplace: Any = False) -> Any:
 
 @arguments.operation
 def gelu(input: Any, approximate: Any = "none") -> Any:
-    """`torch.nn.functional.gelu(input, approximate="tanh")` in a kernel; otherwise as `swiglu`.
+    """`torch.nn.functional.gelu` in a kernel; otherwise as `swiglu`.
 
-    There is no kernel for the exact form, so you must pass `approximate="tanh"`.
+    approximate   "none" for the exact function, "tanh" for the approximation by tanh
     """
-    if approximate != "tanh":
-        raise CallError(
-            f"gelu has a kernel for approximate='tanh', and approximate is {approximate!r}",
-            notes=(("help", 'pyptx.torch.gelu(input, approximate="tanh")'),),
-        )
-    return _call("gelu", "gelu_tanh", input)
+    return _call("gelu", _gelu(approximate), input)
 
 
 @arguments.operation
@@ -85,6 +81,14 @@ def relu(input: Any, inplace: Any = False) -> Any:
     """`torch.nn.functional.relu` in a kernel, without `inplace=True`; otherwise as `swiglu`."""
     arguments.refuse_in_place(inplace, "relu")
     return _call("relu", "relu", input)
+
+
+def _gelu(approximate: object) -> Activation:
+    if approximate == "none":
+        return "gelu"
+    if approximate == "tanh":
+        return "gelu_tanh"
+    raise CallError(f"approximate is {approximate!r}", notes=(("legal", "'none' 'tanh'"),))
 
 
 def _call(name: str, activation: Activation, *tensors: Any) -> Any:
@@ -106,7 +110,7 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
     def one(input: Any, *_: Any, **__: Any) -> Any:
         return computed(input)
 
-    def two(gate: Any, up: Any) -> Any:
+    def two(gate: Any, up: Any, **_: Any) -> Any:
         return computed(gate, up)
 
     def computed(*given: Any) -> Any:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MethodType
 from typing import Any, Final
 
@@ -83,6 +84,7 @@ def _layer_forward(self: Any, input: Any) -> Any:
 _GATES: Final[Mapping[str, Any]] = {
     "silu": swiglu,
     "swish": swiglu,
+    "gelu": partial(geglu, approximate="none"),
     "gelu_pytorch_tanh": geglu,
     "gelu_new": geglu,
     "relu": reglu,

@@ -158,13 +158,11 @@ def _shape(product: Product, call: Call, a: Any, b: Any) -> Shape:
 def _padded(x: Any, axis: int, itemsize: int | None = None) -> Any:
     """Zeros after a dimension, so that it is a multiple of 16 bytes, of results too."""
     size = x.shape[axis]
-    if not isinstance(size, int):
-        return x  # a dimension without a size: a launch checks it
     return _to(x, axis, size + -size % (ALIGNED // (itemsize or x.dtype.itemsize)))
 
 
 def _to(x: Any, axis: int, size: Any) -> Any:
-    if not isinstance(size, int) or not isinstance(x.shape[axis], int) or x.shape[axis] == size:
+    if x.shape[axis] == size:  # of a dimension without a size, programs are kept apart by it
         return x
     more = (0, size - x.shape[axis])
     widths = more if axis == -1 else (0, 0, *more)
