@@ -414,3 +414,23 @@ def test_a_vocabulary_that_is_split_needs_one_all_reduce(dtype, columns):
         rtol=tolerance,
         atol=tolerance,
     )
+
+
+@pytest.mark.parametrize("scale", [1, 30, 1000, 1e5])
+@pytest.mark.parametrize("columns", [1, 2, 100, 3000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logarithms_next_to_zero(dtype, columns, scale):
+    """However large the elements are; and no probability is larger than 1."""
+    generator = np.random.default_rng(columns)
+    x = (generator.normal(size=(9, columns)) * scale).astype(dtype)
+    with jax.enable_x64(True):
+        exact = np.asarray(jax.nn.log_softmax(x.astype(np.float64)))
+        found = np.asarray(ops.log_softmax(jnp.asarray(x)))
+        largest = x.argmax(-1)
+        losses = np.asarray(ops.cross_entropy(jnp.asarray(x), largest))
+    bound = 1e-6 if dtype == "float32" else 1e-14
+    assert found.max() <= 0
+    assert losses.min() >= 0
+    assert not np.signbit(losses).any()
+    assert np.abs(losses + exact.max(-1)).max() < bound
+    assert np.abs(found.max(-1) - exact.max(-1)).max() < bound

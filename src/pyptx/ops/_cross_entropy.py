@@ -144,14 +144,15 @@ class CrossEntropy(_Types):
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> _Found:
         exponent, exponentials, *sums = total
-        lse = m.number(exponent, m.log(exponentials))
+        logarithm = m.log(exponentials)
+        lse = m.number(exponent, logarithm)
         if self.targets is not None:
             loss = m.sub(m.mul(lse, sums[0]), sums[1])
             return _Found(lse, self._regularized(m, loss, lse), sums[0])
-        loss = m.sub(lse, row.picked)
+        loss = m.sub(0.0, m.not_positive(m.less(row.picked, exponent, logarithm)))
         if self.smoothing:
-            rest = m.fma(sums[0], -1 / self.columns, lse)
-            loss = m.fma(rest, self.smoothing, m.mul(loss, 1 - self.smoothing))
+            rest = m.less(m.mul(sums[0], 1 / self.columns), exponent, logarithm)
+            loss = m.fma(rest, -self.smoothing, m.mul(loss, 1 - self.smoothing))
         loss = self._regularized(m, loss, lse)
         return _Found(lse, self._checked(m, row.label, loss), None)
 

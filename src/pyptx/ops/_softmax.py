@@ -42,10 +42,10 @@ class _Types(RowOp):
 
 
 class _Factors(NamedTuple):
-    """The exponent of the maximum, and 1 / S; of the logarithm M + log S, twice."""
+    """The exponent of the maximum, and 1 / S; of the logarithm log S."""
 
     start: Reg
-    inverse: Reg
+    scale: Reg
     row: Scalars | None
 
 
@@ -89,16 +89,14 @@ class Softmax(_Types):
             exponent = finite(m, exponent)
             empty = ptx.inst[f"setp.eq.{m.dtype.name}"](exponentials, 0.0)
             exponentials = m.selp(1.0, exponentials, empty)
-        if self.log:
-            whole = m.number(exponent, m.log(exponentials))
-            return _Factors(whole, whole, limits)
-        return _Factors(exponent, m.divide(1.0, exponentials), limits)
+        scale = m.log(exponentials) if self.log else m.divide(1.0, exponentials)
+        return _Factors(exponent, scale, limits)
 
     def result(self, m: Math, v: Values, f: _Factors) -> tuple[Reg, ...]:
         x = self._element(m, v, f.row)
         if self.log:
-            return (m.sub(x, f.start),)
-        return (m.mul(m.exp_from(x, f.start), f.inverse),)
+            return (m.not_positive(m.less(x, f.start, f.scale)),)  # but for rounding it is so
+        return (m.mul(m.exp_from(x, f.start), f.scale),)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,23 @@ class Math:
         difference = self.sub(exponent, other)
         return ptx.inst.ex2.approx.f32(difference) if self.dtype is f32 else _exp(difference)
 
+    def less(self, x: Reg | float, exponent: Reg, more: Reg) -> Reg:
+        """x - y - more, from the exponent of y. In f32 two instructions.
+
+        The rounding of y's exponent is not in it, which is up to 6e-8 |y|, provided that it is in
+        `more`, too: the logarithm of a sum of `exp_from` the same exponent.
+        """
+        if self.dtype is f32:
+            away = ptx.inst.fma.rn.f32(x, LOG2_E, ptx.inst.neg.f32(exponent))
+            return self.fma(away, LN_2, self.neg(more))
+        return self.sub(self.sub(x, exponent), more)
+
+    def not_positive(self, x: Reg) -> Reg:
+        """x, or 0 where it is larger; NaN stays."""
+        if self.dtype is f32:
+            return ptx.inst.min.NaN.f32(x, 0.0)
+        return self.selp(0.0, x, ptx.inst.setp.gt.f64(x, 0.0))
+
     def number(self, exponent: Reg, more: Reg) -> Reg:
         """The number that has an exponent, plus `more`."""
         return self.fma(exponent, LN_2 if self.dtype is f32 else 1.0, more)
