@@ -212,6 +212,18 @@ TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
   b.find_significands();
 }
 
+// The accumulators of one block as addends, with their exponents. An infinity or a NaN is not added here.
+template <unsigned kColumns>
+void begin(Sum type, const float* sums, int32_t* tops, double* before) {
+  for (unsigned i = 0; i < kColumns; ++i) {
+    const uint32_t word = bits_as<uint32_t>(sums[i]);
+    const auto field = static_cast<int32_t>(word >> 23 & 0xffu);
+    const int32_t half = (word & 0x7fffffffu) == 0 ? kLeast : std::max(field - 127, -14);
+    tops[i] = field == 0xff ? kLeast : type == Sum::F16 ? half : std::max(field, 1) - 127;
+    before[i] = field == 0xff ? 0.0 : static_cast<double>(sums[i]);
+  }
+}
+
 // Columns of one block, kVectors * kWide of them.
 template <unsigned kVectors, bool kWideNumbers>
 void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
@@ -219,13 +231,7 @@ void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
   const auto fraction = static_cast<int32_t>(how_.fraction);
   int32_t tops[kColumns];
   double before[kColumns], total[kColumns];
-  for (unsigned i = 0; i < kColumns; ++i) {
-    const uint32_t word = bits_as<uint32_t>(sums[i]);
-    const auto field = static_cast<int32_t>(word >> 23 & 0xffu);
-    const int32_t half = (word & 0x7fffffffu) == 0 ? kLeast : std::max(field - 127, -14);
-    tops[i] = field == 0xff ? kLeast : type_ == Sum::F16 ? half : std::max(field, 1) - 127;
-    before[i] = field == 0xff ? 0.0 : static_cast<double>(sums[i]);
-  }
+  begin<kColumns>(type_, sums, tops, before);
   Ints top[kVectors];
 #pragma GCC unroll 4
   for (unsigned v = 0; v < kVectors; ++v) load(&top[v], tops + v * kWide);
