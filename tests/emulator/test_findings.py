@@ -16,6 +16,7 @@ import pytest
 from pyptx._emulator import KINDS, Report
 
 from .asynchronous import ASYNCHRONOUS
+from .exchanges import EXCHANGES
 from .findings import PROLOGUE, Case
 from .harness import FILE, device, output, run
 from .ordering import ORDERING
@@ -302,7 +303,7 @@ CASES = {
         at="bar.warp.sync", block=32,
     ),
     **ASYNCHRONOUS,
-    **ORDERING,
+    **ORDERING, **EXCHANGES,
     **TENSOR_CORE,
     **PAIRS,
     **WARPGROUP,

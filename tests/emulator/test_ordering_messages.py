@@ -84,6 +84,21 @@ FILE:19: race in global memory: loads 4 bytes of global memory: nothing orders t
   thread: CTA (0, 0, 0), thread (32, 0, 0), warp 1 lane 0
   address: HOST, Y[0]
   other: CTA (0, 0, 0), warp 0, stores at FILE:16, instruction 11: red.global.add.u32 [%r1], 1""",
+    "a shuffle from a lane that has acquired nothing": """\
+kernel kernel: 1 finding
+FILE:36: race in shared memory: loads 4 bytes of shared memory: no barrier orders the two
+  instruction: 27: ld.shared.u32 %r17, [%r10]
+  thread: CTA (0, 0, 0), thread (1, 0, 0), warp 0 lane 1
+  address: 0x404, byte 4 of tile (1024 bytes)
+  other: CTA (0, 0, 0), thread (33, 0, 0), warp 1 lane 1, stores at FILE:24, instruction 18: st.shared.u32 [%r10-128], %r2
+  count: 31; this is the first""",
+    "one place that lanes load and store without having been together": """\
+kernel kernel: 1 finding
+FILE:22: race in shared memory: stores 4 bytes of shared memory: no bar.warp.sync or barrier orders these lanes of one warp
+  instruction: 17: st.shared.u32 [tile], %r13
+  thread: CTA (0, 0, 0), thread (0, 0, 0), warp 0 lane 0
+  address: 0x400, byte 0 of tile (1024 bytes)
+  other: CTA (0, 0, 0), warp 0, loads at FILE:19, instruction 14: ld.shared.u32 %r12, [tile]""",
 }
 
 

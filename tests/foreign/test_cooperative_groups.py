@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jax
 import numpy as np
 import pytest
@@ -160,3 +162,49 @@ def test_the_systems_shared_memory(target):
 
 def test_beyond_the_systems_shared_memory():
     assert {f.kind for f in scratch("sm_90a", 1024).report.findings} == {"out-of-bounds"}
+
+
+TILES = (Path(__file__).parents[1] / "text/corpus/nvcc/tiles.sm_80.ptx").read_text()
+
+
+def tiles(text, **options):
+    kernel = from_ptx(
+        text,
+        in_specs=(Tile(256, f32),),
+        out_specs=(Tile(256, f32),),
+        params=(In(0), Out(0)),
+        grid=1,
+        block=256,
+    )
+    return kernel.emulate(np.arange(256, dtype=np.float32), sanitize=True, **options).report
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("seed", [None, *range(8)])
+def test_reductions_over_tiles_of_several_warps_are_clean(seed, threads):
+    assert tiles(TILES, seed=seed, threads=threads).message == ""
+
+
+def without(text, wanted, place, instead):
+    """The text with one of the instructions that `wanted` begins changed."""
+    parts = text.split(wanted)
+    return wanted.join(parts[:place]) + instead + wanted.join(parts[place:])
+
+
+# The first bar.warp.sync of the file has nothing to order.
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize(
+    ("wanted", "place", "instead"),
+    [
+        *(("bar.warp.sync \t-1;", place, "") for place in (2, 3, 4, 5)),
+        ("atom.or.acq_rel", 1, "atom.or.relaxed"),
+        ("atom.or.acq_rel", 1, "atom.or.release"),
+        ("atom.or.acq_rel", 2, "atom.or.acquire"),
+        ("ld.acquire", 1, "ld.relaxed"),
+        ("ld.acquire", 2, "ld.relaxed"),
+    ],
+)
+def test_reductions_over_tiles_with_less_order(wanted, place, instead, threads):
+    text = without(TILES, wanted, place, instead)
+    assert text != TILES
+    assert {f.kind for f in tiles(text, threads=threads).findings} == {"shared-race"}

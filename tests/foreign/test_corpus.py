@@ -70,6 +70,22 @@ def test_a_sum_over_warps_and_shared_memory(path, run):
     np.testing.assert_allclose(y[0], 2 + x.astype(np.float64).sum(), rtol=1e-4)
 
 
+@of_files("nvcc/tiles.*.ptx")
+def test_reductions_over_tiles_of_several_warps(path, run):
+    kernel = pyptx.from_ptx(
+        path,
+        in_specs=(Tile(256, f32),),
+        out_specs=(Tile(256, f32),),
+        params=(In(0), Out(0)),
+        grid=1,
+        block=256,
+    )
+    x = rng().integers(-50, 50, 256).astype(np.float32)
+    (y,) = run(kernel, x)
+    tiles = x.reshape(2, 128)
+    np.testing.assert_array_equal(y, np.repeat(tiles.sum(1) + tiles.max(1), 128))
+
+
 @everyday
 def test_a_histogram(path, run):
     kernel = pyptx.from_ptx(

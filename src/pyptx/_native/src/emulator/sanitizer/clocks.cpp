@@ -39,6 +39,8 @@ void ClusterClocks::restart() {
     row.known.lanes.clear();
     row.known.others.reset();
     row.own = 1;
+    row.together = 0;
+    row.broadcast = false;
     row.extras.clear();
     row.fenced.clear();
     row.observed.clear();
@@ -166,6 +168,18 @@ void ClusterClocks::meet(uint32_t agent, uint32_t mask, uint32_t live) {
   for (const Extra& e : row.extras) row.known.join(e.known);
   row.extras.clear();
   row.known.learn(agent, row.own);
+}
+
+void ClusterClocks::hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t live) {
+  ClockVector acquired;
+  for (const Extra& e : rows_[agent].extras) {
+    if ((e.mask & from) != 0 && (to & ~e.mask) != 0) acquired.join(e.known);
+  }
+  if (acquired.empty()) return;
+  for (uint32_t i = agent; i < acquired.clocks.size(); i += agents_) acquired.clocks[i] = 0;
+  const auto own = [&](const LanePart& p) { return p.column % agents_ == agent; };
+  acquired.lanes.erase(std::remove_if(acquired.lanes.begin(), acquired.lanes.end(), own), acquired.lanes.end());
+  acquire(agent, to, live, acquired);
 }
 
 bool ClusterClocks::tick(uint32_t agent) { return ++rows_[agent].own >= kMaxClock; }
@@ -335,6 +349,17 @@ void order_warp(Warp& w, uint32_t mask) {
   if (!orders(w)) return;
   clocks_of(w).meet(w.agent, mask, w.live);
   order_tick(w);
+}
+
+void order_exchange(Warp& w, uint32_t from, uint32_t to) {
+  if (orders(w) && clocks_of(w).apart(w.agent)) clocks_of(w).hand_on(w.agent, from, to, w.live);
+}
+
+void order_together(Warp& w, uint32_t mask) {
+  if (!orders(w) || (mask & w.live) != w.live || !clocks_of(w).broadcast(w.agent)) return;
+  order_tick(w);
+  clocks_of(w).broadcast(w.agent) = false;
+  clocks_of(w).together(w.agent) = clocks_of(w).own(w.agent);
 }
 
 void order_arrive(Warp& w, uint32_t mask, ClockVector& into) {

@@ -74,10 +74,21 @@ class ClusterClocks {
   void acquire_causes(uint32_t agent, const ClockVector& from);
   // An operation has ended; where `reads` says so, only its part in shared memory.
   ClockVector ended(uint32_t operation, uint32_t clock, bool reads) const;
+  // Lanes of `to` get a value from lanes of `from`, and with it what these have acquired from other warps. What lanes of
+  // the warp itself did is not part of it.
+  void hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t live);
+  // Whether lanes of the warp have acquired something for themselves.
+  bool apart(uint32_t agent) const { return !rows_[agent].extras.empty(); }
   // Lanes of a warp meet; the caller ends the epoch.
   void meet(uint32_t agent, uint32_t mask, uint32_t live);
   // Ends the agent's epoch; returns true when clocks are used up and all history must be forgotten.
   bool tick(uint32_t agent);
+
+  // All lanes executed one .sync instruction after what they did before this clock.
+  uint32_t& together(uint32_t agent) { return rows_[agent].together; }
+  uint32_t together(uint32_t agent) const { return rows_[agent].together; }
+  // Lanes have loaded one place since all of them were last together.
+  bool& broadcast(uint32_t agent) { return rows_[agent].broadcast; }
 
   std::vector<Fenced>& fenced(uint32_t agent) { return rows_[agent].fenced; }
   std::vector<Fenced>& observed(uint32_t agent) { return rows_[agent].observed; }
@@ -89,7 +100,8 @@ class ClusterClocks {
   };
   struct Row {
     ClockVector known;
-    uint32_t own = 1;
+    uint32_t own = 1, together = 0;
+    bool broadcast = false;
     std::vector<Extra> extras;  // what some lanes know
     std::vector<Fenced> fenced, observed;
   };

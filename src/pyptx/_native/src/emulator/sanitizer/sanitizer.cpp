@@ -56,6 +56,7 @@ Touch touch_of_who(const Warp& w, uint32_t who) {
 }
 
 uint32_t reader_against(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
+  if (agent_of(who) == p.agent && clock_of(who) < p.together) return kNone;
   if (clock_of(who) == 0 && agent_of(who) != kManyAgents) return kNone;
   if (agent_of(who) == kManyAgents) return unordered_reader(s, who, p, lane, several);
   return p.fine(who, lane, several) ? kNone : agent_of(who);
@@ -102,7 +103,7 @@ uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, u
   const auto& entries = s.readers[readers_of(who)];
   for (uint32_t a = 0; a < p.agents; ++a) {
     const uint32_t entry = entries[a];
-    if (clock_of(entry) == 0) continue;
+    if (clock_of(entry) == 0 || (a == p.agent && clock_of(entry) < p.together)) continue;
     if (!p.fine(a << kAgentShift | (entry & kReaderMask), lane, several)) return a;
   }
   return kNone;
@@ -194,7 +195,7 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
     const bool many = agent_of(who) == kManyAgents;
     const uint32_t entry = many ? s.readers[readers_of(who)][reader] | reader << kAgentShift : who;
     report_race(w, in, owner, offset, lane, bytes, store,
-                site_of_agent(w, reader, many ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
+                site_of_agent(w, reader, many || (who & kSeveral) ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
                 why_unordered(w, reader), touch_of_who(w, entry));
   } else {
     complained = false;
@@ -331,12 +332,28 @@ void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t o
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, true);
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   if (&owner != w.cta) record_visit(w, in, owner, offset, lane, false);
+  w.cta->cluster->clocks.broadcast(w.agent) = true;
   const Party p = party_of(w, mask);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
   for (uint32_t k = 0; k < cells; ++k) {
     check_cell(w, in, owner, p, (offset >> s.shift) + k, lane, true, bytes, false, order);
   }
 }
+
+namespace {
+
+// Whether the lanes of `mask` store one value to one place.
+bool one_value(Warp& w, const Instruction& in, const uint32_t* offsets, uint32_t mask, Access access) {
+  const auto& plan = *static_cast<const AccessPlan*>(in.plan);
+  if (access != Access::Store || plan.same_value == nullptr) return false;
+  const auto first = static_cast<unsigned>(__builtin_ctz(mask));
+  for (unsigned l = first + 1; l < kLanes; ++l) {
+    if ((mask >> l & 1u) && (offsets[l] != offsets[first] || !plan.same_value(w, in, first, l))) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask, uint32_t bytes,
                   Access access, Order order) {
@@ -361,8 +378,10 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
   }
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   if (&owner != w.cta) record_visit(w, in, owner, offsets[first], first, store);
-  const Party p = party_of(w, mask);
+  Party p = party_of(w, mask);
   const auto& plan = *static_cast<const AccessPlan*>(in.plan);
+  if (access == Access::Load && (mask & (mask - 1)) == 0) w.cta->cluster->clocks.broadcast(w.agent) = true;
+  if (mask == w.live && one_value(w, in, offsets, mask, access)) p.together = w.cta->cluster->clocks.together(w.agent);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
   for (unsigned l = first; l < kLanes; ++l) {
     if (!(mask >> l & 1u)) continue;

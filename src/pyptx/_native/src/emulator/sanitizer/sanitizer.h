@@ -89,6 +89,10 @@ void forget_global(Warp& w, uint64_t address, uint32_t bytes);
 // Synchronisation that orders memory, for handlers.
 void order_tick(Warp& w);  // ends the warp's epoch
 void order_warp(Warp& w, uint32_t mask);  // lanes meet: bar.warp.sync and what else orders lanes
+// Lanes of `to` get a value of lanes of `from` (shfl, vote, match, redux), and with it what those have acquired.
+void order_exchange(Warp& w, uint32_t from, uint32_t to);
+// Lanes execute a .sync instruction that orders them in time, and no memory.
+void order_together(Warp& w, uint32_t mask);
 void order_arrive(Warp& w, uint32_t mask, ClockVector& into);  // release into a barrier
 void order_causes(Warp& w, ClockVector& into);  // an arrival that releases nothing
 void order_leave(Warp& w, uint32_t mask, const ClockVector& from);  // acquire from it

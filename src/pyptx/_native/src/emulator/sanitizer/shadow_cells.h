@@ -33,6 +33,9 @@ struct Party {
   uint32_t who;    // for lane 0
   uint32_t lanes;  // of several lanes that do the same
   uint32_t warp;   // whose knowledge it is: the agent, or of an operation who issues it
+  // A store of one value to one place by all lanes of the warp comes after their own loads of it, and where they have
+  // executed a .sync instruction together, after each other's: those before this clock.
+  uint32_t together = 0;
 
   uint32_t who_of(uint32_t lane, bool several) const { return who | lane << kLaneShift | (several ? kSeveral : 0); }
 

@@ -71,7 +71,20 @@ void find_sources(const uint32_t* b, const uint32_t* c, Sources& out) {
   out.valid = lane_mask([&](unsigned l) { return inside[l] != 0; });
 }
 
+// A value brings what the lane that gives it has acquired: one lane waits for a flag, and the others get its answer.
+void order_sources(Warp& w, uint32_t mask, const Sources& s) {
+  order_together(w, mask);
+  if (!w.cta->cluster->clocks.active() || !w.cta->cluster->clocks.apart(w.agent)) return;
+  for (uint32_t rest = mask; rest != 0;) {
+    const uint32_t from = s.from[__builtin_ctz(rest)];
+    const uint32_t to = rest & lane_mask([&](unsigned l) { return s.from[l] == from; });
+    rest &= ~to;
+    order_exchange(w, 1u << from, to | 1u << from);
+  }
+}
+
 void move_lanes(Warp& w, const Instruction& in, uint32_t mask, const Sources& s) {
+  order_sources(w, mask, s);
   const uint32_t* a = source<uint32_t>(w, in, 2);
   alignas(64) uint32_t value[kLanes];
   PYPTX_EACH_LANE(l) value[l] = a[s.from[l]];
@@ -104,13 +117,16 @@ void shfl_fixed(Warp& w, const Instruction& in, uint32_t mask) {
 }
 
 // Calls f(group, members) for each set of lanes that share a membermask.
-template <class F>
+// All of its lanes get values of all, but for elect.
+template <bool kExchange = true, class F>
 void each_group(Warp& w, const Instruction& in, uint32_t mask, unsigned members_slot, F f) {
   const uint32_t* members = source<uint32_t>(w, in, members_slot);
+  order_together(w, mask);
   for (uint32_t rest = mask; rest != 0;) {
     const uint32_t named = members[__builtin_ctz(rest)];
     const uint32_t group = rest & lane_mask([&](unsigned l) { return members[l] == named; });
     rest &= ~group;
+    if (kExchange) order_exchange(w, group, group);
     f(group);
   }
 }
@@ -164,7 +180,7 @@ void elect(Warp& w, const Instruction& in, uint32_t mask) {
   mask = enter(w, in, mask, 2);
   if (mask == 0) return;
   const uint32_t* members = source<uint32_t>(w, in, 2);
-  each_group(w, in, mask, 2, [&](uint32_t group) {
+  each_group<false>(w, in, mask, 2, [&](uint32_t group) {
     const uint32_t named = group & members[__builtin_ctz(group)];
     const auto leader = static_cast<uint32_t>(__builtin_ctz(named ? named : group));
     each_lane<uint32_t>(w, in, 0, group, [=](unsigned) { return leader; });
