@@ -26,6 +26,7 @@ ALIGNMENT: Final = 256
 """Device memory starts at multiples of this, so kernels may rely on it."""
 
 _READ_ONLY, _UNINITIALISED, _COMPLETE = 1, 2, 4
+_STORED_BEFORE, _LOADED_BEFORE = 8, 16
 _SANITIZE_ALL: Final = 7
 _RANDOM_SCHEDULE: Final = 1
 _INVALID: Final = 3
@@ -52,7 +53,9 @@ class Tensor:
     `device_array` and `on_device` do.
     A store to it is a finding unless it is `writable`; with the sanitizer, so is a load of what
     nothing has stored, unless it is `initialised`. Of one that is `complete`, an element that the
-    launch never writes is a finding. `name` is for findings.
+    launch never writes is a finding. `name` is for findings. If the launch before this one stores
+    to it or loads from it and may not have ended (`stored_before`, `loaded_before`), a conflicting
+    access before griddepcontrol.wait is a finding.
     """
 
     array: Array
@@ -60,6 +63,8 @@ class Tensor:
     writable: bool = False
     initialised: bool = True
     complete: bool = False
+    stored_before: bool = False
+    loaded_before: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +260,8 @@ def _describe(buffer: loader.Buffer, tensor: Tensor, alignment: int) -> Any:
         (0 if tensor.writable else _READ_ONLY)
         | (0 if tensor.initialised else _UNINITIALISED)
         | (_COMPLETE if tensor.complete else 0)
+        | (_STORED_BEFORE if tensor.stored_before else 0)
+        | (_LOADED_BEFORE if tensor.loaded_before else 0)
     )
     return shape
 

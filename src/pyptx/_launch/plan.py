@@ -173,6 +173,7 @@ class Launch:
     init: tuple[tuple[int, bytes], ...] = ()
     skipped: bool = False
     cooperative: bool = False
+    programmatic_stream_serialization: bool = False
 
     @property
     def empty(self) -> bool:
@@ -251,6 +252,7 @@ class Step:
             self.complete,
             self.init,
             cooperative=self.cooperative,
+            programmatic_stream_serialization=self.programmatic_stream_serialization,
         )
 
     def _check_empty(self, grid: Triple, outputs: Sequence[Shape]) -> None:

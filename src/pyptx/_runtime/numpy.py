@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -150,7 +150,7 @@ def emulate(
             continue
         report = run(
             image,
-            [buffers.argument(launch, each) for each in launch.arguments],
+            buffers.arguments(launch),
             grid=launch.grid,
             block=launch.block,
             cluster=launch.cluster,
@@ -180,6 +180,9 @@ def _copy(array: Array) -> Array:
     return copy
 
 
+_NOTHING: Final = (frozenset[int](), frozenset[int]())
+
+
 @dataclass(frozen=True, slots=True)
 class _Arrays:
     """The arrays of a call, and its launches; `written` are the results that have values so far."""
@@ -189,6 +192,7 @@ class _Arrays:
     inputs: Sequence[Array]
     results: Sequence[Array]
     written: set[int]
+    launched: list[Launch] = field(default_factory=list[Launch])
 
     @staticmethod
     def of(
@@ -224,6 +228,37 @@ class _Arrays:
             result = self.results[index]
             result[...] = np.frombuffer(value, result.dtype)[0]
             self.written.add(index)
+
+    def arguments(self, launch: Launch) -> list[Tensor | Map | Value | bytes]:
+        """What the emulator takes for the arguments of the next launch."""
+        early = launch.programmatic_stream_serialization and bool(self.launched)
+        stored, loaded = self._touched(self.launched[-1]) if early else _NOTHING
+        self.launched.append(launch)
+        taken: list[Tensor | Map | Value | bytes] = []
+        for each in launch.arguments:
+            value = self.argument(launch, each)
+            if isinstance(value, Tensor) and early:
+                at = value.array.ctypes.data
+                value = replace(value, stored_before=at in stored, loaded_before=at in loaded)
+            taken.append(value)
+        return taken
+
+    def _touched(self, launch: Launch) -> tuple[frozenset[int], frozenset[int]]:
+        """The addresses of the tensors that a launch may store to, and may load from."""
+        stored: set[int] = set()
+        loaded: set[int] = set()
+        for argument in launch.arguments:
+            place = argument.buffer if isinstance(argument, MapArgument) else argument
+            match place:
+                case InputAddress(index):
+                    loaded.add(self.inputs[index].ctypes.data)
+                case OutputAddress(index):
+                    stored.add(self.results[index].ctypes.data)
+                case EarlierResult(index):
+                    loaded.add(self.results[index].ctypes.data)
+                case _:
+                    pass
+        return frozenset(stored), frozenset(loaded)
 
     def argument(self, launch: Launch, argument: Argument) -> Tensor | Map | Value | bytes:
         """What the emulator takes for an argument of a launch."""

@@ -41,7 +41,11 @@ typedef struct PyptxBuffer {
 enum {
   PYPTX_BUFFER_READ_ONLY = 1,    /* a store to it is a finding */
   PYPTX_BUFFER_UNINITIALISED = 2, /* with PYPTX_SANITIZE_INITIALISATION, a load before a store is a finding */
-  PYPTX_BUFFER_COMPLETE = 4 /* the launch writes every element: one that it does not write is a finding */
+  PYPTX_BUFFER_COMPLETE = 4, /* the launch writes every element: one that it does not write is a finding */
+  /* The launch before this one stores to it, or loads from it, and may not have ended when this one starts: with
+   * PYPTX_SANITIZE_RACES, a conflicting access before griddepcontrol.wait is a finding. */
+  PYPTX_BUFFER_STORED_BEFORE = 8,
+  PYPTX_BUFFER_LOADED_BEFORE = 16
 };
 
 enum {

@@ -194,7 +194,10 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   if (program.reads_environment && config.cooperative != 0) launch.memory.add_grid_barrier();
   launch.memory.add_written(program.global_granule);
   launch.watches.set(config);
-  for (emu::Buffer& b : launch.memory.buffers) b.watched = launch.watches.inside(b.lo, b.hi);
+  launch.grid_waits.reset(launch.memory.buffers);
+  for (emu::Buffer& b : launch.memory.buffers) {
+    b.watched = launch.watches.inside(b.lo, b.hi) || (launch.races && (b.stored_before || b.loaded_before));
+  }
   const uint64_t ctas = launch.clusters * launch.cluster_size;
   const uint64_t segments = emu::GlobalOrder::segments_for(ctas);
   launch.threads = emu::host_threads(launch);

@@ -154,14 +154,31 @@ uint32_t CompleteFlag(const Step& step, const Parameter& parameter, uint32_t fla
   return output && complete ? PYPTX_BUFFER_COMPLETE : 0;
 }
 
-// The tensors of a step, in the order of the kernel's parameters.
+// Whether a step may store to a tensor's memory, or may load from it.
+uint32_t Touches(const Step& step, const CallBuffers& buffers, const void* data) {
+  uint32_t touched = 0;
+  for (const Parameter& parameter : step.parameters) {
+    const bool map = parameter.kind == Parameter::Kind::kTensorMap;
+    if (!parameter.IsAddress() && !map) continue;
+    const BufferView& tensor = !map ? buffers.Of(parameter)
+                               : parameter.map->output ? buffers.outputs[parameter.index] : buffers.inputs[parameter.index];
+    if (tensor.data != data) continue;
+    const bool stores = parameter.kind == Parameter::Kind::kOutputAddress || (map && parameter.map->output);
+    touched |= stores ? PYPTX_BUFFER_STORED_BEFORE : PYPTX_BUFFER_LOADED_BEFORE;
+  }
+  return touched;
+}
+
+// The tensors of a step, in the order of the kernel's parameters. `before` is the step whose end the kernel does not
+// wait for to start, if there is one.
 std::vector<PyptxBuffer> EmulatorBuffers(const Step& step, const CallBuffers& buffers,
-                                         const std::vector<bool>& written) {
+                                         const std::vector<bool>& written, const Step* before) {
   std::vector<PyptxBuffer> described;
   for (const Parameter& parameter : step.parameters) {
     if (!parameter.IsAddress()) continue;
     const uint32_t flags = BufferFlags(buffers, parameter, written);
-    described.push_back(Describe(buffers.Of(parameter), flags | CompleteFlag(step, parameter, flags)));
+    const uint32_t touched = before == nullptr ? 0 : Touches(*before, buffers, buffers.Of(parameter).data);
+    described.push_back(Describe(buffers.Of(parameter), flags | CompleteFlag(step, parameter, flags) | touched));
   }
   return described;
 }
@@ -247,8 +264,9 @@ void MarkWritten(const Step& step, std::vector<bool>* written) {
   }
 }
 
+// `before` is the last step that launched something, if any did, and is then this one.
 ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const CallBuffers& buffers,
-                       std::vector<bool>* written, int32_t interrupts) {
+                       std::vector<bool>* written, int32_t interrupts, const Step** before) {
   Launch launch;
   if (auto problem = EvaluateLaunch(step, buffers.all, &launch)) return InvalidCall(step.kernel, *problem);
   if (launch.skipped) return ffi::Error::Success();
@@ -258,7 +276,8 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
     return ffi::Error::Success();
   }
   std::string parameters = ParameterBlock(step, buffers, launch);
-  std::vector<PyptxBuffer> described = EmulatorBuffers(step, buffers, *written);
+  std::vector<PyptxBuffer> described = EmulatorBuffers(step, buffers, *written, step.programmatic_stream_serialization ? *before : nullptr);
+  *before = &step;
   MarkWritten(step, written);
   const bool sanitizing = Sanitizing();
   PyptxLaunch description = EmulatorLaunch(step, launch, sanitizing);
@@ -277,8 +296,9 @@ ffi::Error Execute(CpuState* state, ffi::RunId run, ffi::RemainingArgs arguments
   CallBuffers buffers;
   ffi::Error error = CollectBuffers(state->plan, arguments, results, &buffers);
   std::vector<bool> written(size_t(buffers.all.output_count), false);
+  const Step* before = nullptr;
   for (size_t i = 0; error.success() && i < state->plan.steps.size(); ++i) {
-    error = ExecuteStep(state->plan.steps[i], state->programs[i].get(), buffers, &written, interrupts);
+    error = ExecuteStep(state->plan.steps[i], state->programs[i].get(), buffers, &written, interrupts, &before);
   }
   // Devices that add up results with this one wait for it first, and XLA ends a process that waits
   // for too long, so the error that it would raise is said here.

@@ -15,6 +15,8 @@ Buffer buffer_of(const PyptxBuffer& b, const std::string& name) {
   out.read_only = (b.flags & PYPTX_BUFFER_READ_ONLY) != 0;
   out.initialised = (b.flags & PYPTX_BUFFER_UNINITIALISED) == 0;
   out.complete = (b.flags & PYPTX_BUFFER_COMPLETE) != 0;
+  out.stored_before = (b.flags & PYPTX_BUFFER_STORED_BEFORE) != 0;
+  out.loaded_before = (b.flags & PYPTX_BUFFER_LOADED_BEFORE) != 0;
   out.name = name;
   if (b.shape != nullptr) out.shape.assign(b.shape, b.shape + b.rank);
   out.itemsize = b.itemsize;
@@ -56,6 +58,8 @@ void Memory::set_buffers(const PyptxLaunch& launch, const Program& program,
     same->read_only &= add.read_only;
     same->initialised |= add.initialised;
     same->complete &= add.complete;
+    same->stored_before |= add.stored_before;
+    same->loaded_before |= add.loaded_before;
     if (same->name != add.name) same->name += " = " + add.name;
   }
   add_variables(program);

@@ -53,7 +53,8 @@ struct Buffer {
   bool read_only = false;
   bool initialised = true;  // before the launch
   bool complete = false;    // every element has to be written
-  bool watched = false;     // the launch asks who touches a part of it
+  bool watched = false;     // the launch asks who touches a part of it, or griddepcontrol.wait comes before that
+  bool stored_before = false, loaded_before = false;  // by the launch before, which may not have ended
   std::string name;
   std::string parameter;  // the kernel's name of it
   std::vector<int64_t> shape;

@@ -141,6 +141,7 @@ struct Warp : WarpRegisters {
   const Instruction* failed_test = nullptr;
   uint32_t failed_offset = 0;
   uint64_t failed_phase = 0;
+  uint32_t grid_waited = 0;  // lanes that come after a griddepcontrol.wait
 };
 
 // registers() in machine.h casts a Warp that it has not seen: its registers are the only base and lie at its beginning.
@@ -246,6 +247,7 @@ struct Launch {
   Watches watches;
   Printed printed;
   GlobalOrder global_order;
+  GridWaits grid_waits;
   std::mutex wide_atomics;  // 128-bit read-modify-write
   std::atomic<bool> stop{false};
   std::atomic<bool> conflict{false}, cancelled{false}, late{false};

@@ -58,6 +58,21 @@ struct SharedShadow {
   uint32_t granule() const { return 1u << shift; }
 };
 
+// The griddepcontrol.waits of a launch, where tensors of the launch before it need one.
+class GridWaits {
+ public:
+  void reset(const std::vector<Buffer>& buffers);
+  bool wanted() const { return wanted_; }
+  void add(uint64_t cluster, const Touch& wait);
+  // Whether what a lane does comes after one of them.
+  bool before(const Warp& w, unsigned lane);
+
+ private:
+  bool wanted_ = false;
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::vector<Touch>> clusters_;
+};
+
 struct LocalShadow {
   uint32_t shift = 2;
   uint32_t cells_per_lane = 0;
@@ -82,6 +97,10 @@ void check_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t addre
 void check_global_range(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes,
                         Access access, Order order);
 void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane, uint32_t bytes, Access access);
+
+// griddepcontrol.wait of lanes, and an access of global memory that it may have to come before.
+void order_grid_wait(Warp& w, const Instruction& in, uint32_t mask);
+void check_grid_wait(Warp& w, const Instruction& in, uint64_t address, uint64_t bytes, unsigned lane, bool store);
 
 // The bytes become undefined (discard).
 void forget_global(Warp& w, uint64_t address, uint32_t bytes);

@@ -95,6 +95,7 @@ Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t b
 
 // Tells the launch's watches of an access of one lane.
 inline void note_visit(Warp& w, const Instruction& in, uint64_t address, uint64_t bytes, unsigned lane, bool store) {
+  if (w.worker->launch->grid_waits.wanted()) check_grid_wait(w, in, address, bytes, lane, store);
   w.worker->launch->watches.add(address, bytes, {w.cta->linear, 0, in.index, w.index, 1u << lane, store, 0});
 }
 

@@ -249,6 +249,7 @@ void fence_proxies(Warp& w, const Instruction& in, uint32_t mask) {
 }
 void fence_inits(Warp& w, const Instruction&, uint32_t) { order_inits(w); }
 void nothing(Warp&, const Instruction&, uint32_t) {}
+void grid_wait(Warp& w, const Instruction& in, uint32_t mask) { order_grid_wait(w, in, mask); }
 void yield(Warp& w, const Instruction&, uint32_t) { look_up(w, kYield); }
 
 // setmaxnreg: registers are not counted, so only who executes it matters: the whole warp, and all warps of a
@@ -468,6 +469,7 @@ Handler resolve_sync(Decoding& d) {
   if (d.opcode == "bar" || d.opcode == "barrier") return resolve_bar(d);
   if (d.opcode == "fence" || d.opcode == "membar") return resolve_fence(d);
   if (d.opcode == "griddepcontrol") {
+    if (d.spelling == "griddepcontrol.wait") d.out->sanitized = grid_wait;
     return d.operands.empty() && (d.spelling == "griddepcontrol.wait" || d.spelling == "griddepcontrol.launch_dependents")
                ? nothing
                : nullptr;
