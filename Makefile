@@ -125,7 +125,7 @@ test-tsan: $(READY)
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(THREAD_SANITIZED) \
 	    setarch -R $(PY) -m pytest -p no:cacheprovider --capture=sys tests/emulator/test_threads.py \
 	        tests/emulator/test_limits.py tests/emulator/test_sync.py tests/emulator/test_atomics.py \
-	        tests/emulator/test_printf.py tests/emulator/test_report.py $(ARGS)
+	        tests/emulator/test_printf.py tests/emulator/test_report.py tests/emulator/test_dependent.py $(ARGS)
 
 gpu-test: $(READY)
 	$(PY) -m pytest -m gpu tests/gpu tests/pytorch/test_norm_benchmark.py $(ARGS)

@@ -209,6 +209,16 @@ ORDER = {
         "shared-race", READY + f"{PRODUCT}\n{COMMIT}\nBUG\n{WAIT}early:\nst.shared.u32 [%r11], %r12\n{WAIT.replace('waiting', 'again')}{END}",
         "bra early", NOTHING, at="st.shared.u32 [%r11], %r12", other=MMA,
     ),
+    "a commit to a CTA that has exited": Case(
+        "early-exit",
+        ".shared done 8 8\nmov.u32 %r20, %cluster_ctarank\nsetp.eq.u32 %p1, %r20, 0\nsetp.eq.u32 %p3, %r1, 0\n"
+        "and.pred %p2, %p1, %p3\nmov.u16 %h1, 3\n@%p3 mbarrier.init.shared::cta.b64 [done], 1\n"
+        "fence.mbarrier_init.release.cluster\nbarrier.cluster.arrive.aligned\nbarrier.cluster.wait.aligned\n"
+        "@%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [done], %h1\n"
+        "@!%p1 bra exited" + WAIT + "exited:\nBUG",
+        NOTHING, "mbarrier.try_wait.parity.shared::cta.b64 %p4, [done], 0\n@!%p4 bra exited", at="tcgen05.commit", grid=2,
+        options={"cluster": (2, 1, 1)},
+    ),
 }  # fmt: skip
 
 TENSOR_CORE = ALLOCATION | DESCRIPTORS | ORDER

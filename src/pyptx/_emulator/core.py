@@ -80,7 +80,7 @@ class Result:
 
     def __init__(self, api: loader.EmulatorApi, handle: int | None) -> None:
         if not handle:
-            raise MemoryError("no memory left for the emulator")
+            raise EmulationError("no memory left for the emulator")
         self._api = api
         self._handle = handle
 

@@ -362,7 +362,12 @@ PyptxResult* launch_program(const PyptxProgram* program, const PyptxLaunch* conf
   try {
     run(*result, *program->program, *config);
   } catch (const std::bad_alloc&) {
-    set_invalid(*result, program->program->name, "not enough memory to emulate the launch");
+    try {
+      set_invalid(*result, program->program->name, "no memory left");
+    } catch (const std::bad_alloc&) {
+      delete result;
+      return nullptr;
+    }
   } catch (const std::exception& e) {
     set_invalid(*result, program->program->name, e.what());
   }

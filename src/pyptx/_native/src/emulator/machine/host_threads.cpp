@@ -36,6 +36,10 @@ class HostThread {
     } catch (const Conflict&) {
       launch_.conflict.store(true);
       launch_.stop.store(true);
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard<std::mutex> lock(launch_.failure_mutex);
+      launch_.failure = "no memory left";  // short enough to need none
+      launch_.stop.store(true);
     } catch (const std::exception& e) {
       const std::lock_guard<std::mutex> lock(launch_.failure_mutex);
       launch_.failure = std::string("the emulation failed: ") + e.what();
@@ -256,6 +260,7 @@ void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statist
     }
   }
   std::vector<std::thread> others;
+  others.reserve(threads);
   for (uint32_t i = 1; i < threads; ++i) {
     try {
       others.emplace_back([&launch, &workers, i] {
@@ -266,8 +271,8 @@ void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statist
       });
       const std::lock_guard<std::mutex> lock(launch.running_mutex);
       ++launch.running;
-    } catch (const std::system_error&) {
-      break;  // the machine gives no more threads; those there are do the work
+    } catch (const std::exception&) {
+      break;  // there are no more threads, or no memory for one; those there are do the work
     }
   }
   workers[0].signals = launch.config.signals;
