@@ -132,3 +132,90 @@ def test_concurrent_processes_agree(folder):
     assert [process.wait(120) for process in processes] == [0] * 4
     assert len(list(folder.glob("*.cubin"))) == 3
     assert not list(folder.glob("*.tmp"))
+
+
+KILLED = textwrap.dedent(
+    """
+    import os, sys
+    from pyptx._assemble import cache
+
+    OLD, NEW = bytes(range(256)) * 16, bytes(reversed(range(256))) * 16
+    LOOKED_AT = {
+        "open", "os.mkdir", "os.rename", "os.remove", "os.utime", "tempfile.mkstemp", "os.scandir"
+    }
+
+    class Cut:
+        '''A file of which so many bytes are on the disk when the process is killed.'''
+
+        def __init__(self, file, count):
+            self.file, self.count = file, count
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *why):
+            self.file.close()
+
+        def write(self, data):
+            os.write(self.file.fileno(), data[: self.count])
+            os._exit(9)
+
+    def at_event(n):
+        seen = 0
+        def hook(event, arguments):
+            nonlocal seen
+            if event in LOOKED_AT:
+                seen += 1
+                if seen == n:
+                    os._exit(9)
+        sys.addaudithook(hook)
+
+    def at_byte(n):
+        fdopen = os.fdopen
+        os.fdopen = lambda *arguments: Cut(fdopen(*arguments), n)
+
+    def child(kill, n):
+        process = os.fork()
+        if process == 0:
+            kill(n)
+            cache.store("entry", NEW)
+            cache.load("entry")
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+    def after():
+        held = cache.load("entry")
+        assert held in (before, NEW), held
+        cache.store("entry", NEW)
+        assert cache.load("entry") == NEW
+        assert cache.load("other") == OLD
+        return held == NEW
+
+    outcomes = []
+    cache.store("other", OLD)
+    for before in (None, OLD):
+        for kill, cases in ((at_event, range(1, 100)), (at_byte, (0, 1, 31, 32, 33, 4127, 4128))):
+            for n in cases:
+                path = cache.directory() / "entry.cubin"
+                path.unlink(missing_ok=True)
+                if before is not None:
+                    cache.store("entry", before)
+                code = child(kill, n)
+                outcomes.append((code, after()))
+                if code == 0:
+                    break
+    print(sorted(set(outcomes)), sum(code == 9 for code, _ in outcomes))
+    """
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_a_process_may_be_killed_at_every_step(folder):
+    """The entry is then the old one, the new one, or none; and the next one is stored."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    outcomes, kills = done.stdout.rsplit(" ", 1)
+    assert outcomes == "[(0, True), (9, False), (9, True)]"
+    assert int(kills) >= 24
