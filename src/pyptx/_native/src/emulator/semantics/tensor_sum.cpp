@@ -55,6 +55,7 @@ constexpr unsigned kWide = 4;
 #endif
 using Floats = float __attribute__((vector_size(4 * kWide)));
 using Ints = int32_t __attribute__((vector_size(4 * kWide)));
+using Words = uint32_t __attribute__((vector_size(4 * kWide)));
 
 template <class V, class T>
 inline __attribute__((always_inline)) void load(V* v, const T* from) {
@@ -224,13 +225,20 @@ void begin(Sum type, const float* sums, int32_t* tops, double* before) {
   }
 }
 
+// The integer parts of addends. An infinity or a NaN becomes the lowest integer, and may do so again; its sum is mended
+// afterwards.
+inline __attribute__((always_inline)) void add_whole(Ints* sum, Floats addends) {
+  const Ints whole = __builtin_convertvector(addends, Ints);
+  *sum = reinterpret_cast<Ints>(reinterpret_cast<Words>(*sum) + reinterpret_cast<Words>(whole));
+}
+
 // Columns of one block, kVectors * kWide of them.
 template <unsigned kVectors, bool kWideNumbers>
 void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
   constexpr unsigned kColumns = kVectors * kWide;
   const auto fraction = static_cast<int32_t>(how_.fraction);
   int32_t tops[kColumns];
-  double before[kColumns], total[kColumns];
+  double before[kColumns], total[kColumns] = {};
   begin<kColumns>(type_, sums, tops, before);
   Ints top[kVectors];
 #pragma GCC unroll 4
@@ -256,7 +264,6 @@ void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
     const Ints field = ((power > most ? most : power) + 127) << 23;
     std::memcpy(&scale[v], &field, sizeof(Floats));
   }
-  for (double& x : total) x = 0;
   for (unsigned from = 0; from < length_; from += kExactly) {
     Ints part[kVectors] = {};
     for (unsigned e = from; e < std::min(from + kExactly, length_); ++e) {
@@ -278,7 +285,7 @@ void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
           load(&number, &b_.value_[theirs + v * kWide]);
           number = number * a_.value_[mine] * scale[v];
         }
-        part[v] += __builtin_convertvector(number, Ints);
+        add_whole(&part[v], number);
       }
     }
     int32_t parts[kColumns];
