@@ -45,6 +45,18 @@ def test_products_are_the_models(form):
     np.testing.assert_array_equal(launch(form, operands), expected(form, operands))
 
 
+@pytest.mark.parametrize("unit", ["mma", "wgmma"])
+def test_a_sum_that_rounds_to_zero_keeps_its_sign(unit):
+    """-2**-26 is less than half of the smallest f16, and the sum of nothing is positive."""
+    form = Form(unit, 16 if unit == "mma" else 64, 8, 16, "f16", "f16", "f16")
+    a, b, c = (np.zeros_like(x) for x in draw(form, 2, 1))
+    a[0, :, 3], b[0, :, 3] = 0x8800, 0x0800  # -2**-13, 2**-13
+    found = launch(form, (a, b, c))
+    assert (found[0] == 0x8000).all()
+    assert (found[1] == 0).all()
+    np.testing.assert_array_equal(found, expected(form, (a, b, c)))
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_many_products_are_the_models(form):

@@ -69,8 +69,8 @@ inline float nearest_half(double x) {
   const auto exponent = static_cast<int64_t>(bits_as<uint64_t>(x) >> 52 & 0x7ff);
   const double carrier = bits_as<double>(static_cast<uint64_t>(std::max<int64_t>(exponent, 1023 - 14) + 42) << 52 |
                                          uint64_t{1} << 51);  // whose last bit is that of the f16
-  const double rounded = (x + carrier) - carrier;
-  return static_cast<float>(std::fabs(rounded) > 65504.0 ? std::copysign(HUGE_VAL, x) : rounded);
+  const double rounded = std::fabs((x + carrier) - carrier);
+  return static_cast<float>(std::copysign(rounded > 65504.0 ? HUGE_VAL : rounded, x));  // of a zero, too
 }
 
 // The bits of an f16 that a float is.
