@@ -394,7 +394,7 @@ def test_sequences_are_clean(pair, n, count):
 def kernels_of(operation):
     """The names of the kernels that an operation may launch."""
     description = operation._describe({}, {"B": 1}, {}, by_reference=True)
-    return {step.entry.name for step in description.steps}
+    return {step.name for step in description.steps}
 
 
 def test_all_kernels_are_chosen_somewhere():
