@@ -55,3 +55,8 @@ class Recent(Generic[T]):
             while len(self._entries) > self._most:
                 self._entries.popitem(last=False)
             return value
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._entries.clear()

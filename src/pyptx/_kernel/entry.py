@@ -271,6 +271,7 @@ class Kernel(Operation):
         A `partial` one writes parts of sums, in the types that these are accumulated in.
         """
         refuse_in_kernel(self.name)  # a kernel that asks for itself would wait for itself
+        self._refresh()
         fixed = tuple(sorted((n, s) for n, s in dims.items() if n not in self.run_time))
         values = {**self._constants, **constants}
         check_constants(self.name, values)
@@ -282,9 +283,15 @@ class Kernel(Operation):
                 found = self._traced.keep(key, self._trace(key, values))
         return found
 
+    def _forget(self) -> None:
+        super()._forget()
+        self._traced.clear()
+
     def _trace(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
         with uncollected():
-            return self._traced_now(key, constants)
+            found = self._traced_now(key, constants)
+        self._capture(constants)
+        return found
 
     def _traced_now(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
         assert self._function is not None

@@ -11,6 +11,7 @@ from pyptx import _runtime as runtime
 from pyptx._binding import ARRAY_CONVERSION, bind, check_dtypes, size_at_call
 from pyptx._dims import Extent, Symbol
 from pyptx._kernel import emulation, parallel
+from pyptx._kernel.captured import Captured
 from pyptx._kernel.signature import check_constants, exact
 from pyptx._launch.call import Call, make_call
 from pyptx._launch.description import Description
@@ -68,6 +69,8 @@ class Operation:
         # dimensions are no part of that.
         self._calls: Recent[Call] = Recent(CALLS)
         self._made: Recent[Call] = Recent(SPECIALISATIONS)
+        # What its function read from outside, by the compile-time values that may read it.
+        self._captured: dict[Hashable, Captured] = {}
 
     @property
     def name(self) -> str:
@@ -102,6 +105,8 @@ class Operation:
         if dynamo.traces() and dynamo.allow():
             return dynamo.apply(self._key, *arrays, **constants)
         try:
+            if self._captured:
+                self._refresh()
             if self._shortcut.call is not None and not constants:
                 found = self._shortcut.call(*arrays)
                 if found is not MISSED:
@@ -282,6 +287,26 @@ class Operation:
 
     # ---- preparing -------------------------------------------------------------------------------
 
+    def _capture(self, constants: Mapping[str, object]) -> None:
+        """Remember what its function, traced with these values, has read from outside."""
+        objects = [v for v in constants.values() if not isinstance(v, (int, float, str, bytes))]
+        captured = Captured(self._function, objects)
+        if captured:
+            self._captured = {**self._captured, tuple(map(id, objects)): captured}
+            while len(self._captured) > SPECIALISATIONS:
+                del self._captured[next(iter(self._captured))]
+
+    def _refresh(self) -> None:
+        """Forget the traces of its function where what that has read from outside has changed."""
+        if any(captured.changed() for captured in self._captured.values()):
+            self._forget()
+
+    def _forget(self) -> None:
+        self._captured = {}
+        self._shortcut = Shortcut()
+        for cache in (self._known, self._calls, self._made):
+            cache.clear()
+
     def _prepare(
         self,
         operands: Sequence[Any],
@@ -292,6 +317,7 @@ class Operation:
         conversion: str = ARRAY_CONVERSION,
     ) -> Call:
         """What a runtime needs to run this on arrays of these shapes."""
+        self._refresh()
         shapes = [tuple(o.shape) for o in operands]
         values = tuple((name, exact(constants[name])) for name in sorted(constants))
         key = tuple(shapes), tuple(o.dtype for o in operands), values, by_reference

@@ -107,6 +107,7 @@ class KernelSequence(Operation):
                 returned = self._body(*inputs, **values)
             except PtxError as error:
                 raise self._located(error) from None
+        self._capture(values)
         outputs = self._outputs(returned, record, bound)
         scratch = [array for array in record.results if array not in outputs]
         parts = [a for a, spec in zip(outputs, self.out_specs, strict=True) if spec.accumulate]

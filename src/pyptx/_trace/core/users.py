@@ -6,9 +6,10 @@ from collections import deque
 from types import FunctionType, MethodType
 from typing import Final, cast
 
-_NOT_USERS: Final = frozenset(
+FRAMEWORKS: Final = frozenset(
     ("builtins", "collections", "jax", "jaxlib", "ml_dtypes", "numpy", "pyptx", "torch")
 )
+"""Packages whose classes and functions are no user's."""
 
 
 def is_users(value: object) -> bool:
@@ -17,4 +18,4 @@ def is_users(value: object) -> bool:
         return True
     of = value if isinstance(value, (type, FunctionType, MethodType)) else type(value)
     module = cast("str", getattr(of, "__module__", None) or "builtins")
-    return module.partition(".")[0] not in _NOT_USERS
+    return module.partition(".")[0] not in FRAMEWORKS

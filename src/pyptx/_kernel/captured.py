@@ -1,0 +1,344 @@
+"""What a kernel's function reads from outside of itself: it is traced anew where that has changed.
+
+A function is traced once for its sizes and keywords. Variables of its module, of the functions
+around it and of the helpers that it calls are no part of its arguments, and Python's programs
+change them: a cell of a notebook is run again, a constant is set to another number. So what the
+function could read is remembered when it is traced, and compared at each call.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from operator import is_not, itemgetter
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, TypeAlias, cast
+
+from pyptx._trace.core.users import FRAMEWORKS, is_users
+from pyptx._trace.core.values import Value
+
+_PLAIN: Final = (bool, int, float, complex, str, bytes)
+_LARGEST: Final = 4096
+"""Elements of a list, dict or array that is compared: larger ones are tables of constants."""
+_DEPTH: Final = 4
+_CODES: Final = 1024
+_GLOBAL: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
+_FREE: Final = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"))
+_ATTRIBUTE: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_NOT_CALLED: Final = frozenset(
+    f"__{name}__" for name in ("init", "new", "post_init", "repr", "str", "eq", "hash", "reduce")
+)
+"""Methods by which Python makes, shows and compares objects; the others may be operators."""
+_ABSENT: Final = object()
+
+_Path: TypeAlias = "tuple[str, ...]"
+_Read: TypeAlias = "Callable[[], tuple[object, ...]]"
+
+
+class Captured:
+    """The variables outside of a function that it can read, and their values."""
+
+    __slots__ = ("_held", "_reads")
+
+    def __init__(self, function: object, constants: Iterable[object] = ()) -> None:
+        """As they are now; `constants` are compile-time values, such as functions, that it takes.
+
+        Functions that these variables hold, and operations, count with what they read in turn.
+        """
+        walk = _Walk()
+        for each in (function, *constants):
+            walk.value(each, _DEPTH)
+        walk.attributes()
+        self._reads: tuple[_Read, ...] = tuple(walk.reads())
+        self._held: list[tuple[object, ...]] = [read() for read in self._reads]
+
+    def __bool__(self) -> bool:
+        return bool(self._reads)
+
+    def changed(self) -> bool:
+        """Whether one of them is another value now."""
+        held = self._held
+        for i, read in enumerate(self._reads):
+            try:
+                now = read()
+            except (KeyError, ValueError, RuntimeError):  # a variable that is gone, an empty cell,
+                return True  # a dict that another thread is changing
+            before = held[i]
+            if len(now) != len(before):
+                return True
+            if any(map(is_not, now, before)):
+                if not all(map(_is_equal, before, now)):
+                    return True
+                held[i] = now
+        return False
+
+
+class _Walk:
+    """Finds what is read, each variable once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, object] = {}
+        self._names: dict[int, tuple[Mapping[str, object], dict[str, None]]] = {}
+        self._cells: dict[int, CellType] = {}
+        self._contents: list[_Read] = []
+        # Objects, and the names in all code: of an object only attributes that some code names
+        # count, so that a count of calls in it does not.
+        self._objects: list[tuple[object, int]] = []
+        self._named: set[str] = set()
+
+    def reads(self) -> Iterator[_Read]:
+        """Functions that give the values, as they are when they are called."""
+        for variables, names in self._names.values():
+            yield _reader(variables, tuple(names))
+        if self._cells:
+            cells = tuple(self._cells.values())
+            yield lambda: tuple([cell.cell_contents for cell in cells])
+        yield from self._contents
+
+    def attributes(self) -> None:
+        """Those of the objects and classes that were found, and of what they hold in turn."""
+        done: set[tuple[int, str]] = set()
+        while True:
+            new = [
+                (each, name, depth)
+                for each, depth in self._objects
+                for name in self._read_of(each)
+                if (id(each), name) not in done
+            ]
+            if not new:
+                return
+            for each, name, depth in new:
+                done.add((id(each), name))
+                self._attribute(each, name, depth)
+
+    def _read_of(self, value: object) -> Iterator[str]:
+        """Attributes that an object itself has, or methods of a class, and that code may read."""
+        if isinstance(value, type):
+            for name, each in vars(value).items():
+                special = name.startswith("__") and name not in _NOT_CALLED
+                if (special or name in self._named) and _method(each) is not None:
+                    yield name
+            return
+        for name in self._named:
+            held = hasattr(value, "__dict__") and name in vars(value)
+            if held or any(name in _slots(cls) for cls in type(value).__mro__):
+                yield name
+
+    def _attribute(self, value: object, name: str, depth: int) -> None:
+        if isinstance(value, type):
+            self.value(_method(vars(value)[name]), depth)
+            return
+        variables: dict[str, object] = vars(value) if hasattr(value, "__dict__") else {}
+        if name in variables:
+            self._name(variables, name)
+        else:
+            self._contents.append(lambda: (getattr(value, name, _ABSENT),))
+        self.value(getattr(value, name, None), depth - 1)
+
+    def value(self, value: object, depth: int) -> None:
+        """What a value holds that may change, and what it reads when it is called."""
+        if depth == 0 or isinstance(value, (*_PLAIN, Value, ModuleType, BuiltinFunctionType)):
+            return
+        if id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, FunctionType):
+            self._function(value)
+        elif isinstance(value, MethodType):
+            self.value(value.__func__, depth)
+            self.value(value.__self__, depth)
+        elif isinstance(value, partial):
+            made = cast("partial[object]", value)
+            for each in (made.func, *made.args, *made.keywords.values()):
+                self.value(each, depth)
+        elif isinstance(value, type):
+            self._class(value, depth)
+        elif isinstance(value, (list, tuple, set, frozenset, dict)):
+            self._container(cast("list[object]", value), depth)
+        elif _is_array(value):
+            self._array(value)
+        elif (function := getattr(value, "_function", None)) is not None and _is_operation(value):
+            self.value(function, depth)
+        elif is_users(value):
+            self._instance(value, depth)
+
+    def _function(self, function: FunctionType) -> None:
+        module = function.__module__
+        ours = (module or "").partition(".")[0] == "pyptx"
+        if not ours and _is_library(module):
+            return
+        for each in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.value(each, _DEPTH)
+        code = function.__code__
+        variables = {} if ours else function.__globals__
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        self._named.update(() if ours else _names(code))
+        for name, *attributes in _paths(code):
+            if name in cells:
+                cell = cells[name]
+                found = _contents(cell)
+                if not ours:
+                    self._cells[id(cell)] = cell
+            elif name in variables:
+                found = variables[name]
+                if not _is_public(name, found):
+                    self._name(variables, name)
+            else:
+                continue
+            if found is not _ABSENT:
+                self._follow(found, attributes)
+
+    def _follow(self, value: object, attributes: Iterable[str]) -> None:
+        """A variable's value, and the attributes of it that the code names."""
+        self.value(value, _DEPTH)
+        for name in attributes:
+            variables = _variables(value, name)
+            if variables is None:
+                return
+            self._name(variables, name)
+            value = variables[name]
+            self.value(value, _DEPTH)
+
+    def _name(self, variables: Mapping[str, object], name: str) -> None:
+        if not isinstance(variables[name], ModuleType):
+            self._names.setdefault(id(variables), (variables, {}))[1][name] = None
+
+    def _class(self, cls: type, depth: int) -> None:
+        """A class that code may call: its methods, and how its objects begin."""
+        for each in cls.__mro__:
+            if not _is_library(each.__module__):
+                self._objects.append((each, depth))
+                for name in ("__init__", "__post_init__"):
+                    self.value(_method(vars(each).get(name)), depth)
+
+    def _container(self, values: Any, depth: int) -> None:
+        if len(values) > _LARGEST:
+            return
+        if isinstance(values, dict):
+            elements = cast("dict[object, object]", values)
+            self._contents.append(lambda: (*elements, *elements.values()))
+            inner = tuple(elements.values())
+        else:
+            inner = tuple(values)
+            if not isinstance(values, (tuple, frozenset)):
+                self._contents.append(lambda: tuple(values))
+        for each in inner:
+            self.value(each, depth - 1)
+
+    def _array(self, array: Any) -> None:
+        if array.size <= _LARGEST:
+            self._contents.append(lambda: (array.shape, str(array.dtype), array.tobytes()))
+
+    def _instance(self, value: object, depth: int) -> None:
+        if not _is_library(type(value).__module__):
+            classes = (cls for cls in type(value).__mro__ if not _is_library(cls.__module__))
+            self._objects += ((each, depth) for each in (value, *classes))
+
+
+def _reader(variables: Mapping[str, object], names: tuple[str, ...]) -> _Read:
+    get = cast("Callable[[object], Any]", itemgetter(*names))
+    if len(names) == 1:
+        return lambda: (get(variables),)
+    return lambda: get(variables)
+
+
+@lru_cache(maxsize=_CODES)
+def _paths(code: CodeType) -> tuple[_Path, ...]:
+    """The variables that code reads from outside, each with the attributes that follow: `a.b.c`."""
+    found: dict[_Path, None] = {}
+    path: _Path = ()
+    for each in dis.get_instructions(code):
+        if each.opname in _ATTRIBUTE and path:
+            path = (*path, str(each.argval))
+            continue
+        if path:
+            found[path] = None
+        path = (str(each.argval),) if each.opname in _GLOBAL or each.opname in _FREE else ()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found.update(dict.fromkeys(_paths(constant)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=_CODES)
+def _names(code: CodeType) -> frozenset[str]:
+    """The names in code, those of attributes among them."""
+    inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return frozenset(code.co_names).union(*inner)
+
+
+def _variables(value: object, name: str) -> Mapping[str, object] | None:
+    """Where the attribute of a module, a class or an object is kept; None for other attributes."""
+    if isinstance(value, ModuleType):
+        is_program = not _is_library(value.__name__) and name in vars(value)
+        return vars(value) if is_program else None
+    if not is_users(value):
+        return None
+    classes = value.__mro__ if isinstance(value, type) else type(value).__mro__
+    holders = [vars(cls) for cls in classes if is_users(cls)]
+    if not isinstance(value, type) and hasattr(value, "__dict__"):
+        holders.insert(0, cast("Any", vars(value)))
+    return next((each for each in holders if name in each), None)
+
+
+def _method(value: object) -> FunctionType | None:
+    """The function of a method, whatever kind it is, or of a property."""
+    if isinstance(value, property):
+        value = value.fget
+    elif isinstance(value, (staticmethod, classmethod)):
+        value = cast("staticmethod[..., object]", value).__func__
+    return value if isinstance(value, FunctionType) else None
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    names = cast("str | tuple[str, ...]", vars(cls).get("__slots__", ()))
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _contents(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return _ABSENT
+
+
+def _is_equal(old: object, new: object) -> bool:
+    """Whether one value or equal constants; NaN is NaN, and 0.0 is not -0.0."""
+    if old is new:
+        return True
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, tuple):
+        olds, news = cast("tuple[object, ...]", old), cast("tuple[object, ...]", new)
+        return len(olds) == len(news) and all(map(_is_equal, olds, news))
+    if _is_array(old):
+        one, other = cast("Any", old), cast("Any", new)
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return False
+        return one.tobytes() == other.tobytes()
+    return isinstance(old, _PLAIN) and repr(old) == repr(new)
+
+
+def _is_public(name: str, value: object) -> bool:
+    """Whether a name of the package under the name that it has there, which no program changes."""
+    for module in ("pyptx", "pyptx.types"):
+        if vars(sys.modules[module]).get(name, _ABSENT) is value:
+            return True
+    return False
+
+
+def _is_operation(value: object) -> bool:
+    return type(value).__module__.startswith("pyptx._kernel.")
+
+
+def _is_array(value: object) -> bool:
+    return type(value).__module__ == "numpy" and hasattr(value, "tobytes")
+
+
+@lru_cache(maxsize=_CODES)
+def _is_library(module: str | None) -> bool:
+    """Whether a module is Python's or a framework's: their variables are not the program's."""
+    package = (module or "builtins").partition(".")[0]
+    return package in sys.stdlib_module_names or package in FRAMEWORKS
