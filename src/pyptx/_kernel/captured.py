@@ -165,9 +165,10 @@ class _Walk:
             self._instance(value, depth)
 
     def _function(self, function: FunctionType) -> None:
-        module = function.__module__
-        ours = (module or "").partition(".")[0] == "pyptx"
-        if not ours and _is_library(module):
+        module = function.__module__ or ""
+        ours = module.partition(".")[0] == "pyptx"
+        # What `exec` runs without a name counts as "builtins", whose own functions are no such.
+        if not ours and module not in ("", "builtins") and _is_library(module):
             return
         for each in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.value(each, _DEPTH)
