@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from functools import cache
 from typing import Final
 
 from pyptx._isa.model import WIDE
 from pyptx._isa.scalar import conversion
 from pyptx._source import caller
-from pyptx.errors import LanguageError
+from pyptx.errors import LanguageError, LanguageWarning
 from pyptx.types import DTYPES, DType, Kind, pred
 
 # operator -> kind of type -> spelling; T is the operand type, B its untyped counterpart.
@@ -130,3 +132,34 @@ def _widens(source: DType, to: DType) -> bool:
 
 def _widening(to: DType, source: DType) -> str:
     return conversion(to, source).removeprefix("convert it: ")
+
+
+_WITH_ZERO: Final = {
+    "<": (re.compile(r"<\s*0(?![\w.])|(?<![\w.])0\s*>(?!=)"), "never holds"),
+    ">=": (re.compile(r">=\s*0(?![\w.])|(?<![\w.])0\s*<="), "always holds"),
+}
+"""Comparisons of an unsigned number with zero that decide nothing, as a line has them.
+
+Python makes `i < 0` of `0 > i`.
+"""
+
+
+def warn_of_zero(symbol: str, right: object, dtype: DType) -> None:
+    """Warn of `r >= 0` and `r < 0` of an unsigned `r`, where the line has the zero itself.
+
+    A variable that happens to be 0, as in the first of several unrolled rounds, is no mistake.
+    """
+    if type(right) is not int or right != 0 or dtype.is_signed or dtype.is_float:
+        return
+    found = _WITH_ZERO.get(symbol)
+    if found is None:
+        return
+    where = caller()
+    written, holds = found
+    if not written.search(where.text):
+        return
+    message = LanguageError(  # warnings put the line before it
+        f"`r {symbol} 0` {holds}: .{dtype} has no negative numbers",
+        notes=(("help", f"reg.from_(r, s{dtype.bits}) has the same bits as a signed number"),),
+    )
+    warnings.warn_explicit(str(message), LanguageWarning, where.file, where.line, module="pyptx")

@@ -39,6 +39,7 @@ from pyptx._trace.core.operators import (
     disagree,
     operation,
     spelled_for,
+    warn_of_zero,
 )
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, DType, pred, u32
@@ -578,6 +579,7 @@ def binary(symbol: str, left: object, right: object) -> Reg:
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, left, right)
     spelling, kind = operation(symbol, dtype)
+    warn_of_zero(symbol, right, dtype)
     result = trace.register(kind)
     trace.write(spelling, result, a, b)
     if symbol == "|":
