@@ -43,6 +43,21 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Subscript:
+    """An index, in a register, of the element that an instruction loads or stores.
+
+    It counts from 0 along an axis of `of`, which has `extent` elements, and so do the `span`
+    elements from it on. The emulator checks that; the text and the machine code have none of it.
+    """
+
+    register: Register
+    extent: int | Register
+    axis: int
+    of: str
+    span: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction. `modifiers` are the spelled ones in manual order, without dots.
 
@@ -56,6 +71,7 @@ class Instruction:
     location: SourceLocation = field(default=UNKNOWN, compare=False)
     pragmas: tuple[str, ...] = ()
     debug: Line | None = field(default=None, compare=False)
+    subscripts: tuple[Subscript, ...] = field(default=(), compare=False)
 
     @property
     def spelling(self) -> str:

@@ -399,6 +399,7 @@ ELSEWHERE = {
     "bad-branch": "test_warp.py: brx to an index beyond its labels",
     "bad-call": "test_functions.py: a call through what is no address of a function",
     "stack-overflow": "test_functions.py: a function that calls itself for ever",
+    "index-out-of-range": "test_subscripts.py: indices beyond a row or an array",
     "unwritten-output": "test_written.py: a grid that is too small",
     "residency": "test_sync.py: more CTAs than the device holds",
 }

@@ -81,7 +81,27 @@ def test_a_cut_image_is_an_error(size: int):
 
 
 def test_an_image_with_more_bytes_is_an_error():
-    assert create(IMAGE + b"\0") == "corrupt program image: bytes after its end"
+    assert create(IMAGE + b"\0") == "corrupt program image: it ends inside indices"
+    assert create(IMAGE + bytes(5)) == "corrupt program image: bytes after its end"
+
+
+LOAD = encode("ld.const.u32 %r1, [%r2]\n")
+
+
+def index(*, load=0, register=1, known=1, extent=4, span=1, of=0) -> bytes:
+    return struct.pack("<IIIBBBQII", 1, load, register, 0, 0, known, extent, span, of)
+
+
+def test_what_an_image_says_of_indices_is_checked():
+    assert create(LOAD + index()) == ""
+    assert create(LOAD + index(known=0, extent=0)) == ""
+    wrong = "corrupt program image: "
+    assert create(LOAD + index(load=1)) == wrong + "an index's instruction"
+    assert create(LOAD + index(register=2)) == wrong + "register number"
+    assert create(LOAD + index(known=0, extent=2)) == wrong + "an extent's register"
+    assert create(LOAD + index(span=0)) == wrong + "an index"
+    assert create(LOAD + index(of=99)) == wrong + "string number of what is indexed"
+    assert create(LOAD + index()[:-1]).startswith(wrong)
 
 
 def test_another_file_is_an_error():

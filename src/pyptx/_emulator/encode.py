@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pyptx._emulator.link import Linked, link
@@ -111,6 +111,7 @@ class _Image:
                 self._encode_functions(),
                 struct.pack("<I", sum(len(b.instructions) for b in self._bodies)),
                 *(b.bytes() for b in self._bodies),
+                self._encode_subscripts(),
             )
         )
         strings = [struct.pack("<I", len(self.strings))]
@@ -118,6 +119,11 @@ class _Image:
             data = text.encode()
             strings.append(struct.pack("<I", len(data)) + data)
         return b"".join((MAGIC, *strings, body))
+
+    def _encode_subscripts(self) -> bytes:
+        """What is known of the indices of elements; nothing where there are none."""
+        rows = [row for body in self._bodies for row in body.subscripts()]
+        return struct.pack("<I", len(rows)) + b"".join(rows) if rows else b""
 
     def string(self, text: str) -> int:
         return self.strings.setdefault(text, len(self.strings))
@@ -242,6 +248,24 @@ class _Body:
 
     def bytes(self) -> bytes:
         return b"".join(map(self._encode_instruction, self.instructions))
+
+    def subscripts(self) -> Iterator[bytes]:
+        """The indices of the elements that its instructions load and store."""
+        for number, instruction in enumerate(self.instructions, self.first):
+            for each in instruction.subscripts:
+                extent = each.extent
+                known = not isinstance(extent, Register)
+                yield struct.pack(
+                    "<IIBBBQII",
+                    number,
+                    self._registers[each.register.index],
+                    each.register.dtype.is_signed,
+                    each.axis,
+                    known,
+                    self._registers[extent.index] if isinstance(extent, Register) else extent,
+                    each.span,
+                    self._image.string(each.of),
+                )
 
     def formals(self, formals: Sequence[Parameter | Register]) -> bytes:
         """What a function takes or gives: registers, and places in its frame."""

@@ -72,6 +72,7 @@ KINDS: Final = {
     "stack-overflow": "functions call each other deeper than a thread's stack holds",
     "budget": "the launch ran more instructions, or longer, than it may",
     "residency": "more CTAs wait for each other than the device holds at once",
+    "index-out-of-range": "an index of an element that is not below the size of its dimension",
     "unwritten-output": "elements of an output that the launch never wrote",
     "not-parallel": "an index of a parallel dimension that depends on others, by `check_parallel`",
     "uninitialised-memory": "a load of memory that nothing has stored to",

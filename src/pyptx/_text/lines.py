@@ -101,7 +101,9 @@ class LineReader:
                 place = _make_location(file, number)
                 pragmas = flat.take_pending() if pending else ()
                 append(
-                    _make_instruction(form, modifiers, operands, guard, place, pragmas, flat.line)
+                    _make_instruction(
+                        form, modifiers, operands, guard, place, pragmas, flat.line, ()
+                    )
                 )
         else:
             number += 1
@@ -181,7 +183,7 @@ class LineReader:
         place = _make_location(self._unit.file, number)
         pragmas = self._flat.take_pending()
         self._flat.statements.append(
-            _make_instruction(form, modifiers, operands, guard, place, pragmas, self._flat.line)
+            _make_instruction(form, modifiers, operands, guard, place, pragmas, self._flat.line, ())
         )
         return True
 

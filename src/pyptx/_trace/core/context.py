@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
 from pyptx._frozen import constructor
-from pyptx._ir import Guard, Instruction, Kernel, Place, Statement
+from pyptx._ir import Guard, Instruction, Kernel, Place, Statement, Subscript
 from pyptx._isa import available, check, opcode_path
 from pyptx._isa.automaton import State
 from pyptx._isa.check import Bound
@@ -195,7 +195,7 @@ class Trace:
         self.pragmas.clear()
         self.body.append(
             _make_instruction(
-                bound.form, state.modifiers, bound.operands, guard, where, pragmas, None
+                bound.form, state.modifiers, bound.operands, guard, where, pragmas, None, ()
             )
         )
         if len(self.body) >= self.unrolling.due:
@@ -268,6 +268,13 @@ class Trace:
     def write(self, spelling: str, *raw: Raw, guard: Guard | None = None) -> Bound:
         """Append an instruction that the language itself spells."""
         return self.emit(spelled(spelling), raw, guard, own=True)
+
+    def subscript(self, subscripts: tuple[Subscript, ...]) -> None:
+        """Say which elements the last instruction loads or stores."""
+        if subscripts:
+            last = self.body[-1]
+            assert isinstance(last, Instruction)
+            self.body[-1] = replace(last, subscripts=subscripts)
 
     @contextmanager
     def beginning(self) -> Generator[None]:

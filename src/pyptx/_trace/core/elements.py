@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, cast
 
+from pyptx._ir import Subscript
 from pyptx._isa.automaton import State
 from pyptx._isa.constants import BadConstantError, exact_bits
 from pyptx._isa.given import Number, Raw
@@ -70,15 +71,22 @@ class Elements:
 
         One more, `mov`, for a special register.
         """
+        return self._located(trace, indices)[0]
+
+    def _located(
+        self, trace: Trace, indices: Sequence[object]
+    ) -> tuple[Address, dict[int, Register]]:
+        """The address of an element, and the registers of its indices by axis."""
         if len(indices) != len(self.shape):
             raise self._wrong_rank(len(indices))
         offset = 0
         outer: list[tuple[Register, Stride]] = []
         inner: list[tuple[Register, int]] = []
+        given: dict[int, Register] = {}
         narrow = self._narrow()
         for axis, (index, stride) in enumerate(zip(indices, self.strides, strict=True)):
             if isinstance(index, Value):
-                register = _register(trace, self.name, index)
+                given[axis] = register = _register(trace, self.name, index)
                 if axis >= narrow and isinstance(stride, int) and register.dtype.bits == 32:
                     inner.append((register, stride))
                 else:
@@ -94,7 +102,19 @@ class Elements:
             base = _add(trace, base, register, stride)
         if inner:
             base = _add(trace, base, *_linear(trace, inner))
-        return Address(base, offset)
+        return Address(base, offset), given
+
+    def _subscripts(self, given: dict[int, Register], bytes_: int) -> tuple[Subscript, ...]:
+        """What the emulator checks of an access of so many bytes; none from another element on."""
+        if self.moved:
+            return ()
+        last, span = len(self.shape) - 1, bytes_ // self.dtype.bytes
+        extents = (e.register if isinstance(e, Reg) else e for e in self.shape)
+        return tuple(
+            Subscript(given[axis], extent, axis, self.name, span if axis == last else 1)
+            for axis, extent in enumerate(extents)
+            if axis in given
+        )
 
     def at(self, trace: Trace, indices: Sequence[object]) -> Elements:
         """The same tensor from an element on. As `address`, and one `add` for an offset."""
@@ -165,7 +185,7 @@ class Elements:
         """One `ld.global` of an element, or of `vector` values along the last axis."""
         kind = self._kind(dtype)
         count = 1 if vector is None else self._vector(vector)
-        where = self.address(trace, indices)
+        where, given = self._located(trace, indices)
         self._check_aligned(where, kind.bytes * count)
         made = [Reg(trace, trace.register(kind)) for _ in range(count)]
         if other is not None:
@@ -176,6 +196,7 @@ class Elements:
         trace.emit(
             _spelled(f"ld.{self.space}", cache, count, kind), (values, where), held, own=True
         )
+        trace.subscript(self._subscripts(given, kind.bytes * count))
         return made[0] if vector is None else RegArray(made)
 
     def store(
@@ -203,7 +224,7 @@ class Elements:
         )
         count = self._vector(len(listed))
         sources = [self._source(trace, kind, value) for value in listed]
-        where = self.address(trace, indices)
+        where, given = self._located(trace, indices)
         self._check_aligned(where, kind.bytes * count)
         held = guard(trace, pred)
         trace.emit(
@@ -212,6 +233,7 @@ class Elements:
             held,
             own=True,
         )
+        trace.subscript(self._subscripts(given, kind.bytes * count))
 
     def _kind(self, dtype: DType | None) -> DType:
         """The type of a load or store: the Tile's, or a packed one of its elements."""

@@ -22,8 +22,12 @@ def add_index(trace: Trace, base: Register, index: Value, step: int, what: str) 
 
     Raises LanguageError for an index that is not a 32-bit integer; `what` names what is indexed.
     """
-    source = index_register(trace, index, what)
-    return _written(trace, "mad.lo.u32", source, Number(step), base)
+    return add_register(trace, base, index_register(trace, index, what), step)
+
+
+def add_register(trace: Trace, base: Register, index: Register, step: int) -> Register:
+    """The same for a register of 32 bits."""
+    return _written(trace, "mad.lo.u32", index, Number(step), base)
 
 
 def index_register(trace: Trace, index: Value, what: str) -> Register:
@@ -44,21 +48,23 @@ def index_register(trace: Trace, index: Value, what: str) -> Register:
 
 def add_swizzled(
     trace: Trace, base: Register, layout: MatrixLayout, row: int | Value, column: int | Value
-) -> tuple[Register, int]:
+) -> tuple[Register, int, dict[int, Register]]:
     """Where an element of a swizzled matrix at `base` lies: a register, and bytes beyond it.
 
-    The row or the column is in a register, or both. Two to five instructions for a row, one to six
-    for a column, at most nine for both.
+    Also the registers of its row (0) and of its column (1); at least one of them is in one. Two to
+    five instructions for a row, one to six for a column, at most nine for both.
     """
     span = layout.swizzle.span
+    given: dict[int, Register] = {}
     if isinstance(column, Value):
-        base, inside = _in_panel(trace, base, layout, index_register(trace, column, _WHAT))
+        given[1] = index_register(trace, column, _WHAT)
+        base, inside = _in_panel(trace, base, layout, given[1])
         offset = 0
     else:
         offset, inside = divmod(column * layout.element_bytes, span)
         offset *= layout.panel_bytes
     if isinstance(row, Value):
-        index = index_register(trace, row, _WHAT)
+        given[0] = index = index_register(trace, row, _WHAT)
         addend = inside if isinstance(inside, Register) else Number(inside)
         line = _written(trace, "mad.lo.u32", index, Number(span), addend)
         here = xor_lines(trace, line, layout.swizzle.mask)
@@ -68,7 +74,7 @@ def add_swizzled(
         # All of a row lies in one line, whose number flips the same bits.
         flip = layout.swizzle.apply(row * span) - row * span
         here = _written(trace, "xor.b32", inside, Number(flip)) if flip else inside
-    return _written(trace, "add.u32", base, here), offset
+    return _written(trace, "add.u32", base, here), offset, given
 
 
 def _in_panel(

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NoReturn, SupportsIndex, TypeAlias
 
+from pyptx._ir import Subscript
 from pyptx._layouts import Swizzle
 from pyptx._layouts.matrix import Major, MatrixLayout, Multiplicand
 from pyptx._operands import Address, Register, Symbol, Variable
 from pyptx._source import caller
 from pyptx._trace.collectives.cluster import map_shared_rank
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.indexing import add_index, add_swizzled, index_register, xor_lines
+from pyptx._trace.core.indexing import add_register, add_swizzled, index_register, xor_lines
 from pyptx._trace.core.mistakes import unknown_name
 from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, move, own, raw
 from pyptx._trace.memory.layout import checked_major, checked_swizzle, layout_errors
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 Index: TypeAlias = "SupportsIndex | Value"
+_Located: TypeAlias = "tuple[Address, tuple[Subscript, ...]]"
 _DEFAULT_ALIGN = 16
 
 
@@ -142,7 +144,7 @@ class SharedTile:
         self._own(trace)
         if not indices:
             return Address(self._root, self.offset)
-        return self._locate(trace, self._whole(indices))
+        return self._locate(trace, self._whole(indices))[0]
 
     def __getitem__(self, indices: Index | tuple[Index, ...]) -> Any:
         """The value at these indices, in a new register; a SharedTile where there are fewer."""
@@ -151,9 +153,10 @@ class SharedTile:
         listed = _indices(indices)
         if 0 < len(listed) <= len(self.shape) - (1 if self.layout is None else 2):
             return self._part(trace, listed)
-        where = self._locate(trace, self._whole(listed))
+        where, subscripts = self._locate(trace, self._whole(listed))
         value = Reg(trace, trace.register(self.dtype))
         trace.write(f"ld.{self.space}.{self.dtype.access}", value.register, where)
+        trace.subscript(subscripts)
         return value
 
     def __setitem__(self, indices: Index | tuple[Index, ...], value: object) -> None:
@@ -161,8 +164,9 @@ class SharedTile:
         self._own(trace)
         listed = self._whole(_indices(indices))
         source = _stored(trace, self.dtype, value)
-        where = self._locate(trace, listed)
+        where, subscripts = self._locate(trace, listed)
         trace.write(f"st.{self.space}.{self.dtype.access}", where, own(trace, source))
+        trace.subscript(subscripts)
 
     def _whole(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
         if len(indices) != len(self.shape):
@@ -176,46 +180,55 @@ class SharedTile:
     def _part(self, trace: Trace, indices: tuple[Index, ...]) -> SharedTile:
         """What lies at these indices of the first dimensions."""
         shape = self.shape[len(indices) :]
-        where = self._plain(trace, indices, math.prod(shape) * self.dtype.bytes)
+        where, _ = self._plain(trace, indices, math.prod(shape) * self.dtype.bytes)
         base = where.base if isinstance(where.base, Register) else None
         return replace(self, shape=shape, base=base, offset=where.offset)
 
-    def _locate(self, trace: Trace, indices: tuple[Index, ...]) -> Address:
+    def _locate(self, trace: Trace, indices: tuple[Index, ...]) -> _Located:
         """The address of an element, given all indices."""
         if self.layout is None:
             return self._plain(trace, indices, self.dtype.bytes)
         *before, row, column = indices
-        whole = self._plain(trace, tuple(before), self.layout.bytes)
+        whole, subscripts = self._plain(trace, tuple(before), self.layout.bytes)
         row, column = (
             i if isinstance(i, Value) else self._constant_index(i, extent)
             for i, extent in zip((row, column), self.shape[-2:], strict=True)
         )
         if not isinstance(row, Value) and not isinstance(column, Value):
-            return Address(whole.base, whole.offset + self.layout.offset(row, column))
+            offset = whole.offset + self.layout.offset(row, column)
+            return Address(whole.base, offset), subscripts
         base = whole.base
         if not isinstance(base, Register):
             base = self._address(trace)
-        base, inside = add_swizzled(trace, base, self.layout, row, column)
-        return Address(base, whole.offset + inside)
+        base, inside, given = add_swizzled(trace, base, self.layout, row, column)
+        first = len(self.shape) - 2
+        found = tuple(self._subscript(first + axis, given[axis]) for axis in sorted(given))
+        return Address(base, whole.offset + inside), (*subscripts, *found)
 
-    def _plain(self, trace: Trace, indices: tuple[Index, ...], stride: int) -> Address:
+    def _plain(self, trace: Trace, indices: tuple[Index, ...], stride: int) -> _Located:
         """Row-major: the last of the indices is `stride` bytes apart."""
         offset = self.offset
-        dynamic: list[tuple[Value, int]] = []
-        for index, extent in zip(
-            reversed(indices), reversed(self.shape[: len(indices)]), strict=True
-        ):
+        dynamic: list[tuple[int, Value, int]] = []
+        for axis in reversed(range(len(indices))):
+            index, extent = indices[axis], self.shape[axis]
             if isinstance(index, Value):
-                dynamic.append((index, stride))
+                dynamic.append((axis, index, stride))
             else:
                 offset += self._constant_index(index, extent) * stride
             stride *= extent
         if not dynamic:
-            return Address(self._root, offset)
+            return Address(self._root, offset), ()
         base = self._address(trace)
-        for index, step in reversed(dynamic):
-            base = add_index(trace, base, index, step, "shared memory")
-        return Address(base, offset)
+        subscripts: list[Subscript] = []
+        for axis, index, step in reversed(dynamic):
+            register = index_register(trace, index, "shared memory")
+            base = add_register(trace, base, register, step)
+            subscripts.append(self._subscript(axis, register))
+        return Address(base, offset), tuple(subscripts)
+
+    def _subscript(self, axis: int, index: Register) -> Subscript:
+        of = self.variable.name or "shared memory"
+        return Subscript(index, self.shape[axis], axis, of)
 
     @property
     def _root(self) -> Variable | Register:

@@ -75,6 +75,7 @@ class ImageReader {
     read_relocations();
     read_functions();
     read_instructions();
+    if (!in_.done()) read_subscripts();
     if (!in_.done()) corrupt("bytes after its end");
     fail_if_missing();
     finish();
@@ -279,6 +280,47 @@ class ImageReader {
     }
     p_.lay_out_registers();
     resolve_all();
+  }
+
+  void read_subscripts() {
+    p_.subscripts.resize(p_.code.size());
+    for (uint32_t rows = in_.count(27, "indices"); rows != 0; --rows) {
+      const uint32_t i = in_.u32("an index's instruction");
+      if (i >= instruction_count_) corrupt("an index's instruction");
+      Subscript s{};
+      const uint32_t number = register_number();
+      s.offset = p_.registers[number].offset;
+      s.width = p_.registers[number].width;
+      s.is_signed = in_.u8("an index") != 0;
+      s.axis = in_.u8("an index");
+      s.known = in_.u8("an index") != 0;
+      s.extent = in_.u64("an index's extent");
+      s.span = in_.u32("an index");
+      s.of = string("what is indexed");
+      if (!s.known) {
+        if (s.extent >= p_.image_registers) corrupt("an extent's register");
+        s.extent_offset = p_.registers[s.extent].offset;
+        s.extent_width = p_.registers[s.extent].width;
+      }
+      const auto is_wide = [](unsigned width) { return width == 32 || width == 64; };
+      if (!is_wide(s.width) || (!s.known && !is_wide(s.extent_width)) || s.span == 0) corrupt("an index");
+      subscript(i, s);
+    }
+  }
+
+  void subscript(uint32_t i, const Subscript& s) {
+    Instruction& in = p_.code[i];
+    if (in.handler == nullptr) return;  // an instruction that is not emulated
+    std::unique_ptr<Subscripts>& held = p_.subscripts[i];
+    if (held == nullptr) {
+      held = std::make_unique<Subscripts>();
+      held->handler = in.handler;
+      held->sanitized = in.sanitized;
+      held->store = strings_[raw_[i].spelling].rfind("st.", 0) == 0;
+      in.handler = run_subscripted;
+      in.sanitized = run_subscripted_sanitized;
+    }
+    held->list.push_back(s);
   }
 
   void string_index(uint32_t& index, const char* what) {

@@ -9,6 +9,7 @@
 #include "liveness.h"
 #include "machine.h"
 #include "special.h"
+#include "subscripts.h"
 
 namespace pyptx::emulator {
 
@@ -103,6 +104,7 @@ class Program {
   // Of each instruction; only registers that may be read before they are written stay in it, because nothing
   // else needs tracking.
   std::vector<Uses> uses;
+  std::vector<std::unique_ptr<Subscripts>> subscripts;  // by instruction; none at all where no index is known
   std::unordered_map<uint32_t, uint32_t> used_bytes;  // of loads whose other bytes do not matter, as bits; by instruction
   std::vector<RegisterSlot> registers;  // the image's, then the preloads'
   std::vector<Preload> preloads;

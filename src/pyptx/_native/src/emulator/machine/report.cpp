@@ -33,6 +33,7 @@ constexpr KindRow kKinds[] = {
     {Kind::StackOverflow, "stack-overflow", "calls deeper than the stack"},
     {Kind::Budget, "budget", "the launch takes too long"},
     {Kind::Residency, "residency", "too many CTAs wait at once"},
+    {Kind::IndexOutOfRange, "index-out-of-range", "index out of range"},
     {Kind::UnwrittenOutput, "unwritten-output", ""},
     {Kind::UninitialisedMemory, "uninitialised-memory", "uninitialised memory is read"},
     {Kind::UninitialisedRegister, "uninitialised-register", "register is read before it is written"},
@@ -213,6 +214,9 @@ constexpr const char* kUnwrittenHelp =
     "  help: a larger grid, or a wider guard, writes them; in out_specs, Tile(..., partial=True) leaves them unspecified\n"
     "        and Tile(..., init=0) gives every element that value before the kernel starts\n";
 
+constexpr const char* kIndexHelp =
+    "  help: a guard leaves out the threads beyond it: with ptx.if_(i < n): ...   X.load(i, pred=i < n)\n";
+
 bool about_memory(Kind kind) {
   return kind == Kind::SharedRace || kind == Kind::GlobalRace || kind == Kind::NarrowScope || kind == Kind::NonCoherentLoad || kind == Kind::UninitialisedMemory ||
          kind == Kind::OutOfBounds || kind == Kind::Misaligned || kind == Kind::ReadOnly || kind == Kind::ProxyRace;
@@ -230,6 +234,7 @@ void append_finding(std::string& out, const Launch& launch, const SourceTable& t
   out += "\n";
   if (line != nullptr && !line->text.empty()) out += "    " + line->text + "\n";
   if (f.kind == Kind::UnwrittenOutput) out += kUnwrittenHelp;
+  if (f.kind == Kind::IndexOutOfRange) out += kIndexHelp;
   if (f.site.instruction != kNone) {
     out += "  instruction: " + std::to_string(f.site.instruction) + ": " + short_text(launch, table, f.site.instruction) + "\n";
   }
@@ -412,6 +417,11 @@ std::vector<Finding> Findings::sorted(const SourceTable& table) const {
       return (o.kind == race || o.kind == Kind::NarrowScope) && (o.site.instruction == f.site.instruction || o.other.instruction == f.site.instruction);
     });
   };
+  const auto leaves_memory = [&](const Finding& f) {
+    return std::any_of(found_.begin(), found_.end(), [&](const auto& other) {
+      return other.second.kind == Kind::OutOfBounds && other.second.site.instruction == f.site.instruction;
+    });
+  };
   const bool any_race = std::any_of(found_.begin(), found_.end(), [](const auto& e) { return is_race(e.second.kind); });
   std::vector<Finding> out;
   // What one pair of lines does in several instructions is one finding.
@@ -419,6 +429,7 @@ std::vector<Finding> Findings::sorted(const SourceTable& table) const {
   for (const auto& entry : found_) {
     const Finding& f = entry.second;
     if (f.kind == Kind::UninitialisedMemory && races_at(f)) continue;
+    if (f.kind == Kind::IndexOutOfRange && leaves_memory(f)) continue;
     // What is missing for the race is what would order the wait, too.
     if (f.kind == Kind::PhaseOverrun && f.other.instruction != kNone && any_race) continue;
     const std::string place = table.place(f.site.instruction);
@@ -426,7 +437,10 @@ std::vector<Finding> Findings::sorted(const SourceTable& table) const {
     if (!added && !place.empty()) out[found->second].count += f.count;
     else out.push_back(f);
   }
-  const auto rank = [](const Finding& f) { return is_race(f.kind) ? 0 : stops(f.kind) ? 1 : 2; };
+  // A wrong index is the cause of a race that it leads to.
+  const auto rank = [](const Finding& f) {
+    return f.kind == Kind::IndexOutOfRange ? 0 : is_race(f.kind) ? 1 : stops(f.kind) ? 2 : 3;
+  };
   std::stable_sort(out.begin(), out.end(), [&](const Finding& a, const Finding& b) {
     return std::make_tuple(rank(a), a.site.instruction) < std::make_tuple(rank(b), b.site.instruction);
   });

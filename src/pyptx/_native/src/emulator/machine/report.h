@@ -21,8 +21,8 @@ enum class Kind : uint8_t {
   // Always checked; each stops the launch.
   OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadMatrix,
   BadTensorMemory, BadBranch, BadCall, StackOverflow, Budget, Residency,
-  // Always checked, at the end of the launch.
-  UnwrittenOutput,
+  // Always checked; the launch runs to its end.
+  IndexOutOfRange, UnwrittenOutput,
   // The sanitizer's; the launch runs to its end.
   UninitialisedMemory, UninitialisedRegister, UnassignedPredicate, SharedRace, GlobalRace, NarrowScope,
   DivergentBarrier, AbsentLane, BadMembermask, ProxyRace, UnorderedInit, MbarrierAccess, PhaseOverrun,
