@@ -158,7 +158,7 @@ def make(size: int) -> None:
             (
                 make_register(i, b32),
                 make_location("", i),
-                make_instruction(None, (), (), None, None, (), None),
+                make_instruction(None, (), (), None, None, (), None, ()),
             )
             for i in range(size)
         ]
