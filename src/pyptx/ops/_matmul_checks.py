@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 import jax
 import jax.numpy
@@ -17,9 +18,14 @@ from pyptx.ops import _jax as shell
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import ACTIVATIONS
 from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8
+from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.types import DType, bf16, f32
 
 jnp: Any = jax.numpy
+_BLOCK_SCALES: Final = (
+    f"of blocks of {BLOCK}: (..., M, K / {BLOCK}) of a, (..., K / {BLOCK}, N / {BLOCK}) or "
+    f"(..., K / {BLOCK}, N) of b, rounded up"
+)
 
 
 def check_factors(a: Any, bs: Sequence[Any], where: SourceLocation) -> DType:
@@ -135,24 +141,71 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
     return kind
 
 
-def scales(
-    given: tuple[Any, Any], a: Any, b: Any, where: SourceLocation
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+@dataclass(frozen=True)
+class BlockScales:
+    """Those of a, (..., M, K / 128), and of b, (..., K / 128, N / 128) or (..., K / 128, N)."""
+
+    kind: Blocks
+    of_a: Any
+    of_b: Any
+
+
+def block_scales(
+    given: tuple[Any, Any], a: Any, b: Any, dtype: DType, where: SourceLocation
+) -> BlockScales | None:
+    """Scales of which one has a number for each 128 of K, f32; None where neither has."""
+    one, other = (jnp.asarray(1.0 if x is None else x, jnp.float32) for x in given)
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    along, down, across = (-(-size // BLOCK) for size in (k, m, n))
+    of_a, of_b = a.shape[:-2], b.shape[:-2]
+    plain_a = shell.broadcasts(one.shape, (*of_a, m, 1))
+    plain_b = shell.broadcasts(other.shape, (*of_b, 1, n))
+    rows, squares = (*of_a, m, along), (*of_a, down, along)
+    columns, blocks = (*of_b, along, n), (*of_b, along, across)
+    known_a = [s for s in (rows, squares) if one.ndim > 1 and shell.broadcasts(one.shape, s)]
+    known_b = [s for s in (blocks, columns) if other.ndim > 1 and shell.broadcasts(other.shape, s)]
+    if not (plain_a or known_a):
+        raise _unfit("a_scale", one, (*of_a, m, 1), where)
+    if not (plain_b or known_b):
+        raise _unfit("b_scale", other, (*of_b, 1, n), where)
+    if plain_a and plain_b:
+        return None
+    if dtype not in FLOAT8.values():
+        name, scale = ("b_scale", other) if plain_a else ("a_scale", one)
+        raise CallError(
+            f"{name} has shape {tuple(scale.shape)}, a number for each {BLOCK} of K; "
+            f"a has elements of type {a.dtype}",
+            location=where,
+            notes=(("legal", "float8_e4m3fn float8_e5m2 with scales of blocks"),),
+        )
+    if not plain_a and known_a[0] == squares:
+        one = jnp.repeat(jnp.broadcast_to(one, squares), BLOCK, -2)[..., :m, :]
+    if plain_b and other.ndim and other.shape[-1] != 1:
+        known_b = [columns]
+    wide = blocks if plain_b and not known_b else known_b[0]
+    kind: Blocks = "block" if wide == blocks else "column"
+    return BlockScales(kind, jnp.broadcast_to(one, rows), jnp.broadcast_to(other, wide))
+
+
+def _unfit(name: str, scale: Any, wanted: tuple[Any, ...], where: SourceLocation) -> CallError:
+    return CallError(
+        f"{name} has shape {tuple(scale.shape)}, which is not broadcast to {wanted}",
+        location=where,
+        notes=(
+            ("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),
+            ("legal", _BLOCK_SCALES),
+        ),
+    )
+
+
+def scales(given: tuple[Any, Any], a: Any, b: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A number for each row of a and column of b, f32: 1 where none is given."""
-    found: list[Any] = []
-    for name, scale, x, last in zip(
-        ("a_scale", "b_scale"), given, (a, b), ((a.shape[-2], 1), (1, b.shape[-1])), strict=True
-    ):
-        wanted = (*x.shape[:-2], *last)
-        number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
-        try:
-            found.append(jnp.broadcast_to(number, wanted))
-        except ValueError:
-            raise CallError(
-                f"{name} has shape {tuple(number.shape)}, which is not broadcast to {wanted}",
-                location=where,
-                notes=(("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),),
-            ) from None
+    found = [
+        jnp.broadcast_to(jnp.asarray(1.0 if scale is None else scale, jnp.float32), wanted)
+        for scale, wanted in zip(
+            given, ((*a.shape[:-1], 1), (*b.shape[:-2], 1, b.shape[-1])), strict=True
+        )
+    ]
     return (found[0][..., 0],), (found[1][..., 0, :],)
 
 

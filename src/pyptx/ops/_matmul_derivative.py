@@ -48,10 +48,14 @@ dot.defvjp(_dot_fwd, _dot_bwd)
 
 def _check_differentiable(a: Any, b: Any) -> None:
     if str(a.dtype) in FLOAT8:
-        raise CallError(
-            f"a product of {a.dtype} and {b.dtype} has no derivative",
-            notes=(("help", "differentiate the product of the arrays before they were rounded"),),
-        )
+        raise _no_derivative(a, b)
+
+
+def _no_derivative(a: Any, b: Any) -> CallError:
+    return CallError(
+        f"a product of {a.dtype} and {b.dtype} has no derivative",
+        notes=(("help", "differentiate the product of the arrays before they were rounded"),),
+    )
 
 
 def _cotangents(a_major: Major, b_major: Major, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
@@ -76,6 +80,26 @@ def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
     if over:
         found = _jax.lax.psum(found, over)
     return shell.like(found.astype(primal.dtype), primal)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def underived(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """What `computed` gives, of types that have no derivative."""
+    return computed(call, a, bs, operands)
+
+
+def _underived_fwd(
+    call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]
+) -> tuple[list[Any], Any]:
+    del call, operands
+    raise _no_derivative(a, bs[0])
+
+
+def _underived_bwd(call: Call, saved: Any, cotangents: Any) -> Any:
+    raise AssertionError((call, saved, cotangents))  # the other has raised
+
+
+underived.defvjp(_underived_fwd, _underived_bwd)
 
 
 # ---- products of groups --------------------------------------------------------------------------

@@ -13,8 +13,10 @@ from pyptx._source import call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_checks import (
+    BlockScales,
     as_matrix,
     bias_of,
+    block_scales,
     broadcast,
     check_activation,
     check_factors,
@@ -34,11 +36,12 @@ from pyptx.ops._matmul_derivative import (
     formula_of,
     fused,
     ragged_rows,
+    underived,
 )
 from pyptx.ops._matmul_launch import flat
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8
+from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, Call
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType
 
@@ -61,17 +64,25 @@ def matmul(
     a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn or float8_e5m2
     b          (..., K, N) or (K,), of the same type; float8 types may differ
     out_dtype  of the result: bf16, f16 or f32; by default a's type, or bf16 for 8-bit types
-    a_scale    multiplies a: (..., M, 1), one number per row, or one number
-    b_scale    multiplies b: (..., 1, N), one number per column, or one number
+    a_scale    multiplies a: (..., M, 1), one number per row, or one number. Of blocks:
+               (..., M, K / 128), one number per row and 128 of K, or (..., M / 128, K / 128)
+    b_scale    multiplies b: (..., 1, N), one number per column, or one number. Of blocks:
+               (..., K / 128, N / 128), one number per 128 x 128, or (..., K / 128, N)
     bias       (N,) or (..., 1, N), added to each row
     activation applied to the sum: "relu", "silu", "gelu" or "gelu_tanh"
     residual   of the result's shape or a shape that broadcasts to it; added last
     returns    (..., M, N): activation(a @ b * a_scale * b_scale + bias) + residual, all of it in
                f32 and in one kernel; dimensions before the last two are broadcast
 
-    8-bit products need sm_90a and have no derivative. Tensor cores add them with few bits: on an
-    H200 the error was up to 2**-10.8 of the sum of absolute products, for K = 4096. Their kernel
-    needs K contiguous in both factors, so b is transposed first; `dot_general` takes b as (N, K).
+    8-bit products need sm_89 or later and have no derivative. Tensor cores add them with few bits:
+    on an H200 the error was up to 2**-10.8 of the sum of absolute products, for K = 4096. Their
+    kernel needs K contiguous in both factors, so b is transposed first; `dot_general` takes b as
+    (N, K).
+
+    Scales of blocks are for 8-bit floats; numbers of blocks are rounded up. The sums of each 128 of
+    K are multiplied by their scales in f32 registers and added there, so the error does not grow
+    with K. With a number per 128 x 128 of b, sharded columns of b are gathered; with one per
+    column they are not.
 
     Each f32 number is split into three bf16 numbers, and the six largest products are added: the
     error is that of f32 sums that are truncated instead of rounded, at six times the work of bf16.
@@ -99,7 +110,9 @@ def matmul(
     vector_a, vector_b = a.ndim == 1, b.ndim == 1
     a, b = a[None] if vector_a else a, b[:, None] if vector_b else b
     scaled = a_scale is not None or b_scale is not None
-    rows, columns = scales((a_scale, b_scale), a, b, where) if scaled else ((), ())
+    blocks = block_scales((a_scale, b_scale), a, b, dtype, where) if scaled else None
+    scaled = scaled and blocks is None
+    rows, columns = scales((a_scale, b_scale), a, b) if scaled else ((), ())
     if bias is not None:
         bias = bias_of(bias, lead, b.shape[-1], where)
         columns = (*columns, bias)
@@ -107,7 +120,7 @@ def matmul(
         scaled, None if bias is None else type_of(bias), activation,
         None if residual is None else type_of(residual),
     )  # fmt: skip
-    run = _Run(out, None if layer == Layer() else formula_of(layer))
+    run = _Run(out, None if layer == Layer() else formula_of(layer), blocks)
     elements = () if residual is None else (residual,)
     (d,) = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
     if vector_a:
@@ -298,8 +311,10 @@ def dot_general(
 class _Run:
     """A product of matrices along leading dimensions, which are broadcast."""
 
-    def __init__(self, out: DType, formula: Formula | None) -> None:
-        self.out, self.formula = out, formula
+    def __init__(
+        self, out: DType, formula: Formula | None, blocks: BlockScales | None = None
+    ) -> None:
+        self.out, self.formula, self.blocks = out, formula, blocks
 
     def batched(
         self, a: Any, bs: Sequence[Any], rows: Sequence[Any], columns: Sequence[Any],
@@ -309,9 +324,16 @@ class _Run:
         lead = jnp.broadcast_shapes(a.shape[:-2], bs[0].shape[:-2])
         m, n = a.shape[-2], bs[0].shape[-1]
         columns = [_one_of(x, 1) for x in columns]
-        if _shared(bs[0], 2) and all(x.ndim == 1 for x in columns):
+        scales: list[Any] = []
+        if self.blocks is not None:
+            scales = [self.blocks.of_a, _one_of(self.blocks.of_b, 2)]
+        shared = all(x.ndim == 1 for x in columns) and all(x.ndim == 2 for x in scales[1:])
+        if _shared(bs[0], 2) and shared:
             # One matrix for all rows of a.
+            wide = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in scales[:1]]
             operands = [
+                *(flat(x, len(lead) + 1) for x in wide),
+                *scales[1:],
                 *(flat(jnp.broadcast_to(x, (*lead, m)), len(lead) + 1) for x in rows),
                 *columns,
                 *(flat(jnp.broadcast_to(x, (*lead, m, n)), len(lead) + 1) for x in elements),
@@ -320,6 +342,7 @@ class _Run:
             own = [_one_of(b, 2) for b in bs]
         else:
             operands = [
+                *(_batch_of(x, 2, lead) for x in scales),
                 *(_batch_of(x, 1, lead) for x in (*rows, *columns)),
                 *(_batch_of(x, 2, lead) for x in elements),
             ]
@@ -331,6 +354,10 @@ class _Run:
         major: Major = "MN"
         if str(a.dtype) in FLOAT8:
             bs, major = [jnp.swapaxes(b, -1, -2) for b in bs], "K"
+        if self.blocks is not None:
+            epilogue = None if self.formula is None else self.formula.epilogue
+            call = Call("K", major, self.out, epilogue, self.blocks.kind)
+            return underived(call, a, list(bs), list(operands))
         if self.formula is None:
             return [dot("K", major, self.out, a, bs[0])]
         return fused(Fused("K", major, self.out, self.formula), a, list(bs), list(operands))

@@ -26,9 +26,12 @@ _KINDS: Final = DTYPES | FLOAT8
 def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:
     """D and further results, by one kernel. All arrays are matrices or batches of them.
 
-    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N), batched or not.
+    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N), batched or not; before
+    them the block scales of A and B.
     """
     m, n, k = call.sizes(a, bs[0])
+    if call.blocks and isinstance(k, int) and k == 0:
+        call, operands = replace(call, blocks=None), operands[2:]
     lead = a.shape[:-2] or bs[0].shape[:-2]
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
@@ -47,7 +50,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     operands, batches = _operands(call, operands, bs[0].shape[-2 if call.b_major == "K" else -1])
     product = Product(
         _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
-        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches,
+        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches, blocks=call.blocks,
     )  # fmt: skip
     found = _launch(product)(a, *bs, *operands)
     return [d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in found]
@@ -56,13 +59,19 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
 def _operands(
     call: Call, operands: Sequence[Any], columns: Any
 ) -> tuple[list[Any], tuple[bool, ...]]:
-    """The epilogue's arrays for so many columns, and whether they are batched."""
+    """Block scales and the epilogue's arrays for so many columns, and whether they are batched."""
+    scales: list[Any] = []
+    if call.blocks:
+        of_a, of_b, *operands = operands
+        scales = [of_a, _to(of_b, -1, columns) if call.blocks == "column" else of_b]
+    flags = [x.ndim > 2 for x in scales]
     if call.epilogue is None:
-        return [], ()
+        return scales, tuple(flags)
     rows = len(call.epilogue.rows)
     vectors = rows + len(call.epilogue.columns)
     found = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
-    return found, tuple(x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands))
+    flags += [x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands)]
+    return [*scales, *found], tuple(flags)
 
 
 def _nothing(x: Any) -> Any:
@@ -188,7 +197,7 @@ def _shape(product: Product, a: Any, b: Any) -> Shape:
     lead = a.shape[:-2] or b.shape[:-2] or (1,)
     if all(isinstance(size, int) for size in (m, n, k, *lead)):
         return plan.choose(product, m, n, k, lead[0])
-    return Shape()
+    return plan.any_size(product)
 
 
 def flat(x: Any, count: int) -> Any:
@@ -208,9 +217,12 @@ def _as_rows(
 ) -> tuple[Any, ...] | None:
     """More rows of A, where all else is of one matrix; None where it is not."""
     b_end = 1 + product.factors
-    epilogue = product.epilogue
+    epilogue, first = product.epilogue, b_end + (2 if product.blocks else 0)
     rows = 0 if epilogue is None else len(epilogue.rows)
-    columns = range(b_end + rows, b_end + rows + (0 if epilogue is None else len(epilogue.columns)))
+    begin = first + rows
+    columns = [*range(begin, begin + (0 if epilogue is None else len(epilogue.columns)))]
+    if product.blocks:
+        columns.append(b_end + 1)
     one = not any(mapped[i] for i in (*range(1, b_end), *columns))
     if product.batched or product.a_major != "K" or not mapped[0] or not one:
         return None

@@ -26,8 +26,17 @@ def inputs(product: Product) -> tuple[Tile, ...]:
         Tile(*(*_batch(product.a_batched), *_NAMES["a", product.a_major]), product.a),
         *(b,) * product.factors,
         *((Tile("G", s32),) if product.ragged else ()),
+        *_scales(product),
         *_operands(product),
     )
+
+
+def _scales(product: Product) -> Iterator[Tile]:
+    if product.blocks is None:
+        return
+    of_a, of_b = map(_batch, product.batches[:2])
+    yield Tile(*of_a, "M", "KB", f32)
+    yield Tile(*of_b, "KB", "N" if product.blocks == "column" else "NB", f32)
 
 
 def _operands(product: Product) -> Iterator[Tile]:
@@ -36,7 +45,7 @@ def _operands(product: Product) -> Iterator[Tile]:
         return
     kinds = [*((("M",), t) for t in epilogue.rows), *((("N",), t) for t in epilogue.columns)]
     kinds += [(("M", "N"), t) for t in epilogue.elements]
-    for (dims, dtype), batched in zip(kinds, product.batches, strict=True):
+    for (dims, dtype), batched in zip(kinds, product.operand_batches, strict=True):
         yield Tile(*_batch(batched), *dims, dtype)
 
 
@@ -56,7 +65,7 @@ def results(product: Product) -> tuple[Tile, ...]:
 
 def names(product: Product, *, split: bool = False) -> list[str]:
     """What a kernel's parameters are called."""
-    operands = [f"E{i}" for i in range(len(product.batches))]
+    operands = [f"E{i}" for i in range(len(product.operand_batches))]
     more = [f"D{i + 1}" for i in range(len(product.results) - 1)]
     second = ["C"] if product.factors > 1 else []
     groups = ["GROUPS"] if product.ragged else []
@@ -65,6 +74,7 @@ def names(product: Product, *, split: bool = False) -> list[str]:
         "B",
         *second,
         *groups,
+        *(["A_SCALE", "B_SCALE"] if product.blocks else []),
         *operands,
         "D",
         *more,
@@ -79,6 +89,10 @@ def run_time(product: Product) -> dict[str, Any]:
     if product.ragged == "K":
         return {"parallel": ("M", "N"), "dynamic": ("K",)}
     batch = _batch(product.batched)
+    if product.blocks == "block":  # 128 columns with one scale may not be on two devices
+        return {"parallel": ("M", *batch), "dynamic": ("N", "K", "KB", "NB")}
+    if product.blocks == "column":
+        return {"parallel": ("M", "N", *batch), "dynamic": ("K", "KB")}
     if product.divisible:
         return {"parallel": ("M", "N", "K", *batch)}
     return {"parallel": ("M", "N", *batch), "dynamic": ("K",)}

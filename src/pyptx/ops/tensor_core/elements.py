@@ -51,7 +51,7 @@ class Elements:
     def _part(self, first: int, count: int) -> list[tuple[Tensor, bool]]:
         """Some of the arrays, and whether each has a matrix of its own for each of D's."""
         chosen = slice(first, first + count)
-        return list(zip(self.operands[chosen], self.product.batches[chosen], strict=True))
+        return list(zip(self.operands[chosen], self.product.operand_batches[chosen], strict=True))
 
     @property
     def _rows(self) -> list[tuple[Tensor, bool]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from pyptx.ops.tensor_core.epilogue import Epilogue
-from pyptx.ops.tensor_core.shape import Major
+from pyptx.ops.tensor_core.shape import Blocks, Major
 from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
 
 DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
@@ -25,12 +25,13 @@ Factor: TypeAlias = Literal["a", "b", "g"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How A and B are in memory (`Product`), the type of D, and the epilogue."""
+    """How A and B are in memory (`Product`), the type of D, the epilogue, and block scales."""
 
     a_major: Major
     b_major: Major
     out: DType
     epilogue: Epilogue | None = None
+    blocks: Blocks | None = None
 
     @property
     def results(self) -> tuple[DType, ...]:
