@@ -14,7 +14,7 @@ import jax.numpy as jnp  # noqa: E402
 from pyptx import ops  # noqa: E402
 from pyptx.ops.tensor_core import mma_sync, plan  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
-from pyptx.types import bf16, e4m3, f16, f32  # noqa: E402
+from pyptx.types import bf16, e4m3, f16, f32, s8, s32  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 JAX = {bf16: jnp.bfloat16, f16: jnp.float16, f32: jnp.float32}
@@ -147,3 +147,34 @@ def test_every_shape_with_block_scales(cut):
     x, y = np.asarray(a).astype(np.float64), np.asarray(b).astype(np.float64).T
     found = jax.jit(plan.operation(product, cut.shape))(a, b, *ones)
     assert np.max(np.abs(np.asarray(found) - x @ y) / (np.abs(x) @ np.abs(y))) < 2.0**-11
+
+
+@pytest.mark.parametrize("sizes", [(1, 8, 16), (64, 264, 4096), (1000, 2000, 528)], ids=str)
+@pytest.mark.parametrize("kinds", [("int8", "int8"), ("uint8", "int8")], ids=str)
+def test_integers(sizes, kinds):
+    m, n, k = sizes
+    rng = np.random.default_rng(0)
+    a, b = (
+        rng.integers(np.iinfo(kind).min, np.iinfo(kind).max + 1, shape, kind)
+        for kind, shape in zip(kinds, ((m, k), (k, n)), strict=True)
+    )
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(jax.jit(ops.matmul)(jnp.asarray(a), jnp.asarray(b)), exact)
+    d = jax.jit(lambda a, b: ops.matmul(a, b, a_scale=0.5, out_dtype="float32"))(a, b)
+    np.testing.assert_allclose(d, exact / 2, rtol=2.0**-23)
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+def test_every_shape_of_integers(cut):
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-128, 128, shape, "int8") for shape in ((704, 1040), (1168, 1040)))
+    product = Product(s8, s8, s32, "K", "K")
+    found = jax.jit(plan.operation(product, cut.shape))(jnp.asarray(a), jnp.asarray(b))
+    np.testing.assert_array_equal(found, a.astype(np.int64) @ b.astype(np.int64).T)
+
+
+def test_integers_by_mma_sync():
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-128, 128, shape, "int8") for shape in ((264, 400), (520, 400)))
+    found = jax.jit(mma_sync.build(Product(s8, s8, s32, "K", "K")))(jnp.asarray(a), jnp.asarray(b))
+    np.testing.assert_array_equal(found, a.astype(np.int64) @ b.astype(np.int64).T)

@@ -325,7 +325,7 @@ CASES = {
         lambda: ops.matmul(np.ones((4, 6), np.int32), B),
         """
         a has elements of type int32
-          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2
+          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2 int8 uint8
         """,
     ),
     "a list": (

@@ -17,9 +17,9 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import ACTIVATIONS
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8
 from pyptx.ops.tensor_core.shape import BLOCK, Blocks
-from pyptx.types import DType, bf16, f32
+from pyptx.types import DType, bf16, f32, s32
 
 jnp: Any = jax.numpy
 _BLOCK_SCALES: Final = (
@@ -118,14 +118,15 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
                 notes=(("help", f"jax.numpy.asarray({name})"),),
             )
         dtype = str(cast("Any", array).dtype)
-        if dtype not in DTYPES and dtype not in FLOAT8:
+        if dtype not in DTYPES and dtype not in EIGHT_BITS:
             raise CallError(
                 f"{name} has elements of type {dtype}",
                 location=where,
-                notes=(("legal", " ".join([*DTYPES, *FLOAT8])),),
+                notes=(("legal", " ".join([*DTYPES, *EIGHT_BITS])),),
             )
         found.append(dtype)
-    if len(set(found)) > 1 and not all(dtype in FLOAT8 for dtype in found):
+    mixed = any(all(dtype in kinds for dtype in found) for kinds in (FLOAT8, INT8))
+    if len(set(found)) > 1 and not mixed:
         (one, other) = arrays
         raise CallError(
             f"{one} has elements of type {found[0]} and {other} of {found[1]}; {operation} takes "
@@ -133,7 +134,7 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
             location=where,
             notes=(("help", f"{other}.astype({one}.dtype)"),),
         )
-    kind = (DTYPES | FLOAT8)[found[0]]
+    kind = (DTYPES | EIGHT_BITS)[found[0]]
     try:
         plan.check(operation, targets.chosen(), bf16 if kind is f32 else kind)
     except CallError as error:
@@ -224,18 +225,24 @@ def _check_batches(
         ) from None
 
 
-def result_type(wanted: Any, dtype: DType, where: SourceLocation) -> DType:
+def result_type(
+    wanted: Any, dtype: DType, where: SourceLocation, *, applied: bool = False
+) -> DType:
+    """That of a product of this type; `applied` says that a result is not the sum alone."""
+    integers = dtype in INT8.values()
+    legal = DTYPES | ({"int32": s32} if integers and not applied else {})
     if wanted is None:
-        return bf16 if dtype in FLOAT8.values() else dtype
+        own = s32 if integers and not applied else dtype
+        return bf16 if own in EIGHT_BITS.values() else own
     try:
         name = str(np.dtype(wanted))
     except TypeError:
         name = repr(wanted)
-    if name not in DTYPES:
+    if name not in legal:
         raise CallError(
-            f"the result's type is {name}", location=where, notes=(("legal", " ".join(DTYPES)),)
+            f"the result's type is {name}", location=where, notes=(("legal", " ".join(legal)),)
         )
-    return DTYPES[name]
+    return legal[name]
 
 
 def no_product(rule: str, numbers: object, where: SourceLocation) -> CallError:

@@ -14,7 +14,7 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_launch import computed, ragged
 from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, Call, derivatives
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call, derivatives
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType, f32
 
@@ -47,7 +47,7 @@ dot.defvjp(_dot_fwd, _dot_bwd)
 
 
 def _check_differentiable(a: Any, b: Any) -> None:
-    if str(a.dtype) in FLOAT8:
+    if str(a.dtype) in EIGHT_BITS:
         raise _no_derivative(a, b)
 
 

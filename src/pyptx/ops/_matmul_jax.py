@@ -41,7 +41,7 @@ from pyptx.ops._matmul_derivative import (
 from pyptx.ops._matmul_launch import flat
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, Call
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType
 
@@ -61,9 +61,10 @@ def matmul(
 ) -> Any:
     """a @ b as `jax.numpy.matmul`, on tensor cores: sums in f32, rounded once.
 
-    a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn or float8_e5m2
-    b          (..., K, N) or (K,), of the same type; float8 types may differ
-    out_dtype  of the result: bf16, f16 or f32; by default a's type, or bf16 for 8-bit types
+    a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn, float8_e5m2, int8 or uint8
+    b          (..., K, N) or (K,), of the same type; float8 types may differ, and int8 types
+    out_dtype  of the result: bf16, f16 or f32, or int32 of integers; by default a's type, bf16 for
+               8-bit floats, int32 for integers, or bf16 where anything is applied to their sums
     a_scale    multiplies a: (..., M, 1), one number per row, or one number. Of blocks:
                (..., M, K / 128), one number per row and 128 of K, or (..., M / 128, K / 128)
     b_scale    multiplies b: (..., 1, N), one number per column, or one number. Of blocks:
@@ -74,10 +75,10 @@ def matmul(
     returns    (..., M, N): activation(a @ b * a_scale * b_scale + bias) + residual, all of it in
                f32 and in one kernel; dimensions before the last two are broadcast
 
-    8-bit products need sm_89 or later and have no derivative. Tensor cores add them with few bits:
-    on an H200 the error was up to 2**-10.8 of the sum of absolute products, for K = 4096. Their
-    kernel needs K contiguous in both factors, so b is transposed first; `dot_general` takes b as
-    (N, K).
+    8-bit products have no derivative. Their kernel needs K contiguous in both factors, so b is
+    transposed first; `dot_general` takes b as (N, K). Sums of integers are exact in 32 bits, and
+    wrap beyond. 8-bit floats need sm_89 or later. Tensor cores add them with few bits: on an H200
+    the error was up to 2**-10.8 of the sum of absolute products, for K = 4096.
 
     Scales of blocks are for 8-bit floats; numbers of blocks are rounded up. The sums of each 128 of
     K are multiplied by their scales in f32 registers and added there, so the error does not grow
@@ -97,7 +98,8 @@ def matmul(
     """
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
-    out = result_type(out_dtype, dtype, where)
+    applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual))
+    out = result_type(out_dtype, dtype, where, applied=applied)
     check_shapes(a, b, where)
     check_activation(activation, where)
     a, b = shell.as_jax(a, b)
@@ -144,7 +146,7 @@ def gated_matmul(
     where = call_site()
     dtype = check_types("gated_matmul", where, x=x, gate=gate)
     check_types("gated_matmul", where, gate=gate, up=up)
-    out = result_type(out_dtype, dtype, where)
+    out = result_type(out_dtype, dtype, where, applied=True)
     check_activation(activation, where)
     check_shapes(x, gate, where, ("x", "gate"), least=2)
     if tuple(gate.shape) != tuple(up.shape):
@@ -191,8 +193,8 @@ def fused_matmul(
     where = call_site()
     bs: tuple[Any, ...] = b if isinstance(b, tuple) else (b,)  # pyright: ignore[reportUnknownVariableType]
     dtype = check_factors(a, bs, where)
-    out = result_type(out_dtype, dtype, where)
-    results = tuple(result_type(each, dtype, where) for each in further)
+    out = result_type(out_dtype, dtype, where, applied=True)
+    results = tuple(result_type(each, dtype, where, applied=True) for each in further)
     a, *others = shell.as_jax(a, *bs)
     lead = jnp.broadcast_shapes(a.shape[:-2], others[0].shape[:-2])
     m, n = a.shape[-2], others[0].shape[-1]
@@ -230,7 +232,7 @@ def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, *, preferred_element_type: 
     where = call_site()
     dtype = check_types("ragged_dot", where, lhs=lhs, rhs=rhs)
     out = result_type(preferred_element_type, dtype, where)
-    if dtype in FLOAT8.values():
+    if dtype in EIGHT_BITS.values():
         raise CallError(
             f"lhs has elements of type {lhs.dtype}",
             location=where,
@@ -297,7 +299,7 @@ def dot_general(
     rows = [n for i, n in enumerate(lhs.shape) if i >= len(batch) and i not in contract_l]
     columns = [n for i, n in enumerate(rhs.shape) if i >= len(batch) and i not in contract_r]
     majors: tuple[Major, Major] = ("K" if a_last else "MN", "K" if b_last else "MN")
-    if dtype in FLOAT8.values() and majors != ("K", "K"):
+    if dtype in EIGHT_BITS.values() and majors != ("K", "K"):
         raise no_product(
             "of 8 bits, those that are summed over come last", dimension_numbers, where
         )
@@ -352,7 +354,7 @@ class _Run:
 
     def _one(self, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         major: Major = "MN"
-        if str(a.dtype) in FLOAT8:
+        if str(a.dtype) in EIGHT_BITS:
             bs, major = [jnp.swapaxes(b, -1, -2) for b in bs], "K"
         if self.blocks is not None:
             epilogue = None if self.formula is None else self.formula.epilogue

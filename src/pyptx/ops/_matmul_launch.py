@@ -13,14 +13,14 @@ import jax.numpy
 import numpy as np
 
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, FLOAT8, SPLIT, Call
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call
 from pyptx.ops.tensor_core.shape import Major, Product, Shape
 from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
 
-_KINDS: Final = DTYPES | FLOAT8
+_KINDS: Final = DTYPES | EIGHT_BITS
 
 
 def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:

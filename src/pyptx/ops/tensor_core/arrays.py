@@ -52,13 +52,13 @@ def _operands(product: Product) -> Iterator[Tile]:
 def results(product: Product) -> tuple[Tile, ...]:
     """The Tiles of D and of further results of its shape.
 
-    Where K is split over devices and D is the sum of what they have, it is added up in f32.
+    Where K is split over devices and D is the sum of what they have, it is added up in f32, or s32.
     """
     dims = (*_batch(product.batched), "M", "N")
     if not product.divisible:
         return tuple(Tile(*dims, dtype) for dtype in product.results)
     return tuple(
-        Tile(*dims, dtype, sum_over=("K",), accumulate=None if dtype is f32 else f32)
+        Tile(*dims, dtype, sum_over=("K",), accumulate=None if dtype in (f32, s32) else f32)
         for dtype in product.results
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyptx import Reg, Tensor, ptx
 from pyptx.ops.tensor_core.arrays import Sizes
 from pyptx.ops.tensor_core.shape import Product
+from pyptx.types import DType, s32
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Elements:
         `columns` are even; `sums` has the sums of each matrix B, in the order of the results.
         """
         epilogue = self.product.epilogue
+        if self._converted:
+            sums = [[ptx.inst.cvt.rn.f32.s32(value) for value in total] for total in sums]
         if epilogue is None:
             return [list(total) for total in sums]
         of_rows = [self._of_row(matrix, row) for row in rows]
@@ -47,6 +50,15 @@ class Elements:
                         result.append(value)
                     place += 1
         return found
+
+    @property
+    def needed(self) -> bool:
+        """Whether sums are other numbers than elements of D before they are rounded."""
+        return self.product.epilogue is not None or self._converted
+
+    @property
+    def _converted(self) -> bool:
+        return self.product.sum is s32 and self.product.d is not s32
 
     def _part(self, first: int, count: int) -> list[tuple[Tensor, bool]]:
         """Some of the arrays, and whether each has a matrix of its own for each of D's."""
@@ -92,3 +104,8 @@ class Elements:
             for own, value in zip(found, pair, strict=True):
                 own.extend(ptx.to_f32(value))
         return found
+
+
+def rounded(value: Reg, dtype: DType) -> Reg:
+    """An element of a result, as it is stored."""
+    return value if dtype is s32 else ptx.from_f32(value, dtype)

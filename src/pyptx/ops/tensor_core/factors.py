@@ -7,13 +7,16 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pyptx.ops.tensor_core.epilogue import Epilogue
 from pyptx.ops.tensor_core.shape import Blocks, Major
-from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
+from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32, s8, u8
 
 DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
 FLOAT8: Final[dict[str, DType]] = {
     "float8_e4m3fn": e4m3,
     "float8_e5m2": e5m2,
 }
+INT8: Final[dict[str, DType]] = {"int8": s8, "uint8": u8}
+EIGHT_BITS: Final = FLOAT8 | INT8
+"""Types whose kernels take both factors with K last in memory."""
 ALIGNED: Final = 16
 """Bytes that rows are a multiple of, as copies to shared memory ask for."""
 SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))

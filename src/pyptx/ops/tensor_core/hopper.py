@@ -35,7 +35,7 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
         product,
         matmul,
         grid=ctas if shape.split else f"min({tiles}, {ctas})",
-        more=workspace.tiles(shape, ctas, over) if shape.split else (),
+        more=workspace.tiles(shape, ctas, over, product.sum) if shape.split else (),
         block=shape.threads,
         arch="auto",
         # With one CTA on an SM, `setmaxnreg` has registers to give.

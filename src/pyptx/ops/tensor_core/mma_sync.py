@@ -18,7 +18,7 @@ from typing import Any, Final
 from pyptx import Kernel, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays
-from pyptx.ops.tensor_core.elements import Elements
+from pyptx.ops.tensor_core.elements import Elements, rounded
 from pyptx.ops.tensor_core.ragged import Groups
 from pyptx.ops.tensor_core.scales import Scales, promote
 from pyptx.ops.tensor_core.schedule import low
@@ -346,5 +346,5 @@ def _store(
                 for half, row in enumerate(rows):
                     there = (row < sizes.m) & (column < sizes.n)
                     own = numbers[2 * half : 2 * half + 2]
-                    values = [ptx.from_f32(v, tensor.dtype) for v in own]
+                    values = [rounded(v, tensor.dtype) for v in own]
                     tensor.store(*matrix, row, column, values, pred=there)
