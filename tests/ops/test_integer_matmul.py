@@ -149,17 +149,17 @@ CASES = {
     "a result of 8 bits": (
         lambda: ops.matmul(A, B, out_dtype=jnp.int8),
         """the result's type is int8
-  legal: bfloat16 float16 float32 int32""",
+  legal: bfloat16 float16 float32 int32 float8_e4m3fn float8_e5m2""",
     ),
     "an integer of a scaled sum": (
         lambda: ops.matmul(A, B, a_scale=0.5, out_dtype=jnp.int32),
         """the result's type is int32
-  legal: bfloat16 float16 float32""",
+  legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2""",
     ),
     "integers of floats": (
         lambda: ops.matmul(A.astype(jnp.float32), B.astype(jnp.float32), out_dtype=jnp.int32),
         """the result's type is int32
-  legal: bfloat16 float16 float32""",
+  legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2""",
     ),
     "scales of blocks": (
         lambda: ops.matmul(jnp.tile(A, (1, 43)), jnp.tile(B, (43, 1)), a_scale=jnp.ones((4, 3))),

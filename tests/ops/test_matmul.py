@@ -346,7 +346,7 @@ CASES = {
         lambda: ops.matmul(A, B, out_dtype=jnp.int8),
         """
         the result's type is int8
-          legal: bfloat16 float16 float32
+          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2
         """,
     ),
     "scales of another length": (

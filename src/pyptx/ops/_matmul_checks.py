@@ -188,6 +188,19 @@ def block_scales(
     return BlockScales(kind, jnp.broadcast_to(one, rows), jnp.broadcast_to(other, wide))
 
 
+def out_scale_of(scale: Any, shape: tuple[Any, ...], where: SourceLocation) -> Any:
+    """What D of this shape is multiplied by before it is rounded: a number for each row, f32."""
+    number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
+    if not shell.broadcasts(number.shape, (*shape[:-1], 1)):
+        raise CallError(
+            f"out_scale has shape {tuple(number.shape)}, which is not broadcast to "
+            f"{(*shape[:-1], 1)}",
+            location=where,
+            notes=(("legal", "one number, or (..., M, 1)"),),
+        )
+    return jnp.broadcast_to(number, (*shape[:-1], 1))[..., 0]
+
+
 def _unfit(name: str, scale: Any, wanted: tuple[Any, ...], where: SourceLocation) -> CallError:
     return CallError(
         f"{name} has shape {tuple(scale.shape)}, which is not broadcast to {wanted}",
@@ -210,6 +223,23 @@ def scales(given: tuple[Any, Any], a: Any, b: Any) -> tuple[tuple[Any, ...], tup
     return (found[0][..., 0],), (found[1][..., 0, :],)
 
 
+def pair_scales(
+    given: tuple[Any, Any, Any], x: Any, gate: Any, where: SourceLocation
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Numbers for each row of x, and for each column of gate and of up."""
+    dims = (*x.shape[:-1], 1), *((*gate.shape[:-2], 1, gate.shape[-1]),) * 2
+    for name, scale, wanted in zip(("x_scale", "gate_scale", "up_scale"), given, dims, strict=True):
+        shape = jnp.shape(1.0 if scale is None else scale)
+        if not shell.broadcasts(shape, wanted):
+            raise CallError(
+                f"{name} has shape {shape}, which is not broadcast to {wanted}",
+                location=where,
+                notes=(("legal", "(..., M, 1) of x, (..., 1, N) of gate and up, one number"),),
+            )
+    rows, columns = scales(given[:2], x, gate)
+    return rows, (*columns, *scales((None, given[2]), x, gate)[1])
+
+
 def _check_batches(
     of_a: Sequence[Any], of_b: Sequence[Any], names: tuple[str, str], shapes: tuple[object, object],
     where: SourceLocation,
@@ -226,11 +256,16 @@ def _check_batches(
 
 
 def result_type(
-    wanted: Any, dtype: DType, where: SourceLocation, *, applied: bool = False
-) -> DType:
-    """That of a product of this type; `applied` says that a result is not the sum alone."""
+    wanted: Any, dtype: DType, where: SourceLocation, *, applied: bool = False,
+    operation: str | None = None,
+) -> DType:  # fmt: skip
+    """That of a product of this type; `applied` says that a result is not the sum alone.
+
+    With the name of an operation that quantizes, 8-bit floats are legal.
+    """
     integers = dtype in INT8.values()
     legal = DTYPES | ({"int32": s32} if integers and not applied else {})
+    legal = legal if operation is None else legal | FLOAT8
     if wanted is None:
         own = s32 if integers and not applied else dtype
         return bf16 if own in EIGHT_BITS.values() else own
@@ -242,6 +277,10 @@ def result_type(
         raise CallError(
             f"the result's type is {name}", location=where, notes=(("legal", " ".join(legal)),)
         )
+    try:
+        plan.check(operation or "", targets.chosen(), results=(legal[name],))
+    except CallError as error:
+        raise error.at(where) from None
     return legal[name]
 
 

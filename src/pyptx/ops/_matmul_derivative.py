@@ -48,14 +48,10 @@ dot.defvjp(_dot_fwd, _dot_bwd)
 
 def _check_differentiable(a: Any, b: Any) -> None:
     if str(a.dtype) in EIGHT_BITS:
-        raise _no_derivative(a, b)
-
-
-def _no_derivative(a: Any, b: Any) -> CallError:
-    return CallError(
-        f"a product of {a.dtype} and {b.dtype} has no derivative",
-        notes=(("help", "differentiate the product of the arrays before they were rounded"),),
-    )
+        raise CallError(
+            f"a product of {a.dtype} and {b.dtype} has no derivative",
+            notes=(("help", "differentiate the product of the arrays before they were rounded"),),
+        )
 
 
 def _cotangents(a_major: Major, b_major: Major, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
@@ -84,15 +80,20 @@ def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def underived(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-    """What `computed` gives, of types that have no derivative."""
+    """What `computed` gives, of products that have no derivative."""
     return computed(call, a, bs, operands)
 
 
 def _underived_fwd(
     call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]
 ) -> tuple[list[Any], Any]:
-    del call, operands
-    raise _no_derivative(a, bs[0])
+    del operands
+    _check_differentiable(a, bs[0])
+    what = "an amax" if call.epilogue is not None and call.epilogue.amax else str(call.out.numpy)
+    raise CallError(
+        f"a product with {what} as a result has no derivative",
+        notes=(("help", "differentiate the product with out_dtype=jax.numpy.bfloat16"),),
+    )
 
 
 def _underived_bwd(call: Call, saved: Any, cotangents: Any) -> Any:
@@ -195,6 +196,7 @@ class _Reference:
         row = left.pop(0) if layer.scaled else None
         if row is not None:
             total = total * row * left.pop(0)
+            other = None if other is None else other * row * left.pop(0)
         if layer.bias is not None:
             total = total + left.pop(0)
         total = _ACTIVATIONS[layer.activation](total)

@@ -24,6 +24,8 @@ from pyptx.ops._matmul_checks import (
     check_types,
     no_product,
     operand,
+    out_scale_of,
+    pair_scales,
     result_type,
     scales,
     type_of,
@@ -41,10 +43,11 @@ from pyptx.ops._matmul_derivative import (
 from pyptx.ops._matmul_launch import flat
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
-from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, Call
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType
 
+_jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
 
 
@@ -58,13 +61,16 @@ def matmul(
     bias: Any = None,
     activation: Activation | None = None,
     residual: Any = None,
+    out_scale: Any = None,
+    amax: bool = False,
 ) -> Any:
     """a @ b as `jax.numpy.matmul`, on tensor cores: sums in f32, rounded once.
 
     a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn, float8_e5m2, int8 or uint8
     b          (..., K, N) or (K,), of the same type; float8 types may differ, and int8 types
-    out_dtype  of the result: bf16, f16 or f32, or int32 of integers; by default a's type, bf16 for
-               8-bit floats, int32 for integers, or bf16 where anything is applied to their sums
+    out_dtype  of the result: bf16, f16, f32, float8_e4m3fn or float8_e5m2, or int32 of integers; by
+               default a's type, bf16 for 8-bit floats, int32 for integers, or bf16 where anything
+               is applied to their sums
     a_scale    multiplies a: (..., M, 1), one number per row, or one number. Of blocks:
                (..., M, K / 128), one number per row and 128 of K, or (..., M / 128, K / 128)
     b_scale    multiplies b: (..., 1, N), one number per column, or one number. Of blocks:
@@ -72,8 +78,15 @@ def matmul(
     bias       (N,) or (..., 1, N), added to each row
     activation applied to the sum: "relu", "silu", "gelu" or "gelu_tanh"
     residual   of the result's shape or a shape that broadcasts to it; added last
+    out_scale  multiplies the result before it is rounded: one number, or (..., M, 1)
+    amax       whether to return the result's largest absolute value, too
     returns    (..., M, N): activation(a @ b * a_scale * b_scale + bias) + residual, all of it in
-               f32 and in one kernel; dimensions before the last two are broadcast
+               f32 and in one kernel; dimensions before the last two are broadcast. With `amax` a
+               tuple of it and an f32 scalar, of the result before out_scale and before rounding
+
+    Results of 8 bits saturate: what is beyond the type's largest number becomes that number, also
+    infinity. They need sm_89 or later. They and amax have no derivative. Sharded columns of b are
+    gathered for amax.
 
     8-bit products have no derivative. Their kernel needs K contiguous in both factors, so b is
     transposed first; `dot_general` takes b as (N, K). Sums of integers are exact in 32 bits, and
@@ -98,8 +111,8 @@ def matmul(
     """
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
-    applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual))
-    out = result_type(out_dtype, dtype, where, applied=applied)
+    applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual, out_scale))
+    out = result_type(out_dtype, dtype, where, applied=applied or amax, operation="matmul")
     check_shapes(a, b, where)
     check_activation(activation, where)
     a, b = shell.as_jax(a, b)
@@ -115,38 +128,55 @@ def matmul(
     blocks = block_scales((a_scale, b_scale), a, b, dtype, where) if scaled else None
     scaled = scaled and blocks is None
     rows, columns = scales((a_scale, b_scale), a, b) if scaled else ((), ())
+    quantized = out_scale is not None or out in FLOAT8.values()
+    if quantized:
+        rows = (*rows, out_scale_of(out_scale, (*lead, a.shape[-2], b.shape[-1]), where))
     if bias is not None:
         bias = bias_of(bias, lead, b.shape[-1], where)
         columns = (*columns, bias)
     layer = Layer(
         scaled, None if bias is None else type_of(bias), activation,
-        None if residual is None else type_of(residual),
+        None if residual is None else type_of(residual), quantized=quantized, amax=amax,
     )  # fmt: skip
-    run = _Run(out, None if layer == Layer() else formula_of(layer), blocks)
+    run = _Run(out, layer, blocks)
     elements = () if residual is None else (residual,)
-    (d,) = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
+    d, *largest = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
     if vector_a:
         d = d[..., 0, :]
-    return d[..., 0] if vector_b else d
+    d = d[..., 0] if vector_b else d
+    return (d, _whole(largest[0])) if amax else d
 
 
 def gated_matmul(
-    x: Any, gate: Any, up: Any, *, activation: Activation = "silu", out_dtype: Any = None
+    x: Any,
+    gate: Any,
+    up: Any,
+    *,
+    activation: Activation = "silu",
+    out_dtype: Any = None,
+    x_scale: Any = None,
+    gate_scale: Any = None,
+    up_scale: Any = None,
+    out_scale: Any = None,
+    amax: bool = False,
 ) -> Any:
     """activation(x @ gate) * (x @ up), in one kernel: the first half of a SwiGLU or GeGLU layer.
 
-    x          (..., M, K): bf16, f16 or f32
+    x          (..., M, K): bf16, f16, f32, an 8-bit float or 8-bit integers
     gate, up   (..., K, N) of the same type and shape
     activation "silu", "gelu", "gelu_tanh" or "relu"
-    out_dtype  of the result, as `matmul`'s
-    returns    (..., M, N)
+    out_dtype  of the result, as `matmul`'s; of integers not int32
+    x_scale    multiplies x: (..., M, 1), one number per row, or one number
+    gate_scale, up_scale   multiply gate and up: (..., 1, N), one per column, or one number
+    out_scale, amax   as `matmul`'s
+    returns    (..., M, N), with `amax` a tuple of it and an f32 scalar
 
     Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
     dtype = check_types("gated_matmul", where, x=x, gate=gate)
     check_types("gated_matmul", where, gate=gate, up=up)
-    out = result_type(out_dtype, dtype, where, applied=True)
+    out = result_type(out_dtype, dtype, where, applied=True, operation="gated_matmul")
     check_activation(activation, where)
     check_shapes(x, gate, where, ("x", "gate"), least=2)
     if tuple(gate.shape) != tuple(up.shape):
@@ -155,9 +185,28 @@ def gated_matmul(
             location=where,
         )
     x, gate, up = shell.as_jax(x, gate, up)
-    run = _Run(out, formula_of(Layer(activation=activation, paired=True)))
-    (d,) = shell.located("gated_matmul", where, run.batched, x, (gate, up), (), (), ())
-    return d
+    rows: tuple[Any, ...] = ()
+    columns: tuple[Any, ...] = ()
+    scaled = any(scale is not None for scale in (x_scale, gate_scale, up_scale))
+    if scaled:
+        rows, columns = pair_scales((x_scale, gate_scale, up_scale), x, gate, where)
+    if out_scale is not None:
+        lead = jnp.broadcast_shapes(x.shape[:-2], gate.shape[:-2])
+        dims = (*lead, x.shape[-2], gate.shape[-1])
+        rows = (*rows, out_scale_of(out_scale, dims, where))
+    layer = Layer(
+        scaled, activation=activation, paired=True, quantized=out_scale is not None, amax=amax
+    )
+    run = _Run(out, layer)
+    d, *largest = shell.located(
+        "gated_matmul", where, run.batched, x, (gate, up), rows, columns, ()
+    )
+    return (d, _whole(largest[0])) if amax else d
+
+
+def _whole(rows: Any) -> Any:
+    """The largest absolute value of an array, from the bits of those of its rows."""
+    return _jax.lax.bitcast_convert_type(rows, jnp.float32).max(initial=0.0)
 
 
 def fused_matmul(
@@ -193,7 +242,7 @@ def fused_matmul(
     where = call_site()
     bs: tuple[Any, ...] = b if isinstance(b, tuple) else (b,)  # pyright: ignore[reportUnknownVariableType]
     dtype = check_factors(a, bs, where)
-    out = result_type(out_dtype, dtype, where, applied=True)
+    out = result_type(out_dtype, dtype, where, applied=True, operation="fused_matmul")
     results = tuple(result_type(each, dtype, where, applied=True) for each in further)
     a, *others = shell.as_jax(a, *bs)
     lead = jnp.broadcast_shapes(a.shape[:-2], others[0].shape[:-2])
@@ -208,7 +257,7 @@ def fused_matmul(
         epilogue, types_of(of_rows), types_of(of_columns), types_of(of_elements), results,
         len(others) > 1,
     )  # fmt: skip
-    run = _Run(out, Formula(made, reference))
+    run = _Run(out, made, reference=reference)
     found = shell.located(
         "fused_matmul", where, run.batched, a, tuple(others), of_rows, of_columns, of_elements
     )
@@ -314,9 +363,10 @@ class _Run:
     """A product of matrices along leading dimensions, which are broadcast."""
 
     def __init__(
-        self, out: DType, formula: Formula | None, blocks: BlockScales | None = None
-    ) -> None:
-        self.out, self.formula, self.blocks = out, formula, blocks
+        self, out: DType, applied: Layer | Epilogue, blocks: BlockScales | None = None,
+        reference: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.out, self.applied, self.blocks, self.reference = out, applied, blocks, reference
 
     def batched(
         self, a: Any, bs: Sequence[Any], rows: Sequence[Any], columns: Sequence[Any],
@@ -350,19 +400,32 @@ class _Run:
             ]
             a = _batch_of(a, 2, lead)
             own = [flat(jnp.broadcast_to(b, (*lead, *b.shape[-2:])), len(lead)) for b in bs]
-        return [d.reshape(*lead, m, n) for d in self._one(a, own, operands)]
+        found = self._one(a, own, operands)
+        count = len(found) - (self._epilogue is not None and self._epilogue.amax)
+        return [
+            *(d.reshape(*lead, m, n) for d in found[:count]),
+            *(largest.reshape(*lead, m) for largest in found[count:]),
+        ]
 
     def _one(self, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         major: Major = "MN"
         if str(a.dtype) in EIGHT_BITS:
             bs, major = [jnp.swapaxes(b, -1, -2) for b in bs], "K"
-        if self.blocks is not None:
-            epilogue = None if self.formula is None else self.formula.epilogue
-            call = Call("K", major, self.out, epilogue, self.blocks.kind)
+        call = Call("K", major, self.out, self._epilogue, self.blocks and self.blocks.kind)
+        amax = call.epilogue is not None and call.epilogue.amax
+        if self.blocks is not None or amax or self.out in EIGHT_BITS.values():
             return underived(call, a, list(bs), list(operands))
-        if self.formula is None:
+        if call.epilogue is None:
             return [dot("K", major, self.out, a, bs[0])]
-        return fused(Fused("K", major, self.out, self.formula), a, list(bs), list(operands))
+        own = self.applied
+        formula = formula_of(own) if isinstance(own, Layer) else Formula(own, self.reference)
+        return fused(Fused("K", major, self.out, formula), a, list(bs), list(operands))
+
+    @property
+    def _epilogue(self) -> Epilogue | None:
+        if isinstance(self.applied, Epilogue):
+            return self.applied
+        return None if self.applied == Layer() else self.applied.epilogue
 
 
 def _shared(x: Any, rank: int) -> bool:

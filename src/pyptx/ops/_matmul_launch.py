@@ -36,24 +36,32 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
         zero: Any = sum((_nothing(x) for x in bs), _nothing(a))
-        return [jnp.zeros((*lead, m, n), t.numpy) + zero.astype(t.numpy) for t in call.results]
+        found = [jnp.zeros((*lead, m, n), t.numpy) + zero.astype(t.numpy) for t in call.results]
+        if call.epilogue is not None and call.epilogue.amax:
+            found.append(jnp.zeros((*lead, m), jnp.uint32) + zero.astype(jnp.uint32))
+        return found
     if str(a.dtype) == "float32":
         a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = _padded(a, -1)
-    bs = [_padded(_padded(b, -1), -2 if call.b_major == "K" else -1, least) for b in bs]
+    amax = call.epilogue is not None and call.epilogue.amax
+    across = -2 if call.b_major == "K" else -1
+    # Columns of D that are cut off count for the largest value: those of zeros would give NaN.
+    bs = [_padded(b, across, least, repeated=amax) for b in bs]
+    bs = [_padded(b, -1, repeated=amax and across == -1) for b in bs]
     a_depth, b_depth = (-1 if major == "K" else -2 for major in (call.a_major, call.b_major))
     depth = a.shape[a_depth] if call.a_major == "K" else bs[0].shape[b_depth]
     if isinstance(depth, int):
         depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
     a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
-    operands, batches = _operands(call, operands, bs[0].shape[-2 if call.b_major == "K" else -1])
+    operands, batches = _operands(call, operands, bs[0].shape[across])
     product = Product(
         _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
         a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches, blocks=call.blocks,
     )  # fmt: skip
     found = _launch(product)(a, *bs, *operands)
-    return [d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in found]
+    ds, rows = found[: len(call.results)], found[len(call.results) :]
+    return [*(d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in ds), *rows]
 
 
 def _operands(
@@ -63,13 +71,16 @@ def _operands(
     scales: list[Any] = []
     if call.blocks:
         of_a, of_b, *operands = operands
-        scales = [of_a, _to(of_b, -1, columns) if call.blocks == "column" else of_b]
+        if call.blocks == "column":
+            of_b = _to(of_b, -1, columns, repeated=True)
+        scales = [of_a, of_b]
     flags = [x.ndim > 2 for x in scales]
     if call.epilogue is None:
         return scales, tuple(flags)
     rows = len(call.epilogue.rows)
     vectors = rows + len(call.epilogue.columns)
-    found = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
+    amax = call.epilogue.amax
+    found = [x if i < rows else _to(x, -1, columns, repeated=amax) for i, x in enumerate(operands)]
     flags += [x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands)]
     return [*scales, *found], tuple(flags)
 
@@ -79,20 +90,22 @@ def _nothing(x: Any) -> Any:
     return x.astype(jnp.float32).sum() * 0
 
 
-def _padded(x: Any, axis: int, itemsize: int | None = None) -> Any:
+def _padded(x: Any, axis: int, itemsize: int | None = None, *, repeated: bool = False) -> Any:
     """Zeros after a dimension, so that it is a multiple of 16 bytes, of results too."""
     size = x.shape[axis]
     if not isinstance(size, int):
         return x  # an exported function's dimension without a size: a launch checks it
-    return _to(x, axis, size + -size % (ALIGNED // (itemsize or x.dtype.itemsize)))
+    size += -size % (ALIGNED // (itemsize or x.dtype.itemsize))
+    return _to(x, axis, size, repeated=repeated)
 
 
-def _to(x: Any, axis: int, size: Any) -> Any:
+def _to(x: Any, axis: int, size: Any, *, repeated: bool = False) -> Any:
+    """Zeros after a dimension up to this size, or the last element `repeated`."""
     if not isinstance(size, int) or x.shape[axis] == size:
         return x
     widths = [(0, 0)] * x.ndim
     widths[axis] = (0, size - x.shape[axis])
-    return jnp.pad(x, widths)
+    return jnp.pad(x, widths, mode="edge" if repeated else "constant")
 
 
 def _in_parts(x: Any, major: Major, which: int) -> Any:
@@ -182,7 +195,7 @@ def _launch(product: Product) -> Callable[..., Any]:
     @_jax.custom_batching.custom_vmap
     def launch(*arrays: Any) -> Any:
         found = plan.operation(product, _shape(product, *arrays[:2]))(*arrays)
-        return (found,) if len(product.results) == 1 else tuple(found)
+        return (found,) if len(product.results) == 1 and not product.amax else tuple(found)
 
     @launch.def_vmap
     def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]
@@ -232,7 +245,8 @@ def _as_rows(
             kept.append(x)
             continue
         kept.append(flat(x if own else jnp.broadcast_to(x, (size, *x.shape)), 2))
-    return tuple(d.reshape(size, -1, d.shape[-1]) for d in _launch(product)(*kept))
+    found = _launch(product)(*kept)
+    return tuple(x.reshape(size, -1, *x.shape[1:]) for x in found)
 
 
 def _as_matrices(
@@ -255,4 +269,4 @@ def _as_matrices(
         product, a_batched=several[0], b_batched=several[1], batches=tuple(several[b_end:])
     )
     lead = (size, count) if product.batched else (size,)
-    return tuple(d.reshape(*lead, *d.shape[-2:]) for d in _launch(made)(*kept))
+    return tuple(x.reshape(*lead, *x.shape[1:]) for x in _launch(made)(*kept))

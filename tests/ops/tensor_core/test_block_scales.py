@@ -10,6 +10,7 @@ from tests.ops.tensor_core.products import factors, in_memory
 
 import pyptx
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core.epilogue import Layer
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import bf16, e4m3, e5m2, f32
 
@@ -75,6 +76,18 @@ def test_multiplications_stay_asynchronous(blocks, cut):
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log
     assert "serialized" not in cubin.log
+
+
+@pytest.mark.parametrize("blocks", ["block", "column"])
+@pytest.mark.parametrize("cut", plan.BLOCK_CUTS, ids=lambda cut: str(cut.shape))
+def test_an_epilogue_leaves_registers(blocks, cut):
+    layer = Layer(bias=bf16, activation="gelu", residual=bf16, quantized=True, amax=True)
+    product = replace(product_of(blocks, d=e4m3), epilogue=layer.epilogue, batches=(False,) * 5)
+    assert plan.fits(cut.shape, product) == (cut.shape.blocks == 1)
+    if plan.fits(cut.shape, product):
+        cubin = hopper.build(product, cut.shape).cubin()
+        assert cubin.spill_stores == cubin.spill_loads == 0
+        assert "serialized" not in cubin.log
 
 
 @pytest.mark.parametrize("blocks", ["block", "column"])

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
 from pyptx.ops.tensor_core.shape import Product
-from pyptx.types import f32, s32
+from pyptx.types import f32, s32, u32
 
 _NAMES: Final = {
     ("a", "K"): ("M", "K"),
@@ -50,13 +50,14 @@ def _operands(product: Product) -> Iterator[Tile]:
 
 
 def results(product: Product) -> tuple[Tile, ...]:
-    """The Tiles of D and of further results of its shape.
+    """The Tiles of D and of further results of its shape, and of the largest values of rows.
 
     Where K is split over devices and D is the sum of what they have, it is added up in f32, or s32.
     """
     dims = (*_batch(product.batched), "M", "N")
     if not product.divisible:
-        return tuple(Tile(*dims, dtype) for dtype in product.results)
+        rows = [Tile(*dims[:-1], u32, init=0)] if product.amax else []
+        return (*(Tile(*dims, dtype) for dtype in product.results), *rows)
     return tuple(
         Tile(*dims, dtype, sum_over=("K",), accumulate=None if dtype in (f32, s32) else f32)
         for dtype in product.results
@@ -78,6 +79,7 @@ def names(product: Product, *, split: bool = False) -> list[str]:
         *operands,
         "D",
         *more,
+        *(["AMAX"] if product.amax else []),
         *(["SUMS", "FLAGS"] if split else []),
     ]
 
@@ -89,6 +91,9 @@ def run_time(product: Product) -> dict[str, Any]:
     if product.ragged == "K":
         return {"parallel": ("M", "N"), "dynamic": ("K",)}
     batch = _batch(product.batched)
+    if product.amax:  # a row's largest value may not be on several devices
+        scales = ("KB", *(("NB",) if product.blocks == "block" else ())) if product.blocks else ()
+        return {"parallel": ("M", *batch), "dynamic": ("N", "K", *scales)}
     if product.blocks == "block":  # 128 columns with one scale may not be on two devices
         return {"parallel": ("M", *batch), "dynamic": ("N", "K", "KB", "NB")}
     if product.blocks == "column":

@@ -52,7 +52,7 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     a, b = _factors(product, shape, named)
     ring = ptx.ring(shape.stages, consumers=shape.groups)
     sizes = arrays.sizes(product, named["A"], results[0])
-    elements = Elements(product, sizes, [named[n] for n in names if n.startswith("E")])
+    elements = Elements(product, sizes, [named[n] for n in names if n[0] == "E"], named.get("AMAX"))
     result = Results(results, product, shape, elements)
     thread = reg.from_(ptx.special.tid.x(), u32)
     shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None

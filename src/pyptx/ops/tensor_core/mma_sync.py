@@ -18,7 +18,7 @@ from typing import Any, Final
 from pyptx import Kernel, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays
-from pyptx.ops.tensor_core.elements import Elements, rounded
+from pyptx.ops.tensor_core.elements import Elements, store_pair
 from pyptx.ops.tensor_core.ragged import Groups
 from pyptx.ops.tensor_core.scales import Scales, promote
 from pyptx.ops.tensor_core.schedule import low
@@ -176,7 +176,7 @@ def program(product: Product, tensors: Sequence[Tensor]) -> None:
             multiply.promote(read.stage, loaded)
         read.advance()
     ptx.cp.async_.wait_all()
-    elements = Elements(product, sizes, operands)
+    elements = Elements(product, sizes, operands, named.get("AMAX"))
     at = top + row, left + column // product.factors
     _store(product, results, sums, at, elements, matrix if product.batched else [])
 
@@ -333,7 +333,8 @@ def _store(
     elements: Elements, matrix: list[Reg],
 ) -> None:  # fmt: skip
     """Two neighbours of a row at a time."""
-    down, right = sums[0][0].origin(reg.from_(ptx.special.laneid(), u32))
+    lane = reg.from_(ptx.special.laneid(), u32)
+    down, right = sums[0][0].origin(lane)
     down += at[0]
     right += at[1]
     sizes, each = elements.sizes, COLUMNS // 8 // product.factors
@@ -346,5 +347,5 @@ def _store(
                 for half, row in enumerate(rows):
                     there = (row < sizes.m) & (column < sizes.n)
                     own = numbers[2 * half : 2 * half + 2]
-                    values = [rounded(v, tensor.dtype) for v in own]
-                    tensor.store(*matrix, row, column, values, pred=there)
+                    store_pair(tensor, [*matrix, row, column], own, there)
+        elements.put_amax(matrix, rows, lane, sizes.m)

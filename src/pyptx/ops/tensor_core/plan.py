@@ -8,7 +8,7 @@ so a choice is about time alone.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -167,16 +167,18 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
 
     def on_targets(*given: Any) -> Any:
         targets = lowered_for()
-        check("matmul", targets, product.a)
+        check("matmul", targets, product.a, product.results)
         common = device.common(targets)
         if common.has("wgmma"):
             made = hopper.build(product, shape, common.multiprocessors)(*given)
-            return made[: len(product.results)] if shape.split else made
+            return made[: len(arrays.results(product))] if shape.split else made
         return mma_sync.build(product)(*given)
 
     on_targets.__name__ = on_targets.__qualname__ = "matmul"
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(n, kind) for n in arrays.names(product) if n[0] != "D"]
+    parameters = [
+        inspect.Parameter(n, kind) for n in arrays.names(product) if n[0] != "D" and n != "AMAX"
+    ]
     on_targets.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     return sequence(
         in_specs=arrays.inputs(product),
@@ -185,8 +187,10 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
     )(on_targets)
 
 
-def check(name: str, targets: Iterable[Target], dtype: DType = bf16) -> None:
-    """Raises CallError for a target that no kernel for such elements can be assembled for."""
+def check(
+    name: str, targets: Iterable[Target], dtype: DType = bf16, results: Sequence[DType] = ()
+) -> None:
+    """Raises CallError for a target without kernels for such elements and results."""
     for target in targets:
         found = device.of(target)
         if not found.has(*_EVERYWHERE):
@@ -202,3 +206,9 @@ def check(name: str, targets: Iterable[Target], dtype: DType = bf16) -> None:
                     ("help", "a.astype(jax.numpy.bfloat16), and b too"),
                 ),
             )
+        for result in results:
+            if result in (e4m3, e5m2) and not found.has("mma.e4m3"):
+                raise CallError(
+                    f"{name} with a result of {result} has no kernels for {target}",
+                    notes=(("legal", "sm_89 and later"), ("help", "out_dtype=jax.numpy.bfloat16")),
+                )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
-from pyptx.ops.tensor_core.elements import Elements, rounded
+from pyptx.ops.tensor_core.elements import Elements, store_pair
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of
 from pyptx.types import bf16, f16
@@ -75,8 +75,7 @@ class Results:
                     at = top + 8 * half
                     own = panel.values[i + 2 * half : i + 2 * half + 2]
                     there = (at < end) & (column < sizes.n)
-                    stored = [rounded(value, tensor.dtype) for value in own]
-                    tensor.store(*matrix, at, column, stored, pred=there)
+                    store_pair(tensor, [*matrix, at, column], own, there)
 
     def _copied(
         self, place: Place, row: Reg, own: tuple[Any, Reg], lane: Reg, values: Sequence[Reg]
@@ -119,7 +118,9 @@ class Results:
             column = 2 * begin
             if self.elements.needed:
                 columns = [left + (column + 8 * j) for j in range(self.unit // 8)]
-                found = self.elements.apply(place.matrix, (top, top + 8), columns, found)
+                rows = (top, top + 8)
+                found = self.elements.apply(place.matrix, rows, columns, found)
+                self.elements.put_amax(place.matrix, rows, lane, self.elements.sizes.m)
             for i, numbers in enumerate(found):
                 panels = self._each(self.types[i])
                 part = len(numbers) // panels

@@ -86,6 +86,11 @@ class Product:
         return (self.d, *(() if self.epilogue is None else self.epilogue.results))
 
     @property
+    def amax(self) -> bool:
+        """Whether the largest absolute value of each row of D is a result, too."""
+        return self.epilogue is not None and self.epilogue.amax
+
+    @property
     def divisible(self) -> bool:
         """Whether D is the sum of what parts of K give."""
         linear = self.epilogue is None or self.epilogue.linear
