@@ -178,3 +178,26 @@ def test_integers_by_mma_sync():
     a, b = (rng.integers(-128, 128, shape, "int8") for shape in ((264, 400), (520, 400)))
     found = jax.jit(mma_sync.build(Product(s8, s8, s32, "K", "K")))(jnp.asarray(a), jnp.asarray(b))
     np.testing.assert_array_equal(found, a.astype(np.int64) @ b.astype(np.int64).T)
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_tf32(sizes):
+    """Against products of the rounded numbers."""
+    m, n, k = sizes
+    a, b = normal((m, k), jnp.float32, 0), normal((k, n), jnp.float32, 1)
+    d = jax.jit(lambda a, b: ops.matmul(a, b, precision="tf32"))(a, b)
+    check(d, *(jax.lax.reduce_precision(x, 8, 10) for x in (a, b)))
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+def test_every_shape_of_tf32(cut):
+    a, b = normal((704, 1032), jnp.float32, 0), normal((1160, 1032), jnp.float32, 1)
+    a, b = (jax.lax.reduce_precision(x, 8, 10) for x in (a, b))
+    product = Product(f32, f32, f32, "K", "K")
+    check(jax.jit(plan.operation(product, cut.shape))(a, b), a, b.T)
+
+
+def test_tf32_by_mma_sync():
+    a, b = normal((264, 392), jnp.float32, 0), normal((520, 392), jnp.float32, 1)
+    a, b = (jax.lax.reduce_precision(x, 8, 10) for x in (a, b))
+    check(jax.jit(mma_sync.build(Product(f32, f32, f32, "K", "K")))(a, b), a, b.T)

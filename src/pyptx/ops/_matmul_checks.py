@@ -22,6 +22,8 @@ from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.types import DType, bf16, f32, s32
 
 jnp: Any = jax.numpy
+_HIGHEST: Final = ("highest", "float32", "bf16_bf16_f32_x6")
+_TF32: Final = ("tf32", "tensorfloat32", "tf32_tf32_f32")
 _BLOCK_SCALES: Final = (
     f"of blocks of {BLOCK}: (..., M, K / {BLOCK}) of a, (..., K / {BLOCK}, N / {BLOCK}) or "
     f"(..., K / {BLOCK}, N) of b, rounded up"
@@ -106,6 +108,27 @@ def operand(
     """An array of `rows`, `columns` or `elements`, with the product's batch or without one."""
     batched = getattr(x, "ndim", 0) > len(dims)
     return broadcast(f"an array of {name}", x, (*lead, *dims) if batched else dims, where)
+
+
+def is_tf32(precision: object, name: str, x: Any, where: SourceLocation) -> bool:
+    """Whether one product of tf32 numbers is asked for. Raises CallError for other precisions."""
+    if precision is None:
+        return False
+    spelled = str(getattr(precision, "name", precision)).lower()
+    if spelled in _HIGHEST:
+        return False
+    if spelled not in _TF32:
+        raise CallError(
+            f"there is no precision {precision!r}",
+            location=where,
+            notes=(("legal", 'None "highest" "tf32" jax.lax.DotAlgorithmPreset.TF32_TF32_F32'),),
+        )
+    if str(x.dtype) != "float32":
+        raise CallError(
+            f"precision tf32 is of float32; {name} has elements of type {x.dtype}",
+            location=where,
+        )
+    return True
 
 
 def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:

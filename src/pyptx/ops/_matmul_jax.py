@@ -22,6 +22,7 @@ from pyptx.ops._matmul_checks import (
     check_factors,
     check_shapes,
     check_types,
+    is_tf32,
     no_product,
     operand,
     out_scale_of,
@@ -63,6 +64,7 @@ def matmul(
     residual: Any = None,
     out_scale: Any = None,
     amax: bool = False,
+    precision: Any = None,
 ) -> Any:
     """a @ b as `jax.numpy.matmul`, on tensor cores: sums in f32, rounded once.
 
@@ -80,6 +82,8 @@ def matmul(
     residual   of the result's shape or a shape that broadcasts to it; added last
     out_scale  multiplies the result before it is rounded: one number, or (..., M, 1)
     amax       whether to return the result's largest absolute value, too
+    precision  of f32 arrays: None or "highest" for the error of f32, or "tf32"; also as JAX spells
+               them, `jax.lax.DotAlgorithmPreset.TF32_TF32_F32`
     returns    (..., M, N): activation(a @ b * a_scale * b_scale + bias) + residual, all of it in
                f32 and in one kernel; dimensions before the last two are broadcast. With `amax` a
                tuple of it and an f32 scalar, of the result before out_scale and before rounding
@@ -100,6 +104,8 @@ def matmul(
 
     Each f32 number is split into three bf16 numbers, and the six largest products are added: the
     error is that of f32 sums that are truncated instead of rounded, at six times the work of bf16.
+    With "tf32" each is rounded to 10 bits of fraction, to nearest, for one product at twice the
+    work of bf16; its kernel needs K contiguous in both factors, and copies transpose others.
     An empty K gives zeros. Reverse-mode derivatives of any order use the same kernels, without
     transposed copies; if the derivative needs a @ b, the kernel also writes it, in the result's
     type. One launch under `jax.vmap`. Sharded rows of a and columns of b need no communication; a
@@ -111,6 +117,7 @@ def matmul(
     """
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
+    tf32 = is_tf32(precision, "a", a, where)
     applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual, out_scale))
     out = result_type(out_dtype, dtype, where, applied=applied or amax, operation="matmul")
     check_shapes(a, b, where)
@@ -138,7 +145,7 @@ def matmul(
         scaled, None if bias is None else type_of(bias), activation,
         None if residual is None else type_of(residual), quantized=quantized, amax=amax,
     )  # fmt: skip
-    run = _Run(out, layer, blocks)
+    run = _Run(out, layer, blocks, tf32=tf32)
     elements = () if residual is None else (residual,)
     d, *largest = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
     if vector_a:
@@ -312,6 +319,7 @@ def dot_general(
     rhs: Any,
     dimension_numbers: Any,
     *,
+    precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
     """`jax.lax.dot_general` for dimension numbers that need no transpose.
@@ -321,12 +329,14 @@ def dot_general(
     dimension_numbers    ((contracting of lhs, of rhs), (batch of lhs, of rhs)). Batch dimensions
                          come first in both; contracting ones are next to each other, in the same
                          order in both, either directly after the batch or last
+    precision               as `matmul`'s
     preferred_element_type  as `out_dtype` of `matmul`
 
     Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
     dtype = check_types("dot_general", where, lhs=lhs, rhs=rhs)
+    tf32 = is_tf32(precision, "lhs", lhs, where)
     out = result_type(preferred_element_type, dtype, where)
     (contract_l, contract_r), (batch_l, batch_r) = (
         (tuple(map(int, left)), tuple(map(int, right))) for left, right in dimension_numbers
@@ -352,7 +362,7 @@ def dot_general(
         raise no_product(
             "of 8 bits, those that are summed over come last", dimension_numbers, where
         )
-    d = shell.located("dot_general", where, partial(dot, *majors, out), a, b)
+    d = shell.located("dot_general", where, partial(dot, Call(*majors, out, tf32=tf32)), a, b)
     return d.reshape(*lhs.shape[: len(batch)], *rows, *columns)
 
 
@@ -364,9 +374,10 @@ class _Run:
 
     def __init__(
         self, out: DType, applied: Layer | Epilogue, blocks: BlockScales | None = None,
-        reference: Callable[..., Any] | None = None,
+        reference: Callable[..., Any] | None = None, tf32: bool = False,
     ) -> None:  # fmt: skip
         self.out, self.applied, self.blocks, self.reference = out, applied, blocks, reference
+        self.tf32 = tf32
 
     def batched(
         self, a: Any, bs: Sequence[Any], rows: Sequence[Any], columns: Sequence[Any],
@@ -411,15 +422,17 @@ class _Run:
         major: Major = "MN"
         if str(a.dtype) in EIGHT_BITS:
             bs, major = [jnp.swapaxes(b, -1, -2) for b in bs], "K"
-        call = Call("K", major, self.out, self._epilogue, self.blocks and self.blocks.kind)
+        kind = None if self.blocks is None else self.blocks.kind
+        call = Call("K", major, self.out, self._epilogue, kind, self.tf32)
         amax = call.epilogue is not None and call.epilogue.amax
         if self.blocks is not None or amax or self.out in EIGHT_BITS.values():
             return underived(call, a, list(bs), list(operands))
         if call.epilogue is None:
-            return [dot("K", major, self.out, a, bs[0])]
+            return [dot(call, a, bs[0])]
         own = self.applied
         formula = formula_of(own) if isinstance(own, Layer) else Formula(own, self.reference)
-        return fused(Fused("K", major, self.out, formula), a, list(bs), list(operands))
+        product = Fused("K", major, self.out, formula, tf32=self.tf32)
+        return fused(product, a, list(bs), list(operands))
 
     @property
     def _epilogue(self) -> Epilogue | None:

@@ -40,7 +40,10 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
         if call.epilogue is not None and call.epilogue.amax:
             found.append(jnp.zeros((*lead, m), jnp.uint32) + zero.astype(jnp.uint32))
         return found
-    if str(a.dtype) == "float32":
+    if call.tf32:
+        a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
+        call = replace(call, a_major="K", b_major="K")
+    elif str(a.dtype) == "float32":
         a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = _padded(a, -1)
@@ -106,6 +109,12 @@ def _to(x: Any, axis: int, size: Any, *, repeated: bool = False) -> Any:
     widths = [(0, 0)] * x.ndim
     widths[axis] = (0, size - x.shape[axis])
     return jnp.pad(x, widths, mode="edge" if repeated else "constant")
+
+
+def _as_tf32(x: Any, major: Major) -> Any:
+    """Rounded to what tensor cores read of f32 numbers, with K last: they transpose 16 bits."""
+    rounded = _jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=10)
+    return rounded if major == "K" else jnp.swapaxes(rounded, -1, -2)
 
 
 def _in_parts(x: Any, major: Major, which: int) -> Any:

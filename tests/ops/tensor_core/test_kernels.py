@@ -142,6 +142,36 @@ def test_multiplications_of_integers_stay_asynchronous(cut, d):
     assert "serialized" not in cubin.log
 
 
+def tf32_error(kernel, product, m, n, k):
+    """The largest error over the sum of absolute products, of numbers that tf32 has."""
+    a, b = ((x.view(np.uint32) & 0xFFFFE000).view(np.float32) for x in factors(product, m, n, k))
+    emulation = kernel.emulate(a, in_memory(b, turned=True))
+    emulation.report.check()
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    return np.max(np.abs(np.asarray(emulation.outputs[0]) - x @ y) / (np.abs(x) @ np.abs(y)))
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize("split", [False, True])
+def test_tf32(shape, split):
+    product = Product(f32, f32, f32, "K", "K")
+    kernel = hopper.build(product, replace(shape, split=split), 3)
+    assert tf32_error(kernel, product, 200, 264, 260) < 2.0**-20
+
+
+def test_tf32_by_mma_sync():
+    product = Product(f32, f32, f32, "K", "K")
+    assert tf32_error(mma_sync.build(product), product, 136, 264, 104) < 2.0**-20
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+def test_multiplications_of_tf32_stay_asynchronous(cut):
+    cubin = hopper.build(Product(f32, f32, f32, "K", "K"), cut.shape).cubin()
+    assert cubin.spill_stores == cubin.spill_loads == 0
+    assert not cubin.warnings, cubin.log
+    assert "serialized" not in cubin.log
+
+
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
 @pytest.mark.parametrize("batches", list(itertools.product([False, True], repeat=2)), ids=str)

@@ -28,13 +28,15 @@ Factor: TypeAlias = Literal["a", "b", "g"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How A and B are in memory (`Product`), the type of D, the epilogue, and block scales."""
+    """How A and B are in memory (`Product`), the type of D, the epilogue, block scales, tf32."""
 
     a_major: Major
     b_major: Major
     out: DType
     epilogue: Epilogue | None = None
     blocks: Blocks | None = None
+    tf32: bool = False
+    """Whether f32 numbers are rounded to tf32 for one product, not split for several."""
 
     @property
     def results(self) -> tuple[DType, ...]:
