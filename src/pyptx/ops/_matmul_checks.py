@@ -180,7 +180,7 @@ def block_scales(
     """Scales of which one has a number for each 128 of K, f32; None where neither has."""
     one, other = (jnp.asarray(1.0 if x is None else x, jnp.float32) for x in given)
     (m, k), n = a.shape[-2:], b.shape[-1]
-    along, down, across = (-(-size // BLOCK) for size in (k, m, n))
+    along, down, across = ((size + (BLOCK - 1)) // BLOCK for size in (k, m, n))
     of_a, of_b = a.shape[:-2], b.shape[:-2]
     plain_a = shell.broadcasts(one.shape, (*of_a, m, 1))
     plain_b = shell.broadcasts(other.shape, (*of_b, 1, n))
