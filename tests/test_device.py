@@ -59,6 +59,11 @@ EXAMPLES = {
     "createpolicy": lambda: ptx.inst.createpolicy.fractional.L2__evict_last.b64(1.0),
     "bf16": lambda: ptx.raw("{ .reg .b16 a; mov.b16 a, 0; fma.rn.bf16 a, a, a, a; }"),
     "cvt.bf16.f64": lambda: ptx.inst.cvt.rn.bf16.f64(reg.scalar(f64, init=0.0)),
+    "mma.e4m3": lambda: ptx.raw(
+        "{ .reg .f32 d; .reg .b32 a; mov.f32 d, 0f00000000; mov.b32 a, 0; "
+        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+        "{d, d, d, d}, {a, a, a, a}, {a, a}, {d, d, d, d}; }"
+    ),
     "mbarrier": lambda: ptx.inst.mbarrier.init.shared.b64(smem.mbarrier(), 1),
     "mbarrier.expect_tx": lambda: ptx.inst.mbarrier.arrive.expect_tx.shared.b64(
         ptx.sink, smem.mbarrier(), 16

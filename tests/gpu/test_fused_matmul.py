@@ -121,3 +121,54 @@ def test_groups(rows, groups):
         assert off(found, wanted) < bound
     for one, other in zip((d, dx, dw), both(x, w, jnp.asarray(sizes)), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+# ---- results of 8 bits ---------------------------------------------------------------------------
+
+
+def rounded(x, dtype):
+    """As the conversion with saturation rounds."""
+    most = float(jnp.finfo(dtype).max)
+    return jnp.clip(x, -most, most).astype(dtype)
+
+
+def same(found, expected):
+    """The rounded result, but for neighbours where a sum lies next to the middle of two."""
+    one, other = (np.asarray(x).astype(np.float32) for x in (found, expected))
+    differ = one != other
+    assert np.mean(differ) < 0.005
+    np.testing.assert_allclose(one[differ], other[differ], rtol=0.26)
+
+
+@pytest.mark.parametrize("out", [jnp.float8_e4m3fn, jnp.float8_e5m2])
+@pytest.mark.parametrize("kind", [BF16, jnp.float8_e4m3fn])
+@pytest.mark.parametrize("size", [*SIZES, (129, 257, 71)], ids=str)
+def test_results_of_8_bits(size, kind, out):
+    m, n, k = size
+    a, b = normal((m, k), kind, 0), normal((k, n), kind, 1)
+    f = jax.jit(partial(ops.matmul, out_dtype=out, out_scale=3.0, amax=True))
+    d, amax = f(a, b)
+    whole = jax.jit(partial(ops.matmul, out_dtype=jnp.float32))(a, b)
+    same(d, rounded(whole * 3, out))
+    np.testing.assert_allclose(amax, jnp.abs(whole).max(), rtol=1e-6)
+    again, same_amax = f(a, b)
+    np.testing.assert_array_equal(np.asarray(d), np.asarray(again))
+    assert amax == same_amax
+
+
+@pytest.mark.parametrize("kind", [BF16, jnp.float8_e4m3fn, jnp.int8])
+def test_pairs_of_8_bits(kind):
+    x, gate, up = (
+        (normal(shape, jnp.float32, i) * 4).astype(kind)
+        for i, shape in enumerate(((1000, 520), (520, 2000), (520, 2000)))
+    )
+    rows = jnp.abs(normal((1000, 1), jnp.float32, 3)) / 16
+    of_gate, of_up = (jnp.abs(normal((1, 2000), jnp.float32, i)) / 16 for i in (4, 5))
+    d, amax = ops.gated_matmul(
+        x, gate, up, x_scale=rows, gate_scale=of_gate, up_scale=of_up, out_scale=2, amax=True,
+        out_dtype=jnp.float8_e4m3fn,
+    )  # fmt: skip
+    wide = partial(ops.matmul, out_dtype=jnp.float32, a_scale=rows)
+    whole = jax.nn.silu(wide(x, gate, b_scale=of_gate)) * wide(x, up, b_scale=of_up)
+    same(d, rounded(whole * 2, jnp.float8_e4m3fn))
+    np.testing.assert_allclose(amax, jnp.abs(whole).max(), rtol=1e-5)

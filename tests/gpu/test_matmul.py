@@ -14,7 +14,7 @@ import jax.numpy as jnp  # noqa: E402
 from pyptx import ops  # noqa: E402
 from pyptx.ops.tensor_core import mma_sync, plan  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
-from pyptx.types import bf16, f16, f32  # noqa: E402
+from pyptx.types import bf16, e4m3, f16, f32, s8, s32  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 JAX = {bf16: jnp.bfloat16, f16: jnp.float16, f32: jnp.float32}
@@ -115,3 +115,89 @@ def test_eight_bits(sizes, dtype, record_property):
     record_property("error over the sum of absolute values", share)
     print(f"{sizes} {np.dtype(dtype).name}: 2**{np.log2(share):.2f}")
     assert share < 2.0**-10
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+@pytest.mark.parametrize(
+    "sizes", [(64, 264, 4096), (1000, 2000, 520), (4096, 4096, 7168), (129, 130, 1000)], ids=str
+)
+def test_block_scales(sizes, by_column):
+    """Sums of 128 of K are cut; their total is of f32, so the error does not grow with K."""
+    m, n, k = sizes
+    blocks = -(-k // 128)
+    a, b = normal((m, k), jnp.float8_e4m3fn, 0), normal((k, n), jnp.float8_e4m3fn, 1)
+    rows = jnp.abs(normal((m, blocks), jnp.float32, 2)) + 0.1
+    columns = jnp.abs(normal((blocks, n if by_column else -(-n // 128)), jnp.float32, 3)) + 0.1
+    f = jax.jit(lambda a, b, r, c: ops.matmul(a, b, out_dtype=jnp.float32, a_scale=r, b_scale=c))
+    x = np.asarray(a).astype(np.float64) * np.repeat(np.asarray(rows), 128, 1)[:, :k]
+    tall = np.repeat(np.asarray(columns), 128, 0)[:k]
+    y = np.asarray(b).astype(np.float64) * (tall if by_column else np.repeat(tall, 128, 1)[:, :n])
+    found = f(a, b, rows, columns)
+    assert np.max(np.abs(np.asarray(found) - x @ y) / (np.abs(x) @ np.abs(y))) < 2.0**-11
+    for _ in range(3):
+        np.testing.assert_array_equal(found, f(a, b, rows, columns))
+
+
+@pytest.mark.parametrize("cut", plan.BLOCK_CUTS, ids=lambda cut: str(cut.shape))
+def test_every_shape_with_block_scales(cut):
+    m, n, k = 704, 1168, 1040
+    product = Product(e4m3, e4m3, f32, "K", "K", blocks="block", batches=(False, False))
+    a, b = normal((m, k), jnp.float8_e4m3fn, 0), normal((n, k), jnp.float8_e4m3fn, 1)
+    ones = jnp.ones((m, 9)), jnp.ones((9, 10))
+    x, y = np.asarray(a).astype(np.float64), np.asarray(b).astype(np.float64).T
+    found = jax.jit(plan.operation(product, cut.shape))(a, b, *ones)
+    assert np.max(np.abs(np.asarray(found) - x @ y) / (np.abs(x) @ np.abs(y))) < 2.0**-11
+
+
+@pytest.mark.parametrize("sizes", [(1, 8, 16), (64, 264, 4096), (1000, 2000, 528)], ids=str)
+@pytest.mark.parametrize("kinds", [("int8", "int8"), ("uint8", "int8")], ids=str)
+def test_integers(sizes, kinds):
+    m, n, k = sizes
+    rng = np.random.default_rng(0)
+    a, b = (
+        rng.integers(np.iinfo(kind).min, np.iinfo(kind).max + 1, shape, kind)
+        for kind, shape in zip(kinds, ((m, k), (k, n)), strict=True)
+    )
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(jax.jit(ops.matmul)(jnp.asarray(a), jnp.asarray(b)), exact)
+    d = jax.jit(lambda a, b: ops.matmul(a, b, a_scale=0.5, out_dtype="float32"))(a, b)
+    np.testing.assert_allclose(d, exact / 2, rtol=2.0**-23)
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+def test_every_shape_of_integers(cut):
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-128, 128, shape, "int8") for shape in ((704, 1040), (1168, 1040)))
+    product = Product(s8, s8, s32, "K", "K")
+    found = jax.jit(plan.operation(product, cut.shape))(jnp.asarray(a), jnp.asarray(b))
+    np.testing.assert_array_equal(found, a.astype(np.int64) @ b.astype(np.int64).T)
+
+
+def test_integers_by_mma_sync():
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-128, 128, shape, "int8") for shape in ((264, 400), (520, 400)))
+    found = jax.jit(mma_sync.build(Product(s8, s8, s32, "K", "K")))(jnp.asarray(a), jnp.asarray(b))
+    np.testing.assert_array_equal(found, a.astype(np.int64) @ b.astype(np.int64).T)
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_tf32(sizes):
+    """Against products of the rounded numbers."""
+    m, n, k = sizes
+    a, b = normal((m, k), jnp.float32, 0), normal((k, n), jnp.float32, 1)
+    d = jax.jit(lambda a, b: ops.matmul(a, b, precision="tf32"))(a, b)
+    check(d, *(jax.lax.reduce_precision(x, 8, 10) for x in (a, b)))
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+def test_every_shape_of_tf32(cut):
+    a, b = normal((704, 1032), jnp.float32, 0), normal((1160, 1032), jnp.float32, 1)
+    a, b = (jax.lax.reduce_precision(x, 8, 10) for x in (a, b))
+    product = Product(f32, f32, f32, "K", "K")
+    check(jax.jit(plan.operation(product, cut.shape))(a, b), a, b.T)
+
+
+def test_tf32_by_mma_sync():
+    a, b = normal((264, 392), jnp.float32, 0), normal((520, 392), jnp.float32, 1)
+    a, b = (jax.lax.reduce_precision(x, 8, 10) for x in (a, b))
+    check(jax.jit(mma_sync.build(Product(f32, f32, f32, "K", "K")))(a, b), a, b.T)

@@ -98,14 +98,25 @@ def test_a_scale_for_each_row_and_column():
     assert off(d * rows * columns, exact) < EIGHT_BITS
 
 
-def test_eight_bits_elsewhere_than_on_hopper():
+def test_eight_bits_before_ada():
     a = normal((16, 16), jnp.float8_e4m3fn)
     with pyptx.target("sm_90a", "sm_80"), pytest.raises(CallError) as caught:
         ops.matmul(a, a)
     problem, _source, *notes = str(caught.value).partition(": ")[2].splitlines()
     assert str(caught.value).startswith(__file__)
     assert problem == "matmul of e4m3 has no kernels for sm_80"
-    assert notes == ["  legal: sm_90a", "  help: a.astype(jax.numpy.bfloat16), and b too"]
+    assert notes == ["  legal: sm_89 and later", "  help: a.astype(jax.numpy.bfloat16), and b too"]
+
+
+@pytest.mark.parametrize("target", ["sm_89", "sm_90", "sm_100a", "sm_120a"])
+@pytest.mark.parametrize("dtypes", EIGHT, ids=["e4m3", "e5m2 e4m3"])
+def test_eight_bits_elsewhere_than_on_hopper(dtypes, target):
+    a, b = normal((72, 200), dtypes[0]), normal((200, 264), dtypes[1], 1)
+    rows = jnp.abs(normal((72, 1), seed=2))
+    with pyptx.target(target):
+        d = jax.jit(lambda a, b: ops.matmul(a, b, out_dtype=jnp.float32, a_scale=rows))(a, b)
+    exact = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64) * np.asarray(rows)
+    assert off(d, exact) < EIGHT_BITS * 2
 
 
 def test_f32_keeps_its_bits():
@@ -314,7 +325,7 @@ CASES = {
         lambda: ops.matmul(np.ones((4, 6), np.int32), B),
         """
         a has elements of type int32
-          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2
+          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2 int8 uint8
         """,
     ),
     "a list": (
@@ -335,7 +346,7 @@ CASES = {
         lambda: ops.matmul(A, B, out_dtype=jnp.int8),
         """
         the result's type is int8
-          legal: bfloat16 float16 float32
+          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2
         """,
     ),
     "scales of another length": (
@@ -343,6 +354,8 @@ CASES = {
         """
         b_scale has shape (8, 1), which is not broadcast to (1, 8)
           legal: (..., M, 1) of a, (..., 1, N) of b, one number
+          legal: of blocks of 128: (..., M, K / 128) of a, (..., K / 128, N / 128) or \
+(..., K / 128, N) of b, rounded up
         """,
     ),
     "a derivative of 8 bits": (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 import jax
 import jax.numpy
@@ -16,10 +17,17 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import ACTIVATIONS
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8
-from pyptx.types import DType, bf16, f32
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8
+from pyptx.ops.tensor_core.shape import BLOCK, Blocks
+from pyptx.types import DType, bf16, f32, s32
 
 jnp: Any = jax.numpy
+_HIGHEST: Final = ("highest", "float32", "bf16_bf16_f32_x6")
+_TF32: Final = ("tf32", "tensorfloat32", "tf32_tf32_f32")
+_BLOCK_SCALES: Final = (
+    f"of blocks of {BLOCK}: (..., M, K / {BLOCK}) of a, (..., K / {BLOCK}, N / {BLOCK}) or "
+    f"(..., K / {BLOCK}, N) of b, rounded up"
+)
 
 
 def check_factors(a: Any, bs: Sequence[Any], where: SourceLocation) -> DType:
@@ -102,6 +110,27 @@ def operand(
     return broadcast(f"an array of {name}", x, (*lead, *dims) if batched else dims, where)
 
 
+def is_tf32(precision: object, name: str, x: Any, where: SourceLocation) -> bool:
+    """Whether one product of tf32 numbers is asked for. Raises CallError for other precisions."""
+    if precision is None:
+        return False
+    spelled = str(getattr(precision, "name", precision)).lower()
+    if spelled in _HIGHEST:
+        return False
+    if spelled not in _TF32:
+        raise CallError(
+            f"there is no precision {precision!r}",
+            location=where,
+            notes=(("legal", 'None "highest" "tf32" jax.lax.DotAlgorithmPreset.TF32_TF32_F32'),),
+        )
+    if str(x.dtype) != "float32":
+        raise CallError(
+            f"precision tf32 is of float32; {name} has elements of type {x.dtype}",
+            location=where,
+        )
+    return True
+
+
 def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
     found: list[str] = []
     for name, array in arrays.items():
@@ -112,14 +141,15 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
                 notes=(("help", f"jax.numpy.asarray({name})"),),
             )
         dtype = str(cast("Any", array).dtype)
-        if dtype not in DTYPES and dtype not in FLOAT8:
+        if dtype not in DTYPES and dtype not in EIGHT_BITS:
             raise CallError(
                 f"{name} has elements of type {dtype}",
                 location=where,
-                notes=(("legal", " ".join([*DTYPES, *FLOAT8])),),
+                notes=(("legal", " ".join([*DTYPES, *EIGHT_BITS])),),
             )
         found.append(dtype)
-    if len(set(found)) > 1 and not all(dtype in FLOAT8 for dtype in found):
+    mixed = any(all(dtype in kinds for dtype in found) for kinds in (FLOAT8, INT8))
+    if len(set(found)) > 1 and not mixed:
         (one, other) = arrays
         raise CallError(
             f"{one} has elements of type {found[0]} and {other} of {found[1]}; {operation} takes "
@@ -127,7 +157,7 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
             location=where,
             notes=(("help", f"{other}.astype({one}.dtype)"),),
         )
-    kind = (DTYPES | FLOAT8)[found[0]]
+    kind = (DTYPES | EIGHT_BITS)[found[0]]
     try:
         plan.check(operation, targets.chosen(), bf16 if kind is f32 else kind)
     except CallError as error:
@@ -135,25 +165,102 @@ def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
     return kind
 
 
-def scales(
-    given: tuple[Any, Any], a: Any, b: Any, where: SourceLocation
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+@dataclass(frozen=True)
+class BlockScales:
+    """Those of a, (..., M, K / 128), and of b, (..., K / 128, N / 128) or (..., K / 128, N)."""
+
+    kind: Blocks
+    of_a: Any
+    of_b: Any
+
+
+def block_scales(
+    given: tuple[Any, Any], a: Any, b: Any, dtype: DType, where: SourceLocation
+) -> BlockScales | None:
+    """Scales of which one has a number for each 128 of K, f32; None where neither has."""
+    one, other = (jnp.asarray(1.0 if x is None else x, jnp.float32) for x in given)
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    along, down, across = ((size + (BLOCK - 1)) // BLOCK for size in (k, m, n))
+    of_a, of_b = a.shape[:-2], b.shape[:-2]
+    plain_a = shell.broadcasts(one.shape, (*of_a, m, 1))
+    plain_b = shell.broadcasts(other.shape, (*of_b, 1, n))
+    rows, squares = (*of_a, m, along), (*of_a, down, along)
+    columns, blocks = (*of_b, along, n), (*of_b, along, across)
+    known_a = [s for s in (rows, squares) if one.ndim > 1 and shell.broadcasts(one.shape, s)]
+    known_b = [s for s in (blocks, columns) if other.ndim > 1 and shell.broadcasts(other.shape, s)]
+    if not (plain_a or known_a):
+        raise _unfit("a_scale", one, (*of_a, m, 1), where)
+    if not (plain_b or known_b):
+        raise _unfit("b_scale", other, (*of_b, 1, n), where)
+    if plain_a and plain_b:
+        return None
+    if dtype not in FLOAT8.values():
+        name, scale = ("b_scale", other) if plain_a else ("a_scale", one)
+        raise CallError(
+            f"{name} has shape {tuple(scale.shape)}, a number for each {BLOCK} of K; "
+            f"a has elements of type {a.dtype}",
+            location=where,
+            notes=(("legal", "float8_e4m3fn float8_e5m2 with scales of blocks"),),
+        )
+    if not plain_a and known_a[0] == squares:
+        one = jnp.repeat(jnp.broadcast_to(one, squares), BLOCK, -2)[..., :m, :]
+    if plain_b and other.ndim and other.shape[-1] != 1:
+        known_b = [columns]
+    wide = blocks if plain_b and not known_b else known_b[0]
+    kind: Blocks = "block" if wide == blocks else "column"
+    return BlockScales(kind, jnp.broadcast_to(one, rows), jnp.broadcast_to(other, wide))
+
+
+def out_scale_of(scale: Any, shape: tuple[Any, ...], where: SourceLocation) -> Any:
+    """What D of this shape is multiplied by before it is rounded: a number for each row, f32."""
+    number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
+    if not shell.broadcasts(number.shape, (*shape[:-1], 1)):
+        raise CallError(
+            f"out_scale has shape {tuple(number.shape)}, which is not broadcast to "
+            f"{(*shape[:-1], 1)}",
+            location=where,
+            notes=(("legal", "one number, or (..., M, 1)"),),
+        )
+    return jnp.broadcast_to(number, (*shape[:-1], 1))[..., 0]
+
+
+def _unfit(name: str, scale: Any, wanted: tuple[Any, ...], where: SourceLocation) -> CallError:
+    return CallError(
+        f"{name} has shape {tuple(scale.shape)}, which is not broadcast to {wanted}",
+        location=where,
+        notes=(
+            ("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),
+            ("legal", _BLOCK_SCALES),
+        ),
+    )
+
+
+def scales(given: tuple[Any, Any], a: Any, b: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A number for each row of a and column of b, f32: 1 where none is given."""
-    found: list[Any] = []
-    for name, scale, x, last in zip(
-        ("a_scale", "b_scale"), given, (a, b), ((a.shape[-2], 1), (1, b.shape[-1])), strict=True
-    ):
-        wanted = (*x.shape[:-2], *last)
-        number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
-        try:
-            found.append(jnp.broadcast_to(number, wanted))
-        except ValueError:
-            raise CallError(
-                f"{name} has shape {tuple(number.shape)}, which is not broadcast to {wanted}",
-                location=where,
-                notes=(("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),),
-            ) from None
+    found = [
+        jnp.broadcast_to(jnp.asarray(1.0 if scale is None else scale, jnp.float32), wanted)
+        for scale, wanted in zip(
+            given, ((*a.shape[:-1], 1), (*b.shape[:-2], 1, b.shape[-1])), strict=True
+        )
+    ]
     return (found[0][..., 0],), (found[1][..., 0, :],)
+
+
+def pair_scales(
+    given: tuple[Any, Any, Any], x: Any, gate: Any, where: SourceLocation
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Numbers for each row of x, and for each column of gate and of up."""
+    dims = (*x.shape[:-1], 1), *((*gate.shape[:-2], 1, gate.shape[-1]),) * 2
+    for name, scale, wanted in zip(("x_scale", "gate_scale", "up_scale"), given, dims, strict=True):
+        shape = jnp.shape(1.0 if scale is None else scale)
+        if not shell.broadcasts(shape, wanted):
+            raise CallError(
+                f"{name} has shape {shape}, which is not broadcast to {wanted}",
+                location=where,
+                notes=(("legal", "(..., M, 1) of x, (..., 1, N) of gate and up, one number"),),
+            )
+    rows, columns = scales(given[:2], x, gate)
+    return rows, (*columns, *scales((None, given[2]), x, gate)[1])
 
 
 def _check_batches(
@@ -171,18 +278,33 @@ def _check_batches(
         ) from None
 
 
-def result_type(wanted: Any, dtype: DType, where: SourceLocation) -> DType:
+def result_type(
+    wanted: Any, dtype: DType, where: SourceLocation, *, applied: bool = False,
+    operation: str | None = None,
+) -> DType:  # fmt: skip
+    """That of a product of this type; `applied` says that a result is not the sum alone.
+
+    With the name of an operation that quantizes, 8-bit floats are legal.
+    """
+    integers = dtype in INT8.values()
+    legal = DTYPES | ({"int32": s32} if integers and not applied else {})
+    legal = legal if operation is None else legal | FLOAT8
     if wanted is None:
-        return bf16 if dtype in FLOAT8.values() else dtype
+        own = s32 if integers and not applied else dtype
+        return bf16 if own in EIGHT_BITS.values() else own
     try:
         name = str(np.dtype(wanted))
     except TypeError:
         name = repr(wanted)
-    if name not in DTYPES:
+    if name not in legal:
         raise CallError(
-            f"the result's type is {name}", location=where, notes=(("legal", " ".join(DTYPES)),)
+            f"the result's type is {name}", location=where, notes=(("legal", " ".join(legal)),)
         )
-    return DTYPES[name]
+    try:
+        plan.check(operation or "", targets.chosen(), results=(legal[name],))
+    except CallError as error:
+        raise error.at(where) from None
+    return legal[name]
 
 
 def no_product(rule: str, numbers: object, where: SourceLocation) -> CallError:

@@ -14,7 +14,7 @@ from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_launch import computed, ragged
 from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, Call, derivatives
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call, derivatives
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType, f32
 
@@ -24,58 +24,80 @@ jnp: Any = jax.numpy
 # ---- products ------------------------------------------------------------------------------------
 
 
-@partial(_jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def dot(a_major: Major, b_major: Major, out: DType, a: Any, b: Any) -> Any:
-    """D of matrices, or of batches of matrices (rank 3), that are in memory as the majors say."""
-    return computed(Call(a_major, b_major, out), a, [b])[0]
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def dot(call: Call, a: Any, b: Any) -> Any:
+    """D of matrices, or of batches of matrices (rank 3), without an epilogue."""
+    return computed(call, a, [b])[0]
 
 
-def _dot_fwd(a_major: Major, b_major: Major, out: DType, a: Any, b: Any) -> tuple[Any, Any]:
+def _dot_fwd(call: Call, a: Any, b: Any) -> tuple[Any, Any]:
     _check_differentiable(a, b)
-    return dot(a_major, b_major, out, a, b), (a, b)
+    return dot(call, a, b), (a, b)
 
 
-def _dot_bwd(
-    a_major: Major, b_major: Major, out: DType, saved: tuple[Any, Any], g: Any
-) -> tuple[Any, Any]:
-    del out
+def _dot_bwd(call: Call, saved: tuple[Any, Any], g: Any) -> tuple[Any, Any]:
     (g,) = shell.as_jax(g)
-    return _cotangents(a_major, b_major, *saved, g)
+    return _cotangents(call, *saved, g)
 
 
 dot.defvjp(_dot_fwd, _dot_bwd)
 
 
 def _check_differentiable(a: Any, b: Any) -> None:
-    if str(a.dtype) in FLOAT8:
+    if str(a.dtype) in EIGHT_BITS:
         raise CallError(
             f"a product of {a.dtype} and {b.dtype} has no derivative",
             notes=(("help", "differentiate the product of the arrays before they were rounded"),),
         )
 
 
-def _cotangents(a_major: Major, b_major: Major, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
+def _cotangents(call: Call, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
     """Those of both factors, for the cotangent of their product."""
     g = g.astype(a.dtype)  # both factors have one type
     factors = {"a": a, "b": b, "g": g}
     da, db = (
-        _cotangent(primal, of.majors, *(factors[name] for name in of.factors))
-        for primal, of in zip((a, b), derivatives(a_major, b_major), strict=True)
+        _cotangent(primal, of.majors, *(factors[name] for name in of.factors), tf32=call.tf32)
+        for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
     )
     return da, db
 
 
-def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
+def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any, *, tf32: bool) -> Any:
     """The cotangent of a factor; added up over a batch that the factor is the same for."""
     over = shell.shared_over(primal, x, y)
     summed = primal.ndim == 2 and (x.ndim == 3 or y.ndim == 3)
     dtype = DTYPES[str(primal.dtype)]
-    found = dot(*majors, f32 if over or summed else dtype, x, y)
+    found = dot(Call(*majors, f32 if over or summed else dtype, tf32=tf32), x, y)
     if summed:
         found = found.sum(0)
     if over:
         found = _jax.lax.psum(found, over)
     return shell.like(found.astype(primal.dtype), primal)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0,))
+def underived(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """What `computed` gives, of products that have no derivative."""
+    return computed(call, a, bs, operands)
+
+
+def _underived_fwd(
+    call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]
+) -> tuple[list[Any], Any]:
+    del operands
+    _check_differentiable(a, bs[0])
+    what = "an amax" if call.epilogue is not None and call.epilogue.amax else str(call.out.numpy)
+    raise CallError(
+        f"a product with {what} as a result has no derivative",
+        notes=(("help", "differentiate the product with out_dtype=jax.numpy.bfloat16"),),
+    )
+
+
+def _underived_bwd(call: Call, saved: Any, cotangents: Any) -> Any:
+    raise AssertionError((call, saved, cotangents))  # the other has raised
+
+
+underived.defvjp(_underived_fwd, _underived_bwd)
 
 
 # ---- products of groups --------------------------------------------------------------------------
@@ -171,6 +193,7 @@ class _Reference:
         row = left.pop(0) if layer.scaled else None
         if row is not None:
             total = total * row * left.pop(0)
+            other = None if other is None else other * row * left.pop(0)
         if layer.bias is not None:
             total = total + left.pop(0)
         total = _ACTIVATIONS[layer.activation](total)
@@ -188,6 +211,7 @@ class Fused:
     out: DType
     formula: Formula
     sums: bool = False
+    tf32: bool = False
 
     @property
     def call(self) -> Call:
@@ -195,7 +219,7 @@ class Fused:
         epilogue = self.formula.epilogue
         if self.sums:
             epilogue = with_sums(epilogue, self.out)
-        return Call(self.a_major, self.b_major, self.out, epilogue)
+        return Call(self.a_major, self.b_major, self.out, epilogue, tf32=self.tf32)
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
@@ -236,10 +260,7 @@ def _fused_bwd(product: Fused, saved: Any, cotangents: Sequence[Any]) -> tuple[A
     of_sums, of_operands = pull(tuple(gs))
     if further:
         of_sums = [g + more for g, more in zip(of_sums, further, strict=True)]
-    pairs = [
-        _cotangents(product.a_major, product.b_major, a, b, g)
-        for b, g in zip(bs, of_sums, strict=True)
-    ]
+    pairs = [_cotangents(product.call, a, b, g) for b, g in zip(bs, of_sums, strict=True)]
     da = pairs[0][0]
     for more, _ in pairs[1:]:
         da = da + more

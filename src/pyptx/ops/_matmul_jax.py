@@ -13,15 +13,20 @@ from pyptx._source import call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_checks import (
+    BlockScales,
     as_matrix,
     bias_of,
+    block_scales,
     broadcast,
     check_activation,
     check_factors,
     check_shapes,
     check_types,
+    is_tf32,
     no_product,
     operand,
+    out_scale_of,
+    pair_scales,
     result_type,
     scales,
     type_of,
@@ -34,14 +39,16 @@ from pyptx.ops._matmul_derivative import (
     formula_of,
     fused,
     ragged_rows,
+    underived,
 )
 from pyptx.ops._matmul_launch import flat
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, Call
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType
 
+_jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
 
 
@@ -55,26 +62,50 @@ def matmul(
     bias: Any = None,
     activation: Activation | None = None,
     residual: Any = None,
+    out_scale: Any = None,
+    amax: bool = False,
+    precision: Any = None,
 ) -> Any:
     """a @ b as `jax.numpy.matmul`, on tensor cores: sums in f32, rounded once.
 
-    a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn or float8_e5m2
-    b          (..., K, N) or (K,), of the same type; float8 types may differ
-    out_dtype  of the result: bf16, f16 or f32; by default a's type, or bf16 for 8-bit types
-    a_scale    multiplies a: (..., M, 1), one number per row, or one number
-    b_scale    multiplies b: (..., 1, N), one number per column, or one number
+    a          (..., M, K) or (K,): bf16, f16, f32, float8_e4m3fn, float8_e5m2, int8 or uint8
+    b          (..., K, N) or (K,), of the same type; float8 types may differ, and int8 types
+    out_dtype  of the result: bf16, f16, f32, float8_e4m3fn or float8_e5m2, or int32 of integers; by
+               default a's type, bf16 for 8-bit floats, int32 for integers, or bf16 where anything
+               is applied to their sums
+    a_scale    multiplies a: (..., M, 1), one number per row, or one number. Of blocks:
+               (..., M, K / 128), one number per row and 128 of K, or (..., M / 128, K / 128)
+    b_scale    multiplies b: (..., 1, N), one number per column, or one number. Of blocks:
+               (..., K / 128, N / 128), one number per 128 x 128, or (..., K / 128, N)
     bias       (N,) or (..., 1, N), added to each row
     activation applied to the sum: "relu", "silu", "gelu" or "gelu_tanh"
     residual   of the result's shape or a shape that broadcasts to it; added last
+    out_scale  multiplies the result before it is rounded: one number, or (..., M, 1)
+    amax       whether to return the result's largest absolute value, too
+    precision  of f32 arrays: None or "highest" for the error of f32, or "tf32"; also as JAX spells
+               them, `jax.lax.DotAlgorithmPreset.TF32_TF32_F32`
     returns    (..., M, N): activation(a @ b * a_scale * b_scale + bias) + residual, all of it in
-               f32 and in one kernel; dimensions before the last two are broadcast
+               f32 and in one kernel; dimensions before the last two are broadcast. With `amax` a
+               tuple of it and an f32 scalar, of the result before out_scale and before rounding
 
-    8-bit products need sm_90a and have no derivative. Tensor cores add them with few bits: on an
-    H200 the error was up to 2**-10.8 of the sum of absolute products, for K = 4096. Their kernel
-    needs K contiguous in both factors, so b is transposed first; `dot_general` takes b as (N, K).
+    Results of 8 bits saturate: what is beyond the type's largest number becomes that number, also
+    infinity. They need sm_89 or later. They and amax have no derivative. Sharded columns of b are
+    gathered for amax.
+
+    8-bit products have no derivative. Their kernel needs K contiguous in both factors, so b is
+    transposed first; `dot_general` takes b as (N, K). Sums of integers are exact in 32 bits, and
+    wrap beyond. 8-bit floats need sm_89 or later. Tensor cores add them with few bits: on an H200
+    the error was up to 2**-10.8 of the sum of absolute products, for K = 4096.
+
+    Scales of blocks are for 8-bit floats; numbers of blocks are rounded up. The sums of each 128 of
+    K are multiplied by their scales in f32 registers and added there, so the error does not grow
+    with K. With a number per 128 x 128 of b, sharded columns of b are gathered; with one per
+    column they are not.
 
     Each f32 number is split into three bf16 numbers, and the six largest products are added: the
     error is that of f32 sums that are truncated instead of rounded, at six times the work of bf16.
+    With "tf32" each is rounded to 10 bits of fraction, to nearest, for one product at twice the
+    work of bf16; its kernel needs K contiguous in both factors, and copies transpose others.
     An empty K gives zeros. Reverse-mode derivatives of any order use the same kernels, without
     transposed copies; if the derivative needs a @ b, the kernel also writes it, in the result's
     type. One launch under `jax.vmap`. Sharded rows of a and columns of b need no communication; a
@@ -86,7 +117,9 @@ def matmul(
     """
     where = call_site()
     dtype = check_types("matmul", where, a=a, b=b)
-    out = result_type(out_dtype, dtype, where)
+    tf32 = is_tf32(precision, "a", a, where)
+    applied = any(x is not None for x in (a_scale, b_scale, bias, activation, residual, out_scale))
+    out = result_type(out_dtype, dtype, where, applied=applied or amax, operation="matmul")
     check_shapes(a, b, where)
     check_activation(activation, where)
     a, b = shell.as_jax(a, b)
@@ -99,39 +132,58 @@ def matmul(
     vector_a, vector_b = a.ndim == 1, b.ndim == 1
     a, b = a[None] if vector_a else a, b[:, None] if vector_b else b
     scaled = a_scale is not None or b_scale is not None
-    rows, columns = scales((a_scale, b_scale), a, b, where) if scaled else ((), ())
+    blocks = block_scales((a_scale, b_scale), a, b, dtype, where) if scaled else None
+    scaled = scaled and blocks is None
+    rows, columns = scales((a_scale, b_scale), a, b) if scaled else ((), ())
+    quantized = out_scale is not None or out in FLOAT8.values()
+    if quantized:
+        rows = (*rows, out_scale_of(out_scale, (*lead, a.shape[-2], b.shape[-1]), where))
     if bias is not None:
         bias = bias_of(bias, lead, b.shape[-1], where)
         columns = (*columns, bias)
     layer = Layer(
         scaled, None if bias is None else type_of(bias), activation,
-        None if residual is None else type_of(residual),
+        None if residual is None else type_of(residual), quantized=quantized, amax=amax,
     )  # fmt: skip
-    run = _Run(out, None if layer == Layer() else formula_of(layer))
+    run = _Run(out, layer, blocks, tf32=tf32)
     elements = () if residual is None else (residual,)
-    (d,) = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
+    d, *largest = shell.located("matmul", where, run.batched, a, (b,), rows, columns, elements)
     if vector_a:
         d = d[..., 0, :]
-    return d[..., 0] if vector_b else d
+    d = d[..., 0] if vector_b else d
+    return (d, _whole(largest[0])) if amax else d
 
 
 def gated_matmul(
-    x: Any, gate: Any, up: Any, *, activation: Activation = "silu", out_dtype: Any = None
+    x: Any,
+    gate: Any,
+    up: Any,
+    *,
+    activation: Activation = "silu",
+    out_dtype: Any = None,
+    x_scale: Any = None,
+    gate_scale: Any = None,
+    up_scale: Any = None,
+    out_scale: Any = None,
+    amax: bool = False,
 ) -> Any:
     """activation(x @ gate) * (x @ up), in one kernel: the first half of a SwiGLU or GeGLU layer.
 
-    x          (..., M, K): bf16, f16 or f32
+    x          (..., M, K): bf16, f16, f32, an 8-bit float or 8-bit integers
     gate, up   (..., K, N) of the same type and shape
     activation "silu", "gelu", "gelu_tanh" or "relu"
-    out_dtype  of the result, as `matmul`'s
-    returns    (..., M, N)
+    out_dtype  of the result, as `matmul`'s; of integers not int32
+    x_scale    multiplies x: (..., M, 1), one number per row, or one number
+    gate_scale, up_scale   multiply gate and up: (..., 1, N), one per column, or one number
+    out_scale, amax   as `matmul`'s
+    returns    (..., M, N), with `amax` a tuple of it and an f32 scalar
 
     Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
     dtype = check_types("gated_matmul", where, x=x, gate=gate)
     check_types("gated_matmul", where, gate=gate, up=up)
-    out = result_type(out_dtype, dtype, where)
+    out = result_type(out_dtype, dtype, where, applied=True, operation="gated_matmul")
     check_activation(activation, where)
     check_shapes(x, gate, where, ("x", "gate"), least=2)
     if tuple(gate.shape) != tuple(up.shape):
@@ -140,9 +192,28 @@ def gated_matmul(
             location=where,
         )
     x, gate, up = shell.as_jax(x, gate, up)
-    run = _Run(out, formula_of(Layer(activation=activation, paired=True)))
-    (d,) = shell.located("gated_matmul", where, run.batched, x, (gate, up), (), (), ())
-    return d
+    rows: tuple[Any, ...] = ()
+    columns: tuple[Any, ...] = ()
+    scaled = any(scale is not None for scale in (x_scale, gate_scale, up_scale))
+    if scaled:
+        rows, columns = pair_scales((x_scale, gate_scale, up_scale), x, gate, where)
+    if out_scale is not None:
+        lead = jnp.broadcast_shapes(x.shape[:-2], gate.shape[:-2])
+        dims = (*lead, x.shape[-2], gate.shape[-1])
+        rows = (*rows, out_scale_of(out_scale, dims, where))
+    layer = Layer(
+        scaled, activation=activation, paired=True, quantized=out_scale is not None, amax=amax
+    )
+    run = _Run(out, layer)
+    d, *largest = shell.located(
+        "gated_matmul", where, run.batched, x, (gate, up), rows, columns, ()
+    )
+    return (d, _whole(largest[0])) if amax else d
+
+
+def _whole(rows: Any) -> Any:
+    """The largest absolute value of an array, from the bits of those of its rows."""
+    return _jax.lax.bitcast_convert_type(rows, jnp.float32).max(initial=0.0)
 
 
 def fused_matmul(
@@ -178,8 +249,8 @@ def fused_matmul(
     where = call_site()
     bs: tuple[Any, ...] = b if isinstance(b, tuple) else (b,)  # pyright: ignore[reportUnknownVariableType]
     dtype = check_factors(a, bs, where)
-    out = result_type(out_dtype, dtype, where)
-    results = tuple(result_type(each, dtype, where) for each in further)
+    out = result_type(out_dtype, dtype, where, applied=True, operation="fused_matmul")
+    results = tuple(result_type(each, dtype, where, applied=True) for each in further)
     a, *others = shell.as_jax(a, *bs)
     lead = jnp.broadcast_shapes(a.shape[:-2], others[0].shape[:-2])
     m, n = a.shape[-2], others[0].shape[-1]
@@ -193,7 +264,7 @@ def fused_matmul(
         epilogue, types_of(of_rows), types_of(of_columns), types_of(of_elements), results,
         len(others) > 1,
     )  # fmt: skip
-    run = _Run(out, Formula(made, reference))
+    run = _Run(out, made, reference=reference)
     found = shell.located(
         "fused_matmul", where, run.batched, a, tuple(others), of_rows, of_columns, of_elements
     )
@@ -217,7 +288,7 @@ def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, *, preferred_element_type: 
     where = call_site()
     dtype = check_types("ragged_dot", where, lhs=lhs, rhs=rhs)
     out = result_type(preferred_element_type, dtype, where)
-    if dtype in FLOAT8.values():
+    if dtype in EIGHT_BITS.values():
         raise CallError(
             f"lhs has elements of type {lhs.dtype}",
             location=where,
@@ -248,6 +319,7 @@ def dot_general(
     rhs: Any,
     dimension_numbers: Any,
     *,
+    precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
     """`jax.lax.dot_general` for dimension numbers that need no transpose.
@@ -257,12 +329,14 @@ def dot_general(
     dimension_numbers    ((contracting of lhs, of rhs), (batch of lhs, of rhs)). Batch dimensions
                          come first in both; contracting ones are next to each other, in the same
                          order in both, either directly after the batch or last
+    precision               as `matmul`'s
     preferred_element_type  as `out_dtype` of `matmul`
 
     Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
     dtype = check_types("dot_general", where, lhs=lhs, rhs=rhs)
+    tf32 = is_tf32(precision, "lhs", lhs, where)
     out = result_type(preferred_element_type, dtype, where)
     (contract_l, contract_r), (batch_l, batch_r) = (
         (tuple(map(int, left)), tuple(map(int, right))) for left, right in dimension_numbers
@@ -284,11 +358,11 @@ def dot_general(
     rows = [n for i, n in enumerate(lhs.shape) if i >= len(batch) and i not in contract_l]
     columns = [n for i, n in enumerate(rhs.shape) if i >= len(batch) and i not in contract_r]
     majors: tuple[Major, Major] = ("K" if a_last else "MN", "K" if b_last else "MN")
-    if dtype in FLOAT8.values() and majors != ("K", "K"):
+    if dtype in EIGHT_BITS.values() and majors != ("K", "K"):
         raise no_product(
             "of 8 bits, those that are summed over come last", dimension_numbers, where
         )
-    d = shell.located("dot_general", where, partial(dot, *majors, out), a, b)
+    d = shell.located("dot_general", where, partial(dot, Call(*majors, out, tf32=tf32)), a, b)
     return d.reshape(*lhs.shape[: len(batch)], *rows, *columns)
 
 
@@ -298,8 +372,12 @@ def dot_general(
 class _Run:
     """A product of matrices along leading dimensions, which are broadcast."""
 
-    def __init__(self, out: DType, formula: Formula | None) -> None:
-        self.out, self.formula = out, formula
+    def __init__(
+        self, out: DType, applied: Layer | Epilogue, blocks: BlockScales | None = None,
+        reference: Callable[..., Any] | None = None, tf32: bool = False,
+    ) -> None:  # fmt: skip
+        self.out, self.applied, self.blocks, self.reference = out, applied, blocks, reference
+        self.tf32 = tf32
 
     def batched(
         self, a: Any, bs: Sequence[Any], rows: Sequence[Any], columns: Sequence[Any],
@@ -309,9 +387,16 @@ class _Run:
         lead = jnp.broadcast_shapes(a.shape[:-2], bs[0].shape[:-2])
         m, n = a.shape[-2], bs[0].shape[-1]
         columns = [_one_of(x, 1) for x in columns]
-        if _shared(bs[0], 2) and all(x.ndim == 1 for x in columns):
+        scales: list[Any] = []
+        if self.blocks is not None:
+            scales = [self.blocks.of_a, _one_of(self.blocks.of_b, 2)]
+        shared = all(x.ndim == 1 for x in columns) and all(x.ndim == 2 for x in scales[1:])
+        if _shared(bs[0], 2) and shared:
             # One matrix for all rows of a.
+            wide = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in scales[:1]]
             operands = [
+                *(flat(x, len(lead) + 1) for x in wide),
+                *scales[1:],
                 *(flat(jnp.broadcast_to(x, (*lead, m)), len(lead) + 1) for x in rows),
                 *columns,
                 *(flat(jnp.broadcast_to(x, (*lead, m, n)), len(lead) + 1) for x in elements),
@@ -320,20 +405,40 @@ class _Run:
             own = [_one_of(b, 2) for b in bs]
         else:
             operands = [
+                *(_batch_of(x, 2, lead) for x in scales),
                 *(_batch_of(x, 1, lead) for x in (*rows, *columns)),
                 *(_batch_of(x, 2, lead) for x in elements),
             ]
             a = _batch_of(a, 2, lead)
             own = [flat(jnp.broadcast_to(b, (*lead, *b.shape[-2:])), len(lead)) for b in bs]
-        return [d.reshape(*lead, m, n) for d in self._one(a, own, operands)]
+        found = self._one(a, own, operands)
+        count = len(found) - (self._epilogue is not None and self._epilogue.amax)
+        return [
+            *(d.reshape(*lead, m, n) for d in found[:count]),
+            *(largest.reshape(*lead, m) for largest in found[count:]),
+        ]
 
     def _one(self, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         major: Major = "MN"
-        if str(a.dtype) in FLOAT8:
+        if str(a.dtype) in EIGHT_BITS:
             bs, major = [jnp.swapaxes(b, -1, -2) for b in bs], "K"
-        if self.formula is None:
-            return [dot("K", major, self.out, a, bs[0])]
-        return fused(Fused("K", major, self.out, self.formula), a, list(bs), list(operands))
+        kind = None if self.blocks is None else self.blocks.kind
+        call = Call("K", major, self.out, self._epilogue, kind, self.tf32)
+        amax = call.epilogue is not None and call.epilogue.amax
+        if self.blocks is not None or amax or self.out in EIGHT_BITS.values():
+            return underived(call, a, list(bs), list(operands))
+        if call.epilogue is None:
+            return [dot(call, a, bs[0])]
+        own = self.applied
+        formula = formula_of(own) if isinstance(own, Layer) else Formula(own, self.reference)
+        product = Fused("K", major, self.out, formula, tf32=self.tf32)
+        return fused(product, a, list(bs), list(operands))
+
+    @property
+    def _epilogue(self) -> Epilogue | None:
+        if isinstance(self.applied, Epilogue):
+            return self.applied
+        return None if self.applied == Layer() else self.applied.epilogue
 
 
 def _shared(x: Any, rank: int) -> bool:

@@ -13,56 +13,79 @@ import jax.numpy
 import numpy as np
 
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, FLOAT8, SPLIT, Call
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call
 from pyptx.ops.tensor_core.shape import Major, Product, Shape
 from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
 
-_KINDS: Final = DTYPES | FLOAT8
+_KINDS: Final = DTYPES | EIGHT_BITS
 
 
 def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:
     """D and further results, by one kernel. All arrays are matrices or batches of them.
 
-    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N), batched or not.
+    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N), batched or not; before
+    them the block scales of A and B.
     """
     m, n, k = call.sizes(a, bs[0])
+    if call.blocks and isinstance(k, int) and k == 0:
+        call, operands = replace(call, blocks=None), operands[2:]
     lead = a.shape[:-2] or bs[0].shape[:-2]
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
         zero: Any = sum((_nothing(x) for x in bs), _nothing(a))
-        return [jnp.zeros((*lead, m, n), t.numpy) + zero.astype(t.numpy) for t in call.results]
-    if str(a.dtype) == "float32":
+        found = [jnp.zeros((*lead, m, n), t.numpy) + zero.astype(t.numpy) for t in call.results]
+        if call.epilogue is not None and call.epilogue.amax:
+            found.append(jnp.zeros((*lead, m), jnp.uint32) + zero.astype(jnp.uint32))
+        return found
+    if call.tf32:
+        a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
+        call = replace(call, a_major="K", b_major="K")
+    elif str(a.dtype) == "float32":
         a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = _padded(a, -1)
-    bs = [_padded(_padded(b, -1), -2 if call.b_major == "K" else -1, least) for b in bs]
+    amax = call.epilogue is not None and call.epilogue.amax
+    across = -2 if call.b_major == "K" else -1
+    # Columns of D that are cut off count for the largest value: those of zeros would give NaN.
+    bs = [_padded(b, across, least, repeated=amax) for b in bs]
+    bs = [_padded(b, -1, repeated=amax and across == -1) for b in bs]
     a_depth, b_depth = (-1 if major == "K" else -2 for major in (call.a_major, call.b_major))
     depth = a.shape[a_depth] if call.a_major == "K" else bs[0].shape[b_depth]
     if isinstance(depth, int):
         depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
     a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
-    operands, batches = _operands(call, operands, bs[0].shape[-2 if call.b_major == "K" else -1])
+    operands, batches = _operands(call, operands, bs[0].shape[across])
     product = Product(
         _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
-        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches,
+        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches, blocks=call.blocks,
     )  # fmt: skip
     found = _launch(product)(a, *bs, *operands)
-    return [d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in found]
+    ds, rows = found[: len(call.results)], found[len(call.results) :]
+    return [*(d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in ds), *rows]
 
 
 def _operands(
     call: Call, operands: Sequence[Any], columns: Any
 ) -> tuple[list[Any], tuple[bool, ...]]:
-    """The epilogue's arrays for so many columns, and whether they are batched."""
+    """Block scales and the epilogue's arrays for so many columns, and whether they are batched."""
+    scales: list[Any] = []
+    if call.blocks:
+        of_a, of_b, *operands = operands
+        if call.blocks == "column":
+            of_b = _to(of_b, -1, columns, repeated=True)
+        scales = [of_a, of_b]
+    flags = [x.ndim > 2 for x in scales]
     if call.epilogue is None:
-        return [], ()
+        return scales, tuple(flags)
     rows = len(call.epilogue.rows)
     vectors = rows + len(call.epilogue.columns)
-    found = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
-    return found, tuple(x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands))
+    amax = call.epilogue.amax
+    found = [x if i < rows else _to(x, -1, columns, repeated=amax) for i, x in enumerate(operands)]
+    flags += [x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands)]
+    return [*scales, *found], tuple(flags)
 
 
 def _nothing(x: Any) -> Any:
@@ -70,20 +93,28 @@ def _nothing(x: Any) -> Any:
     return x.astype(jnp.float32).sum() * 0
 
 
-def _padded(x: Any, axis: int, itemsize: int | None = None) -> Any:
+def _padded(x: Any, axis: int, itemsize: int | None = None, *, repeated: bool = False) -> Any:
     """Zeros after a dimension, so that it is a multiple of 16 bytes, of results too."""
     size = x.shape[axis]
     if not isinstance(size, int):
         return x  # an exported function's dimension without a size: a launch checks it
-    return _to(x, axis, size + -size % (ALIGNED // (itemsize or x.dtype.itemsize)))
+    size += -size % (ALIGNED // (itemsize or x.dtype.itemsize))
+    return _to(x, axis, size, repeated=repeated)
 
 
-def _to(x: Any, axis: int, size: Any) -> Any:
+def _to(x: Any, axis: int, size: Any, *, repeated: bool = False) -> Any:
+    """Zeros after a dimension up to this size, or the last element `repeated`."""
     if not isinstance(size, int) or x.shape[axis] == size:
         return x
     widths = [(0, 0)] * x.ndim
     widths[axis] = (0, size - x.shape[axis])
-    return jnp.pad(x, widths)
+    return jnp.pad(x, widths, mode="edge" if repeated else "constant")
+
+
+def _as_tf32(x: Any, major: Major) -> Any:
+    """Rounded to what tensor cores read of f32 numbers, with K last: they transpose 16 bits."""
+    rounded = _jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=10)
+    return rounded if major == "K" else jnp.swapaxes(rounded, -1, -2)
 
 
 def _in_parts(x: Any, major: Major, which: int) -> Any:
@@ -173,7 +204,7 @@ def _launch(product: Product) -> Callable[..., Any]:
     @_jax.custom_batching.custom_vmap
     def launch(*arrays: Any) -> Any:
         found = plan.operation(product, _shape(product, *arrays[:2]))(*arrays)
-        return (found,) if len(product.results) == 1 else tuple(found)
+        return (found,) if len(product.results) == 1 and not product.amax else tuple(found)
 
     @launch.def_vmap
     def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]
@@ -188,7 +219,7 @@ def _shape(product: Product, a: Any, b: Any) -> Shape:
     lead = a.shape[:-2] or b.shape[:-2] or (1,)
     if all(isinstance(size, int) for size in (m, n, k, *lead)):
         return plan.choose(product, m, n, k, lead[0])
-    return Shape()
+    return plan.any_size(product)
 
 
 def flat(x: Any, count: int) -> Any:
@@ -208,9 +239,12 @@ def _as_rows(
 ) -> tuple[Any, ...] | None:
     """More rows of A, where all else is of one matrix; None where it is not."""
     b_end = 1 + product.factors
-    epilogue = product.epilogue
+    epilogue, first = product.epilogue, b_end + (2 if product.blocks else 0)
     rows = 0 if epilogue is None else len(epilogue.rows)
-    columns = range(b_end + rows, b_end + rows + (0 if epilogue is None else len(epilogue.columns)))
+    begin = first + rows
+    columns = [*range(begin, begin + (0 if epilogue is None else len(epilogue.columns)))]
+    if product.blocks:
+        columns.append(b_end + 1)
     one = not any(mapped[i] for i in (*range(1, b_end), *columns))
     if product.batched or product.a_major != "K" or not mapped[0] or not one:
         return None
@@ -220,7 +254,8 @@ def _as_rows(
             kept.append(x)
             continue
         kept.append(flat(x if own else jnp.broadcast_to(x, (size, *x.shape)), 2))
-    return tuple(d.reshape(size, -1, d.shape[-1]) for d in _launch(product)(*kept))
+    found = _launch(product)(*kept)
+    return tuple(x.reshape(size, -1, *x.shape[1:]) for x in found)
 
 
 def _as_matrices(
@@ -243,4 +278,4 @@ def _as_matrices(
         product, a_batched=several[0], b_batched=several[1], batches=tuple(several[b_end:])
     )
     lead = (size, count) if product.batched else (size,)
-    return tuple(d.reshape(*lead, *d.shape[-2:]) for d in _launch(made)(*kept))
+    return tuple(x.reshape(*lead, *x.shape[1:]) for x in _launch(made)(*kept))

@@ -152,7 +152,7 @@ def _shape(product: Product, call: Call, a: Any, b: Any) -> Shape:
     lead = a.shape[:-2] or b.shape[:-2] or (1,)
     if all(isinstance(size, int) for size in (m, n, k, *lead)):
         return plan.choose(product, m, n, k, lead[0])
-    return Shape()  # a program for any size
+    return plan.any_size(product)
 
 
 def _padded(x: Any, axis: int, itemsize: int | None = None) -> Any:

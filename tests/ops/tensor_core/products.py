@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pyptx import Kernel
 from pyptx.ops.tensor_core.shape import Product
-from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
+from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32, s8, u8
 
 NUMPY = {
     bf16: ml_dtypes.bfloat16, f16: np.float16, f32: np.float32, e4m3: ml_dtypes.float8_e4m3fn,
@@ -20,7 +20,10 @@ TENSOR_CORE = 2.0**-22
 
 
 def normal(shape: tuple[int, ...], dtype: DType, seed: int) -> NDArray[np.generic]:
-    """Normally distributed numbers."""
+    """Normally distributed numbers, or all integers of a type."""
+    if dtype in (s8, u8):
+        low, high = (-128, 128) if dtype is s8 else (0, 256)
+        return np.random.default_rng(seed).integers(low, high, shape, dtype.numpy)
     values = np.random.default_rng(seed).standard_normal(shape, np.float32)
     return values.astype(NUMPY[dtype])
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.ops.tensor_core.products import NUMPY, ULP, factors, in_memory, normal
 
+import pyptx
 from pyptx import LanguageError, ptx
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
 from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, SCALED, Epilogue, Layer, with_sums
@@ -193,3 +194,62 @@ def test_shapes_that_a_pair_does_not_fit():
         assert plan.fits(own, paired) == right
     assert plan.fits(Shape(128, 192), replace(paired, d=f32))
     assert plan.fits(SHAPES["two blocks"], Product(bf16, bf16, bf16, epilogue=SCALED))
+
+
+# ---- the largest absolute value ------------------------------------------------------------------
+
+
+def amax_of(kernel, product, m, n, k):
+    """D and the rows' largest values, and what they are of: sums times a number of the row."""
+    a, b = factors(product, m, n, k)
+    rows = np.abs(normal((m,), f32, 10)) + 0.5
+    emulation = kernel.emulate(a, b, rows)
+    emulation.report.check()
+    d, largest = emulation.outputs[:2]
+    return np.asarray(d), np.asarray(largest).view(np.float32), a, b, rows
+
+
+@pytest.mark.parametrize("d", [e4m3, bf16, f32], ids=str)
+@pytest.mark.parametrize("shape", PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize("split", [False, True])
+def test_amax(d, shape, split):
+    epilogue = Layer(quantized=True, amax=True).epilogue
+    product = Product(bf16, bf16, d, epilogue=epilogue, batches=(False,))
+    kernel = hopper.build(product, replace(shape, split=split), 3)
+    found, largest, a, b, rows = amax_of(kernel, product, 200, 144, 520)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(largest, np.abs(exact).max(1), rtol=1e-5)
+    expected = exact * rows[:, None]
+    expected = np.clip(expected, -448, 448) if d is e4m3 else expected
+    error = np.abs(found.astype(np.float64) - expected) / (np.abs(expected) + 1)
+    assert np.max(error) < {e4m3: 2.0**-4, bf16: 2.0**-8, f32: 0.0}[d] + 1e-4
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_120a"])
+def test_amax_by_mma_sync(target):
+    epilogue = Layer(quantized=True, amax=True).epilogue
+    product = Product(bf16, bf16, f32, epilogue=epilogue, batches=(False,))
+    with pyptx.target(target):
+        found, largest, a, b, rows = amax_of(mma_sync.build(product), product, 200, 144, 104)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(largest, np.abs(exact).max(1), rtol=1e-5)
+    np.testing.assert_allclose(found, exact * rows[:, None], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("paired", [False, True])
+def test_registers_of_quantized_results(cut, paired):
+    activation = "silu" if paired else None
+    epilogue = Layer(
+        scaled=True, activation=activation, paired=paired, quantized=True, amax=True
+    ).epilogue
+    batches = (False,) * len(epilogue.operands)
+    product = Product(e4m3, e4m3, e4m3, "K", "K", epilogue=epilogue, batches=batches)
+    whole = cut.shape.columns % (128 * product.factors) == 0
+    assert plan.fits(cut.shape, product) == (cut.shape.blocks == 1 and whole)
+    if not plan.fits(cut.shape, product):
+        return
+    cubin = hopper.build(product, cut.shape).cubin()
+    assert cubin.spill_stores == cubin.spill_loads == 0
+    assert not cubin.warnings, cubin.log
+    assert "serialized" not in cubin.log

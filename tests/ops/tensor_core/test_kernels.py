@@ -12,7 +12,7 @@ from tests.ops.tensor_core.products import emulated, factors, in_memory
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
 from pyptx.ops.tensor_core.schedule import FRACTIONS
 from pyptx.ops.tensor_core.shape import Product, Shape
-from pyptx.types import bf16, e4m3, e5m2, f16, f32
+from pyptx.types import bf16, e4m3, e5m2, f16, f32, s8, s32, u8
 
 MAJORS = [(a, b) for a in ("K", "MN") for b in ("K", "MN")]
 BIG = Shape(256, 192, blocks=2, stages=3, panels=3, band=2)
@@ -107,6 +107,69 @@ def test_eight_bits(kinds, shape, split):
     product = Product(*kinds, f32, "K", "K")
     kernel = hopper.build(product, replace(shape, split=split), 3)
     assert emulated(kernel, product, 200, 264, 1040, coarse=True) <= 1
+
+
+def integer_error(kernel, product, m, n, k):
+    """The largest error of a kernel's sums, which are in its results."""
+    a, b = factors(product, m, n, k)
+    emulation = kernel.emulate(a, in_memory(b, turned=True))
+    emulation.report.check()
+    exact = a.astype(np.int64) @ b.astype(np.int64)
+    return np.max(np.abs(np.asarray(emulation.outputs[0]).astype(np.int64) - exact))
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product((s8, u8), repeat=2)), ids=str)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize("split", [False, True])
+def test_integers(kinds, shape, split):
+    product = Product(*kinds, s32, "K", "K")
+    kernel = hopper.build(product, replace(shape, split=split), 3)
+    assert integer_error(kernel, product, 200, 264, 1040) == 0
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product((s8, u8), repeat=2)), ids=str)
+def test_integers_by_mma_sync(kinds):
+    product = Product(*kinds, s32, "K", "K")
+    assert integer_error(mma_sync.build(product), product, 136, 264, 208) == 0
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("d", [s32, bf16], ids=str)
+def test_multiplications_of_integers_stay_asynchronous(cut, d):
+    cubin = hopper.build(Product(s8, s8, d, "K", "K"), cut.shape).cubin()
+    assert cubin.spill_stores == cubin.spill_loads == 0
+    assert not cubin.warnings, cubin.log
+    assert "serialized" not in cubin.log
+
+
+def tf32_error(kernel, product, m, n, k):
+    """The largest error over the sum of absolute products, of numbers that tf32 has."""
+    a, b = ((x.view(np.uint32) & 0xFFFFE000).view(np.float32) for x in factors(product, m, n, k))
+    emulation = kernel.emulate(a, in_memory(b, turned=True))
+    emulation.report.check()
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    return np.max(np.abs(np.asarray(emulation.outputs[0]) - x @ y) / (np.abs(x) @ np.abs(y)))
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize("split", [False, True])
+def test_tf32(shape, split):
+    product = Product(f32, f32, f32, "K", "K")
+    kernel = hopper.build(product, replace(shape, split=split), 3)
+    assert tf32_error(kernel, product, 200, 264, 260) < 2.0**-20
+
+
+def test_tf32_by_mma_sync():
+    product = Product(f32, f32, f32, "K", "K")
+    assert tf32_error(mma_sync.build(product), product, 136, 264, 104) < 2.0**-20
+
+
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+def test_multiplications_of_tf32_stay_asynchronous(cut):
+    cubin = hopper.build(Product(f32, f32, f32, "K", "K"), cut.shape).cubin()
+    assert cubin.spill_stores == cubin.spill_loads == 0
+    assert not cubin.warnings, cubin.log
+    assert "serialized" not in cubin.log
 
 
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
 from pyptx.ops.tensor_core.shape import Product
-from pyptx.types import f32, s32
+from pyptx.types import f32, s32, u32
 
 _NAMES: Final = {
     ("a", "K"): ("M", "K"),
@@ -26,8 +26,17 @@ def inputs(product: Product) -> tuple[Tile, ...]:
         Tile(*(*_batch(product.a_batched), *_NAMES["a", product.a_major]), product.a),
         *(b,) * product.factors,
         *((Tile("G", s32),) if product.ragged else ()),
+        *_scales(product),
         *_operands(product),
     )
+
+
+def _scales(product: Product) -> Iterator[Tile]:
+    if product.blocks is None:
+        return
+    of_a, of_b = map(_batch, product.batches[:2])
+    yield Tile(*of_a, "M", "KB", f32)
+    yield Tile(*of_b, "KB", "N" if product.blocks == "column" else "NB", f32)
 
 
 def _operands(product: Product) -> Iterator[Tile]:
@@ -36,27 +45,28 @@ def _operands(product: Product) -> Iterator[Tile]:
         return
     kinds = [*((("M",), t) for t in epilogue.rows), *((("N",), t) for t in epilogue.columns)]
     kinds += [(("M", "N"), t) for t in epilogue.elements]
-    for (dims, dtype), batched in zip(kinds, product.batches, strict=True):
+    for (dims, dtype), batched in zip(kinds, product.operand_batches, strict=True):
         yield Tile(*_batch(batched), *dims, dtype)
 
 
 def results(product: Product) -> tuple[Tile, ...]:
-    """The Tiles of D and of further results of its shape.
+    """The Tiles of D and of further results of its shape, and of the largest values of rows.
 
-    Where K is split over devices and D is the sum of what they have, it is added up in f32.
+    Where K is split over devices and D is the sum of what they have, it is added up in f32, or s32.
     """
     dims = (*_batch(product.batched), "M", "N")
     if not product.divisible:
-        return tuple(Tile(*dims, dtype) for dtype in product.results)
+        rows = [Tile(*dims[:-1], u32, init=0)] if product.amax else []
+        return (*(Tile(*dims, dtype) for dtype in product.results), *rows)
     return tuple(
-        Tile(*dims, dtype, sum_over=("K",), accumulate=None if dtype is f32 else f32)
+        Tile(*dims, dtype, sum_over=("K",), accumulate=None if dtype in (f32, s32) else f32)
         for dtype in product.results
     )
 
 
 def names(product: Product, *, split: bool = False) -> list[str]:
     """What a kernel's parameters are called."""
-    operands = [f"E{i}" for i in range(len(product.batches))]
+    operands = [f"E{i}" for i in range(len(product.operand_batches))]
     more = [f"D{i + 1}" for i in range(len(product.results) - 1)]
     second = ["C"] if product.factors > 1 else []
     groups = ["GROUPS"] if product.ragged else []
@@ -65,9 +75,11 @@ def names(product: Product, *, split: bool = False) -> list[str]:
         "B",
         *second,
         *groups,
+        *(["A_SCALE", "B_SCALE"] if product.blocks else []),
         *operands,
         "D",
         *more,
+        *(["AMAX"] if product.amax else []),
         *(["SUMS", "FLAGS"] if split else []),
     ]
 
@@ -79,6 +91,13 @@ def run_time(product: Product) -> dict[str, Any]:
     if product.ragged == "K":
         return {"parallel": ("M", "N"), "dynamic": ("K",)}
     batch = _batch(product.batched)
+    if product.amax:  # a row's largest value may not be on several devices
+        scales = ("KB", *(("NB",) if product.blocks == "block" else ())) if product.blocks else ()
+        return {"parallel": ("M", *batch), "dynamic": ("N", "K", *scales)}
+    if product.blocks == "block":  # 128 columns with one scale may not be on two devices
+        return {"parallel": ("M", *batch), "dynamic": ("N", "K", "KB", "NB")}
+    if product.blocks == "column":
+        return {"parallel": ("M", "N", *batch), "dynamic": ("K", "KB")}
     if product.divisible:
         return {"parallel": ("M", "N", "K", *batch)}
     return {"parallel": ("M", "N", *batch), "dynamic": ("K",)}

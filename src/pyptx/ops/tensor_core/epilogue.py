@@ -33,6 +33,8 @@ class Epilogue:
     elements   types of arrays of D's shape
     results    types of further results, all of D's shape
     paired     whether two matrices B are multiplied by A
+    amax       whether the function also gives, as the last of its tuple, the number whose largest
+               absolute value in each row of D is a result, f32 as its bits, u32
     linear     whether every result is a multiple of its sum, so that parts of a sum may be
                multiplied before they are added up
     """
@@ -44,6 +46,7 @@ class Epilogue:
     results: tuple[DType, ...] = ()
     paired: bool = False
     linear: bool = False
+    amax: bool = False
 
     @property
     def operands(self) -> tuple[DType, ...]:
@@ -56,10 +59,13 @@ class Epilogue:
         return 2 if self.paired else 1
 
     def values(self, sums: Sequence[Reg], operands: Sequence[Reg]) -> list[Reg]:
-        """The elements of D and of further results. Raises LanguageError for other values."""
+        """The elements of D and of further results, and the number for `amax`.
+
+        Raises LanguageError for other values.
+        """
         found = self.function(*sums, *operands)
         several: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
-        wanted = 1 + len(self.results)
+        wanted = 1 + len(self.results) + self.amax
         if len(several) == wanted and all(isinstance(v, Reg) and v.dtype is f32 for v in several):
             return list(several)
         name = getattr(self.function, "__name__", "the epilogue")
@@ -92,7 +98,8 @@ SCALED: Final = Epilogue(_scaled, rows=(f32,), columns=(f32,), linear=True)
 class Layer:
     """activation(sum * of_row * of_column + bias) + residual: each part may be left out.
 
-    With `paired`, activation(sum) * other sum.
+    With `paired`, activation(sum) * other sum, each with the numbers of its own columns. With
+    `quantized`, D is that times a number of its row; `amax` is of what it was before.
     """
 
     scaled: bool = False
@@ -100,33 +107,42 @@ class Layer:
     activation: Activation | None = None
     residual: DType | None = None
     paired: bool = False
+    quantized: bool = False
+    amax: bool = False
 
-    def __call__(self, total: Reg, *others: Reg) -> Reg:
-        """The element of D."""
+    def __call__(self, total: Reg, *others: Reg) -> Reg | tuple[Reg, Reg]:
+        """The element of D, and what it was before it was multiplied for its type."""
         left = list(others)
         other = left.pop(0) if self.paired else None
         row = left.pop(0) if self.scaled else None
+        last = left.pop(0) if self.quantized else None
         if row is not None:
             total = _scaled(total, row, left.pop(0))
+            other = None if other is None else _scaled(other, row, left.pop(0))
         if self.bias is not None:
             total = ptx.inst.add.rn.f32(total, left.pop(0))
         if self.activation is not None:
             total = ACTIVATIONS[self.activation](total)
         if other is not None:
             total = ptx.inst.mul.rn.f32(total, other)
-        return total if self.residual is None else ptx.inst.add.rn.f32(total, left.pop(0))
+        if self.residual is not None:
+            total = ptx.inst.add.rn.f32(total, left.pop(0))
+        element = total if last is None else ptx.inst.mul.rn.f32(total, last)
+        return (element, total) if self.amax else element
 
     @property
     def epilogue(self) -> Epilogue:
-        """Its arrays, in the order: rows' numbers, columns' numbers, bias, residual."""
+        """Its arrays, in the order: rows' numbers and those of D's, columns' numbers of each
+        matrix B, bias, residual."""
         scales = (f32,) if self.scaled else ()
         return Epilogue(
             self,
-            rows=scales,
-            columns=(*scales, *_one(self.bias)),
+            rows=(*scales, *_one(f32 if self.quantized else None)),
+            columns=(*scales * (2 if self.paired else 1), *_one(self.bias)),
             elements=_one(self.residual),
             paired=self.paired,
-            linear=self.bias is None and self.activation is None and self.residual is None,
+            linear=replace(self, scaled=False) == Layer(),
+            amax=self.amax,
         )
 
 

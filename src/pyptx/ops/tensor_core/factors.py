@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from pyptx.ops.tensor_core.epilogue import Epilogue
-from pyptx.ops.tensor_core.shape import Major
-from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32
+from pyptx.ops.tensor_core.shape import Blocks, Major
+from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32, s8, u8
 
 DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
 FLOAT8: Final[dict[str, DType]] = {
     "float8_e4m3fn": e4m3,
     "float8_e5m2": e5m2,
 }
+INT8: Final[dict[str, DType]] = {"int8": s8, "uint8": u8}
+EIGHT_BITS: Final = FLOAT8 | INT8
+"""Types whose kernels take both factors with K last in memory."""
 ALIGNED: Final = 16
 """Bytes that rows are a multiple of, as copies to shared memory ask for."""
 SPLIT: Final = ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0))
@@ -25,12 +28,15 @@ Factor: TypeAlias = Literal["a", "b", "g"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How A and B are in memory (`Product`), the type of D, and the epilogue."""
+    """How A and B are in memory (`Product`), the type of D, the epilogue, block scales, tf32."""
 
     a_major: Major
     b_major: Major
     out: DType
     epilogue: Epilogue | None = None
+    blocks: Blocks | None = None
+    tf32: bool = False
+    """Whether f32 numbers are rounded to tf32 for one product, not split for several."""
 
     @property
     def results(self) -> tuple[DType, ...]:

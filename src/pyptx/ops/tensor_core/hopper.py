@@ -9,8 +9,10 @@ from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
 from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.operands import Operand, operand
+from pyptx.ops.tensor_core.promoted import promoting
 from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
+from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
 from pyptx.ops.tensor_core.shape import CTAS, WARPGROUP, Product, Shape
 from pyptx.types import u32
@@ -33,7 +35,7 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
         product,
         matmul,
         grid=ctas if shape.split else f"min({tiles}, {ctas})",
-        more=workspace.tiles(shape, ctas, over) if shape.split else (),
+        more=workspace.tiles(shape, ctas, over, product.sum) if shape.split else (),
         block=shape.threads,
         arch="auto",
         # With one CTA on an SM, `setmaxnreg` has registers to give.
@@ -50,8 +52,8 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     a, b = _factors(product, shape, named)
     ring = ptx.ring(shape.stages, consumers=shape.groups)
     sizes = arrays.sizes(product, named["A"], results[0])
-    operands = [named[name] for name in names if name.startswith("E")]
-    result = Results(results, product, shape, Elements(product, sizes, operands))
+    elements = Elements(product, sizes, [named[n] for n in names if n[0] == "E"], named.get("AMAX"))
+    result = Results(results, product, shape, elements)
     thread = reg.from_(ptx.special.tid.x(), u32)
     shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
     steps = (sizes.k + (product.depth - 1)) // product.depth
@@ -96,8 +98,18 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
                 shared.give(share, block, group, lane, values)
 
         consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, finish)
-        consumer.run(schedule)
+        _scaled(consumer, sizes, named).run(schedule)
         result.finish(lane)
+
+
+def _scaled(
+    consumer: mainloop.Consumer, sizes: arrays.Sizes, named: dict[str, Tensor]
+) -> mainloop.Consumer:
+    """The same warpgroup with its block scales, where there are any."""
+    if consumer.product.blocks is None:
+        return consumer
+    scales = Scales(consumer.product, sizes, named["A_SCALE"], named["B_SCALE"])
+    return promoting(consumer, scales)
 
 
 def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[Operand, Operand]:

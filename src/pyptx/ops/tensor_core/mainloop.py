@@ -17,7 +17,7 @@ from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
 from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape
-from pyptx.types import f32, u32
+from pyptx.types import u32
 
 T = TypeVar("T")
 Sums: TypeAlias = "list[list[Reg]]"
@@ -57,9 +57,11 @@ class Consumer:
 
     def run(self, schedule: Schedule) -> None:
         """All items of this CTA."""
-        sums = [list(reg.wgmma_frag(n=self.shape.columns, dtype=f32)) for _ in self._blocks]
+        sums = [
+            list(reg.wgmma_frag(n=self.shape.columns, dtype=self.product.sum)) for _ in self._blocks
+        ]
         for register in (r for block in sums for r in block):
-            register.set(0.0)
+            register.set(0)
         if self.shape.blocks == 1:
             self._one_block(schedule, sums)
         else:
@@ -162,8 +164,8 @@ class Consumer:
         for k in range(0, product.depth, step):
             for block in blocks:
                 ptx.wgmma.mma_async(
-                    shape=(ROWS, shape.columns, step), dtype_d=f32, dtype_a=kind_a, dtype_b=kind_b,
-                    d=sums[block], scale_d=add or k > 0,
+                    shape=(ROWS, shape.columns, step), dtype_d=product.sum, dtype_a=kind_a,
+                    dtype_b=kind_b, d=sums[block], scale_d=add or k > 0,
                     a=self.a.descriptor(stage, k, row + ROWS * block if block else row),
                     b=self.b.descriptor(stage, k, 0),
                     trans_a=int(not self.a.k_major), trans_b=int(not self.b.k_major),

@@ -4,6 +4,9 @@ A CTA makes 128 by 128 of D with eight warps, 64 by 32 each. Tiles of A and B co
 by `cp.async`, three stages deep, and from there to registers by `ldmatrix`. Where two matrices B
 are multiplied, a CTA makes 128 by 64 of D: of the 32 columns that a warp multiplies, the first 16
 are those of one matrix, and the others the same of the other.
+
+A stage has 64 bytes along K. Elements of other than 16 bits have K last in both factors: `ldmatrix`
+transposes 16 bits.
 """
 
 from __future__ import annotations
@@ -15,29 +18,29 @@ from typing import Any, Final
 from pyptx import Kernel, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays
-from pyptx.ops.tensor_core.elements import Elements
+from pyptx.ops.tensor_core.elements import Elements, store_pair
 from pyptx.ops.tensor_core.ragged import Groups
+from pyptx.ops.tensor_core.scales import Scales, promote
 from pyptx.ops.tensor_core.schedule import low
-from pyptx.ops.tensor_core.shape import Major, Product
-from pyptx.types import f32, u32
+from pyptx.ops.tensor_core.shape import BLOCK, Major, Product
+from pyptx.types import u32
 
 TILE: Final = 128
 """Rows and columns of D that a CTA makes."""
-DEPTH: Final = 32
-"""Values of K in a stage."""
+SPAN: Final = 64
+"""Bytes along K in a stage."""
 STAGES: Final = 3
 WARPS: Final = 8
 ROWS: Final = 64
 COLUMNS: Final = 32
-BLOCK: Final = (16, 8, 16)
-BYTES: Final = 2
-"""Of an element that there are kernels for."""
-CHUNK: Final = 8
-"""Values that one copy of 16 bytes has."""
+STEP: Final = 32
+"""Bytes that one `mma.sync` multiplies along K."""
+CHUNK: Final = 16
+"""Bytes that one `cp.async` copies, and that a matrix of `ldmatrix` has in a row."""
 
 
 def build(product: Product) -> Kernel:
-    """The kernel of A, B, and the epilogue's arrays to D, for factors of 16-bit types.
+    """The kernel of A, B, and the epilogue's arrays to D, of any type that targets multiply.
 
     Rows of A, B and D are multiples of 16 bytes.
     """
@@ -70,11 +73,17 @@ class Operand:
     k: Reg
     matrix: list[Reg]
 
+    @property
+    def bytes(self) -> int:
+        """Of an element."""
+        return self.tile.dtype.bytes
+
     def copy(self, stage: Reg, k_first: Reg, thread: Reg) -> None:
         """Start this thread's copies: zeros are written for what is beyond the matrix."""
-        wide, high = (DEPTH, TILE) if self.k_major else (TILE, DEPTH)
-        across = wide // CHUNK
-        along, down = low(thread & (across - 1), CHUNK), thread // across
+        depth = SPAN // self.bytes
+        wide, high = (depth, TILE) if self.k_major else (TILE, depth)
+        across = wide * self.bytes // CHUNK
+        along, down = low(thread & (across - 1), CHUNK // self.bytes), thread // across
         before = self.matrix if self.batched else []
         for i in range(0, high, 32 * WARPS // across):
             inside = down + i
@@ -104,12 +113,13 @@ class Operand:
         return (line & half) != 0, low(line // COLUMNS, half) + (line & (half - 1))
 
     def load(self, stage: Reg, line: Reg, k: int, lane: Reg, *, is_a: bool) -> Sequence[Reg]:
-        """Four 8 by 8 matrices: 16 lines by 16 of K, in the order that `mma.sync` takes them."""
-        inner, first, second = lane & 7, (lane >> 3) & 1, lane >> 4
+        """Four matrices: 16 lines by 32 bytes of K, in the order that `mma.sync` takes them."""
+        inner, one, other = lane & 7, (lane >> 3) & 1, lane >> 4
         # A's registers go over rows first, B's over K first.
-        down, along = (first, second) if is_a else (second, first)
+        down, along = (one, other) if is_a else (other, one)
         if self.k_major:
-            place = self.tile[stage].address(line + (down << 3) + inner, (along << 3) + k)
+            first = low(along, CHUNK // self.bytes) + k
+            place = self.tile[stage].address(line + (down << 3) + inner, first)
             return list(ptx.ldmatrix(src=place))
         place = self.tile[stage].address((along << 3) + inner + k, line + (down << 3))
         return list(ptx.ldmatrix(src=place, trans=True))
@@ -131,6 +141,7 @@ def program(product: Product, tensors: Sequence[Tensor]) -> None:
     b = _operand(factors, product.b_major, product.b_batched, (left, sizes.n), sizes, matrix)
     warp, lane = thread >> 5, thread & 31
     row, column = warp >> 2 << 6, (warp & 3) << 5  # where this warp's part begins
+    depth = SPAN // product.a.bytes
     read, write = ptx.pipeline(STAGES), ptx.pipeline(STAGES)
     fetched = reg.from_(part.first, u32)
 
@@ -140,24 +151,32 @@ def program(product: Product, tensors: Sequence[Tensor]) -> None:
                 operand.copy(write.stage, fetched, thread)
         ptx.cp.async_.commit_group()
         write.advance()
-        fetched.set(fetched + DEPTH)
+        fetched.set(fetched + depth)
 
     sums = [
-        [reg.mma_frag("d", shape=BLOCK, dtype=f32) for _ in range(COLUMNS // 8)]
+        [reg.mma_frag("d", shape=block_of(product), dtype=product.sum) for _ in range(COLUMNS // 8)]
         for _ in range(ROWS // 16)
     ]
     for register in (r for line in sums for block in line for r in block):
-        register.set(0.0)
+        register.set(0)
     for _ in range(STAGES - 1):
         fetch()
-    for _ in ptx.range_(part.first, sizes.k, DEPTH, dtype=u32):
+    multiply = _Multiply(product, sums, (a, b), (row, column), lane)
+    scales = None
+    if product.blocks is not None:
+        scales = Scales(product, sizes, named["A_SCALE"], named["B_SCALE"])
+    for k in ptx.range_(part.first, sizes.k, depth, dtype=u32):
+        loaded = None if scales is None else multiply.scales(scales, (top, left), matrix, k)
         ptx.cp.async_.wait_group(STAGES - 2)  # this stage has come, later ones may be under way
         ptx.bar.sync()  # for all threads, and all have used the stage before
         fetch()
-        _multiply(product, sums, (a, b), read.stage, (row, column), lane)
+        if loaded is None:
+            multiply.add(read.stage)
+        else:
+            multiply.promote(read.stage, loaded)
         read.advance()
     ptx.cp.async_.wait_all()
-    elements = Elements(product, sizes, operands)
+    elements = Elements(product, sizes, operands, named.get("AMAX"))
     at = top + row, left + column // product.factors
     _store(product, results, sums, at, elements, matrix if product.batched else [])
 
@@ -220,28 +239,93 @@ def _operand(
     """A, or B once or twice, from this line on of as many; a stage is one swizzle wide or two."""
     dtype = tensors[0].dtype
     if major == "K":
-        tile = smem.alloc(dtype, (STAGES, TILE, DEPTH), swizzle="64B")
+        tile = smem.alloc(dtype, (STAGES, TILE, SPAN // dtype.bytes), swizzle="64B")
     else:
-        tile = smem.alloc(dtype, (STAGES, DEPTH, TILE), swizzle="128B")
+        tile = smem.alloc(dtype, (STAGES, SPAN // dtype.bytes, TILE), swizzle="128B")
     return Operand(tensors, tile, major == "K", batched, *lines, sizes.k, matrix)
 
 
-def _multiply(
-    product: Product, sums: Any, operands: Sequence[Operand], stage: Reg, at: tuple[Reg, Reg],
-    lane: Reg,
-) -> None:  # fmt: skip
-    """Add the products of a stage. What `ldmatrix` brings is used for a whole row of blocks."""
-    a, b = operands
-    types: dict[str, Any] = {
-        "shape": BLOCK, "dtype_d": f32, "dtype_a": product.a, "dtype_b": product.b, "dtype_c": f32
-    }  # fmt: skip
-    for k in range(0, DEPTH, 16):
-        held = [a.load(stage, at[0] + i, k, lane, is_a=True) for i in range(0, ROWS, 16)]
-        for j in range(0, COLUMNS, 16):
-            pair = b.load(stage, at[1] + j, k, lane, is_a=False)
-            for line, own in zip(sums, held, strict=True):
-                for block, other in ((line[j // 8], pair[:2]), (line[j // 8 + 1], pair[2:])):
-                    ptx.mma.sync(d=block, a=own, b=other, c=block, **types)
+def block_of(product: Product) -> tuple[int, int, int]:
+    """Rows, columns and values of K of one `mma.sync`."""
+    return 16, 8, STEP // product.a.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Multiply:
+    """The products of a stage, by a warp; `at` are its first row and column in the CTA's tile.
+
+    `sums` has blocks of 16 by 8 in lines of 32 columns.
+    """
+
+    product: Product
+    sums: Sequence[Sequence[Any]]
+    factors: tuple[Operand, Operand]
+    at: tuple[Reg, Reg]
+    lane: Reg
+
+    @property
+    def _steps(self) -> range:
+        size = self.product.a.bytes
+        return range(0, SPAN // size, STEP // size)
+
+    def add(self, stage: Reg) -> None:
+        """Add them. What `ldmatrix` brings is used for a whole row of blocks."""
+        for k in self._steps:
+            held = [self._rows(stage, i, k) for i in range(0, ROWS, 16)]
+            for j in range(0, COLUMNS, 16):
+                pair = self._columns(stage, j, k)
+                for line, own in zip(self.sums, held, strict=True):
+                    for i in range(2):
+                        block = line[j // 8 + i]
+                        self._one(block, own, pair[2 * i : 2 * i + 2], block)
+
+    def promote(self, stage: Reg, scales: tuple[Sequence[Reg], Sequence[Sequence[Reg]]]) -> None:
+        """Add them times their scales: those of `rows`, two for each line, and of `columns`."""
+        rows, columns = scales
+        zero = [reg.scalar(self.product.sum, init=0) for _ in range(4)]
+        columns_of = {
+            j: [self._columns(stage, j, k) for k in self._steps] for j in range(0, COLUMNS, 16)
+        }
+        for n, line in enumerate(self.sums):
+            own = [self._rows(stage, 16 * n, k) for k in self._steps]
+            for place, total in enumerate(line):
+                part = reg.mma_frag("d", shape=block_of(self.product), dtype=self.product.sum)
+                before: Any = zero
+                first = place % 2 * 2
+                for values, pair in zip(own, columns_of[place // 2 * 16], strict=True):
+                    self._one(part, values, pair[first : first + 2], before)
+                    before = part
+                promote(total, list(part), rows[2 * n : 2 * n + 2], columns[place : place + 1])
+
+    def scales(
+        self, scales: Scales, corner: tuple[Reg, Reg], matrix: list[Reg], k: Reg
+    ) -> tuple[list[Reg], list[list[Reg]]]:
+        """What `promote` takes, for the stage from this value of K on of the tile at `corner`."""
+        block = k // BLOCK
+        down, right = self.sums[0][0].origin(self.lane)
+        top, left = corner[0] + self.at[0] + down, corner[1] + self.at[1] + right
+        there = k < scales.sizes.k
+        lines = [top + (16 * i + 8 * half) for i in range(ROWS // 16) for half in range(2)]
+        rows = scales.rows(matrix, lines, block, there)
+        if scales.by_column:
+            columns = [left + 8 * j for j in range(COLUMNS // 8)]
+            return rows, scales.pairs(matrix, columns, block)
+        whole = scales.whole(matrix, corner[1], block, there)
+        return [ptx.inst.mul.rn.f32(row, whole) for row in rows], []
+
+    def _rows(self, stage: Reg, i: int, k: int) -> Sequence[Reg]:
+        return self.factors[0].load(stage, self.at[0] + i, k, self.lane, is_a=True)
+
+    def _columns(self, stage: Reg, j: int, k: int) -> Sequence[Reg]:
+        return self.factors[1].load(stage, self.at[1] + j, k, self.lane, is_a=False)
+
+    def _one(self, d: Any, a: Sequence[Reg], b: Sequence[Reg], c: Any) -> None:
+        product = self.product
+        kind_a, kind_b = product.kinds
+        ptx.mma.sync(
+            shape=block_of(product), dtype_d=product.sum, dtype_a=kind_a, dtype_b=kind_b,
+            dtype_c=product.sum, d=d, a=a, b=b, c=c,
+        )  # fmt: skip
 
 
 def _store(
@@ -249,7 +333,8 @@ def _store(
     elements: Elements, matrix: list[Reg],
 ) -> None:  # fmt: skip
     """Two neighbours of a row at a time."""
-    down, right = sums[0][0].origin(reg.from_(ptx.special.laneid(), u32))
+    lane = reg.from_(ptx.special.laneid(), u32)
+    down, right = sums[0][0].origin(lane)
     down += at[0]
     right += at[1]
     sizes, each = elements.sizes, COLUMNS // 8 // product.factors
@@ -262,5 +347,5 @@ def _store(
                 for half, row in enumerate(rows):
                     there = (row < sizes.m) & (column < sizes.n)
                     own = numbers[2 * half : 2 * half + 2]
-                    values = [ptx.from_f32(v, tensor.dtype) for v in own]
-                    tensor.store(*matrix, row, column, values, pred=there)
+                    store_pair(tensor, [*matrix, row, column], own, there)
+        elements.put_amax(matrix, rows, lane, sizes.m)

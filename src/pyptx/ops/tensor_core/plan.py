@@ -8,7 +8,7 @@ so a choice is about time alone.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -18,7 +18,7 @@ from pyptx._target import Target
 from pyptx.ops.tensor_core import arrays, hopper, mma_sync
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
-from pyptx.types import DType, bf16
+from pyptx.types import DType, bf16, e4m3, e5m2
 
 KEPT: Final = 1024
 """Operations that are kept: one for each kind of product and shape of a kernel."""
@@ -67,9 +67,23 @@ CUTS: Final = (
 )
 
 
+BLOCK_CUTS: Final = (
+    Cut(Shape(256, 128, blocks=2, stages=4, band=12), 710, 1200, 3800),
+    *_either_way(Shape(128, 128, stages=6, band=16), 380, 800, 3600),
+    *_either_way(Shape(64, 128, stages=8, band=16), 350, 800, 3600),
+)
+"""With block scales. These times are estimates: those of `CUTS`, and that of the promotions."""
+
+
+def any_size(product: Product) -> Shape:
+    """The shape for sizes that are known only when the kernel runs."""
+    return Shape() if product.blocks is None else Shape(128, 128, stages=6, band=16)
+
+
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel is expected to take least time."""
-    fit = [cut for cut in CUTS if fits(cut.shape, product)]
+    cuts = CUTS if product.blocks is None else BLOCK_CUTS
+    fit = [cut for cut in cuts if fits(cut.shape, product)]
     return min(fit, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
 
 
@@ -87,11 +101,15 @@ def with_table(shape: Shape, groups: int) -> Shape:
 def fits(shape: Shape, product: Product) -> bool:
     """Whether a tile's columns of D are whole panels of each of its results, and registers do.
 
-    Two blocks of sums leave an epilogue too few, but for one that multiplies.
+    Two blocks of sums leave an epilogue too few, but for one that multiplies, and scales of single
+    columns, too.
     """
     if product.ragged is not None and shape.split:
         return False
-    if shape.blocks > 1 and not (product.divisible and len(product.results) == 1):
+    plain = product.epilogue is None or product.epilogue.linear
+    if product.blocks == "column" or product.ragged is not None:
+        plain = False
+    if shape.blocks > 1 and not (plain and len(product.results) == 1):
         return False
     widest = SPAN // min(dtype.bytes for dtype in product.results)
     return shape.columns % (product.factors * widest) == 0
@@ -149,16 +167,18 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
 
     def on_targets(*given: Any) -> Any:
         targets = lowered_for()
-        check("matmul", targets, product.a)
+        check("matmul", targets, product.a, product.results)
         common = device.common(targets)
         if common.has("wgmma"):
             made = hopper.build(product, shape, common.multiprocessors)(*given)
-            return made[: len(product.results)] if shape.split else made
+            return made[: len(arrays.results(product))] if shape.split else made
         return mma_sync.build(product)(*given)
 
     on_targets.__name__ = on_targets.__qualname__ = "matmul"
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(n, kind) for n in arrays.names(product) if n[0] != "D"]
+    parameters = [
+        inspect.Parameter(n, kind) for n in arrays.names(product) if n[0] != "D" and n != "AMAX"
+    ]
     on_targets.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     return sequence(
         in_specs=arrays.inputs(product),
@@ -167,8 +187,10 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
     )(on_targets)
 
 
-def check(name: str, targets: Iterable[Target], dtype: DType = bf16) -> None:
-    """Raises CallError for a target that no kernel for such elements can be assembled for."""
+def check(
+    name: str, targets: Iterable[Target], dtype: DType = bf16, results: Sequence[DType] = ()
+) -> None:
+    """Raises CallError for a target without kernels for such elements and results."""
     for target in targets:
         found = device.of(target)
         if not found.has(*_EVERYWHERE):
@@ -176,8 +198,17 @@ def check(name: str, targets: Iterable[Target], dtype: DType = bf16) -> None:
                 f"{name} has no kernels for {target}",
                 notes=(("legal", "sm_80 and later: bf16 and asynchronous copies are theirs"),),
             )
-        if dtype.bytes != mma_sync.BYTES and not found.has("wgmma"):
+        if dtype in (e4m3, e5m2) and not found.has("mma.e4m3"):
             raise CallError(
                 f"{name} of {dtype} has no kernels for {target}",
-                notes=(("legal", "sm_90a"), ("help", "a.astype(jax.numpy.bfloat16), and b too")),
+                notes=(
+                    ("legal", "sm_89 and later"),
+                    ("help", "a.astype(jax.numpy.bfloat16), and b too"),
+                ),
             )
+        for result in results:
+            if result in (e4m3, e5m2) and not found.has("mma.e4m3"):
+                raise CallError(
+                    f"{name} with a result of {result} has no kernels for {target}",
+                    notes=(("legal", "sm_89 and later"), ("help", "out_dtype=jax.numpy.bfloat16")),
+                )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
-from pyptx.ops.tensor_core.elements import Elements
+from pyptx.ops.tensor_core.elements import Elements, store_pair
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of
-from pyptx.types import bf16, f16, f32
+from pyptx.types import bf16, f16
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Results:
             self.maps.append(tensor.tma_desc(box, layout=Layout.TMA_128B))
 
     def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
-        """Write a block of a tile: `values` are a warpgroup's sums of 64 rows, f32."""
+        """Write a block of a tile: `values` are a warpgroup's sums of 64 rows."""
         own = barrier_of(group), low(group, self.shape.panels)
         row = place.row + low(group, ROWS * self.shape.blocks)
         row = row + ROWS * block if block else row
@@ -75,8 +75,7 @@ class Results:
                     at = top + 8 * half
                     own = panel.values[i + 2 * half : i + 2 * half + 2]
                     there = (at < end) & (column < sizes.n)
-                    rounded = [ptx.from_f32(value, tensor.dtype) for value in own]
-                    tensor.store(*matrix, at, column, rounded, pred=there)
+                    store_pair(tensor, [*matrix, at, column], own, there)
 
     def _copied(
         self, place: Place, row: Reg, own: tuple[Any, Reg], lane: Reg, values: Sequence[Reg]
@@ -117,9 +116,11 @@ class Results:
         for begin in range(0, own, each):
             found = [total[begin : begin + each] for total in sums]
             column = 2 * begin
-            if self.product.epilogue is not None:
+            if self.elements.needed:
                 columns = [left + (column + 8 * j) for j in range(self.unit // 8)]
-                found = self.elements.apply(place.matrix, (top, top + 8), columns, found)
+                rows = (top, top + 8)
+                found = self.elements.apply(place.matrix, rows, columns, found)
+                self.elements.put_amax(place.matrix, rows, lane, self.elements.sizes.m)
             for i, numbers in enumerate(found):
                 panels = self._each(self.types[i])
                 part = len(numbers) // panels
@@ -150,8 +151,8 @@ class Results:
             for half in range(2):
                 place = held.address(slot, row + 8 * half, column + 2 * i)
                 own = values[i + 2 * half : i + 2 * half + 2]
-                if dtype is f32:
-                    ptx.inst.st.shared.v2.f32(place, list(own))
+                if dtype.bits == 32:
+                    ptx.inst.st.shared.v2.b32(place, list(own))
                 else:  # two numbers of 8 bits
                     packed8 = ptx.inst[f"cvt.rn.satfinite.{dtype}x2.f32"](own[1], own[0])
                     ptx.inst.st.shared.b16(place, packed8)

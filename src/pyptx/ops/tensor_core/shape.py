@@ -8,9 +8,12 @@ from typing import Any, Final, Literal, TypeAlias
 from pyptx import Reg, device, ptx
 from pyptx._target import Target
 from pyptx.ops.tensor_core.epilogue import Epilogue
-from pyptx.types import DType, f32, tf32
+from pyptx.types import DType, f32, s8, s32, tf32, u8
 
 Major: TypeAlias = Literal["K", "MN"]
+Blocks: TypeAlias = Literal["block", "column"]
+BLOCK: Final = 128
+"""Values of K, and columns of B, that have one scale in a product with block scales."""
 WARPGROUP: Final = 128
 """Threads of a warpgroup."""
 ROWS: Final = 64
@@ -27,7 +30,7 @@ KINDS: Final[dict[DType, DType]] = {f32: tf32}
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """D = A @ B with sums in f32.
+    """D = A @ B with sums in f32, of integers in s32.
 
     a, b        types of the elements of A (M, K) and B (K, N)
     d           type of D (M, N)
@@ -49,8 +52,16 @@ class Product:
     """Of a product of groups, with the length of each: what the groups are consecutive parts of.
     "M": rows of A, each multiplied by its group's matrix of B. "K": each group gives a matrix."""
     batches: tuple[bool, ...] = ()
-    """Of the epilogue's arrays: whether they have a first dimension of matrices, or of rows' and
-    columns' numbers of each matrix."""
+    """Of the block scales and the epilogue's arrays: whether they have a first dimension of
+    matrices, or of rows' and columns' numbers of each matrix."""
+    blocks: Blocks | None = None
+    """Block scales: A has one for each row and 128 of K; B for each 128 of K and 128 columns
+    ("block"), or each 128 of K and column ("column"). Sums of 128 of K are multiplied by them."""
+
+    @property
+    def operand_batches(self) -> tuple[bool, ...]:
+        """Those of `batches` that are the epilogue's."""
+        return self.batches[2:] if self.blocks else self.batches
 
     @property
     def batched(self) -> bool:
@@ -58,6 +69,11 @@ class Product:
         if self.ragged is not None:
             return self.ragged == "K"
         return self.a_batched or self.b_batched or any(self.batches)
+
+    @property
+    def sum(self) -> DType:
+        """The type of a sum in a kernel."""
+        return s32 if self.a in (s8, u8) else f32
 
     @property
     def factors(self) -> int:
@@ -70,9 +86,15 @@ class Product:
         return (self.d, *(() if self.epilogue is None else self.epilogue.results))
 
     @property
+    def amax(self) -> bool:
+        """Whether the largest absolute value of each row of D is a result, too."""
+        return self.epilogue is not None and self.epilogue.amax
+
+    @property
     def divisible(self) -> bool:
         """Whether D is the sum of what parts of K give."""
-        return self.ragged is None and (self.epilogue is None or self.epilogue.linear)
+        linear = self.epilogue is None or self.epilogue.linear
+        return self.ragged is None and self.blocks is None and linear
 
     @property
     def kinds(self) -> tuple[DType, DType]:

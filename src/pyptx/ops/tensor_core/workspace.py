@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pyptx import Reg, Tensor, Tile, ptx
 from pyptx.ops.tensor_core.schedule import Share, low
 from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Shape, barrier_of
-from pyptx.types import f32, u32
+from pyptx.types import DType, u32
 
 _VECTOR = 4
 
@@ -23,12 +23,12 @@ def registers(shape: Shape) -> int:
     return ROWS * shape.columns // WARPGROUP
 
 
-def tiles(shape: Shape, ctas: int, over: Sequence[str]) -> tuple[Tile, Tile]:
+def tiles(shape: Shape, ctas: int, over: Sequence[str], dtype: DType) -> tuple[Tile, Tile]:
     """The sums and the flags; no more tiles are split than there are CTAs, into two on average."""
     slots = 2 * ctas * shape.blocks * shape.groups
     each = registers(shape) // _VECTOR
     return (
-        Tile(slots, each, WARPGROUP, _VECTOR, f32, sum_over=tuple(over), partial=True),
+        Tile(slots, each, WARPGROUP, _VECTOR, dtype, sum_over=tuple(over), partial=True),
         Tile(slots, u32, sum_over=tuple(over), init=0),
     )
 

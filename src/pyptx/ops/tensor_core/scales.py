@@ -1,0 +1,72 @@
+"""Block scales in a kernel: what a thread reads of them, and sums that are multiplied by them.
+
+Tensor cores add 8-bit products with few bits. The sums of 128 of K are multiplied by their scales
+and added up in f32 registers, so that the error does not grow with K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyptx import Reg, Tensor, ptx
+from pyptx.ops.tensor_core.arrays import Sizes
+from pyptx.ops.tensor_core.shape import BLOCK, Product
+
+
+@dataclass(frozen=True)
+class Scales:
+    """`of_a` is (M, K / 128); `of_b` (K / 128, N / 128) or (K / 128, N), as the product says."""
+
+    product: Product
+    sizes: Sizes
+    of_a: Tensor
+    of_b: Tensor
+
+    @property
+    def by_column(self) -> bool:
+        """Whether each column of B has its own."""
+        return self.product.blocks == "column"
+
+    def rows(self, matrix: list[Reg], rows: Sequence[Reg], block: Reg, there: Reg) -> list[Reg]:
+        """Those of these rows of A, for a block of K; 0 where `there` is false, f32."""
+        before = matrix if self.product.batches[0] else []
+        return [
+            self.of_a.load(*before, row, block, pred=there & (row < self.sizes.m), other=0.0)
+            for row in rows
+        ]
+
+    def whole(self, matrix: list[Reg], column: Reg, block: Reg, there: Reg) -> Reg:
+        """That of the 128 columns from `column` on, for a block of K."""
+        before = matrix if self.product.batches[1] else []
+        inside = there & (column < self.sizes.n)
+        return self.of_b.load(*before, block, column // BLOCK, pred=inside, other=0.0)
+
+    def pairs(self, matrix: list[Reg], columns: Sequence[Reg], block: Reg) -> list[list[Reg]]:
+        """Those of each of these columns, which are even, and of the next one."""
+        before = matrix if self.product.batches[1] else []
+        return [
+            list(
+                self.of_b.load(
+                    *before, block, column, vector=2, pred=column < self.sizes.n, other=0.0
+                )
+            )
+            for column in columns
+        ]
+
+
+def promote(
+    total: Sequence[Reg], part: Sequence[Reg], rows: Sequence[Reg], columns: Sequence[Sequence[Reg]]
+) -> None:
+    """Add a part of the sums, times its scales: of each 8 columns 2 in one row, 2 eight below.
+
+    `rows` are the scales of both rows. `columns` has those of each two columns; where it is empty,
+    `rows` have B's already.
+    """
+    scale = list(rows)
+    for i in range(0, len(total), 4):
+        for j in range(4):
+            own = scale[j // 2]
+            if columns:
+                own = ptx.inst.mul.rn.f32(own, columns[i // 4][j % 2])
+            total[i + j].set(ptx.inst.fma.rn.f32(part[i + j], own, total[i + j]))
