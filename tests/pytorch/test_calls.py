@@ -11,7 +11,7 @@ from torch_kernels import copied, increment, product, scale, total, twice
 
 import pyptx
 from pyptx import Tile, kernel, ptx, reg
-from pyptx.types import BY_NUMPY, u32
+from pyptx.types import BY_NUMPY, f32, u32
 
 
 def refusal(call, *args, **options):
@@ -188,3 +188,16 @@ def test_no_jax_is_needed():
         assert torch.equal(compiled(torch.zeros(128)), torch.ones(128))
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, cwd="/tmp")
+
+
+def test_a_variable_that_a_kernel_reads():
+    factor = 2.0
+
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), block=32)
+    def scaled(X, Y):
+        Y[ptx.special.tid.x()] = X[ptx.special.tid.x()] * factor
+
+    x = torch.ones(32)
+    assert torch.equal(scaled(x), 2 * x)
+    factor = 3.0
+    assert torch.equal(scaled(x), 3 * x)

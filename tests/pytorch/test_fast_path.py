@@ -333,3 +333,26 @@ def test_references_are_given_back_and_threads_share_it(run):
         assert len(launches()) - count == 900
         """
     )
+
+
+def test_what_a_kernel_reads_from_outside_is_compared_first(run):
+    run(
+        """
+        factor = 1.0
+
+        @kernel(in_specs=(Tile(128, f32),), out_specs=(Tile(128, f32),), block=128, arch="sm_90a")
+        def scaled(X, Y):
+            Y[ptx.special.tid.x()] = X[ptx.special.tid.x()] * factor
+
+        x = torch.randn(128)
+        for _ in range(2):
+            scaled(x)
+        assert taken(lambda: scaled(x)) == (1, "fast")
+        factor = 2.0
+        assert taken(lambda: scaled(x)) == (1, "slow")
+        scaled(x)
+        assert taken(lambda: scaled(x)) == (1, "fast")
+        factor = float("2.0")
+        assert taken(lambda: scaled(x)) == (1, "fast")
+        """
+    )

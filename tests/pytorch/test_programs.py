@@ -119,6 +119,9 @@ def test_without_a_derivative_that_is_said(x, w):
         "kernel product has no derivative; pyptx.torch.differentiable makes an operation of it and "
         "a kernel for the gradient"
     )
+    with pytest.raises(NotImplementedError) as transformed:
+        torch.func.grad(lambda x: product(x, w).sum())(x.detach())
+    assert str(transformed.value) == str(raised.value)
 
 
 def test_checkpoints(x, w):

@@ -199,10 +199,14 @@ class _Underived(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> NoReturn:
         del gradients
-        raise NotImplementedError(
-            f"kernel {ctx.name} has no derivative; pyptx.torch.differentiable makes an operation "
-            "of it and a kernel for the gradient"
-        )
+        raise _no_derivative(ctx.name)
+
+
+def _no_derivative(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"kernel {name} has no derivative; pyptx.torch.differentiable makes an operation of it and "
+        "a kernel for the gradient"
+    )
 
 
 def _below_autograd(keys: Any, inputs: Sequence[Any], program: str) -> list[Any]:
@@ -217,6 +221,8 @@ def _launch_above(keys: Any, inputs: Sequence[Any], program: str) -> list[Any]:
     if known is not None:
         return known
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs):
+        if torch._C._are_functorch_transforms_active():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+            raise _no_derivative(programs.call(program).name)  # torch.func.grad, jacrev
         return list(_Underived.apply(keys, program, *inputs))
     return _below_autograd(keys, inputs, program)
 
