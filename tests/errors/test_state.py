@@ -3,12 +3,13 @@
 # ruff: noqa: PERF401, PLW0603, PLW2901 - the programs are what users write
 
 import collections
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 
-from pyptx import LanguageError, LanguageWarning, Tile, kernel, ptx, reg
+from pyptx import LanguageError, LanguageWarning, Tile, kernel, ptx, reg, smem
 from pyptx.types import f32, u32
 
 from .cases import Collection
@@ -375,6 +376,44 @@ def a_phase_in_a_dict(A, B):
     B[thread()] = i
 
 
+ITERATOR = """
+    {} is an iterator that ptx.range_ advances: every round has the same element
+      why: the block is traced once, and Python's iterators advance while it is traced
+      help: for v in {} is unrolled by Python: each round has its own
+    """
+
+
+@warned(LanguageWarning, ITERATOR.format("parts", "parts"))
+def an_iterator_over_a_list(A, B):
+    parts = iter([A[j] for j in range(4)])
+    for i in ptx.range_(4):
+        B[i] = next(parts)
+
+
+@warned(LanguageWarning, ITERATOR.format("buffers", "buffers"))
+def buffers_in_turn(A, B):
+    buffers = itertools.cycle((A.at(0), A.at(1)))
+    next(buffers)
+    for i in ptx.range_(4):
+        B[i] = next(buffers)[i]
+
+
+@warned(LanguageWarning, ITERATOR.format("values", "values"))
+def a_generator(A, B):
+    values = (A[j] for j in range(8))
+    next(values)
+    for i in ptx.range_(4):
+        B[i] = next(values)
+
+
+@warned(LanguageWarning, ITERATOR.format("state['pairs']", "state['pairs']"))
+def pairs_in_a_dict(A, B):
+    state = {"pairs": zip(range(4), reversed([A[0], A[1], A[2], A[3]]), strict=True)}
+    for i in ptx.range_(4):
+        _, value = next(state["pairs"])
+        B[i] = value
+
+
 @warned.parametrize()
 def test_the_whole_warning(wrong):
     with pytest.warns(LanguageWarning) as caught:
@@ -386,6 +425,18 @@ def test_the_whole_warning(wrong):
 
 
 # ---- what is right -------------------------------------------------------------------------------
+
+
+def iterators_that_no_loop_advances(A, B):
+    parts, names = iter([A[j] for j in range(4)]), itertools.count()
+    sums = reg.scalar(f32, init=0.0)
+    for i in ptx.range_(4):
+        smem.alloc(f32, (1,), name=f"s{next(names)}")
+        sums += A[i]
+    with ptx.if_(thread() < 40):
+        for part in parts:
+            sums += part
+    B[thread()] = sums
 
 
 def registers_that_were_there_before(A, B):
@@ -468,6 +519,7 @@ def a_function_that_keeps_a_register(A, B):
 
 
 RIGHT = [
+    iterators_that_no_loop_advances,
     registers_that_were_there_before,
     a_pool_that_is_whole_again,
     a_scratch_register_of_a_pool,

@@ -7,12 +7,14 @@ all threads and rounds. `holders` finds them from a name; `slots` judges what ch
 from __future__ import annotations
 
 import dis
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, cycle, islice
 from operator import is_not
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Final, Protocol, TypeAlias, cast
 
 from pyptx._trace.core.users import is_users
@@ -23,6 +25,14 @@ _DEPTH: Final = 3
 _LARGEST: Final = 4096
 """Elements of a list or dict that is looked into: larger ones are tables of constants."""
 _ABSENT: Final = object()
+_POSITION: Final = object()
+_ITERATORS: Final = frozenset(
+    {
+        *map(type, (iter([]), iter(()), iter({}), iter(range(0)), reversed([]), iter(""))),
+        *(enumerate, filter, map, zip, chain, cycle, islice, GeneratorType),
+    }
+)
+"""Iterators whose position can be read; one that counts may only number names."""
 _CODES: Final = 512
 
 _Held: TypeAlias = "list[object] | dict[object, object]"
@@ -36,6 +46,8 @@ class Slot:
     spelled: str
     old: object
     new: object
+    iterator: bool = False
+    """Whether it is the position of an iterator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,10 @@ class Holder:
                     yield Slot(self.name, f"{self.spelled}[{i}]", old, new)
             return
         elements = cast("dict[object, object]", now)
+        if _POSITION in self.held:
+            if elements[_POSITION] != self.held[_POSITION]:
+                yield Slot(self.name, self.spelled, None, None, iterator=True)
+            return
         is_dict = isinstance(self.holder, dict)
         for key, old in self.held.items():
             new = elements.get(key, old)
@@ -163,6 +179,8 @@ def _reader(value: object) -> Callable[[object], _Held] | None:
         return _method if is_users(value) else None
     if isinstance(value, type):
         return _class if is_users(value) else None
+    if type(value) in _ITERATORS:
+        return _iterator
     if type(value).__module__ == "numpy" and str(getattr(value, "dtype", "")) == "object":
         return _array
     return _attributes if is_users(value) else None
@@ -198,6 +216,29 @@ def _function(value: object) -> dict[object, object]:
     for name, default in (function.__kwdefaults__ or {}).items():
         found[f"{function.__name__}.__kwdefaults__[{name!r}]"] = default
     return found
+
+
+def _iterator(value: object) -> dict[object, object]:
+    return {_POSITION: _position(value, _DEPTH)}
+
+
+def _position(value: object, depth: int) -> object:
+    """What is another value once an iterator has given an element."""
+    if isinstance(value, GeneratorType):
+        frame = cast("GeneratorType[object, None, None]", value).gi_frame
+        return frame and (frame.f_lasti, tuple(map(id, frame.f_locals.values())))
+    if isinstance(value, (list, tuple, str)):
+        return len(cast("list[object]", value))
+    if isinstance(value, int) or depth == 0 or type(value) not in _ITERATORS:
+        return value if isinstance(value, int) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of itertools, from Python 3.12 on
+        try:
+            _, inner, *state = cast("tuple[object, ...]", value.__reduce__())
+        except TypeError:  # Python 3.14 has none for itertools
+            return None
+    parts = (*cast("tuple[object, ...]", inner), *state)
+    return tuple(_position(each, depth - 1) for each in parts)
 
 
 def _method(value: object) -> dict[object, object]:

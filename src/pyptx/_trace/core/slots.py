@@ -150,18 +150,31 @@ def changes(holder: Holder, block: At) -> Iterator[Change | Slot]:
 
 def warn_of_number(slot: Slot, block: At) -> None:
     """Warn of a number of Python's that a loop of the kernel changed, by which it counts once."""
+    if slot.iterator and block.repeats:
+        _warn(
+            f"{slot.spelled} is an iterator that {block.construct} advances: every round has the "
+            "same element",
+            "the block is traced once, and Python's iterators advance while it is traced",
+            f"for v in {slot.spelled} is unrolled by Python: each round has its own",
+            block,
+        )
+        return
     numbers = (bool, int, float)
     old, new = slot.old, slot.new
     if not (block.repeats and isinstance(old, numbers) and isinstance(new, numbers)) or old == new:
         return
-    message = LanguageError(  # warnings put the line before it
+    _warn(
         f"{slot.spelled} is {old} before {block.construct} and {new} after it: every round "
         f"reads {old}",
-        notes=(
-            ("why", "the block is traced once, and Python's numbers change while it is traced"),
-            ("help", f"a register counts rounds: n = reg.scalar(s32, init={int(old)}), n += 1"),
-        ),
+        "the block is traced once, and Python's numbers change while it is traced",
+        f"a register counts rounds: n = reg.scalar(s32, init={int(old)}), n += 1",
+        block,
     )
+
+
+def _warn(what: str, why: str, cure: str, block: At) -> None:
+    # Warnings put the line before it.
+    message = LanguageError(what, notes=(("why", why), ("help", cure)))
     where = block.location
     warnings.warn_explicit(
         str(message), LanguageWarning, where.file, where.line, module=_REPORTED_BY
