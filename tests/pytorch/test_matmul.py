@@ -161,6 +161,53 @@ def test_scaled_mm(dtype, by_rows):
     close(found, wanted + bias, 3e-2)
 
 
+@pytest.mark.parametrize("size", [(33, 300, 130), (5, 40, 100), (64, 256, 384)], ids=str)
+@pytest.mark.parametrize("of_b", ["block", "column", "one", "columns"])
+@pytest.mark.parametrize("of_a", ["block", "row", "one"])
+def test_scaled_mm_with_scales_of_blocks(size, of_a, of_b):
+    m, n, k = size
+    depth, across = -(-k // 128), -(-n // 128)
+    a = torch.randn(m, k).to(torch.float8_e4m3fn)
+    b = torch.randn(n, k).to(torch.float8_e4m3fn).t()
+    scale_a = torch.rand({"block": (m, depth), "row": (m, 1), "one": ()}[of_a])
+    scale_b = torch.rand(
+        {"block": (depth, across), "column": (depth, n), "one": (1,), "columns": (1, n)}[of_b]
+    )
+    wide_a = scale_a.repeat_interleave(128, -1)[:, :k] if of_a == "block" else scale_a
+    wide_b = scale_b.repeat_interleave(128, 0)[:k] if of_b in ("block", "column") else scale_b
+    wide_b = wide_b.repeat_interleave(128, 1)[:, :n] if of_b == "block" else wide_b
+    wanted = (a.double() * wide_a) @ (b.double() * wide_b)
+    if of_a != "block" and of_b not in ("block", "column"):
+        wanted = wanted.float()  # one sum for all of K
+    close(ours.scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.float32), wanted, 1e-2)
+
+
+def test_scaled_mm_rounds_its_result_to_8_bits():
+    a, b = (torch.randn(40, 64).to(torch.float8_e4m3fn) for _ in range(2))
+    one, scale = torch.tensor(1.0), torch.tensor(0.5)
+    wide = ours.scaled_mm(a, b.t(), one, one, out_dtype=torch.float32)
+    found = ours.scaled_mm(a, b.t(), one, one)
+    assert found.dtype is torch.float8_e4m3fn
+    assert torch.equal(found.float(), wide.clamp(-448, 448).to(torch.float8_e4m3fn).float())
+    halved = ours.scaled_mm(a, b.t(), one, one, None, scale, torch.float8_e5m2)
+    assert torch.equal(halved.float(), (wide * 0.5).to(torch.float8_e5m2).float())
+
+
+@pytest.mark.parametrize("kinds", [(torch.int8, torch.int8), (torch.uint8, torch.int8)], ids=str)
+def test_int_mm(kinds):
+    a, b = (
+        torch.randint(-128 if kind is torch.int8 else 0, 127, shape, dtype=kind)
+        for kind, shape in zip(kinds, ((33, 100), (100, 41)), strict=True)
+    )
+    found = ours.int_mm(a, b)
+    assert found.dtype is torch.int32
+    assert torch.equal(found, a.int() @ b.int())
+    assert torch.equal(torch.compile(ours.int_mm, fullgraph=True)(a, b), found)
+    assert ours.int_mm(a[:, :0], b[:0]).eq(0).all()
+    with pytest.raises(pyptx.CallError, match="legal: int8 uint8"):
+        ours.int_mm(a.float(), b)
+
+
 def test_what_matmul_refuses():
     refused = partial(refusal, ours.matmul)
     a, b = torch.randn(5, 8), torch.randn(8, 16)
@@ -196,19 +243,19 @@ def test_what_scaled_mm_refuses():
     assert refused(a.float(), b, one, one) == (
         "input has elements of type float32\n  legal: float8_e4m3fn float8_e5m2"
     )
-    assert refused(a, b, one, one) == (
-        "scaled_mm has no result of 8 bits: out_dtype has to be named\n"
-        "  help: scaled_mm(input, mat2, scale_a, scale_b, out_dtype=torch.bfloat16)"
+    assert refused(a, b.t()[:3], one, one) == (
+        "input has shape (8, 16) and mat2 (3, 16); input's last dimension is mat2's first\n"
+        "  legal: scaled_mm of (M, K) and (K, N)"
     )
     wanted = {"out_dtype": torch.bfloat16}
     assert refused(a, b, torch.ones(1, 8), one, **wanted) == (
-        "scale_a has shape (1, 8)\n  legal: () (1,) (8, 1)"
+        "scale_a has shape (1, 8)\n  legal: () (1,) (1, 1) (8, 1)"
     )
     assert refused(a, b, one, 1.0, **wanted) == (
         "scale_b is float and must be a float32 tensor\n  help: scale_b=torch.tensor(1.0)"
     )
     assert refused(a, b, one, one, scale_result=one, **wanted) == (
-        "scale_result is given, and results are of no type of 8 bits\n"
+        "scale_result is given, and the result's type is bfloat16\n"
         "  help: scaled_mm(...) * scale_result"
     )
     assert refused(a, b, one, one, torch.ones(9), **wanted) == (

@@ -28,6 +28,7 @@ from pyptx.torch._gates import silu as silu
 from pyptx.torch._gates import swiglu as swiglu
 from pyptx.torch._grouped import grouped_mm as grouped_mm
 from pyptx.torch._losses import cross_entropy as cross_entropy
+from pyptx.torch._matmul import int_mm as int_mm
 from pyptx.torch._matmul import matmul as matmul
 from pyptx.torch._matmul import scaled_mm as scaled_mm
 from pyptx.torch._modules import CrossEntropyLoss as CrossEntropyLoss

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -16,10 +17,11 @@ from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.errors import CallError
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Layer
-from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, Call
+from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, INT8, Call
+from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._products import computed, dot, in_memory
-from pyptx.types import DType, bf16
+from pyptx.types import DType, bf16, s32
 
 
 @arguments.operation
@@ -109,50 +111,90 @@ def scaled_mm(
     input           (M, K), float8_e4m3fn or float8_e5m2
     mat2            (K, N) of either of these types; a transposed (N, K) is not copied, another
                     matrix is
-    scale_a         float32: one number, or (M, 1) for each row
-    scale_b         float32: one number, or (1, N) for each column
+    scale_a         float32: one number, or (M, 1) for each row, or (M, ceil(K / 128)) for each row
+                    and 128 of K
+    scale_b         float32: one number, or (1, N) for each column, or for each 128 of K and each
+                    128 columns, (ceil(K / 128), ceil(N / 128)), or each column, (ceil(K / 128), N)
     bias            (N): bfloat16, float16 or float32
-    out_dtype       bfloat16, float16 or float32; required
+    scale_result    float32, one number that multiplies a result of 8 bits before it is rounded
+    out_dtype       bfloat16, float16, float32, float8_e4m3fn or float8_e5m2; by default input's
     use_fast_accum  has no effect: tensor cores add 8-bit products with few bits, on an H200 with an
-                    error of up to 2**-10.8 of the sum of absolute products for K = 4096
-    returns         (M, N)
+                    error of up to 2**-10.8 of the sum of absolute products for K = 4096. With
+                    scales of 128 of K, sums of 128 products are added in float32
+    returns         (M, N). Results of 8 bits saturate: what is beyond the type's largest number
+                    becomes that number
 
-    Runs on sm_90a and on the CPU. scale_result and derivatives are not supported. Raises CallError.
+    Runs on sm_89 and later, and on the CPU. Derivatives are not supported. Raises CallError.
     """
     del use_fast_accum
     check_types("scaled_mm", FLOAT8, input=input, mat2=mat2)
     plan.check("scaled_mm", targets.chosen(), FLOAT8[dtype_name(input.dtype)])
-    if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != mat2.shape[0]:
-        raise CallError(
-            f"input has shape {tuple(input.shape)} and mat2 {tuple(mat2.shape)}; input's last "
-            "dimension is mat2's first",
-            notes=(("legal", "(M, K) and (K, N)"),),
-        )
+    _check_matrices("scaled_mm", input, mat2)
+    out = result_type(input.dtype if out_dtype is None else out_dtype, DTYPES | FLOAT8)
     if scale_result is not None:
-        problem = "scale_result is given, and results are of no type of 8 bits"
-        raise CallError(problem, notes=(("help", "scaled_mm(...) * scale_result"),))
-    if out_dtype is None:
-        raise CallError(
-            "scaled_mm has no result of 8 bits: out_dtype has to be named",
-            notes=(("help", "scaled_mm(input, mat2, scale_a, scale_b, out_dtype=torch.bfloat16)"),),
-        )
-    out = result_type(out_dtype)
+        _check_scale("scale_result", scale_result, ())
+        if out not in FLOAT8.values():
+            raise CallError(
+                f"scale_result is given, and the result's type is {dtype_name(out_dtype)}",
+                notes=(("help", "scaled_mm(...) * scale_result"),),
+            )
     m, n = input.shape[0], mat2.shape[1]
-    for name, scale, shape in (("scale_a", scale_a, (m, 1)), ("scale_b", scale_b, (1, n))):
-        _check_scale(name, scale, shape)
-    layer = Layer(True, _bias_type(bias, n))
+    depth, across = ((size + BLOCK - 1) // BLOCK for size in (input.shape[1], n))
+    _check_scale("scale_a", scale_a, (m, 1), (m, depth))
+    _check_scale("scale_b", scale_b, (1, n), (depth, across), (depth, n))
+    whole_a, whole_b = _is_one(scale_a, (m, 1)), _is_one(scale_b, (1, n))
+    blocks: Blocks | None = None
+    if not (whole_a and whole_b):
+        # One number is that of every block; one for each column makes all scales those of columns.
+        by_block = scale_b.numel() == 1 if whole_b else tuple(scale_b.shape) == (depth, across)
+        blocks = "block" if by_block else "column"
+    layer = Layer(blocks is None, _bias_type(bias, n), quantized=scale_result is not None)
+    call = Call("K", "K", out, None if layer == Layer() else layer.epilogue, blocks)
 
     def run(
-        input: Any, mat2: Any, scale_a: Any, scale_b: Any, bias: Any = None, *_: Any, **__: Any
-    ) -> Any:
+        input: Any, mat2: Any, scale_a: Any, scale_b: Any, bias: Any = None,
+        scale_result: Any = None, *_: Any, **__: Any,
+    ) -> Any:  # fmt: skip
         a, b = input.contiguous(), mat2.t().contiguous()
-        scales = [
-            scale.reshape(-1).expand(size).contiguous()
-            for scale, size in ((scale_a, a.shape[0]), (scale_b, b.shape[0]))
-        ]
-        columns = [] if bias is None else [bias.contiguous()]
+        rows = () if scale_result is None else (scale_result.reshape(1).expand(a.shape[0]),)
+        if blocks is None:
+            of_a, of_b = (
+                x.reshape(-1).expand(size)
+                for x, size in ((scale_a, a.shape[0]), (scale_b, b.shape[0]))
+            )
+            given = [of_a, *rows, of_b]
+        else:
+            wide = across if blocks == "block" else b.shape[0]
+            of_a, of_b = (
+                (x.reshape(1, 1) if x.numel() == 1 else x).expand(shape)
+                for x, shape in ((scale_a, (a.shape[0], depth)), (scale_b, (depth, wide)))
+            )
+            given = [of_a, of_b, *rows]
+        given = [x.contiguous() for x in (*given, *(() if bias is None else (bias,)))]
         with torch.no_grad():
-            return computed(Call("K", "K", out, layer.epilogue), a, [b], [*scales, *columns])[0]
+            return computed(call, a, [b], given)[0]
+
+    return run
+
+
+@arguments.operation
+def int_mm(input: Any, mat2: Any) -> Any:
+    """`torch._int_mm` in a kernel: products of integers of 8 bits, with exact sums.
+
+    input    (M, K), int8 or uint8
+    mat2     (K, N), int8 or uint8; a transposed (N, K) is not copied, another matrix is
+    returns  (M, N), int32; sums beyond it wrap
+
+    Runs on sm_80 and later, and on the CPU. There is no derivative. Raises CallError.
+    """
+    check_types("int_mm", INT8, input=input, mat2=mat2)
+    plan.check("int_mm", targets.chosen(), INT8[dtype_name(input.dtype)])
+    _check_matrices("int_mm", input, mat2)
+
+    def run(input: Any, mat2: Any) -> Any:
+        with torch.no_grad():
+            a, b = input.contiguous(), mat2.t().contiguous()
+            return computed(Call("K", "K", s32), a, [b])[0]
 
     return run
 
@@ -182,13 +224,13 @@ def autocast_type(x: Any) -> Any:
     return torch.get_autocast_dtype(x.device.type)
 
 
-def result_type(wanted: Any) -> DType:
+def result_type(wanted: Any, legal: Mapping[str, DType] = DTYPES) -> DType:
     """A result's type as kernels call it. Raises CallError for others than theirs."""
-    found = DTYPES.get(dtype_name(wanted)) if isinstance(wanted, torch.dtype) else None
+    found = legal.get(dtype_name(wanted)) if isinstance(wanted, torch.dtype) else None
     if found is None:
         raise CallError(
             f"out_dtype is {wanted!r}",
-            notes=(("legal", " ".join(f"torch.{name}" for name in DTYPES)),),
+            notes=(("legal", " ".join(f"torch.{name}" for name in legal)),),
         )
     return found
 
@@ -209,16 +251,32 @@ def _check_shapes(a: Any, b: Any) -> None:
         )
 
 
-def _check_scale(name: str, scale: Any, rows: tuple[int, int]) -> None:
+def _check_matrices(name: str, a: Any, b: Any) -> None:
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        raise CallError(
+            f"input has shape {tuple(a.shape)} and mat2 {tuple(b.shape)}; input's last dimension "
+            "is mat2's first",
+            notes=(("legal", f"{name} of (M, K) and (K, N)"),),
+        )
+
+
+def _is_one(scale: Any, whole: tuple[int, int]) -> bool:
+    """Whether a scale is one number, or one for all of K."""
+    return scale.numel() == 1 or tuple(scale.shape) == whole
+
+
+def _check_scale(name: str, scale: Any, *shapes: tuple[int, ...]) -> None:
     if not isinstance(scale, torch.Tensor) or scale.dtype != torch.float32:
         kind = scale.dtype if isinstance(scale, torch.Tensor) else type(scale).__name__
         raise CallError(
             f"{name} is {str(kind).removeprefix('torch.')} and must be a float32 tensor",
             notes=(("help", f"{name}=torch.tensor(1.0)"),),
         )
-    if tuple(scale.shape) not in ((), (1,), (1, 1), rows):
+    legal = list(dict.fromkeys(((), (1,), (1, 1), *shapes)))
+    if tuple(scale.shape) not in legal:
         raise CallError(
-            f"{name} has shape {tuple(scale.shape)}", notes=(("legal", f"() (1,) {rows}"),)
+            f"{name} has shape {tuple(scale.shape)}",
+            notes=(("legal", " ".join(map(str, legal))),),
         )
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -16,12 +17,12 @@ from torch.nn import functional
 from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, FLOAT8, SPLIT, Call, derivatives
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call, derivatives
 from pyptx.ops.tensor_core.shape import Major, Product, Shape
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType, f32
 
-KINDS: Final = DTYPES | FLOAT8
+KINDS: Final = DTYPES | EIGHT_BITS
 """The types of elements by name."""
 
 
@@ -84,9 +85,12 @@ def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
 def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()) -> list[Any]:
     """D and further results, by one kernel. Factors are matrices or batches of them, contiguous.
 
-    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N).
+    `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N); before them the block
+    scales of A and B.
     """
     m, n, k = call.sizes(a, bs[0])
+    if call.blocks and isinstance(k, int) and k == 0:
+        call, operands = replace(call, blocks=None), operands[2:]
     lead = a.shape[:-2] or bs[0].shape[:-2]
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
@@ -102,11 +106,17 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
         depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
     a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
     columns = bs[0].shape[-2 if call.b_major == "K" else -1]
-    rows = 0 if call.epilogue is None else len(call.epilogue.rows)
-    given = [x if i < rows else _to(x, -1, columns) for i, x in enumerate(operands)]
+    as_given = 0 if call.epilogue is None else len(call.epilogue.rows)
+    scales: list[Any] = []
+    if call.blocks:
+        of_a, of_b, *operands = operands
+        scales = [of_a, _to(of_b, -1, columns) if call.blocks == "column" else of_b]
+    given = [x if i < as_given else _to(x, -1, columns) for i, x in enumerate(operands)]
+    given = [*scales, *given]
     product = Product(
         KINDS[dtype_name(a.dtype)], KINDS[dtype_name(bs[0].dtype)], call.out, call.a_major,
         call.b_major, a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=(False,) * len(given),
+        blocks=call.blocks,
     )  # fmt: skip
     found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
     several = [found] if len(call.results) == 1 else list(found)
