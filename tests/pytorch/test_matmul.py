@@ -245,7 +245,7 @@ def test_what_scaled_mm_refuses():
     )
     assert refused(a, b.t()[:3], one, one) == (
         "input has shape (8, 16) and mat2 (3, 16); input's last dimension is mat2's first\n"
-        "  legal: scaled_mm of (M, K) and (K, N)"
+        "  legal: (M, K) and (K, N)"
     )
     wanted = {"out_dtype": torch.bfloat16}
     assert refused(a, b, torch.ones(1, 8), one, **wanted) == (

@@ -129,7 +129,7 @@ def scaled_mm(
     del use_fast_accum
     check_types("scaled_mm", FLOAT8, input=input, mat2=mat2)
     plan.check("scaled_mm", targets.chosen(), FLOAT8[dtype_name(input.dtype)])
-    _check_matrices("scaled_mm", input, mat2)
+    _check_matrices(input, mat2)
     out = result_type(input.dtype if out_dtype is None else out_dtype, DTYPES | FLOAT8)
     if scale_result is not None:
         _check_scale("scale_result", scale_result, ())
@@ -189,7 +189,7 @@ def int_mm(input: Any, mat2: Any) -> Any:
     """
     check_types("int_mm", INT8, input=input, mat2=mat2)
     plan.check("int_mm", targets.chosen(), INT8[dtype_name(input.dtype)])
-    _check_matrices("int_mm", input, mat2)
+    _check_matrices(input, mat2)
 
     def run(input: Any, mat2: Any) -> Any:
         with torch.no_grad():
@@ -251,12 +251,12 @@ def _check_shapes(a: Any, b: Any) -> None:
         )
 
 
-def _check_matrices(name: str, a: Any, b: Any) -> None:
+def _check_matrices(a: Any, b: Any) -> None:
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         raise CallError(
             f"input has shape {tuple(a.shape)} and mat2 {tuple(b.shape)}; input's last dimension "
             "is mat2's first",
-            notes=(("legal", f"{name} of (M, K) and (K, N)"),),
+            notes=(("legal", "(M, K) and (K, N)"),),
         )
 
 
