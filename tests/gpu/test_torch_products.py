@@ -97,7 +97,7 @@ def test_groups(dtype, lengths):
 
 
 def test_products_of_eight_bits():
-    if torch.cuda.get_device_capability() != (9, 0):
+    if torch.cuda.get_device_capability() < (8, 9):
         with pytest.raises(pyptx.CallError, match="has no kernels for"):
             _eight_bits()
         return
@@ -111,6 +111,28 @@ def _eight_bits():
     scales = torch.rand(256, 1, device=DEVICE), torch.rand(1, 384, device=DEVICE)
     wanted = (a.double() * scales[0]) @ (b.double() * scales[1])
     return ours.scaled_mm(a, b, *scales, out_dtype=torch.bfloat16), wanted
+
+
+@pytest.mark.parametrize("columns", [3, 384])
+def test_products_with_scales_of_blocks(columns):
+    if torch.cuda.get_device_capability() < (8, 9):
+        pytest.skip("8-bit floats need sm_89")
+    a, b = (torch.randn(shape, device=DEVICE) for shape in ((256, 512), (384, 512)))
+    a, b = a.to(torch.float8_e4m3fn), b.to(torch.float8_e4m3fn).t()
+    of_a, of_b = torch.rand(256, 4, device=DEVICE), torch.rand(4, columns, device=DEVICE)
+    wide = of_b.repeat_interleave(128, 1) if columns == 3 else of_b
+    wanted = (a.double() * of_a.repeat_interleave(128, 1)) @ (
+        b.double() * wide.repeat_interleave(128, 0)
+    )
+    near(ours.scaled_mm(a, b, of_a, of_b, out_dtype=torch.float32), wanted, 2e-3)
+    rounded = ours.scaled_mm(a, b, of_a, of_b, scale_result=torch.tensor(0.25, device=DEVICE))
+    near(rounded.float(), wanted / 4, 7e-2)
+
+
+def test_products_of_integers():
+    a = torch.randint(-128, 127, (300, 400), dtype=torch.int8, device=DEVICE)
+    b = torch.randint(-128, 127, (400, 200), dtype=torch.int8, device=DEVICE)
+    assert torch.equal(ours.int_mm(a, b).double(), a.double() @ b.double())
 
 
 @pytest.mark.parametrize("classes", [17, 4096, 128256])
