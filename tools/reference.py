@@ -46,7 +46,7 @@ MODULES: Final = (
     ("reg", "pyptx._trace.reg", "reg"),
     ("smem", "pyptx._trace.memory.smem", "smem"),
     ("ptx", "pyptx._trace.ptx", "ptx"),
-    ("layouts", "pyptx._layouts", "pyptx._layouts"),
+    ("layouts", "pyptx.layouts", "pyptx.layouts"),
     ("ops", "pyptx.ops", "pyptx.ops"),
 )
 """Pages of one module each: page, module, the name that users have for it."""

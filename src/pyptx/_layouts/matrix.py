@@ -74,6 +74,7 @@ class MatrixLayout:
 
     @property
     def row_bytes(self) -> int:
+        """Bytes of the elements of a row."""
         return self.columns * self.element_bytes
 
     @property
@@ -88,6 +89,7 @@ class MatrixLayout:
 
     @property
     def bytes(self) -> int:
+        """Bytes of all elements."""
         return self.rows * self.row_bytes
 
     @property
@@ -114,10 +116,12 @@ class Multiplicand:
 
     @property
     def k(self) -> int:
+        """Elements along K, the dimension that products are summed over."""
         return self.layout.columns if self.major is Major.K else self.layout.rows
 
     @property
     def mn(self) -> int:
+        """Elements along the other dimension: rows of A, or columns of B."""
         return self.layout.rows if self.major is Major.K else self.layout.columns
 
     @property
