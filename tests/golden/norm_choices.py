@@ -185,6 +185,9 @@ def _record_plan(patch: pytest.MonkeyPatch) -> None:
         "two_pass_few.persistent": lambda _, __, s, **___: _text(
             "two_pass_few", s.threads, s.together
         ),
+        "one_cluster.persistent": lambda _, __, s, **___: _text(
+            "one_cluster", s.parts, s.threads, s.together
+        ),
         "two_pass.persistent": lambda _, __, *, teams: _text("two_pass", teams=teams),
         "_by_cluster": lambda _, __, shape: _cluster(shape),
         "_either": lambda _, __, most, few, many, *___: _either(most, few, many),
