@@ -96,7 +96,7 @@ class Columns:
         if op.statistic is None:
             return []
         terms = [
-            Terms([op.term(m, v) for v in self._values(row, k, scalars)], ok)
+            Terms((op.term(m, v) for v in self._values(row, k, scalars)), ok)
             for k, ok in enumerate(row.active)
         ]
         return op.statistic.of_thread(m, terms)

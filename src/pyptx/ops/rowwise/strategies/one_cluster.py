@@ -7,7 +7,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +106,7 @@ class _Cta:
             found = [self._load(i, row) for i in range(together)]
             totals: list[list[Reg]] = [[] for _ in found]
             if exchange is not None:
-                totals = exchange.combined([columns.statistic(h, s) for s, h in found])
+                totals = exchange.combined(columns.statistic(h, s) for s, h in found)
             for i, ((scalars, held), total) in enumerate(zip(found, totals, strict=True)):
                 f = self.op.factors(self.m, total, scalars)
                 self._store_row(i, held, f)
@@ -136,7 +136,8 @@ class _Cta:
             place = self.per_row[o.name] + i * o.dtype.bytes
             register = o.register(self.m.dtype)
             setattr(scalars, o.name, load_one(o.dtype, register, place, pred=there))
-        add_picks(self.arrays, self.picked, row + i, scalars, pred=there)
+        if op.picks:
+            add_picks(self.arrays, self.picked, row + i, scalars, pred=there)
         return scalars, self.columns.load(i, there)
 
     def _store_row(self, i: int, held: Held, f: Any) -> None:
@@ -172,8 +173,11 @@ class _Exchange:
         """Wait for the last `arrive`, so that each has its `wait`."""
         ptx.cluster.wait(aligned=True)
 
-    def combined(self, rows: Sequence[list[Reg]]) -> list[list[Reg]]:
-        """The statistic of each row, of what each thread of the cluster has of it."""
+    def combined(self, rows: Iterable[list[Reg]]) -> list[list[Reg]]:
+        """The statistic of each row, of what each thread of the cluster has of it.
+
+        What threads have may be made only when it is combined over a warp, row by row.
+        """
         of_warp = [self.statistic.over_warp(self.m, values) for values in rows]
         ptx.cluster.wait(aligned=True)  # all CTAs run, and have read the statistics before
         self._send([number for values in of_warp for number in values])
