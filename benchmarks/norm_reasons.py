@@ -50,7 +50,7 @@ def name_of(reason: Reason, way: Way) -> str:
 def built(reason: Reason, way: Way, tensors: Tensors) -> Mapping[str, Call]:
     """A way, compiled: a change is in force while kernels are traced, which lowering does too."""
     x, w, g, r = tensors.arrays
-    arguments = (x, w) if reason.direction == FORWARD else (g, r, x, w)
+    arguments = (x, w) if reason.direction == FORWARD else (x, g, r, w)
     with way.changed():
         compiled: Any = jax.jit(way.make(reason.rows)).lower(*arguments).compile()
     return {"": lambda: jax.block_until_ready(compiled(*arguments))}

@@ -18,18 +18,20 @@ from unittest import mock
 
 from norm_cases import BACKWARD, FORWARD, Shape
 
-from pyptx import Reg
-from pyptx.ops._rms import choice, elements, gradient, lanes, rows, strips, teams
-from pyptx.ops._rms.elements import Group, instruction
-from pyptx.ops._rms.geometry import Rows
-from pyptx.types import BY_NUMPY
+from pyptx import Reg, ptx
+from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops.rowwise import column_sums, plan, sizes, vectors
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp
+from pyptx.ops.rowwise.vectors import Vector
+from pyptx.types import BY_NUMPY, f32
 
 EPS: Final = 1e-5
 DTYPES: Final = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 CTAS: Final = 132
 
 Make = Callable[[Rows], Any]
-"""Rows to a kernel or a sequence: of x and w forward, of g, r, x and w backward."""
+"""Rows to a kernel or a sequence: of x and w forward, of x, g, r and w backward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Reason:
     @property
     def rows(self) -> Rows:
         dtype = BY_NUMPY[DTYPES[self.shape.dtype]]
-        return Rows((self.shape.columns,), dtype, dtype)
+        return Rows((self.shape.columns,), (dtype,), f32)
 
 
 # ---- the product ---------------------------------------------------------------------------------
@@ -61,23 +63,34 @@ class Reason:
 # The functions without their caches: what is traced under a change must not be found later.
 
 
+def _norm(what: Rows) -> RmsNorm:
+    return RmsNorm(what.columns, what.types[0], what.types[0], EPS)
+
+
+def _gradient(what: Rows) -> RmsNormGradient:
+    return RmsNormGradient(what.columns, what.types[0], what.types[0])
+
+
 def _forward(what: Rows) -> Any:
-    return choice.forward.__wrapped__(what, EPS, invvar=False)
+    return plan._without_sums(_norm(what), what)
 
 
 def _backward(what: Rows) -> Any:
-    return choice.backward.__wrapped__(what, what.weight)
+    return plan._with_sums(_gradient(what), what, what.types)
 
 
 PRODUCT: Final = {FORWARD: _forward, BACKWARD: _backward}
 
 
-def _many(what: Rows) -> Any:
-    return choice._forward_of_many(what, EPS, invvar=False)
+def _clusters(what: Rows, **changes: Any) -> Any:
+    """Clusters as the product has them, but for some fields of their shape."""
+    shape = sizes.clusters_of(_norm(what), what)
+    assert shape is not None
+    return cluster.kernel_of(_norm(what), what, replace(shape, **changes))
 
 
 def _many_backward(what: Rows) -> Any:
-    return choice._backward_of_many(what, what.weight)
+    return plan._many_summed(_gradient(what), what, what.types)
 
 
 # ---- changes -------------------------------------------------------------------------------------
@@ -87,22 +100,22 @@ def _policy(priority: str) -> Callable[[], AbstractContextManager[Any]]:
     """Reads with another cache policy."""
 
     def kept() -> Reg:
-        return instruction(f"createpolicy.fractional.L2::{priority}.b64")(1.0)
+        return ptx.inst[f"createpolicy.fractional.L2::{priority}.b64"](1.0)
 
-    return lambda: mock.patch.object(elements, "kept", kept)
+    return lambda: mock.patch.object(vectors, "kept", kept)
 
 
 def _stores(operator: str) -> Callable[[], AbstractContextManager[Any]]:
     """Results written with another cache operator."""
-    store = Group.store
+    store = Vector.store
 
     def changed(
-        self: Group, space: str, base: object, offset: int, words: Sequence[Reg], **options: Any
+        self: Vector, space: str, base: object, offset: int, words: Sequence[Reg], **options: Any
     ) -> None:
         spelled = f"global.{operator}" if space == "global" else space
         store(self, spelled, base, offset, words, **options)
 
-    return lambda: mock.patch.object(Group, "store", changed)
+    return lambda: mock.patch.object(Vector, "store", changed)
 
 
 def _constant(module: Any, name: str, value: object) -> Callable[[], AbstractContextManager[Any]]:
@@ -112,47 +125,43 @@ def _constant(module: Any, name: str, value: object) -> Callable[[], AbstractCon
 # ---- kernels with other sizes --------------------------------------------------------------------
 
 
-def _rows(threads: int, *, lines: bool = False, **options: Any) -> Make:
+def _ctas(threads: int, *, lines: bool = False, **options: Any) -> Make:
     def make(what: Rows) -> Any:
         what = replace(what, lines=lines)
-        return rows.forward(what, EPS, threads=threads, invvar=False, **options)
+        return cta.independent(_norm(what), what, threads=threads, **options)
 
     return make
 
 
-def _lanes(lanes_: int, rows_each: int, threads: int, maxnreg: int | None) -> Make:
-    team = lanes.Teams(lanes_, rows_each, threads)
-    return lambda what: lanes.forward(what, EPS, team, invvar=False, maxnreg=maxnreg)
+def _subwarps(lanes: int, rows_each: int, threads: int, maxnreg: int | None) -> Make:
+    shape = subwarp.Shape(lanes, rows_each, threads)
+    return lambda what: subwarp.independent(_norm(what), what, shape, maxnreg=maxnreg)
 
 
-def _teams(count: int, threads: int, stages: int, *, ctas: int = CTAS, lines: bool = False) -> Make:
-    shape = teams.Shape(ctas, count, threads, stages)
+def _persistent(
+    count: int, threads: int, stages: int, *, ctas: int = CTAS, lines: bool = False
+) -> Make:
+    shape = persistent.Shape(ctas, count, threads, stages)
 
     def make(what: Rows) -> Any:
-        what = replace(what, lines=lines)
-        kernel = teams.backward(what, shape)
-        return choice._backward(what, kernel, ctas, shape.beside(what), what.weight)
+        op, what = _gradient(what), replace(what, lines=lines)
+        kernel = persistent.kernel_of(op, what, shape)
+        return plan._finished(op, what, kernel, ctas, shape.neighbours(op, what), what.types)
 
     return make
 
 
-def _strips(**changes: Any) -> Make:
-    """Clusters as the product has them, but for some fields of their shape."""
+def _clusters_with(**changes: Any) -> Make:
+    return lambda what: _clusters(what, **changes)
 
+
+def _clusters_backward(parts: int, threads: int) -> Make:
     def make(what: Rows) -> Any:
-        shape = choice._strips(what, backward=False)
+        op = _gradient(what)
+        shape = sizes.clusters(op, what, parts)
         assert shape is not None
-        return strips.forward(what, EPS, replace(shape, **changes), invvar=False)
-
-    return make
-
-
-def _strips_backward(parts: int, threads: int) -> Make:
-    def make(what: Rows) -> Any:
-        shape = choice._shape(what, parts, what.device.resident_clusters(parts), backward=True)
-        assert shape is not None
-        kernel = strips.backward(what, replace(shape, threads=threads))
-        return choice._backward(what, kernel, shape.teams, 1, what.weight)
+        kernel = cluster.kernel_of(op, what, replace(shape, threads=threads))
+        return plan._finished(op, what, kernel, shape.teams, 1, what.types)
 
     return make
 
@@ -192,64 +201,65 @@ REASONS: Final = (
     ),
     _reason(
         "a copy of the row", Shape(32768, 4096, "bf16"), FORWARD,
-        Way("loads", _rows(256, held=True, direct=True)),
+        Way("loads", _ctas(256, held=True, direct=True)),
     ),
     _reason(
         "a copy of the row", Shape(16384, 8192, "f32"), FORWARD,
-        Way("loads", _rows(512, held=True, direct=True)),
+        Way("loads", _ctas(512, held=True, direct=True)),
     ),
-    _reason("loads of the row", _ONE_EACH, FORWARD, Way("a copy", _rows(512, held=True))),
+    _reason("loads of the row", _ONE_EACH, FORWARD, Way("a copy", _ctas(512, held=True))),
     _reason(
-        "several CTAs a row", _FEW, FORWARD, Way("one", _rows(256, held=True, direct=True))
+        "several CTAs a row", _FEW, FORWARD, Way("one", _ctas(256, held=True, direct=True))
     ),
     _reason(
         "255 registers", _FEW, FORWARD,
-        Way("as many as it takes", _rows(256, held=True, direct=True, parts=4)),
+        Way("as many as it takes", _ctas(256, held=True, direct=True, parts=4)),
     ),
     _reason(
-        "several CTAs a row", _FEW_LONG, FORWARD, Way("one", _rows(1024, held=True, direct=True))
+        "several CTAs a row", _FEW_LONG, FORWARD, Way("one", _ctas(1024, held=True, direct=True))
     ),
     _reason(
         "relaxed loads", _FEW_LONG, FORWARD,
-        Way("weak", _forward, _constant(rows, "_AT_ONCE", "global")),
+        Way("weak", _forward, _constant(cta, "_AT_ONCE", "global")),
     ),
     _reason(
         "four rows at once", _SHORT, FORWARD,
-        *(Way(f"{n}", _lanes(16, n, 256, 32)) for n in (1, 2)),
+        *(Way(f"{n}", _subwarps(16, n, 256, 32)) for n in (1, 2)),
     ),
     _reason(
         "two rows at once of little", Shape(4096, 256, "bf16"), FORWARD,
-        *(Way(f"{n}", _lanes(32, n, 256, 32)) for n in (1, 4)),
+        *(Way(f"{n}", _subwarps(32, n, 256, 32)) for n in (1, 4)),
     ),
     _reason(
         "CTAs of 256 threads for little", Shape(4096, 256, "bf16"), FORWARD,
-        *(Way(f"of {n}", _lanes(32, 2, n, 32)) for n in (128, 512)),
+        *(Way(f"of {n}", _subwarps(32, 2, n, 32)) for n in (128, 512)),
     ),
     _reason(
-        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _lanes(16, 4, 256, None))
+        "32 registers", _SHORT, FORWARD, Way("as many as it takes", _subwarps(16, 4, 256, None))
     ),
     _reason("three groups a thread", _UNEVEN, FORWARD,
-            Way("two", _rows(160, held=True)),
-            Way("at most two, 256 threads", _rows(256, held=True))),
+            Way("two", _ctas(160, held=True)),
+            Way("at most two, 256 threads", _ctas(256, held=True))),
     _reason(
         "two teams of 192 threads", Shape(29120, 2304, "f32"), BACKWARD,
-        Way("one of 512", _teams(1, 512, 3)), Way("two of 288", _teams(2, 288, 3)),
+        Way("one of 512", _persistent(1, 512, 3)), Way("two of 288", _persistent(2, 288, 3)),
     ),
     _reason(
         "two CTAs of 576 threads", _UNEVEN_LONG, BACKWARD,
-        Way("four of 512", _strips_backward(4, 512)), Way("two of 512", _strips_backward(2, 512)),
+        Way("four of 512", _clusters_backward(4, 512)),
+        Way("two of 512", _clusters_backward(2, 512)),
     ),
-    _reason("cut at lines", _ODD, FORWARD, Way("cut at 16 bytes", _rows(128, held=False))),
+    _reason("cut at lines", _ODD, FORWARD, Way("cut at 16 bytes", _ctas(128, held=False))),
     _reason(
-        "cut at lines", _ODD, BACKWARD, Way("cut at 16 bytes", _teams(1, 512, 3, ctas=128))
+        "cut at lines", _ODD, BACKWARD, Way("cut at 16 bytes", _persistent(1, 512, 3, ctas=128))
     ),
-    _reason("three stages", _TALL, BACKWARD, Way("two", _teams(2, 256, 2)),
-            Way("four", _teams(2, 256, 4))),
+    _reason("three stages", _TALL, BACKWARD, Way("two", _persistent(2, 256, 2)),
+            Way("four", _persistent(2, 256, 4))),
     _reason("two groups for each of 512 threads", _TALL, BACKWARD,
-            Way("one for each of 1024", _teams(2, 512, 3))),
+            Way("one for each of 1024", _persistent(2, 512, 3))),
     _reason(
         "second sums in registers", Shape(8192, 8192, "bf16"), BACKWARD,
-        Way("in memory", _backward, _constant(gradient, "FEW", 0)),
+        Way("in memory", _backward, _constant(column_sums, "FEW", 0)),
     ),
     _reason("one cluster for few rows", _FEW, BACKWARD, Way("as many rows", _many_backward)),
     _reason("twice the CTAs for some rows", Shape(64, 16384, "bf16"), BACKWARD,
@@ -259,13 +269,13 @@ REASONS: Final = (
         Way("as many rows", _many_backward),
     ),
     _reason("few long rows read twice", Shape(2, 524288, "bf16"), FORWARD,
-            Way("as many rows", _many)),
+            Way("as many rows", _clusters)),
     _reason(
         "four rows in a CTA of a cluster", Shape(4096, 32768, "bf16"), BACKWARD,
-        Way("six", _backward, _constant(choice, "_STAGES", 6)),
+        Way("six", _backward, _constant(sizes, "_STAGES", 6)),
     ),
-    _reason("a lag of one row", _LONG, FORWARD, Way("none", _strips(lag=0))),
-    _reason("six clusters of 16", _LONG, FORWARD, Way("five", _strips(teams=5)),
-            Way("eight", _strips(teams=8))),
+    _reason("a lag of one row", _LONG, FORWARD, Way("none", _clusters_with(lag=0))),
+    _reason("six clusters of 16", _LONG, FORWARD, Way("five", _clusters_with(teams=5)),
+            Way("eight", _clusters_with(teams=8))),
 )  # fmt: skip
 """What docs/rms_norm.md says is worth something."""

@@ -314,7 +314,7 @@ def identity(reason, way):
     )
     x, w = (jax.ShapeDtypeStruct(shape, dtype) for shape in ((rows, columns), (columns,)))
     r = jax.ShapeDtypeStruct((rows,), "float32")
-    arrays = (x, w) if reason.direction == "forward" else (x, r, x, w)
+    arrays = (x, w) if reason.direction == "forward" else (x, x, r, w)
     with way.changed():
         operation = way.make(reason.rows)
         return operation._prepare(arrays, {}, by_reference=True, location=UNKNOWN).identity

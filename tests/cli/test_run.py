@@ -164,7 +164,7 @@ def test_transformations_of_jax_run_in_the_emulator(process, program):
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith("255.0\n510.0\n(256,)\n(256,)\n255.0\n")
     assert "\nreverse: no findings\n" in done.out
-    assert "\nrms_norm_few_backward: no findings\n" in done.out
+    assert "\nrms_norm_gradient_one_cluster: no findings\n" in done.out
 
 
 def test_a_race_below_a_transformation_is_explained(process, program):

@@ -15,8 +15,6 @@ import pytest
 
 from pyptx import device
 from pyptx._target import Target
-from pyptx.ops._rms import choice
-from pyptx.ops._rms.geometry import Rows as NormRows
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import plan
 from pyptx.ops.rowwise.partition import Rows
@@ -53,28 +51,8 @@ def table(choose: Choose) -> Iterator[str]:
             yield f"  {' '.join(map(str, lengths))}: {chosen}"
 
 
-def differing(one: Choose, other: Choose) -> Iterator[str]:
-    """Lines of text: for what lengths the choices are not the same, and of how many."""
-    for target, direction, (x, w) in product(TARGETS, ("forward", "backward"), TYPES):
-        given = [(direction, BY_NAME[x], BY_NAME[w], n, Target.parse(target)) for n in COLUMNS]
-        found = [what[3] for what in given if one(*what) != other(*what)]
-        lengths = " ".join(map(str, found)) or "none"
-        yield f"{target} {direction} {x} {w}, {len(found)} of {len(COLUMNS)}: {lengths}"
-
-
-def of_norm(direction: str, x: DType, w: DType, columns: int, target: Target) -> str:
-    """What the norm's own kernels are."""
-    rows = NormRows((columns,), x, w, device=device.of(target))
-    with pytest.MonkeyPatch.context() as patch:
-        _record_norm(patch)
-        if direction == "forward":
-            return str(choice.forward.__wrapped__(rows, 1e-5, invvar=False))
-        result = w if w.bytes <= rows.compute.bytes else rows.compute
-        return str(choice.backward.__wrapped__(rows, result))
-
-
 def of_plan(direction: str, x: DType, w: DType, columns: int, target: Target) -> str:
-    """What the plan of row-wise operations chooses for the same formulas."""
+    """What the plan of row-wise operations chooses for the norm's formulas."""
     op = RmsNorm(columns, x, w, 1e-5) if direction == "forward" else RmsNormGradient(columns, x, w)
     rows = Rows((columns,), types_of(op), op.compute, device=device.of(target))
     results = (w if w.bytes <= op.compute.bytes else op.compute,)
@@ -139,41 +117,6 @@ def _finished(kernel: str, partials: int, rows_each: int) -> str:
     return f"{kernel} + sums({partials}, {rows_each})"
 
 
-def _record_norm(patch: pytest.MonkeyPatch) -> None:
-    """Every kernel of the norm becomes its text."""
-
-    def subwarp(_: Any, *given: Any, **options: Any) -> str:
-        options.pop("invvar", None)
-        return _subwarp(given[-1], **options)
-
-    def two_pass(what: Any, result: DType) -> str:
-        del result
-        each = 1 if what.device.has("clusters") else 2
-        count = max(8, each * what.device.multiprocessors // choice.chunks.parts(what))
-        count = count // what.alignments * what.alignments
-        return _finished(_text("two_pass", teams=count), count, 1)
-
-    replaced = {
-        "lanes.forward": subwarp,
-        "lanes.backward": subwarp,
-        "rows.forward": lambda rows, _, **options: _cta(rows, **options),
-        "strips.forward": lambda _, __, shape, **___: _cluster(shape),
-        "strips.backward": lambda _, shape: _cluster(shape),
-        "teams.backward": _persistent,
-        "few.backward": lambda _, s, __: _text("one_cluster", s.parts, s.threads, s.together),
-        "twice.backward": lambda _, s, __: _text("two_pass_few", s.threads, s.together),
-        "_either": _either,
-        "_either_backward": _either,
-        "_backward": lambda _, kernel, partials, each, __: _finished(kernel, partials, each),
-        "_grid_forward": lambda _, __, kernel: kernel,
-        "_grid_backward": lambda _, __, kernel: kernel,
-        "_chunked_forward": lambda _, __, *, invvar, each=4: _text("two_pass", each=each),
-        "_chunked_backward": two_pass,
-    }
-    for name, function in replaced.items():
-        patch.setattr(f"pyptx.ops._rms.choice.{name}", function)
-
-
 def _record_plan(patch: pytest.MonkeyPatch) -> None:
     """Every kernel that the plan can choose becomes its text."""
     replaced = {
@@ -184,6 +127,9 @@ def _record_plan(patch: pytest.MonkeyPatch) -> None:
         "two_pass.independent": lambda _, __, *, each=4: _text("two_pass", each=each),
         "two_pass_few.persistent": lambda _, __, s, **___: _text(
             "two_pass_few", s.threads, s.together
+        ),
+        "one_cluster.persistent": lambda _, __, s, **___: _text(
+            "one_cluster", s.parts, s.threads, s.together
         ),
         "two_pass.persistent": lambda _, __, *, teams: _text("two_pass", teams=teams),
         "_by_cluster": lambda _, __, shape: _cluster(shape),

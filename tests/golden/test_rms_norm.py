@@ -12,8 +12,11 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from pyptx._launch.call import make_call
 from pyptx._target import Target
-from pyptx.ops._rms import choice, lanes, rows, teams
-from pyptx.ops._rms.geometry import Rows
+from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops.rowwise import plan
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.program import types_of
+from pyptx.ops.rowwise.strategies import cta, persistent, subwarp
 from pyptx.types import DType, bf16, f16, f32, f64
 
 from .test_golden import PtxFile
@@ -43,12 +46,21 @@ ASSEMBLED = [
     *((bf16, bf16, n) for n in (128, 4096, 131072, 2**20, 2**23)),
     (f32, f32, 8193),
 ]
-# Kernels whose PTX is a file, to be read.
-TEXTS = [
-    lanes.forward(Rows((128,), bf16, bf16), EPS, lanes.Teams(16, 4, 128), invvar=False),
-    rows.forward(Rows((8192,), f32, f32), EPS, threads=512, held=True, invvar=False),
-    teams.backward(Rows((4096,), bf16, bf16), teams.Shape(132, 2, 256, 3)),
-]
+
+
+def rows_of(op):
+    """Rows of an H200."""
+    return Rows((op.columns,), types_of(op), op.compute)
+
+
+def texts():
+    """Kernels whose PTX is a file, to be read."""
+    op = RmsNorm(128, bf16, bf16, EPS)
+    yield subwarp.independent(op, rows_of(op), subwarp.Shape(16, 4, 128))
+    op = RmsNorm(8192, f32, f32, EPS)
+    yield cta.independent(op, rows_of(op), threads=512, held=True)
+    op = RmsNormGradient(4096, bf16, bf16)
+    yield persistent.kernel_of(op, rows_of(op), persistent.Shape(132, 2, 256, 3))
 
 
 class Lines(SingleFileSnapshotExtension):
@@ -60,11 +72,12 @@ class Lines(SingleFileSnapshotExtension):
 
 def calls(x, w, n):
     """The operations of a call and of its gradient, with their directions."""
-    what = Rows((n,), x, w)
-    result = w if w.bytes <= what.compute.bytes else what.compute
-    yield "forward", choice.forward(what, EPS, invvar=False)
-    yield "with invvar", choice.forward(what, EPS, invvar=True)
-    yield "backward", choice.backward(what, result)
+    for name, invvar in (("forward", False), ("with invvar", True)):
+        op = RmsNorm(n, x, w, EPS, invvar)
+        yield name, plan._chosen(op, rows_of(op), ())
+    op = RmsNormGradient(n, x, w)
+    result = w if w.bytes <= op.compute.bytes else op.compute
+    yield "backward", plan._chosen(op, rows_of(op), (result,))
 
 
 def launches(x, w, n):
@@ -115,6 +128,6 @@ def test_resources_of_every_kernel(snapshot):
     assert "\n".join(lines) + "\n" == snapshot(extension_class=Lines)
 
 
-@pytest.mark.parametrize("kernel", TEXTS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", list(texts()), ids=lambda kernel: kernel.name)
 def test_ptx(kernel, snapshot):
     assert kernel.ptx() == snapshot(extension_class=PtxFile)

@@ -7,19 +7,29 @@ parts are empty, and that sums of the weight's gradient are written more than on
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from pyptx._emulator import Emulation
-from pyptx.ops._rms import choice, chunks, few, lanes, rows, strips, teams, twice
-from pyptx.ops._rms.columns import column_sums
-from pyptx.ops._rms.geometry import Rows
-from pyptx.types import BY_NUMPY, f32
+from pyptx.ops.rowwise.finish import column_sums
+from pyptx.ops.rowwise.operation import ROW, Operand
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.strategies import (
+    cluster,
+    cluster_shape,
+    cta,
+    one_cluster,
+    persistent,
+    subwarp,
+    two_pass,
+    two_pass_few,
+)
+from pyptx.types import f32
 
 from .exact import BF16, EPS, F16, F32, F64, Problem, check_backward, check_forward, problem
-from .norm import rows_of
+from .norm import chosen_backward, chosen_forward, gradient_of, norm_of, rows_of
 
 POLICIES: list[dict[str, object]] = [
     {},
@@ -42,11 +52,6 @@ types_and_policies = pytest.mark.parametrize(
     ],
     ids=str,
 )
-
-
-def rows_like(types, n, widest):
-    x, w = (BY_NUMPY[str(t)] for t in types)
-    return Rows((n,), x, w, widest)
 
 
 def clean(result: Emulation) -> list[np.ndarray]:
@@ -76,41 +81,46 @@ def summed(given: Problem, what: Rows, partial: np.ndarray) -> np.ndarray:
     return total.reshape(given.weight.shape).astype(given.weight.dtype)
 
 
-def backward(kernel, given: Problem, what: Rows, written: int, *between, **policy) -> None:
-    """`written` partial sums are there; `between` stands behind w, as the sums of chunks do."""
+def backward(kernel, given: Problem, what: Rows, written: int, *more, **policy) -> None:
+    """`written` partial sums are there; `more` is what a strategy takes besides, as sums of chunks.
+
+    What it returns besides, it has written in place.
+    """
     r = invvar(given)
-    inputs = given.g, r, given.x, given.weight
-    dx, partial = clean(kernel.emulate(*inputs, *between, **policy))
+    inputs = given.x, given.g, r, given.weight
+    dx, partial, *_ = clean(kernel.emulate(*inputs, *more, **policy))
     check_backward(given, r, dx, summed(given, what, partial[:written]))
 
 
 # ---- short rows ----------------------------------------------------------------------------------
 
-LANES = [(1, 4, 3), (2, 3, 5), (4, 2, 16), (8, 1, 63), (32, 1, 130), (32, 2, 96)]
+SUBWARPS = [(1, 4, 3), (2, 3, 5), (4, 2, 16), (8, 1, 63), (32, 1, 130), (32, 2, 96)]
 
 
 @types
 @pytest.mark.parametrize("count", [0, 1, 77])
-@pytest.mark.parametrize(("width", "each", "n"), LANES)
-def test_lanes_forward(width, each, n, count, types):
+@pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
+def test_subwarps_forward(width, each, n, count, types):
     given = problem((count,), (n,), types)
-    forward(lanes.forward(rows_of(given), EPS, lanes.Teams(width, each, 64), invvar=True), given)
+    shape = subwarp.Shape(width, each, 64)
+    forward(subwarp.independent(norm_of(given), rows_of(given), shape), given)
 
 
 @types
 @pytest.mark.parametrize("count", [1, 77])
-@pytest.mark.parametrize(("width", "each", "n"), LANES)
-def test_lanes_backward(width, each, n, count, types):
+@pytest.mark.parametrize(("width", "each", "n"), SUBWARPS)
+def test_subwarps_backward(width, each, n, count, types):
     given = problem((count,), (n,), types)
-    team = lanes.Teams(width, each, 64)
-    kernel = lanes.backward(rows_of(given), team, ctas=2)
-    backward(kernel, given, rows_of(given).divided(), min(2, -(-count // team.rows)))
+    shape = subwarp.Shape(width, each, 64)
+    kernel = subwarp.persistent(gradient_of(given), rows_of(given), shape, ctas=2)
+    backward(kernel, given, rows_of(given).divided(), min(2, -(-count // shape.rows)))
 
 
 @pytest.mark.parametrize(("width", "each", "n"), [(16, 2, 64), (32, 3, 7)])
-def test_lanes_add_up_blocks_of_rows(width, each, n):
+def test_subwarps_add_up_blocks_of_rows(width, each, n):
     given = problem((4 * each * 2 * 40,), (n,), (F32, F32))
-    kernel = lanes.backward(rows_of(given), lanes.Teams(width, each, 64), ctas=1)
+    shape = subwarp.Shape(width, each, 64)
+    kernel = subwarp.persistent(gradient_of(given), rows_of(given), shape, ctas=1)
     backward(kernel, given, rows_of(given).divided(), 1)
 
 
@@ -120,20 +130,20 @@ def test_lanes_add_up_blocks_of_rows(width, each, n):
 @types_and_policies
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize("n", [128, 131, 520, 1003])
-def test_rows(n, held, types, policy):
+def test_ctas(n, held, types, policy):
     given = problem((9,), (n,), types)
-    kernel = rows.forward(rows_of(given), EPS, threads=64, held=held, invvar=True)
+    kernel = cta.independent(norm_of(given), rows_of(given), threads=64, held=held)
     forward(kernel, given, **policy)
 
 
 @types
 @pytest.mark.parametrize("parts", [1, 2, 4, 8])
 @pytest.mark.parametrize("n", [128, 131, 520, 1003])
-def test_rows_without_a_copy(n, parts, types):
+def test_ctas_without_a_copy(n, parts, types):
     """By one CTA a row, and by several, each of which writes a part."""
     given = problem((9,), (n,), types)
     what = rows_of(given)
-    kernel = rows.forward(what, EPS, threads=64, held=True, direct=True, parts=parts, invvar=True)
+    kernel = cta.independent(norm_of(given), what, threads=64, held=True, direct=True, parts=parts)
     forward(kernel, given)
 
 
@@ -142,8 +152,8 @@ def test_rows_without_a_copy(n, parts, types):
 def test_rows_of_few_groups_in_many_parts(n, types):
     """Parts that have no group at all."""
     given = problem((3,), (n,), types)
-    kernel = rows.forward(
-        rows_of(given), EPS, threads=64, held=True, direct=True, parts=64, invvar=True
+    kernel = cta.independent(
+        norm_of(given), rows_of(given), threads=64, held=True, direct=True, parts=64
     )
     forward(kernel, given)
 
@@ -157,17 +167,19 @@ def test_rows_of_few_groups_in_many_parts(n, types):
 def test_a_few_rows_backward(parts, n, count, types):
     given = problem((count,), (n,), types)
     what = rows_of(given).divided()
-    kernel = few.backward(what, few.Shape(parts, 96, 4), what.compute)
+    shape = one_cluster.Shape(parts, 96, 4)
+    kernel = one_cluster.persistent(gradient_of(given), what, shape, result=what.compute)
     r = invvar(given)
-    dx, dw = clean(kernel.emulate(given.g, r, given.x, given.weight))
+    dx, dw = clean(kernel.emulate(given.x, given.g, r, given.weight))
     check_backward(given, r, dx, dw.astype(given.weight.dtype))
 
 
 def test_a_few_rows_in_more_warps_than_one_reads():
     given = problem((9,), (1280,), (F32, F32))
-    kernel = few.backward(rows_of(given), few.Shape(16, 96, 8), f32)
+    shape = one_cluster.Shape(16, 96, 8)
+    kernel = one_cluster.persistent(gradient_of(given), rows_of(given), shape, result=f32)
     r = invvar(given)
-    check_backward(given, r, *clean(kernel.emulate(given.g, r, given.x, given.weight)))
+    check_backward(given, r, *clean(kernel.emulate(given.x, given.g, r, given.weight)))
 
 
 SHAPES = [(4, 1), (2, 4), (1, 8)]
@@ -179,10 +191,10 @@ SHAPES = [(4, 1), (2, 4), (1, 8)]
     ("n", "types"), [(256, TYPES[0]), (512, TYPES[1]), (263, TYPES[0]), (521, TYPES[1])]
 )
 def test_teams(n, types, ctas, count, policy):
-    what = rows_like(types, n, 2**10)
+    what = rows_of(problem((0,), (n,), types))
     ctas = math.lcm(ctas, what.alignments)  # all rows of a CTA are cut alike
     given = problem((ctas * count * 2 + 1,), (n,), types)
-    kernel = teams.backward(what, teams.Shape(ctas, count, 64, 2))
+    kernel = persistent.kernel_of(gradient_of(given), what, persistent.Shape(ctas, count, 64, 2))
     backward(kernel, given, what, ctas, **policy)
 
 
@@ -191,10 +203,10 @@ def test_teams(n, types, ctas, count, policy):
 @pytest.mark.parametrize(("n", "types"), [(576, TYPES[0]), (580, TYPES[1]), (587, TYPES[0])])
 def test_teams_of_three_warps(n, types, count, policy):
     """Numbers of threads that are no power of two."""
-    what = rows_like(types, n, 2**10)
+    what = rows_of(problem((0,), (n,), types))
     ctas = math.lcm(2, what.alignments)
     given = problem((ctas * count * 2 + 1,), (n,), types)
-    kernel = teams.backward(what, teams.Shape(ctas, count, 96, 2))
+    kernel = persistent.kernel_of(gradient_of(given), what, persistent.Shape(ctas, count, 96, 2))
     backward(kernel, given, what, ctas, **policy)
 
 
@@ -203,21 +215,22 @@ def test_teams_of_three_warps(n, types, count, policy):
 def test_teams_without_rows(n, rows):
     """A CTA adds up the sums of all its teams, also of those that had no row."""
     given = problem((rows,), (n,), (F32, F32))
-    shape = teams.Shape(4, 4, 64, 2)
-    what = rows_of(given)
-    written = min(4, -(-rows // shape.beside(what)))
-    backward(teams.backward(what, shape), given, what, written)
+    shape = persistent.Shape(4, 4, 64, 2)
+    op, what = gradient_of(given), rows_of(given)
+    written = min(4, -(-rows // shape.neighbours(op, what)))
+    backward(persistent.kernel_of(op, what, shape), given, what, written)
 
 
 @policies
 @pytest.mark.parametrize(("n", "types"), [(1091, TYPES[0]), (1095, TYPES[1])])
 def test_rows_cut_at_lines(n, types, policy):
-    what = replace(rows_like(types, n, 2**10), lines=True)
+    what = rows_of(problem((0,), (n,), types), lines=True)
     given = problem((what.alignments * 2 + 3,), (n,), types)
-    kernel = teams.backward(what, teams.Shape(what.alignments, 1, 128, 2))
+    shape = persistent.Shape(what.alignments, 1, 128, 2)
+    kernel = persistent.kernel_of(gradient_of(given), what, shape)
     backward(kernel, given, what, what.alignments, **policy)
     for held in (False, True):
-        kernel = rows.forward(what, EPS, threads=128, held=held, invvar=True)
+        kernel = cta.independent(norm_of(given), what, threads=128, held=held)
         forward(kernel, given, **policy)
 
 
@@ -225,7 +238,8 @@ def test_rows_cut_at_lines(n, types, policy):
 @pytest.mark.parametrize(("n", "count"), [(67, 1), (67, 2), (603, 1)])  # second sums in memory
 def test_teams_write_sums_of_blocks(n, count, rows_each):
     given = problem((rows_each * 4,), (n,), (F32, F32))
-    kernel = teams.backward(rows_of(given), teams.Shape(4, count, 32, 3))
+    shape = persistent.Shape(4, count, 32, 3)
+    kernel = persistent.kernel_of(gradient_of(given), rows_of(given), shape)
     backward(kernel, given, rows_of(given), 4)
 
 
@@ -245,10 +259,10 @@ class Split:
     lag: int = 1
     threads: int = 64
 
-    def shape(self, what: Rows) -> strips.Shape:
+    def shape(self, what: Rows) -> cluster.Shape:
         count = max(2, what.alignments)
         stages = (self.lag + 1) * self.pieces + 1
-        return strips.Shape(
+        return cluster.Shape(
             count,
             self.parts,
             self.threads,
@@ -272,49 +286,44 @@ SPLITS = [
 ]
 
 
-def strip_inputs(given: Problem, shape: strips.Shape) -> tuple[np.ndarray, ...]:
+def mail_of(given: Problem, shape: cluster.Shape) -> tuple[np.ndarray, ...]:
     """The memory for sums of a team that is larger than a cluster."""
     if not shape.grid:
         return ()
-    words = shape.parts * strips.words(rows_of(given))
+    op = norm_of(given)
+    words = shape.parts * cluster_shape.words(op.statistic, op.compute)
     return (np.zeros((*given.lead, words), np.uint64),)
 
 
 @types_and_policies
 @pytest.mark.parametrize("split", SPLITS, ids=str)
-def test_strips_forward(split, types, policy):
+def test_clusters_forward(split, types, policy):
     given = problem((split.rows_each * 4 + 1,), (split.n,), types)
     shape = split.shape(rows_of(given))
-    kernel = strips.forward(rows_of(given), EPS, shape, invvar=True)
-    mail = strip_inputs(given, shape)
-    *_, y, r = clean(kernel.emulate(*mail, given.x, given.weight, **policy))
+    kernel = cluster.kernel_of(norm_of(given), rows_of(given), shape)
+    mail = mail_of(given, shape)
+    y, r, *_ = clean(kernel.emulate(given.x, given.weight, *mail, **policy))
     check_forward(given, y, r)
 
 
 @types_and_policies
 @pytest.mark.parametrize("split", SPLITS, ids=str)
-def test_strips_backward(split, types, policy):
+def test_clusters_backward(split, types, policy):
     given = problem((split.rows_each * 4 + 1,), (split.n,), types)
     shape = split.shape(rows_of(given))
-    kernel = strips.backward(rows_of(given), shape)
-    mail, r = strip_inputs(given, shape), invvar(given)
-    outputs = clean(kernel.emulate(*mail, given.g, r, given.x, given.weight, **policy))
-    *_, dx, partial = outputs
-    check_backward(
-        given, r, dx, summed(given, rows_of(given), partial[: min(shape.teams, *given.lead)])
-    )
+    kernel = cluster.kernel_of(gradient_of(given), rows_of(given), shape)
+    written = min(shape.teams, *given.lead)
+    backward(kernel, given, rows_of(given), written, *mail_of(given, shape), **policy)
 
 
 @pytest.mark.parametrize("grid", [False, True])
 @pytest.mark.parametrize("rows_each", [1, 2, 3, 31, 33, 65])
 @pytest.mark.parametrize(("n", "pieces"), [(131, 1), (1203, 2)])
-def test_strips_write_sums_of_blocks(n, pieces, rows_each, grid):
+def test_clusters_write_sums_of_blocks(n, pieces, rows_each, grid):
     given = problem((rows_each * 4,), (n,), (F32, F32))
-    shape = strips.Shape(4, 2, 32, 3 * pieces, grid=grid, pieces=pieces)
-    mail, r = strip_inputs(given, shape), invvar(given)
-    kernel = strips.backward(rows_of(given), shape)
-    *_, dx, partial = clean(kernel.emulate(*mail, given.g, r, given.x, given.weight))
-    check_backward(given, r, dx, summed(given, rows_of(given), partial))
+    shape = cluster.Shape(4, 2, 32, 3 * pieces, grid=grid, pieces=pieces)
+    kernel = cluster.kernel_of(gradient_of(given), rows_of(given), shape)
+    backward(kernel, given, rows_of(given), 4, *mail_of(given, shape))
 
 
 # ---- a few long rows ---------------------------------------------------------------------------
@@ -326,9 +335,10 @@ def test_strips_write_sums_of_blocks(n, pieces, rows_each, grid):
 def test_a_few_rows_read_twice(threads, n, count, types):
     given = problem((count,), (n,), types)
     what = rows_of(given)
-    kernels = twice.backward(what, twice.Shape(threads, 4), what.compute)
+    shape = two_pass_few.Shape(threads, 4)
+    kernels = two_pass_few.persistent(gradient_of(given), what, shape, result=what.compute)
     r = invvar(given)
-    dx, dw = clean(kernels.emulate(given.g, r, given.x, given.weight))
+    dx, dw = clean(kernels.emulate(given.x, given.g, r, given.weight))
     check_backward(given, r, dx, dw.astype(given.weight.dtype))
 
 
@@ -337,23 +347,23 @@ def test_a_few_rows_read_twice(threads, n, count, types):
 
 @types
 @pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2), (4096, 4), (3, 2)])
-def test_chunks_forward(n, widest, types):
+def test_two_passes_forward(n, widest, types):
     given = problem((5,), (n,), types)
-    what = rows_like(types, n, widest)
-    (squares,) = clean(chunks.sums(what, gradient=False).emulate(given.x))
-    kernel = chunks.forward(what, EPS, invvar=True)
-    y, r = clean(kernel.emulate(given.x, given.weight, squares))
+    op, what = norm_of(given), rows_of(given, widest=widest)
+    (squares,) = clean(two_pass.statistics(op, what).emulate(given.x, given.weight))
+    y, r = clean(two_pass.result(op, what).emulate(given.x, given.weight, squares))
     check_forward(given, y, r)
 
 
 @types
 @pytest.mark.parametrize("count", [1, 2, 5, 70])
 @pytest.mark.parametrize(("n", "widest"), [(1100, 1), (2051, 2)])
-def test_chunks_backward(n, widest, count, types):
+def test_two_passes_backward(n, widest, count, types):
     given = problem((count,), (n,), types)
-    what = rows_like(types, n, widest)
-    (products,) = clean(chunks.sums(what, gradient=True).emulate(given.g, given.x, given.weight))
-    backward(chunks.backward(what, teams=2), given, what, min(count, 2), products)
+    op, what = gradient_of(given), rows_of(given, widest=widest)
+    (products,) = clean(two_pass.statistics(op, what).emulate(given.x, given.g, given.weight))
+    kernel = two_pass.result_and_sums(op, what, teams=2)
+    backward(kernel, given, what, min(count, 2), products)
 
 
 # ---- the end of the weight's gradient ------------------------------------------------------------
@@ -365,12 +375,12 @@ def test_chunks_backward(n, widest, count, types):
 @pytest.mark.parametrize("widest", [1, 4])
 def test_column_sums(widest, partials, n, count, each):
     """Partial sums that no row belongs to are not read: they may be anything."""
-    what = Rows((n,), f32, f32, widest)
+    what = Rows((n,), (f32,), f32, widest)
     partial = np.random.default_rng(0).standard_normal((partials, what.padded)).astype(np.float32)
     used = min(partials, -(-count // each))
     partial[used:] = np.nan
     given = problem((count,), (n,), (F32, F32))
-    kernel = column_sums(what, partials, each, f32)
+    kernel = column_sums("rms_norm", what, Operand("r", f32, ROW), partials, each, f32)
     (dw,) = clean(kernel.emulate(partial, np.zeros(count, np.float32)))
     np.testing.assert_allclose(dw, summed(given, what, partial[:used]), rtol=1e-5, atol=1e-5)
 
@@ -384,11 +394,10 @@ def test_column_sums(widest, partials, n, count, each):
 def test_sequences_are_clean(pair, n, count):
     """With what one step leaves for the next, and memory that nothing has written."""
     given = problem((count,), (n,), pair)
-    what = rows_of(given)
-    y, r = clean(choice.forward(what, EPS, invvar=True).emulate(given.x, given.weight))
+    y, r = clean(chosen_forward(given).emulate(given.x, given.weight))
     check_forward(given, y, r)
-    gradient = choice.backward(what, what.weight)
-    check_backward(given, r, *clean(gradient.emulate(given.g, r, given.x, given.weight)))
+    gradient = chosen_backward(given)
+    check_backward(given, r, *clean(gradient.emulate(given.x, given.g, r, given.weight)))
 
 
 def kernels_of(operation):
@@ -401,24 +410,25 @@ def test_all_kernels_are_chosen_somewhere():
     """Lengths that lead to every family, so that the tests of values meet them all."""
     found = set()
     for n in (100, 4096, 65536, 2**20, 2**23):
-        what = Rows((n,), f32, f32)
-        found |= kernels_of(choice.forward(what, EPS, invvar=False))
-        found |= kernels_of(choice.backward(what, f32))
+        given = problem((0,), (n,), (F32, F32))
+        found |= kernels_of(chosen_forward(given, invvar=False))
+        found |= kernels_of(chosen_backward(given))
     assert found == {
-        "rms_norm_lanes",
+        "rms_norm_subwarp",
         "rms_norm_row",
-        "rms_norm_strips",
+        "rms_norm_cluster",
         "rms_norm_grid",
         "rms_norm_clear",
-        "rms_norm_chunk_squares",
         "rms_norm_chunks",
-        "rms_norm_few_backward",
-        "rms_norm_lanes_backward",
-        "rms_norm_teams_backward",
-        "rms_norm_strips_backward",
-        "rms_norm_grid_backward",
-        "rms_norm_chunk_products",
-        "rms_norm_chunks_backward",
-        "rms_norm_twice",
-        "rms_norm_column_sums",
+        "rms_norm_two_pass",
+        "rms_norm_gradient_one_cluster",
+        "rms_norm_gradient_subwarp",
+        "rms_norm_gradient_persistent",
+        "rms_norm_gradient_cluster",
+        "rms_norm_gradient_grid",
+        "rms_norm_gradient_clear",
+        "rms_norm_gradient_chunks",
+        "rms_norm_gradient_two_pass",
+        "rms_norm_gradient_two_pass_few",
+        "rms_norm_gradient_column_sums",
     }

@@ -6,7 +6,6 @@ The diagonal of lengths, types and targets runs always, all of it in the sweep.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +14,13 @@ import pyptx
 from pyptx import CallError, Tile, device, kernel, ptx, reg
 from pyptx._launch.call import make_call
 from pyptx._target import Target
-from pyptx.ops._rms import choice, ring, rows, strips, teams
-from pyptx.ops._rms.elements import load_one, store_one
-from pyptx.ops._rms.geometry import Rows
-from pyptx.types import bf16, f32, f64, u32
+from pyptx.ops.rowwise import plan, sizes, stages
+from pyptx.ops.rowwise.strategies import cluster, cta, persistent
+from pyptx.ops.rowwise.vectors import load_one, store_one
+from pyptx.types import bf16, f64, u32
 
 from .exact import BF16, EPS, F16, F32, F64, PAIRS, check_backward, check_forward, problem
-from .norm import rows_of
+from .norm import gradient_of, norm_of, result_of, rows_of
 from .test_kernels import POLICIES, backward, clean, forward
 
 TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120", "sm_120a"]
@@ -42,9 +41,14 @@ def diagonal(lengths, pairs):
                 )
 
 
-def operations(what):
-    result = what.weight if what.weight.bytes <= what.compute.bytes else what.compute
-    return choice.norm(what, EPS, invvar=True), choice.gradients(what, result)
+def operations(given):
+    row = given.weight.shape
+    gradients = plan.operation(gradient_of(given), row, (result_of(given),))
+    return plan.operation(norm_of(given), row), gradients
+
+
+def formulas(given):
+    return norm_of(given), gradient_of(given)
 
 
 def launches(operation, *names):
@@ -56,11 +60,11 @@ def launches(operation, *names):
 
 def check(given, target):
     """Both directions in the emulator as that target: no findings, and as close as promised."""
-    norm, gradients = operations(rows_of(given))
+    norm, gradients = operations(given)
     with pyptx.target(target):
         y, r = clean(norm.emulate(given.x, given.weight))
         check_forward(given, y, r)
-        dx, dw = clean(gradients.emulate(given.g, r, given.x, given.weight))
+        dx, dw = clean(gradients.emulate(given.x, given.g, r, given.weight))
     check_backward(given, r, dx, dw.astype(given.weight.dtype))
 
 
@@ -82,9 +86,8 @@ def test_every_pair_of_types(types, target):
 @pytest.mark.parametrize(("n", "types", "target"), [*diagonal(ASSEMBLED, SOME)])
 def test_kernels_are_assembled(n, types, target):
     """And have no more registers than a CTA's threads can, nor shared memory than the device."""
-    what = rows_of(problem((0,), (n,), types))
     on = device.of(Target.parse(target))
-    for operation in operations(what):
+    for operation in operations(problem((0,), (n,), types)):
         for step, code in launches(operation, target):
             cubin = code.cubin(Target.parse(target))
             threads = step.block[0] * step.block[1] * step.block[2]
@@ -103,7 +106,7 @@ def every_length():
 @pytest.mark.parametrize("types", SOME, ids=str)
 def test_every_length_has_kernels(types, target):
     for n in every_length():
-        for operation in operations(rows_of(problem((0,), (n,), types))):
+        for operation in operations(problem((0,), (n,), types)):
             assert launches(operation, target)
 
 
@@ -114,53 +117,47 @@ PIECES = [(786432, F32, F32), (10**6, BF16, F32), (400000, F64, F64), (2**20, F6
 @pytest.mark.parametrize(("n", "x", "w"), PIECES)
 def test_pieces_of_long_rows_fit(n, x, w):
     """They are as many as a thread's groups allow, and what is allocated is what was said."""
-    what = rows_of(problem((0,), (n,), (x, w)))
-    for operation, back in zip(operations(what), (False, True), strict=True):
-        steps = [s for s, _ in launches(operation, "sm_90a") if "grid" in s.kernel]
-        shape = choice._strips(what, backward=back)
+    given = problem((0,), (n,), (x, w))
+    what = rows_of(given)
+    for op, operation in zip(formulas(given), operations(given), strict=True):
+        steps = [s for s, _ in launches(operation, "sm_90a") if s.kernel.endswith("grid")]
+        shape = sizes.clusters_of(op, what)
         for step in steps:
-            needs = strips.needs(what, shape, backward=back)
+            needs = cluster.needs(op, what, shape)
             assert needs.shared - 512 <= int(step.shared) <= needs.shared
             assert shape.stages >= (shape.lag + 1) * shape.pieces
 
 
 @pytest.mark.parametrize("target", ["sm_90a", "sm_120a"])
 @pytest.mark.parametrize(("n", "types"), [(20480, (F32, F32)), (65536, (F32, BF16))], ids=str)
-def test_needs_of_strips(n, types, target):
+def test_needs_of_clusters(n, types, target):
     """What is said of shared memory is what is allocated, and hardly more."""
-    on = device.of(Target.parse(target))
-    what = replace(rows_of(problem((0,), (n,), types)), device=on)
-    for back in (False, True):
-        shape = choice._strips(what, backward=back)
+    given = problem((0,), (n,), types)
+    what = rows_of(given, device.of(Target.parse(target)))
+    for op in formulas(given):
+        shape = sizes.clusters_of(op, what)
         if shape is None:
             continue
-        made = (
-            strips.backward(what, shape) if back else strips.forward(what, EPS, shape, invvar=True)
-        )
         with pyptx.target(target):
-            used = made.module().kernels[0].shared.size
-        assert used <= strips.needs(what, shape, backward=back).shared <= used + 512
+            used = cluster.kernel_of(op, what, shape).module().kernels[0].shared.size
+        assert used <= cluster.needs(op, what, shape).shared <= used + 512
 
 
 # ---- which kernels -------------------------------------------------------------------------------
 
 
 def names_of(n, types, *targets):
-    what = rows_of(problem((0,), (n,), types))
+    given = problem((0,), (n,), types)
     return [
-        {step.kernel.removeprefix("rms_norm_") for step, _ in launches(operation, *targets)}
-        for operation in operations(what)
+        {step.kernel.removeprefix(f"{op.name}_") for step, _ in launches(operation, *targets)}
+        for op, operation in zip(formulas(given), operations(given), strict=True)
     ]
 
 
 OLD = [
-    (128, {"lanes_invvar"}, {"lanes_backward", "column_sums"}),
-    (4096, {"row_invvar"}, {"chunk_products", "twice", "teams_backward", "column_sums"}),
-    (
-        65536,
-        {"chunk_squares", "chunks_invvar"},
-        {"chunk_products", "twice", "chunks_backward", "column_sums"},
-    ),
+    (128, {"subwarp"}, {"subwarp", "column_sums"}),
+    (4096, {"row"}, {"chunks", "two_pass_few", "persistent", "column_sums"}),
+    (65536, {"chunks", "two_pass"}, {"chunks", "two_pass_few", "two_pass", "column_sums"}),
 ]
 
 
@@ -171,23 +168,23 @@ def test_without_clusters(n, forward_names, backward_names):
 
 def test_long_rows_of_small_shared_memory():
     """A CTA of sm_120 has no room for three strips of these; one of sm_90 has."""
-    assert "strips_invvar" in names_of(65536, (F32, F32), "sm_90")[0]
-    assert "strips_invvar" in names_of(65536, (F32, F32), "sm_120")[0]
-    assert "strips_invvar" in names_of(2**18, (F32, F32), "sm_90")[0]
-    assert "strips_invvar" not in names_of(2**18, (F32, F32), "sm_120")[0]
+    assert "cluster" in names_of(65536, (F32, F32), "sm_90")[0]
+    assert "cluster" in names_of(65536, (F32, F32), "sm_120")[0]
+    assert "cluster" in names_of(2**18, (F32, F32), "sm_90")[0]
+    assert "cluster" not in names_of(2**18, (F32, F32), "sm_120")[0]
 
 
 def test_a_cooperative_launch_counts_on_its_multiprocessors():
     """Some products of sm_120 have fewer than the 128 CTAs of a grid."""
-    assert "grid_invvar" in names_of(2**20, (F32, F32), "sm_100")[0]
-    assert "grid_invvar" not in names_of(2**20, (F32, F32), "sm_120")[0]
+    assert "grid" in names_of(2**20, (F32, F32), "sm_100")[0]
+    assert "grid" not in names_of(2**20, (F32, F32), "sm_120")[0]
 
 
 @pytest.mark.parametrize("n", [128, 4097])
 def test_a_program_for_several_targets_has_what_all_of_them_allow(n):
     both = names_of(n, (F32, F32), "sm_80", "sm_90a")
     assert both == names_of(n, (F32, F32), "sm_80")
-    for operation in operations(rows_of(problem((0,), (n,), (F32, F32)))):
+    for operation in operations(problem((0,), (n,), (F32, F32))):
         for step, code in launches(operation, "sm_80", "sm_90a"):
             assert not step.programmatic_stream_serialization
             assert code.cubin(Target(80)).target == "sm_80"
@@ -204,8 +201,7 @@ AMPERE = device.of(Target(80))
 @pytest.mark.parametrize(("n", "types"), [(520, (F32, F32)), (1003, (F16, F64))], ids=str)
 def test_rows_that_threads_copy(n, types, held, policy):
     given = problem((9,), (n,), types)
-    what = replace(rows_of(given), device=AMPERE)
-    made = rows.forward(what, EPS, threads=64, held=held, invvar=True)
+    made = cta.independent(norm_of(given), rows_of(given, AMPERE), threads=64, held=held)
     assert "cp.async.cg" in made.ptx()
     assert "mbarrier" not in made.ptx()
     with pyptx.target("sm_80"):
@@ -213,12 +209,13 @@ def test_rows_that_threads_copy(n, types, held, policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
-@pytest.mark.parametrize(("stages", "count"), [(1, 1), (2, 4), (3, 2)])
+@pytest.mark.parametrize(("stages_each", "count"), [(1, 1), (2, 4), (3, 2)])
 @pytest.mark.parametrize(("n", "types"), [(512, (BF16, F32)), (263, (F32, F32))], ids=str)
-def test_teams_whose_threads_copy(n, types, stages, count, policy):
-    what = replace(rows_of(problem((0,), (n,), types)), device=AMPERE)
+def test_teams_whose_threads_copy(n, types, stages_each, count, policy):
+    what = rows_of(problem((0,), (n,), types), AMPERE)
     given = problem((what.alignments * count * 4 + 1,), (n,), types)
-    made = teams.backward(what, teams.Shape(what.alignments, count, 64, stages))
+    shape = persistent.Shape(what.alignments, count, 64, stages_each)
+    made = persistent.kernel_of(gradient_of(given), what, shape)
     assert "mbarrier" not in made.ptx()
     with pyptx.target("sm_80"):
         backward(made, given, what, what.alignments, **policy)
@@ -226,13 +223,13 @@ def test_teams_whose_threads_copy(n, types, stages, count, policy):
 
 def test_a_stage_that_is_read_too_soon_is_found(monkeypatch):
     """Without the wait for its copies: the twin of the test above, with the mistake."""
-    monkeypatch.setattr(ring.ThreadRing, "wait", lambda self, stage: None)
-    what = Rows((512,), f32, f32, device=AMPERE)
+    monkeypatch.setattr(stages.ThreadRing, "wait", lambda self, stage: None)
     given = problem((9,), (512,), (F32, F32))
-    made = teams.backward(what, teams.Shape(1, 1, 64, 2))
+    shape = persistent.Shape(1, 1, 64, 2)
+    made = persistent.kernel_of(gradient_of(given), rows_of(given, AMPERE), shape)
     r = np.ones(9, np.float32)
     with pyptx.target("sm_80"):
-        report = made.emulate(given.g, r, given.x, given.weight).report
+        report = made.emulate(given.x, given.g, r, given.weight).report
     assert report.findings
     assert "cp.async" in str(report.findings[0])
 
@@ -328,7 +325,7 @@ def test_exported_for_a_target(names, n):
         text = export.export(f, platforms=["cuda"], disabled_checks=checks)(x, w).mlir_module()
     assert set(re.findall(r"(sm_\w+) = dense", text)) == set(names)
     kernels = set(re.findall(r"kernel=rms_norm_(\w+)", text))
-    assert ("strips_invvar" in kernels) == (names == ("sm_120a",))
+    assert ("invvar_cluster" in kernels) == (names == ("sm_120a",))
     assert ("programmatic_stream_serialization" in text) == (names == ("sm_120a",))
 
 

@@ -7,8 +7,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pyptx.ops._rms import choice
-
 from . import norm
 from .exact import BF16, EPS, F16, F32, F64, NAMES, PAIRS, Problem, check_backward, problem
 
@@ -179,17 +177,14 @@ def test_arrays_anywhere_in_memory(n):
 
 def test_a_new_number_of_rows_is_nothing_new():
     """One trace and one call for any number of rows, leading dimensions aside."""
-    rows = norm.rows_of(problem((1,), (96,), (F32, F32)))
-    kernel = choice.forward(rows, 0.125, invvar=True)
-    gradient = choice.backward(rows, rows.compute)
-    assert (
-        choice.forward(norm.rows_of(problem((9,), (96,), (F32, F32))), 0.125, invvar=True) is kernel
-    )
+    kernel = norm.chosen_forward(problem((1,), (96,), (F32, F32)), 0.125)
+    gradient = norm.chosen_backward(problem((1,), (96,), (F32, F32)))
+    assert norm.chosen_forward(problem((9,), (96,), (F32, F32)), 0.125) is kernel
     identities = set()
     for lead in (1, 2, 131, 4096):
         given = problem((lead,), (96,), (F32, F32))
         _, r = kernel(given.x, given.weight)
-        gradient(given.g, r, given.x, given.weight)
+        gradient(given.x, given.g, r, given.weight)
         identities.add(
             frozenset(
                 call.identity for op in (kernel, gradient) for call in op._made._entries.values()

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pyptx.ops._matmul_jax import gated_matmul as gated_matmul
     from pyptx.ops._matmul_jax import matmul as matmul
     from pyptx.ops._matmul_jax import ragged_dot as ragged_dot
-    from pyptx.ops._rms import rms_norm as rms_norm
-    from pyptx.ops._rms import rms_norm_bwd as rms_norm_bwd
-    from pyptx.ops._rms import rms_norm_fwd as rms_norm_fwd
+    from pyptx.ops._rms_norm_jax import rms_norm as rms_norm
+    from pyptx.ops._rms_norm_jax import rms_norm_bwd as rms_norm_bwd
+    from pyptx.ops._rms_norm_jax import rms_norm_fwd as rms_norm_fwd
     from pyptx.ops._rope_jax import rope as rope
     from pyptx.ops._softmax_jax import log_softmax as log_softmax
     from pyptx.ops._softmax_jax import softmax as softmax
@@ -69,7 +69,7 @@ _MODULES: Final = {
     "_group_norm_jax": ("group_norm", "instance_norm"),
     "_layer_norm_jax": ("layer_norm",),
     "_matmul_jax": ("dot_general", "fused_matmul", "gated_matmul", "matmul", "ragged_dot"),
-    "_rms": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
+    "_rms_norm_jax": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
     "_rope_jax": ("rope",),
     "_softmax_jax": ("log_softmax", "softmax"),
     "_top_k_jax": ("argmax", "top_k"),

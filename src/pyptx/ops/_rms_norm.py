@@ -109,6 +109,10 @@ class RmsNormGradient(RowOp):
     def is_light(self) -> bool:
         return True
 
+    @property
+    def zeros_add_nothing(self) -> bool:
+        return True
+
     def term(self, m: Math, v: Values) -> Term:
         x, g, w = v.x, v.g, _weight(m, v, self.offset)
         return x, m.mul(g, w)

@@ -11,19 +11,23 @@ import pytest
 
 from pyptx import Reg
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.operation import ROW, Operand, Pick, RowOp, Scalars, Values
+from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, Pick, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
 from pyptx.ops.rowwise.statistics import Statistic, Sums, Term
-from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp, two_pass
+from pyptx.ops.rowwise.strategies import cluster, cta, one_cluster, persistent, subwarp, two_pass
 from pyptx.types import DType, bf16, f32, f64, s32
 
 
 @dataclass(frozen=True)
 class Aimed(RowOp):
-    """y = x up to column `at` and 0 after it, 100 more in that column; its element, and the sum."""
+    """y = x up to column `at` and 0 after it, 100 more in that column; its element, and the sum.
+
+    With `summed` also the sum over rows of x up to that column.
+    """
 
     x: DType
+    summed: bool = False
 
     name = "aimed"
 
@@ -41,6 +45,7 @@ class Aimed(RowOp):
             Operand("y", self.x),
             Operand("element", self.compute, ROW),
             Operand("sum", self.compute, ROW),
+            *((Operand("total", self.compute, COLUMN),) * self.summed),
         )
 
     @property
@@ -70,6 +75,9 @@ class Aimed(RowOp):
     def row_result(self, m: Math, f: Any) -> tuple[Reg, ...]:
         return f[0].element, f[1]
 
+    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: Any) -> None:
+        m.add(sums[0], sums[0], self._kept(m, v, f[0]))
+
     def rows(self) -> Rows:
         return Rows((self.columns,), types_of(self), self.compute)
 
@@ -83,8 +91,8 @@ class Aimed(RowOp):
         hot = np.arange(self.columns) == at[:, None]
         inside = (at >= 0) & (at < self.columns)
         element = np.where(inside, x[np.arange(count), np.where(inside, at, 0)], 0)
-        expected = kept + 100 * hot, element, kept.sum(1)
-        for one, other in zip(found.outputs, expected, strict=False):
+        expected = kept + 100 * hot, element, kept.sum(1), *((kept.sum(0),) * self.summed)
+        for one, other in zip(found.outputs[: len(self.outputs)], expected, strict=True):
             np.testing.assert_array_equal(np.asarray(one).astype(np.float64), other)
 
 
@@ -135,6 +143,14 @@ class _Both:
 def test_persistent_ctas(x, n):
     op = Aimed(n, x)
     op.check(persistent.kernel_of(op, op.rows(), persistent.Shape(8, 2, 64, 2)), 40)
+
+
+@kinds
+@pytest.mark.parametrize("n", [512, 515])
+def test_one_cluster(x, n):
+    op = Aimed(n, x, summed=True)
+    rows, shape = op.rows().divided(), one_cluster.Shape(4, 64, 4)
+    op.check(one_cluster.persistent(op, rows, shape, result=op.compute), 5)
 
 
 @kinds

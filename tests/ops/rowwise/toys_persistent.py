@@ -360,10 +360,11 @@ def summed(rows: Rows, partial: np.ndarray) -> np.ndarray:
     return total
 
 
-def check(op: Toy, rows: Rows, kernel: Any, count: int, written: int, **how: Any) -> None:
+def check(op: Toy, rows: Rows, kernel: Any, count: int, written: int | None, **how: Any) -> None:
     """Run in the emulator: nothing is found, and outputs are those of the reference.
 
-    `written` partial sums are there; `mail` (of `how`) are inputs of the strategy.
+    `written` partial sums are there, None for whole ones; `mail` (of `how`) are inputs of the
+    strategy.
     """
     arrays, mail = op.arrays(count), how.pop("mail", ())
     ran = kernel.emulate(*arrays, *mail, **how)
@@ -372,7 +373,8 @@ def check(op: Toy, rows: Rows, kernel: Any, count: int, written: int, **how: Any
     given = {o.name: a.astype(np.float64) for o, a in zip(op.inputs, arrays, strict=True)}
     expected = op.reference(given)
     for operand, array in zip(op.outputs, found[: len(op.outputs)], strict=True):
-        wide = summed(rows, array[:written]) if operand.per == COLUMN else array.astype(np.float64)
+        partial = written is not None and operand.per == COLUMN
+        wide = summed(rows, array[:written]) if partial else array.astype(np.float64)
         right = expected[operand.name]
         # a value is rounded to its type once; sums of a row or a column to that of arithmetic
         unit, least = {bf16: (2.0**-8, 0.0), f16: (2.0**-11, 2.0**-24)}.get(

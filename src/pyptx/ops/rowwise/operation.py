@@ -184,6 +184,15 @@ class RowOp(ABC):  # most operations leave some formulas out
         return False
 
     @property
+    def zeros_add_nothing(self) -> bool:
+        """Whether `accumulate` adds zeros for elements of zeros in a row whose factors are made of
+        zeros alone: its inputs per row, and its statistic if that is `Sums`.
+
+        Kernels of a few rows then add a row that is not there instead of asking whether it is.
+        """
+        return False
+
+    @property
     def picks(self) -> tuple[Pick, ...]:
         """Elements that are read by their column; `factors` has them, `term` does not."""
         return ()

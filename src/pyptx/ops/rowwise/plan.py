@@ -24,6 +24,7 @@ from pyptx.ops.rowwise.program import types_of
 from pyptx.ops.rowwise.strategies import (
     cluster,
     cta,
+    one_cluster,
     persistent,
     subwarp,
     two_pass,
@@ -271,18 +272,19 @@ def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operat
 
 
 def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
-    """A few rows by two passes that need no partial sums.
-
-    Not where one cluster can hold whole rows: there the two were not measured.
-    """
+    """A few rows by one cluster, or by two passes where it has no room; without partial sums."""
+    shape = sizes.one_cluster_shape(op, rows)
+    if shape is not None:
+        few: Operation = one_cluster.persistent(op, rows.divided(), shape, result=results[0])
+        return _either(op, rows, shape.together, few, many, results)
     each = op.given(ELEMENT)[0].dtype.bytes
     limit = two_pass_few.MOST if each == 2 else two_pass_few.MOST // 2
     most = min(limit, 2 * _TWICE // (rows.columns * each))
-    short = sizes.is_short(op, rows) or sizes.fits_one_cluster(rows)
-    if most == 0 or not rows.aligned or short:
+    # Short rows get here only where there are no clusters, and the other kernels are as quick.
+    if most == 0 or not rows.aligned or sizes.is_short(op, rows):
         return many
-    shape = two_pass_few.Shape(128, 4 if most >= 4 else 2)
-    few = two_pass_few.persistent(op, rows, shape, result=results[0])
+    chunks = two_pass_few.Shape(128, 4 if most >= 4 else 2)
+    few = two_pass_few.persistent(op, rows, chunks, result=results[0])
     return _either(op, rows, most, few, many, results)
 
 

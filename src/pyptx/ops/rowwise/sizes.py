@@ -13,7 +13,7 @@ from pyptx.device import KIB, WARP
 from pyptx.ops.rowwise.column_sums import FEW
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
-from pyptx.ops.rowwise.strategies import cluster, persistent, subwarp
+from pyptx.ops.rowwise.strategies import cluster, one_cluster, persistent, subwarp
 from pyptx.ops.rowwise.vectors import power_of_two, rounded_up
 from pyptx.types import f32
 
@@ -175,11 +175,17 @@ def clusters(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:
     return None if count < rows.alignments else _cluster_shape(op, rows, parts, count)
 
 
-def fits_one_cluster(rows: Rows) -> bool:
-    """Whether the CTAs of one cluster, of 256 threads each, have a vector of a row each."""
-    groups = rows.divided().groups
+def one_cluster_shape(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
+    """A cluster in which each thread has one vector of eight rows, or of four longer ones.
+
+    None where a device has no such cluster, or a thread would have more.
+    """
+    rows = rows.divided()
+    groups, words = rows.groups, sum(rows.vector(o.dtype).words for o in op.given(ELEMENT))
     parts = min(16, max(2, power_of_two(-(-groups // 128))), max(2, rows.device.cluster))
-    return rows.device.has("clusters") and _threads(groups, parts) <= 256
+    shape = one_cluster.Shape(parts, _threads(groups, parts), 8 if words <= 8 else 4)
+    fits = shape.threads <= 256 and rows.device.allows(one_cluster.needs(op, rows, shape))
+    return shape if fits else None
 
 
 def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Shape | None:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pyptx import Pred, Reg, device, ptx, reg
-from pyptx.types import DType, b32, bf16, f32, f64, s32
+from pyptx.types import DType, b32, bf16, f16, f32, f64, s32
 
 PIECE: Final = 16
 """Bytes of the widest access."""
@@ -226,8 +226,14 @@ def _rounded_to_odd(value: Reg) -> Reg:
 
 
 def constant(value: float, dtype: DType) -> int:
-    """The bits of a number in a type of 16 bits."""
-    return int(np.asarray(value, dtype.numpy).view(np.uint16))
+    """The bits of a number that a type of 16 bits has exactly.
+
+    NumPy has no bf16 before a package registers it, and kernels are made without one.
+    """
+    if dtype is f16:
+        return int(np.float16(value).view(np.uint16))
+    assert dtype is bf16
+    return int(np.float32(value).view(np.uint32)) >> 16
 
 
 def access(dtype: DType) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Values
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Scalars, Values
 from pyptx.ops.rowwise.partition import Part, load_columns
 from pyptx.ops.rowwise.program import Arrays, vectors_of
 from pyptx.ops.rowwise.statistics import Terms
@@ -34,11 +34,20 @@ class Columns:
     """The columns of one CTA of `parts`, of all rows; `together` of them are loaded at once.
 
     Rows have no ends. `rank` says which of the CTAs it is. Where a row is not there, its elements
-    are `pad` and its factors zeros: if all are zeros, they have to add nothing to the sums.
+    are `pad`; its factors are zeros, or `zeros_add_nothing` says whether those of zeros do: if all
+    elements are zeros too, they have to add nothing to the sums.
     """
 
     def __init__(
-        self, arrays: Arrays, threads: int, parts: int, rank: Reg, lane: Reg, together: int
+        self,
+        arrays: Arrays,
+        threads: int,
+        parts: int,
+        rank: Reg,
+        lane: Reg,
+        together: int,
+        *,
+        zeros_add_nothing: bool = True,
     ) -> None:
         rows = arrays.rows
         assert rows.aligned
@@ -49,7 +58,8 @@ class Columns:
         self._active = [self.part.active(k) for k in range(self.part.each)]
         self._elements, self._columns = arrays.inputs(ELEMENT), arrays.inputs(COLUMN)
         self._results = arrays.outputs(ELEMENT)
-        self._zeros = all(operand.pad == 0 for operand, _ in self._elements)
+        zeros = all(operand.pad == 0 for operand, _ in self._elements)
+        self._zeros = zeros and zeros_add_nothing
 
     def begin(self, pointers: dict[str, Reg]) -> None:
         """Load what there is per column, and go to the first row; `pointers` are the tensors'."""
@@ -80,13 +90,13 @@ class Columns:
                 words[k].append(vector.load("global", place, offset, pred=ok, pad=operand.pad))
         return Held(there, active, words)
 
-    def statistic(self, row: Held) -> list[Reg]:
-        """The statistic of what the thread has of a row."""
+    def statistic(self, row: Held, scalars: Scalars | None = None) -> list[Reg]:
+        """The statistic of what the thread has of a row, whose inputs per row are `scalars`."""
         op, m = self.op, self.m
         if op.statistic is None:
             return []
         terms = [
-            Terms([op.term(m, v) for v in self._values(row, k)], ok)
+            Terms((op.term(m, v) for v in self._values(row, k, scalars)), ok)
             for k, ok in enumerate(row.active)
         ]
         return op.statistic.of_thread(m, terms)
@@ -124,8 +134,8 @@ class Columns:
                 words = vector.pack([each[j] for each in self._sums[k]])
                 vector.store("global", place, self.part.step(k, vector), words, pred=ok)
 
-    def _values(self, row: Held, k: int) -> list[Values]:
+    def _values(self, row: Held, k: int, scalars: Scalars | None = None) -> list[Values]:
         """The elements of the k-th vector."""
         operands, words = [*self._elements, *self._columns], [*row.words[k], *self._weights[k]]
-        vectors = vectors_of(operands, words, column=partial(self.part.column_of, k))
+        vectors = vectors_of(operands, words, scalars, partial(self.part.column_of, k))
         return vectors.elements(self.rows.group)

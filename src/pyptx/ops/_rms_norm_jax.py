@@ -9,32 +9,23 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import core
 
 from pyptx import CallError, KernelSequence, PtxError
 from pyptx._calls import binding
-from pyptx._runtime import targets
 from pyptx._source import SourceLocation, call_site
-from pyptx.ops._rms import choice
-from pyptx.ops._rms.geometry import Rows
+from pyptx.ops import _jax as shell
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import plan
-from pyptx.types import DType, bf16, f16, f32, f64
+from pyptx.types import DType, f32, f64
 
 _jax: Any = jax  # for what JAX annotates in part
-
-_DTYPES: Final = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32, f64)}
-_MOST_ROWS: Final = 2**31 - 1
-"""Kernels count rows in 32 bits, and add to the count before they compare it."""
-
 
 _known: Final[dict[object, KernelSequence]] = {}
 """The kernels of eager calls that were made before, which need no checks again."""
@@ -76,9 +67,9 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0) -> 
     where = call_site()
     what = _checked(x, weight, eps, offset, where)
     if isinstance(x, core.Tracer) or isinstance(weight, core.Tracer):
-        return _located(where, _norm, what, *_jax_arrays(x, weight))
+        return shell.located("rms_norm", where, _norm, what, *shell.as_jax(x, weight))
     norm = what.norm(invvar=False)
-    result = _located(where, norm, x, weight)
+    result = shell.located("rms_norm", where, norm, x, weight)
     if len(_known) >= _KINDS:
         _known.clear()
     _known[_kind(x, weight, eps, offset)] = norm
@@ -94,7 +85,7 @@ def rms_norm_fwd(x: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0)
     """
     where = call_site()
     what = _checked(x, weight, eps, offset, where)
-    return _located(where, _norm_and_invvar, what, x, weight)
+    return shell.located("rms_norm", where, _norm_and_invvar, what, x, weight)
 
 
 @binding(CallError, "rms_norm_bwd")
@@ -111,35 +102,40 @@ def rms_norm_bwd(
     what = _checked(x, weight, eps, offset, where)
     result = _Like("the result", tuple(x.shape), str(weight.dtype))
     lead = tuple(x.shape[: x.ndim - weight.ndim])
-    second = _Like("rms_norm_fwd's second result", lead, str(what.rows.compute.numpy))
+    second = _Like("rms_norm_fwd's second result", lead, str(what.compute.numpy))
     _check_like("g", g, result, where)
     _check_like("invvar", invvar, second, where)
-    return _located(where, _gradients, what, g, invvar, x, weight)
+    return shell.located("rms_norm", where, _gradients, what, g, invvar, x, weight)
 
 
 @dataclass(frozen=True, slots=True)
 class _What:
     """What the kernels are made for."""
 
-    rows: Rows
+    shape: tuple[int, ...]
+    x: DType
+    weight: DType
     eps: float
     offset: float
 
+    @property
+    def columns(self) -> int:
+        """Elements of a row."""
+        return math.prod(self.shape)
+
+    @property
+    def compute(self) -> DType:
+        return f64 if self.x is f64 else f32
+
     def norm(self, *, invvar: bool) -> KernelSequence:
         """x, w to y, and r with `invvar`."""
-        rows = self.rows
-        if not self.offset:
-            return choice.norm(rows, self.eps, invvar=invvar)
-        op = RmsNorm(rows.columns, rows.x, rows.weight, self.eps, invvar, self.offset)
-        return plan.operation(op, rows.shape)
+        op = RmsNorm(self.columns, self.x, self.weight, self.eps, invvar, self.offset)
+        return plan.operation(op, self.shape)
 
-    def gradients(self, result: DType, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-        """dx, and dw of type `result`."""
-        rows = self.rows
-        if not self.offset:
-            return choice.gradients(rows, result)(g, r, x, weight)
-        op = RmsNormGradient(rows.columns, rows.x, rows.weight, self.offset)
-        return plan.operation(op, rows.shape, (result,))(x, g, r, weight)
+    def gradients(self, result: DType) -> KernelSequence:
+        """x, g, r, w to dx, and dw of type `result`."""
+        op = RmsNormGradient(self.columns, self.x, self.weight, self.offset)
+        return plan.operation(op, self.shape, (result,))
 
 
 # ---- checks --------------------------------------------------------------------------------------
@@ -147,24 +143,15 @@ class _What:
 
 def _checked(x: Any, weight: Any, eps: Any, offset: Any, where: SourceLocation) -> _What:
     """What the kernels are made for: the shape of a row, the types, and the numbers."""
-    rows = _checked_rows(x, weight, where)
-    return _What(rows, *_numbers(eps, offset, where))
+    shell.check_targets("rms_norm", where)
+    dtype = shell.check_array("x", x, "rms_norm", where)
+    kind = shell.check_array("weight", weight, "rms_norm", where)
+    shape = _checked_shape(x, weight, where)
+    return _What(shape, dtype, kind, *_numbers(eps, offset, where))
 
 
-def _checked_rows(x: Any, weight: Any, where: SourceLocation) -> Rows:
-    """The shape of a row, and the types."""
-    try:
-        choice.check(targets.chosen())
-    except CallError as error:
-        raise error.at(where) from None
-    for name, array in (("x", x), ("weight", weight)):
-        _check_array(name, array, where)
-        if str(array.dtype) not in _DTYPES:
-            raise CallError(
-                f"{name} has elements of type {array.dtype}",
-                location=where,
-                notes=(("legal", " ".join(_DTYPES)),),
-            )
+def _checked_shape(x: Any, weight: Any, where: SourceLocation) -> tuple[int, ...]:
+    """The shape of a row."""
     shape = tuple(weight.shape)
     lead = tuple(x.shape[: max(x.ndim - len(shape), 0)])
     if tuple(x.shape) != lead + shape:
@@ -178,22 +165,13 @@ def _checked_rows(x: Any, weight: Any, where: SourceLocation) -> Rows:
             f"weight has shape {shape}; the mean of a row without elements is none", location=where
         )
     # An exported function may have dimensions without a size.
-    if all(isinstance(size, int) for size in lead) and math.prod(lead) > _MOST_ROWS:
+    if all(isinstance(size, int) for size in lead) and math.prod(lead) > shell.MOST_ROWS:
         raise CallError(
-            f"x has {math.prod(lead)} rows, and rms_norm takes {_MOST_ROWS}",
+            f"x has {math.prod(lead)} rows, and rms_norm takes {shell.MOST_ROWS}",
             location=where,
             notes=(("help", "split x, or shard its rows with jax.shard_map"),),
         )
-    return Rows(shape, _DTYPES[str(x.dtype)], _DTYPES[str(weight.dtype)])
-
-
-def _check_array(name: str, array: object, where: SourceLocation) -> None:
-    if not isinstance(array, (jax.Array, np.ndarray)):
-        raise CallError(
-            f"{name} is a {type(array).__name__}; rms_norm takes arrays",
-            location=where,
-            notes=(("help", f"jax.numpy.asarray({name})"),),
-        )
+    return shape
 
 
 def _numbers(eps: object, offset: object, where: SourceLocation) -> tuple[float, float]:
@@ -231,11 +209,6 @@ def _kind(x: Any, weight: Any, eps: Any, offset: Any) -> tuple[Any, ...]:
     return *kinds, x.shape, x.dtype, weight.shape, weight.dtype, eps, offset
 
 
-def _jax_arrays(*arrays: Any) -> list[Any]:
-    """In a program, NumPy arrays are constants; jax.vjp hands on such cotangents as they are."""
-    return [_jax.numpy.asarray(array) for array in arrays]
-
-
 @dataclass(frozen=True, slots=True)
 class _Like:
     """What an array has to be: the shape and the element type of `what`."""
@@ -246,7 +219,7 @@ class _Like:
 
 
 def _check_like(name: str, array: Any, like: _Like, where: SourceLocation) -> None:
-    _check_array(name, array, where)
+    shell.check_array(name, array, "rms_norm", where)
     shape, dtype = tuple(array.shape), str(array.dtype)
     if (shape, dtype) != (like.shape, like.dtype):
         raise CallError(
@@ -254,22 +227,6 @@ def _check_like(name: str, array: Any, like: _Like, where: SourceLocation) -> No
             f"as {like.what} is",
             location=where,
         )
-
-
-def _located(where: SourceLocation, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that has a derivative in reverse mode only; errors stand at that line."""
-    try:
-        return function(*arguments)
-    except CallError as error:
-        raise error.at(where) from None
-    except TypeError as error:
-        if "custom_vjp" not in str(error):
-            raise
-        raise CallError(
-            "rms_norm has no derivative in forward mode (jax.jvp, jax.jacfwd)",
-            location=where,
-            notes=(("help", "jax.grad, jax.vjp and jax.jacrev work"),),
-        ) from error
 
 
 # ---- the norm and its derivatives ----------------------------------------------------------------
@@ -287,7 +244,7 @@ def _norm_fwd(what: _What, x: Any, weight: Any) -> tuple[Any, Any]:
 
 def _norm_bwd(what: _What, saved: tuple[Any, Any, Any], g: Any) -> tuple[Any, Any]:
     r, x, weight = saved
-    return _gradients(what, *_jax_arrays(g, r, x, weight))
+    return _gradients(what, *shell.as_jax(g, r, x, weight))
 
 
 _norm.defvjp(_norm_fwd, _norm_bwd)
@@ -314,14 +271,10 @@ _norm_and_invvar.defvjp(_norm_and_invvar_fwd, _norm_and_invvar_bwd)
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def _gradients(what: _What, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-    rows, over = what.rows, _shared_over(weight, g, r, x)
-    # Inside shard_map the sum goes on over devices, and is rounded after that.
-    rounds = not over and rows.weight.bytes <= rows.compute.bytes
-    result = rows.weight if rounds else rows.compute
-    dx, dw = what.gradients(result, g, r, x, weight)
-    if over:
-        dw = _jax.lax.psum(dw, over)
-    return _like(dx, x), _like(dw.astype(weight.dtype), weight)
+    others = g, r, x
+    gradients = what.gradients(shell.result_type(weight, what.compute, *others))
+    dx, dw = gradients(x, g, r, weight)
+    return shell.like(dx, x), shell.column_cotangent(dw, weight, *others)
 
 
 def _gradients_fwd(what: _What, *operands: Any) -> tuple[Any, Any]:
@@ -338,44 +291,28 @@ def _gradients_bwd(
 _gradients.defvjp(_gradients_fwd, _gradients_bwd)
 
 
-def _shared_over(weight: Any, *others: Any) -> tuple[str, ...]:
-    """Inside shard_map, the axes of the mesh whose devices have their own rows and one weight."""
-    varying = [jax.typeof(other).manual_axis_type.varying for other in others]
-    axes = frozenset[str]().union(*varying) - jax.typeof(weight).manual_axis_type.varying
-    return tuple(sorted(axes))
-
-
-def _like(cotangent: Any, primal: Any) -> Any:
-    """Under an explicit mesh a cotangent is sharded as what it belongs to."""
-    wanted = jax.typeof(primal).sharding
-    found = jax.typeof(cotangent).sharding
-    if found == wanted or wanted.mesh.empty or not wanted.mesh.are_all_axes_explicit:
-        return cotangent
-    return _jax.sharding.reshard(cotangent, wanted.spec)
-
-
 # ---- the formulas in jax.numpy, for derivatives of higher order ----------------------------------
 
 
 def _reference(what: _What, x: Any, weight: Any) -> tuple[Any, Any]:
-    compute = what.rows.compute.numpy
-    wide, axes = x.astype(compute), _axes(what.rows, x)
+    compute = what.compute.numpy
+    wide, axes = x.astype(compute), _axes(what, x)
     r = _jax.lax.rsqrt(jnp.mean(wide * wide, axes) + what.eps)
     y = wide * jnp.expand_dims(r, axes) * (weight.astype(compute) + what.offset)
     return y.astype(weight.dtype), r
 
 
 def _reference_gradients(what: _What, g: Any, r: Any, x: Any, weight: Any) -> tuple[Any, Any]:
-    compute = what.rows.compute.numpy
-    axes = _axes(what.rows, x)
+    compute = what.compute.numpy
+    axes = _axes(what, x)
     xw, gw, w = x.astype(compute), g.astype(compute), weight.astype(compute) + what.offset
     rw = jnp.expand_dims(r, axes)
     mean = jnp.mean(gw * w * xw, axes, keepdims=True)
     dx = rw * gw * w - xw * rw**3 * mean
-    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(what.rows.shape))))
+    dw = jnp.sum(gw * xw * rw, tuple(range(x.ndim - len(what.shape))))
     return dx.astype(x.dtype), dw.astype(weight.dtype)
 
 
-def _axes(rows: Rows, x: Any) -> tuple[int, ...]:
+def _axes(what: _What, x: Any) -> tuple[int, ...]:
     """The dimensions that are a row."""
-    return tuple(range(x.ndim - len(rows.shape), x.ndim))
+    return tuple(range(x.ndim - len(what.shape), x.ndim))

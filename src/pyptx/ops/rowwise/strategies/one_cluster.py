@@ -1,0 +1,229 @@
+"""One cluster takes all of a few rows with sums over them; each CTA has a part of the columns.
+
+A CTA has its columns of every row, so the sums over rows are complete without partial sums, and
+there is one launch. Only the statistics of rows travel between the CTAs, those of several rows at
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pyptx import Kernel, Reg, Tile, ptx, reg, smem
+from pyptx.device import KIB, WARP, Needs
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.exchange import address
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.program import Arrays, make
+from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
+from pyptx.ops.rowwise.statistics import Statistic
+from pyptx.ops.rowwise.strategies import two_pass
+from pyptx.ops.rowwise.strategies.columns import Columns, Held
+from pyptx.ops.rowwise.vectors import PIECE, Vector, advance, load_one, rounded_up, store_one
+from pyptx.types import DType, u32
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`parts` CTAs of `threads` threads, which have `together` rows in registers at once."""
+
+    parts: int
+    threads: int
+    together: int
+
+    @property
+    def warps(self) -> int:
+        """Warps of the cluster, each of which has a statistic for each row."""
+        return self.parts * self.threads // WARP
+
+    def numbers(self, statistic: Statistic, dtype: DType) -> int:
+        """Numbers of a warp, with room so that they move in whole pieces."""
+        return rounded_up(self.together * statistic.count, PIECE // dtype.bytes)
+
+
+def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
+    """What `persistent` needs of a device."""
+    size = 0
+    if op.statistic is not None:
+        numbers = shape.numbers(op.statistic, rows.compute)
+        size = KIB + shape.warps * numbers * rows.compute.bytes
+    return Needs(("clusters",), size, shape.parts)
+
+
+def persistent(op: RowOp, rows: Rows, shape: Shape, *, result: DType) -> Kernel:
+    """The operation with sums over any number of rows, which have no ends.
+
+    The sums are whole, and rounded once, to the type `result`: `op.compute` or a narrower one.
+    """
+    assert op.written(COLUMN), "no sums over rows"
+    return make(
+        op,
+        rows,
+        "one_cluster",
+        lambda arrays: _Cta(arrays, shape).run(),
+        sums=Tile(*rows.shape, result, sum_over="B", accumulate=rows.compute),
+        grid=(shape.parts, 1, 1),
+        block=(shape.threads, 1, 1),
+        cluster=(shape.parts, 1, 1),
+    )
+
+
+class _Cta:
+    """A CTA of the cluster, and its columns of all rows."""
+
+    def __init__(self, arrays: Arrays, shape: Shape) -> None:
+        self.arrays, self.shape = arrays, shape
+        self.op, self.rows = arrays.op, arrays.rows
+        first = arrays.tensors[self.op.given(ELEMENT)[0].name]
+        self.count = ptx.inst.cvt.u32.u64(first.shape[0])
+        self.lane = reg.from_(ptx.special.tid.x(), u32)
+        self.rank = ptx.cluster.rank()
+        self.columns = Columns(
+            arrays,
+            shape.threads,
+            shape.parts,
+            self.rank,
+            self.lane,
+            shape.together,
+            zeros_add_nothing=self.op.zeros_add_nothing,
+        )
+        self.m = self.columns.m
+        self.exchange: _Exchange | None = None
+        if self.op.statistic is not None:
+            self.exchange = _Exchange(self.m, self.op.statistic, shape, self.rank, self.lane)
+
+    def run(self) -> None:
+        columns, exchange, together = self.columns, self.exchange, self.shape.together
+        if exchange is not None:
+            exchange.begin()
+        pointers = self._pointers()
+        columns.begin(pointers)
+        row = reg.scalar(u32, init=0)
+        with ptx.while_(lambda: row < self.count):
+            found = [self._load(i, row) for i in range(together)]
+            totals: list[list[Reg]] = [[] for _ in found]
+            if exchange is not None:
+                totals = exchange.combined(columns.statistic(h, s) for s, h in found)
+            for i, ((scalars, held), total) in enumerate(zip(found, totals, strict=True)):
+                f = self.op.factors(self.m, total, scalars)
+                self._store_row(i, held, f)
+                columns.write(i, held, f)
+            row += together
+            self._advance()
+        if exchange is not None:
+            exchange.end()
+        columns.finish(pointers)
+
+    def _pointers(self) -> dict[str, Reg]:
+        """The addresses of all tensors; those of a number per row move on."""
+        arrays = self.arrays
+        inputs = [*two_pass.last_first(arrays), *arrays.inputs(ROW), *arrays.inputs(COLUMN)]
+        outputs = [*arrays.outputs(ELEMENT), *arrays.outputs(COLUMN), *arrays.outputs(ROW)]
+        operands = [operand for operand, _ in (*inputs, *outputs)]
+        found = dict(zip([o.name for o in operands], arrays.pointers(*operands), strict=True))
+        self.per_row = {o.name: found[o.name] for o in operands if o.per == ROW}
+        self.picked = pick_pointers(arrays)
+        return found
+
+    def _load(self, i: int, row: Reg) -> tuple[Scalars, Held]:
+        """The inputs per row of the i-th of the rows to come and the row, zeros for no row."""
+        op, there = self.op, row + i < self.count
+        scalars = Scalars()
+        for o in op.given(ROW):
+            place = self.per_row[o.name] + i * o.dtype.bytes
+            register = o.register(self.m.dtype)
+            setattr(scalars, o.name, load_one(o.dtype, register, place, pred=there))
+        if op.picks:
+            add_picks(self.arrays, self.picked, row + i, scalars, pred=there)
+        return scalars, self.columns.load(i, there)
+
+    def _store_row(self, i: int, held: Held, f: Any) -> None:
+        """Write the outputs per row, by one thread of the cluster."""
+        written = self.op.written(ROW)
+        if not written:
+            return
+        first = held.there & ((self.lane | self.rank) == 0)
+        for o, number in zip(written, self.op.row_result(self.m, f), strict=True):
+            store_one(o.dtype, self.per_row[o.name] + i * o.dtype.bytes, number, pred=first)
+
+    def _advance(self) -> None:
+        """Go to the next rows."""
+        for o in (*self.op.given(ROW), *self.op.written(ROW)):
+            advance(self.per_row[o.name], self.shape.together * o.dtype.bytes)
+        self.columns.advance()
+
+
+class _Exchange:
+    """Statistics of warps, put where every CTA of the cluster finds those of all."""
+
+    def __init__(self, m: Math, statistic: Statistic, shape: Shape, rank: Reg, lane: Reg) -> None:
+        self.m, self.statistic, self.shape = m, statistic, shape
+        self.rank, self.lane = rank, lane
+        self.numbers = shape.numbers(statistic, m.dtype)
+        self.table = smem.alloc(m.dtype, (shape.warps, self.numbers), align=PIECE)
+
+    def begin(self) -> None:
+        """Say that this CTA runs, before another one writes to it."""
+        ptx.cluster.arrive(relaxed=True, aligned=True)
+
+    def end(self) -> None:
+        """Wait for the last `arrive`, so that each has its `wait`."""
+        ptx.cluster.wait(aligned=True)
+
+    def combined(self, rows: Iterable[list[Reg]]) -> list[list[Reg]]:
+        """The statistic of each row, of what each thread of the cluster has of it.
+
+        What threads have may be made only when it is combined over a warp, row by row.
+        """
+        of_warp = [self.statistic.over_warp(self.m, values) for values in rows]
+        ptx.cluster.wait(aligned=True)  # all CTAs run, and have read the statistics before
+        self._send([number for values in of_warp for number in values])
+        ptx.cluster.arrive(aligned=True)
+        ptx.cluster.wait(aligned=True)
+        totals = self._received()
+        ptx.cluster.arrive(aligned=True)
+        return totals
+
+    def _send(self, numbers: list[Reg]) -> None:
+        """Give the warp's numbers to all CTAs, lane i to CTA i."""
+        dtype, shape = self.m.dtype, self.shape
+        numbers = numbers + [self.m.zero() for _ in range(self.numbers - len(numbers))]
+        index = ptx.inst.mad.lo.u32(self.rank, shape.threads // WARP, self.lane >> 5)
+        mine = ptx.inst.mad.lo.u32(index, self.numbers * dtype.bytes, address(self.table))
+        lane = self.lane & (WARP - 1)
+        with ptx.if_(lane < shape.parts):
+            there = ptx.cluster.map_shared_rank(mine, lane)
+            Vector(dtype, len(numbers), dtype).store("shared::cluster", there, 0, numbers)
+
+    def _received(self) -> list[list[Reg]]:
+        """The statistic of each row, combined in the same order everywhere."""
+        m, shape, count = self.m, self.shape, self.statistic.count
+        lane = self.lane & (WARP - 1)
+        size = self.numbers * m.dtype.bytes
+        place = ptx.inst.mad.lo.u32(lane, size, address(self.table))
+        rounds: list[list[Reg]] = []
+        for first in range(0, shape.warps, WARP):
+            left = shape.warps - first
+            there = None if left >= WARP else lane < left
+            rounds.append(self._load(place, first * size, there))
+        totals: list[list[Reg]] = []
+        for i in range(0, shape.together * count, count):
+            parts = [numbers[i : i + count] for numbers in rounds]
+            # To combine one part would be to compute with it for nothing.
+            totals.append(parts[0] if len(parts) == 1 else self.statistic.combine(m, parts))
+        return [self.statistic.over_warp(m, total) for total in totals]
+
+    def _load(self, place: Reg, offset: int, there: Reg | None) -> list[Reg]:
+        """The numbers of a warp; what changes nothing where it is not `there`."""
+        m, count = self.m, self.statistic.count
+        found = Vector(m.dtype, self.numbers, m.dtype).load("shared", place, offset, pred=there)
+        if there is None:
+            return found
+        neutral = [self.statistic.neutral(i % count) for i in range(self.shape.together * count)]
+        return [
+            m.selp(number, other, there) if other else number
+            for number, other in zip(found, neutral, strict=False)
+        ]

@@ -1,0 +1,181 @@
+"""One cluster for all of a few rows, for operations other than norms, in the emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyptx import Reg, device
+from pyptx._target import Target
+from pyptx.device import KIB
+from pyptx.ops.rowwise import sizes
+from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.operation import COLUMN, Operand, RowOp, Scalars, Values
+from pyptx.ops.rowwise.statistics import Statistic, Sums, Term
+from pyptx.ops.rowwise.strategies import one_cluster
+from pyptx.ops.rowwise.strategies.one_cluster import Shape
+from pyptx.types import DType, bf16, f16, f32, f64
+
+from . import toys_persistent
+from .toys_cta import KINDS, Blend, Centred, Gate, Toy, clean, close, rows_of
+
+kinds = pytest.mark.parametrize("kinds", KINDS, ids=lambda k: "-".join(t.name for t in k))
+POLICIES: list[dict[str, object]] = [{}, {"completion": "eager", "seed": 1}, {"seed": 2}]
+
+
+def check(op: Toy, count: int, shape: Shape, **how: Any) -> None:
+    """Sums over rows come whole."""
+    given = op.arrays(count, seed=count)
+    kernel = one_cluster.persistent(op, rows_of(op).divided(), shape, result=op.compute)
+    close(op, clean(kernel.emulate(*given, **how)), given)
+
+
+@kinds
+@pytest.mark.parametrize("shape", [Shape(2, 64, 1), Shape(4, 96, 3)], ids=str)
+@pytest.mark.parametrize("count", [1, 7])
+def test_several_sums_over_rows(count, shape, kinds):
+    """One row, and more than are loaded together; three rows of two numbers are no whole pieces."""
+    check(Blend(1032, kinds, summed=True), count, shape)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_numbers_of_earlier_rows_stay_until_all_have_read_them(policy):
+    check(Blend(264, KINDS[0], summed=True), 9, Shape(4, 64, 2), **policy)
+
+
+@pytest.mark.parametrize("n", [7, 99, 1028])
+def test_every_length_in_vectors_that_divide_it(n):
+    check(Blend(n, KINDS[1], summed=True), 5, Shape(4, 96, 4))
+
+
+@pytest.mark.parametrize("n", [8, 2056])
+def test_elements_that_need_nothing_of_their_row(n):
+    """There is no statistic, so CTAs wait for nothing."""
+    op = Gate(n, bf16, f32, summed=True)
+    check(op, 5, Shape(2, 64, 2))
+    text = one_cluster.persistent(op, rows_of(op), Shape(2, 64, 2), result=f32).ptx()
+    assert "shfl" not in text
+    assert "barrier.cluster" not in text
+
+
+@pytest.mark.parametrize("count", [1, 4, 7])
+def test_rows_that_are_not_there_are_no_numbers(count):
+    """Their elements are minus infinity, and minus infinity times zero may not get into a sum."""
+    check(Centred(1032, bf16, f32, f32, summed=True), count, Shape(4, 64, 4))
+
+
+@pytest.mark.parametrize("parts", [5, 8])
+def test_more_warps_than_lanes(parts):
+    """A lane combines several warps, and the last lanes fewer: those change nothing."""
+    check(Centred(1032, bf16, f32, f32, summed=True), 3, Shape(parts, 256, 2))
+    check(Blend(1032, KINDS[3], summed=True), 3, Shape(parts, 256, 2))
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        toys_persistent.Everything(520, f16, bf16),
+        toys_persistent.Everything(520, f64, f16, f64),
+        toys_persistent.Softmax(1000, f32, summed=True),
+        toys_persistent.Alone(96, bf16, f64, summed=True),
+    ],
+    ids=["half", "wide", "softmax", "alone"],
+)
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_numbers_per_row_and_per_column(op, count):
+    rows = op.rows().divided()
+    kernel = one_cluster.persistent(op, rows, Shape(3, 96, 4), result=op.compute)
+    toys_persistent.check(op, rows, kernel, count, None)
+
+
+@dataclass(frozen=True)
+class Shares(RowOp):
+    """Shares of the row's sum, and their sums over rows; a row of zeros has no shares."""
+
+    x: DType = f32
+
+    name = "shares"
+    compute = f32
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        return (Operand("x", self.x),)
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        return Operand("y", f32), Operand("u", f32, COLUMN)
+
+    @property
+    def statistic(self) -> Statistic:
+        return Sums(1)
+
+    def term(self, m: Math, v: Values) -> Term:
+        return v.x, m.one
+
+    def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> Reg:
+        del row
+        return m.divide(1.0, total[0])
+
+    def result(self, m: Math, v: Values, f: Reg) -> tuple[Reg, ...]:
+        return (m.mul(v.x, f),)
+
+    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: Reg) -> None:
+        m.fma(sums[0], v.x, f, sums[0])
+
+
+@dataclass(frozen=True)
+class WrongShares(Shares):
+    """Shares that say what is not so."""
+
+    zeros_add_nothing = True
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_rows_that_are_not_there_have_no_factors(count):
+    """Zero over zero may not get into a sum; where an operation says that it is none, it does."""
+    x = np.random.default_rng(count).uniform(0.5, 1.5, (count, 72)).astype(np.float32)
+    found = {}
+    for op in (Shares(72), WrongShares(72)):
+        kernel = one_cluster.persistent(op, rows_of(op), Shape(2, 32, 4), result=f32)
+        found[type(op)] = clean(kernel.emulate(x))
+    shares = x / x.sum(1, keepdims=True)
+    np.testing.assert_allclose(found[Shares][0], shares, rtol=1e-6)
+    np.testing.assert_allclose(found[Shares][1], shares.sum(0), rtol=1e-6)
+    assert bool(np.isnan(found[WrongShares][1]).all()) is (count < 4)
+
+
+@pytest.mark.parametrize("result", [bf16, f16], ids=lambda t: t.name)
+def test_sums_are_rounded_to_the_type_of_the_result(result):
+    op = Gate(2048, f32, f32, summed=True)
+    given = op.arrays(9)
+    found, want = (
+        clean(one_cluster.persistent(op, rows_of(op), Shape(8, 64, 2), result=t).emulate(*given))[1]
+        for t in (result, f32)
+    )
+    assert found.dtype == result.numpy
+    assert (found == want.astype(result.numpy)).all()
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_100a", "sm_120a"])
+def test_every_target_with_clusters_assembles_it(arch):
+    what = device.of(Target.parse(arch))
+    for op in (Blend(4096, KINDS[1], summed=True), Gate(4100, f32, f32, summed=True)):
+        rows = rows_of(op, device=what)
+        shape = sizes.one_cluster_shape(op, rows)
+        assert shape is not None
+        kernel = one_cluster.persistent(op, rows.divided(), shape, result=f32)
+        assert kernel.cubin(arch=arch).spill_stores == 0
+
+
+def test_devices_without_room_have_none():
+    op = Blend(4096, KINDS[1], summed=True)
+    assert sizes.one_cluster_shape(op, rows_of(op, device=device.of(Target.parse("sm_89")))) is None
+    # 8192 vectors, of which 16 CTAs of 256 threads have half
+    assert sizes.one_cluster_shape(op, rows_of(Blend(65536, KINDS[1], summed=True))) is None
+    limited = replace(device.of(Target.parse("sm_90a")), cta_shared=KIB)
+    assert sizes.one_cluster_shape(op, rows_of(op, device=limited)) is None
+    assert sizes.one_cluster_shape(Gate(4096, bf16, f32, summed=True), rows_of(op, device=limited))
