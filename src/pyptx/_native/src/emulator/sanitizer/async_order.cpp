@@ -13,6 +13,7 @@
 // needs no such fence before an operation writes to it.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "semantics/access.h"
 #include "tensor_memory_order.h"
@@ -230,6 +231,19 @@ class CopyCheck {
     mine_.clock = op.clock;
   }
 
+  // Cells of one chunk that is loaded: recorded at once where a store that is known to be fine made all of them, and
+  // nobody else has loaded them; false, and nothing is done, where they need a closer look.
+  bool load_alike(uint32_t first, uint32_t count) {
+    const uint64_t stored = s_.stores[first];
+    for (uint32_t i = 0; i < kFine; ++i) {
+      const Fine& fine = fine_[(latest_ + i) % kFine];
+      if (fine.store == 0 || (stored & fine.mask) != fine.store) continue;
+      latest_ = (latest_ + i) % kFine;
+      return count == 4 ? load_cells(first, 4, fine) : load_cells(first, count, fine);
+    }
+    return false;
+  }
+
   void cell(uint32_t index) {
     uint64_t& stored = s_.stores[index];
     uint64_t& loaded = s_.loads[index];
@@ -251,6 +265,23 @@ class CopyCheck {
   }
 
  private:
+  struct Fine {
+    uint64_t store = 0, mask = 0;
+  };
+
+  inline __attribute__((always_inline)) bool load_cells(uint32_t first, uint32_t count, const Fine& fine) {
+    const uint64_t* stores = &s_.stores[first];
+    uint64_t* loads = &s_.loads[first];
+    const uint64_t me = cell_of(self_.who_of(lane_, false), 0), who = ~uint64_t{0} << 32;
+    uint64_t differences = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+      const uint64_t reader = loads[k] & who;
+      differences |= ((stores[k] & fine.mask) ^ fine.store) | (reader == me ? 0 : reader);
+    }
+    for (uint32_t k = 0; differences == 0 && k < count; ++k) loads[k] = me | in_.index;
+    return differences == 0;
+  }
+
   // The same agent and clock as one that was fine; only those of the issuing warp also depend on the lane.
   bool known(uint64_t cell, uint64_t good) const {
     constexpr uint64_t kLane = static_cast<uint64_t>(31u << kLaneShift | kSeveral) << 32;
@@ -290,7 +321,15 @@ class CopyCheck {
     }
     // Of the others lanes may matter.
     const bool plain = !proxy_ || agent >= clocks.warps() || clock_of(who) <= clocks.proxied(w_.agent)[agent];
-    if (plain && issuer_.fine_for_all(who, lane_, false)) good_store_ = stored;
+    if (!plain || !issuer_.fine_for_all(who, lane_, false)) return;
+    good_store_ = stored;
+    if ((who_in(stored) & kStrong) != 0) return;
+    // Of its own warp's stores an access may only come after those of some lanes.
+    const bool every_lane = agent != w_.agent || clock_of(who) < issuer_.synced;
+    const uint64_t mask = cell_of(every_lane ? ~(31u << kLaneShift | kSeveral) : ~0u, 0);  // by any instruction
+    const auto same = [&](const Fine& fine) { return fine.store == (stored & mask) && fine.mask == mask; };
+    if (std::any_of(fine_, fine_ + kFine, same)) return;
+    fine_[next_fine_++ % kFine] = {stored & mask, mask};
   }
 
   void check_loaded(uint32_t index, uint64_t loaded) {
@@ -323,7 +362,25 @@ class CopyCheck {
   Party issuer_, self_;
   Touch mine_;
   uint64_t good_store_ = 0, good_load_ = 0;
+  // Contents of cells that a load needs not look at again, but for the bits that the mask leaves out: those of the
+  // latest stores that were. Warps that have filled a tile together take turns in it.
+  static constexpr uint32_t kFine = 4;
+  Fine fine_[kFine];
+  uint32_t next_fine_ = 0, latest_ = 0;
 };
+
+// Whether an mbarrier is among the bytes, or may be.
+bool has_mbarriers(const Cta& owner, uint32_t first, uint32_t end) {
+  const auto next = owner.mbarriers.lower_bound(end);
+  return next != owner.mbarriers.begin() && std::prev(next)->first + kMbarrierBytes > first;
+}
+
+bool all_written(const SharedShadow& s, uint32_t first, uint32_t count) {
+  if (count != 4) return std::memchr(&s.written[first], 0, count) == nullptr;
+  uint32_t four;
+  std::memcpy(&four, &s.written[first], 4);
+  return four == 0x01010101u;
+}
 
 }  // namespace
 
@@ -337,6 +394,29 @@ void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offs
   CopyCheck check(w, in, owner, lane, store, async_proxy, op, bytes);
   const uint32_t first = offset >> s.shift, count = bytes >> s.shift;
   for (uint32_t k = 0; k < count; ++k) check.cell(first + k);
+}
+
+void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std::vector<uint32_t>& places,
+                          uint32_t bytes, unsigned lane, const Operation& op) {
+  if (places.empty()) return;
+  SharedShadow& s = owner.shadow;
+  const auto [low, high] = std::minmax_element(places.begin(), places.end());
+  const bool mbarriers = has_mbarriers(owner, *low, *high + bytes), races = s.races && orders(w);
+  if (&owner != w.cta || mbarriers) {
+    for (const uint32_t place : places) check_copy_shared(w, in, owner, place, bytes, lane, false, true, op);
+    return;
+  }
+  std::optional<CopyCheck> check;
+  if (races) check.emplace(w, in, owner, lane, false, true, op, bytes);
+  const uint32_t count = bytes >> s.shift;
+  for (const uint32_t place : places) {
+    const uint32_t first = place >> s.shift;
+    if (s.initialisation && !all_written(s, first, count)) {
+      initialise_range(w, in, owner, place, bytes, lane, bytes, true);
+    }
+    if (!races || check->load_alike(first, count)) continue;
+    for (uint32_t k = 0; k < count; ++k) check->cell(first + k);
+  }
 }
 
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,

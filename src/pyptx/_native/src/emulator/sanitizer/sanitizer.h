@@ -150,6 +150,9 @@ void order_issue(Warp& w, unsigned lane, Operation& op);
 std::shared_ptr<const History> order_history(Warp& w, uint32_t mask);
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, const Operation& op);
+// What a product of matrices reads, `bytes` at each place.
+void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std::vector<uint32_t>& places,
+                          uint32_t bytes, unsigned lane, const Operation& op);
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, Operation& op);
 // cp.async.mbarrier.arrive: the copies of the lanes so far.

@@ -71,23 +71,31 @@ void read_factors(Warp& w, const Instruction& in, const MmaPlan& plan, unsigned 
   if (plan.how.group == 0) numbers->scale();
 }
 
-// A fragment's numbers, line by line in the order `line_at` of lines.
-void read_fragment(Warp& w, const Instruction& in, unsigned first, const Multiplied& type, const uint8_t* line_at,
-                   Numbers* numbers) {
-  const unsigned per = 32 / type.bits, blocks = numbers->count / kBlockLines;
-  const unsigned registers = blocks * numbers->steps / (kLineLanes * per);
-  const uint32_t ones = type.bits == 32 ? ~0u : (1u << type.bits) - 1;
+template <unsigned kBits>
+void read_words(Warp& w, const Instruction& in, unsigned first, const uint8_t* line_at, Numbers* numbers) {
+  constexpr unsigned kPer = 32 / kBits;
+  constexpr uint32_t kOnes = kBits == 32 ? ~0u : (1u << kBits % 32) - 1;
+  const unsigned blocks = numbers->count / kBlockLines;
+  const unsigned registers = blocks * numbers->steps / (kLineLanes * kPer);
   for (unsigned r = 0; r < registers; ++r) {
     const uint32_t* words = held<uint32_t>(w, in, first + r);
     const uint8_t* lines = line_at + r % blocks * kBlockLines;
-    const unsigned start = r / blocks * kLineLanes;
-    for (unsigned l = 0; l < kLanes; ++l) {
-      const unsigned line = lines[l / kLineLanes], along = (start + l % kLineLanes) * per;
-      for (unsigned e = 0; e < per; ++e) {
-        numbers->bits[numbers->at(along + e, line)] = words[l] >> (type.bits * e) % 32 & ones;
+    for (unsigned l = 0; l < kLineLanes; ++l) {
+      for (unsigned e = 0; e < kPer; ++e) {
+        uint32_t* step = &numbers->bits[numbers->at((r / blocks * kLineLanes + l) * kPer + e, 0)];
+        for (unsigned i = 0; i < kBlockLines; ++i) step[lines[i]] = words[i * kLineLanes + l] >> kBits * e & kOnes;
       }
     }
   }
+}
+
+// A fragment's numbers, line by line in the order `line_at` of lines.
+void read_fragment(Warp& w, const Instruction& in, unsigned first, const Multiplied& type, const uint8_t* line_at,
+                   Numbers* numbers) {
+  if (type.bits == 4) read_words<4>(w, in, first, line_at, numbers);
+  else if (type.bits == 8) read_words<8>(w, in, first, line_at, numbers);
+  else if (type.bits == 16) read_words<16>(w, in, first, line_at, numbers);
+  else read_words<32>(w, in, first, line_at, numbers);
   numbers->read(type, false);
 }
 
@@ -105,17 +113,31 @@ bool read_places(Warp& w, const Instruction& in, const MmaPlan& plan, uint8_t (*
   return true;
 }
 
-// D of a row: C as a quad holds it, with the products added.
+// C of a row, and of the column that is at place `at` among those of a sum.
+uint32_t addend_at(Warp& w, const Instruction& in, const MmaPlan& plan, unsigned row, unsigned at) {
+  const unsigned pair = row / kBlockLines, lane = row % kBlockLines * kLineLanes + at % kLineLanes;
+  const unsigned half = at / kLineLanes;
+  if (plan.sum != Sum::F16) return held<uint32_t>(w, in, plan.c_slot + 2 * pair + half)[lane];
+  return held<uint32_t>(w, in, plan.c_slot + pair)[lane] >> 16 * half & 0xffffu;
+}
+
+// D of a row: C, with the products added.
 void add_row(Warp& w, const Instruction& in, const MmaPlan& plan, unsigned row, const uint8_t* places, TensorSum* sum,
              uint32_t* out) {
-  const unsigned pair = row / kBlockLines, quad = row % kBlockLines * kLineLanes;
-  for (unsigned i = 0; i < kColumns; ++i) {
-    const unsigned half = i / kLineLanes, lane = quad + i % kLineLanes;
-    const bool narrow = plan.sum == Sum::F16;
-    const uint32_t word = held<uint32_t>(w, in, plan.c_slot + (narrow ? pair : 2 * pair + half))[lane];
-    out[i] = narrow ? word >> 16 * half & 0xffffu : word;
-  }
+  for (unsigned i = 0; i < kColumns; ++i) out[i] = addend_at(w, in, plan, row, i);
   sum->add(row, 0, kColumns, places, plan.satfinite, 0, out);
+}
+
+// The same of all rows, column by column: a product has more rows, which vectors of the host add at once.
+void add_columns(Warp& w, const Instruction& in, const MmaPlan& plan, Numbers& a, Numbers& b,
+                 uint32_t (*results)[kColumns]) {
+  TensorSum sum(plan.how, plan.sum, b, a);
+  for (unsigned i = 0; i < kColumns; ++i) {
+    uint32_t column[kMostRows];
+    for (unsigned row = 0; row < plan.m; ++row) column[row] = addend_at(w, in, plan, row, i);
+    sum.add(i, 0, plan.m, nullptr, plan.satfinite, 0, column);
+    for (unsigned row = 0; row < plan.m; ++row) results[row][i] = column[row];
+  }
 }
 
 void multiply(Warp& w, const Instruction& in, uint32_t mask) {
@@ -139,10 +161,14 @@ void multiply(Warp& w, const Instruction& in, uint32_t mask) {
   read_factors(w, in, plan, plan.scaling.b_slot, of_b.byte, nullptr, [&](unsigned at) {
     return (at % kLineLanes * 2 + at / kLineLanes) * kLineLanes + of_b.thread;
   }, &b);
-  TensorSum sum(plan.how, plan.sum, a, b);
   uint32_t results[kMostRows][kColumns];
-  for (unsigned row = 0; row < plan.m; ++row) {
-    add_row(w, in, plan, row, sparse ? places[row] : nullptr, &sum, results[row]);
+  if (!sparse && plan.scaling.factor == nullptr) {
+    add_columns(w, in, plan, a, b, results);
+  } else {
+    TensorSum sum(plan.how, plan.sum, a, b);
+    for (unsigned row = 0; row < plan.m; ++row) {
+      add_row(w, in, plan, row, sparse ? places[row] : nullptr, &sum, results[row]);
+    }
   }
   for (unsigned row = 0; row < plan.m; ++row) {
     const unsigned pair = row / kBlockLines, quad = row % kBlockLines * kLineLanes;

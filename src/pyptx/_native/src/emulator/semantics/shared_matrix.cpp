@@ -32,6 +32,22 @@ bool begins_with_pattern(Warp& w, const Instruction& in, const SharedMatrix& d) 
   return false;
 }
 
+// The same of the warp's own CTA, where all of them lie in its memory; else what was found is of no use.
+bool find_own_chunks(const Warp& w, const Cta& owner, const SharedMatrix& matrix, bool columns, const ChunkRange& range,
+                     std::vector<uint32_t>* out) {
+  const uint32_t size = w.worker->launch->shared_bytes, window = owner.shared_base & 0x3ffffu;
+  if (&owner != w.cta || owner.live_warps == 0 || size < kChunk || window % kChunk != 0) return false;
+  bool inside = true;
+  for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
+    for (uint32_t chunk = range.first_chunk; chunk < range.first_chunk + range.chunks; ++chunk) {
+      const uint32_t at = chunk_address(matrix, columns, line, chunk) - window;  // what wraps is outside
+      inside &= at <= size - kChunk;
+      out->push_back(at);
+    }
+  }
+  return inside;
+}
+
 }  // namespace
 
 bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
@@ -40,6 +56,8 @@ bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix&
   const uint32_t window = owner.shared_base & 0x3ffffu;
   const Space space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
   out->reserve(range.lines * range.chunks);
+  if (find_own_chunks(w, owner, matrix, columns, range, out)) return true;
+  out->clear();
   for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
     for (uint32_t chunk = range.first_chunk; chunk < range.first_chunk + range.chunks; ++chunk) {
       const uint64_t address = uint64_t{owner.shared_base} - window + chunk_address(matrix, columns, line, chunk);

@@ -179,7 +179,7 @@ void check_product(Warp& w, const Instruction& in, unsigned lane, const TensorPr
                    const Operation& op) {
   Cta& owner = *p.group.ctas[cta];
   for (const auto* places : {&p.a_places[cta], &p.b_places[cta]}) {
-    for (const uint32_t at : *places) check_copy_shared(w, in, owner, at, kChunk, lane, false, true, op);
+    check_product_shared(w, in, owner, *places, kChunk, lane, op);
   }
   for (const TensorPlace& place : sources_of(p)) {
     check_tensor_written(w, in, lane, owner, place);

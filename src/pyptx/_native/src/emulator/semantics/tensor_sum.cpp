@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor_tile.h"
+
 namespace pyptx::emulator {
 namespace {
 
@@ -40,27 +42,8 @@ constexpr AdditionRow kAdditions[] = {
     {80, kAny, Width::Tf32, {4, 24, 0, false, 0}},
 };
 
-constexpr int32_t kNothing = -4096;  // the exponent of a zero, which is never the largest
-constexpr int32_t kLeast = -126;     // the largest exponent of a block is at least that of the smallest normal f32
 constexpr unsigned kMostColumns = 256;
-constexpr unsigned kExactly = 16;    // so many cut products are added in 32 bits without a carry out of them
 constexpr int32_t kNarrow = 50;      // exponents up to this: products, and what scales them, are normal numbers of f32
-
-// ---- Vectors of the host ---------------------------------------------------------------------------------
-
-#ifdef __AVX2__
-constexpr unsigned kWide = 8;
-#else
-constexpr unsigned kWide = 4;
-#endif
-using Floats = float __attribute__((vector_size(4 * kWide)));
-using Ints = int32_t __attribute__((vector_size(4 * kWide)));
-using Words = uint32_t __attribute__((vector_size(4 * kWide)));
-
-template <class V, class T>
-inline __attribute__((always_inline)) void load(V* v, const T* from) {
-  std::memcpy(v, from, sizeof(V));
-}
 
 double power_of_two(int32_t exponent) { return bits_as<double>(static_cast<uint64_t>(1023 + exponent) << 52); }
 
@@ -91,28 +74,6 @@ inline float cut_float(double x, unsigned dropped) {
 inline float cut_subnormal(double x, unsigned dropped) {
   const double unit = power_of_two(-149 + static_cast<int32_t>(dropped));
   return static_cast<float>(std::copysign(std::trunc(x / unit) * unit, x));
-}
-
-// The sums of a block: cut products, which are integers below the largest exponents, and what was there before.
-template <unsigned kColumns>
-inline void finish(const Addition& how, Sum type, const int32_t* tops, const double* before, const double* total,
-                   float* sums) {
-  const auto fraction = static_cast<int32_t>(how.fraction);
-  uint32_t tiny = 0;
-  double exact[kColumns];
-  for (unsigned i = 0; i < kColumns; ++i) {
-    const double cut = static_cast<int32_t>(before[i] * power_of_two(fraction - tops[i]));
-    exact[i] = (total[i] + cut) * power_of_two(tops[i] - fraction);
-    tiny |= static_cast<uint32_t>((std::fabs(exact[i]) < 0x1p-126) & (exact[i] != 0));
-  }
-  if (type == Sum::F16) {
-    for (unsigned i = 0; i < kColumns; ++i) sums[i] = nearest_half(exact[i]);
-    return;
-  }
-  for (unsigned i = 0; i < kColumns; ++i) sums[i] = cut_float(exact[i], how.dropped);
-  for (unsigned i = 0; tiny != 0 && i < kColumns; ++i) {
-    if (std::fabs(exact[i]) < 0x1p-126 && exact[i] != 0) sums[i] = cut_subnormal(exact[i], how.dropped);
-  }
 }
 
 }  // namespace
@@ -147,25 +108,13 @@ void Numbers::resize(unsigned lines, unsigned along) {
 void Numbers::read(const Multiplied& type, bool negated) {
   type.values(bits.data(), value_.data(), bits.size());
   const uint32_t sign = negated ? 0x80000000u : 0;
-  const int32_t least = type.least_exponent;
-  int32_t low = 0, high = 0;
-  uint32_t specials = 0;
-  for (size_t i = 0; i < bits.size(); ++i) {
-    const uint32_t word = bits_as<uint32_t>(value_[i]) ^ sign;
-    const auto field = static_cast<int32_t>(word >> 23 & 0xffu);
-    const bool nothing = (word & 0x7fffffffu) == 0 || field == 0xff;
-    const int32_t exponent = std::max(field - 127, least);
-    value_[i] = bits_as<float>(word);
-    exponent_[i] = nothing ? kNothing : exponent;
-    low = std::min(low, nothing ? 0 : exponent);
-    high = std::max(high, nothing ? 0 : exponent);
-    specials |= static_cast<uint32_t>(field == 0xff);
-  }
-  wide_ = low < -kNarrow || high > kNarrow;
+  const Extent extent =
+      tensor_tile().examine(sign, type.least_exponent, value_.size(), value_.data(), exponent_.data());
+  wide_ = extent.low < -kNarrow || extent.high > kNarrow;
   known_ = false;
-  any_special_ = specials != 0;
+  any_special_ = extent.special;
   special_.assign(count, 0);
-  for (size_t i = 0; any_special_ && i < bits.size(); ++i) {
+  for (size_t i = 0; any_special_ && i < value_.size(); ++i) {
     special_[i % count] |= static_cast<uint8_t>(!std::isfinite(value_[i]));
   }
 }
@@ -179,7 +128,7 @@ void Numbers::scale() {
       special_[i % count] = 1;
       any_special_ = true;
     } else if (exponent_[i] != kNothing) {
-      exponent_[i] += std::ilogb(factors[i]);
+      exponent_[i] = static_cast<int16_t>(exponent_[i] + std::ilogb(factors[i]));
     }
   }
   wide_ = true;
@@ -208,98 +157,16 @@ void Numbers::find_significands() {
 
 TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
     : how_(how), type_(type), a_(a), b_(b), wide_(a.wide_ || b.wide_) {
-  if (!wide_) return;
-  a.find_significands();
-  b.find_significands();
-}
-
-// The accumulators of one block as addends, with their exponents. An infinity or a NaN is not added here.
-template <unsigned kColumns>
-void begin(Sum type, const float* sums, int32_t* tops, double* before) {
-  for (unsigned i = 0; i < kColumns; ++i) {
-    const uint32_t word = bits_as<uint32_t>(sums[i]);
-    const auto field = static_cast<int32_t>(word >> 23 & 0xffu);
-    const int32_t half = (word & 0x7fffffffu) == 0 ? kLeast : std::max(field - 127, -14);
-    tops[i] = field == 0xff ? kLeast : type == Sum::F16 ? half : std::max(field, 1) - 127;
-    before[i] = field == 0xff ? 0.0 : static_cast<double>(sums[i]);
+  if (wide_) {
+    a.find_significands();
+    b.find_significands();
   }
-}
-
-// The integer parts of addends. An infinity or a NaN becomes the lowest integer, and may do so again; its sum is mended
-// afterwards.
-inline __attribute__((always_inline)) void add_whole(Ints* sum, Floats addends) {
-  const Ints whole = __builtin_convertvector(addends, Ints);
-  *sum = reinterpret_cast<Ints>(reinterpret_cast<Words>(*sum) + reinterpret_cast<Words>(whole));
-}
-
-// Columns of one block, kVectors * kWide of them.
-template <unsigned kVectors, bool kWideNumbers>
-void TensorSum::add_tile(unsigned row, unsigned column, float* sums) {
-  constexpr unsigned kColumns = kVectors * kWide;
-  const auto fraction = static_cast<int32_t>(how_.fraction);
-  int32_t tops[kColumns];
-  double before[kColumns], total[kColumns] = {};
-  begin<kColumns>(type_, sums, tops, before);
-  Ints top[kVectors];
-#pragma GCC unroll 4
-  for (unsigned v = 0; v < kVectors; ++v) load(&top[v], tops + v * kWide);
-  for (unsigned e = 0; e < length_; ++e) {
-    const int32_t exponent = a_.exponent_[a_.at(a_step_[e], row)];
-    const int32_t* other = &b_.exponent_[b_.at(b_step_[e], column)];
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < kVectors; ++v) {
-      Ints sum;
-      load(&sum, other + v * kWide);
-      sum += exponent;
-      top[v] = sum > top[v] ? sum : top[v];
-    }
-  }
-  Floats scale[kVectors];
-#pragma GCC unroll 4
-  for (unsigned v = 0; v < kVectors; ++v) {
-    std::memcpy(tops + v * kWide, &top[v], sizeof(Ints));
-    // Where the largest exponent is lower than any of a product, there are none but zeros.
-    const Ints power = fraction - top[v];
-    const Ints most = power * 0 + 126;
-    const Ints field = ((power > most ? most : power) + 127) << 23;
-    std::memcpy(&scale[v], &field, sizeof(Floats));
-  }
-  for (unsigned from = 0; from < length_; from += kExactly) {
-    Ints part[kVectors] = {};
-    for (unsigned e = from; e < std::min(from + kExactly, length_); ++e) {
-      const size_t mine = a_.at(a_step_[e], row), theirs = b_.at(b_step_[e], column);
-#pragma GCC unroll 4
-      for (unsigned v = 0; v < kVectors; ++v) {
-        Floats number;
-        if (kWideNumbers) {
-          Ints power;
-          load(&number, &b_.significand_[theirs + v * kWide]);
-          load(&power, &b_.exponent_[theirs + v * kWide]);
-          power += a_.exponent_[mine] + fraction - top[v];
-          const Ints least = power * 0 - 100;  // what is cut off anyway
-          power = ((power < least ? least : power) + 127) << 23;
-          Floats shift;
-          std::memcpy(&shift, &power, sizeof shift);
-          number = number * a_.significand_[mine] * shift;
-        } else {
-          load(&number, &b_.value_[theirs + v * kWide]);
-          number = number * a_.value_[mine] * scale[v];
-        }
-        add_whole(&part[v], number);
-      }
-    }
-    int32_t parts[kColumns];
-    std::memcpy(parts, part, sizeof parts);
-    for (unsigned i = 0; i < kColumns; ++i) total[i] += parts[i];
-  }
-  finish<kColumns>(how_, type_, tops, before, total, sums);
-}
-
-template <bool kWideNumbers>
-void TensorSum::add_tiles(unsigned row, unsigned first, unsigned columns, float* sums) {
-  unsigned done = 0;
-  for (; done + 4 * kWide <= columns; done += 4 * kWide) add_tile<4, kWideNumbers>(row, first + done, sums + done);
-  for (; done < columns; done += kWide) add_tile<1, kWideNumbers>(row, first + done, sums + done);
+  block_.others = (wide_ ? b.significand_ : b.value_).data();
+  block_.powers = b.exponent_.data();
+  block_.fraction = static_cast<int32_t>(how.fraction);
+  block_.dropped = how.dropped;
+  block_.half = type == Sum::F16;
+  block_.wide = wide_;
 }
 
 // Where an infinity or a NaN takes part, the sum is one.
@@ -347,17 +214,32 @@ void TensorSum::add_groups(unsigned row, unsigned first, unsigned columns, float
   }
 }
 
+// Without a branch, which would end the loop before its last column.
+bool any_special(const float* sums, unsigned columns) {
+  uint32_t special = 0;
+  for (unsigned n = 0; n < columns; ++n) {
+    special |= static_cast<uint32_t>((bits_as<uint32_t>(sums[n]) & 0x7f800000u) == 0x7f800000u);
+  }
+  return special != 0;
+}
+
 void TensorSum::add_block(unsigned row, unsigned first, unsigned columns, float* sums) {
   if (how_.group != 0) {
     add_groups(row, first, columns, sums);
     return;
   }
-  const bool mend = a_.special_[row] || b_.any_special_ ||
-                    std::any_of(sums, sums + columns, [](float x) { return !std::isfinite(x); });
+  const bool mend = a_.special_[row] || b_.any_special_ || any_special(sums, columns);
   std::vector<float> before;
   if (mend) before.assign(sums, sums + columns);
-  if (wide_) add_tiles<true>(row, first, columns, sums);
-  else add_tiles<false>(row, first, columns, sums);
+  const std::vector<float>& mine = wide_ ? a_.significand_ : a_.value_;
+  for (unsigned e = 0; e < length_; ++e) {
+    const size_t at = a_.at(a_step_[e], row);
+    block_.at[e] = static_cast<uint32_t>(b_.at(b_step_[e], 0));
+    block_.mine[e] = mine[at];
+    block_.exponents[e] = a_.exponent_[at];
+  }
+  block_.length = length_;
+  tensor_tile().add(block_, first, columns, sums);
   if (mend) mend_special(row, first, columns, before.data(), sums);
 }
 
@@ -388,9 +270,12 @@ void TensorSum::add(unsigned row, unsigned first, unsigned columns, const uint8_
   const auto divisor = static_cast<float>(power_of_two(-shift));
   for (unsigned n = 0; shift != 0 && n < columns; ++n) sums[n] *= divisor;
   add_floats(row, first, columns, places, sums);
+  if (type_ == Sum::F16) {
+    for (unsigned n = 0; n < columns; ++n) accumulators[n] = half_bits(sums[n]);
+    return;
+  }
   for (unsigned n = 0; n < columns; ++n) {
-    const uint32_t word = sums[n] != sums[n] ? 0x7fffffffu : bits_as<uint32_t>(sums[n]);
-    accumulators[n] = type_ == Sum::F16 ? half_bits(sums[n]) : word;
+    accumulators[n] = sums[n] != sums[n] ? 0x7fffffffu : bits_as<uint32_t>(sums[n]);
   }
 }
 

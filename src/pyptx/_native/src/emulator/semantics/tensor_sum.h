@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "elements.h"
+#include "tensor_tile.h"
 
 namespace pyptx::emulator {
 
@@ -56,7 +57,7 @@ class Numbers {
 
   // value = significand * 2 ** exponent, the significand below 2. Zeros have exponent kNothing.
   std::vector<float> value_, significand_;
-  std::vector<int32_t> exponent_;
+  std::vector<int16_t> exponent_;
   std::vector<uint8_t> special_;  // of each line: whether it has infinities or NaNs
   bool any_special_ = false;
   bool wide_ = false;  // whether products, or what they are scaled by, may leave f32
@@ -77,10 +78,6 @@ class TensorSum {
  private:
   void add_floats(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums);
   void add_integers(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums) const;
-  template <unsigned kVectors, bool kWide>
-  void add_tile(unsigned row, unsigned column, float* sums);
-  template <bool kWide>
-  void add_tiles(unsigned row, unsigned first, unsigned columns, float* sums);
   void add_block(unsigned row, unsigned first, unsigned columns, float* sums);
   void add_groups(unsigned row, unsigned first, unsigned columns, float* sums);
   void mend_special(unsigned row, unsigned column, unsigned columns, const float* before, float* sums) const;
@@ -89,9 +86,10 @@ class TensorSum {
   Sum type_;
   const Numbers &a_, &b_;
   bool wide_;
-  // Of the block that is being added.
+  // The block that is being added, and which steps it has.
+  TileBlock block_;
   unsigned length_ = 0;
-  uint8_t a_step_[128] = {}, b_step_[128] = {};
+  uint8_t a_step_[kMostSteps], b_step_[kMostSteps];
 };
 
 }  // namespace pyptx::emulator

@@ -56,16 +56,20 @@ uint32_t bits_at(const uint8_t* place, unsigned bytes) {
 // Columns of B are in the order in which registers of a quad have them: even ones of eight, then odd ones.
 unsigned column_at(unsigned n) { return (n & ~7u) | (n & 1u) << 2 | (n & 7u) >> 1; }
 
-template <unsigned kBytes, class F>
+template <class T, class F>
 void load_bits(const Cta& cta, const std::vector<uint32_t>& places, bool columns, F line_at, Numbers* numbers) {
-  constexpr unsigned kEach = kChunk / kBytes;
-  const unsigned chunks = (columns ? numbers->count : numbers->steps) / kEach;
-  for (unsigned i = 0; i < places.size(); ++i) {
-    const uint8_t* chunk = cta.shared + places[i];
-    const unsigned line = i / chunks, first = i % chunks * kEach;
-    for (unsigned e = 0; e < kEach; ++e) {
-      const unsigned step = columns ? line : first + e, place = columns ? first + e : line;
-      numbers->bits[numbers->at(step, line_at(place))] = bits_at(chunk + e * kBytes, kBytes);
+  constexpr unsigned kEach = kChunk / sizeof(T);
+  const unsigned count = numbers->count, chunks = (columns ? count : numbers->steps) / kEach;
+  const auto lines = static_cast<unsigned>(places.size()) / chunks;
+  for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+    for (unsigned line = 0; line < lines; ++line) {
+      T elements[kEach];
+      std::memcpy(elements, cta.shared + places[line * chunks + chunk], kChunk);
+      const unsigned first = chunk * kEach;
+      uint32_t* to = &numbers->bits[columns ? numbers->at(line, 0) : numbers->at(first, line_at(line))];
+      for (unsigned e = 0; e < kEach; ++e) {
+        to[columns ? line_at(first + e) : e * count] = elements[e];
+      }
     }
   }
 }
@@ -73,9 +77,9 @@ void load_bits(const Cta& cta, const std::vector<uint32_t>& places, bool columns
 template <class F>
 void load_numbers(const Cta& cta, const std::vector<uint32_t>& places, const Multiplied& type, bool columns,
                   bool negated, F line_at, Numbers* numbers) {
-  if (type.bits == 8) load_bits<1>(cta, places, columns, line_at, numbers);
-  else if (type.bits == 16) load_bits<2>(cta, places, columns, line_at, numbers);
-  else load_bits<4>(cta, places, columns, line_at, numbers);
+  if (type.bits == 8) load_bits<uint8_t>(cta, places, columns, line_at, numbers);
+  else if (type.bits == 16) load_bits<uint16_t>(cta, places, columns, line_at, numbers);
+  else load_bits<uint32_t>(cta, places, columns, line_at, numbers);
   numbers->read(type, negated);
 }
 
@@ -304,10 +308,6 @@ void hide_sums(Warp& w, Part& part) {
   }
 }
 
-void check_reads(Warp& w, const Instruction& in, const std::vector<uint32_t>& places, const Operation& op) {
-  for (const uint32_t place : places) check_copy_shared(w, in, *w.cta, place, kChunk, 0, false, true, op);
-}
-
 template <bool kSanitized>
 void issue_part(Warp& w, const Instruction& in, uint32_t mask) {
   if (!together(w, in, mask)) return;
@@ -327,8 +327,8 @@ void issue_part(Warp& w, const Instruction& in, uint32_t mask) {
   if (kSanitized) {
     order_product(w, *op);
     const Part& mine = *op->product->part_of(w);
-    check_reads(w, in, mine.a_places, *op);
-    check_reads(w, in, mine.b_places, *op);
+    check_product_shared(w, in, *w.cta, mine.a_places, kChunk, 0, *op);
+    check_product_shared(w, in, *w.cta, mine.b_places, kChunk, 0, *op);
   }
   issue_products(*w.cta, warpgroup);
 }

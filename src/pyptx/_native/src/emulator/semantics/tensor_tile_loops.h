@@ -1,0 +1,369 @@
+// The loops of tensor_tile.h. Who includes this defines PYPTX_TILE, an attribute of every function, and kWide, how many
+// f32 a vector has.
+//
+// No function of a header is called, so that none is compiled for instructions that the host may lack.
+#include <cstring>
+
+namespace pyptx::emulator {
+namespace {
+
+template <class T, unsigned kCount>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(sizeof(T) * kCount)));
+};
+template <class T, unsigned kCount>
+using Vector = typename VectorOf<T, kCount>::Type;
+
+#define PYPTX_INLINE PYPTX_TILE inline __attribute__((always_inline))
+
+template <class V, class T>
+PYPTX_INLINE void load(V* v, const T* from) {
+  __builtin_memcpy(v, from, sizeof(V));
+}
+
+template <class V, class T>
+PYPTX_INLINE void store(T* to, const V& v) {
+  __builtin_memcpy(to, &v, sizeof(V));
+}
+
+// 2 ** power, for powers that f32 has.
+template <class F, class I>
+PYPTX_INLINE void raise_two(const I& power, F* result) {
+  const I field = (power + 127) << 23;
+  load(result, &field);
+}
+
+template <class V>
+PYPTX_INLINE void clamp(int32_t low, int32_t high, V* v) {
+  const V least = *v * 0 + low, most = *v * 0 + high;
+  *v = *v < least ? least : *v;
+  *v = *v > most ? most : *v;
+}
+
+// The accumulators of one block as addends, with their exponents. An infinity or a NaN is not added here.
+template <unsigned kColumns>
+PYPTX_INLINE void begin(bool half, const float* sums, int16_t* tops, float* before) {
+  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide;
+  using Ints = Vector<int32_t, kLanes>;
+  for (unsigned i = 0; i < kColumns; i += kLanes) {
+    Ints word;
+    load(&word, sums + i);
+    const Ints size = word & 0x7fffffff, field = size >> 23, least = field * 0 + kLeast;
+    Ints top = field - 127;
+    if (half) {
+      const Ints smallest = field * 0 - 14;
+      top = top < smallest ? smallest : top;
+      top = size == 0 ? least : top;
+    } else {
+      top = top < least ? least : top;
+    }
+    const Ints special = field == 255;
+    top = special ? least : top;
+    word &= ~special;
+    store(before + i, word);
+    store(tops + i, __builtin_convertvector(top, Vector<int16_t, kLanes>));
+  }
+}
+
+template <unsigned kColumns>
+PYPTX_INLINE void find_tops(const TileBlock& block, unsigned first, int16_t* tops) {
+  constexpr unsigned kLanes = kColumns < 2 * kWide ? kColumns : 2 * kWide, kCount = kColumns / kLanes;
+  using Shorts = Vector<int16_t, kLanes>;
+  Shorts top[kCount];
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) load(&top[v], tops + v * kLanes);
+  for (unsigned e = 0; e < block.length; ++e) {
+    const int16_t* powers = block.powers + block.at[e] + first;
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < kCount; ++v) {
+      Shorts sum;
+      load(&sum, powers + v * kLanes);
+      sum += block.exponents[e];
+      top[v] = sum > top[v] ? sum : top[v];
+    }
+  }
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) store(tops + v * kLanes, top[v]);
+}
+
+// The integer parts of products, from one step on, added in 32 bits.
+template <unsigned kColumns, bool kWideNumbers>
+PYPTX_INLINE void add_parts(const TileBlock& block, unsigned first, unsigned from, unsigned to, const int32_t* powers,
+                            int32_t* parts) {
+  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide, kCount = kColumns / kLanes;
+  using Floats = Vector<float, kLanes>;
+  using Ints = Vector<int32_t, kLanes>;
+  using Words = Vector<uint32_t, kLanes>;
+  Words part[kCount] = {};
+  Ints power[kCount];
+  Floats scale[kCount];
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) {
+    load(&power[v], powers + v * kLanes);
+    Ints raised = power[v];
+    clamp(-126, 126, &raised);
+    raise_two(raised, &scale[v]);
+  }
+  for (unsigned e = from; e < to; ++e) {
+    const uint32_t at = block.at[e] + first;
+    const float mine = block.mine[e];
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < kCount; ++v) {
+      Floats number;
+      load(&number, block.others + at + v * kLanes);
+      number *= mine;
+      if (kWideNumbers) {
+        Vector<int16_t, kLanes> theirs;
+        load(&theirs, block.powers + at + v * kLanes);
+        Ints shift = __builtin_convertvector(theirs, Ints) + block.exponents[e] + power[v];
+        clamp(-100, 126, &shift);  // what is lower is cut off anyway
+        Floats factor;
+        raise_two(shift, &factor);
+        number *= factor;
+      } else {
+        number *= scale[v];
+      }
+      // An infinity or a NaN becomes the lowest integer, and may do so again; its sum is mended afterwards.
+      const Ints whole = __builtin_convertvector(number, Ints);
+      part[v] += reinterpret_cast<const Words&>(whole);
+    }
+  }
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) store(parts + v * kLanes, part[v]);
+}
+
+// What of the accumulators is above the cut, as integers.
+template <unsigned kColumns>
+PYPTX_INLINE void cut_before(const float* before, const int32_t* powers, int32_t* cuts) {
+  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide;
+  using Floats = Vector<float, kLanes>;
+  using Ints = Vector<int32_t, kLanes>;
+  for (unsigned i = 0; i < kColumns; i += kLanes) {
+    Ints power, once;
+    Floats number, factor;
+    load(&power, powers + i);
+    load(&number, before + i);
+    once = power;
+    clamp(-126, 126, &once);
+    power -= once;
+    clamp(-126, 126, &power);
+    raise_two(once, &factor);
+    number *= factor;
+    raise_two(power, &factor);
+    number *= factor;
+    store(cuts + i, __builtin_convertvector(number, Ints));
+  }
+}
+
+// The nearest f16, as f64; beyond the largest an infinity.
+template <class D, class L>
+PYPTX_INLINE void round_to_half(D* x) {
+  L bits;
+  load(&bits, x);
+  const L sign = bits & INT64_MIN, least = bits * 0 + (1023 - 14), infinity = bits * 0 + 0x7ff0000000000000;
+  L exponent = bits >> 52 & 0x7ff;
+  exponent = exponent < least ? least : exponent;
+  const L carried = (exponent + 42) << 52 | int64_t{1} << 51;  // whose last bit is that of the f16
+  D carrier;
+  load(&carrier, &carried);
+  const D rounded = (*x + carrier) - carrier;
+  L result;
+  load(&result, &rounded);
+  result &= INT64_MAX;
+  D size;
+  load(&size, &result);
+  result = size > 65504.0 ? infinity : result;
+  result |= sign;  // of a zero, too
+  load(x, &result);
+}
+
+// Cut toward zero where f32 has subnormal numbers.
+PYPTX_INLINE float cut_tiny(double x, unsigned dropped) {
+  const double size = x < 0 ? -x : x;
+  uint64_t field = static_cast<uint64_t>(1023 + 149 - dropped) << 52;
+  double scale;
+  __builtin_memcpy(&scale, &field, sizeof scale);
+  field = static_cast<uint64_t>(1023 - 149 + dropped) << 52;
+  double unit;
+  __builtin_memcpy(&unit, &field, sizeof unit);
+  const double cut = static_cast<double>(static_cast<int64_t>(size * scale)) * unit;
+  return static_cast<float>(x < 0 ? -cut : cut);
+}
+
+// Sums of integers below the largest exponents, cut or rounded to the type.
+template <unsigned kColumns>
+PYPTX_INLINE void finish(const TileBlock& block, const int32_t* powers, const double* totals, float* sums) {
+  constexpr unsigned kLanes = kWide / 2;
+  using Doubles = Vector<double, kLanes>;
+  using Longs = Vector<int64_t, kLanes>;
+  Longs any = {};
+  double exact[kColumns];
+  for (unsigned i = 0; i < kColumns; i += kLanes) {
+    Vector<int32_t, kLanes> power;
+    load(&power, powers + i);
+    const Longs field = (1023 - __builtin_convertvector(power, Longs)) << 52;
+    Doubles x, scale;
+    load(&scale, &field);
+    load(&x, totals + i);
+    x *= scale;
+    store(exact + i, x);
+    if (block.half) {
+      round_to_half<Doubles, Longs>(&x);
+    } else {
+      Longs bits;
+      load(&bits, &x);
+      const Longs size = bits & INT64_MAX;
+      any |= (size != 0) & (size < 0x3810000000000000);  // 2 ** -126
+      bits &= static_cast<int64_t>(~uint64_t{0} << (29 + block.dropped));
+      load(&x, &bits);
+    }
+    store(sums + i, __builtin_convertvector(x, Vector<float, kLanes>));
+  }
+  int64_t tiny = 0;
+  for (unsigned i = 0; i < kLanes; ++i) tiny |= any[i];
+  for (unsigned i = 0; tiny != 0 && i < kColumns; ++i) {
+    const double size = exact[i] < 0 ? -exact[i] : exact[i];
+    if (size < 0x1p-126 && size != 0) sums[i] = cut_tiny(exact[i], block.dropped);
+  }
+}
+
+// Whether all largest exponents are such that neither an addend nor a sum other than zero is below 2 ** -126, and one
+// multiplication by a power of two brings them to the cut and back.
+template <unsigned kColumns>
+PYPTX_INLINE bool find_powers(int32_t fraction, const int16_t* tops, int32_t* powers) {
+  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide;
+  using Ints = Vector<int32_t, kLanes>;
+  Ints out = {};
+  for (unsigned i = 0; i < kColumns; i += kLanes) {
+    Vector<int16_t, kLanes> top;
+    load(&top, tops + i);
+    const Ints power = fraction - __builtin_convertvector(top, Ints);
+    store(powers + i, power);
+    out |= (power > 126) | (power < -126);
+  }
+  int32_t any = 0;
+  for (unsigned l = 0; l < kLanes; ++l) any |= out[l];
+  return any == 0;
+}
+
+// The same as `finish` of sums in f32, where find_powers says so.
+template <unsigned kColumns>
+PYPTX_INLINE void finish_plain(const TileBlock& block, const int32_t* powers, const int32_t* parts, const float* before,
+                               float* sums) {
+  constexpr unsigned kLanes = kWide / 2;
+  using Floats = Vector<float, kLanes>;
+  using Ints = Vector<int32_t, kLanes>;
+  using Doubles = Vector<double, kLanes>;
+  using Longs = Vector<int64_t, kLanes>;
+  const auto mask = static_cast<int64_t>(~uint64_t{0} << (29 + block.dropped));
+  for (unsigned i = 0; i < kColumns; i += kLanes) {
+    Ints power, part;
+    Floats number, scale;
+    load(&power, powers + i);
+    load(&part, parts + i);
+    load(&number, before + i);
+    raise_two(power, &scale);
+    const Ints cut = __builtin_convertvector(number * scale, Ints);
+    const Doubles total = __builtin_convertvector(part, Doubles) + __builtin_convertvector(cut, Doubles);
+    Longs bits;
+    load(&bits, &total);
+    bits &= mask;
+    Doubles kept;
+    load(&kept, &bits);
+    raise_two(-power, &scale);
+    store(sums + i, __builtin_convertvector(kept, Floats) * scale);
+  }
+}
+
+template <unsigned kColumns, bool kWideNumbers>
+PYPTX_TILE void add_tile(const TileBlock& block, unsigned first, float* sums) {
+  constexpr unsigned kLanes = kWide / 2;
+  int16_t tops[kColumns];
+  int32_t powers[kColumns], parts[kColumns];
+  float before[kColumns];
+  begin<kColumns>(block.half, sums, tops, before);
+  find_tops<kColumns>(block, first, tops);
+  const bool plain = find_powers<kColumns>(block.fraction, tops, powers);
+  // A cut product is below 2 ** (fraction + 2): so many are added in 32 bits without a carry out of them.
+  const unsigned most = 1u << (29 - block.fraction);
+  if (plain && !block.half && block.length <= most) {
+    add_parts<kColumns, kWideNumbers>(block, first, 0, block.length, powers, parts);
+    finish_plain<kColumns>(block, powers, parts, before, sums);
+    return;
+  }
+  int32_t cuts[kColumns];
+  double totals[kColumns];
+  cut_before<kColumns>(before, powers, cuts);
+  for (unsigned i = 0; i < kColumns; ++i) totals[i] = cuts[i];
+  for (unsigned from = 0; from < block.length; from += most) {
+    const unsigned to = block.length - from < most ? block.length : from + most;
+    add_parts<kColumns, kWideNumbers>(block, first, from, to, powers, parts);
+    for (unsigned i = 0; i < kColumns; i += kLanes) {
+      Vector<double, kLanes> total;
+      Vector<int32_t, kLanes> part;
+      load(&total, totals + i);
+      load(&part, parts + i);
+      total += __builtin_convertvector(part, Vector<double, kLanes>);
+      store(totals + i, total);
+    }
+  }
+  finish<kColumns>(block, powers, totals, sums);
+}
+
+template <bool kWideNumbers>
+PYPTX_TILE void add_tiles(const TileBlock& block, unsigned first, unsigned columns, float* sums) {
+  unsigned n = 0;
+  for (; n + 4 * kWide <= columns; n += 4 * kWide) add_tile<4 * kWide, kWideNumbers>(block, first + n, sums + n);
+  if (kWide > 8) {
+    for (; n + kWide <= columns; n += kWide) add_tile<kWide, kWideNumbers>(block, first + n, sums + n);
+  }
+  for (; n < columns; n += 8) add_tile<8, kWideNumbers>(block, first + n, sums + n);
+}
+
+PYPTX_TILE void add(const TileBlock& block, unsigned first, unsigned columns, float* sums) {
+  if (block.wide) add_tiles<true>(block, first, columns, sums);
+  else add_tiles<false>(block, first, columns, sums);
+}
+
+PYPTX_TILE Extent examine(uint32_t sign, int32_t least, size_t count, float* values, int16_t* exponents) {
+  using Ints = Vector<int32_t, kWide>;
+  Ints low = {}, high = {}, special = {};
+  const auto look = [&](float* value, int16_t* exponent) PYPTX_TILE {
+    Ints word;
+    load(&word, value);
+    word ^= static_cast<int32_t>(sign);
+    store(value, word);
+    const Ints size = word & 0x7fffffff, field = size >> 23, limit = field * 0 + least, none = field * 0 + kNothing;
+    const Ints infinite = field == 255, nothing = (size == 0) | infinite;
+    Ints power = field - 127;
+    power = power < limit ? limit : power;
+    special |= infinite;
+    const Ints seen = power & ~nothing;
+    low = seen < low ? seen : low;
+    high = seen > high ? seen : high;
+    power = nothing ? none : power;
+    store(exponent, __builtin_convertvector(power, Vector<int16_t, kWide>));
+  };
+  size_t i = 0;
+  for (; i + kWide <= count; i += kWide) look(values + i, exponents + i);
+  if (i < count) {
+    float some[kWide] = {};
+    int16_t found[kWide];
+    __builtin_memcpy(some, values + i, (count - i) * sizeof(float));
+    look(some, found);
+    __builtin_memcpy(values + i, some, (count - i) * sizeof(float));
+    __builtin_memcpy(exponents + i, found, (count - i) * sizeof(int16_t));
+  }
+  Extent extent;
+  for (unsigned l = 0; l < kWide; ++l) {
+    extent.low = low[l] < extent.low ? low[l] : extent.low;
+    extent.high = high[l] > extent.high ? high[l] : extent.high;
+    extent.special |= special[l] != 0;
+  }
+  return extent;
+}
+
+#undef PYPTX_INLINE
+
+}  // namespace
+}  // namespace pyptx::emulator
