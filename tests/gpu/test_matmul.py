@@ -201,3 +201,27 @@ def test_tf32_by_mma_sync():
     a, b = normal((264, 392), jnp.float32, 0), normal((520, 392), jnp.float32, 1)
     a, b = (jax.lax.reduce_precision(x, 8, 10) for x in (a, b))
     check(jax.jit(mma_sync.build(Product(f32, f32, f32, "K", "K")))(a, b), a, b.T)
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+def test_groups_with_block_scales(by_column):
+    """Each group as a product by itself, whose sums have the same order."""
+    m, n, k, sizes = 3000, 1040, 1032, (700, 0, 1500, 300)
+    a, b = normal((m, k), jnp.float8_e4m3fn, 0), normal((4, k, n), jnp.float8_e4m3fn, 1)
+    rows = jnp.abs(normal((m, 9), jnp.float32, 2)) + 0.1
+    others = jnp.abs(normal((4, 9, n if by_column else 9), jnp.float32, 3)) + 0.1
+    f = jax.jit(
+        lambda sizes: ops.ragged_dot(
+            a, b, sizes, lhs_scale=rows, rhs_scale=others, preferred_element_type=jnp.float32
+        )
+    )
+    d, at = f(jnp.array(sizes)), 0
+    for i, size in enumerate(sizes):
+        own = slice(at, at + size)
+        if size:
+            alone = ops.matmul(
+                a[own], b[i], a_scale=rows[own], b_scale=others[i], out_dtype=jnp.float32
+            )
+            np.testing.assert_allclose(d[own], alone, rtol=1e-5, atol=1e-3)
+        at += size
+    assert not np.asarray(d[at:]).any()

@@ -180,7 +180,7 @@ of 8 bits, those that are summed over come last
     "groups": (
         lambda: ops.ragged_dot(A, B[None], jnp.ones(1, jnp.int32)),
         """lhs has elements of type int8
-  legal: bfloat16 float16 float32""",
+  legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2""",
     ),
 }
 

@@ -177,11 +177,11 @@ CASES = {
         rhs has 2049 groups, and ragged_dot takes 2048
         """,
     ),
-    "eight bits": (
-        lambda: ops.ragged_dot(X.astype(jnp.float8_e4m3fn), W.astype(jnp.float8_e4m3fn), SIZES),
+    "integers": (
+        lambda: ops.ragged_dot(X.astype(jnp.int8), W.astype(jnp.int8), SIZES),
         """
-        lhs has elements of type float8_e4m3fn
-          legal: bfloat16 float16 float32
+        lhs has elements of type int8
+          legal: bfloat16 float16 float32 float8_e4m3fn float8_e5m2
         """,
     ),
 }

@@ -175,6 +175,65 @@ def test_an_exported_product_of_any_number_of_rows():
         assert off(found, exact_of(a[:m], b, rows[:m], blocks)) < EIGHT_BITS
 
 
+# ---- groups --------------------------------------------------------------------------------------
+
+GROUPS = [[100, 0, 70, 30], [300, 0, 0, 0], [0, 0, 0, 0], [5, 200, 95, 1000]]
+OF_GROUPS = {
+    "rows, blocks": ((300, 2), (4, 2, 2)),
+    "rows, columns": ((300, 2), (4, 2, 140)),
+    "of all K": ((300, 1), (4, 1, 140)),
+    "numbers": ((1, 1), (4, 1, 1)),
+}
+RAGGED = partial(ops.ragged_dot, preferred_element_type=jnp.float32)
+
+
+def groups_of(a, b, lengths, a_scale, b_scale):
+    """Each group by itself, in float64."""
+    rows = np.broadcast_to(a_scale, (a.shape[0], a_scale.shape[1]))
+    found, at = np.zeros((a.shape[0], b.shape[-1])), 0
+    for i, length in enumerate(lengths):
+        own = slice(at, min(at + length, a.shape[0]))
+        if own.start < own.stop:
+            found[own] = exact_of(a[own], b[i], rows[own], b_scale[i])
+        at = own.stop
+    return found
+
+
+@pytest.mark.parametrize("shapes", OF_GROUPS.values(), ids=OF_GROUPS)
+@pytest.mark.parametrize("target", ["sm_89", "sm_90a", "sm_120a"])
+def test_groups(shapes, target):
+    a, b = normal((300, 200), E4M3), normal((4, 200, 140), E5M2, 1)
+    scales = [positive(shape, i) for i, shape in enumerate(shapes)]
+    with pyptx.target(target):
+        f = jax.jit(lambda lengths: RAGGED(a, b, lengths, lhs_scale=scales[0], rhs_scale=scales[1]))
+        for lengths in GROUPS:
+            d = f(jnp.array(lengths))
+            assert off(d, groups_of(a, b, lengths, *scales)) < EIGHT_BITS
+
+
+def test_groups_without_scales_and_mapped():
+    a, b = normal((2, 70, 200), E4M3), normal((3, 200, 40), E4M3, 1)
+    lengths = jnp.array([[20, 30, 20], [0, 50, 10]])
+    d = jax.vmap(RAGGED, (0, None, 0))(a, b, lengths)
+    ones = np.ones((1, 1)), np.ones((3, 1, 1))
+    for own, x, of_rows in zip(d, a, lengths, strict=True):
+        assert off(own, groups_of(x, b, of_rows, *ones)) < EIGHT_BITS
+    assert ops.ragged_dot(a[0], b, lengths[0]).dtype == jnp.bfloat16
+    empty = RAGGED(a[0, :, :0], b[:, :0], lengths[0])
+    assert np.array_equal(empty, np.zeros((70, 40)))
+
+
+def test_groups_with_sharded_columns():
+    a, b = normal((64, 256), E4M3), normal((2, 256, 192), E4M3, 1)
+    rows, columns, lengths = positive((64, 2), 2), positive((2, 2, 192), 3), jnp.array([40, 24])
+    across = NamedSharding(mesh(), P(None, None, "x"))
+    given = [jax.device_put(b, across), jax.device_put(columns, across)]
+    f = jax.jit(lambda b, c: RAGGED(a, b, lengths, lhs_scale=rows, rhs_scale=c))
+    program = f.lower(*given).compile()
+    assert pyptx.collectives(program) == {}
+    assert off(program(*given), groups_of(a, b, [40, 24], rows, columns)) < EIGHT_BITS
+
+
 # ---- misuse --------------------------------------------------------------------------------------
 
 A, B = jnp.ones((4, 256), E4M3), jnp.ones((256, 8), E4M3)
@@ -201,6 +260,20 @@ CASES = {
         lambda: ops.matmul(jnp.ones((4, 256)), jnp.ones((256, 8)), a_scale=jnp.ones((4, 2))),
         """a_scale has shape (4, 2), a number for each 128 of K; a has elements of type float32
   legal: float8_e4m3fn float8_e5m2 with scales of blocks""",
+    ),
+    "groups with other scales": (
+        lambda: RAGGED(A, B[None], jnp.ones(1, int), lhs_scale=jnp.ones((4, 3))),
+        "lhs_scale has shape (4, 3), which is not broadcast to (4, 1)"
+        + LEGAL.replace("of a", "of lhs").replace("of b,", "of rhs,"),
+    ),
+    "groups of other types": (
+        lambda: RAGGED(jnp.ones((4, 6)), jnp.ones((1, 6, 8)), jnp.ones(1, int), lhs_scale=1.0),
+        """lhs has elements of type float32, which has no scales
+  legal: float8_e4m3fn float8_e5m2""",
+    ),
+    "a derivative of groups": (
+        lambda: jax.grad(lambda s: RAGGED(A, B[None], jnp.ones(1, int), lhs_scale=s).sum())(1.0),
+        NO_DERIVATIVE,
     ),
     "a derivative": (
         lambda: jax.grad(lambda s: WIDE(A, B, a_scale=s).sum())(jnp.ones((4, 2))),

@@ -24,10 +24,6 @@ from pyptx.types import DType, bf16, f32, s32
 jnp: Any = jax.numpy
 _HIGHEST: Final = ("highest", "float32", "bf16_bf16_f32_x6")
 _TF32: Final = ("tf32", "tensorfloat32", "tf32_tf32_f32")
-_BLOCK_SCALES: Final = (
-    f"of blocks of {BLOCK}: (..., M, K / {BLOCK}) of a, (..., K / {BLOCK}, N / {BLOCK}) or "
-    f"(..., K / {BLOCK}, N) of b, rounded up"
-)
 
 
 def check_factors(a: Any, bs: Sequence[Any], where: SourceLocation) -> DType:
@@ -175,9 +171,13 @@ class BlockScales:
 
 
 def block_scales(
-    given: tuple[Any, Any], a: Any, b: Any, dtype: DType, where: SourceLocation
-) -> BlockScales | None:
-    """Scales of which one has a number for each 128 of K, f32; None where neither has."""
+    given: tuple[Any, Any], a: Any, b: Any, dtype: DType, where: SourceLocation,
+    names: tuple[str, str] = ("a_scale", "b_scale"), *, always: bool = False,
+) -> BlockScales | None:  # fmt: skip
+    """Scales of which one has a number for each 128 of K, f32; None where neither has.
+
+    `always` repeats numbers for each 128 of K.
+    """
     one, other = (jnp.asarray(1.0 if x is None else x, jnp.float32) for x in given)
     (m, k), n = a.shape[-2:], b.shape[-1]
     along, down, across = ((size + (BLOCK - 1)) // BLOCK for size in (k, m, n))
@@ -189,13 +189,13 @@ def block_scales(
     known_a = [s for s in (rows, squares) if one.ndim > 1 and shell.broadcasts(one.shape, s)]
     known_b = [s for s in (blocks, columns) if other.ndim > 1 and shell.broadcasts(other.shape, s)]
     if not (plain_a or known_a):
-        raise _unfit("a_scale", one, (*of_a, m, 1), where)
+        raise _unfit(names, 0, one, (*of_a, m, 1), where)
     if not (plain_b or known_b):
-        raise _unfit("b_scale", other, (*of_b, 1, n), where)
-    if plain_a and plain_b:
+        raise _unfit(names, 1, other, (*of_b, 1, n), where)
+    if plain_a and plain_b and not always:
         return None
     if dtype not in FLOAT8.values():
-        name, scale = ("b_scale", other) if plain_a else ("a_scale", one)
+        name, scale = (names[1], other) if plain_a else (names[0], one)
         raise CallError(
             f"{name} has shape {tuple(scale.shape)}, a number for each {BLOCK} of K; "
             f"a has elements of type {a.dtype}",
@@ -211,6 +211,16 @@ def block_scales(
     return BlockScales(kind, jnp.broadcast_to(one, rows), jnp.broadcast_to(other, wide))
 
 
+def every_block(
+    given: tuple[Any, Any], a: Any, b: Any, dtype: DType, where: SourceLocation,
+    names: tuple[str, str],
+) -> BlockScales:  # fmt: skip
+    """The same where scales of all K are repeated for each 128 of it."""
+    found = block_scales(given, a, b, dtype, where, names, always=True)
+    assert found is not None
+    return found
+
+
 def out_scale_of(scale: Any, shape: tuple[Any, ...], where: SourceLocation) -> Any:
     """What D of this shape is multiplied by before it is rounded: a number for each row, f32."""
     number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
@@ -224,13 +234,20 @@ def out_scale_of(scale: Any, shape: tuple[Any, ...], where: SourceLocation) -> A
     return jnp.broadcast_to(number, (*shape[:-1], 1))[..., 0]
 
 
-def _unfit(name: str, scale: Any, wanted: tuple[Any, ...], where: SourceLocation) -> CallError:
+def _unfit(
+    names: tuple[str, str], which: int, scale: Any, wanted: tuple[Any, ...], where: SourceLocation
+) -> CallError:
+    a, b = (name.removesuffix("_scale") for name in names)
+    blocks = (
+        f"of blocks of {BLOCK}: (..., M, K / {BLOCK}) of {a}, (..., K / {BLOCK}, N / {BLOCK}) or "
+        f"(..., K / {BLOCK}, N) of {b}, rounded up"
+    )
     return CallError(
-        f"{name} has shape {tuple(scale.shape)}, which is not broadcast to {wanted}",
+        f"{names[which]} has shape {tuple(scale.shape)}, which is not broadcast to {wanted}",
         location=where,
         notes=(
-            ("legal", "(..., M, 1) of a, (..., 1, N) of b, one number"),
-            ("legal", _BLOCK_SCALES),
+            ("legal", f"(..., M, 1) of {a}, (..., 1, N) of {b}, one number"),
+            ("legal", blocks),
         ),
     )
 

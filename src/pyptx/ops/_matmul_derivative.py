@@ -12,10 +12,10 @@ import jax.numpy
 
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
-from pyptx.ops._matmul_launch import computed, ragged
+from pyptx.ops._matmul_launch import computed, ragged, ragged_scaled
 from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
 from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call, derivatives
-from pyptx.ops.tensor_core.shape import Major
+from pyptx.ops.tensor_core.shape import Blocks, Major
 from pyptx.types import DType, f32
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -98,6 +98,28 @@ def _underived_bwd(call: Call, saved: Any, cotangents: Any) -> Any:
 
 
 underived.defvjp(_underived_fwd, _underived_bwd)
+
+
+@partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
+def underived_rows(
+    blocks: Blocks, out: DType, a: Any, b: Any, lengths: Any, scales: Sequence[Any]
+) -> Any:
+    """What `ragged_scaled` gives, of types that have no derivative."""
+    return ragged_scaled(blocks, out, a, b, lengths, scales)
+
+
+def _underived_rows_fwd(
+    blocks: Blocks, out: DType, a: Any, b: Any, lengths: Any, scales: Sequence[Any]
+) -> tuple[Any, Any]:
+    _check_differentiable(a, b)
+    raise AssertionError((blocks, out, lengths, scales))  # which that has raised for
+
+
+def _underived_rows_bwd(blocks: Blocks, out: DType, saved: Any, g: Any) -> Any:
+    raise AssertionError((blocks, out, saved, g))
+
+
+underived_rows.defvjp(_underived_rows_fwd, _underived_rows_bwd)
 
 
 # ---- products of groups --------------------------------------------------------------------------

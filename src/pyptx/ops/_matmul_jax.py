@@ -22,6 +22,7 @@ from pyptx.ops._matmul_checks import (
     check_factors,
     check_shapes,
     check_types,
+    every_block,
     is_tf32,
     no_product,
     operand,
@@ -40,11 +41,12 @@ from pyptx.ops._matmul_derivative import (
     fused,
     ragged_rows,
     underived,
+    underived_rows,
 )
 from pyptx.ops._matmul_launch import flat
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
-from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, Call
+from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8, Call
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.types import DType
 
@@ -271,14 +273,25 @@ def fused_matmul(
     return tuple(found) if results else found[0]
 
 
-def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, *, preferred_element_type: Any = None) -> Any:
+def ragged_dot(
+    lhs: Any,
+    rhs: Any,
+    group_sizes: Any,
+    *,
+    preferred_element_type: Any = None,
+    lhs_scale: Any = None,
+    rhs_scale: Any = None,
+) -> Any:
     """`jax.lax.ragged_dot`: consecutive groups of rows, each multiplied by its own matrix.
 
-    lhs          (M, K): bf16, f16 or f32
-    rhs          (G, K, N) of the same type; G at most 2048
+    lhs          (M, K): bf16, f16, f32, float8_e4m3fn or float8_e5m2
+    rhs          (G, K, N) of the same type, float8 types may differ; G at most 2048
     group_sizes  (G,) integers, read when the kernel runs: the first rows are the first group's.
                  Negative sizes count as zero; a group ends at the last row of lhs
     preferred_element_type  as `out_dtype` of `matmul`
+    lhs_scale    of 8-bit floats, as `a_scale` of `matmul`: (M, 1), (M, K / 128) or one number
+    rhs_scale    as `b_scale` with the groups: (G, 1, N), (G, K / 128, N / 128), (G, K / 128, N) or
+                 one number
     returns      (M, N); zeros in rows that are in no group
 
     One launch computes all groups, and one the gradient in `rhs`, with a separate sum over each
@@ -288,11 +301,13 @@ def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, *, preferred_element_type: 
     where = call_site()
     dtype = check_types("ragged_dot", where, lhs=lhs, rhs=rhs)
     out = result_type(preferred_element_type, dtype, where)
-    if dtype in EIGHT_BITS.values():
+    eight = dtype in FLOAT8.values()
+    if dtype in INT8.values() or (not eight and (lhs_scale, rhs_scale) != (None, None)):
+        what = "" if dtype in INT8.values() else ", which has no scales"
         raise CallError(
-            f"lhs has elements of type {lhs.dtype}",
+            f"lhs has elements of type {lhs.dtype}{what}",
             location=where,
-            notes=(("legal", " ".join(DTYPES)),),
+            notes=(("legal", " ".join(FLOAT8 if what else [*DTYPES, *FLOAT8])),),
         )
     shapes = tuple(lhs.shape), tuple(rhs.shape), tuple(getattr(group_sizes, "shape", ()))
     ranks = tuple(map(len, shapes)) == (2, 3, 1)
@@ -311,6 +326,13 @@ def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, *, preferred_element_type: 
     if not jnp.issubdtype(lengths.dtype, jnp.integer):
         raise CallError(f"group_sizes has elements of type {lengths.dtype}", location=where)
     lengths = jnp.clip(lengths, 0, min(shell.MOST_ROWS, lhs.shape[0])).astype(jnp.int32)
+    if eight:
+        names = ("lhs_scale", "rhs_scale")
+        scales = every_block((lhs_scale, rhs_scale), lhs, rhs, dtype, where, names)
+        return shell.located(
+            "ragged_dot", where, partial(underived_rows, scales.kind, out), lhs,
+            jnp.swapaxes(rhs, -1, -2), lengths, (scales.of_a, scales.of_b),
+        )  # fmt: skip
     return shell.located("ragged_dot", where, partial(ragged_rows, "MN", out), lhs, rhs, lengths)
 
 

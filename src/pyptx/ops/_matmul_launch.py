@@ -14,7 +14,7 @@ import numpy as np
 
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call
-from pyptx.ops.tensor_core.shape import Major, Product, Shape
+from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
 from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -169,15 +169,35 @@ def ragged(
     return d if d.shape == dims else d[..., :m, :n]
 
 
+def ragged_scaled(
+    blocks: Blocks, out: DType, a: Any, b: Any, lengths: Any, scales: Sequence[Any]
+) -> Any:
+    """Groups of rows of a (M, K) by matrices of b (groups, N, K), both of 8 bits, with scales.
+
+    `scales` are of a, (M, K / 128), and of b, (groups, K / 128, N / 128) or (groups, K / 128, N).
+    """
+    (m, k), (groups, n) = a.shape, b.shape[:2]
+    if 0 in (m, n, k, groups):
+        return jnp.zeros((m, n), out.numpy) + (_nothing(a) + _nothing(b)).astype(out.numpy)
+    of_a, of_b = scales
+    a, b = _padded(a, -1), _padded(_padded(b, -1), -2, 1)
+    of_b = _to(of_b, -1, b.shape[-2]) if blocks == "column" else of_b
+    product = Product(
+        _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, "K", "K", b_batched=True, ragged="M",
+        blocks=blocks, batches=(False, True),
+    )  # fmt: skip
+    return _launch_ragged(product)(a, b, lengths, of_a, of_b)[:, :n]
+
+
 @lru_cache(plan.KEPT)
 def _launch_ragged(product: Product) -> Callable[..., Any]:
     """The kernel as a function of arrays; under `jax.vmap`, one launch after another."""
 
     @_jax.custom_batching.custom_vmap
-    def launch(a: Any, b: Any, lengths: Any) -> Any:
+    def launch(a: Any, b: Any, lengths: Any, *scales: Any) -> Any:
         m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
         shape = plan.choose_ragged(product, m, n, k, lengths.shape[0])
-        return plan.operation(product, shape)(a, b, lengths)
+        return plan.operation(product, shape)(a, b, lengths, *scales)
 
     @launch.def_vmap
     def batched(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Any, Any]:  # pyright: ignore[reportUnusedFunction]

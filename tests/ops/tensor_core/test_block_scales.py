@@ -66,6 +66,37 @@ def test_mma_sync(blocks, target, batched):
 
 
 @pytest.mark.parametrize("blocks", ["block", "column"])
+@pytest.mark.parametrize("lengths", [[90, 0, 45], [0, 200, 300], [0, 0, 0]], ids=str)
+@pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
+def test_groups(blocks, lengths, target):
+    """Rows after all groups have no matrix of B and no scales of it."""
+    m, n, k = 200, 144, 272
+    product = Product(
+        e4m3, e4m3, f32, "K", "K", b_batched=True, ragged="M", blocks=blocks, batches=(False, True)
+    )
+    a, b = factors(product, m, n, k)
+    rng = np.random.default_rng(5)
+    rows = rng.uniform(0.1, 2, (m, 3)).astype(np.float32)
+    others = rng.uniform(0.1, 2, (3, 3, n if blocks == "column" else 2)).astype(np.float32)
+    with pyptx.target(target):
+        kernel = mma_sync.build(product)
+        if target == "sm_90a":
+            kernel = hopper.build(product, Shape(128, 128, stages=3, panels=1), 3)
+        emulation = kernel.emulate(
+            a, in_memory(b, turned=True), np.array(lengths, np.int32), rows, others
+        )
+    emulation.report.check()
+    tall = np.repeat(others, 128, 1)[:, :k]
+    tall = tall if blocks == "column" else np.repeat(tall, 128, 2)[:, :, :n]
+    x, y = a.astype(np.float64) * np.repeat(rows, 128, 1)[:, :k], b.astype(np.float64) * tall
+    group = np.searchsorted(np.cumsum(lengths), np.arange(m), side="right")
+    y = np.concatenate([y, np.zeros_like(y[:1])])
+    exact = np.einsum("mk,mkn->mn", x, y[group])
+    size = np.einsum("mk,mkn->mn", np.abs(x), np.abs(y[group])) + 1e-30
+    assert np.max(np.abs(np.asarray(emulation.outputs[0]) - exact) / size) < 2.0**-11
+
+
+@pytest.mark.parametrize("blocks", ["block", "column"])
 @pytest.mark.parametrize("cut", plan.BLOCK_CUTS, ids=lambda cut: str(cut.shape))
 def test_multiplications_stay_asynchronous(blocks, cut):
     product = product_of(blocks, d=bf16)

@@ -86,8 +86,10 @@ def names(product: Product, *, split: bool = False) -> list[str]:
 
 def run_time(product: Product) -> dict[str, Any]:
     """Dimensions whose sizes are known when a kernel runs; devices may split the parallel ones."""
+    if product.ragged == "M" and product.blocks == "block":
+        return {"parallel": (), "dynamic": ("M", "N", "K", "KB", "NB")}
     if product.ragged == "M":
-        return {"parallel": ("N",), "dynamic": ("M", "K")}
+        return {"parallel": ("N",), "dynamic": ("M", "K", *(("KB",) if product.blocks else ()))}
     if product.ragged == "K":
         return {"parallel": ("M", "N"), "dynamic": ("K",)}
     batch = _batch(product.batched)

@@ -36,10 +36,17 @@ class Scales:
             for row in rows
         ]
 
+    def _of_columns(self, matrix: list[Reg], column: Reg) -> Reg:
+        """Whether there is this column of B; rows after all groups have no matrix of it."""
+        inside = column < self.sizes.n
+        if self.product.ragged is None:
+            return inside
+        return inside & (matrix[0] < int(self.of_b.shape[0]))
+
     def whole(self, matrix: list[Reg], column: Reg, block: Reg, there: Reg) -> Reg:
         """That of the 128 columns from `column` on, for a block of K."""
         before = matrix if self.product.batches[1] else []
-        inside = there & (column < self.sizes.n)
+        inside = there & self._of_columns(matrix, column)
         return self.of_b.load(*before, block, column // BLOCK, pred=inside, other=0.0)
 
     def pairs(self, matrix: list[Reg], columns: Sequence[Reg], block: Reg) -> list[list[Reg]]:
@@ -48,7 +55,12 @@ class Scales:
         return [
             list(
                 self.of_b.load(
-                    *before, block, column, vector=2, pred=column < self.sizes.n, other=0.0
+                    *before,
+                    block,
+                    column,
+                    vector=2,
+                    pred=self._of_columns(matrix, column),
+                    other=0.0,
                 )
             )
             for column in columns
