@@ -15,7 +15,7 @@ from pyptx.types import b32, pred
 
 REGISTER = (7, b32)
 LOCATION = ("kernel.ptx", 12)
-INSTRUCTION = (None, ("f32",), (Register(1, b32),), Guard(Register(2, pred)), None, (), None)
+INSTRUCTION = (None, ("f32",), (Register(1, b32),), Guard(Register(2, pred)), None, (), None, ())
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,10 @@ def _iterator(value: object) -> dict[object, object]:
 def _position(value: object, depth: int) -> object:
     """What is another value once an iterator has given an element."""
     if isinstance(value, GeneratorType):
-        frame = cast("GeneratorType[object, None, None]", value).gi_frame
+        generator = cast("GeneratorType[object, None, None]", value)
+        if generator.gi_running:  # it has made the block itself, and gives its rounds
+            return None
+        frame = generator.gi_frame
         return frame and (frame.f_lasti, tuple(map(id, frame.f_locals.values())))
     if isinstance(value, (list, tuple, str)):
         return len(cast("list[object]", value))
