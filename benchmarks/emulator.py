@@ -2,7 +2,7 @@
 
 Needs no GPU. Speed is warp-instructions per second of one launch of 2048 CTAs on tensors in memory,
 as those of a JAX program are, with the checks that are always on, then with more. A whole `emulate`
-call, which also allocates the output, stands beside it.
+call, which also allocates the output, is measured too, and so are products (emulated_products.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+import emulated_products
 import numpy as np
 from measure import (
     Bar,
@@ -64,6 +65,8 @@ def measure(device: dict[str, object], runs: int = RUNS) -> Result:
     expected = reference(x, w)
     for name, speeds in time_runs(kernel, x, w, expected, runs).items():
         result.measurements.append(summarise(name, "M/s", speeds))
+    for name, unit, speeds in emulated_products.speeds(runs):
+        result.measurements.append(summarise(name, unit, speeds))
     times = call_times(kernel, x, w, runs)
     result.measurements.append(summarise("a whole emulate() call, all cores", "ms", times))
     for name, build in (("this kernel", four_warps), ("the example", example_module().build)):
@@ -149,6 +152,13 @@ def add_bars(result: Result) -> None:
         if two in names:
             gain = result.median(two) / reached
             result.bars.append(Bar(f"two threads, {name}", gain, 1.6, "x", at_least=True))
+    for name, limit in (
+        ("wgmma m64n256 bf16", 15.0),
+        ("a product by tiles in shared memory", 40.0),
+    ):
+        unit = next(m.unit for m in result.measurements if m.name == name)
+        reached = result.median(name)
+        result.bars.append(Bar(f"emulator, {name}", reached, limit, f" {unit}", at_least=True))
     traced = result.median("trace, check and text of this kernel")
     result.bars.append(Bar("trace, check and text", traced, 10.0, " ms"))
     imported = result.median("import pyptx, without JAX")

@@ -178,6 +178,17 @@ def test_without_a_gpu_the_emulator_is_measured_and_the_rest_named(measure, monk
     assert "launch: not measured, it needs an NVIDIA GPU" in said
 
 
+def test_products_in_the_emulator_are_checked_and_counted(measure):
+    found = load("emulated_products").speeds(1)
+    assert [(unit, len(speeds)) for _, unit, speeds in found] == [
+        ("GFLOP/s", 1),
+        ("GFLOP/s", 1),
+        ("M/s", 1),
+        ("M/s", 1),
+    ]
+    assert all(speed > 0 for _, _, (speed,) in found)
+
+
 def activity(kind, name, start, duration, **arguments):
     return {"cat": kind, "name": name, "ts": start, "dur": duration, "args": arguments}
 
