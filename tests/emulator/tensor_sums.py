@@ -102,8 +102,10 @@ def special(a: Any, b: Any, c: Any) -> Any:
 def one_block(how: Model, types: tuple[str, str, str], a: Any, b: Any, c: Any, factors: Any) -> Any:
     """a[m, k], b[m, k, n], c[m, n] are float64; factors are like a and b, with their type."""
     odd = special(a, b, c)
-    x, e = parts(np.where(np.isfinite(a), a, 0), LEAST[types[0]])
-    y, f = parts(np.where(np.isfinite(b), b, 0), LEAST[types[1]])
+    # Numbers that are multiplied as f16 have the exponents that they have in it.
+    least = [LEAST["f16" if how.apart else dtype] for dtype in types[:2]]
+    x, e = parts(np.where(np.isfinite(a), a, 0), least[0])
+    y, f = parts(np.where(np.isfinite(b), b, 0), least[1])
     x, y = (np.rint(v * 2**FRACTION).astype(np.int64) for v in (x, y))
     power, extra = 0, 0
     if factors is not None:

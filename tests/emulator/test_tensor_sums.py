@@ -57,6 +57,35 @@ def test_a_sum_that_rounds_to_zero_keeps_its_sign(unit):
     np.testing.assert_array_equal(found, expected(form, (a, b, c)))
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "c", "d"),
+    [
+        (
+            "27c8e1b6a3c684937d8c255405e025c9",
+            "2a841b3d271a79e58f204a27909e9495",
+            0x85F6B427,
+            0xC383B852,
+        ),
+        (
+            "26918ce23d196a3d01064385ee23697c",
+            "5ab84f12458719a2f99d23ebb1c707ad",
+            0x1FF83A54,
+            0xC11064C2,
+        ),
+    ],
+    ids=["-320", "-80"],
+)
+def test_subnormal_e4m3_are_normal_numbers_of_f16(a, b, c, d):
+    """What an H200 gave: the largest product is of a subnormal number, and hides no other."""
+    form = Form("mma", 16, 8, 16, "e4m3", "e5m2", "f32")
+    operands = [np.zeros_like(x) for x in draw(form, 1, 1)]
+    operands[0][0, 3] = list(bytes.fromhex(a))
+    operands[1][0, 5] = list(bytes.fromhex(b))
+    operands[2][0, 3, 5] = c
+    assert launch(form, tuple(operands))[0, 3, 5] == d
+    assert expected(form, tuple(operands))[0, 3, 5] == d
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_many_products_are_the_models(form):

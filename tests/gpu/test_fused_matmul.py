@@ -78,19 +78,22 @@ def test_two_matrices_and_gradients(size):
     x = normal((m, k), BF16, 0)
     gate, up = (normal((k, n), BF16, i) / 16 for i in (1, 2))
 
-    def loss(f, *arrays):
-        return jnp.sum(jnp.sin(f(*arrays).astype(jnp.float32)))
-
     def plain(x, gate, up):
         x, gate, up = (v.astype(jnp.float32) for v in (x, gate, up))
         product = partial(jnp.matmul, precision="highest")
         return jax.nn.silu(product(x, gate)) * product(x, up)
 
-    assert off(jax.jit(ops.gated_matmul)(x, gate, up), plain(x, gate, up)) < 4e-3
-    found = jax.jit(jax.grad(partial(loss, ops.gated_matmul), (0, 1, 2)))(x, gate, up)
-    wanted = jax.jit(jax.grad(partial(loss, plain), (0, 1, 2)))(x, gate, up)
+    g = normal((m, n), BF16, 3)
+
+    @partial(jax.jit, static_argnums=0)
+    def both(f, *arrays):
+        d, pull = jax.vjp(f, *arrays)
+        return d, *pull(g.astype(d.dtype))
+
+    # The operands of the products of a gradient are rounded to bf16, and so are results.
+    found, wanted = (both(f, x, gate, up) for f in (ops.gated_matmul, plain))
     for one, other in zip(found, wanted, strict=True):
-        assert off(one, other) < 2e-2
+        assert off(one, other) < 6e-3
 
 
 @pytest.mark.parametrize("groups", [1, 8, 64, 300])

@@ -112,7 +112,7 @@ def test_eight_bits(sizes, dtype, record_property):
     scale = np.asarray(rows) * np.asarray(columns)
     error = np.abs(np.asarray(f(a, b, rows, columns)) - x @ y * scale)
     share = np.max(error / (scale * (np.abs(x) @ np.abs(y))))
-    record_property("error over the sum of absolute values", share)
+    record_property("error over the sum of absolute values", float(share))
     print(f"{sizes} {np.dtype(dtype).name}: 2**{np.log2(share):.2f}")
     assert share < 2.0**-10
 

@@ -90,13 +90,13 @@ void read_words(Warp& w, const Instruction& in, unsigned first, const uint8_t* l
 }
 
 // A fragment's numbers, line by line in the order `line_at` of lines.
-void read_fragment(Warp& w, const Instruction& in, unsigned first, const Multiplied& type, const uint8_t* line_at,
-                   Numbers* numbers) {
+void read_fragment(Warp& w, const Instruction& in, unsigned first, const Multiplied& type, bool as_half,
+                   const uint8_t* line_at, Numbers* numbers) {
   if (type.bits == 4) read_words<4>(w, in, first, line_at, numbers);
   else if (type.bits == 8) read_words<8>(w, in, first, line_at, numbers);
   else if (type.bits == 16) read_words<16>(w, in, first, line_at, numbers);
   else read_words<32>(w, in, first, line_at, numbers);
-  numbers->read(type, false);
+  numbers->read(type, false, as_half);
 }
 
 // Where columns are among those of a sum: the four that lanes of a quad hold in one register are next to each other.
@@ -153,8 +153,8 @@ void multiply(Warp& w, const Instruction& in, uint32_t mask) {
   }
   a.resize(plan.m, sparse ? plan.sparsity.stored : plan.k);
   b.resize(kColumns, plan.k);
-  read_fragment(w, in, plan.a_slot, *plan.a, kRowAt, &a);
-  read_fragment(w, in, plan.b_slot, *plan.b, kColumnAt, &b);
+  read_fragment(w, in, plan.a_slot, *plan.a, plan.how.apart, kRowAt, &a);
+  read_fragment(w, in, plan.b_slot, *plan.b, plan.how.apart, kColumnAt, &b);
   read_factors(w, in, plan, plan.scaling.a_slot, of_a.byte, sparse ? places : nullptr, [&](unsigned row) {
     return row % kBlockLines * kLineLanes + 2 * of_a.thread + row / kBlockLines;
   }, &a);

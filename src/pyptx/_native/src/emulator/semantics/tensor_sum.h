@@ -26,8 +26,8 @@ struct Addition {
   unsigned block = 16;     // products that are added at once
   unsigned fraction = 24;  // bits that are kept below the largest exponent
   unsigned dropped = 0;    // low bits that a sum in f32 lacks
-  // Elements of 8 bits that ptxas multiplies as f16: a block of those with k % 4 < 2, then one of the others, from zero
-  // on; the accumulator is added to the sum, rounded to nearest.
+  // Elements of 8 bits that ptxas multiplies as f16, of which subnormal e4m3 are normal numbers: a block of those with
+  // k % 4 < 2, then one of the others, from zero on; the accumulator is added to the sum, rounded to nearest.
   bool apart = false;
   unsigned group = 0;  // products of one pair of factors, which are added exactly before they are scaled
 };
@@ -45,8 +45,8 @@ class Numbers {
 
   void resize(unsigned lines, unsigned along);
   size_t at(unsigned step, unsigned line) const { return size_t{step} * count + line; }
-  // Takes the numbers that the bits are, negated if so.
-  void read(const Multiplied& type, bool negated);
+  // Takes the numbers that the bits are, negated if so; exponents are those that they have in f16 if `as_half`.
+  void read(const Multiplied& type, bool negated, bool as_half = false);
   // Takes the factors into account, which multiply_block then reads no more; of Addition::group they stay apart.
   void scale();
   void clear(unsigned line);  // its numbers are zeros
