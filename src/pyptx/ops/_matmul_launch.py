@@ -43,7 +43,8 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     if call.tf32:
         a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
         call = replace(call, a_major="K", b_major="K")
-    elif str(a.dtype) == "float32":
+    split = not call.tf32 and str(a.dtype) == "float32"
+    if split:
         a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = _padded(a, -1)
@@ -61,6 +62,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     product = Product(
         _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
         a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches, blocks=call.blocks,
+        rounded=split,
     )  # fmt: skip
     found = _launch(product)(a, *bs, *operands)
     ds, rows = found[: len(call.results)], found[len(call.results) :]
@@ -153,7 +155,8 @@ def ragged(
     dims = (m, n) if along == "M" else (groups, m, n)
     if 0 in (*dims, k, groups):
         return jnp.zeros(dims, out.numpy) + (_nothing(a) + _nothing(b)).astype(out.numpy)
-    if str(a.dtype) == "float32":
+    split = str(a.dtype) == "float32"
+    if split:
         a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
         lengths = lengths * len(SPLIT) if along == "K" else lengths
     least = min(a.dtype.itemsize, out.bytes)
@@ -163,7 +166,7 @@ def ragged(
         a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
     product = Product(
         _KINDS[str(a.dtype)], _KINDS[str(b.dtype)], out, a_major, b_major,
-        b_batched=along == "M", ragged=along,
+        b_batched=along == "M", ragged=along, rounded=split,
     )  # fmt: skip
     d = _launch_ragged(product)(a, b, lengths)
     return d if d.shape == dims else d[..., :m, :n]

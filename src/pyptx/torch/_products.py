@@ -95,7 +95,8 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
         return [a.new_zeros((*lead, m, n), dtype=tensor_type(t)) for t in call.results]
-    if a.dtype == torch.float32:
+    split = a.dtype == torch.float32
+    if split:
         a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
     a = _padded(a, -1)
@@ -116,7 +117,7 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     product = Product(
         KINDS[dtype_name(a.dtype)], KINDS[dtype_name(bs[0].dtype)], call.out, call.a_major,
         call.b_major, a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=(False,) * len(given),
-        blocks=call.blocks,
+        blocks=call.blocks, rounded=split,
     )  # fmt: skip
     found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
     several = [found] if len(call.results) == 1 else list(found)
@@ -138,7 +139,8 @@ def ragged(
     dims = (m, n) if along == "M" else (groups, m, n)
     if any(isinstance(size, int) and size == 0 for size in (*dims, k, groups)):
         return a.new_zeros(dims, dtype=tensor_type(out))
-    if a.dtype == torch.float32:
+    split = a.dtype == torch.float32
+    if split:
         a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
         lengths = lengths * len(SPLIT) if along == "K" else lengths
     least = min(a.dtype.itemsize, out.bytes)
@@ -148,11 +150,15 @@ def ragged(
         a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
     product = Product(
         KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], out, a_major, b_major,
-        b_batched=along == "M", ragged=along,
+        b_batched=along == "M", ragged=along, rounded=split,
     )  # fmt: skip
     m, n, k = call.sizes(a, b)
     known = all(isinstance(size, int) for size in (m, n, k, groups))
-    shape = plan.choose_ragged(product, m, n, k, groups) if known else Shape(panels=1)
+    shape = (
+        plan.choose_ragged(product, m, n, k, groups)
+        if known
+        else replace(plan.any_size(product), panels=1)
+    )
     d: Any = plan.operation(product, shape)(a, b, lengths)
     return d if tuple(d.shape) == dims else d[..., : dims[-2], : dims[-1]].contiguous()
 

@@ -97,7 +97,7 @@ def test_groups(blocks, lengths, target):
 
 
 @pytest.mark.parametrize("blocks", ["block", "column"])
-@pytest.mark.parametrize("cut", plan.BLOCK_CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("cut", plan.PROMOTED_CUTS, ids=lambda cut: str(cut.shape))
 def test_multiplications_stay_asynchronous(blocks, cut):
     product = product_of(blocks, d=bf16)
     if not plan.fits(cut.shape, product):
@@ -110,7 +110,7 @@ def test_multiplications_stay_asynchronous(blocks, cut):
 
 
 @pytest.mark.parametrize("blocks", ["block", "column"])
-@pytest.mark.parametrize("cut", plan.BLOCK_CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("cut", plan.PROMOTED_CUTS, ids=lambda cut: str(cut.shape))
 def test_an_epilogue_leaves_registers(blocks, cut):
     layer = Layer(bias=bf16, activation="gelu", residual=bf16, quantized=True, amax=True)
     product = replace(product_of(blocks, d=e4m3), epilogue=layer.epilogue, batches=(False,) * 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.device import WARP
@@ -86,28 +87,48 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         # The same in all lanes, which the assembler knows of a shuffle: descriptors are uniform.
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
 
-        def finish(item: Item, place: Place, block: int, values: Sequence[Reg]) -> None:
-            share = item.share
-            if shared is None or share is None:
-                result.write(place, block, group, lane, values)
-                return
-            with ptx.if_(share.index == (share.owner if block else 0)):
-                shared.take(share, block, group, lane, values)
-                result.write(place, block, group, lane, values)
-            with ptx.else_():
-                shared.give(share, block, group, lane, values)
-
-        consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, finish)
-        _scaled(consumer, sizes, named).run(schedule)
+        end = _End(result, shared, group, lane)
+        consumer = mainloop.Consumer(
+            product, shape, ring, a, b, group, lane, end.prefetch, end.finish
+        )
+        _promoted(consumer, sizes, named).run(schedule)
         result.finish(lane)
 
 
-def _scaled(
+@dataclass(frozen=True, slots=True)
+class _End:
+    """What a warpgroup does about the end of a tile."""
+
+    result: Results
+    shared: workspace.Workspace | None
+    group: Reg
+    lane: Reg
+
+    def prefetch(self, place: Place, block: int) -> None:
+        """As soon as the tile is known."""
+        self.result.prefetch(place, block, self.group, self.lane)
+
+    def finish(self, item: Item, place: Place, block: int, values: Sequence[Reg]) -> None:
+        """Write a block's sums, or give them to the CTA that adds them up."""
+        share, shared, where = item.share, self.shared, (block, self.group, self.lane)
+        if shared is None or share is None:
+            self.result.write(place, *where, values)
+            return
+        with ptx.if_(share.index == (share.owner if block else 0)):
+            shared.take(share, *where, values)
+            self.result.write(place, *where, values)
+        with ptx.else_():
+            shared.give(share, *where, values)
+
+
+def _promoted(
     consumer: mainloop.Consumer, sizes: arrays.Sizes, named: dict[str, Tensor]
 ) -> mainloop.Consumer:
-    """The same warpgroup with its block scales, where there are any."""
-    if consumer.product.blocks is None:
+    """The same warpgroup where sums are promoted, with its block scales if there are any."""
+    if not consumer.product.promoted:
         return consumer
+    if consumer.product.blocks is None:
+        return promoting(consumer, None)
     scales = Scales(consumer.product, sizes, named["A_SCALE"], named["B_SCALE"])
     return promoting(consumer, scales)
 

@@ -44,7 +44,11 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
 
 @dataclass(frozen=True)
 class Consumer:
-    """A warpgroup that multiplies. `finish` takes an item, its place, a block, and its sums."""
+    """A warpgroup that multiplies.
+
+    prefetch   what to do about a block of a place as soon as that is known
+    finish     takes an item, its place, a block, and its sums
+    """
 
     product: Product
     shape: Shape
@@ -53,6 +57,7 @@ class Consumer:
     b: Operand
     group: Reg
     lane: Reg
+    prefetch: Callable[[Place, int], None]
     finish: Callable[[Item, Place, int, Sequence[Reg]], None]
 
     def run(self, schedule: Schedule) -> None:
@@ -74,12 +79,11 @@ class Consumer:
     def _one_block(self, schedule: Schedule, sums: Sums) -> None:
         state, read = self.ring.consumer(), self.ring.consumer()
         with schedule.walk() as item:
-            left = None
-            if item.begin is not None and item.end is not None:
-                left = reg.from_(item.end - item.begin, u32)
-            self._wait(state, left)
-            self._multiply(sums, state.stage, self._blocks, add=False)
+            left = self.left_of(item)
+            self.wait(state, left)
+            self.multiply(sums, state.stage, self._blocks, add=False)
             place = schedule.place(item)  # its divisions take as long as the first products
+            self.prefetch(place, 0)
             state.advance()
             self._middle(sums, item.steps, state, read, left)
             ptx.wgmma.wait_group(0)
@@ -93,16 +97,16 @@ class Consumer:
         with ptx.if_(index < schedule.items):
             item = copy_of(schedule.item(index))
             self.ring.wait(state)
-            self._multiply(sums, state.stage, first, add=False)
-            self._multiply(sums, state.stage, second, add=False)
+            self.multiply(sums, state.stage, first, add=False)
+            self.multiply(sums, state.stage, second, add=False)
             place = copy_of(schedule.place(item))
             with ptx.loop():
                 state.advance()
                 with ptx.if_(item.steps > 1):
                     self._middle(sums, item.steps - 1, state, read)
                     self.ring.wait(state)
-                    self._multiply(sums, state.stage, first)
-                    self._multiply(sums, state.stage, second)
+                    self.multiply(sums, state.stage, first)
+                    self.multiply(sums, state.stage, second)
                     state.advance()
                     ptx.wgmma.wait_group(2)
                     self._release(read)
@@ -114,15 +118,21 @@ class Consumer:
                 self.ring.wait(state)
                 ptx.wgmma.wait_group(0)
                 self._release(read)
-                self._multiply(sums, state.stage, first, add=False)
+                self.multiply(sums, state.stage, first, add=False)
                 self.finish(item, place, 1, sums[1])
-                self._multiply(sums, state.stage, second, add=False)
+                self.multiply(sums, state.stage, second, add=False)
                 become(item, following)
                 become(place, schedule.place(item))
             ptx.wgmma.wait_group(0)
             self.finish(item, place, 1, sums[1])
 
-    def _wait(self, state: Any, left: Reg | None) -> None:
+    def left_of(self, item: Item) -> Reg | None:
+        """Of a group's part of K: its values, which `wait` counts down."""
+        if item.begin is None or item.end is None:
+            return None
+        return reg.from_(item.end - item.begin, u32)
+
+    def wait(self, state: Any, left: Reg | None) -> None:
         """Until a stage has come. At the end of a group's part of K, the rest is cleared."""
         self.ring.wait(state)
         if left is None:
@@ -148,13 +158,13 @@ class Consumer:
     ) -> None:
         """The stages of an item from the second on, up to as many as it has of these."""
         for _ in ptx.range_(1, steps, dtype=u32):
-            self._wait(state, left)
-            self._multiply(sums, state.stage, self._blocks)
+            self.wait(state, left)
+            self.multiply(sums, state.stage, self._blocks)
             state.advance()
             ptx.wgmma.wait_group(1)  # all but the latest: the stage before has been read
             self._release(read)
 
-    def _multiply(self, sums: Sums, stage: Reg, blocks: Sequence[int], *, add: bool = True) -> None:
+    def multiply(self, sums: Sums, stage: Reg, blocks: Sequence[int], *, add: bool = True) -> None:
         """The products of one stage for some blocks, as a group; without `add`, they begin sums."""
         product, shape = self.product, self.shape
         kind_a, kind_b = product.kinds

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pyptx import Kernel, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.device import WARP
@@ -25,6 +25,8 @@ from pyptx.ops.tensor_core.schedule import low
 from pyptx.ops.tensor_core.shape import BLOCK, Major, Product
 from pyptx.types import u32
 
+Loaded: TypeAlias = "tuple[Sequence[Reg], Sequence[Sequence[Reg]]]"
+"""Scales of a stage: of rows, and of columns."""
 TILE: Final = 128
 """Rows and columns of D that a CTA makes."""
 SPAN: Final = 64
@@ -166,7 +168,9 @@ def program(product: Product, tensors: Sequence[Tensor]) -> None:
     if product.blocks is not None:
         scales = Scales(product, sizes, named["A_SCALE"], named["B_SCALE"])
     for k in ptx.range_(part.first, sizes.k, depth, dtype=u32):
-        loaded = None if scales is None else multiply.scales(scales, (top, left), matrix, k)
+        loaded: Loaded | None = ([], []) if product.promoted else None
+        if scales is not None:
+            loaded = multiply.scales(scales, (top, left), matrix, k)
         ptx.cp.async_.wait_group(STAGES - 2)  # this stage has come, later ones may be under way
         ptx.bar.sync()  # for all threads, and all have used the stage before
         fetch()
@@ -279,7 +283,7 @@ class _Multiply:
                         block = line[j // 8 + i]
                         self._one(block, own, pair[2 * i : 2 * i + 2], block)
 
-    def promote(self, stage: Reg, scales: tuple[Sequence[Reg], Sequence[Sequence[Reg]]]) -> None:
+    def promote(self, stage: Reg, scales: Loaded) -> None:
         """Add them times their scales: those of `rows`, two for each line, and of `columns`."""
         rows, columns = scales
         zero = [reg.scalar(self.product.sum, init=0) for _ in range(4)]
@@ -297,9 +301,7 @@ class _Multiply:
                     before = part
                 promote(total, list(part), rows[2 * n : 2 * n + 2], columns[place : place + 1])
 
-    def scales(
-        self, scales: Scales, corner: tuple[Reg, Reg], matrix: list[Reg], k: Reg
-    ) -> tuple[list[Reg], list[list[Reg]]]:
+    def scales(self, scales: Scales, corner: tuple[Reg, Reg], matrix: list[Reg], k: Reg) -> Loaded:
         """What `promote` takes, for the stage from this value of K on of the tile at `corner`."""
         block = k // BLOCK
         down, right = self.sums[0][0].origin(self.lane)
@@ -340,9 +342,13 @@ def _store(
     sizes, each = elements.sizes, COLUMNS // 8 // product.factors
     for i, line in enumerate(sums):
         rows = [down + (16 * i + 8 * half) for half in range(2)]
+        of_rows = elements.load_rows(matrix, rows)
         for j in range(each):
             column = right + 8 * j
-            found = elements.apply(matrix, rows, [column], [list(b) for b in line[j::each]])
+            loaded = elements.load(matrix, rows, [column])
+            found = elements.apply(
+                matrix, loaded, of_rows, [column], [list(b) for b in line[j::each]]
+            )
             for tensor, numbers in zip(results, found, strict=True):
                 for half, row in enumerate(rows):
                     there = (row < sizes.m) & (column < sizes.n)

@@ -67,22 +67,22 @@ CUTS: Final = (
 )
 
 
-BLOCK_CUTS: Final = (
+PROMOTED_CUTS: Final = (
     Cut(Shape(256, 128, blocks=2, stages=4, band=12), 710, 1200, 3800),
     *_either_way(Shape(128, 128, stages=6, band=16), 380, 800, 3600),
     *_either_way(Shape(64, 128, stages=8, band=16), 350, 800, 3600),
 )
-"""With block scales. These times are estimates: those of `CUTS`, and that of the promotions."""
+"""Of products whose sums are promoted."""
 
 
 def any_size(product: Product) -> Shape:
     """The shape for sizes that are known only when the kernel runs."""
-    return Shape() if product.blocks is None else Shape(128, 128, stages=6, band=16)
+    return Shape(128, 128, stages=6, band=16) if product.promoted else Shape()
 
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel is expected to take least time."""
-    cuts = CUTS if product.blocks is None else BLOCK_CUTS
+    cuts = PROMOTED_CUTS if product.promoted else CUTS
     fit = [cut for cut in cuts if fits(cut.shape, product)]
     return min(fit, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
 

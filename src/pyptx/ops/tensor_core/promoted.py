@@ -1,15 +1,18 @@
-"""A warpgroup that multiplies with block scales: a stage's sums come to registers of their own.
+"""A warpgroup that adds a stage's sums in f32 registers: with block scales, or to round them.
 
-A stage has 128 of K, which is what a scale is for. Its products are summed by the tensor cores,
-multiplied by their scales and added to the tile's sums in f32. Meanwhile the tensor cores work for
-the other warpgroup. Blocks of 64 rows take the same registers for a stage's sums in turn.
+Tensor cores truncate sums, those of 8-bit products to few bits. Here they sum the products of a
+stage alone, in registers of their own. Those sums are added to the tile's in f32, rounded to
+nearest; before that they are multiplied by block scales, where there are any: a stage has 128 of K,
+which is what a scale is for. Meanwhile the tensor cores work for the other warpgroup. Blocks of 64
+rows take the same registers for a stage's sums in turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.mainloop import Consumer, Sums
@@ -18,12 +21,16 @@ from pyptx.ops.tensor_core.schedule import Place, Schedule, low
 from pyptx.ops.tensor_core.shape import ROWS
 from pyptx.types import f32, u32
 
+AHEAD: Final = 2
+"""Stages whose scales are loaded at a time, while as many stages before them are multiplied: a load
+takes longer than a stage."""
+
 
 @dataclass(frozen=True)
 class Promoting(Consumer):
-    """The same with the scales of A and B."""
+    """The same with the scales of A and B, where there are any."""
 
-    scales: Scales
+    scales: Scales | None
 
     def run(self, schedule: Schedule) -> None:
         """All items of this CTA."""
@@ -35,66 +42,82 @@ class Promoting(Consumer):
             register.set(0.0)
         state = self.ring.consumer()
         with schedule.walk() as item:
+            left = self.left_of(item)
             place = schedule.place(item)
+            for i in range(self.shape.blocks):
+                self.prefetch(place, i)
             block = reg.from_(item.first, u32)
             end = item.first + item.steps
             for register in (r for sums in total for r in sums):
                 register.set(0.0)
-            scales = [
-                reg.from_(scale, f32)
-                for scale in self._scales(self._loads(place, block, block < end))
-            ]
-            for _ in ptx.range_(0, item.steps, dtype=u32):
-                self.ring.wait(state)
-                self._stage(state, total, part, scales, place, block, end)
-                block += 1
-                state.advance()
+            scales = [[reg.from_(x, f32) for x in own] for own in self._loads(place, block, end)]
+            with ptx.while_(lambda: block < end):
+                following: list[list[Reg]] = []
+
+                def load() -> None:
+                    following.extend(self._loads(place, block + AHEAD, end))
+
+                for i, own in enumerate(scales):
+                    with ptx.if_(block < end) if i else nullcontext():
+                        self.wait(state, left)
+                        self._stage(state, total, part, own, place, block, None if i else load)
+                        block += 1
+                        state.advance()
+                for own, next_own in zip(scales, following, strict=True):
+                    for mine, its in zip(own, next_own, strict=True):
+                        mine.set(its)
             for i, sums in enumerate(total):
                 self.finish(item, place, i, sums)
 
     def _stage(
-        self, state: Any, total: Sums, part: Sums, scales: list[Reg], place: Place, block: Reg,
-        end: Reg,
+        self, state: Any, total: Sums, part: Sums, scales: Sequence[Reg], place: Place, block: Reg,
+        load: Callable[[], None] | None,
     ) -> None:  # fmt: skip
-        """Add the products of a stage to `total`; `scales` become those of the next stage."""
-        following: list[Reg] = []
+        """Add the products of a stage to `total`; `load` runs while they are made."""
         for i, sums in enumerate(total):
-            self._multiply(part * len(total), state.stage, [i], add=False)
-            if i == 0:
-                following = self._loads(place, block + 1, block + 1 < end)
-            columns: Sequence[Sequence[Reg]] = ()
-            if self.scales.by_column:
-                columns = self.scales.pairs(place.matrix, self._columns(place), block)
+            self.multiply(part * len(total), state.stage, [i], add=False)
+            if i == 0 and load is not None:
+                load()
+            rows, columns = self._factors(scales, i, place, block)
             ptx.wgmma.wait_group(0)
             if i == len(total) - 1:
                 self.ring.release(state, pred=self.lane == 0)
-            promote(sums, part[0], scales[2 * i : 2 * i + 2], columns)
-        for mine, its in zip(scales, self._scales(following), strict=True):
-            mine.set(its)
+            promote(sums, part[0], rows, columns)
 
-    def _loads(self, place: Place, block: Reg, there: Reg) -> list[Reg]:
-        """A's scales of each of this thread's rows, and B's where all columns have one."""
+    def _loads(self, place: Place, first: Reg, end: Reg) -> list[list[Reg]]:
+        """What a thread has of the scales of each of the next stages, from this one on."""
+        if self.scales is None:
+            return [[]]
+        return [self._of_stage(self.scales, place, first + i, end) for i in range(AHEAD)]
+
+    def _of_stage(self, scales: Scales, place: Place, block: Reg, end: Reg) -> list[Reg]:
+        """A's scales of each of this thread's rows, then B's where all columns have one."""
         warp, within = self.lane >> 5, self.lane & 31
         top = place.row + low(self.group, ROWS * self.shape.blocks)
         top = top + ((warp << 4) + (within >> 2))
-        rows = [top + (ROWS * i + 8 * half) for i in self._blocks for half in range(2)]
-        found = self.scales.rows(place.matrix, rows, block, there)
-        if not self.scales.by_column:
-            found.append(self.scales.whole(place.matrix, place.column, block, there))
+        there = block < end
+        rows = [top + (ROWS * i + 8 * half) for i in range(self.shape.blocks) for half in range(2)]
+        found = scales.rows(place.matrix, rows, block, there)
+        if not scales.by_column:
+            found.append(scales.whole(place.matrix, place.column, block, there))
         return found
 
-    def _scales(self, loads: Sequence[Reg]) -> list[Reg]:
-        """What sums of each row are multiplied by."""
+    def _factors(
+        self, scales: Sequence[Reg], i: int, place: Place, block: Reg
+    ) -> tuple[Sequence[Reg], Sequence[Sequence[Reg]]]:
+        """What `promote` multiplies by: of a block's rows, and of columns."""
+        if self.scales is None:
+            return (), ()
+        rows = scales[2 * i : 2 * i + 2]
         if self.scales.by_column:
-            return list(loads)
-        *rows, whole = loads
-        return [ptx.inst.mul.rn.f32(row, whole) for row in rows]
+            return rows, self.scales.pairs(place.matrix, self._columns(place), block)
+        return [ptx.inst.mul.rn.f32(row, scales[-1]) for row in rows], ()
 
     def _columns(self, place: Place) -> list[Reg]:
         left = place.column + ((self.lane & 3) << 1)
         return [left + 8 * j for j in range(self.shape.columns // 8)]
 
 
-def promoting(consumer: Consumer, scales: Scales) -> Consumer:
+def promoting(consumer: Consumer, scales: Scales | None) -> Consumer:
     """The same warpgroup with these scales."""
     return Promoting(**{f.name: getattr(consumer, f.name) for f in fields(consumer)}, scales=scales)

@@ -72,9 +72,13 @@ def promote(
 ) -> None:
     """Add a part of the sums, times its scales: of each 8 columns 2 in one row, 2 eight below.
 
-    `rows` are the scales of both rows. `columns` has those of each two columns; where it is empty,
-    `rows` have B's already.
+    `rows` are the scales of both rows, or none. `columns` has those of each two columns; without
+    them `rows` have B's already.
     """
+    if not rows:
+        for mine, its in zip(total, part, strict=True):
+            mine.set(ptx.inst.add.rn.f32(mine, its))
+        return
     scale = list(rows)
     for i in range(0, len(total), 4):
         for j in range(4):

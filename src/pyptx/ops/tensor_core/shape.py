@@ -57,6 +57,14 @@ class Product:
     blocks: Blocks | None = None
     """Block scales: A has one for each row and 128 of K; B for each 128 of K and 128 columns
     ("block"), or each 128 of K and column ("column"). Sums of 128 of K are multiplied by them."""
+    rounded: bool = False
+    """Whether sums of each stage are added up in f32 registers, rounded to nearest: tensor cores
+    truncate each sum, all in one direction."""
+
+    @property
+    def promoted(self) -> bool:
+        """Whether tensor cores sum the products of a stage alone."""
+        return self.rounded or self.blocks is not None
 
     @property
     def operand_batches(self) -> tuple[bool, ...]:
