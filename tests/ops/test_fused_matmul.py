@@ -327,8 +327,7 @@ def test_an_exported_layer_of_any_number_of_rows():
 
 
 def test_kernels_keep_their_sums_asynchronous():
-    """An epilogue does not serialize the products in any shape that is chosen, nor spill more than
-    two registers of the prologue."""
+    """An epilogue neither serializes the products nor spills, in any shape that is chosen."""
     parts = Layer(bias=bf16, activation="gelu", residual=bf16).epilogue
     pair = Layer(activation="silu", paired=True).epilogue
     for epilogue in (parts, with_sums(parts, bf16), pair, with_sums(pair, bf16)):
@@ -339,7 +338,7 @@ def test_kernels_keep_their_sums_asynchronous():
         assert len(fit) >= 6
         for shape in fit:
             cubin = hopper.build(product, shape).cubin()
-            assert cubin.spill_stores <= 8, shape
+            assert cubin.spill_stores == cubin.spill_loads == 0, shape
             assert not cubin.warnings, cubin.log
             assert "serialized" not in cubin.log
 

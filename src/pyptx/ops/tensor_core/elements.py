@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from pyptx import Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
-from pyptx.ops.tensor_core.schedule import Place, low
-from pyptx.ops.tensor_core.shape import ROWS, Product
+from pyptx.ops.tensor_core.shape import Product
 from pyptx.types import e4m3, e5m2, s32, u32
-
-LINE: Final = 128
-"""Bytes of a line of the L2 cache."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """Values as they are in memory, of several pairs of columns: of columns' arrays those of both
-    columns, or of arrays of elements, for each row, those of both."""
-
-    columns: Sequence[Sequence[Sequence[Reg]]] | None
-    elements: Sequence[Sequence[Sequence[Sequence[Reg]]]] | None
 
 
 @dataclass(frozen=True)
@@ -36,40 +22,14 @@ class Elements:
     largest: dict[int, Reg] = field(default_factory=dict[int, Reg])
     """Of what `apply` has been called for since `put_amax`: by the place in `rows`."""
 
-    def load(self, matrix: list[Reg], rows: Sequence[Reg], columns: Sequence[Reg]) -> Loaded:
-        """What `apply` takes for these rows and columns: loads alone, which something may follow
-        before they are used."""
-        if not self._elements:
-            return Loaded([self._of_column(matrix, column) for column in columns], None)
-        # Registers are few: columns' arrays are small, and in a cache when `apply` loads them.
-        there = [[(c < self.sizes.n) & (r < self.sizes.m) for r in rows] for c in columns]
-        return Loaded(
-            None,
-            [
-                [
-                    self._of_pair(self._elements, matrix, (row,), inside, column)
-                    for row, inside in zip(rows, own, strict=True)
-                ]
-                for column, own in zip(columns, there, strict=True)
-            ],
-        )
-
-    def _of_column(self, matrix: list[Reg], column: Reg) -> list[list[Reg]]:
-        return self._of_pair(self._columns, matrix, (), column < self.sizes.n, column)
-
-    def load_rows(self, matrix: list[Reg], rows: Sequence[Reg]) -> list[list[Reg]]:
-        """What these rows have of the epilogue's arrays, f32."""
-        return [self._of_row(matrix, row) for row in rows]
-
     def apply(
         self,
         matrix: list[Reg],
-        loaded: Loaded,
-        of_rows: Sequence[Sequence[Reg]],
+        rows: Sequence[Reg],
         columns: Sequence[Reg],
         sums: Sequence[Sequence[Reg]],
     ) -> list[list[Reg]]:
-        """The elements of each result: for each of `columns` and rows two neighbours of a row.
+        """The elements of each result: for each of `columns` and `rows` two neighbours of a row.
 
         `columns` are even; `sums` has the sums of each matrix B, in the order of the results.
         """
@@ -78,13 +38,14 @@ class Elements:
             sums = [[ptx.inst.cvt.rn.f32.s32(value) for value in total] for total in sums]
         if epilogue is None:
             return [list(total) for total in sums]
+        of_rows = [self._of_row(matrix, row) for row in rows]
         found: list[list[Reg]] = [[] for _ in range(1 + len(epilogue.results) + epilogue.amax)]
         place = 0
-        for across, column in enumerate(columns):
-            pair = loaded.columns[across] if loaded.columns else self._of_column(matrix, column)
-            of_columns, none = wide(pair), [list[Reg](), list[Reg]()]
-            for down, of_row in enumerate(of_rows):
-                of_elements = wide(loaded.elements[across][down]) if loaded.elements else none
+        for column in columns:
+            of_columns = self._of_pair(self._columns, matrix, (), column < self.sizes.n, column)
+            for down, (row, of_row) in enumerate(zip(rows, of_rows, strict=True)):
+                there = (column < self.sizes.n) & (row < self.sizes.m) if self._elements else None
+                of_elements = self._of_pair(self._elements, matrix, (row,), there, column)
                 for i in range(2):
                     operands = (*of_row, *of_columns[i], *of_elements[i])
                     values = epilogue.values([total[place] for total in sums], operands)
@@ -94,18 +55,6 @@ class Elements:
                         self._greater(down, column < self.sizes.n, values[-1])
                     place += 1
         return found[:-1] if epilogue.amax else found
-
-    def prefetch(self, place: Place, row: Reg, columns: int, lane: Reg) -> None:
-        """Bring what a warpgroup reads of arrays of elements into the L2 cache: 64 rows."""
-        for tensor, batched in self._elements:
-            line = row + (lane & (ROWS - 1))
-            each = LINE // tensor.dtype.bytes
-            first = low(lane >> 6, each)
-            before = place.matrix if batched else []
-            for column in range(0, columns, 2 * each):
-                at = place.column + (first + column)
-                there = (line < self.sizes.m) & (at < self.sizes.n)
-                ptx.inst.prefetch.global_.L2(tensor.address(*before, line, at), pred=there)
 
     def _greater(self, down: int, there: Reg, value: Reg) -> None:
         """Beyond D infinity is multiplied by zeros."""
@@ -179,13 +128,8 @@ class Elements:
                 tensor.load(*before, *row, column, vector=2, pred=there, other=0.0)
             )
             for own, value in zip(found, pair, strict=True):
-                own.append(value)
+                own.extend(ptx.to_f32(value))
         return found
-
-
-def wide(pair: Sequence[Sequence[Reg]]) -> list[list[Reg]]:
-    """The same numbers of two neighbours in f32."""
-    return [[number for value in own for number in ptx.to_f32(value)] for own in pair]
 
 
 def store_pair(tensor: Tensor, index: Sequence[Reg], pair: Sequence[Reg], there: Reg) -> None:

@@ -88,9 +88,7 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
 
         end = _End(result, shared, group, lane)
-        consumer = mainloop.Consumer(
-            product, shape, ring, a, b, group, lane, end.prefetch, end.finish
-        )
+        consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, end.finish)
         _promoted(consumer, sizes, named).run(schedule)
         result.finish(lane)
 
@@ -103,10 +101,6 @@ class _End:
     shared: workspace.Workspace | None
     group: Reg
     lane: Reg
-
-    def prefetch(self, place: Place, block: int) -> None:
-        """As soon as the tile is known."""
-        self.result.prefetch(place, block, self.group, self.lane)
 
     def finish(self, item: Item, place: Place, block: int, values: Sequence[Reg]) -> None:
         """Write a block's sums, or give them to the CTA that adds them up."""

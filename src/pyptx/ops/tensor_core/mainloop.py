@@ -44,11 +44,7 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
 
 @dataclass(frozen=True)
 class Consumer:
-    """A warpgroup that multiplies.
-
-    prefetch   what to do about a block of a place as soon as that is known
-    finish     takes an item, its place, a block, and its sums
-    """
+    """A warpgroup that multiplies. `finish` takes an item, its place, a block, and its sums."""
 
     product: Product
     shape: Shape
@@ -57,7 +53,6 @@ class Consumer:
     b: Operand
     group: Reg
     lane: Reg
-    prefetch: Callable[[Place, int], None]
     finish: Callable[[Item, Place, int, Sequence[Reg]], None]
 
     def run(self, schedule: Schedule) -> None:
@@ -83,7 +78,6 @@ class Consumer:
             self.wait(state, left)
             self.multiply(sums, state.stage, self._blocks, add=False)
             place = schedule.place(item)  # its divisions take as long as the first products
-            self.prefetch(place, 0)
             state.advance()
             self._middle(sums, item.steps, state, read, left)
             ptx.wgmma.wait_group(0)

@@ -342,13 +342,9 @@ def _store(
     sizes, each = elements.sizes, COLUMNS // 8 // product.factors
     for i, line in enumerate(sums):
         rows = [down + (16 * i + 8 * half) for half in range(2)]
-        of_rows = elements.load_rows(matrix, rows)
         for j in range(each):
             column = right + 8 * j
-            loaded = elements.load(matrix, rows, [column])
-            found = elements.apply(
-                matrix, loaded, of_rows, [column], [list(b) for b in line[j::each]]
-            )
+            found = elements.apply(matrix, rows, [column], [list(b) for b in line[j::each]])
             for tensor, numbers in zip(results, found, strict=True):
                 for half, row in enumerate(rows):
                     there = (row < sizes.m) & (column < sizes.n)

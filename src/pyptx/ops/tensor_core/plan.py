@@ -68,11 +68,11 @@ CUTS: Final = (
 
 
 PROMOTED_CUTS: Final = (
-    Cut(Shape(256, 128, blocks=2, stages=4, band=12), 710, 1200, 3800),
-    *_either_way(Shape(128, 128, stages=6, band=16), 380, 800, 3600),
-    *_either_way(Shape(64, 128, stages=8, band=16), 350, 800, 3600),
+    Cut(Shape(256, 128, blocks=2, stages=4, band=12), 825, 2050, 2300),
+    *_either_way(Shape(128, 128, stages=6, band=16), 504, 1970, 3200),
+    *_either_way(Shape(64, 128, stages=8, band=16), 291, 1740, 1970),
 )
-"""Of products whose sums are promoted."""
+"""Of products whose sums are promoted; fitted to what `benchmarks/matmul_shapes.py` found."""
 
 
 def any_size(product: Product) -> Shape:

@@ -44,8 +44,6 @@ class Promoting(Consumer):
         with schedule.walk() as item:
             left = self.left_of(item)
             place = schedule.place(item)
-            for i in range(self.shape.blocks):
-                self.prefetch(place, i)
             block = reg.from_(item.first, u32)
             end = item.first + item.steps
             for register in (r for sums in total for r in sums):

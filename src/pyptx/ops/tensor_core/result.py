@@ -47,19 +47,11 @@ class Results:
             box = (*((1,) if self.batched else ()), *tile.shape[1:])
             self.maps.append(tensor.tma_desc(box, layout=Layout.TMA_128B))
 
-    def prefetch(self, place: Place, block: int, group: Reg, lane: Reg) -> None:
-        """Have the epilogue's arrays of elements come into the L2 cache, for `write`."""
-        row = self._row(place, block, group)
-        self.elements.prefetch(place, row, self.shape.columns // self.product.factors, lane)
-
-    def _row(self, place: Place, block: int, group: Reg) -> Reg:
-        row = place.row + low(group, ROWS * self.shape.blocks)
-        return row + ROWS * block if block else row
-
     def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
         """Write a block of a tile: `values` are a warpgroup's sums of 64 rows."""
         own = barrier_of(group), low(group, self.shape.panels)
-        row = self._row(place, block, group)
+        row = place.row + low(group, ROWS * self.shape.blocks)
+        row = row + ROWS * block if block else row
         if place.end is None:
             self._copied(place, row, own, lane, values)
             return
@@ -121,26 +113,19 @@ class Results:
         top = row + (warp << 4) + (within >> 2)
         left = place.column + ((within & 3) << 1)
         each = self.unit // 2  # of a thread's numbers: 128 threads have 64 rows
-        rows = (top, top + 8)
-        elements, needed = self.elements, self.elements.needed
-
-        def columns(begin: int) -> list[Reg]:
-            return [left + (2 * begin + 8 * j) for j in range(self.unit // 8)]
-
-        of_rows = elements.load_rows(place.matrix, rows) if needed else []
-        following = elements.load(place.matrix, rows, columns(0)) if needed else None
         for begin in range(0, own, each):
             found = [total[begin : begin + each] for total in sums]
-            if following is not None:
-                found = elements.apply(place.matrix, following, of_rows, columns(begin), found)
-                elements.put_amax(place.matrix, rows, lane, elements.sizes.m)
-                if begin + each < own:  # on their way while these columns are stored
-                    following = elements.load(place.matrix, rows, columns(begin + each))
+            column = 2 * begin
+            if self.elements.needed:
+                columns = [left + (column + 8 * j) for j in range(self.unit // 8)]
+                rows = (top, top + 8)
+                found = self.elements.apply(place.matrix, rows, columns, found)
+                self.elements.put_amax(place.matrix, rows, lane, self.elements.sizes.m)
             for i, numbers in enumerate(found):
                 panels = self._each(self.types[i])
                 part = len(numbers) // panels
                 for j in range(panels):
-                    at = 2 * begin + j * (self.unit // panels)
+                    at = column + j * (self.unit // panels)
                     yield Panel(i, at, numbers[j * part : (j + 1) * part])
 
     def _copy(self, panel: Panel, slot: Reg, row: Reg, place: Place) -> None:
