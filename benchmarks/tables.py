@@ -271,6 +271,21 @@ def matmul_table(record: Record) -> list[str]:
     return lines
 
 
+def fused_matmul_table(record: Record) -> list[str]:
+    """A line for each product: its rate, and the best other's."""
+    found: dict[str, dict[str, float]] = {}
+    for m in record["measurements"]:
+        who = m["notes"]["candidate"]
+        found.setdefault(m["name"].removesuffix(f": {who}"), {})[who] = m["median"]
+    return [
+        f"**{TITLES['fused_matmul_table']}**: TFLOP/s; cold L2 cache, random normal data",
+        "",
+        "| product, M x N x K | pyptx | best peer |",
+        "|---|---:|---:|",
+        *(f"| {name} | {_rates(who)} |" for name, who in found.items() if OURS in who),
+    ]
+
+
 def _rates(found: dict[str, float]) -> str:
     """The product's rate and that of the fastest other, with their quotient."""
     ours = found[OURS]
@@ -282,6 +297,7 @@ def _rates(found: dict[str, float]) -> str:
 
 TITLES: Final = {
     "matmul_table": "`pyptx.ops.matmul` in bf16",
+    "fused_matmul_table": "Products with epilogues, of groups and of 8 bits",
     "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",
     "norm_sweep": "`pyptx.ops.rms_norm` over row lengths from 64 to 1M, 1M to 512M values",
@@ -301,11 +317,12 @@ HEADINGS: Final = {
     BACKWARD: "Backward: the gradients of x and weight",
 }
 PICTURE: Final = "norm_sweep.svg"
-JUDGED: Final = ("norm_table", "norm_host", "row_table", "matmul_table")
+JUDGED: Final = ("norm_table", "norm_host", "row_table", "matmul_table", "fused_matmul_table")
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "row_table": row_table,
     "matmul_table": matmul_table,
+    "fused_matmul_table": fused_matmul_table,
     "norm_table": norm_table,
     "norm_sweep": norm_sweep,
     "norm_host": norm_host,

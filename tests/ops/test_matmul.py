@@ -137,6 +137,21 @@ def test_nan_and_infinity():
     np.testing.assert_allclose(d[there], expected[there], rtol=1e-6)
 
 
+@pytest.mark.parametrize("target", ["sm_90a", "sm_80"])
+def test_sums_of_f32_are_rounded_to_nearest(target):
+    """Tensor cores truncate sums: of positive numbers, all of them become too small."""
+    random = np.random.default_rng(0)
+    a, b = (random.random(shape).astype(np.float32) for shape in ((16, 4096), (4096, 16)))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    with pyptx.target(target):
+        plain = ops.matmul(a, b)
+        gated = ops.gated_matmul(a, b, b)
+        groups = ops.ragged_dot(a, np.stack([b, b]), np.array([7, 9], np.int32))
+    np.testing.assert_allclose(plain, exact, rtol=2e-6)
+    np.testing.assert_allclose(gated, exact**2, rtol=4e-6)
+    np.testing.assert_allclose(groups, exact, rtol=2e-6)
+
+
 @pytest.mark.parametrize("shapes", [s for s in SHAPES if min(map(len, s)) > 1][:6], ids=str)
 def test_gradients(shapes):
     a, b = (normal(shape, seed=seed) for seed, shape in enumerate(shapes))

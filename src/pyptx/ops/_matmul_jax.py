@@ -104,8 +104,9 @@ def matmul(
     with K. With a number per 128 x 128 of b, sharded columns of b are gathered; with one per
     column they are not.
 
-    Each f32 number is split into three bf16 numbers, and the six largest products are added: the
-    error is that of f32 sums that are truncated instead of rounded, at six times the work of bf16.
+    Each f32 number is split into three bf16 numbers, and the six largest products are added, at six
+    times the work of bf16. Tensor cores truncate sums, so a kernel adds those of a few products in
+    f32 registers, rounded to nearest: the error is that of f32 sums.
     With "tf32" each is rounded to 10 bits of fraction, to nearest, for one product at twice the
     work of bf16; its kernel needs K contiguous in both factors, and copies transpose others.
     An empty K gives zeros. Reverse-mode derivatives of any order use the same kernels, without

@@ -72,7 +72,7 @@ PROMOTED_CUTS: Final = (
     *_either_way(Shape(128, 128, stages=6, band=16), 504, 1970, 3200),
     *_either_way(Shape(64, 128, stages=8, band=16), 291, 1740, 1970),
 )
-"""Of products whose sums are promoted; fitted to what `benchmarks/matmul_shapes.py` found."""
+"""Of products whose sums are promoted; fitted to what the benchmark `matmul_shapes` measured."""
 
 
 def any_size(product: Product) -> Shape:
@@ -80,10 +80,14 @@ def any_size(product: Product) -> Shape:
     return Shape(128, 128, stages=6, band=16) if product.promoted else Shape()
 
 
+def cuts(product: Product) -> tuple[Cut, ...]:
+    """What there is to choose from."""
+    return PROMOTED_CUTS if product.promoted else CUTS
+
+
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel is expected to take least time."""
-    cuts = PROMOTED_CUTS if product.promoted else CUTS
-    fit = [cut for cut in cuts if fits(cut.shape, product)]
+    fit = [cut for cut in cuts(product) if fits(cut.shape, product)]
     return min(fit, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
 
 
