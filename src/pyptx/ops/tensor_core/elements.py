@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from pyptx import Reg, Tensor, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
 from pyptx.ops.tensor_core.shape import Product
-from pyptx.types import e4m3, e5m2, s32, u32
+from pyptx.types import DType, bf16, bf16x2, e4m3, e5m2, f16, f16x2, s32, u32
+
+PACKED: Final = {bf16: bf16x2, f16: f16x2}
+"""Two neighbours in one register."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,12 @@ class Elements:
         self,
         matrix: list[Reg],
         rows: Sequence[Reg],
-        columns: Sequence[Reg],
+        column: Reg,
         sums: Sequence[Sequence[Reg]],
     ) -> list[list[Reg]]:
-        """The elements of each result: for each of `columns` and `rows` two neighbours of a row.
-
-        `columns` are even; `sums` has the sums of each matrix B, in the order of the results.
+        """The elements of each result: at `column`, which is even, and every eighth after it, two
+        neighbours of each of `rows`. `sums` has those of each matrix B in this order, and so do the
+        results.
         """
         epilogue = self.product.epilogue
         if self._converted:
@@ -39,21 +43,25 @@ class Elements:
         if epilogue is None:
             return [list(total) for total in sums]
         of_rows = [self._of_row(matrix, row) for row in rows]
+        columns = self._parts(self._columns, matrix, column)
+        elements = [self._parts(self._elements, matrix, row, column) for row in rows]
         found: list[list[Reg]] = [[] for _ in range(1 + len(epilogue.results) + epilogue.amax)]
-        place = 0
-        for column in columns:
-            of_columns = self._of_pair(self._columns, matrix, (), column < self.sizes.n, column)
-            for down, (row, of_row) in enumerate(zip(rows, of_rows, strict=True)):
-                there = (column < self.sizes.n) & (row < self.sizes.m) if self._elements else None
-                of_elements = self._of_pair(self._elements, matrix, (row,), there, column)
+        for across in range(len(sums[0]) // (2 * len(rows))):
+            inside = column + 8 * across < self.sizes.n
+            of_columns = [part.pair(8 * across, inside) for part in columns]
+            for down, row in enumerate(rows):
+                there = inside & (row < self.sizes.m) if self._elements else inside
+                of_elements = [part.pair(8 * across, there) for part in elements[down]]
                 for i in range(2):
-                    operands = (*of_row, *of_columns[i], *of_elements[i])
-                    values = epilogue.values([total[place] for total in sums], operands)
+                    at = 2 * (across * len(rows) + down) + i
+                    others = (pair[i] for pair in (*of_columns, *of_elements))
+                    values = epilogue.values(
+                        [total[at] for total in sums], [*of_rows[down], *others]
+                    )
                     for result, value in zip(found, values, strict=True):
                         result.append(value)
                     if epilogue.amax:
-                        self._greater(down, column < self.sizes.n, values[-1])
-                    place += 1
+                        self._greater(down, inside, values[-1])
         return found[:-1] if epilogue.amax else found
 
     def _greater(self, down: int, there: Reg, value: Reg) -> None:
@@ -116,20 +124,33 @@ class Elements:
             found += ptx.to_f32(tensor.load(*before, row, pred=there, other=0.0))
         return found
 
-    def _of_pair(
-        self, arrays: Sequence[tuple[Tensor, bool]], matrix: list[Reg], row: tuple[Reg, ...],
-        there: Reg | None, column: Reg,
-    ) -> list[list[Reg]]:  # fmt: skip
-        """What two neighbours have of arrays; rows of D are whole 16 bytes: either has both."""
-        found: list[list[Reg]] = [[], []]
-        for tensor, batched in arrays:
-            before = matrix if batched else []
-            pair: Iterator[Reg] = iter(
-                tensor.load(*before, *row, column, vector=2, pred=there, other=0.0)
-            )
-            for own, value in zip(found, pair, strict=True):
-                own.extend(ptx.to_f32(value))
-        return found
+    def _parts(
+        self, arrays: Sequence[tuple[Tensor, bool]], matrix: list[Reg], *index: Reg
+    ) -> list[_Part]:
+        """The arrays from an element on: what follows is at constant distances."""
+        before = [matrix if batched else [] for _, batched in arrays]
+        return [
+            _Part(tensor.at(*lead, *index), tensor.dtype, len(lead) + len(index))
+            for (tensor, _), lead in zip(arrays, before, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An array from an element on."""
+
+    elements: Any
+    dtype: DType
+    rank: int
+
+    def pair(self, distance: int, there: Reg) -> list[Reg]:
+        """Two neighbours in its last axis, f32. Rows of D are whole 16 bytes: either is there."""
+        place = [*[0] * (self.rank - 1), distance]
+        packed = PACKED.get(self.dtype)
+        if packed is not None:
+            return ptx.to_f32(self.elements.load(*place, dtype=packed, pred=there, other=0.0))
+        pair = self.elements.load(*place, vector=2, pred=there, other=0.0)
+        return [number for value in pair for number in ptx.to_f32(value)]
 
 
 def store_pair(tensor: Tensor, index: Sequence[Reg], pair: Sequence[Reg], there: Reg) -> None:

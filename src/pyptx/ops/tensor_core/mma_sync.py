@@ -344,7 +344,7 @@ def _store(
         rows = [down + (16 * i + 8 * half) for half in range(2)]
         for j in range(each):
             column = right + 8 * j
-            found = elements.apply(matrix, rows, [column], [list(b) for b in line[j::each]])
+            found = elements.apply(matrix, rows, column, [list(b) for b in line[j::each]])
             for tensor, numbers in zip(results, found, strict=True):
                 for half, row in enumerate(rows):
                     there = (row < sizes.m) & (column < sizes.n)

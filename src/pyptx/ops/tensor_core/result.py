@@ -117,9 +117,8 @@ class Results:
             found = [total[begin : begin + each] for total in sums]
             column = 2 * begin
             if self.elements.needed:
-                columns = [left + (column + 8 * j) for j in range(self.unit // 8)]
                 rows = (top, top + 8)
-                found = self.elements.apply(place.matrix, rows, columns, found)
+                found = self.elements.apply(place.matrix, rows, left + column, found)
                 self.elements.put_amax(place.matrix, rows, lane, self.elements.sizes.m)
             for i, numbers in enumerate(found):
                 panels = self._each(self.types[i])
