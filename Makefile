@@ -9,6 +9,8 @@ STAMP := $(VENV)/.installed
 NATIVE := $(shell find src/pyptx/_native -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt)
 # Workers of the test suite.
 JOBS ?= 2
+# And of the tests that need a GPU.
+GPU_JOBS ?= 8
 # Further arguments for the program that a target runs: make bench ARGS="--only emulator".
 ARGS ?=
 
@@ -127,8 +129,10 @@ test-tsan: $(READY)
 	        tests/emulator/test_limits.py tests/emulator/test_sync.py tests/emulator/test_atomics.py \
 	        tests/emulator/test_printf.py tests/emulator/test_report.py tests/emulator/test_dependent.py $(ARGS)
 
+# Several processes share the GPU, so none takes all of its memory. A pytest-benchmark that is installed warns of that.
 gpu-test: $(READY)
-	$(PY) -m pytest -m gpu tests/gpu tests/pytorch/test_norm_benchmark.py $(ARGS)
+	XLA_PYTHON_CLIENT_PREALLOCATE=false $(PY) -m pytest -p no:benchmark -n $(GPU_JOBS) -m gpu \
+	    tests/gpu tests/pytorch/test_norm_benchmark.py $(ARGS)
 
 # Products of this GPU's tensor cores against the emulator's model, with counts and fitted parameters.
 gpu-products: $(READY)

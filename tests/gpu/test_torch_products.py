@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 
 import pytest
@@ -25,6 +26,11 @@ SIZES = [(64, 64, 64), (300, 520, 200), (1024, 768, 2048), (1, 4096, 512)]
 def gpu():
     if not torch.cuda.is_available():
         pytest.skip("PyTorch sees no GPU")
+    # Once in a process PyTorch warns where its thread for gradients calls cuBLAS first of all.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = torch.ones(2, 2, device=DEVICE, dtype=torch.float64, requires_grad=True)
+        torch.autograd.grad((x @ x).sum(), x)
 
 
 @pytest.fixture(autouse=True)

@@ -94,19 +94,20 @@ def test_calls_on_arrays_are_known_for_a_while():
     np.testing.assert_array_equal(added(np.arange(3, dtype=np.uint32), by=1), [1, 2, 3])
 
 
-def test_specialisations_and_their_memory():
-    """Of 10,000 sizes that are compile-time values few are kept, and memory stays what it was."""
-    early = MANY // 4
+@pytest.mark.parametrize("many", [MANY // 2, pytest.param(2 * MANY, marks=pytest.mark.sweep)])
+def test_specialisations_and_their_memory(many):
+    """Of sizes that are compile-time values few are kept, and memory stays what it was."""
+    early = many // 2
     assert early > 2 * max(CALLS, IMAGES, SPECIALISATIONS)
     held: dict[int, int] = {}
     tracemalloc.start()
     try:
-        for size in range(1, MANY + 1):
+        for size in range(1, many + 1):
             x = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (size,), (0,))
             call = first._prepare([x], {}, by_reference=False, location=first._location)
             if size % 2 == 0:
                 call.code[0].image()
-            if size in (early, MANY):
+            if size in (early, many):
                 gc.collect()
                 held[size] = tracemalloc.get_traced_memory()[0]
     finally:
@@ -114,7 +115,7 @@ def test_specialisations_and_their_memory():
     assert len(first._traced) == len(first._made) == SPECIALISATIONS
     assert len(first._calls) == CALLS
     assert len(core._locations) == IMAGES
-    assert held[MANY] < 1.1 * held[early]
+    assert held[many] < 1.1 * held[early]
 
 
 def test_what_was_forgotten_is_traced_again():

@@ -109,7 +109,8 @@ def _missed(*args: Any) -> Any:
 
 def _kinds(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
     """What decides how arguments are computed with."""
-    kinds = tuple(map(_kind, args)), targets.in_context(), _autocast(args)
+    precision = torch.get_float32_matmul_precision()
+    kinds = tuple(map(_kind, args)), targets.in_context(), _autocast(args), precision
     return (kinds, *((name, _kind(value)) for name, value in kwargs.items())) if kwargs else kinds
 
 

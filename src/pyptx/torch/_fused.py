@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from pyptx.ops.tensor_core.factors import DTYPES, Call
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _matmul
 from pyptx.torch._differentiable import differentiable
-from pyptx.torch._products import computed, cotangents, in_memory, tensor_type
+from pyptx.torch._products import computed, cotangents, in_memory, takes_tf32, tensor_type
 from pyptx.types import DType, bf16
 
 Function = Callable[..., Any]
@@ -57,7 +57,7 @@ def linear(
     returns     (..., N): activation(input @ weight.T + bias) + residual, rounded once
 
     If the derivative of the activation needs the sums, the kernel also writes them, in the result's
-    type. Everything else is as in `matmul`. Raises CallError.
+    type. Everything else, also the precision of float32, is as in `matmul`. Raises CallError.
     """
     kind, out = _checked("linear", out_dtype, input=input, weight=weight)
     if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
@@ -157,7 +157,7 @@ def _run(formula: _Formula, out: DType, a: Any, bs: Sequence[Any], operands: Seq
     b_major = held[0][1]
     if any(major != b_major for _, major in held):
         held, b_major = [(b.contiguous(), "MN") for b in bs], "MN"
-    call = Call(a_major, b_major, out, formula.epilogue)
+    call = Call(a_major, b_major, out, formula.epilogue, tf32=takes_tf32(a.dtype))
     operation = _operation(call, formula, len(bs))
     return operation.run(a, *(b for b, _ in held), *(x.contiguous() for x in operands))
 
@@ -166,7 +166,7 @@ def _run(formula: _Formula, out: DType, a: Any, bs: Sequence[Any], operands: Seq
 def _operation(call: Call, formula: _Formula, factors: int) -> Any:
     kept = call
     if formula.keeps:
-        kept = Call(call.a_major, call.b_major, call.out, with_sums(formula.epilogue, call.out))
+        kept = replace(call, epilogue=with_sums(formula.epilogue, call.out))
 
     def matmul(a: Any, *rest: Any) -> Any:
         return computed(call, a, rest[:factors], rest[factors:])[0]

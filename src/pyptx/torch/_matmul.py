@@ -20,7 +20,7 @@ from pyptx.ops.tensor_core.epilogue import Layer
 from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, INT8, Call
 from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.torch import _arguments as arguments
-from pyptx.torch._products import computed, dot, in_memory
+from pyptx.torch._products import computed, dot, in_memory, takes_tf32
 from pyptx.types import DType, bf16, s32
 
 
@@ -35,7 +35,9 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
 
     A transposed matrix, such as `weight.t()`, is not copied; a matrix that is contiguous in neither
     order is copied. Each float32 number is split into three bfloat16 numbers, and the six largest
-    products are added: the error is that of float32 sums, at six times the work of bfloat16.
+    products are added: the error is that of float32 sums, at six times the work of bfloat16. After
+    `torch.set_float32_matmul_precision("high")` or "medium" each is rounded to 10 bits of fraction
+    instead, for one product of tf32 numbers.
 
     If rows in memory are not a multiple of 16 bytes, a copy pads them first. The order of a sum
     depends only on the sizes, so results are the same in every run. The same kernels compute first
@@ -54,18 +56,19 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
     plan.check("matmul", targets.chosen(), bf16)
     out = result_type(kind if out_dtype is None else out_dtype)
     _check_shapes(input, other)
+    tf32 = takes_tf32(kind)
 
     def run(input: Any, other: Any, **_: Any) -> Any:  # out_dtype is known
         a, b = input.to(kind), other.to(kind)
         vector_a, vector_b = a.ndim == 1, b.ndim == 1
-        d = _batched(out, a[None] if vector_a else a, b[:, None] if vector_b else b)
+        d = _batched(out, tf32, a[None] if vector_a else a, b[:, None] if vector_b else b)
         d = d[..., 0, :] if vector_a else d
         return d[..., 0] if vector_b else d
 
     return run
 
 
-def _batched(out: DType, a: Any, b: Any) -> Any:
+def _batched(out: DType, tf32: bool, a: Any, b: Any) -> Any:
     """Matrices along leading dimensions, which are broadcast."""
     lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     m, n = a.shape[-2], b.shape[-1]
@@ -76,7 +79,7 @@ def _batched(out: DType, a: Any, b: Any) -> Any:
         a, b = (_batch(x, lead) for x in (a, b))
         a, a_major = in_memory(a, "K")
     b, b_major = in_memory(b, "MN")
-    return dot(Call(a_major, b_major, out)).run(a, b).reshape(*lead, m, n)
+    return dot(Call(a_major, b_major, out, tf32=tf32)).run(a, b).reshape(*lead, m, n)
 
 
 def _shared(x: Any) -> bool:

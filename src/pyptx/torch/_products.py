@@ -68,17 +68,17 @@ def cotangents(call: Call, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
     """The gradients of both factors, for that of their product."""
     factors = {"a": a, "b": b, "g": g.to(a.dtype)}  # both factors have one type
     da, db = (
-        _cotangent(primal, of.majors, *(factors[name] for name in of.factors))
+        _cotangent(primal, of.majors, *(factors[name] for name in of.factors), tf32=call.tf32)
         for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
     )
     return da, db
 
 
-def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
+def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any, *, tf32: bool) -> Any:
     """The gradient of a factor; added up over a batch that the factor is the same for."""
     summed = primal.ndim == 2 and (x.ndim == 3 or y.ndim == 3)
     dtype = f32 if summed else DTYPES[dtype_name(primal.dtype)]
-    found = computed(Call(*majors, dtype), x, [y])[0]
+    found = computed(Call(*majors, dtype, tf32=tf32), x, [y])[0]
     return found.sum(0).to(primal.dtype) if summed else found
 
 
@@ -95,7 +95,10 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
     if any(isinstance(size, int) and size == 0 for size in nothing):
         return [a.new_zeros((*lead, m, n), dtype=tensor_type(t)) for t in call.results]
-    split = a.dtype == torch.float32
+    split = a.dtype == torch.float32 and not call.tf32
+    if call.tf32:
+        a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
+        call = replace(call, a_major="K", b_major="K")
     if split:
         a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
@@ -187,22 +190,36 @@ def _to(x: Any, axis: int, size: Any) -> Any:
     return functional.pad(x, widths)
 
 
+def takes_tf32(kind: Any) -> bool:
+    """Whether PyTorch is told that float32 matrices may be multiplied with fewer bits."""
+    return kind is torch.float32 and torch.get_float32_matmul_precision() != "highest"
+
+
+def _as_tf32(x: Any, major: Major) -> Any:
+    """Rounded to nearest at 10 bits of fraction, with K last: tensor cores transpose 16 bits."""
+    bits = x.contiguous().view(torch.int32)
+    even = (bits >> 13) & 1
+    rounded = ((bits + (0xFFF + even)) & ~0x1FFF).view(torch.float32)
+    found = torch.where(torch.isfinite(x), rounded, x)
+    return found if major == "K" else found.mT.contiguous()
+
+
 def _in_parts(x: Any, major: Major, which: int) -> Any:
     """bf16 parts of f32 numbers, next to each other along K: one product adds all that are wanted.
 
     What is infinite is so in the product of the largest parts alone: by a zero part of the other
     number it would give NaN.
     """
-    most = torch.finfo(torch.bfloat16).max
-    finite = torch.isfinite(x)
     rest, parts = x, list[Any]()
     for _ in range(3):
-        part = rest.clamp(-most, most).to(torch.bfloat16)  # never infinite
-        parts.append(part)
+        # By bits: torch.compile leaves out the rounding of a number that is widened again.
+        part = (rest.view(torch.int32) & ~0xFFFF).view(torch.float32)
+        finite = torch.isfinite(part)
+        parts.append(torch.where(finite, part, 0.0) if parts else part)
         rest = torch.where(finite, rest - part, 0.0)
-    bounded = [torch.where(finite, parts[0], 0.0), *parts[1:]]
-    whole = torch.where(finite, parts[0], x.to(torch.bfloat16))
-    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [whole]
+    bounded = [torch.where(torch.isfinite(parts[0]), parts[0], 0.0), *parts[1:]]
+    chosen = [bounded[pair[which]] for pair in SPLIT[:-1]] + [parts[0]]
+    chosen = [part.to(torch.bfloat16) for part in chosen]  # which has all their bits
     axis = x.ndim - (1 if major == "K" else 2)
     shape = (*x.shape[:axis], x.shape[axis] * len(SPLIT), *x.shape[axis + 1 :])
     return torch.stack(chosen, axis + 1).reshape(shape)
