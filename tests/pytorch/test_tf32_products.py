@@ -21,6 +21,8 @@ def told(request):
 def seeded():
     torch.manual_seed(0)
     torch._dynamo.reset()
+    yield
+    torch._dynamo.utils.counters.clear()
 
 
 def rounded(x):
