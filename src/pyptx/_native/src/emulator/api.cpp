@@ -230,13 +230,16 @@ bool too_large(emu::Launch& launch) {
   return true;
 }
 
-// What a launch may write, as it was before: for a launch that has to run again.
+// What a launch may write, as it was before: for a launch that has to run again. Buffers whose flags are all of `but`
+// are left as they are: what has no value before a launch and is written whole needs no copy.
 class Saved {
  public:
-  explicit Saved(const PyptxLaunch& config) {
+  static constexpr uint32_t kWrittenWhole = PYPTX_BUFFER_UNINITIALISED | PYPTX_BUFFER_COMPLETE;
+
+  explicit Saved(const PyptxLaunch& config, uint32_t but = ~0u) {
     for (uint64_t i = 0; i < config.buffer_count; ++i) {
       const PyptxBuffer& b = config.buffers[i];
-      if (b.bytes == 0 || (b.flags & PYPTX_BUFFER_READ_ONLY) != 0) continue;
+      if (b.bytes == 0 || (b.flags & PYPTX_BUFFER_READ_ONLY) != 0 || (b.flags & but) == but) continue;
       const auto* data = static_cast<const char*>(b.data);
       saved_.emplace_back(static_cast<char*>(b.data), std::string(data, b.bytes));
     }
@@ -265,7 +268,7 @@ std::unique_ptr<emu::Launch> run_once(PyptxResult& result, const emu::Program& p
   result.statistics.assign(config.statistics != 0 ? program.instructions() : 0, PyptxInstructionStatistics{});
   if (launch->clusters == 0 || too_large(*launch)) return launch;
   std::optional<Saved> saved;
-  if (launch->parallel()) saved.emplace(config);
+  if (launch->parallel()) saved.emplace(config, Saved::kWrittenWhole);
   emu::run_launch(*launch, &result.statistics, &result.instructions);
   if (launch->conflict && saved) saved->restore();
   return launch;
