@@ -213,7 +213,7 @@ def _in_parts(x: Any, major: Major, which: int) -> Any:
     rest, parts = x, list[Any]()
     for _ in range(3):
         # By bits: torch.compile leaves out the rounding of a number that is widened again.
-        part = (rest.view(torch.int32) & ~0xFFFF).view(torch.float32)
+        part = (rest.view(torch.int32) & -0x10000).view(torch.float32)
         finite = torch.isfinite(part)
         parts.append(torch.where(finite, part, 0.0) if parts else part)
         rest = torch.where(finite, rest - part, 0.0)
