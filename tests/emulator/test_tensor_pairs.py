@@ -79,6 +79,7 @@ SCALED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("p", SCALED, ids=str)
 def test_blocks_are_scaled(p):
     agrees(p)

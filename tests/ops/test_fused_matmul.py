@@ -133,6 +133,7 @@ def test_gradients_of_the_second_order():
         assert off(one, other) < 5e-6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("activation", ["silu", "gelu", "gelu_tanh", "relu"])
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
 def test_two_matrices(dtype, activation):
@@ -230,6 +231,7 @@ def test_further_results_and_two_matrices_of_your_own():
 AXES = [(0, None, None), (None, 0, None), (None, None, 0), (0, 0, None), (0, None, 0), (1, 1, 1)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.parametrize("twice", [False, True])
 def test_vmap(axes, twice):

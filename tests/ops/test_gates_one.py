@@ -84,6 +84,7 @@ def test_values_and_gradients(gate, dtype, interleaved):
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32], ids=["bfloat16", "float32"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @each_layout
+@pytest.mark.sampled(2)
 def test_every_length(dtype, shape, interleaved):
     check("swiglu", dtype, shape, interleaved)
 

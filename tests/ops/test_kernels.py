@@ -296,6 +296,7 @@ def mail_of(given: Problem, shape: cluster.Shape) -> tuple[np.ndarray, ...]:
 
 
 @types_and_policies
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 def test_clusters_forward(split, types, policy):
     given = problem((split.rows_each * 4 + 1,), (split.n,), types)
@@ -307,6 +308,7 @@ def test_clusters_forward(split, types, policy):
 
 
 @types_and_policies
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 def test_clusters_backward(split, types, policy):
     given = problem((split.rows_each * 4 + 1,), (split.n,), types)

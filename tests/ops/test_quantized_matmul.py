@@ -41,6 +41,7 @@ def same(found, expected, dtype):
 SIZES = [(1, 8, 16), (72, 136, 200), (33, 41, 71), (129, 257, 64)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("out", [E4M3, E5M2])
 @pytest.mark.parametrize("kind", [jnp.bfloat16, jnp.float32, E4M3])

@@ -60,6 +60,7 @@ def test_values_and_gradients(dtype, lengths):
         assert off(one, other) < 2 * tolerance
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120"])
 def test_every_target(target):
     x, w, sizes = normal((300, 72)), normal((3, 72, 40), seed=1), jnp.array([130, 1, 160])

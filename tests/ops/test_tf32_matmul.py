@@ -38,6 +38,7 @@ def test_values(shapes):
     assert off(d, rounded(a) @ rounded(b)) < SUMS
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 @pytest.mark.parametrize("sizes", [(72, 264, 200), (33, 41, 71)], ids=str)
 def test_every_target(target, sizes):

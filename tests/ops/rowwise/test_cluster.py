@@ -77,6 +77,7 @@ def run(op: Toy, rows: Rows, shape: Shape, count: int, **how: object) -> None:
 
 
 @operations
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize(("n", "shape"), CLUSTERS[:4])
 def test_clusters(n, shape, policy, make):
@@ -96,6 +97,7 @@ def test_pieces_and_lags(n, shape, make):
 
 
 @operations
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize(("n", "shape"), GRIDS)
 def test_grids(n, shape, policy, make):
