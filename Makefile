@@ -31,7 +31,7 @@ CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(nin
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test test-torch quick check lint format test-sanitize test-tsan gpu-test gpu-products bench tables picture sweep timing isa goldens \
-    stub pages instruction device mutants docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
+    stub pages instruction device mutants tune docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -41,6 +41,7 @@ help:
 	@echo "make gpu-test        the tests that need a GPU"
 	@echo "make gpu-products    products of this GPU's tensor cores against the emulator, bit by bit"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
+	@echo "make tune            measure every shape of matrix product on this GPU, and choose by that"
 	@echo "make tables          put the measured numbers into README and docs"
 	@echo "make picture         draw the measured sweep into docs"
 	@echo "make format          let ruff format and sort"
@@ -140,6 +141,10 @@ gpu-products: $(READY)
 
 bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)
+
+tune: $(READY)
+	$(PY) benchmarks/run.py --only matmul_shapes
+	$(PY) tools/tune_matmul.py $(ARGS)
 
 tables: $(READY)
 	$(PY) benchmarks/tables.py --write

@@ -27,10 +27,17 @@ from pyptx.ops.tensor_core.shape import BLOCK, Product, Shape
 from pyptx.types import bf16, e4m3, f32
 
 Call = Callable[[], Any]
-SIZES: Final = (
-    (64, 8192, 8192), (16, 14336, 4096), (1, 8192, 28672), (304, 4992, 3072), (2048, 2048, 2048),
-    (4096, 4096, 4096), (4096, 7168, 2048), (4096, 2112, 7168), (4096, 24576, 1536),
+LARGE: Final = (
+    (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048),
+    (4096, 2112, 7168), (4096, 24576, 1536),
 )  # fmt: skip
+FEW_ROWS: Final = (
+    (1, 8192, 28672), (8, 2048, 8192), (8, 4096, 4096), (16, 14336, 4096), (16, 4096, 14336),
+    (32, 5120, 5120), (64, 8192, 8192), (64, 4096, 4096), (64, 28672, 8192), (128, 8192, 8192),
+    (304, 4992, 3072),
+)  # fmt: skip
+ODD_LINES: Final = ((300, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
+"""Rows in memory are no multiple of 128 bytes."""
 CALLS: Final = 6
 WARM: Final = 2
 """Calls before them, which are not counted."""
@@ -38,10 +45,19 @@ CLOSE: Final = 0.02
 """The largest distance from the product in f32, over its length."""
 KINDS: Final = {
     "bf16": Product(bf16, bf16, bf16),
+    "bf16, B as (N, K)": Product(bf16, bf16, bf16, b_major="K"),
     "f32 as bf16": Product(bf16, bf16, f32, rounded=True),
     "e4m3": Product(e4m3, e4m3, bf16, b_major="K", epilogue=SCALED, batches=(False, False)),
     "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
 }
+SIZES: Final = {
+    "bf16": (*LARGE, *FEW_ROWS, *ODD_LINES),
+    "bf16, B as (N, K)": (*FEW_ROWS, *ODD_LINES),
+    "f32 as bf16": ((1024, 1024, 6144), (4096, 4096, 4096), (64, 8192, 8192)),
+    "e4m3": (*FEW_ROWS, (4096, 7168, 2048)),
+    "blocks": ((64, 8192, 8192), (128, 24576, 1536), (4096, 2112, 7168), (4096, 4096, 7168),
+               (4096, 7168, 2048)),
+}  # fmt: skip
 
 
 def measure(device: dict[str, object]) -> Result:
@@ -49,7 +65,7 @@ def measure(device: dict[str, object]) -> Result:
     result = start("matmul_shapes", device, calls=CALLS)
     flush = Flush()
     for kind, product in KINDS.items():
-        for sizes in SIZES:
+        for sizes in SIZES[kind]:
             for measured in _measured(kind, product, sizes, flush):
                 result.put(measured)
             CONSOLE.print(f"{kind}, {sizes}")
@@ -73,7 +89,7 @@ def _measured(
     activities = flushed_sequence([call for call in calls.values() for _ in range(each)], flush)
     chosen = plan.choose(product, *sizes)
     expected = {
-        cut.shape: plan.expected_ns(cut, product, sizes, 1, plan.CTAS) / 1000
+        cut.shape: plan.expected_ns(cut, plan.Call(product, sizes)) / 1000
         for cut in plan.cuts(product)
     }
     m, n, k = sizes
@@ -82,8 +98,8 @@ def _measured(
         name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
         yield summarise(
             f"{kind}, {m} x {n} x {k}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
-            rows=shape.rows, columns=shape.columns, stages=shape.stages, split=shape.split,
-            expected=expected[shape], chosen=shape == chosen,
+            rows=shape.rows, columns=shape.columns, blocks=shape.blocks, stages=shape.stages,
+            split=shape.split, expected=expected[shape], chosen=shape == chosen,
         )  # fmt: skip
 
 

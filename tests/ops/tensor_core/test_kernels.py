@@ -10,7 +10,7 @@ import pytest
 from tests.ops.tensor_core.products import emulated, factors, in_memory
 
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
-from pyptx.ops.tensor_core.schedule import FRACTIONS
+from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import bf16, e4m3, e5m2, f16, f32, s8, s32, u8
 
@@ -29,6 +29,7 @@ def name(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
@@ -49,6 +50,7 @@ def test_sizes(size, shape):
     assert emulated(hopper.build(product, shape, 3), product, *size) <= 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ctas", [1, 2, 3, 5, 7, 8, 11])
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
 @pytest.mark.parametrize("shape", [SHAPES["one block"], BIG], ids=["one block", "two blocks"])
@@ -84,7 +86,7 @@ def test_how_many_sums_are_handed_over(tiles, ctas):
     steps = 16
     _, _, flags = shares_of(tiles, steps, ctas)
     rest = tiles % ctas
-    shares = max(1, min(ctas // rest, plan.MOST, steps // plan.LEAST)) if rest else 1
+    shares = max(1, min(ctas // rest, MOST, steps // LEAST)) if rest else 1
     if shares == 1 and rest:
         fits = [q for q in FRACTIONS if -(-rest // q) * (q + 1) <= ctas]
         shares = 2 if fits else 1
@@ -100,6 +102,7 @@ def test_batches(a_batched, b_batched, split, a_major, b_major):
     assert emulated(kernel, product, 72, 136, 520) <= 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kinds", [(e4m3, e4m3), (e5m2, e4m3), (e4m3, e5m2), (e5m2, e5m2)], ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("split", [False, True])
@@ -118,6 +121,7 @@ def integer_error(kernel, product, m, n, k):
     return np.max(np.abs(np.asarray(emulation.outputs[0]).astype(np.int64) - exact))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kinds", list(itertools.product((s8, u8), repeat=2)), ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("split", [False, True])
@@ -172,6 +176,7 @@ def test_multiplications_of_tf32_stay_asynchronous(cut):
     assert "serialized" not in cubin.log
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
 @pytest.mark.parametrize("batches", list(itertools.product([False, True], repeat=2)), ids=str)

@@ -1,50 +1,27 @@
 """Which kernel makes a matrix product: by target, and on Hopper by the sizes.
 
-The numbers of `CUTS` were measured on an H200 (benchmarks/results, matmul_table): a kernel's time
-is that of its rounds, and the shape whose time is least is chosen. A kernel is right for any sizes,
-so a choice is about time alone.
+The shape whose expected time (`times`) is least is chosen. A kernel is right for any sizes, so a
+choice is about time alone.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
 from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
-from pyptx.ops.tensor_core import arrays, hopper, mma_sync
-from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
+from pyptx.ops.tensor_core import arrays, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
+from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
 from pyptx.types import DType, bf16, e4m3, e5m2
 
 KEPT: Final = 1024
 """Operations that are kept: one for each kind of product and shape of a kernel."""
 _EVERYWHERE: Final = ("bf16", "cp.async")
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A shape of a kernel, and what it takes on one SM in nanoseconds.
-
-    stage     a stage of K of a tile, while all SMs are busy
-    tile      what a tile takes besides its stages
-    memory    bytes that memory gives in a nanosecond: more where boxes of B are wide
-    """
-
-    shape: Shape
-    stage: float
-    tile: float
-    memory: float
-
-
-LAUNCH_NS: Final = 3500.0
-SPLIT_NS: Final = 1500.0
-"""A split product's flags are cleared first, and its launch is cooperative."""
-SHARE_NS: Final = 5000.0
-"""One CTA waits for another's sums and adds them."""
 
 
 MOST_GROUPS: Final = 2048
@@ -53,26 +30,34 @@ FEW_GROUPS: Final = 240
 """Their table has room next to two panels of results."""
 
 
-def _either_way(shape: Shape, stage: float, tile: float, memory: float) -> tuple[Cut, Cut]:
+def _either_way(shape: Shape) -> tuple[Cut, Cut]:
     """A shape whose tiles are whole, and the same with tiles that are split."""
-    return Cut(shape, stage, tile, memory), Cut(replace(shape, split=True), stage, tile, memory)
+    stage, tile = measured.TIMES[shape.rows, shape.columns]
+    return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
+
+
+def _promoted(shape: Shape) -> tuple[Cut, Cut]:
+    """The same where sums are promoted."""
+    stage, tile = measured.PROMOTED_TIMES[shape.rows, shape.columns]
+    return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
 
 
 CUTS: Final = (
-    *_either_way(Shape(128, 256, stages=4, band=12), 655, 500, 3800),
-    *_either_way(Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8), 955, 1500, 3800),
-    *_either_way(Shape(128, 128, stages=6, band=16), 345, 800, 3600),
-    *_either_way(Shape(64, 256, stages=5, band=16), 480, 800, 3800),
-    *_either_way(Shape(64, 128, stages=8, band=16), 315, 800, 3600),
+    *_either_way(Shape(128, 256, stages=4, band=12)),
+    *_either_way(Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8)),
+    *_either_way(Shape(128, 128, stages=6, band=16)),
+    *_either_way(Shape(64, 256, stages=5, band=16)),
+    *_either_way(Shape(64, 128, stages=8, band=16)),
+    *_either_way(Shape(64, 64, stages=12, band=16)),
 )
 
 
 PROMOTED_CUTS: Final = (
-    Cut(Shape(256, 128, blocks=2, stages=4, band=12), 825, 2050, 2300),
-    *_either_way(Shape(128, 128, stages=6, band=16), 504, 1970, 3200),
-    *_either_way(Shape(64, 128, stages=8, band=16), 291, 1740, 1970),
+    _promoted(Shape(256, 128, blocks=2, stages=4, band=12))[0],
+    *_promoted(Shape(128, 128, stages=6, band=16)),
+    *_promoted(Shape(64, 128, stages=8, band=16)),
 )
-"""Of products whose sums are promoted; fitted to what the benchmark `matmul_shapes` measured."""
+"""Of products whose sums are promoted."""
 
 
 def any_size(product: Product) -> Shape:
@@ -88,7 +73,8 @@ def cuts(product: Product) -> tuple[Cut, ...]:
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
     """The shape whose kernel is expected to take least time."""
     fit = [cut for cut in cuts(product) if fits(cut.shape, product)]
-    return min(fit, key=lambda cut: expected_ns(cut, product, (m, n, k), matrices, ctas)).shape
+    given = Call(product, (m, n, k), matrices, ctas)
+    return min(fit, key=lambda cut: expected_ns(cut, given)).shape
 
 
 def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
@@ -117,46 +103,6 @@ def fits(shape: Shape, product: Product) -> bool:
         return False
     widest = SPAN // min(dtype.bytes for dtype in product.results)
     return shape.columns % (product.factors * widest) == 0
-
-
-def expected_ns(
-    cut: Cut, product: Product, sizes: tuple[int, int, int], matrices: int, ctas: int
-) -> float:
-    """How long a kernel of this shape takes."""
-    m, n, k = sizes
-    shape = cut.shape
-    tiles = -(-m // shape.rows) * -(-n * product.factors // shape.columns) * matrices
-    steps = max(1, -(-k // product.depth))
-    rounds, rest = divmod(tiles, ctas)
-    one = steps * cut.stage + cut.tile
-    time = LAUNCH_NS + rounds * one
-    handed_over = 0.0
-    if shape.split:
-        parts = _parts(rest, steps, ctas)
-        handed_over = SPLIT_NS + (SHARE_NS if 0 < parts < 1 else 0)
-        time += one * parts
-    elif rest:
-        time += one
-    factors = m * k * product.a.bytes + k * n * product.b.bytes * product.factors
-    elements = () if product.epilogue is None else product.epilogue.elements
-    written = m * n * sum(dtype.bytes for dtype in (*product.results, *elements))
-    moved = (factors + written) * matrices
-    floor = LAUNCH_NS + moved / cut.memory
-    # Of shapes that wait for memory, the one that has the least to do besides.
-    return max(time, floor) + handed_over + time / 100
-
-
-def _parts(rest: int, steps: int, ctas: int) -> float:
-    """What part of a round the last `rest` tiles take where they are split (`Schedule`)."""
-    if not rest:
-        return 0.0
-    shares = max(1, min(ctas // rest, MOST, steps // LEAST))
-    if shares > 1 or steps < 2 * LEAST:
-        return 1 / shares
-    for q in FRACTIONS:
-        if -(-rest // q) * (q + 1) <= ctas:
-            return q / (q + 1)
-    return 1.0
 
 
 # ---- operations ----------------------------------------------------------------------------------

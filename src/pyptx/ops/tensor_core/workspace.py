@@ -8,7 +8,9 @@ run at the same time: the kernel is launched cooperatively.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from pyptx import Reg, Tensor, Tile, ptx
 from pyptx.ops.tensor_core.schedule import Share, low
@@ -16,6 +18,9 @@ from pyptx.ops.tensor_core.shape import ROWS, WARPGROUP, Shape, barrier_of
 from pyptx.types import DType, u32
 
 _VECTOR = 4
+_MOST_AT_ONCE = 4
+_FREE = 200
+"""Registers of a thread, for its own sums and those that it loads."""
 
 
 def registers(shape: Shape) -> int:
@@ -54,16 +59,40 @@ class Workspace:
         ptx.inst.st.release.gpu.global_.u32(flag, 1, pred=lane == 0)
 
     def take(self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
-        """Add what the tile's other CTAs have of a block, in their order."""
-        for index in ptx.range_(0, share.count, dtype=u32):
-            with ptx.if_(index != share.index):
-                slot = self._slot(share, index, block, group)
-                flag = self.flags.address(slot)
-                with ptx.if_(lane == 0), ptx.loop():
-                    there = ptx.inst.ld.acquire.gpu.global_.u32(flag)
-                    ptx.break_(pred=there != 0)
-                barrier_of(group).sync()
-                for i in range(0, len(values), _VECTOR):
-                    found = self.sums.load(slot, i // _VECTOR, lane, 0, vector=_VECTOR)
-                    for j, other in enumerate(found):
-                        values[i + j].set(values[i + j] + other)
+        """Add what the tile's other CTAs have of a block, in their order.
+
+        Each lane waits for one of them. Sums of several are loaded at once where registers allow
+        it, since each load waits for the L2 cache.
+        """
+        with ptx.if_((lane < share.count) & (lane != share.index)):
+            flag = self.flags.address(self._slot(share, lane, block, group))
+            with ptx.loop():
+                there = ptx.inst.ld.acquire.gpu.global_.u32(flag)
+                ptx.break_(pred=there != 0)
+        barrier_of(group).sync()
+        others = share.count - 1
+        at_once = max(1, min(_MOST_AT_ONCE, _FREE // len(values) - 1))
+        for i in ptx.range_(0, others, at_once, dtype=u32):
+            there = [None, *(i + j < others for j in range(1, at_once))]
+            found = [
+                self._load(share, (block, group, lane), i + j, len(values), pred)
+                for j, pred in enumerate(there)
+            ]
+            for sums, pred in zip(found, there, strict=True):
+                with nullcontext() if pred is None else ptx.if_(pred):
+                    for value, other in zip(values, sums, strict=True):
+                        value.set(value + other)
+
+    def _load(
+        self, share: Share, where: tuple[int, Reg, Reg], other: Reg, count: int, pred: Reg | None
+    ) -> list[Reg]:
+        """The sums of one of the other CTAs, counted without this one."""
+        block, group, lane = where
+        index = other + ptx.inst.selp.u32(1, 0, other >= share.index)
+        slot = self._slot(share, index, block, group)
+        more: dict[str, Any] = {} if pred is None else {"pred": pred, "other": 0}
+        return [
+            value
+            for i in range(0, count, _VECTOR)
+            for value in self.sums.load(slot, i // _VECTOR, lane, 0, vector=_VECTOR, **more)
+        ]

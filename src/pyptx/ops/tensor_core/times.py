@@ -1,0 +1,101 @@
+"""How long a kernel of Hopper's matrix product takes, by its shape and the sizes.
+
+Its CTAs make rounds of tiles, whose stages take as long as the tensor cores do, or as the L2 cache
+takes to answer. Meanwhile memory is read and written. The numbers of this model are fitted to
+measurements (`measured`), by `make tune`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyptx.ops.tensor_core import measured
+from pyptx.ops.tensor_core.measured import Common
+from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
+from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A shape of a kernel, and what it takes on one SM in nanoseconds.
+
+    stage     a stage of K of a tile, where the L2 cache answers in time
+    tile      what a tile takes besides its stages
+    """
+
+    shape: Shape
+    stage: float
+    tile: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A product of M x N x K, of so many matrices, on a GPU that runs so many CTAs at a time."""
+
+    product: Product
+    sizes: tuple[int, int, int]
+    matrices: int = 1
+    ctas: int = CTAS
+
+
+def expected_ns(cut: Cut, call: Call, common: Common = measured.COMMON) -> float:
+    """How long a kernel of this shape takes."""
+    multiplying, handed_over = _on_the_sms(cut, call, common)
+    waiting = common.first_bytes + _moved(call) / common.memory
+    order = common.overlap
+    both = (multiplying**order + waiting**order) ** (1 / order)
+    return both + handed_over
+
+
+def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
+    """What the rounds of tiles take, and what it takes to add the sums of tiles that are split."""
+    m, n, k = call.sizes
+    shape, product, ctas = cut.shape, call.product, call.ctas
+    tiles = -(-m // shape.rows) * -(-n * product.factors // shape.columns) * call.matrices
+    steps = max(1, -(-k // product.depth))
+    requests = _requests(shape, call)
+
+    def one(busy: int) -> float:
+        """A tile, while so many CTAs multiply."""
+        return steps * max(cut.stage, busy * requests / common.requests) + cut.tile
+
+    rounds, rest = divmod(tiles, ctas)
+    if not shape.split:
+        return rounds * one(ctas) + (one(rest) if rest else 0), 0.0
+    shares, part = _parts(rest, steps, ctas)
+    size = shape.rows * shape.columns / (2 * ROWS) ** 2
+    last = one(ctas if shares > 1 else rest) * part
+    adding = common.share * (shares - 1) * size**common.share_power
+    return rounds * one(ctas) + last, common.split + adding
+
+
+def _moved(call: Call) -> int:
+    """Bytes that memory gives and takes."""
+    (m, n, k), product = call.sizes, call.product
+    factors = m * k * product.a.bytes + k * n * product.b.bytes * product.factors
+    elements = () if product.epilogue is None else product.epilogue.elements
+    written = m * n * sum(dtype.bytes for dtype in (*product.results, *elements))
+    return (factors + written) * call.matrices
+
+
+def _requests(shape: Shape, call: Call) -> int:
+    """Of the copies of a stage: rows that there are not are not asked for."""
+    (m, n, k), product = call.sizes, call.product
+    of_a = (k if product.a_major == "K" else m) * product.a.bytes
+    of_b = (k if product.b_major == "K" else n) * product.b.bytes
+    rows = min(shape.rows, m)
+    return rows * (1 if of_a % SPAN == 0 else 2) + shape.columns * (1 if of_b % SPAN == 0 else 2)
+
+
+def _parts(rest: int, steps: int, ctas: int) -> tuple[int, float]:
+    """Of the last `rest` tiles where they are split (`Schedule`): among how many CTAs each, and
+    what part of a round they take."""
+    if not rest:
+        return 1, 0.0
+    shares = max(1, min(ctas // rest, MOST, steps // LEAST))
+    if shares > 1 or steps < 2 * LEAST:
+        return shares, 1 / shares
+    for q in FRACTIONS:
+        if -(-rest // q) * (q + 1) <= ctas:
+            return 2, q / (q + 1)
+    return 1, 1.0

@@ -1,0 +1,118 @@
+"""`make tune`: the times of matrix products are fitted to what was measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import runpy
+import sys
+from dataclasses import astuple, replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pyptx.ops.tensor_core import measured, plan
+from pyptx.ops.tensor_core.measured import Common
+from pyptx.ops.tensor_core.shape import Product
+from pyptx.ops.tensor_core.times import Call, expected_ns
+from pyptx.types import bf16
+
+ROOT = Path(__file__).parents[2]
+RESULT = ROOT / "benchmarks/results/matmul_shapes-nvidia-h200.json"
+SIZES = [
+    (m, n, k)
+    for m in (1, 64, 300, 2048, 8192)
+    for n, k in ((4096, 4096), (5000, 3000), (8192, 1024), (1024, 28672))
+]
+
+
+@pytest.fixture(scope="module")
+def tune() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("tune_matmul", ROOT / "tools/tune_matmul.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["tune_matmul"] = module  # dataclasses look for it there
+    spec.loader.exec_module(module)
+    return module
+
+
+def another_gpu(tune, seed):
+    """Times that each are up to twice, or down to half, of the H200's."""
+    draw = random.Random(seed)
+
+    def other(number):
+        return number * 2 ** draw.uniform(-1, 1)
+
+    common = Common(*(other(number) for number in astuple(measured.COMMON)))
+    common = replace(common, overlap=draw.uniform(1.5, 4), share_power=draw.uniform(1, 2))
+    times = {tile: tuple(map(other, each)) for tile, each in measured.TIMES.items()}
+    promoted = {tile: tuple(map(other, each)) for tile, each in measured.PROMOTED_TIMES.items()}
+    return tune.Fit(common, times, promoted)
+
+
+def measurements(tune, made, noise=0.0):
+    draw = random.Random(1)
+    found = []
+    for kind in ("bf16", "blocks"):
+        product = tune.PRODUCTS[kind]
+        for sizes in SIZES:
+            for cut in plan.cuts(product):
+                one = tune.Measurement(kind, cut.shape, Call(product, sizes), 1.0)
+                took = made.expected(one) * (1 + draw.uniform(-noise, noise))
+                found.append(replace(one, took=took))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_gpu_that_behaves_as_the_model_is_met(tune, seed):
+    made = another_gpu(tune, seed)
+    exact, noisy = measurements(tune, made), measurements(tune, made, 0.05)
+    far, slower = tune.quality(tune.fit(exact), exact)
+    assert far < 0.02
+    assert slower < 0.005
+    far, slower = tune.quality(tune.fit(noisy), exact)
+    assert far < 0.05
+    assert slower < 0.02
+
+
+def test_the_module_that_is_written_has_the_numbers(tune, tmp_path):
+    made = another_gpu(tune, 5)
+    text = tune.written(made, "NVIDIA Other")
+    (tmp_path / "measured.py").write_text(text)
+    namespace = runpy.run_path(str(tmp_path / "measured.py"), run_name="pyptx._written")
+    assert namespace["DEVICE"] == "NVIDIA Other"
+    assert astuple(namespace["COMMON"]) == pytest.approx(astuple(made.common), rel=1e-3)
+    for name, times in (("TIMES", made.times), ("PROMOTED_TIMES", made.promoted)):
+        read = namespace[name]
+        assert list(read) == sorted(times)
+        for tile, pair in times.items():
+            assert read[tile] == pytest.approx(pair, abs=0.06)
+    # and once more it is the same text
+    again = tune.Fit(namespace["COMMON"], namespace["TIMES"], namespace["PROMOTED_TIMES"])
+    assert tune.written(again, "NVIDIA Other") == text
+
+
+def test_the_numbers_in_the_product_are_those_of_the_recorded_measurements(tune):
+    record = json.loads(RESULT.read_text())
+    known = tune.read(record)
+    assert {one.kind for one in known} == set(tune.PRODUCTS)
+    assert record["device"]["name"] == measured.DEVICE
+    own = tune.Fit(measured.COMMON, measured.TIMES, measured.PROMOTED_TIMES)
+    far, slower = tune.quality(own, known)
+    assert far < 0.08
+    assert slower < 0.02
+    best_far, _ = tune.quality(tune.fit(known), known)
+    assert far < best_far + 0.002
+
+
+def test_lines_that_are_no_multiple_of_128_bytes_are_two_requests():
+    product = Product(bf16, bf16, bf16)
+    (narrow,) = (c for c in plan.CUTS if (c.shape.rows, c.shape.columns) == (128, 128)
+                 and not c.shape.split)  # fmt: skip
+    times = [expected_ns(narrow, Call(product, (8192, 8192, k))) / k for k in (4096, 4104)]
+    assert 1.3 < times[1] / times[0] < 2
+    shape = plan.choose(product, 4096, 5000, 3000)
+    assert (shape.rows, shape.columns) == (256, 192)

@@ -1,0 +1,192 @@
+"""Fit the times of `pyptx.ops.tensor_core.times` to what the benchmark `matmul_shapes` measured.
+
+    python benchmarks/run.py --only matmul_shapes && python tools/tune_matmul.py [result.json]
+
+Writes src/pyptx/ops/tensor_core/measured.py, and says how far the fit is from the measurements and
+how much slower the chosen shapes are than the fastest ones.
+"""
+
+# SciPy has no annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from pyptx.ops.tensor_core import measured
+from pyptx.ops.tensor_core.epilogue import SCALED
+from pyptx.ops.tensor_core.measured import Common
+from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
+from pyptx.types import bf16, e4m3, f32
+
+ROOT: Final = Path(__file__).parent.parent
+TARGET: Final = ROOT / "src/pyptx/ops/tensor_core/measured.py"
+PRODUCTS: Final = {
+    "bf16": Product(bf16, bf16, bf16),
+    "bf16, B as (N, K)": Product(bf16, bf16, bf16, b_major="K"),
+    "f32 as bf16": Product(bf16, bf16, f32, rounded=True),
+    "e4m3": Product(e4m3, e4m3, bf16, b_major="K", epilogue=SCALED, batches=(False, False)),
+    "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
+}
+"""The kinds of products that `matmul_shapes` measures."""
+
+_APART: Final = 30.0
+"""How many times larger or smaller a number may become: wild ones overflow."""
+
+Times: TypeAlias = "dict[tuple[int, int], tuple[float, float]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a shape took for a product, in nanoseconds."""
+
+    kind: str
+    shape: Shape
+    call: Call
+    took: float
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        return self.shape.rows, self.shape.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The numbers of `measured`."""
+
+    common: Common
+    times: Times
+    promoted: Times
+
+    def expected(self, one: Measurement) -> float:
+        """Nanoseconds."""
+        times = self.promoted if one.call.product.promoted else self.times
+        return expected_ns(Cut(one.shape, *times[one.tile]), one.call, self.common)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    found = sorted((ROOT / "benchmarks/results").glob("matmul_shapes-*.json"))
+    parser.add_argument("result", type=Path, nargs="?", default=found[0] if found else None)
+    given = parser.parse_args()
+    if given.result is None:
+        parser.error("there is no matmul_shapes result; make bench ARGS='--only matmul_shapes'")
+    record = json.loads(given.result.read_text())
+    measurements = read(record)
+    made = fit(measurements)
+    TARGET.write_text(written(made, str(record["device"]["name"])))
+    far, slower = quality(made, measurements)
+    print(f"{len(measurements)} measurements, met within {far:.1%} on average")
+    print(f"the chosen shapes are {slower:.1%} slower than the fastest ones, on average")
+
+
+def read(record: Mapping[str, Any]) -> list[Measurement]:
+    """The measurements of a result of `matmul_shapes`."""
+    found: list[Measurement] = []
+    for summary in record["measurements"]:
+        notes = summary["notes"]
+        shape = Shape(
+            notes["rows"], notes["columns"], blocks=notes["blocks"], stages=notes["stages"],
+            split=notes["split"],
+        )  # fmt: skip
+        call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
+        found.append(Measurement(notes["kind"], shape, call, 1000 * summary["median"]))
+    return found
+
+
+def fit(measurements: Sequence[Measurement]) -> Fit:
+    """The numbers whose expected times are closest: least squares of the ratios' logarithms."""
+    plain = [one for one in measurements if not one.call.product.promoted]
+    promoted = [one for one in measurements if one.call.product.promoted]
+    count = len(fields(Common))
+    tiles = sorted({one.tile for one in plain})
+
+    def plain_fit(x: Sequence[float]) -> Fit:
+        return Fit(Common(*x[:count]), _times(tiles, x[count:]), {})
+
+    begin = [*astuple(measured.COMMON), *_start(measured.TIMES, tiles)]
+    first = plain_fit(_closest(plain_fit, plain, begin))
+    others = sorted({one.tile for one in promoted})
+
+    def promoted_fit(x: Sequence[float]) -> Fit:
+        return Fit(first.common, first.times, _times(others, x))
+
+    return promoted_fit(_closest(promoted_fit, promoted, _start(measured.PROMOTED_TIMES, others)))
+
+
+def _closest(
+    made: Callable[[Sequence[float]], Fit], measurements: Sequence[Measurement], begin: list[float]
+) -> list[float]:
+    """The numbers, all positive. Each is divided by where it begins, as they differ by 1000."""
+    if not measurements:
+        return begin
+
+    def off(logarithms: np.ndarray) -> list[float]:
+        candidate = made(np.exp(logarithms).tolist())
+        return [math.log(candidate.expected(one) / one.took) for one in measurements]
+
+    start = np.log(np.maximum(np.array(begin), 1.0))  # all numbers are positive
+    bounds = start - math.log(_APART), start + math.log(_APART)
+    found = least_squares(off, start, bounds=bounds, loss="soft_l1", f_scale=0.1)
+    return np.exp(found.x).tolist()
+
+
+def _times(tiles: Sequence[tuple[int, int]], numbers: Sequence[float]) -> Times:
+    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+    return dict(zip(tiles, pairs, strict=True))
+
+
+def _start(
+    times: Mapping[tuple[int, int], tuple[float, float]], tiles: Sequence[Any]
+) -> list[float]:
+    """Where a fit begins: what was there, or a usual time for a tile that is new."""
+    return [number for tile in tiles for number in times.get(tile, (400.0, 1000.0))]
+
+
+def quality(made: Fit, measurements: Sequence[Measurement]) -> tuple[float, float]:
+    """The mean distance from the measurements, and what the choices lose of the fastest shapes."""
+    far = statistics.fmean(abs(made.expected(one) / one.took - 1) for one in measurements)
+    same: dict[tuple[str, tuple[int, int, int]], list[Measurement]] = {}
+    for one in measurements:
+        same.setdefault((one.kind, one.call.sizes), []).append(one)
+    lost = [
+        min(each, key=made.expected).took / min(one.took for one in each) - 1
+        for each in same.values()
+    ]
+    return far, statistics.fmean(lost)
+
+
+def written(made: Fit, device: str) -> str:
+    """The module."""
+    common = "".join(f"    {name}={value:.4g},\n" for name, value in asdict(made.common).items())
+    text = TARGET.read_text()
+    head = text[: text.index("DEVICE: Final")]
+    return (
+        f'{head}DEVICE: Final = "{device}"\n\nCOMMON: Final = Common(\n{common})\n\n'
+        f"TIMES: Final = {{\n{_lines(made.times)}}}\n"
+        '"""A stage and a tile of each shape of rows and columns, in nanoseconds."""\n\n'
+        f"PROMOTED_TIMES: Final = {{\n{_lines(made.promoted)}}}\n"
+        '"""The same where sums are promoted."""\n'
+    )
+
+
+def _lines(times: Times) -> str:
+    return "".join(
+        f"    {tile}: ({stage:.1f}, {rest:.1f}),\n" for tile, (stage, rest) in sorted(times.items())
+    )
+
+
+if __name__ == "__main__":
+    main()
