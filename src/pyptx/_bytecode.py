@@ -13,6 +13,7 @@ import linecache
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, cast
 
@@ -149,6 +150,29 @@ def assigned(code: CodeType, offset: int) -> str | None:
     if i >= len(found.instructions):
         return None
     return next((name for kind, name in found.accesses(i) if kind == "STORE"), None)
+
+
+def receiver(code: CodeType, offset: int, method: str) -> str | None:
+    """The name before the dot of a call of that method; None where something else is before it."""
+    found = code_of(code)
+    for i in range(found.at(offset), 0, -1):
+        each = found.instructions[i]
+        if each.opname in ("LOAD_METHOD", "LOAD_ATTR") and each.argval == method:
+            loads = [name for kind, name in found.accesses(i - 1) if kind == "LOAD"]
+            return loads[-1] if loads else None
+    return None
+
+
+def copied(code: CodeType, one: str, other: str) -> bool:
+    """Whether the code says `one = other`, `other = one` or `one = other = ...`."""
+    found = code_of(code)
+    accesses: list[tuple[str, str]] = []
+    for i in range(len(found.instructions)):
+        accesses += list(found.accesses(i)) or [("", "")]
+    return any(
+        {name, before} == {one, other} and kind == "STORE"
+        for (_, before), (kind, name) in pairwise(accesses)
+    )
 
 
 def same(code: CodeType, first: int, second: int) -> bool:

@@ -245,6 +245,43 @@ def test_an_element_that_has_a_name_warns():
         kernel(body).ptx()
 
 
+def test_a_register_with_two_names_that_is_set_warns():
+    def body():
+        a, b = thread(), thread() + 1
+        before = a
+        a.set(b)
+        b.set(before)
+        smem.alloc(f32, 256)[a + b] = 1.0
+
+    with pytest.warns(LanguageWarning) as caught:
+        kernel(body).ptx()
+    (warning,) = caught
+    text = str(warning.message).replace(__file__, "here")
+    line = warning.lineno + 1
+    assert text == (
+        "`.set()` writes the register that before names too, and before is read later\n"
+        f"  read: here:{line}: b.set(before)\n"
+        "  help: reg.from_(before, u32) is a copy, another register"
+    )
+
+
+def test_registers_that_are_set_as_they_should_do_not_warn():
+    def body():
+        a, b = thread(), thread() + 1
+        before = reg.from_(a, u32)
+        a.set(b)
+        b.set(before)
+        largest = a
+        largest.set(b)  # `a` is not read any more
+        held = [largest, b]
+        for one, other in zip(held, (b, largest), strict=True):
+            one.set(other)
+        held[0].set(1)
+        smem.alloc(f32, 256)[largest + b] = 1.0
+
+    assert kernel(body).ptx()
+
+
 def test_another_name_that_is_not_read_later_does_not_warn():
     def body():
         i = thread()

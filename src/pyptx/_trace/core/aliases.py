@@ -29,9 +29,27 @@ def warn(register: object, symbol: str, dtype: DType) -> None:
     names = [name for name, value in frame.f_locals.items() if value is register]
     written = bytecode.assigned(frame.f_code, frame.f_lasti)
     if len(names) > 1 or (names and written is None):
-        _warn(frame, names, symbol, dtype)
+        _warn(frame, names, f"{symbol}=", dtype)
     elif written is None:  # `acc[0] += v`
         _warn_of_elements(frame, register, symbol, dtype)
+
+
+def warn_of_set(register: object, dtype: DType) -> None:
+    """The same of `i.set(v)`, where one of the names was made from the other, by `j = i`.
+
+    A name that a loop gives to one register after another is meant to write them.
+    """
+    frame = next(users_frames(), None)
+    if frame is None:
+        return
+    names = [name for name, value in frame.f_locals.items() if value is register]
+    if len(names) < _TWICE:
+        return
+    set_by = bytecode.receiver(frame.f_code, frame.f_lasti, "set")
+    if set_by in names:
+        others = (name for name in names if name != set_by)
+        copies = [name for name in others if bytecode.copied(frame.f_code, name, set_by)]
+        _warn(frame, copies, ".set()", dtype)
 
 
 def _warn(frame: FrameType, names: list[str], symbol: str, dtype: DType) -> None:
@@ -43,7 +61,7 @@ def _warn(frame: FrameType, names: list[str], symbol: str, dtype: DType) -> None
             continue
         _say(
             frame,
-            f"`{symbol}=` writes the register that {name} names too, and {name} is read later",
+            f"`{symbol}` writes the register that {name} names too, and {name} is read later",
             read,
             f"reg.from_({name}, {dtype}) is a copy, another register",
         )

@@ -265,10 +265,10 @@ class Reg(Value):
     def set(self, value: Operand) -> None:
         """Write `value`, a register or a number, into this register. One `mov`.
 
-        Every name for the register sees it, also after the block in which it is written. One `setp`
-        for a number into a predicate.
+        Every name for the register sees it, in every block. One `setp` for a number in a predicate.
         """
         own(current("Reg.set"), self)
+        aliases.warn_of_set(self, self.dtype)
         move(self, value)
 
     def __iadd__(self, other: Operand) -> Reg:
