@@ -63,7 +63,7 @@ def test_every_shape(cut, paired):
     formula = Layer(activation="silu", paired=paired)
     product = Product(bf16, bf16, f32, epilogue=formula.epilogue)
     if not plan.fits(cut.shape, product):
-        assert cut.shape.blocks == 2
+        assert cut.shape.blocks == 2 or (paired and cut.shape.columns == 64)
         return
     a, b, c = (normal(s, BF16, i) for i, s in enumerate([(704, 1032), (1032, 1160), (1032, 1160)]))
     given = (a, b, c) if paired else (a, b)

@@ -108,6 +108,17 @@ def test_two_matrices(b_major, shape):
     layer(product, *SIZES, hopper.build(product, shape, 3))
 
 
+@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("d", [f32, bf16], ids=str)
+@pytest.mark.parametrize("b_major", ["K", "MN"])
+def test_every_shape_that_a_pair_fits(b_major, d, cut):
+    product = product_of(Layer(activation="silu", paired=True), d, b_major=b_major)
+    narrow = 128 if b_major == "MN" or d is bf16 else 64
+    assert plan.fits(cut.shape, product) == (cut.shape.blocks == 1 and cut.shape.columns >= narrow)
+    if plan.fits(cut.shape, product):
+        layer(product, *SIZES, hopper.build(product, cut.shape, 3))
+
+
 @pytest.mark.parametrize("d", [f32, f16, bf16], ids=str)
 @pytest.mark.parametrize("paired", [False, True])
 def test_tiles_that_are_split(d, paired):
@@ -192,7 +203,9 @@ def test_shapes_that_a_pair_does_not_fit():
     assert 192 not in chosen
     for own, right in ((Shape(), True), (Shape(128, 192), False), (SHAPES["two blocks"], False)):
         assert plan.fits(own, paired) == right
-    assert plan.fits(Shape(128, 192), replace(paired, d=f32))
+    wide = replace(paired, d=f32)
+    assert plan.fits(Shape(128, 192), replace(wide, b_major="K"))
+    assert not plan.fits(Shape(128, 192), replace(wide, b_major="MN"))
     assert plan.fits(SHAPES["two blocks"], Product(bf16, bf16, bf16, epilogue=SCALED))
 
 

@@ -91,8 +91,9 @@ def with_table(shape: Shape, groups: int) -> Shape:
 def fits(shape: Shape, product: Product) -> bool:
     """Whether a tile's columns of D are whole panels of each of its results, and registers do.
 
-    Two blocks of sums leave an epilogue too few, but for one that multiplies, and scales of single
-    columns, too.
+    So are they of the matrices B, where those are in memory by rows of K: a box of a copy has 128
+    bytes of a row. Two blocks of sums leave an epilogue too few registers, but for one that
+    multiplies, and scales of single columns, too.
     """
     if product.ragged is not None and shape.split:
         return False
@@ -102,6 +103,8 @@ def fits(shape: Shape, product: Product) -> bool:
     if shape.blocks > 1 and not (plain and len(product.results) == 1):
         return False
     widest = SPAN // min(dtype.bytes for dtype in product.results)
+    if product.b_major == "MN":
+        widest = max(widest, SPAN // product.b.bytes)
     return shape.columns % (product.factors * widest) == 0
 
 
