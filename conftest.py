@@ -25,6 +25,7 @@ import itertools
 import linecache
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,9 @@ QUICK = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_pas
 FLAGS = SIMULATED if Path("/proc/driver/nvidia").exists() else (*SIMULATED, *QUICK)
 # JAX reads them when it first looks for devices, which is after all tests have been collected.
 os.environ["XLA_FLAGS"] = " ".join((*os.environ.get("XLA_FLAGS", "").split(), *FLAGS))
+# A shell starts what runs in the background without Ctrl-C, which some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module", autouse=True)

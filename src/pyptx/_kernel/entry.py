@@ -600,8 +600,8 @@ def kernel(
         version: PTX version; by default the lowest that the instructions need.
         contract: Let the assembler fuse a `mul` and an `add` that were written apart.
         parallel: Named dimensions that are run-time values, one compiled kernel for all sizes.
-            The kernel treats every index of them on its own, so `jax.vmap` and shardings go along
-            them. An output without one is a sum over it, and its Tile says so:
+            Each index of them is independent of the others, so `jax.vmap` can add indices and a
+            sharding can split them. An output without one is a sum over it, and its Tile says so:
             `Tile("N", f32, sum_over="B")`. It is a promise: `k.check_parallel(*arrays)` looks for
             what breaks it.
         dynamic: Named dimensions that are run-time values and nothing more: one compiled kernel for
@@ -610,7 +610,7 @@ def kernel(
         input_output_aliases: `{input: output}`, each by position, that share one buffer.
         cooperative: CUDA's launch attribute: all CTAs of the grid are resident at once, so they
             may wait for each other through global memory. A launch of more than the device holds
-            fails. `jax.vmap` runs such a kernel once per element, unless these are further
+            fails. `jax.vmap` runs such a kernel once per element, unless the elements become
             indices of a parallel dimension.
         programmatic_stream_serialization: CUDA's launch attribute: the kernel may start before
             the kernel before it in the stream has ended, and waits with `griddepcontrol.wait`.

@@ -510,7 +510,7 @@ def from_ptx(
     in_specs, out_specs      as for `kernel`: what it is called on, and what it gives
     grid, block, cluster     as for `kernel`; block and cluster may be left out where the file has
                              .reqntid and .reqnctapercluster, and must agree with them
-    entry                    which entry, where the file has several; a C++ name will do
+    entry                    which entry, where the file has several; mangled or as in C++
     params                   what each parameter of the entry is, in its order: `In(i)` or `Out(i)`,
                              a tensor's address or a Scalar's value; "N", a dimension, or "N//2",
                              an expression of such; a function of dimensions,
@@ -518,8 +518,8 @@ def from_ptx(
                              of its fields.
                              By default in_specs, then the out_specs that share no buffer
     smem                     bytes of dynamic shared memory, or a function of dimensions
-    arch                     target to assemble for; by default the device's, and for PTX of an
-                             sm_90a and the like that one
+    arch                     target to assemble for; by default the device's, or the file's own
+                             where that is for one architecture or family, as sm_90a is
     contract                 let the assembler fuse a `mul` and an `add`, as nvcc's default does
     parallel, input_output_aliases, cooperative, programmatic_stream_serialization
                              as for `kernel`

@@ -2,7 +2,7 @@
 
 Every function takes a register, which it keeps, and returns a new one. Errors are against the exact
 value of the function of the f32 that the register holds. They are the manual's bounds for the
-`.approx` instructions plus what the arithmetic around them adds, with slack, so they hold on every
+`.approx` instructions plus what the arithmetic around them adds, rounded up, so they hold on every
 device. A relative error is one of the exact value, and the least denormal, 2^-149, is allowed on
 top of it. At 0 and at the infinities the functions give their limits, and NaN for NaN. Inputs and
 results may be denormal, unless a function says that they are zero then (`.ftz`). The arithmetic is

@@ -1,12 +1,12 @@
 """`ptx.cta`: reductions, scans and broadcasts over all threads of a CTA.
 
-All threads of the CTA take part. A call that some of them do not reach, in `ptx.if_` or after
-`ptx.ret(pred=)`, waits for ever or combines what nothing wrote. `block=` of the kernel says how
-many threads there are, along one, two or three axes; they are numbered with x fastest, then y, then
-z. A CTA of up to 32 threads uses shuffles alone. A larger one waits at `bar.sync 0` twice in each
-call, and has 8 (2 W + 1) bytes of shared memory for all calls together, W being the number of
-warps. So calls may follow each other and may be in loops, and what threads write to shared memory
-before a call, all may read after it.
+All threads of the CTA take part. Where some do not reach a call, in `ptx.if_` or after
+`ptx.ret(pred=)`, the others wait forever or combine values that were never written. `block=` of
+the kernel gives the number of threads along one, two or three axes; they are numbered with x
+fastest, then y, then z. A CTA of up to 32 threads uses only shuffles. A larger one waits at
+`bar.sync 0` twice in each call, and uses 8 (2 W + 1) bytes of shared memory for all calls together,
+where W is the number of warps. Calls may therefore follow each other and may be in loops, and what
+threads write to shared memory before a call, all threads may read after it.
 
 A *function* is one of two registers that appends instructions and returns a new register of their
 type; it writes neither of the two. It is associative.
@@ -17,7 +17,7 @@ The docstrings count instructions for 32-bit and packed types and T threads alon
 - Threads along two axes, T beyond 32: 2. Along three: 4. That is the thread's number.
 - 64-bit types: 3 for each shuffle. 16-bit types: 2 for each shuffle.
 - A function of f instructions instead of "sum", "max" or "min": f - 1 each time that it is applied,
-  and a `mov` wherever a guard keeps lanes from having what it gives.
+  and a `mov` wherever a guard keeps lanes from taking its result.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def reduce_sum(value: Reg) -> Reg:
     """Sum over the CTA, in place, in every thread: the same bits in all of them.
 
     With r the base-2 logarithm of the number of warps, rounded up: 28 + 2 r instructions, one less
-    for 32 warps. In 5 + r shuffles. Up to 32 threads, r that of T: 2 r, and two more (one of them
-    a shuffle) where T is not a power of two.
+    for 32 warps. Of these, 5 + r are shuffles. Up to 32 threads, with r that of T: 2 r, and two
+    more (one of them a shuffle) where T is not a power of two.
     """
     return collective.reduce("ptx.cta.reduce_sum", value, "sum")
 
@@ -50,12 +50,12 @@ def reduce_min(value: Reg) -> Reg:
 def reduce(value: Reg, function: Function | Named) -> Reg:
     """Combine the values of the CTA by a function, in place, in every thread.
 
-    The function is associative and commutative: which value comes first is left open. It needs no
-    identity, as only threads that there are count. For one that is not commutative,
-    `inclusive_scan` and `broadcast` of the last thread. Instruction counts as for `reduce_sum`,
-    where the function is applied 5 + r times, with a guard in the warp where T is no multiple of
-    32, and among the warps where their number is no power of two. Up to 32 threads, where T is a
-    power of two beyond 1, a `mov` more.
+    The function is associative and commutative: the order of its two values is not defined. It
+    needs no identity, as only threads of the CTA take part. For a function that is not commutative,
+    use `inclusive_scan` and `broadcast` of the last thread. Instruction counts as for `reduce_sum`;
+    the function is applied 5 + r times, with a guard in the warp where T is no multiple of 32, and
+    among the warps where their number is no power of two. Up to 32 threads, where T is a power of
+    two beyond 1, one `mov` more.
     """
     return collective.reduce("ptx.cta.reduce", value, function)
 

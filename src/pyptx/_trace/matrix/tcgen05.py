@@ -1,8 +1,8 @@
 """`ptx.tcgen05`: tensor cores of the fifth generation and Tensor Memory (sm_100a and its family).
 
-Multiplicands are `smem.wgmma_tile`s or lie in Tensor Memory; what is multiplied how is a 32-bit
-instruction descriptor, an int that is made while tracing. Source: PTX ISA, "TensorCore 5th
-Generation Family Instructions".
+Multiplicands are `smem.wgmma_tile`s or lie in Tensor Memory. A 32-bit instruction descriptor, an
+int that is made while tracing, gives their types and the product's shape. Source: PTX ISA,
+"TensorCore 5th Generation Family Instructions".
 """
 
 from __future__ import annotations
