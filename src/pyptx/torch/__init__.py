@@ -20,6 +20,7 @@ from pyptx.torch._add_norm import add_rms_norm as add_rms_norm
 from pyptx.torch._differentiable import differentiable as differentiable
 from pyptx.torch._fused import gated_matmul as gated_matmul
 from pyptx.torch._fused import linear as linear
+from pyptx.torch._fused_matmul import fused_matmul as fused_matmul
 from pyptx.torch._gates import geglu as geglu
 from pyptx.torch._gates import gelu as gelu
 from pyptx.torch._gates import reglu as reglu

@@ -85,6 +85,7 @@ def operation(resolve: Call) -> Call:
         return call(*args, **kwargs)
 
     setattr(called, "_pyptx_call", call)  # noqa: B010  # Dynamo's table has it weakly
+    setattr(called, "_pyptx_key", key)  # noqa: B010
     return cast("Call", called)
 
 

@@ -59,7 +59,7 @@ def linear(
     If the derivative of the activation needs the sums, the kernel also writes them, in the result's
     type. Everything else, also the precision of float32, is as in `matmul`. Raises CallError.
     """
-    kind, out = _checked("linear", out_dtype, input=input, weight=weight)
+    kind, out = checked("linear", out_dtype, input=input, weight=weight)
     if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
         raise CallError(
             f"input has shape {tuple(input.shape)} and weight {tuple(weight.shape)}; their last "
@@ -68,8 +68,8 @@ def linear(
         )
     _check_activation(activation)
     dims = (*input.shape[:-1], weight.shape[0])
-    of_bias = _operand("bias", bias, dims[-1:])
-    of_residual = _operand("residual", residual, dims)
+    of_bias = operand("bias", bias, dims[-1:])
+    of_residual = operand("residual", residual, dims)
     layer = Layer(bias=of_bias, activation=activation, residual=of_residual)
     formula = _of_layer(layer)
 
@@ -78,7 +78,7 @@ def linear(
         rows = more.get("residual")
         operands = [each for each in (bias, rows) if each is not None]
         shaped = [each if each is bias else each.reshape(-1, each.shape[-1]) for each in operands]
-        d = _run(formula, out, x, [weight.to(kind).t()], shaped)
+        d = run_product(formula, out, x, [weight.to(kind).t()], shaped)
         return d.reshape(*input.shape[:-1], weight.shape[0])
 
     return run
@@ -99,8 +99,8 @@ def gated_matmul(
 
     Everything else is as in `linear`. Raises CallError.
     """
-    kind, out = _checked("gated_matmul", out_dtype, input=input, gate=gate, up=up)
-    _check_matrix(input, gate, "gate")
+    kind, out = checked("gated_matmul", out_dtype, input=input, gate=gate, up=up)
+    check_matrix(input, gate, "gate")
     _check_activation(activation)
     if activation is None or tuple(gate.shape) != tuple(up.shape):
         problem = f"gate has shape {tuple(gate.shape)} and up {tuple(up.shape)}; they have one"
@@ -108,7 +108,7 @@ def gated_matmul(
     formula = _of_layer(Layer(activation=activation, paired=True))
 
     def run(input: Any, gate: Any, up: Any, **_: Any) -> Any:
-        d = _run(formula, out, input.to(kind), [gate.to(kind), up.to(kind)], [])
+        d = run_product(formula, out, input.to(kind), [gate.to(kind), up.to(kind)], [])
         return d.reshape(*input.shape[:-1], gate.shape[-1])
 
     return run
@@ -118,10 +118,11 @@ def gated_matmul(
 
 
 @dataclass(frozen=True, slots=True)
-class _Formula:
+class Formula:
     """What elements are, for a kernel and, in `reference`, for PyTorch.
 
-    reference   `reference(*sums, *operands)` of f32 tensors that broadcast gives D
+    reference   `reference(*sums, *operands)` of f32 tensors that broadcast gives D, or a tuple of D
+                and the further results
     keeps       whether the derivative needs the sums, which the kernel then writes, too
     """
 
@@ -131,9 +132,9 @@ class _Formula:
 
 
 @lru_cache(plan.KEPT)
-def _of_layer(layer: Layer) -> _Formula:
+def _of_layer(layer: Layer) -> Formula:
     keeps = layer.paired or layer.activation is not None
-    return _Formula(layer.epilogue, partial(_layer, layer), keeps)
+    return Formula(layer.epilogue, partial(_layer, layer), keeps)
 
 
 def _layer(layer: Layer, total: Any, *others: Any) -> Any:
@@ -149,8 +150,10 @@ def _layer(layer: Layer, total: Any, *others: Any) -> Any:
     return total if layer.residual is None else total + left.pop(0)
 
 
-def _run(formula: _Formula, out: DType, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> Any:
-    """D of (..., K) and matrices, with its leading dimensions as one."""
+def run_product(
+    formula: Formula, out: DType, a: Any, bs: Sequence[Any], operands: Sequence[Any]
+) -> Any:
+    """D of (..., K) and matrices, with its leading dimensions as one; further results after it."""
     a = a.reshape(-1, a.shape[-1])
     a, a_major = in_memory(a, "K")
     held = [in_memory(b, "MN") for b in bs]
@@ -163,26 +166,30 @@ def _run(formula: _Formula, out: DType, a: Any, bs: Sequence[Any], operands: Seq
 
 
 @lru_cache(plan.KEPT)
-def _operation(call: Call, formula: _Formula, factors: int) -> Any:
+def _operation(call: Call, formula: Formula, factors: int) -> Any:
     kept = call
     if formula.keeps:
         kept = replace(call, epilogue=with_sums(formula.epilogue, call.out))
 
+    results = len(call.results)
+
     def matmul(a: Any, *rest: Any) -> Any:
-        return computed(call, a, rest[:factors], rest[factors:])[0]
+        found = computed(call, a, rest[:factors], rest[factors:])
+        return found[0] if results == 1 else tuple(found)
 
     def forward(a: Any, *rest: Any) -> Any:
-        d, *sums = computed(kept, a, rest[:factors], rest[factors:])
-        return d, (a, *rest, *sums)
+        found = computed(kept, a, rest[:factors], rest[factors:])
+        several, sums = found[:results], found[results:]
+        return several[0] if results == 1 else tuple(several), (a, *rest, *sums)
 
-    def backward(saved: Any, g: Any) -> Any:
+    def backward(saved: Any, *gradients: Any) -> Any:
         sums = saved[-factors:] if formula.keeps else ()
         a, *rest = saved[: len(saved) - len(sums)]
         bs, operands = rest[:factors], rest[factors:]
-        wide = g.float()
-        totals = [s.float() for s in sums] or [wide * 0 for _ in bs]
+        wide = tuple(g.float() for g in gradients)
+        totals = [s.float() for s in sums] or [wide[0] * 0 for _ in bs]
         _, pull = torch.func.vjp(formula.reference, *totals, *(x.float() for x in operands))
-        found = pull(wide)
+        found = pull(wide[0] if results == 1 else wide)
         pairs = [cotangents(call, a, b, s) for b, s in zip(bs, found, strict=False)]
         da = pairs[0][0]
         for more, _ in pairs[1:]:
@@ -194,7 +201,10 @@ def _operation(call: Call, formula: _Formula, factors: int) -> Any:
         one = (a if call.a_major == "K" else a.mT).float()
         others = [(b if call.b_major == "MN" else b.mT).float() for b in rest[:factors]]
         operands = [x.float() for x in rest[factors:]]
-        return formula.reference(*(one @ b for b in others), *operands).to(tensor_type(call.out))
+        found = formula.reference(*(one @ b for b in others), *operands)
+        several = (found,) if results == 1 else found
+        typed = [x.to(tensor_type(t)) for x, t in zip(several, call.results, strict=True)]
+        return typed[0] if results == 1 else tuple(typed)
 
     return differentiable(matmul, forward, backward, reference=reference)
 
@@ -202,7 +212,7 @@ def _operation(call: Call, formula: _Formula, factors: int) -> Any:
 # ---- checks --------------------------------------------------------------------------------------
 
 
-def _checked(name: str, out_dtype: Any, **tensors: Any) -> tuple[Any, DType]:
+def checked(name: str, out_dtype: Any, **tensors: Any) -> tuple[Any, DType]:
     """The type to multiply in, and the result's. Raises CallError."""
     _matmul.check_types(name, DTYPES, **tensors)
     first, *others = tensors.values()
@@ -219,7 +229,7 @@ def _checked(name: str, out_dtype: Any, **tensors: Any) -> tuple[Any, DType]:
     return kind, _matmul.result_type(kind if out_dtype is None else out_dtype)
 
 
-def _check_matrix(x: Any, b: Any, name: str) -> None:
+def check_matrix(x: Any, b: Any, name: str) -> None:
     if b.ndim != 2 or x.ndim < 1 or x.shape[-1] != b.shape[0]:
         raise CallError(
             f"input has shape {tuple(x.shape)} and {name} {tuple(b.shape)}; input's last dimension "
@@ -235,11 +245,11 @@ def _check_activation(activation: object) -> None:
         )
 
 
-def _operand(name: str, x: Any, shape: tuple[int, ...]) -> DType | None:
-    """The type of what is added. Raises CallError for other types and shapes."""
+def operand(name: str, x: Any, shape: tuple[int, ...], what: str = "linear") -> DType | None:
+    """The type of a further tensor. Raises CallError for other types and shapes."""
     if x is None:
         return None
-    _matmul.check_types("linear", DTYPES, **{name: x})
+    _matmul.check_types(what, DTYPES, **{name: x})
     if tuple(x.shape) != shape:
         raise CallError(f"{name} has shape {tuple(x.shape)} and must have {shape}")
     return DTYPES[dtype_name(x.dtype)]

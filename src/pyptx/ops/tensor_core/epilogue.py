@@ -71,12 +71,12 @@ class Epilogue:
         name = getattr(self.function, "__name__", "the epilogue")
         raise LanguageError(
             f"{name} gave {found!r}; an epilogue gives {_counted(wanted)}",
-            location=_begin(self.function),
+            location=begin(self.function),
             notes=(("help", "ptx.to_f32(value) widens; return d or return d, more"),),
         )
 
 
-def _begin(function: Callable[..., Any]) -> SourceLocation | None:
+def begin(function: Callable[..., Any]) -> SourceLocation | None:
     """The line of a function's `def`."""
     code = getattr(function, "__code__", None)
     return None if code is None else SourceLocation(code.co_filename, code.co_firstlineno)
