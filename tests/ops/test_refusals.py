@@ -15,6 +15,7 @@ import pyptx  # noqa: E402
 from pyptx import CallError, ops  # noqa: E402
 
 X, W = jnp.ones((4, 6)), jnp.ones(6)
+KEY = jax.random.key(0)
 
 CASES = {
     "a weight of another length": (
@@ -173,6 +174,64 @@ CASES = {
         """
         eps is -1.0 and must be finite and not negative
           help: add_rms_norm(x, residual, weight, eps=1e-5)
+        """,
+    ),
+    "a negative rate": (
+        lambda: ops.add_rms_norm(X, X, W, dropout_rate=-0.1, dropout_key=KEY),
+        """
+        dropout_rate is -0.1 and must be finite and not negative
+          help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
+        """,
+    ),
+    "a rate of one": (
+        lambda: ops.add_rms_norm(X, X, W, dropout_rate=1.0, dropout_key=KEY),
+        """
+        dropout_rate is 1.0 and must be below 1, and at most 65535/65536
+          help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
+        """,
+    ),
+    "a rate above one": (
+        lambda: ops.add_rms_norm(X, X, W, dropout_rate=2, dropout_key=KEY),
+        """
+        dropout_rate is 2 and must be below 1, and at most 65535/65536
+          help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
+        """,
+    ),
+    "a rate without a key": (
+        lambda: ops.add_rms_norm(X, X, W, dropout_rate=0.1),
+        """
+        dropout_rate is 0.1 and dropout_key is None
+          help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
+        """,
+    ),
+    "a seed for a key": (
+        lambda: ops.add_rms_norm(X, X, W, dropout_rate=0.1, dropout_key=1),
+        """
+        dropout_key has type int and must be one key of jax.random
+          help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
+        """,
+    ),
+    "several keys": (
+        lambda: ops.add_rms_norm(X, X, W, dropout_rate=0.1, dropout_key=jax.random.split(KEY)),
+        """
+        dropout_key is key<fry>[2] and must be one key of jax.random
+          help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
+        """,
+    ),
+    "raw keys of another shape": (
+        lambda: ops.add_rms_norm(
+            X, X, W, dropout_rate=0.1, dropout_key=np.zeros((3, 2), np.uint32)
+        ),
+        """
+        dropout_key is uint32[3, 2] and must be one key of jax.random
+          help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
+        """,
+    ),
+    "a key of another type": (
+        lambda: ops.add_layer_norm(X, X, dropout_rate=0.1, dropout_key=jnp.zeros(2)),
+        """
+        dropout_key is float32[2] and must be one key of jax.random
+          help: add_layer_norm(x, residual, dropout_rate=0.1, dropout_key=jax.random.key(0))
         """,
     ),
     "no scale": (lambda: ops.softmax(X, scale=0), "scale is 0 and must be positive"),

@@ -2,6 +2,7 @@
 
 s = x + residual, rounded to its type, is what the norm reads and what is written. For cotangents
 gy of y and gs of s, what the norm's gradient makes of gy and s, plus gs, is the gradient of both.
+With dropout s = dropout(x) + residual, and the gradient of x is what `Dropout` makes of the other.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from pyptx import Reg
+from pyptx.ops._dropout import Dropout
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Operand, RowOp, Scalars, Values
 from pyptx.ops.rowwise.statistics import Statistic, Term
@@ -29,6 +31,18 @@ class _Summed:
         return getattr(self._v, name)
 
 
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """What the norm's formulas need of a row, and the row's inputs."""
+
+    norm: Any
+    row: Scalars
+
+
+def _seeds(dropout: Dropout | None) -> tuple[Operand, ...]:
+    return () if dropout is None else dropout.inputs
+
+
 @dataclass(frozen=True)
 class AddNorm(RowOp):
     """y[*B, N] and s[*B, N] of x[*B, N] and residual[*B, N], and what `norm` has besides."""
@@ -36,10 +50,11 @@ class AddNorm(RowOp):
     norm: RowOp
     x: DType
     residual: DType
+    dropout: Dropout | None = None
 
     @property
     def name(self) -> str:
-        return f"add_{self.norm.name}"
+        return f"{'' if self.dropout is None else 'dropout_'}add_{self.norm.name}"
 
     @property
     def compute(self) -> DType:
@@ -47,7 +62,8 @@ class AddNorm(RowOp):
 
     @property
     def inputs(self) -> tuple[Operand, ...]:
-        return Operand("x", self.x), Operand("residual", self.residual), *self.norm.inputs[1:]
+        elements = Operand("x", self.x), Operand("residual", self.residual)
+        return *elements, *self.norm.inputs[1:], *_seeds(self.dropout)
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
@@ -58,35 +74,48 @@ class AddNorm(RowOp):
     def statistic(self) -> Statistic | None:
         return self.norm.statistic
 
-    def _summed(self, m: Math, v: Values) -> tuple[Reg, Values]:
-        total = convert(convert(m.add(v.x, v.residual), self.residual), m.dtype)
+    @property
+    def term_reads_row(self) -> bool:
+        return self.dropout is not None
+
+    def _summed(self, m: Math, v: Values, row: Scalars | None) -> tuple[Reg, Values]:
+        if self.dropout is None or row is None:
+            total = m.add(v.x, v.residual)
+        else:
+            total = m.fma(self.dropout.kept(m, v, row, v.x), self.dropout.scale, v.residual)
+        total = convert(convert(total, self.residual), m.dtype)
         return total, cast("Values", _Summed(v, total))
 
     def term(self, m: Math, v: Values) -> Term:
-        return self.norm.term(m, self._summed(m, v)[1])
+        row = None if self.dropout is None else v.row
+        return self.norm.term(m, self._summed(m, v, row)[1])
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> Any:
-        return self.norm.factors(m, total, row)
+        return _Factors(self.norm.factors(m, total, row), row)
 
-    def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
-        total, values = self._summed(m, v)
-        return (*self.norm.result(m, values, f), total)
+    def result(self, m: Math, v: Values, f: _Factors) -> tuple[Reg, ...]:
+        total, values = self._summed(m, v, f.row)
+        return (*self.norm.result(m, values, f.norm), total)
 
-    def row_result(self, m: Math, f: Any) -> tuple[Reg, ...]:
-        return self.norm.row_result(m, f)
+    def row_result(self, m: Math, f: _Factors) -> tuple[Reg, ...]:
+        return self.norm.row_result(m, f.norm)
 
 
 @dataclass(frozen=True)
 class AddNormGradient(RowOp):
-    """The norm's gradient of s, whose x is s, and gs; dr too, where residual is of another type."""
+    """The norm's gradient of s, whose x is s, and gs.
+
+    dr too, where residual is of another type or x is dropped out.
+    """
 
     norm: RowOp
     x: DType
     residual: DType
+    dropout: Dropout | None = None
 
     @property
     def name(self) -> str:
-        return f"add_{self.norm.name}"
+        return f"{'' if self.dropout is None else 'dropout_'}add_{self.norm.name}"
 
     @property
     def compute(self) -> DType:
@@ -96,11 +125,16 @@ class AddNormGradient(RowOp):
     def inputs(self) -> tuple[Operand, ...]:
         columns = self.norm.given(COLUMN)
         rest = [operand for operand in self.norm.inputs if operand.per != COLUMN]
-        return *rest, Operand("gs", self.residual), *columns
+        return *rest, Operand("gs", self.residual), *columns, *_seeds(self.dropout)
+
+    @property
+    def has_one(self) -> bool:
+        """Whether the gradients of x and residual are one array."""
+        return self.x is self.residual and self.dropout is None
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
-        dr = () if self.x is self.residual else (Operand("dr", self.residual, ELEMENT),)
+        dr = () if self.has_one else (Operand("dr", self.residual, ELEMENT),)
         return Operand("dx", self.x), *dr, *self.norm.outputs[1:]
 
     @property
@@ -115,12 +149,14 @@ class AddNormGradient(RowOp):
         return self.norm.term(m, v)
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> Any:
-        return self.norm.factors(m, total, row)
+        return _Factors(self.norm.factors(m, total, row), row)
 
-    def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
-        (dx,) = self.norm.result(m, v, f)
-        both = m.add(dx, v.gs)
-        return (both,) if self.x is self.residual else (both, both)
+    def result(self, m: Math, v: Values, f: _Factors) -> tuple[Reg, ...]:
+        (ds,) = self.norm.result(m, v, f.norm)
+        both = m.add(ds, v.gs)
+        if self.dropout is not None:
+            return m.mul(self.dropout.kept(m, v, f.row, both), self.dropout.scale), both
+        return (both,) if self.has_one else (both, both)
 
-    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: Any) -> None:
-        self.norm.accumulate(m, sums, v, f)
+    def accumulate(self, m: Math, sums: Sequence[Reg], v: Values, f: _Factors) -> None:
+        self.norm.accumulate(m, sums, v, f.norm)

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
+from pyptx.ops import _dropout_jax, _layer_norm_jax
 from pyptx.ops import _jax as shell
-from pyptx.ops import _layer_norm_jax
 from pyptx.ops._add_norm import AddNorm, AddNormGradient
+from pyptx.ops._dropout import Dropout
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops.rowwise import plan
@@ -25,19 +26,35 @@ _jax: Any = jax  # for what JAX annotates in part
 
 
 def add_rms_norm(
-    x: Any, residual: Any, weight: Any, eps: float = 1e-5, *, offset: float = 0.0
+    x: Any,
+    residual: Any,
+    weight: Any,
+    eps: float = 1e-5,
+    *,
+    offset: float = 0.0,
+    dropout_rate: float = 0.0,
+    dropout_key: Any = None,
 ) -> tuple[Any, Any]:
     """s = x + residual, and y = rms_norm(s, weight, eps), in one pass: (y, s).
 
-    x         bf16, f16, f32 or f64, of shape (..., *weight.shape); any leading dimensions
-    residual  x's shape; bf16, f16 or f32 independently of x, f64 where x is
-    weight    bf16, f16, f32 or f64, independently
-    eps       a Python or NumPy number, not negative
-    offset    the same, added to weight: 1.0 for weights stored as w - 1
-    returns   y in weight's dtype, s in residual's; both of x's shape
+    x             bf16, f16, f32 or f64, of shape (..., *weight.shape); any leading dimensions
+    residual      x's shape; bf16, f16 or f32 independently of x, f64 where x is
+    weight        bf16, f16, f32 or f64, independently
+    eps           a Python or NumPy number, not negative
+    offset        the same, added to weight: 1.0 for weights stored as w - 1
+    dropout_rate  a number in [0, 1): s = residual + dropout(x). The probability that an element of
+                  x is dropped, rounded to a multiple of 2**-16; others are divided by 1 - rate
+    dropout_key   a key of jax.random, typed or raw; required unless the rate is 0
+    returns       y in weight's dtype, s in residual's; both of x's shape
 
     s is rounded before the norm reads it, so y equals that of two calls. The backward pass takes
     the cotangents of both results and computes one gradient for x and residual, in one kernel.
+
+    Dropout stores no mask: the backward pass draws it again, from two numbers per row that come
+    from the key (Philox-4x32-7). The mask depends on the key and x's shape only, not on the GPU or
+    on how rows are sharded. Inside `jax.shard_map`, as with `jax.random`, devices with the same key
+    have the same mask: `jax.random.fold_in` the device's `axis_index`.
+
     Everything else is as in `rms_norm`. Raises CallError.
     """
     where = call_site()
@@ -49,18 +66,27 @@ def add_rms_norm(
         )
     example = "add_rms_norm(x, residual, weight, offset=1.0)"
     offset = shell.number("offset", offset, example, where)
-    return _call("add_rms_norm", x, residual, weight, None, eps, where, offset)
+    dropout = dropout_rate, dropout_key
+    return _call("add_rms_norm", (x, residual, weight, None), eps, dropout, where, offset)
 
 
 def add_layer_norm(
-    x: Any, residual: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    x: Any,
+    residual: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    dropout_rate: float = 0.0,
+    dropout_key: Any = None,
 ) -> tuple[Any, Any]:
     """s = x + residual, and y = layer_norm(s, weight, bias, eps), in one pass: (y, s).
 
-    weight and bias may be None; y has x's dtype, s residual's. Everything else is as in
-    `add_rms_norm` and `layer_norm`. Raises CallError.
+    weight and bias may be None; y has x's dtype, s residual's. Everything else, dropout of x
+    included, is as in `add_rms_norm` and `layer_norm`. Raises CallError.
     """
-    return _call("add_layer_norm", x, residual, weight, bias, eps, call_site())
+    dropout = dropout_rate, dropout_key
+    return _call("add_layer_norm", (x, residual, weight, bias), eps, dropout, call_site())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +101,17 @@ class What:
     bias: DType | None
     eps: float
     offset: float = 0.0
+    rate: float = 0.0
+
+    @property
+    def dropout(self) -> Dropout | None:
+        return Dropout(self.rate, math.prod(self.shape)) if self.rate else None
 
     def forward(self, *, kept: bool) -> AddNorm:
         columns, s, norm = math.prod(self.shape), self.residual, self._rms_norm(kept=kept)
         if norm is None:
             norm = LayerNorm(columns, s, self.x, self.weight, self.bias, self.eps, kept)
-        return AddNorm(columns, norm, self.x, s)
+        return AddNorm(columns, norm, self.x, s, self.dropout)
 
     def _rms_norm(self, *, kept: bool) -> RowOp | None:
         if not self.rms or self.weight is None:
@@ -94,23 +125,24 @@ class What:
         norm: RowOp = LayerNormGradient(columns, s, self.x, self.weight, self.bias)
         if self.rms and self.weight is not None:
             norm = RmsNormGradient(columns, s, self.weight, self.offset)
-        return AddNormGradient(columns, norm, self.x, s)
+        return AddNormGradient(columns, norm, self.x, s, self.dropout)
 
 
 def _call(
     name: str,
-    x: Any,
-    residual: Any,
-    weight: Any,
-    bias: Any,
+    arrays: tuple[Any, Any, Any, Any],
     eps: Any,
+    dropout: tuple[Any, Any],
     where: SourceLocation,
     offset: float = 0.0,
 ) -> tuple[Any, Any]:
     arguments = "x, residual, weight" if name == "add_rms_norm" else "x, residual"
     eps = shell.number("eps", eps, f"{name}({arguments}, eps=1e-5)", where)
-    what = replace(checked(name, x, residual, weight, bias, eps, where), offset=offset)
-    return shell.located(name, where, _norm, what, *shell.as_jax(x, residual, weight, bias))
+    rate = _dropout_jax.checked(*dropout, name, where)
+    what = replace(checked(name, *arrays, eps, where), offset=offset, rate=rate)
+    x, *others = shell.as_jax(*arrays)
+    seeds = _dropout_jax.seeds(dropout[1], x, len(what.shape)) if rate else ()
+    return shell.located(name, where, _norm, what, x, *others, seeds)
 
 
 def checked(
@@ -142,9 +174,9 @@ def _norm_fwd(what: What, *operands: Any) -> tuple[Any, Any]:
 
 
 def _norm_bwd(what: What, saved: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
-    s, rows, weight, bias = saved
+    s, rows, weight, bias, seeds = saved
     gy, gs = shell.as_jax(*cotangents)
-    return gradient(what, s, gy, rows, gs, *shell.as_jax(weight, bias))
+    return *gradient(what, s, gy, rows, gs, *shell.as_jax(weight, bias), seeds), None
 
 
 _norm.defvjp(_norm_fwd, _norm_bwd)
@@ -161,7 +193,8 @@ def _kept_fwd(what: What, *operands: Any) -> tuple[Any, Any]:
 
 
 def _kept_bwd(what: What, operands: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
-    return _jax.vjp(partial(_reference, what), *operands)[1](cotangents)
+    *floats, seeds = operands
+    return *_jax.vjp(partial(_reference, what, seeds), *floats)[1](cotangents), None
 
 
 kept.defvjp(_kept_fwd, _kept_bwd)
@@ -169,17 +202,24 @@ kept.defvjp(_kept_fwd, _kept_bwd)
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def gradient(
-    what: What, s: Any, gy: Any, rows: tuple[Any, ...], gs: Any, weight: Any, bias: Any
+    what: What,
+    s: Any,
+    gy: Any,
+    rows: tuple[Any, ...],
+    gs: Any,
+    weight: Any,
+    bias: Any,
+    seeds: tuple[Any, ...],
 ) -> Any:
     """dx, dresidual, and dw and db of those that are given."""
     op = what.gradient
     columns = [column for column in (weight, bias) if column is not None]
     results = tuple(shell.result_type(column, op.compute, s, gy, gs) for column in columns)
-    inputs = _given(s, gy, *rows, gs, weight)
+    inputs = _given(s, gy, *rows, gs, weight, seeds)
     found: Any = plan.operation(op, what.shape, results)(*inputs)
     found = list(found) if len(op.outputs) > 1 else [found]
     dx = found.pop(0)
-    dr = dx if what.x is what.residual else found.pop(0)
+    dr = dx if op.has_one else found.pop(0)
     totals = [
         shell.column_cotangent(total, column, s, gy, gs)
         for total, column in zip(found, columns, strict=True)
@@ -193,20 +233,33 @@ def _gradient_fwd(what: What, *operands: Any) -> tuple[Any, Any]:
 
 
 def _gradient_bwd(what: What, operands: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
-    return _jax.vjp(partial(_reference_gradient, what), *operands)[1](cotangents)
+    *floats, seeds = operands
+    return *_jax.vjp(partial(_reference_gradient, what, seeds), *floats)[1](cotangents), None
 
 
 gradient.defvjp(_gradient_fwd, _gradient_bwd)
 
 
-def _given(*arrays: Any) -> list[Any]:
-    return [array for array in arrays if array is not None]
+def _given(*operands: Any) -> list[Any]:
+    """The arrays among the operands, the last of which are seeds: none, or two."""
+    *arrays, seeds = operands
+    return [array for array in (*arrays, *seeds) if array is not None]
 
 
-def _reference(what: What, x: Any, residual: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
+def _dropped(what: What, seeds: tuple[Any, ...], x: Any) -> Any:
+    """Dropout of x; its derivative is itself."""
+    if not what.rate:
+        return x
+    return jnp.where(_dropout_jax.kept(what.rate, seeds, what.shape), x / (1 - what.rate), 0)
+
+
+def _reference(
+    what: What, seeds: tuple[Any, ...], x: Any, residual: Any, weight: Any, bias: Any
+) -> tuple[Any, ...]:
     """The formulas in jax.numpy, for derivatives of higher order."""
     compute = jnp.promote_types(residual.dtype, jnp.float32)
-    s = (x.astype(compute) + residual.astype(compute)).astype(residual.dtype)
+    s = _dropped(what, seeds, x.astype(compute)) + residual.astype(compute)
+    s = s.astype(residual.dtype)
     wide, axes = s.astype(compute), tuple(range(x.ndim - len(what.shape), x.ndim))
     mean = None if what.rms else jnp.mean(wide, axes, keepdims=True)
     away = wide if mean is None else wide - mean
@@ -220,7 +273,14 @@ def _reference(what: What, x: Any, residual: Any, weight: Any, bias: Any) -> tup
 
 
 def _reference_gradient(
-    what: What, s: Any, gy: Any, rows: tuple[Any, ...], gs: Any, weight: Any, bias: Any
+    what: What,
+    seeds: tuple[Any, ...],
+    s: Any,
+    gy: Any,
+    rows: tuple[Any, ...],
+    gs: Any,
+    weight: Any,
+    bias: Any,
 ) -> tuple[Any, ...]:
     """Those of the gradient."""
     compute = jnp.promote_types(s.dtype, jnp.float32)
@@ -235,4 +295,5 @@ def _reference_gradient(
     both = r * (rest - normal * along) + gs.astype(compute)
     dw = None if weight is None else jnp.sum(cotangent * normal, lead).astype(weight.dtype)
     db = None if bias is None else jnp.sum(cotangent, lead).astype(bias.dtype)
-    return both.astype(what.x.numpy), both.astype(s.dtype), dw, db
+    dx = _dropped(what, seeds, both)
+    return dx.astype(what.x.numpy), both.astype(s.dtype), dw, db

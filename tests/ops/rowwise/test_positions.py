@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyptx import Reg
+from pyptx import Reg, ptx
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, Pick, RowOp, Scalars, Values
 from pyptx.ops.rowwise.partition import Rows
@@ -22,6 +23,8 @@ from pyptx.types import DType, bf16, f32, f64, s32
 @dataclass(frozen=True)
 class Aimed(RowOp):
     """y = x up to column `at` and 0 after it, 100 more in that column; its element, and the sum.
+
+    The columns of elements, mod 8, are added to y twice: by element, and by vector.
 
     With `summed` also the sum over rows of x up to that column.
     """
@@ -70,7 +73,15 @@ class Aimed(RowOp):
         return row, total[0]
 
     def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
-        return (m.add(self._kept(m, v, f[0]), m.selp(100.0, 0.0, v.is_in(f[0].at))),)
+        hot = m.add(self._kept(m, v, f[0]), m.selp(100.0, 0.0, v.is_in(f[0].at)))
+        number = ptx.inst[f"cvt.rn.{m.dtype.name}.u32"]
+        by_vector = v.of_vector("columns", self._numbers)
+        return (m.add(hot, m.add(number(v.column & 7), number(by_vector))),)
+
+    def _numbers(self, first: Reg, size: int) -> list[Reg]:
+        """The columns of a vector mod 8, the first of which has fewer bits."""
+        known = math.gcd(self.columns, size, 8)
+        return [((first & (8 - known)) + i) & 7 for i in range(size)]
 
     def row_result(self, m: Math, f: Any) -> tuple[Reg, ...]:
         return f[0].element, f[1]
@@ -91,7 +102,8 @@ class Aimed(RowOp):
         hot = np.arange(self.columns) == at[:, None]
         inside = (at >= 0) & (at < self.columns)
         element = np.where(inside, x[np.arange(count), np.where(inside, at, 0)], 0)
-        expected = kept + 100 * hot, element, kept.sum(1), *((kept.sum(0),) * self.summed)
+        y = kept + 100 * hot + 2 * (np.arange(self.columns) % 8)
+        expected = y, element, kept.sum(1), *((kept.sum(0),) * self.summed)
         for one, other in zip(found.outputs[: len(self.outputs)], expected, strict=True):
             np.testing.assert_array_equal(np.asarray(one).astype(np.float64), other)
 

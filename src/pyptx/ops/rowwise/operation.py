@@ -7,16 +7,17 @@ strategies of this package do, and know no formula.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.statistics import Statistic, Term
 from pyptx.types import DType, s32
 
+_T = TypeVar("_T")
 Per: TypeAlias = Literal["element", "column", "row"]
 ELEMENT: Final = "element"
 COLUMN: Final = "column"
@@ -79,7 +80,9 @@ class Vectors:
         self.row = row
         """The inputs per row, where they are known."""
         self._column = column
+        self._size = 1
         self._distances: dict[int, tuple[Reg, Reg]] = {}
+        self._made: dict[Hashable, Any] = {}
         self._unpack = {o.name: each for o, each in zip(operands, unpack, strict=True)}
         self._unpacked: dict[str, list[Reg]] = {}
 
@@ -92,16 +95,27 @@ class Vectors:
             self._unpacked[name] = self._unpack[name]()
         return self._unpacked[name]
 
+    def first(self) -> Reg:
+        """The column of the first element, u32; a multiple of gcd(columns, size of the vectors)."""
+        assert self._column is not None, "columns are not known here"
+        return self._column()
+
+    def once(self, key: Hashable, make: Callable[[Reg, int], _T]) -> _T:
+        """What `make` gives of the first column and the number of elements. Made once."""
+        if key not in self._made:
+            self._made[key] = make(self.first(), self._size)
+        return self._made[key]
+
     def distance(self, column: Reg) -> Reg:
         """How many columns after the vectors' first one a column is, s32. Once for all elements."""
         if id(column) not in self._distances:  # registers that are compared are an instruction
-            assert self._column is not None, "columns are not known here"
-            distance = ptx.inst.sub.s32(column, reg.from_(self._column(), s32))
+            distance = ptx.inst.sub.s32(column, reg.from_(self.first(), s32))
             self._distances[id(column)] = column, distance
         return self._distances[id(column)][1]
 
     def elements(self, size: int) -> list[Values]:
         """The first `size` elements, as formulas take them."""
+        self._size = size
         return [Values(self, i) for i in range(size)]
 
 
@@ -114,6 +128,19 @@ class Values:
     def __init__(self, vectors: Vectors, index: int) -> None:
         self._vectors = vectors
         self._index = index
+
+    @property
+    def column(self) -> Reg:
+        """The element's column, u32."""
+        return self._vectors.first() + self._index
+
+    def of_vector(self, key: Hashable, make: Callable[[Reg, int], Sequence[_T]]) -> _T:
+        """The element's entry of what `make` gives for all elements of its vector, made once.
+
+        `make` takes the column of the first one, u32, and how many there are: neighbours. The
+        column is a multiple of gcd(columns of a row, their number). `key` is one for each `make`.
+        """
+        return self._vectors.once(key, make)[self._index]
 
     @property
     def row(self) -> Scalars:
