@@ -117,6 +117,7 @@ test-sanitize: $(READY) test-tsan
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
 	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
 	        tests/emulator tests/semantics tests/launch tests/runtime/test_cuda_handlers.py tests/native/test_launcher.py tests/native/test_fast_path.py \
+        tests/fuzz/test_native.py \
 	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
 
 # Python itself, NumPy and JAX are not built with it, and nothing of theirs is reported: what it knows is the native code.
