@@ -32,6 +32,7 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 _LIMIT: Final = 32
 """Values that an expression holds at once, as the reader of programs (plan.cc) has it."""
 _LAYOUTS: Final = {(each.interleave.value, each.driver_swizzle): each for each in Layout}
+_CLUSTER: Final = (CLUSTER_LIMIT, CLUSTER_LIMIT, CLUSTER_LIMIT)
 _BITS: Final = (8, 16, 32, 64)
 _ALIGNMENTS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -115,7 +116,7 @@ def _step(line: str) -> Step:
         (x, y, z),
         _triple(fields["block"], BLOCK_LIMITS),
         tuple(map(_argument, _list(fields["params"]))),
-        _triple(fields["cluster"], (CLUSTER_LIMIT,) * 3),
+        _triple(fields["cluster"], _CLUSTER),
         _expression(fields["shared"]),
         zeros=tuple(map(_result, _list(fields.get("zeros", "")))),
         complete=tuple(map(_result, _list(fields.get("complete", "")))),
