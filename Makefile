@@ -31,7 +31,7 @@ CMAKE_ARGS = -G Ninja -DCMAKE_MAKE_PROGRAM="$$($(PY) -c 'import ninja; print(nin
     -DPYPTX_XLA_INCLUDE="$$($(PY) -c 'import jaxlib, pathlib; print(pathlib.Path(jaxlib.__file__).parent / "include")')"
 
 .PHONY: help demo test test-torch quick check lint format test-sanitize test-tsan gpu-test gpu-products bench tables picture sweep timing isa goldens \
-    stub pages instruction device mutants tune docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
+    stub pages instruction device mutants fuzz tune docs docs-serve wheel test-wheel test-aarch64 test-clang cross clean
 
 help:
 	@echo "make demo            the RMS normalization kernel on whatever is here, checked"
@@ -48,6 +48,7 @@ help:
 	@echo "make test-sanitize   the native code with ASan and UBSan, and with TSan"
 	@echo "make isa             prove with the assembler that the ISA table is the whole ISA"
 	@echo "make mutants         plant bugs in the kernels of examples and tutorial: how many the emulator finds"
+	@echo "make fuzz            the readers of files and plans, FUZZ_SECONDS each, guided by coverage; needs Clang"
 	@echo "make timing          the tests that look at the clock, one after the other"
 	@echo "make sweep           the exhaustive tests"
 	@echo "make goldens         rewrite the golden PTX files"
@@ -117,6 +118,7 @@ test-sanitize: $(READY) test-tsan
 	    PYPTX_NATIVE_DIR=$(CURDIR)/$(SANITIZED) \
 	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
 	        tests/emulator tests/semantics tests/launch tests/runtime/test_cuda_handlers.py tests/native/test_launcher.py tests/native/test_fast_path.py \
+        tests/fuzz/test_native.py \
 	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
 
 # Python itself, NumPy and JAX are not built with it, and nothing of theirs is reported: what it knows is the native code.
@@ -227,6 +229,22 @@ test-clang: $(READY)
 $(WHEELS_STAMP): $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[wheels]'
 	touch $(WHEELS_STAMP)
+
+# libFuzzer is Clang's; atheris, which has it for Python, is an extra of its own.
+FUZZ_SECONDS ?= 60
+FUZZ_STAMP := $(VENV)/.installed-fuzz
+ifeq ($(READY),)
+FUZZ_READY :=
+else
+FUZZ_READY := $(FUZZ_STAMP)
+endif
+
+fuzz: $(FUZZ_READY)
+	$(PY) benchmarks/fuzz.py --seconds $(FUZZ_SECONDS) $(ARGS)
+
+$(FUZZ_STAMP): $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	touch $(FUZZ_STAMP)
 
 mutants: $(READY)
 	$(PY) tools/mutate.py $(ARGS)

@@ -33,6 +33,7 @@ BENCHMARKS: Final = ROOT / "docs" / "benchmarks.md"
 NORM_PAGE: Final = ROOT / "docs" / "rms_norm.md"
 ARCHITECTURE: Final = ROOT / "docs" / "architecture.md"
 INDEXING: Final = ROOT / "docs" / "indexing.md"
+SECURITY: Final = ROOT / "docs" / "security.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
 END: Final = "<!-- measured: end -->"
 COPY: Final = "copy of the same bytes"
@@ -309,6 +310,7 @@ TITLES: Final = {
     "rms_norm": "RMS normalization",
     "launch": "Launching from JAX: host time of a call, and a chain of dependent kernels",
     "text": "Text and tracing, on one core",
+    "fuzz": "Inputs of each fuzz target in one run of `make fuzz`",
     "indexing": "Five kernels, by hand and by index",
     "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
 }
@@ -352,6 +354,16 @@ def text_speed(record: Record) -> list[str]:
     return [*plain(record), "", *textwrap.wrap(sentence, 118)]
 
 
+def fuzz(record: Record) -> list[str]:
+    """A line for each target: its inputs, and the places in the code that they reach."""
+    title = f"**{TITLES['fuzz']}**, {record['settings']['seconds']} s each; no failures"
+    rows = [
+        f"| {name} | {int(median):,} | {m['notes']['covered']:,} |"
+        for name, median, m in _medians(record)
+    ]
+    return [title, "", "| reader | inputs | places reached |", "|---|---:|---:|", *rows]
+
+
 def indexing(record: Record) -> list[str]:
     """A line for each kernel: what it is by hand, and by index."""
     found: dict[str, list[str]] = {}
@@ -372,6 +384,7 @@ DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     NORM_PAGE: {"norm_reasons": norm_reasons},
     ARCHITECTURE: {"text": text_speed},
     INDEXING: {"indexing": indexing},
+    SECURITY: {"fuzz": fuzz},
 }
 
 

@@ -1,5 +1,7 @@
 """The disk cache: content keys, damage, interruption, concurrent processes, its bound."""
 
+import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -9,11 +11,14 @@ import pytest
 
 from pyptx import _assemble as assemble
 from pyptx._assemble import cache, ptxas
+from pyptx._cli.doctor import cache_folder
 
 PTX = (
     ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry empty()\n{\n"
     "\t.reg .b32 %r<2>;\n\tmov.u32 %r1, 0;\n\tret;\n}\n"
 )
+
+OWNED = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files here have no owner and mode")
 
 
 @pytest.fixture(autouse=True)
@@ -76,10 +81,122 @@ def test_a_damaged_entry_is_made_again(runs, folder, damage):
 def test_an_entry_of_another_format_is_made_again(runs, folder):
     first = assemble.assemble(PTX, "sm_90a")
     (entry,) = folder.glob("*.cubin")
-    for payload in (b"{}", (2).to_bytes(8, "little") + b"{}", b"\xff" * 40):
+    deep = b"[" * 100_000
+    texts = (b"{}", b"1", b"[]", b'"text"', b"null", deep)
+    headers = [len(text).to_bytes(8, "little") + text for text in texts]
+    for payload in (b"{}", *headers, b"\xff" * 40):
         cache.store(entry.stem, payload)
         assert assemble.assemble(PTX, "sm_90a") == first
-    assert len(runs) == 4
+    assert len(runs) == 3 + len(texts)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kernel": "other"},
+        {"kernel": 1},
+        {"target": "sm_100a"},
+        {"assembler": "1.2.3"},
+        {"registers": "8"},
+        {"registers": True},
+        {"shared": -1},
+        {"spill_loads": None},
+        {"messages": [{"severity": "error"}]},
+        {"messages": [7]},
+        {"code": b"text"},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_an_entry_of_another_kernel_is_made_again(runs, folder, change):
+    """One whose digest is right: a file of that name that something else has put there."""
+    first = assemble.assemble(PTX, "sm_90a")
+    (entry,) = folder.glob("*.cubin")
+    record = dataclasses.asdict(first) | change
+    code = record.pop("code")
+    header = json.dumps(record).encode()
+    cache.store(entry.stem, len(header).to_bytes(8, "little") + header + code)
+    assert assemble.assemble(PTX, "sm_90a") == first
+    assert len(runs) == 2
+    assert assemble.assemble(PTX, "sm_90a") == first
+    assert len(runs) == 2, "the right one is kept again"
+
+
+@OWNED
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o722])
+def test_a_folder_that_others_may_write_to_is_not_used(runs, folder, mode):
+    first = assemble.assemble(PTX, "sm_90a")
+    folder.chmod(mode)
+    for n in (2, 3):
+        with pytest.warns(RuntimeWarning, match=f"others may write to it .mode {mode:04o}"):
+            assert assemble.assemble(PTX, "sm_90a") == first
+        assert len(runs) == n
+    with pytest.warns(RuntimeWarning, match="not kept"):
+        cache.store("new", b"payload")
+    assert not (folder / "new.cubin").exists()
+    folder.chmod(0o755)
+    assert assemble.assemble(PTX, "sm_90a") == first
+    assert len(runs) == 3, "others may read it"
+
+
+@OWNED
+def test_a_folder_of_another_user_is_not_used(monkeypatch, folder):
+    cache.store("name", b"payload")
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    with pytest.warns(RuntimeWarning, match=f"belongs to user {user}, and this is user {user + 1}"):
+        assert cache.load("name") is None
+
+
+@OWNED
+def test_an_entry_that_others_may_write_to_is_not_used(folder):
+    cache.store("name", b"payload")
+    (folder / "name.cubin").chmod(0o666)
+    assert cache.load("name") is None
+    cache.store("name", b"payload")
+    assert cache.load("name") == b"payload"
+    assert (folder / "name.cubin").stat().st_mode & 0o777 == 0o600
+
+
+@OWNED
+def test_the_folder_is_made_for_the_user_alone(monkeypatch, folder):
+    monkeypatch.setenv("PYPTX_CACHE_DIR", str(folder / "made" / "here"))
+    before = os.umask(0)
+    try:
+        cache.store("name", b"payload")
+    finally:
+        os.umask(before)
+    assert (folder / "made" / "here").stat().st_mode & 0o777 == 0o700
+    assert cache.load("name") == b"payload"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no FIFOs")
+def test_a_fifo_does_not_block(folder):
+    os.mkfifo(folder / "name.cubin", 0o600)
+    program = "from pyptx._assemble import cache; assert cache.load('name') is None"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    cache.store("name", b"payload")
+    assert cache.load("name") == b"payload"
+
+
+def test_a_folder_in_the_place_of_an_entry(folder):
+    (folder / "name.cubin" / "below").mkdir(parents=True)
+    assert cache.load("name") is None
+    cache.store("name", b"payload")
+    assert [path.name for path in folder.iterdir()] == ["name.cubin"]
+
+
+def test_without_a_home_directory(monkeypatch, runs):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("PYPTX_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pathlib.Path.home", homeless)
+    assert cache.directory() is None
+    assert assemble.assemble(PTX, "sm_90a") == assemble.assemble(PTX, "sm_90a")
+    assert len(runs) == 2
+    assert "no home directory" in cache_folder().help
 
 
 def test_an_interrupted_write_leaves_nothing(monkeypatch, folder):
@@ -136,7 +253,7 @@ def test_concurrent_processes_agree(folder):
 
 KILLED = textwrap.dedent(
     """
-    import os, sys
+    import os, shutil, sys
     from pyptx._assemble import cache
 
     OLD, NEW = bytes(range(256)) * 16, bytes(reversed(range(256))) * 16
@@ -183,6 +300,17 @@ KILLED = textwrap.dedent(
             os._exit(0)
         return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
+    def first_of_all(n):
+        '''The folder does not exist when the process starts.'''
+        shutil.rmtree(cache.directory(), ignore_errors=True)
+        code = child(at_event, n)
+        held = cache.load("entry")
+        assert held in (None, NEW), held
+        cache.store("entry", NEW)
+        assert cache.load("entry") == NEW
+        assert cache.problem(cache.directory()) == ""
+        return code
+
     def after():
         held = cache.load("entry")
         assert held in (before, NEW), held
@@ -190,6 +318,11 @@ KILLED = textwrap.dedent(
         assert cache.load("entry") == NEW
         assert cache.load("other") == OLD
         return held == NEW
+
+    codes = [9]
+    while codes[-1] == 9:
+        codes.append(first_of_all(len(codes)))
+    assert codes[-1] == 0 and len(codes) > 7, codes
 
     outcomes = []
     cache.store("other", OLD)

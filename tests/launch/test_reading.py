@@ -46,10 +46,50 @@ def test_a_plan_is_read_as_it_is_written(text):
         ("i64:a0.0", "i64:a0"),
         ("i64:a0.0", "i64:" + "1 " * 33 + "+ " * 32),
         ("block=128", "block= 128"),
+        ("block=128", "block=0"),
+        ("block=128", "block=1025"),
+        ("cluster=1", "cluster=0"),
+        ("cluster=1", "cluster=-1"),
+        ("params=a0", "params=a2"),
+        ("params=a0", "params=r3"),
+        ("params=a0", "params=v0"),
+        ("complete=r0", "complete=r3"),
+        ("complete=r0", "complete=r-1"),
+        ("i64:a0.0", "i64:a0.2"),
+        ("i64:a0.0", "i64:a2.0"),
+        ("i64:a0.0", "i64:a\u0660.0"),
+        ("i64:a0.0", "i0:a0.0"),
+        ("i64:a0.0", "i64:9223372036854775808"),
+        ("i64:a0.0", "i64:" + "9" * 5000),
+        ("i64:a0.0", "b3:00"),
     ],
 )
 def test_what_is_no_plan_is_refused(old, new):
     text = TWO_STEPS.replace(old, new, 1)
     assert text != TWO_STEPS
-    with pytest.raises((ValueError, KeyError)):
+    with pytest.raises(ValueError, match=r"."):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("bf16", "bf17"),
+        ("bf16", "pred"),
+        (":0:3:0:0:", ":0:9:0:0:"),
+        (":0:3:0:0:", ":0:3:0:7:"),
+        ("32|64", "32"),
+        ("32|64", "32|64|1"),
+        ("2|8|8|64", "2|8|64"),
+        ("8192|1024|128", "8192|1024"),
+        ("8192|1024|128", ""),
+        ("map:r0", "map:r1"),
+        ("map:r0", "map:a1"),
+        (":2|8|8|64:", ":2|8|8|a0.4:"),
+    ],
+)
+def test_what_is_no_tensor_map_is_refused(old, new):
+    text = IMAGES.replace(old, new, 1)
+    assert text != IMAGES
+    with pytest.raises(ValueError, match=r"."):
         read(text)

@@ -4,6 +4,9 @@ An entry is written to a temporary file and renamed into place, so a reader sees
 none; it begins with the digest of the rest, so a damaged one is recognised, removed and made again.
 The folder is $PYPTX_CACHE_DIR, or `pyptx` in the user's cache folder (~/.cache on Linux). When it
 outgrows `LIMIT` bytes the entries that were not used for longest go first.
+
+A digest does not say who wrote an entry, so the folder and each entry must be the user's own, and
+writable by nobody else. Others are not used.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -21,15 +26,31 @@ LIMIT: Final = 512 * 2**20
 
 _SUFFIX: Final = ".cubin"
 _DIGEST: Final = hashlib.sha256().digest_size
+_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+# A FIFO is opened at once, and then seen to be one. Windows has none, and no owners either.
+_OPEN: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
-def directory() -> Path:
-    """The folder that holds the entries; it need not exist."""
+def directory() -> Path | None:
+    """The folder that holds the entries; it need not exist. None without a home directory."""
     named = os.environ.get("PYPTX_CACHE_DIR")
     if named:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base or Path.home() / ".cache") / "pyptx"
+    try:
+        return Path(base or Path.home() / ".cache") / "pyptx"
+    except RuntimeError:
+        return None
+
+
+def problem(folder: Path) -> str:
+    """Why a folder that exists is not used, "" for one that is."""
+    return _problem(folder.stat())
 
 
 def key(*parts: str) -> str:
@@ -43,9 +64,12 @@ def key(*parts: str) -> str:
 
 def load(name: str) -> bytes | None:
     """The payload stored under `name`; None where there is none or it was damaged."""
-    path = _path(name)
+    folder = directory()
+    if folder is None or not _usable(folder):
+        return None
+    path = folder / (name + _SUFFIX)
     try:
-        data = path.read_bytes()
+        data = _read(path)
     except OSError:
         return None
     payload = data[_DIGEST:]
@@ -59,17 +83,53 @@ def load(name: str) -> bytes | None:
 
 def store(name: str, payload: bytes) -> None:
     """Keep `payload` under `name`. A folder that cannot be written keeps nothing."""
-    path = _path(name)
+    folder = directory()
+    if folder is None:
+        return
+    path = folder / (name + _SUFFIX)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _usable(folder):
+            return
         _write(path, hashlib.sha256(payload).digest() + payload)
     except OSError:
         return
     _trim(path)
 
 
-def _path(name: str) -> Path:
-    return directory() / (name + _SUFFIX)
+def _problem(found: os.stat_result) -> str:
+    user = os.geteuid() if hasattr(os, "geteuid") else found.st_uid
+    if found.st_uid != user:
+        return f"it belongs to user {found.st_uid}, and this is user {user}"
+    if found.st_mode & _OTHERS and hasattr(os, "geteuid"):
+        return f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})"
+    return ""
+
+
+def _usable(folder: Path) -> bool:
+    """Whether the folder exists and is the user's own; warns of one that is not."""
+    try:
+        why = problem(folder)
+    except OSError:
+        return False
+    if why:
+        warnings.warn(
+            f"assembled kernels are not kept in {folder}: {why}; "
+            "set PYPTX_CACHE_DIR to a folder of your own",
+            RuntimeWarning,
+            stacklevel=1,  # one warning, whoever asks
+        )
+    return not why
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of an entry. Raises OSError for what is no file of the user's own."""
+    handle = os.open(path, _OPEN)
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or _problem(found):
+            raise OSError(f"{path} is no file of this user's own")
+        return file.read()
 
 
 def _write(path: Path, data: bytes) -> None:

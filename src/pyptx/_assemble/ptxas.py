@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from functools import cache as memoize
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pyptx._assemble import cache
 from pyptx._assemble.cubin import (
@@ -119,6 +119,8 @@ def assemble(
     entry = cache.key("cubin-1", ptx, *options, version())
     stored = cache.load(entry)
     cubin = _decode(stored) if stored else None
+    if cubin is not None and not _is_asked_for(cubin, ptx, name, entries):
+        cubin = None
     if cubin is None:
         cubin = _assemble(ptx, name, options, entries, lines)
         cache.store(entry, _encode(cubin))
@@ -204,14 +206,50 @@ def _encode(cubin: Cubin) -> bytes:
     return len(header).to_bytes(8, "little") + header + code
 
 
+_RECORD: Final = {
+    "kernel": str, "target": str, "registers": int, "barriers": int, "stack": int,
+    "spill_stores": int, "spill_loads": int, "shared": int, "constant": int, "assembler": str,
+    "messages": list, "log": str,
+}  # fmt: skip
+_MESSAGE: Final = {"severity": str, "line": int, "text": str}
+_ELF: Final = b"\x7fELF"
+
+
 def _decode(stored: bytes) -> Cubin | None:
+    """The kernel of an entry; None for any bytes that `_encode` does not write."""
     end = 8 + int.from_bytes(stored[:8], "little")
     try:
-        record: dict[str, Any] = json.loads(stored[8:end])
-        found = tuple(Message(**message) for message in record.pop("messages"))
-        return Cubin(code=stored[end:], messages=found, **record)
-    except (ValueError, TypeError, KeyError):
+        record: Any = json.loads(stored[8:end])
+    except (ValueError, RecursionError):
         return None
+    code = stored[end:]
+    if not _has_types(record, _RECORD) or not code.startswith(_ELF):
+        return None
+    messages: list[Any] = record.pop("messages")
+    if not all(_has_types(message, _MESSAGE) for message in messages):
+        return None
+    return Cubin(code=code, messages=tuple(Message(**message) for message in messages), **record)
+
+
+def _has_types(found: object, types: Mapping[str, type]) -> bool:
+    """Whether these are the names and types of a JSON object; no number is negative."""
+    if not isinstance(found, dict):
+        return False
+    record = cast("dict[str, Any]", found)
+    return (
+        set(record) == set(types)
+        and all(type(record[name]) is kind for name, kind in types.items())
+        and all(record[name] >= 0 for name, kind in types.items() if kind is int)
+    )
+
+
+_ENTRY: Final = re.compile(r"\.entry\s+([\w$%]+)")
+
+
+def _is_asked_for(cubin: Cubin, ptx: str, target: str, wanted: Sequence[str]) -> bool:
+    """Whether a stored kernel has the target, the assembler and a name that were asked for."""
+    names = wanted[:1] or _ENTRY.findall(ptx)
+    return cubin.target == target and cubin.kernel in names and cubin.assembler == version()
 
 
 @dataclass(frozen=True, slots=True)

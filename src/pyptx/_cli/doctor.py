@@ -164,10 +164,15 @@ def _driver_advice(release: int) -> str:
 
 def cache_folder() -> Finding:
     folder = cache.directory()
+    if folder is None:
+        return Finding("cache", "none", "no home directory; set PYPTX_CACHE_DIR to a folder")
     files = list(folder.glob("*")) if folder.is_dir() else []
     used = sum(file.stat().st_size for file in files)
     parent = next(path for path in (folder, *folder.parents) if path.exists())
     advice = "" if os.access(parent, os.W_OK) else "not writable; set PYPTX_CACHE_DIR to a folder"
+    why = cache.problem(folder) if folder.is_dir() else ""
+    if why:
+        advice = f"not used, {why}; set PYPTX_CACHE_DIR to a folder of your own"
     return Finding("cache", f"{folder}, {len(files)} files, {size(used)}", advice)
 
 

@@ -61,6 +61,12 @@ def text(call: Call) -> str:
     return name
 
 
+_DAMAGE: Final = (
+    ValueError, LookupError, TypeError, AttributeError, RecursionError, zlib.error
+)  # fmt: skip
+"""What reading a text raises that is JSON of another shape, or not JSON."""
+
+
 def call(program: str) -> Call:
     """The call of a text. Raises CallError where this process cannot have made or loaded it."""
     found = _calls.get(program) or _loaded.get(program)
@@ -74,7 +80,7 @@ def call(program: str) -> Call:
         )
     try:
         return _loaded.keep(program, _read(json.loads(rest)))
-    except (ValueError, KeyError, TypeError, StopIteration, zlib.error) as error:
+    except _DAMAGE as error:
         raise CallError(f"the program's call of kernel {name} is damaged: {error}") from None
 
 
