@@ -14,7 +14,7 @@ import pytest
 from tests.fuzz.readers import TARGETS, corpus
 
 CHANGES = {"ptx": 80, "plan": 15_000, "cache": 3000}
-SECONDS = 5
+SECONDS = 20
 BYTES = b';,0 9-|:.[]{}"=ar1\x00\x7f\x80\xff'
 
 
