@@ -186,14 +186,14 @@ CASES = {
     "a rate of one": (
         lambda: ops.add_rms_norm(X, X, W, dropout_rate=1.0, dropout_key=KEY),
         """
-        dropout_rate is 1.0 and must be below 1, and at most 65535/65536
+        dropout_rate is 1.0 and must be below 1, and at most 1 - 2**-16
           help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
         """,
     ),
     "a rate above one": (
         lambda: ops.add_rms_norm(X, X, W, dropout_rate=2, dropout_key=KEY),
         """
-        dropout_rate is 2 and must be below 1, and at most 65535/65536
+        dropout_rate is 2 and must be below 1, and at most 1 - 2**-16
           help: add_rms_norm(x, residual, weight, dropout_rate=0.1, dropout_key=jax.random.key(0))
         """,
     ),

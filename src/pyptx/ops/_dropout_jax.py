@@ -16,7 +16,7 @@ from pyptx.ops._dropout import COLUMNS, LEVELS, MULTIPLIERS, ROUNDS, STEPS, leve
 
 _jax: Any = jax  # for what JAX annotates in part
 _jnp: Any = jnp
-_HALF: Final = np.uint32(0xFFFF)
+_HALF: Final = np.uint32((1 << 16) - 1)
 
 
 def checked(rate: object, key: Any, operation: str, where: SourceLocation) -> float:
@@ -25,7 +25,7 @@ def checked(rate: object, key: Any, operation: str, where: SourceLocation) -> fl
     example = f"{operation}({arguments}, dropout_rate=0.1, dropout_key=jax.random.key(0))"
     found = shell.number("dropout_rate", rate, example, where)
     if level(found) >= LEVELS:
-        problem = f"dropout_rate is {rate!r} and must be below 1, and at most 65535/65536"
+        problem = f"dropout_rate is {rate!r} and must be below 1, and at most 1 - 2**-16"
     elif found == 0 or _is_key(key):
         return found
     elif key is None:
@@ -92,7 +92,7 @@ def philox(counter: Sequence[Any], key: Sequence[Any], rounds: int = ROUNDS) -> 
 
 def _product(word: Any, factor: int) -> tuple[Any, Any]:
     """The lower and upper halves of a product of 64 bits, which JAX may not have."""
-    low, high = np.uint32(factor & 0xFFFF), np.uint32(factor >> 16)
+    low, high = np.uint32(factor & int(_HALF)), np.uint32(factor >> 16)
     lowest, inner, outer = (word & _HALF) * low, (word >> 16) * low, (word & _HALF) * high
     middle = (lowest >> 16) + (inner & _HALF) + (outer & _HALF)
     upper = (word >> 16) * high + (inner >> 16) + (outer >> 16) + (middle >> 16)
