@@ -148,7 +148,31 @@ def operations(rank):
     torch.testing.assert_close(leaf.grad.full_tensor(), x.t() @ g, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["kernels", "gradients", "operations"])
+def dropout(rank):
+    """Rows have masks of their own in each process, and the gradient has those of the result."""
+    from torch.distributed.tensor import Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = _mesh()
+    x, r = torch.randn(2 * COUNT, 640), torch.randn(2 * COUNT, 640)
+    split, other = (distribute_tensor(each, mesh, [Shard(0)]) for each in (x, r))
+    split.requires_grad_()
+    torch.manual_seed(rank)  # PyTorch numbers the random bits of a DTensor on GPUs only
+    with CommDebugMode() as seen:
+        y, s = ours.add_rms_norm(split, other, (640,), eps=1e-5, dropout_p=0.5)
+        (dx,) = torch.autograd.grad(s.sum().to_local(), split)
+    assert seen.get_total_counts() == 0
+    assert (y.placements, s.placements, dx.placements) == ((Shard(0),),) * 3
+    keeps, total = dx.full_tensor() != 0, s.full_tensor()
+    torch.testing.assert_close(total, torch.where(keeps, 2 * x, 0) + r)
+    rows = {tuple(row) for row in keeps.tolist()}
+    assert len(rows) == 2 * COUNT
+    assert 0.4 < keeps.double().mean() < 0.6
+
+
+@pytest.mark.parametrize("name", ["kernels", "gradients", "operations", "dropout"])
 def test_two_processes(name):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
@@ -16,7 +17,7 @@ import torch
 
 from pyptx._calls import binding
 from pyptx._runtime import dynamo
-from pyptx._runtime.torch.runtime import runs_at_once
+from pyptx._runtime.torch.runtime import is_distributed, runs_at_once
 from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 from pyptx.torch._arguments import at_call
@@ -194,6 +195,7 @@ class _Operation(torch.autograd.Function):
         rule, layout, *tensors = inputs
         ctx.rule, ctx.layout, ctx.count = rule, layout, len(tensors)
         ctx.present = tuple(tensor is not None for tensor in tensors)
+        ctx.split = [_split_of(each) for each in output[: layout.results]]
         ctx.mark_non_differentiable(*output[layout.results :])
         saved = [tensors[i] if operand else output[i] for operand, i in layout.places]
         ctx.save_for_backward(*(tensor for tensor in tensors if tensor is not None), *saved)
@@ -206,8 +208,22 @@ class _Operation(torch.autograd.Function):
         left = iter(kept[:present])
         tensors = [next(left) if there else None for there in ctx.present]
         saved = kept[present:]
-        taken = [gradient.contiguous() for gradient in gradients[: layout.results]]
+        given = map(_split_as, gradients[: layout.results], ctx.split)
+        taken = [gradient.contiguous() for gradient in given]
         return None, None, *_differentiable_gradients(rule, tensors, saved, taken)
+
+
+def _split_of(tensor: Any) -> tuple[Any, Any] | None:
+    """How a DTensor is split over processes: its mesh and placements."""
+    return (tensor.device_mesh, tensor.placements) if is_distributed((tensor,)) else None
+
+
+def _split_as(gradient: Any, split: tuple[Any, Any] | None) -> Any:
+    """A result's gradient, split as the result is: PyTorch's zeros for an unused one are not."""
+    if split is None or is_distributed((gradient,)):
+        return gradient
+    tensors = importlib.import_module("torch.distributed.tensor")
+    return tensors.distribute_tensor(gradient, *split, src_data_rank=None)
 
 
 def _gradients(
