@@ -177,3 +177,36 @@ def test_sums_are_normalized(dtype):
 
     norm = lambda x, r, w: ours.add_rms_norm(x, r, (1000,), w, 1e-5, offset=1.0)[0]
     check(norm, wanted, dtype, x, residual, w)
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+def test_products_with_a_function(dtype, sizes):
+    """Of the user's own, with a number of each row, column and element, and a second result."""
+    m, n, k = sizes
+
+    def scaled(total, row, column, other):
+        return total * row * column + other, total * 0.5
+
+    function = partial(ours.fused_matmul, reference=scaled)
+    run = lambda x, w, *given: torch.cat(
+        function(x, w, scaled, rows=given[:1], columns=given[1:2], elements=given[2:])
+    )
+    wanted = lambda x, w, row, column, other: torch.cat(scaled(x @ w, row[:, None], column, other))
+    shapes = (m, k), (k, n), (m,), (n,), (m, n)
+    check(run, wanted, dtype, *(made(dtype, *shape) for shape in shapes))
+
+
+@pytest.mark.parametrize("columns", [40, 1000, 8192, 50257])
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+def test_dropout_in_a_compiled_program(dtype, columns):
+    x, residual = made(dtype, 33, columns), made(dtype, 33, columns)
+    norm = lambda x, r: ours.add_rms_norm(x, r, (columns,), eps=1e-5, dropout_p=0.5)
+    for run in (norm, torch.compile(norm, fullgraph=True)):
+        _, s = run(x, residual)
+        dx, dr = torch.autograd.grad(s.sum(), (x, residual))
+        keeps = dx != 0
+        near(s, torch.where(keeps, 2 * x.double(), 0) + residual.double(), TOLERANCES[dtype])
+        assert torch.equal(dx.double(), 2.0 * keeps)
+        assert torch.equal(dr, torch.ones_like(dr))
+        assert abs(keeps.double().mean() - 0.5) < 3 * (33 * columns) ** -0.5
