@@ -188,7 +188,7 @@ def test_products_with_a_function(dtype, sizes):
     def scaled(total, row, column, other):
         return total * row * column + other, total * 0.5
 
-    function = partial(ours.fused_matmul, reference=scaled)
+    function = partial(ours.fused_matmul, further=[dtype], reference=scaled)
     run = lambda x, w, *given: torch.cat(
         function(x, w, scaled, rows=given[:1], columns=given[1:2], elements=given[2:])
     )
