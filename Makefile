@@ -41,7 +41,7 @@ help:
 	@echo "make gpu-test        the tests that need a GPU"
 	@echo "make gpu-products    products of this GPU's tensor cores against the emulator, bit by bit"
 	@echo "make bench           measure, write benchmarks/results (without a GPU: the emulator)"
-	@echo "make tune            measure every shape of matrix product on this GPU, and choose by that"
+	@echo "make tune            measure the kernels that pyptx.ops chooses between on this GPU, and choose by that"
 	@echo "make tables          put the measured numbers into README and docs"
 	@echo "make picture         draw the measured sweep into docs"
 	@echo "make format          let ruff format and sort"
@@ -145,8 +145,9 @@ bench: $(READY)
 	$(PY) benchmarks/run.py $(ARGS)
 
 tune: $(READY)
-	$(PY) benchmarks/run.py --only matmul_shapes
-	$(PY) tools/tune_matmul.py $(ARGS)
+	$(PY) benchmarks/run.py --only matmul_shapes row_limits
+	$(PY) tools/tune_matmul.py
+	$(PY) tools/tune_rowwise.py
 
 tables: $(READY)
 	$(PY) benchmarks/tables.py --write

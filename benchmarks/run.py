@@ -39,6 +39,7 @@ GPU_PARTS: Final = {
     "torch_host": ("torch",),
     "torch_block": ("torch",),
     "row_table": ("jax", "torch"),
+    "row_limits": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
     "fused_matmul_table": ("jax", "torch"),
     "matmul_shapes": ("jax", "torch"),

@@ -1,8 +1,8 @@
 """Which way a row-wise operation moves its rows: by their length, when it is compiled.
 
 A new number of rows needs no new kernel: where a few rows want another kernel than many, an
-operation has both, and each launch chooses. A way says what it needs of a device (`needs` in its
-file); a device that does not allow it gets the next one.
+operation has both, and each launch chooses. The limits between them are in `measured`. A way says
+what it needs of a device (`needs` in its file); a device that does not allow it gets the next one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from pyptx import CallError, Kernel, KernelSequence, Tile, cond, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.device import KIB, WARP
-from pyptx.ops.rowwise import sizes
+from pyptx.ops.rowwise import measured, sizes
 from pyptx.ops.rowwise.finish import column_sums
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
@@ -37,15 +37,6 @@ Operation: TypeAlias = "Kernel | KernelSequence"
 
 _EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
 """Features of all devices that there are kernels for."""
-
-_SOON: Final = 32 * KIB * KIB
-"""Bytes that are read so soon that beginning and end take a good part of the time."""
-
-_LITTLE: Final = 8 * KIB * KIB
-"""Bytes, of 16-bit inputs, so few that rows are better off spread over more CTAs."""
-
-_TWICE: Final = 4096 * KIB
-"""Bytes that are quicker read twice: the second time they are in the L2 cache."""
 
 _FEW_ROWS_MEASURED: Final = frozenset({"rms_norm", "rms_norm_invvar", "rms_norm_gradient"})
 """Operations whose few rows were measured one way against another (`_few_long`, `_few_summed`)."""
@@ -128,7 +119,9 @@ def _chosen(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
 
 def _without_sums(op: RowOp, rows: Rows) -> Operation:
     """The kernels for rows that need nothing of each other."""
-    if sizes.is_short(op, rows) and rows.divided().groups <= (3 if rows.aligned else 2) * WARP:
+    limits = measured.LIMITS
+    most = limits.subwarp if rows.aligned else limits.subwarp_ends
+    if sizes.is_short(op, rows) and rows.divided().groups <= most:
         return _by_subwarps(op, rows)
     if _fits_cta(op, rows):
         return _by_ctas(op, rows)
@@ -140,11 +133,11 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
 
 def _few_twice(op: RowOp, rows: Rows, many: Operation) -> Operation:
     """By two passes, a few long rows; by `many`, more of them."""
-    if sizes.bytes_read(op, rows) > _TWICE or op.statistic is None:
+    most = measured.LIMITS.twice // sizes.bytes_read(op, rows)
+    if most == 0 or op.statistic is None:
         return many
     shape = sizes.clusters_of(op, rows)
     # Of a few long rows there are more chunks than CTAs that could share a row.
-    most = _TWICE // sizes.bytes_read(op, rows)
     if sizes.widest(op) == 2 and shape is not None and not shape.grid:
         most = min(most, max(3, most // 4))
     return _either(op, rows, most, two_pass.independent(op, rows, each=2), many)
@@ -162,8 +155,8 @@ def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
     if not one or sizes.widest(op) > 2:
         return many
     size = sizes.bytes_read(op, rows)
-    some = _either(op, rows, 2 * _LITTLE // size, kernel(4, 256), many)
-    return _either(op, rows, _LITTLE // size, kernel(2, 256), some)
+    some = _either(op, rows, measured.LIMITS.wide // size, kernel(4, 256), many)
+    return _either(op, rows, measured.LIMITS.spread // size, kernel(2, 256), some)
 
 
 def _fits_cta(op: RowOp, rows: Rows) -> bool:
@@ -192,14 +185,13 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         return many  # of which the registers of a CTA would not hold a row
     size = sizes.bytes_read(op, rows)
     if 1024 < groups <= 2048 and held:
-        many = _either(op, rows, 2 * _SOON // size, kernel(128, held=False), many)
+        narrow = kernel(128, held=False)
+        many = _either(op, rows, measured.LIMITS.narrow // size, narrow, many)
     # Where each CTA has an SM of its own, a copy would come too late. CTAs of short rows are so
     # many that others start while one of them waits.
     direct = kernel(min(1024, max(WARP, power_of_two(groups) // 4)), held=True, direct=True)
-    found = _either(
-        op, rows, _SOON // size if groups <= 512 else rows.device.multiprocessors, direct, many
-    )
-    return _few_by_parts(op, rows, found)
+    few = measured.LIMITS.direct // size if groups <= 512 else rows.device.multiprocessors
+    return _few_by_parts(op, rows, _either(op, rows, few, direct, many))
 
 
 def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
@@ -209,7 +201,7 @@ def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
     """
     shape = sizes.clusters(op, rows, 4)
     if shape is not None:
-        most = 4 * rows.device.multiprocessors
+        most = int(measured.LIMITS.clusters * rows.device.multiprocessors)
         many = _either(op, rows, most, _by_cluster(op, rows, shape), many)
     return _few_twice(op, rows, many)
 
@@ -242,8 +234,11 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
     groups = rows.groups * len(op.given(ELEMENT))
     if groups <= 128 or groups > (2 * sizes.ROW if sizes.is_plain(rows) else 2048):
         return {}
-    half = rows.device.multiprocessors // 2
-    return ({4: half} if groups <= sizes.ROW else {}) | ({8: 16} if groups > 1024 else {})
+    four, eight = (
+        int(each * rows.device.multiprocessors)
+        for each in (measured.LIMITS.four, measured.LIMITS.eight)
+    )
+    return ({4: four} if groups <= sizes.ROW else {}) | ({8: eight} if groups > 1024 else {})
 
 
 def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
@@ -267,7 +262,7 @@ def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operat
         return many
     some = _by_cluster(op, rows, shape)
     some = _finished(op, rows, some, shape.teams, 1, results)
-    most = _LITTLE // (rows.columns * each)
+    most = measured.LIMITS.apart // (rows.columns * each)
     return _either(op, rows, most, some, many, results)
 
 
@@ -279,7 +274,7 @@ def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operati
         return _either(op, rows, shape.together, few, many, results)
     each = op.given(ELEMENT)[0].dtype.bytes
     limit = two_pass_few.MOST if each == 2 else two_pass_few.MOST // 2
-    most = min(limit, 2 * _TWICE // (rows.columns * each))
+    most = min(limit, measured.LIMITS.twice_summed // (rows.columns * each))
     # Short rows get here only where there are no clusters, and the other kernels are as quick.
     if most == 0 or not rows.aligned or sizes.is_short(op, rows):
         return many

@@ -1,7 +1,7 @@
 """Sizes of kernels for rows of a length: threads, rows at once, teams, stages.
 
-They were measured on an H200; numbers of CTAs follow the device, and what a device has no room for
-is None.
+They were found on an H200; numbers of CTAs follow the device, and what a device has no room for
+is None. Limits between two kernels are in `measured`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from pyptx.device import KIB, WARP
+from pyptx.ops.rowwise import measured
 from pyptx.ops.rowwise.column_sums import FEW
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
@@ -73,7 +74,9 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
         return 1024, False, None
     if groups * inputs > 2048 and (regular or not plain):
         return 256 * columns, False, 80 if plain and op.is_light else None
-    if groups * inputs > (512 if widest(op) == 2 else 2048 if regular else 1024):
+    limits = measured.LIMITS
+    most = limits.held_regular if regular else limits.held_wide
+    if groups * inputs > (limits.held if widest(op) == 2 else most):
         return 128, False, None
     if regular:
         return min(512, max(WARP, groups // 2)), True, None

@@ -1,0 +1,230 @@
+"""Two kernels on the sides of each limit: what `ops.rowwise.plan` chooses by.
+
+For every limit of `pyptx.ops.rowwise.measured`, at sizes around it, the device time of the kernel
+below the limit and of the one above. Random data, a cold L2 cache, the time of everything on the
+device that a call starts. Both give the same results, or the benchmark fails.
+"""
+
+# PyTorch's annotations are partial, and it is not installed where the types are checked. The plan
+# is taken apart, below its public functions.
+# ruff: noqa: SLF001
+# pyright: reportMissingTypeStubs=false, reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from measure import CONSOLE, Result, Summary, show, start, summarise
+
+from pyptx.device import WARP
+from pyptx.ops._layer_norm import LayerNorm
+from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops._softmax import Softmax
+from pyptx.ops.rowwise import measured, plan, sizes
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp
+from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.program import types_of
+from pyptx.types import DType, bf16, f32
+
+Call = Callable[[], Any]
+CALLS: Final = 6
+WARM: Final = 2
+"""Calls before them, which are not counted."""
+EPS: Final = 1e-5
+AROUND: Final = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
+"""Sizes, over the limit."""
+NEVER: Final = 0
+ALWAYS: Final = 2**40
+BYTES: Final = 2**27
+"""Of all rows, where a limit is of the length of one."""
+
+MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
+    "rms_norm": lambda n, x: RmsNorm(n, x, x, EPS),
+    "rms_norm_gradient": lambda n, x: RmsNormGradient(n, x, x),
+    "layer_norm": lambda n, x: LayerNorm(n, x, x, x, x, EPS, False),
+    "softmax": Softmax,
+}
+
+FEW_BY_BYTES: Final = {
+    "direct": [("rms_norm", 4096, bf16), ("layer_norm", 2304, bf16), ("softmax", 1000, f32)],
+    "narrow": [("rms_norm", 8192, f32), ("softmax", 8192, f32)],
+    "spread": [("rms_norm", 128, bf16), ("softmax", 256, bf16)],
+    "wide": [("rms_norm", 128, bf16), ("softmax", 256, bf16)],
+    "twice": [("layer_norm", 131072, bf16), ("softmax", 65536, f32)],
+    "twice_summed": [("rms_norm_gradient", 524288, bf16), ("rms_norm_gradient", 524288, f32)],
+    "apart": [("rms_norm_gradient", 8192, bf16), ("rms_norm_gradient", 16384, bf16)],
+}
+"""Limits of the bytes that are read of all rows, and the rows that are measured."""
+
+FEW_BY_ROWS: Final = {
+    "clusters": [("rms_norm", 40960, bf16), ("rms_norm", 32768, f32)],
+    "four": [("rms_norm", 8192, bf16), ("rms_norm", 8192, f32)],
+    "eight": [("rms_norm", 16384, bf16), ("rms_norm", 16384, f32)],
+}
+"""Limits of rows for each multiprocessor."""
+
+BY_LENGTH: Final = {
+    "subwarp": [("rms_norm", bf16), ("softmax", bf16)],
+    "subwarp_ends": [("rms_norm", bf16), ("softmax", bf16)],
+    "held": [("rms_norm", bf16), ("layer_norm", bf16)],
+    "held_wide": [("rms_norm", f32), ("softmax", f32)],
+    "held_regular": [("rms_norm", f32), ("softmax", f32)],
+}
+"""Limits of a row's vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a limit is measured; `size` is what the limit is compared with."""
+
+    limit: str
+    name: str
+    dtype: DType
+    columns: int
+    count: int
+    size: float
+
+    @property
+    def op(self) -> RowOp:
+        return MAKE[self.name](self.columns, self.dtype)
+
+
+def points(limit: str, multiprocessors: int) -> Iterator[Point]:
+    """Where it is measured: at sizes around what it is."""
+    value = getattr(measured.LIMITS, limit)
+    for name, columns, dtype in FEW_BY_BYTES.get(limit, ()):
+        each = _bytes_of_row(limit, MAKE[name](columns, dtype), columns)
+        for count in _counts(value / each):
+            yield Point(limit, name, dtype, columns, count, count * each)
+    for name, columns, dtype in FEW_BY_ROWS.get(limit, ()):
+        for count in _counts(value * multiprocessors):
+            yield Point(limit, name, dtype, columns, count, count / multiprocessors)
+    for name, dtype in BY_LENGTH.get(limit, ()):
+        for groups in _lengths(limit, value):
+            columns = groups if limit == "subwarp_ends" else groups * 16 // dtype.bytes
+            count = BYTES // (columns * dtype.bytes)
+            yield Point(limit, name, dtype, columns, count, groups)
+
+
+def _bytes_of_row(limit: str, op: RowOp, columns: int) -> int:
+    """What the plan divides the limit by."""
+    rows = Rows((columns,), types_of(op), op.compute)
+    if limit in ("apart", "twice_summed"):
+        return columns * op.given(ELEMENT)[0].dtype.bytes
+    clustered = sizes.widest(op) == 2 and sizes.clusters_of(op, rows) is not None
+    return sizes.bytes_read(op, rows) * (4 if limit == "twice" and clustered else 1)
+
+
+def _counts(value: float) -> list[int]:
+    return sorted({max(1, round(around * value)) for around in AROUND})
+
+
+def _lengths(limit: str, value: int) -> list[int]:
+    """Vectors of a row: not so many more than the limit that a kernel has no registers for them."""
+    if limit == "held_regular":
+        return [value // 4, value // 2, value]
+    lengths = sorted({int(around * value) | 1 for around in (0.4, 0.6, 0.8, 0.95, 1.2, 1.5, 1.9)})
+    # Part of a warp has four accesses of each thread at most.
+    return [n for n in lengths if not limit.startswith("subwarp") or n <= 4 * WARP]
+
+
+def measure(device: dict[str, object]) -> Result:
+    """Every limit at every point."""
+    module: Any = __import__("device_time")
+    result = start("row_limits", device, calls=CALLS)
+    flush, count = module.Flush(), _multiprocessors()
+    for limit in measured.Limits.__slots__:
+        for point in points(limit, count):
+            for summary in _measured(point, flush, module.flushed_sequence):
+                result.put(summary)
+        CONSOLE.print(limit)
+    return result
+
+
+def report(result: Result) -> None:
+    """The table."""
+    show(result, {"size": lambda m: f"{m.notes['size']:.4g}"})
+
+
+def _multiprocessors() -> int:
+    torch: Any = __import__("torch")
+    return int(torch.cuda.get_device_properties(0).multi_processor_count)
+
+
+def _measured(point: Point, flush: Any, timed: Callable[..., Any]) -> Iterator[Summary]:
+    busy: Any = __import__("chrome_trace").busy
+    arrays = arguments(point)
+    calls = {side: compiled(point, side, arrays) for side in ("few", "many")}
+    same(calls["few"](), calls["many"](), point)
+    each = CALLS + WARM
+    activities = timed([call for call in calls.values() for _ in range(each)], flush)
+    for i, side in enumerate(calls):
+        times = [busy(call) for call in activities[i * each + WARM : (i + 1) * each]]
+        name = f"{point.limit}: {point.name} {point.count} x {point.columns} {point.dtype}, {side}"
+        yield summarise(
+            name, "us", times, limit=point.limit, operation=point.name, rows=point.count,
+            columns=point.columns, dtype=str(point.dtype), size=point.size, side=side,
+        )  # fmt: skip
+
+
+def compiled(point: Point, side: str, arrays: list[Any]) -> Call:
+    """A call of the kernel that is chosen below the point's limit ("few"), or above it ("many")."""
+    value = ALWAYS if side == "few" else NEVER
+    return partial(_ready, lowered(point, {point.limit: value}, arrays).compile(), arrays)
+
+
+def lowered(point: Point, limits: Mapping[str, int], arrays: Sequence[Any]) -> Any:
+    """The operation as JAX lowers it, where these limits have these values."""
+    op = point.op
+    results = tuple(operand.dtype for operand in op.outputs if operand.per == COLUMN)
+    with forced(limits):
+        sequence: Any = plan.operation.__wrapped__(op, (point.columns,), results)
+        return jax.jit(sequence).lower(*arrays)
+
+
+@contextmanager
+def forced(values: Mapping[str, int]) -> Generator[None]:
+    """With these limits, and all others as they are."""
+    limits = replace(measured.LIMITS, **values)
+    plan._chosen.cache_clear()
+    with mock.patch.object(measured, "LIMITS", limits):
+        yield
+    plan._chosen.cache_clear()
+
+
+def _ready(run: Any, arrays: list[Any]) -> Any:
+    return jax.block_until_ready(run(*arrays))
+
+
+def arguments(point: Point) -> list[Any]:
+    """Random numbers for each input."""
+    random = np.random.default_rng(0)
+    return [
+        jnp.asarray(random.standard_normal(each.shape, np.float32), each.dtype)
+        for each in structures(point)
+    ]
+
+
+def structures(point: Point) -> list[jax.ShapeDtypeStruct]:
+    """Shapes and types of the inputs."""
+    shapes = {ELEMENT: (point.count, point.columns), COLUMN: (point.columns,), ROW: (point.count,)}
+    return [jax.ShapeDtypeStruct(shapes[o.per], o.dtype.numpy) for o in point.op.inputs]
+
+
+def same(few: Any, many: Any, point: Point) -> None:
+    """Raises RuntimeError where two kernels disagree by more than their roundings."""
+    for one, other in zip(jax.tree.leaves(few), jax.tree.leaves(many), strict=True):
+        found, expected = (np.asarray(each).astype(np.float64) for each in (one, other))
+        bound = 2.0 ** (-6 if point.dtype is bf16 else -18) * (np.abs(expected).max() + 1e-30)
+        if not np.abs(found - expected).max() <= bound:
+            raise RuntimeError(f"the kernels of {point} disagree")

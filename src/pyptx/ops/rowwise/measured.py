@@ -1,0 +1,77 @@
+"""Up to which sizes one kernel of a row-wise operation is quicker than another, as measured.
+
+`make tune` measures both kernels on the sides of each limit and writes the numbers below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Each is the largest size that the first of two kernels takes.
+
+    Few rows, by the bytes that are read of all of them:
+
+    direct          rows of a CTA, of up to 512 vectors, go to registers; of more rows each is
+                    copied to shared memory while another CTA computes
+    narrow          rows of 1025 to 2048 vectors have CTAs of 128 threads, which read them twice
+    spread          rows of part of a warp have two accesses of a thread; of more rows four
+    wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
+    twice           long rows are read twice, in chunks that all CTAs share
+    twice_summed    the same, where there are sums over rows
+    apart           where there are sums over rows, a row has twice as many CTAs
+
+    Few rows, by their number for each multiprocessor:
+
+    clusters        long rows that a CTA could hold have clusters of four
+    four            four CTAs reduce the same row, and each writes a quarter of it
+    eight           the same with eight
+
+    Any number of rows, by the vectors of 16 bytes of one row:
+
+    subwarp         part of a warp has a row; above that a CTA
+    subwarp_ends    the same, where rows begin within a vector
+    held            a CTA holds a row of 16-bit elements in registers; of more it reads it twice
+    held_wide       the same of wider elements, of which there is no power of two of vectors
+    held_regular    the same, where there is one
+    """
+
+    direct: int
+    narrow: int
+    spread: int
+    wide: int
+    twice: int
+    twice_summed: int
+    apart: int
+    clusters: float
+    four: float
+    eight: float
+    subwarp: int
+    subwarp_ends: int
+    held: int
+    held_wide: int
+    held_regular: int
+
+
+DEVICE: Final = "NVIDIA H200"
+
+LIMITS: Final = Limits(
+    direct=33554432,
+    narrow=67108864,
+    spread=8388608,
+    wide=16777216,
+    twice=4194304,
+    twice_summed=8388608,
+    apart=8388608,
+    clusters=4.0,
+    four=0.5,
+    eight=0.125,
+    subwarp=96,
+    subwarp_ends=64,
+    held=512,
+    held_wide=1024,
+    held_regular=2048,
+)
