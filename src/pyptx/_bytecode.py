@@ -24,6 +24,7 @@ _JUMPING: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 _LEAVES: Final = (ast.Return, ast.Break, ast.Continue)
 _Leave: TypeAlias = "ast.Return | ast.Break | ast.Continue"
 _NO_EFFECT: Final = ("NOP", "POP_TOP", "END_FOR", "RESUME")
+_STACK: Final = ("LOAD_", "SWAP", "ROT_", "COPY", "NOP", "CACHE")
 _COUNTED: Final = re.compile(rb"(?:for\b.*?\bin\s+)?(enumerate|zip)\s*\(")
 _KEPT: Final = 512
 _SAME_AS_AFTER: Final = 400
@@ -173,6 +174,81 @@ def copied(code: CodeType, one: str, other: str) -> bool:
         {name, before} == {one, other} and kind == "STORE"
         for (_, before), (kind, name) in pairwise(accesses)
     )
+
+
+def from_element(code: CodeType, name: str) -> bool:
+    """Whether the code says `name = container[index]`."""
+    return any(_is_subscript(before) for before in _bindings(code, name))
+
+
+def appended(code: CodeType, container: str, name: str) -> bool:
+    """Whether the code says `container.append(name)`."""
+    found = code_of(code)
+    for i, each in enumerate(found.instructions):
+        if each.argval != "append" or each.opname not in ("LOAD_METHOD", "LOAD_ATTR"):
+            continue
+        before = [n for kind, n in found.accesses(i - 1) if kind == "LOAD"]
+        after = [n for kind, n in found.accesses(i + 1) if kind == "LOAD"]
+        if before[-1:] == [container] and after[:1] == [name]:
+            return True
+    return False
+
+
+def returned(code: CodeType, name: str) -> bool:
+    """Whether the code says `return name`."""
+    found = code_of(code)
+    return any(
+        each.opname == "RETURN_VALUE" and ("LOAD", name) in list(found.accesses(i - 1))[-1:]
+        for i, each in enumerate(found.instructions)
+    )
+
+
+def is_parameter(code: CodeType, name: str) -> bool:
+    """Whether a name is a parameter."""
+    return name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def unpacks(code: CodeType, first: int, second: int) -> bool:
+    """Whether one assignment stores both elements: `a[i], a[j] = ...`.
+
+    Then nothing is computed and no element is loaded between the two instructions.
+    """
+    found = code_of(code)
+    start, end = found.at(first), found.at(second)
+    between = found.instructions[start + 1 : end]
+    return start < end and all(
+        each.opname.startswith(_STACK) or each.opname == "STORE_SUBSCR" for each in between
+    )
+
+
+def next_attribute(code: CodeType, offset: int, name: str) -> int | None:
+    """The line that reads an attribute of that name first after an instruction, of any object."""
+    found = code_of(code)
+    work = list(found.successors(found.at(offset)))
+    seen: set[int] = set()
+    reads: list[int] = []
+    while work:
+        i = work.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        each = found.instructions[i]
+        if each.argval == name and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            reads.append(found.line(i))
+        work.extend(found.successors(i))
+    return min(reads, default=None)
+
+
+def _bindings(code: CodeType, name: str) -> Iterator[dis.Instruction]:
+    """What runs right before each instruction that binds a name."""
+    found = code_of(code)
+    for i in range(1, len(found.instructions)):
+        if ("STORE", name) in list(found.accesses(i))[:1]:
+            yield found.instructions[i - 1]
+
+
+def _is_subscript(instruction: dis.Instruction) -> bool:
+    return instruction.opname == "BINARY_SUBSCR" or instruction.argrepr == "[]"  # from 3.14 on
 
 
 def same(code: CodeType, first: int, second: int) -> bool:

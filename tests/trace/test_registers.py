@@ -148,8 +148,7 @@ def test_arrays(traced):
         a[2] = ptx.special.laneid()
         a[3] = a[3]
         a[3] += a[0]
-        first = a[0]
-        first += 1
+        a[0] += 1
         return a
 
     found = traced(body)
@@ -219,8 +218,7 @@ def test_declarations_are_one_line_a_class(traced):
 def test_warp_reductions(traced, operation, dtype, count, step):
     def body():
         x = reg.scalar(dtype, init=1)
-        result = getattr(ptx.warp, f"reduce_{operation}")(x)
-        assert result is x
+        assert getattr(ptx.warp, f"reduce_{operation}")(x) is x
         return x
 
     found = traced(body)

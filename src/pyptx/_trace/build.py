@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from pyptx import _verify as verify
 from pyptx._agreement import run_time_sizes
-from pyptx._ir import Directive, Module
+from pyptx._ir import Directive, Instruction, Module
 from pyptx._isa import directives
-from pyptx._operands import Parameter
+from pyptx._operands import Parameter, Register
 from pyptx._source import SourceLocation, raised_by_user
 from pyptx._spec import Scalar, Spec, Tile, size_of
 from pyptx._target import PtxVersion, Target
@@ -21,7 +21,7 @@ from pyptx._trace.memory.transactions import check_transactions
 from pyptx._trace.tensors.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx._trace.tensors.tensor_map import check_copies
 from pyptx._trace.tensors.tensor_types import check_types
-from pyptx.errors import PtxError, SpecError
+from pyptx.errors import LanguageError, PtxError, SpecError
 from pyptx.types import DType, b8, u64
 
 
@@ -80,6 +80,7 @@ def build(
             )
         trace.implicit = signature.location
         kernel = trace.finish(signature.name)
+        _check_sizes(trace)
         check_copies(trace)
         check_transactions(trace)
         check_types(trace.body, [each for each in arguments if isinstance(each, Tensor)])
@@ -95,6 +96,31 @@ def build(
     )
     verify.verify(module)
     return module
+
+
+def _check_sizes(trace: Trace) -> None:
+    """Raises LanguageError where the kernel writes the register of a run-time dimension."""
+    if not trace.run_time:
+        return
+    loaded: set[Register] = set()
+    for statement in trace.body:
+        if not isinstance(statement, Instruction):
+            continue
+        for register in verify.reads_and_writes(statement)[1]:
+            dim = trace.run_time.get(register)
+            if dim is None:
+                continue
+            if register not in loaded:  # from the launch's parameters
+                loaded.add(register)
+            else:
+                raise LanguageError(
+                    f"this writes the size {dim} itself, which X.shape and every index have",
+                    location=statement.location,
+                    notes=(
+                        ("help", f"n = reg.from_(X.shape[i], {register.dtype}) is a copy to write"),
+                        ("help", "m = n // 2 makes a new register, m //= 2 writes one"),
+                    ),
+                )
 
 
 def _check_version(signature: Signature, target: Target, version: PtxVersion | None) -> None:

@@ -12,6 +12,7 @@ from pyptx._ir import Guard, Instruction
 from pyptx._isa.given import Number, Raw
 from pyptx._operands import Pair, Register
 from pyptx._source import caller
+from pyptx._trace.core import aliases
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.values import Reg, integer, move, move_spelling, own
 from pyptx.errors import LanguageError
@@ -158,6 +159,8 @@ def combination(what: str, value: Reg, given: object) -> Combination:
 def taken(what: str, value: object, does: str = "writes") -> Reg:
     """A register that an idiom takes. Raises LanguageError for anything else."""
     if isinstance(value, Reg):
+        if does == "writes":
+            aliases.warn_of_result(value, what, value.dtype)
         return value
     raise LanguageError(f"{what} takes a register that it {does}, not {value!r}", location=caller())
 

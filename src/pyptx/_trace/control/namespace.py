@@ -15,6 +15,7 @@ from pyptx._isa.table import spellings
 from pyptx._operands import Register, Vector
 from pyptx._source import caller
 from pyptx._trace.control.flow import named_label
+from pyptx._trace.core import aliases
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.values import Not, Reg, guard, raw
 from pyptx.errors import IsaError
@@ -86,7 +87,12 @@ class Spelling:
         bound = trace.emit(self._state, given, guard(trace, pred))
         if bound.made is not None:
             return _value(trace, bound.made)
-        return operands[0] if bound.form.outputs else None
+        if not bound.form.outputs:
+            return None
+        written = operands[0]
+        if isinstance(written, Reg):
+            aliases.warn_of_result(written, repr(self), written.dtype)
+        return written
 
     def __dir__(self) -> list[str]:
         return [opcode_path.python_name(modifier) for modifier in self._state.next]

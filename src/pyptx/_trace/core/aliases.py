@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from itertools import repeat
 from operator import is_
 from types import FrameType
-from typing import Final, cast
+from typing import Any, Final, Protocol, cast
 
 from pyptx import _bytecode as bytecode
 from pyptx._source import SourceLocation, users_frames
@@ -18,7 +19,15 @@ _REPORTED_BY: Final = "pyptx"
 _TWICE: Final = 2
 
 
-def warn(register: object, symbol: str, dtype: DType) -> None:
+class Writable(Protocol):
+    """A register, which knows this module."""
+
+    trace: Any
+
+
+def warn(
+    register: object, symbol: str, dtype: DType, containers: tuple[type, ...] = (list, tuple, dict)
+) -> None:
     """Warn where the caller has another name for `register`, which it reads after this line.
 
     `j = i` gives one register two names, so `j += 1` changes i, unlike a number of Python.
@@ -26,12 +35,16 @@ def warn(register: object, symbol: str, dtype: DType) -> None:
     frame = next(users_frames(), None)
     if frame is None:
         return
-    names = [name for name, value in frame.f_locals.items() if value is register]
+    names = _names(frame, register)
     written = bytecode.assigned(frame.f_code, frame.f_lasti)
     if len(names) > 1 or (names and written is None):
         _warn(frame, names, f"{symbol}=", dtype)
-    elif written is None:  # `acc[0] += v`
+    if written is None:  # `acc[0] += v`
         _warn_of_elements(frame, register, symbol, dtype)
+        _warn_of_copied_lists(frame, register, symbol)
+    else:
+        _warn_of_containers(frame, register, symbol, dtype, containers)
+        _warn_of_returned(frame, register, written, symbol)
 
 
 def warn_of_set(register: object, dtype: DType) -> None:
@@ -42,7 +55,7 @@ def warn_of_set(register: object, dtype: DType) -> None:
     frame = next(users_frames(), None)
     if frame is None:
         return
-    names = [name for name, value in frame.f_locals.items() if value is register]
+    names = _names(frame, register)
     if len(names) < _TWICE:
         return
     set_by = bytecode.receiver(frame.f_code, frame.f_lasti, "set")
@@ -50,6 +63,125 @@ def warn_of_set(register: object, dtype: DType) -> None:
         others = (name for name in names if name != set_by)
         copies = [name for name in others if bytecode.copied(frame.f_code, name, set_by)]
         _warn(frame, copies, ".set()", dtype)
+
+
+def warn_of_element(register: Writable, value: object, dtype: DType) -> None:
+    """The same of `a[i] = v`, which writes the register that `t = a[i]` has given a name.
+
+    Raises LanguageError where v is the element that `a[0], a[1] = a[1], a[0]` has just written.
+    """
+    frame = next(users_frames(), None)
+    if frame is None:
+        return
+    code = frame.f_code
+    names = [n for n in _names(frame, register) if bytecode.from_element(code, n)]
+    _warn(frame, names, "=", dtype)
+    stored: list[tuple[int, object, int]] = register.trace.stored
+    here = id(frame), register, frame.f_lasti
+    if stored and not (
+        stored[-1][0] == here[0] and bytecode.unpacks(code, stored[-1][2], frame.f_lasti)
+    ):
+        stored.clear()  # it was another assignment
+    if any(written is value for _, written, _ in stored):
+        raise LanguageError(
+            "this stores a register that the assignment to an element before has written",
+            location=SourceLocation(code.co_filename, frame.f_lineno),
+            notes=(
+                ("why", "a[i] = v is a mov: elements are written one after the other"),
+                ("help", f"t = reg.from_(a[i], {dtype}) before both is a copy to store"),
+            ),
+        )
+    stored.append(here)
+
+
+def warn_of_result(register: object, called: str, dtype: DType) -> None:
+    """The same of `s = ptx.warp.reduce_sum(v)`, which writes v and returns it."""
+    frame = next(users_frames(), None)
+    if frame is None:
+        return
+    code, here = frame.f_code, frame.f_lasti
+    names, written = _names(frame, register), bytecode.assigned(code, here)
+    if written is None or not written.isidentifier():  # `ptx.warp.reduce_max(m)` after `m = v`
+        pairs = [(n, m) for n in names for m in names if n < m and bytecode.copied(code, n, m)]
+        names = [n for n, m in pairs if bytecode.next_read(code, here, m) is not None]
+    for name in names:
+        read = None if name == written else bytecode.next_read(code, here, name)
+        if read is not None:
+            what = f"{called} writes the register that {name} names too, and {name} is read later"
+            _say(frame, what, read, f"reg.from_({name}, {dtype}) is a copy, another register")
+
+
+def _names(frame: FrameType, register: object) -> list[str]:
+    named = (name for name, value in frame.f_locals.items() if value is register)
+    return [name for name in named if name.isidentifier()]  # others are a test framework's
+
+
+def _warn_of_containers(
+    frame: FrameType,
+    register: object,
+    symbol: str,
+    dtype: DType,
+    containers: tuple[type, ...],
+) -> None:
+    """Warn of `total = v[0]; total += x` and `sums.append(s); s += x`, where v, sums are read."""
+    code = frame.f_code
+    written = bytecode.assigned(code, frame.f_lasti)
+    for name, value in frame.f_locals.items():
+        if written is None or name == written or not isinstance(value, containers):
+            continue
+        held = value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
+        if not any(map(is_, cast("Iterable[object]", held), repeat(register))):
+            continue
+        if not (bytecode.from_element(code, written) or bytecode.appended(code, name, written)):
+            continue
+        read = bytecode.next_read(code, frame.f_lasti, name)
+        if read is not None:
+            what = (
+                f"`{symbol}=` writes a register that is an element of {name} too, and {name} is "
+                "read later"
+            )
+            _say(frame, what, read, f"reg.from_({written}, {dtype}) is a copy, another register")
+
+
+def _warn_of_copied_lists(frame: FrameType, register: object, symbol: str) -> None:
+    """Warn of `b = list(a); b[0] += x`, where both are read: their elements are the same."""
+    held = [
+        (name, cast("list[object]", value))
+        for name, value in frame.f_locals.items()
+        if isinstance(value, list) and any(map(is_, cast("list[object]", value), repeat(register)))
+    ]
+    for i, (name, one) in enumerate(held):
+        for other_name, other in held[i + 1 :]:
+            if one is other or len(one) != len(other) or not all(map(is_, one, other)):
+                continue
+            reads = [bytecode.next_read(frame.f_code, frame.f_lasti, n) for n in (name, other_name)]
+            if None not in reads:
+                what = (
+                    f"`{symbol}=` writes a register that is an element of both {name} and "
+                    f"{other_name}"
+                )
+                cure = f"{other_name} = [reg.from_(v, v.dtype) for v in {name}] has copies"
+                _say(frame, what, cast("int", reads[0]), cure)
+
+
+def _warn_of_returned(frame: FrameType, register: object, written: str, symbol: str) -> None:
+    """Warn of `w = f(v)`, where f writes its parameter and returns it, and v is read later."""
+    code, outer = frame.f_code, frame.f_back
+    if not (bytecode.is_parameter(code, written) and bytecode.returned(code, written)):
+        return
+    if outer is None or outer not in users_frames():
+        return
+    bound = bytecode.assigned(outer.f_code, outer.f_lasti)
+    for name in _names(outer, register) if bound is not None else ():
+        read = None if name == bound else bytecode.next_read(outer.f_code, outer.f_lasti, name)
+        if read is not None:
+            what = (
+                f"`{symbol}=` writes the parameter {written}, which {code.co_name} returns: "
+                f"{bound} and {name} are one register, and {name} is read later"
+            )
+            reads = SourceLocation(outer.f_code.co_filename, read)
+            cure = f"{written} = {written} {symbol} x makes a new register"
+            _report(SourceLocation(code.co_filename, frame.f_lineno), what, reads, cure)
 
 
 def _warn(frame: FrameType, names: list[str], symbol: str, dtype: DType) -> None:
@@ -98,8 +230,11 @@ def _elements(value: object) -> dict[object, object]:
 
 
 def _say(frame: FrameType, what: str, read: int, cure: str) -> None:
-    where = SourceLocation(frame.f_code.co_filename, frame.f_lineno)
-    reads = SourceLocation(frame.f_code.co_filename, read)
+    file = frame.f_code.co_filename
+    _report(SourceLocation(file, frame.f_lineno), what, SourceLocation(file, read), cure)
+
+
+def _report(where: SourceLocation, what: str, reads: SourceLocation, cure: str) -> None:
     message = LanguageError(  # warnings put the line before it
         what, notes=(("read", reads.quoted), ("help", cure))
     )

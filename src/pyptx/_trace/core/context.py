@@ -92,6 +92,8 @@ class Trace:
     sizes: dict[str, object] = field(default_factory=dict[str, object])
     # The registers that hold run-time dimensions, and which, for errors.
     run_time: dict[Register, str] = field(default_factory=dict[Register, str])
+    # Elements of `reg.array` that the assignment that runs has stored: its frame, and where.
+    stored: list[tuple[int, object, int]] = field(default_factory=list[tuple[int, object, int]])
     # The grid axis that counts a batch; and for each tensor the index in each level of the batch
     # whose axis it has, with the parameter that holds the stride.
     batch: Batch | None = None

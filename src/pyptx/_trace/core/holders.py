@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, cycle, islice
@@ -34,6 +34,9 @@ _ITERATORS: Final = frozenset(
 )
 """Iterators whose position can be read; one that counts may only number names."""
 _CODES: Final = 512
+_NUMBERS: Final = (bool, int, float)
+_FEW: Final = 256
+"""Elements of an array of numbers that is looked into."""
 
 _Held: TypeAlias = "list[object] | dict[object, object]"
 
@@ -68,7 +71,7 @@ class Holder:
                 return
             pairs = enumerate(zip(self.held, now, strict=False))
             for i, (old, new) in pairs:
-                if new is not old:
+                if new is not old and not _is_same_number(old, new):
                     yield Slot(self.name, f"{self.spelled}[{i}]", old, new)
             return
         elements = cast("dict[object, object]", now)
@@ -98,10 +101,25 @@ class Holder:
         """Those that were there only before."""
         return _others(self._elements(self.held), self._elements(self.read(self.holder)))
 
+    def resized(self) -> Slot | None:
+        """The length of a list or set to which only numbers were added, or only numbers removed."""
+        if self.read is not _sequence:
+            return None
+        others = [*self.added(), *self.removed()]
+        old, new = len(self.held), len(self.read(self.holder))
+        if old == new or not all(isinstance(each, _NUMBERS) for each in others):
+            return None
+        return Slot(self.name, f"len({self.spelled})", old, new)
+
     def _elements(self, held: _Held) -> list[object]:
         if isinstance(held, list):
             return held
         return [value for key, value in held.items() if isinstance(key, Value)]
+
+
+def _is_same_number(old: object, new: object) -> bool:
+    """Whether equal numbers: those of an array are new objects each time."""
+    return type(old) is type(new) and isinstance(old, _NUMBERS) and old == new
 
 
 def _others(these: list[object], those: list[object]) -> list[object]:
@@ -135,11 +153,20 @@ def _stored_globals(code: CodeType) -> tuple[str, ...]:
     )
 
 
+class _Kind(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
 class _Array(Protocol):
-    """NumPy's array of Python objects: NumPy is not imported for it."""
+    """NumPy's array of Python objects or of numbers: NumPy is not imported for it."""
 
     @property
-    def flat(self) -> Sequence[object]: ...
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> _Kind: ...
+    def ravel(self) -> _Array: ...
+    def tolist(self) -> list[object]: ...
 
 
 def _holders(value: object, name: str, spelled: str, depth: int) -> Iterator[Holder]:
@@ -181,8 +208,9 @@ def _reader(value: object) -> Callable[[object], _Held] | None:
         return _class if is_users(value) else None
     if type(value) in _ITERATORS:
         return _iterator
-    if type(value).__module__ == "numpy" and str(getattr(value, "dtype", "")) == "object":
-        return _array
+    if type(value).__module__ == "numpy" and hasattr(value, "flat"):
+        array = cast("_Array", value)
+        return _array if array.dtype.kind in "Obiuf" and array.size <= _FEW else None
     return _attributes if is_users(value) else None
 
 
@@ -195,7 +223,7 @@ def _mapping(value: object) -> dict[object, object]:
 
 
 def _array(value: object) -> list[object]:
-    return list(cast("_Array", value).flat)
+    return cast("_Array", value).ravel().tolist()
 
 
 def _function(value: object) -> dict[object, object]:

@@ -23,6 +23,8 @@ from pyptx._trace.core.slots import (
     Change,
     changes,
     is_other,
+    is_plain,
+    warn_of_constant,
     warn_of_number,
 )
 from pyptx._trace.core.values import Reg, Value
@@ -85,6 +87,7 @@ class Names:
                 elif frame in running:
                     warn_of_number(change, block)
                     self._check_slot(frame, change)
+                    self._warn_of_constant(frame, change, block)
         return found
 
     def _check_left(self, frame: FrameType) -> None:
@@ -125,6 +128,19 @@ class Names:
                     ("help", "an index or an address that changes is a register, changed by .set"),
                 ),
             )
+
+    def _warn_of_constant(self, frame: FrameType, slot: Slot, block: At) -> None:
+        """A constant in an element or attribute, where a block that is no loop changed it."""
+        if self.repeats or not is_plain(slot):
+            return
+        code, here = frame.f_code, frame.f_lasti
+        _, dot, attribute = slot.spelled.rpartition(".")
+        if dot and attribute.isidentifier():
+            read = bytecode.next_attribute(code, here, attribute)
+        else:
+            read = bytecode.next_read(code, here, slot.name)
+        if read is not None:
+            warn_of_constant(slot, block, SourceLocation(code.co_filename, read))
 
     def _check_counter(self, frame: FrameType) -> None:
         """The variable of a loop is one round further after it than Python's."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Final, cast
 
 from pyptx import _verify as verify
@@ -142,6 +143,8 @@ def changes(holder: Holder, block: At) -> Iterator[Change | Slot]:
             yield Replaced(slot, old - new, new - old, block)
         else:
             yield slot
+    if (resized := holder.resized()) is not None:
+        yield resized
     if held := registers(holder.added()):
         yield Added(holder.spelled, held, block)
     if block.repeats and (held := registers(holder.removed())):
@@ -167,14 +170,46 @@ def warn_of_number(slot: Slot, block: At) -> None:
         f"{slot.spelled} is {old} before {block.construct} and {new} after it: every round "
         f"reads {old}",
         "the block is traced once, and Python's numbers change while it is traced",
-        f"a register counts rounds: n = reg.scalar(s32, init={int(old)}), n += 1",
+        "for i in range(n) is unrolled by Python: each round has its own"
+        if slot.spelled.startswith("len(")
+        else f"a register counts rounds: n = reg.scalar(s32, init={int(old)}), n += 1",
         block,
     )
 
 
-def _warn(what: str, why: str, cure: str, block: At) -> None:
+def is_plain(slot: Slot) -> bool:
+    """Whether a slot has another number or function than before; names only count the trace."""
+    if isinstance(slot.old, FunctionType) and isinstance(slot.new, FunctionType):
+        return True
+    numbers = (bool, int, float)
+    plain = isinstance(slot.old, numbers) and isinstance(slot.new, numbers)
+    return plain and slot.old != slot.new
+
+
+def warn_of_constant(slot: Slot, block: At, reads: SourceLocation) -> None:
+    """Warn of a constant of Python's that a block changed for all threads, and that is read."""
+    old, new = (
+        getattr(each, "__name__", each) if callable(each) else repr(each)
+        for each in (slot.old, slot.new)
+    )
+    value = "v = reg.scalar(dtype) before the block, and v.set(x) in it"
+    if isinstance(slot.old, (bool, int, float)):
+        dtype = "f32" if isinstance(slot.old, float) else "s32"
+        value = f"v = reg.scalar({dtype}, init={slot.old + 0!r}) before the block, v.set(x) in it"
+    _warn(
+        f"{slot.spelled} is {old} before {block.construct} and {new} after it, in all threads, and "
+        f"{slot.name} is read later",
+        WHY.replace("a name bound in it changes", "a Python value changed in it changes"),
+        value,
+        block,
+        reads,
+    )
+
+
+def _warn(what: str, why: str, cure: str, block: At, reads: SourceLocation | None = None) -> None:
+    read = () if reads is None else (("read", reads.quoted),)
     # Warnings put the line before it.
-    message = LanguageError(what, notes=(("why", why), ("help", cure)))
+    message = LanguageError(what, notes=(*read, ("why", why), ("help", cure)))
     where = block.location
     warnings.warn_explicit(
         str(message), LanguageWarning, where.file, where.line, module=_REPORTED_BY

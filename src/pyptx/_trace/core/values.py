@@ -378,6 +378,7 @@ class RegArray:
     def __setitem__(self, index: int, value: Operand) -> None:
         target = self._registers[self._index(index)]
         if value is not target:  # `a[i] += v` has already written the register
+            aliases.warn_of_element(target, value, target.dtype)
             move(target, value)
 
     def _index(self, index: object) -> int:
@@ -389,9 +390,8 @@ class RegArray:
             )
         position = integer(index)
         if position is None or not -len(self) <= position < len(self):
-            raise LanguageError(
-                f"index {index!r} is outside an array of {len(self)} registers", location=caller()
-            )
+            what = f"index {index!r} is outside an array of {len(self)} registers"
+            raise LanguageError(what, location=caller())
         return position
 
 
@@ -601,7 +601,7 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
     """`target symbol= right`: one instruction that writes the same register."""
     trace = target.trace
     own(current(f"`{symbol}=`"), target)
-    aliases.warn(target, symbol, target.dtype)
+    aliases.warn(target, symbol, target.dtype, (list, tuple, dict, RegArray))
     if isinstance(right, Not):
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, target, right)
