@@ -24,6 +24,7 @@ from pyptx.ops.rowwise.program import types_of
 from pyptx.ops.rowwise.strategies import (
     cluster,
     cta,
+    measured,
     one_cluster,
     persistent,
     subwarp,
@@ -127,7 +128,12 @@ def _chosen(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
 
 
 def _without_sums(op: RowOp, rows: Rows) -> Operation:
-    """The kernels for rows that need nothing of each other."""
+    """The kernels for rows that need nothing of each other.
+
+    A second reduction has one kernel for rows of all lengths.
+    """
+    if op.span is not None:
+        return measured.independent(op, rows, measured.shape_of(op, rows))
     if sizes.is_short(op, rows) and rows.divided().groups <= (3 if rows.aligned else 2) * WARP:
         return _by_subwarps(op, rows)
     if _fits_cta(op, rows):
