@@ -227,9 +227,10 @@ def larger(m: Math, a: Reg, b: Reg) -> Reg:
 
 
 def _bits(m: Math, value: Reg) -> Reg:
-    """A number as an integer of its size."""
+    """A number as an integer of its size, without the sign that NaN may have."""
     bits = reg.scalar(s32 if m.dtype is f32 else s64)
-    return ptx.inst[f"mov.b{m.dtype.bits}"](bits, value)
+    ptx.inst[f"mov.b{m.dtype.bits}"](bits, value)
+    return ptx.inst[f"and.b{m.dtype.bits}"](bits, bits, (1 << (m.dtype.bits - 1)) - 1)
 
 
 def _number(m: Math, bits: Reg) -> Reg:
