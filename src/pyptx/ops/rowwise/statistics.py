@@ -255,11 +255,12 @@ class Both(Statistic):
         return self.second.neutral(number - self.first.count)
 
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
-        one, other = zip(*(self._parted(vector) for vector in vectors), strict=True)
-        return [
-            *self.first.of_thread(m, one, chains=chains),
-            *self.second.of_thread(m, other, chains=chains),
-        ]
+        found: list[list[Reg]] = []
+        for vector in vectors:  # one after the other, so that few terms are in registers at once
+            one, other = self._parted(vector)
+            first = self.first.of_thread(m, [one], chains=chains)
+            found.append([*first, *self.second.of_thread(m, [other], chains=chains)])
+        return self.combine(m, found)
 
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         count = self.first.count

@@ -33,8 +33,8 @@ from pyptx.ops.rowwise.statistics import Largest, Statistic, Term, Terms
 from pyptx.ops.rowwise.vectors import Vector, load_one, power_of_two, store_one, wide
 from pyptx.types import u32
 
-_HELD: Final = 64
-"""Bytes of 32-bit registers, in fours, that hold a thread's elements."""
+_HELD: Final = 256
+"""Bytes of a thread's elements that registers hold, as loaded."""
 
 _MOST: Final = 16
 """Warps of a row."""
@@ -65,7 +65,7 @@ def shape_of(op: RowOp, rows: Rows) -> Shape:
     """Two steps for a thread, more in long rows; held if registers are enough."""
     rows = rows.divided()
     read = [rows.vector(o.dtype).bytes for o in (*op.given(ELEMENT), *op.given(COLUMN))]
-    most = max(1, _HELD * 4 // (sum(read) * _vectors(rows)))
+    most = max(1, _HELD // (sum(read) * _vectors(rows)))
     groups = -(-rows.columns // _columns(rows))
     warps = min(_MOST, power_of_two(-(-groups // min(2, most))))
     steps = -(-groups // warps)
