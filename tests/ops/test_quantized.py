@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 
 import ml_dtypes
 import numpy as np
@@ -346,6 +347,32 @@ def test_a_scale_for_each_row():
     for i in range(16):
         same(ops.quantize(X[i], INT8, scale=scales[i, 0]), (y[i], amax[i]))
     np.testing.assert_array_equal(amax[:, 0], jnp.abs(X).max(-1).astype(jnp.float32))
+
+
+def test_scales_may_be_mapped_and_traced():
+    """Alone, with x, and of a program: no number of theirs is part of a kernel."""
+    scales = jnp.linspace(0.05, 0.2, 3)
+
+    def call(x, scale):
+        return ops.rms_norm_quantized(x, W, INT8, scale=scale)
+
+    of_scales = jax.vmap(call, (None, 0))
+    assert str(jax.make_jaxpr(of_scales)(X, scales)).count("pyptx_launch[") == 1
+    several = jnp.stack([X, 2 * X, X - 1])
+    alone, both, traced = of_scales(X, scales), jax.vmap(call)(several, scales), jax.jit(call)
+    for i, scale in enumerate(scales):
+        same((alone[0][i], alone[1][i]), call(X, scale))
+        same((both[0][i], both[1][i]), call(several[i], scale))
+        same(traced(X, scale), call(X, scale))
+
+
+def test_nan_in_a_norm():
+    x = X.at[0, 3].set(jnp.nan).astype(jnp.float32)
+    for norm in (ops.rms_norm_quantized, partial(ops.layer_norm_quantized, bias=None)):
+        for options in ({}, {"block": 128}, {"scale": 1.0}):
+            y, numbers = norm(x, W, dtype=E4M3, **options)
+            assert (np.isnan(np.asarray(numbers)) == (np.arange(16) == 0)[:, None]).all()
+            assert (np.isnan(y.astype(jnp.float32)) == (jnp.arange(16) == 0)[:, None]).all()
 
 
 def test_weights_of_two_dimensions():

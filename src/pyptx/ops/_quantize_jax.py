@@ -79,13 +79,13 @@ def rms_norm_quantized(
 ) -> tuple[Any, Any]:
     """`rms_norm` of x, then `quantize`, in one kernel: (y, scale), or (y, amax) with `scale`.
 
-    x, weight, eps and offset are those of `rms_norm`; dtype, scale, block and the results are those
-    of `quantize`, of a norm that is not rounded to x's or weight's type first. Leading dimensions
-    are those before weight's, and scales have one dimension of size 1 for each of weight's. `block`
-    is for weights of one dimension.
+    x, weight, eps and offset are those of `rms_norm`, but that offset is not negative; dtype,
+    scale, block and the results are those of `quantize`, of a norm that is not rounded to x's or
+    weight's type first. Leading dimensions are those before weight's, and scales have one dimension
+    of size 1 for each of weight's. `block` is for weights of one dimension.
 
-    The norm is (x * (weight + offset)) * rsqrt(mean(x * x) + eps), in this order. One kernel reads
-    x once. Raises CallError.
+    The norm is (x * (weight + offset)) * rsqrt(mean(x * x) + eps), in this order, so a product
+    beyond the range of f32 is infinite. Raises CallError.
     """
     where = call_site()
     name = "rms_norm_quantized"
@@ -117,8 +117,8 @@ def layer_norm_quantized(
     """`layer_norm` of x, then `quantize`, in one kernel: (y, scale), or (y, amax) with `scale`.
 
     x, weight, bias and eps are those of `layer_norm`; weight and bias may be None. Everything else
-    is as in `rms_norm_quantized`. Rows of more than some tens of thousands of elements are read
-    again, from the L2 cache. Raises CallError.
+    is as in `rms_norm_quantized`. One CTA takes a row: a few rows of hundreds of thousands of
+    elements do not fill a GPU. Raises CallError.
     """
     where = call_site()
     name = "layer_norm_quantized"
