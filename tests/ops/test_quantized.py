@@ -366,6 +366,19 @@ def test_scales_may_be_mapped_and_traced():
         same(traced(X, scale), call(X, scale))
 
 
+@pytest.mark.parametrize("columns", [40, 1000, 4099])
+@pytest.mark.parametrize("block", [None, 128])
+def test_what_a_thread_does_not_have_is_not_measured(block, columns):
+    """Less the mean, a zero beyond the row would be its largest element."""
+    x = 100 + jax.random.normal(jax.random.key(2), (3, columns))
+    _, scale = ops.layer_norm_quantized(x, None, None, INT8, block=block)
+    wide = np.asarray(x, np.float64)
+    n = (wide - wide.mean(-1, keepdims=True)) / wide.std(-1, keepdims=True)
+    each = block or columns
+    largest = [np.abs(n[:, i : i + each]).max(-1) for i in range(0, columns, each)]
+    np.testing.assert_allclose(scale, np.stack(largest, -1) / 127, rtol=1e-4)
+
+
 def test_nan_in_a_norm():
     x = X.at[0, 3].set(jnp.nan).astype(jnp.float32)
     for norm in (ops.rms_norm_quantized, partial(ops.layer_norm_quantized, bias=None)):
