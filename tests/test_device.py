@@ -59,6 +59,7 @@ EXAMPLES = {
     "createpolicy": lambda: ptx.inst.createpolicy.fractional.L2__evict_last.b64(1.0),
     "bf16": lambda: ptx.raw("{ .reg .b16 a; mov.b16 a, 0; fma.rn.bf16 a, a, a, a; }"),
     "cvt.bf16.f64": lambda: ptx.inst.cvt.rn.bf16.f64(reg.scalar(f64, init=0.0)),
+    "cvt.e4m3": lambda: ptx.inst.cvt.rn.satfinite.e4m3x2.f32(0.0, 1.0),
     "mma.e4m3": lambda: ptx.raw(
         "{ .reg .f32 d; .reg .b32 a; mov.f32 d, 0f00000000; mov.b32 a, 0; "
         "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "

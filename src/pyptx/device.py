@@ -134,6 +134,7 @@ FEATURES: Final[Mapping[str, str]] = {
     "createpolicy": "sm_80",
     "bf16": "sm_80",
     "cvt.bf16.f64": "sm_90",
+    "cvt.e4m3": "sm_89",
     "mma.e4m3": "sm_89",
     "mbarrier": "sm_80",
     "mbarrier.expect_tx": "sm_90",
@@ -153,7 +154,7 @@ FEATURES: Final[Mapping[str, str]] = {
 
 "clusters" are groups of CTAs that share their shared memory; "griddepcontrol" is programmatic
 dependent launch; "cp.async.bulk" and "cp.async.bulk.tensor" are the Tensor Memory Accelerator;
-"mma.e4m3" is `mma` of 8-bit floats;
+"cvt.e4m3" is `cvt` to 8-bit floats, and "mma.e4m3" `mma` of them;
 "tensor map atomicity" are swizzles of tensor maps that move more than 16 bytes.
 """
 

@@ -130,6 +130,8 @@ def operations(rank):
             *ours.top_k(split[0], 3),
             ours.matmul(split[0], factor),
             ours.softmax(split[0], -1, scale=0.5),
+            *ours.quantize(split[0], torch.int8, scale=0.1),
+            *ours.rms_norm_quantized(split[0], 40, scale, torch.int8, 1e-5),
         ]
     assert seen.get_total_counts() == 0
     turned = ours.rope(q, q, positions)
@@ -137,6 +139,8 @@ def operations(rank):
         F.cross_entropy(x, labels, reduction="none"),
         F.rms_norm(x + r, (40,), w, 1e-5), x + r,
         *turned, *torch.topk(x, 3), x @ b, F.softmax(0.5 * x, -1),
+        *ours.quantize(x, torch.int8, scale=0.1),
+        *ours.rms_norm_quantized(x, 40, w, torch.int8, 1e-5),
     ]  # fmt: skip
     for one, other in zip(found, wanted, strict=True):
         assert one.placements == (Shard(0),)

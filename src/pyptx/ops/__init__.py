@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pyptx.ops._matmul_jax import gated_matmul as gated_matmul
     from pyptx.ops._matmul_jax import matmul as matmul
     from pyptx.ops._matmul_jax import ragged_dot as ragged_dot
+    from pyptx.ops._quantize_jax import layer_norm_quantized as layer_norm_quantized
+    from pyptx.ops._quantize_jax import quantize as quantize
+    from pyptx.ops._quantize_jax import rms_norm_quantized as rms_norm_quantized
     from pyptx.ops._rms_norm_jax import rms_norm as rms_norm
     from pyptx.ops._rms_norm_jax import rms_norm_bwd as rms_norm_bwd
     from pyptx.ops._rms_norm_jax import rms_norm_fwd as rms_norm_fwd
@@ -47,14 +50,17 @@ __all__ = [
     "group_norm",
     "instance_norm",
     "layer_norm",
+    "layer_norm_quantized",
     "log_softmax",
     "matmul",
+    "quantize",
     "ragged_dot",
     "reglu",
     "relu",
     "rms_norm",
     "rms_norm_bwd",
     "rms_norm_fwd",
+    "rms_norm_quantized",
     "rope",
     "silu",
     "softmax",
@@ -69,6 +75,7 @@ _MODULES: Final = {
     "_group_norm_jax": ("group_norm", "instance_norm"),
     "_layer_norm_jax": ("layer_norm",),
     "_matmul_jax": ("dot_general", "fused_matmul", "gated_matmul", "matmul", "ragged_dot"),
+    "_quantize_jax": ("layer_norm_quantized", "quantize", "rms_norm_quantized"),
     "_rms_norm_jax": ("rms_norm", "rms_norm_bwd", "rms_norm_fwd"),
     "_rope_jax": ("rope",),
     "_softmax_jax": ("log_softmax", "softmax"),

@@ -38,6 +38,9 @@ from pyptx.torch._modules import RMSNorm as RMSNorm
 from pyptx.torch._modules import patch as patch
 from pyptx.torch._norms import layer_norm as layer_norm
 from pyptx.torch._norms import rms_norm as rms_norm
+from pyptx.torch._quantize import layer_norm_quantized as layer_norm_quantized
+from pyptx.torch._quantize import quantize as quantize
+from pyptx.torch._quantize import rms_norm_quantized as rms_norm_quantized
 from pyptx.torch._rope import rope as rope
 from pyptx.torch._softmax import log_softmax as log_softmax
 from pyptx.torch._softmax import softmax as softmax

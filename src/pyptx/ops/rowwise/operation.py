@@ -18,10 +18,15 @@ from pyptx.ops.rowwise.statistics import Statistic, Term
 from pyptx.types import DType, s32
 
 _T = TypeVar("_T")
-Per: TypeAlias = Literal["element", "column", "row"]
+Span: TypeAlias = Literal["row", "block"]
+Per: TypeAlias = Literal["element", "column", "row", "block"]
 ELEMENT: Final = "element"
 COLUMN: Final = "column"
 ROW: Final = "row"
+BLOCK: Final = "block"
+
+BLOCK_COLUMNS: Final = 128
+"""Columns of a block; the last block of a row may have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,10 @@ class Operand:
 
     per      "element": one number for each element, an array of shape (rows, columns);
              "column": one for each column (columns,), the same for all rows;
-             "row": one for each row (rows,)
-    dtype    bf16, f16, f32 or f64; s32 too of one for each row
+             "row": one for each row (rows,);
+             "block": one for each `BLOCK_COLUMNS` columns of a row, which are only written
+    dtype    bf16, f16, f32 or f64; s32 too of one for each row; outputs per element e4m3, e5m2
+             and s8 too
     """
 
     name: str
@@ -220,6 +227,14 @@ class RowOp(ABC):  # most operations leave some formulas out
         return False
 
     @property
+    def span(self) -> Span | None:
+        """Over what `measure` is reduced, between `factors` and `result`; None for nothing.
+
+        Such an operation has no sums over rows, and `strategies.two_reductions` moves its rows.
+        """
+        return None
+
+    @property
     def picks(self) -> tuple[Pick, ...]:
         """Elements that are read by their column; `factors` has them, `term` does not."""
         return ()
@@ -233,12 +248,20 @@ class RowOp(ABC):  # most operations leave some formulas out
         del m, total
         return row
 
+    def measure(self, m: Math, v: Values, f: Any) -> Reg:
+        """What the largest is wanted of: a number that is not negative, or NaN."""
+        raise NotImplementedError
+
+    def measured(self, m: Math, largest: Reg, f: Any) -> Any:
+        """What `result` and `row_result` take, from the largest of a row or block."""
+        raise NotImplementedError
+
     def result(self, m: Math, v: Values, f: Any) -> tuple[Reg, ...]:
         """An element of each output per element, in order."""
         raise NotImplementedError
 
     def row_result(self, m: Math, f: Any) -> tuple[Reg, ...]:
-        """A number for each output per row, in order."""
+        """A number for each output per row, or per block if `span` is that, in order."""
         del m, f
         return ()
 

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from pyptx import Reg, Tile, ptx, reg
 from pyptx._target import Target
 from pyptx.device import WARP, Device, of
-from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Operand
+from pyptx.ops.rowwise.operation import BLOCK, BLOCK_COLUMNS, COLUMN, ELEMENT, Operand
 from pyptx.ops.rowwise.vectors import LINE, PIECE, Vector, wide
 from pyptx.types import DType, s32, u32
 
@@ -50,6 +50,8 @@ class Rows:
         """The Tile of an operand that is no sum over rows."""
         if operand.per == ELEMENT:
             return Tile("*B", *self.shape, operand.dtype)
+        if operand.per == BLOCK:
+            return Tile("*B", -(-self.columns // BLOCK_COLUMNS), operand.dtype)
         return (
             Tile(*self.shape, operand.dtype) if operand.per == COLUMN else Tile("*B", operand.dtype)
         )

@@ -29,6 +29,7 @@ from pyptx.ops.rowwise.strategies import (
     subwarp,
     two_pass,
     two_pass_few,
+    two_reductions,
 )
 from pyptx.ops.rowwise.vectors import power_of_two
 from pyptx.types import DType
@@ -118,7 +119,12 @@ def _chosen(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
 
 
 def _without_sums(op: RowOp, rows: Rows) -> Operation:
-    """The kernels for rows that need nothing of each other."""
+    """The kernels for rows that need nothing of each other.
+
+    A second reduction has one kernel for rows of all lengths.
+    """
+    if op.span is not None:
+        return two_reductions.independent(op, rows, two_reductions.shape_of(op, rows))
     limits = measured.LIMITS
     most = limits.subwarp if rows.aligned else limits.subwarp_ends
     if sizes.is_short(op, rows) and rows.divided().groups <= most:

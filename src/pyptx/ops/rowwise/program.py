@@ -8,16 +8,20 @@ from functools import partial
 from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
-from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, Per, RowOp, Scalars, Vectors
+from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, Per, RowOp, Scalars, Vectors
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.vectors import Vector
 from pyptx.types import DType
 
 
 def types_of(op: RowOp) -> tuple[DType, ...]:
-    """The types of arrays that have a number for each element or column."""
+    """The types of arrays that have a number for each element or column.
+
+    Results of 8 bits are not among them: vectors are 16 bytes of what is read, and such a result is
+    stored in as many bytes as a vector has elements.
+    """
     operands = [o for o in op.inputs if o.per != ROW]
-    operands += [o for o in op.outputs if o.per not in (ROW, COLUMN)]
+    operands += [o for o in op.outputs if o.per == ELEMENT and o.dtype.bytes > 1]
     return tuple(dict.fromkeys(operand.dtype for operand in operands))
 
 

@@ -1,4 +1,4 @@
-"""What is reduced over a row: sums, or a maximum with the sum of exponentials.
+"""What is reduced over a row: sums, a maximum, or a maximum with the sum of exponentials.
 
 A statistic is a few numbers. A thread makes them of its own elements, and they are combined over a
 warp by shuffles and between warps and CTAs in a fixed order, so that a result is the same in every
@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyptx import Reg, ptx, reg
+from pyptx.device import WARP
 from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.types import f32, s32, s64
 
 Term: TypeAlias = "tuple[Reg, ...]"
 """What one element adds to a statistic, in the statistic's own form."""
@@ -187,6 +189,97 @@ class Moments(Statistic):
         away = m.sub(mean, common)
         squares = m.fma(m.mul(elements, away), away, squares)
         return [total, common, ptx.warp.reduce_sum(squares, width=width)]
+
+
+@dataclass(frozen=True, slots=True)
+class Largest(Statistic):
+    """The largest of numbers that are not negative; NaN where one of them is NaN. A term is (x,).
+
+    As integers such numbers have the same order, and NaN is above infinity.
+    """
+
+    count: int = 1
+
+    def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
+        found = [m.zero() for _ in range(chains)]
+        values = (term[0] for vector in vectors for term in vector.terms)
+        for i, value in enumerate(values):
+            found[i % chains] = larger(m, found[i % chains], value)
+        return self.combine(m, [[one] for one in found])
+
+    def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
+        level = [part[0] for part in parts]
+        while len(level) > 1:
+            odd = level[-1:] if len(level) % 2 else []
+            level = [larger(m, level[i - 1], level[i]) for i in range(1, len(level), 2)] + odd
+        return level
+
+    def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
+        bits, whole = _bits(m, values[0]), m.dtype is f32 and width == WARP
+        return [_number(m, ptx.warp.reduce_max(bits, width=width, redux=whole))]
+
+
+def larger(m: Math, a: Reg, b: Reg) -> Reg:
+    """The larger of two numbers that are not negative, or NaN."""
+    if m.dtype is f32:
+        return ptx.inst.max.NaN.f32(a, b)
+    return _number(m, ptx.inst.max.s64(_bits(m, a), _bits(m, b)))
+
+
+def _bits(m: Math, value: Reg) -> Reg:
+    """A number as an integer of its size, without the sign that NaN may have."""
+    bits = reg.scalar(s32 if m.dtype is f32 else s64)
+    ptx.inst[f"mov.b{m.dtype.bits}"](bits, value)
+    return ptx.inst[f"and.b{m.dtype.bits}"](bits, bits, (1 << (m.dtype.bits - 1)) - 1)
+
+
+def _number(m: Math, bits: Reg) -> Reg:
+    return ptx.inst[f"mov.b{m.dtype.bits}"](reg.scalar(m.dtype), bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Both(Statistic):
+    """Two statistics. A term is one of the first, of `width` numbers, then one of the second."""
+
+    first: Statistic
+    width: int
+    second: Statistic
+
+    @property
+    def count(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.first.count + self.second.count
+
+    def neutral(self, number: int) -> float:
+        if number < self.first.count:
+            return self.first.neutral(number)
+        return self.second.neutral(number - self.first.count)
+
+    def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
+        found: list[list[Reg]] = []
+        for vector in vectors:  # one after the other, so that few terms are in registers at once
+            one, other = self._parted(vector)
+            first = self.first.of_thread(m, [one], chains=chains)
+            found.append([*first, *self.second.of_thread(m, [other], chains=chains)])
+        return self.combine(m, found)
+
+    def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
+        count = self.first.count
+        return [
+            *self.first.combine(m, [part[:count] for part in parts]),
+            *self.second.combine(m, [part[count:] for part in parts]),
+        ]
+
+    def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
+        count = self.first.count
+        return [
+            *self.first.over_warp(m, values[:count], width=width),
+            *self.second.over_warp(m, values[count:], width=width),
+        ]
+
+    def _parted(self, vector: Terms) -> tuple[Terms, Terms]:
+        terms = list(vector.terms)
+        first, second = [term[: self.width] for term in terms], [t[self.width :] for t in terms]
+        return Terms(first, vector.active), Terms(second, vector.active)
 
 
 def finite(m: Math, maximum: Reg) -> Reg:

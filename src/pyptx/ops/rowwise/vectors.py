@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from pyptx import Pred, Reg, device, ptx, reg
+from pyptx.ops.rowwise import eight_bits
 from pyptx.types import DType, b32, bf16, f16, f32, f64, s32
 
 PIECE: Final = 16
@@ -64,12 +65,14 @@ class Vector:
 
     @property
     def word(self) -> DType:
-        """What one register holds as loaded: an element, or two of 16 bits."""
+        """What one register holds as loaded: an element, or two of 16 bits, or up to four of 8."""
+        if self.dtype.bytes == 1:
+            return eight_bits.WORDS[min(self.size, eight_bits.MOST)]
         return b32 if self.dtype.bytes == 2 and self.size > 1 else self.dtype
 
     @property
     def words(self) -> int:
-        return self.bytes // self.word.bytes
+        return max(1, self.bytes // self.word.bytes)
 
     # ---- memory ----------------------------------------------------------------------------------
 
@@ -138,6 +141,8 @@ class Vector:
         ]
 
     def _vector(self, piece: Sequence[Reg]) -> str:
+        if self.bytes == 1:
+            return ".b8"
         vector = f".v{len(piece)}" if len(piece) > 1 else ""
         return f"{vector}.{access(self.word)}"
 
@@ -161,7 +166,12 @@ class Vector:
         return [convert(half, self.compute) for half in halves]
 
     def pack(self, values: Sequence[Reg]) -> list[Reg]:
-        """Words of the values, each rounded to nearest even."""
+        """Words of the values, each rounded to nearest even; to 8 bits, saturated."""
+        if self.dtype.bytes == 1:
+            each = min(self.size, eight_bits.MOST)
+            wide = [in_f32(value) for value in values]
+            parts = range(0, len(wide), each)
+            return [eight_bits.pack(wide[i : i + each], self.dtype) for i in parts]
         if self.word is not b32:
             return [convert(value, self.dtype) for value in values]
         return [self._one(*values[i : i + 2]) for i in range(0, len(values), 2)]
@@ -196,6 +206,9 @@ def load_into(value: Reg, base: object, *, pred: Pred | None, pad: float = 0.0) 
 
 def store_one(dtype: DType, base: object, value: Reg, *, pred: Pred | None = None) -> None:
     """One value to global memory, rounded to nearest even, where `pred` holds."""
+    if dtype.bytes == 1:
+        ptx.inst.st.global_.b8(ptx.addr(base), eight_bits.pack([in_f32(value)], dtype), pred=pred)
+        return
     rounded = convert(value, dtype)
     ptx.inst[f"st.global.{access(dtype)}"](ptx.addr(base), rounded, pred=pred)
 
@@ -208,6 +221,11 @@ def convert(value: Reg, dtype: DType) -> Reg:
         return convert(convert(value, f32) if dtype is f64 else _rounded_to_odd(value), dtype)
     rounding = ".rn" if dtype.bits < value.dtype.bits else ""
     return ptx.inst[f"cvt{rounding}.{dtype.name}.{value.dtype.name}"](value)
+
+
+def in_f32(value: Reg) -> Reg:
+    """A value as f32, such that what it is rounded to next is what one rounding would give."""
+    return value if value.dtype is f32 else _rounded_to_odd(value)
 
 
 def _rounded_to_odd(value: Reg) -> Reg:
