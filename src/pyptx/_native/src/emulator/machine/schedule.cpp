@@ -270,7 +270,7 @@ void start_cluster(Cluster& c, Worker& worker, uint64_t linear) {
   const uint32_t warps = launch.warps_per_cta;
   c.warps_left = warps * launch.cluster_size;
   c.operations.clear();
-  c.issuers.assign(program.asynchronous ? kForks : 0, Issuer());
+  c.issuers.clear();
   c.timed_out = false;
   c.clocks.reset(launch.races ? c.warps_left : 0, program.asynchronous);
   c.published.reset();

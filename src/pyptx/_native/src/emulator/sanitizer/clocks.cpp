@@ -3,6 +3,7 @@
 #include "clocks.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "machine/warp.h"
 #include "semantics/access.h"
@@ -18,15 +19,16 @@ const char* name_of(Scope scope) {
 // ---- Within a cluster ------------------------------------------------------------------------------------
 
 void ClusterClocks::reset(uint32_t warps, bool asynchronous) {
-  const uint32_t agents = warps + (asynchronous ? kForks : 0);
+  const uint32_t forks = asynchronous ? kFirstForks : 0, agents = warps + forks;
   const bool fits = warps != 0 && agents <= kMaxAgents;
   warps_ = fits ? warps : 0;
   agents_ = fits ? agents : 0;
   asynchronous_ = asynchronous;
-  width_ = asynchronous ? kKinds * agents_ : agents_;
   generation_ = 0;
   rows_.resize(warps_);
-  next_fork_ = 0;
+  forked_.resize(fits ? forks : 0);
+  turns_.resize(forked_.size());
+  std::iota(turns_.begin(), turns_.end(), 0);
   restart();
   generation_ = 0;
 }
@@ -35,7 +37,8 @@ void ClusterClocks::restart() {
   ++generation_;
   for (uint32_t a = 0; a < warps_; ++a) {
     Row& row = rows_[a];
-    row.known.clocks.assign(width_, 0);
+    row.known.clocks.assign(agents_, 0);
+    row.known.proxies.assign(asynchronous_ ? kProxyKinds * warps_ + forked_.size() : 0, 0);
     row.known.lanes.clear();
     row.known.others.reset();
     row.own = 1;
@@ -45,7 +48,7 @@ void ClusterClocks::restart() {
     row.fenced.clear();
     row.observed.clear();
   }
-  forked_.assign(asynchronous_ ? kForks : 0, 0);
+  std::fill(forked_.begin(), forked_.end(), 0);
 }
 
 uint32_t ClusterClocks::reach(uint32_t agent, uint32_t column) const {
@@ -84,18 +87,51 @@ bool ClusterClocks::knows(uint32_t agent, uint32_t mask, const Touch& other) con
   return false;
 }
 
-std::pair<uint32_t, uint32_t> ClusterClocks::fork(bool* full) {
-  const uint32_t fork = next_fork_;
-  next_fork_ = fork + 1 == kForks ? 0 : fork + 1;
-  *full = ++forked_[fork] >= kMaxClock;
+bool ClusterClocks::waited(uint32_t agent, uint32_t fork) const {
+  const uint32_t column = warps_ + fork, clock = forked_[fork];
+  if (clock == 0 || reach(agent, column) >= clock) return true;
+  for (uint32_t a = 0; a < warps_; ++a) {
+    if (reach(a, column) >= clock) return true;
+  }
+  return false;
+}
+
+uint32_t ClusterClocks::free_fork(uint32_t agent) {
+  // A few that nobody ever waits for must not be all that is looked at.
+  constexpr size_t kLooks = 8;
+  for (size_t i = 0; i < std::min(kLooks, turns_.size()); ++i) {
+    const uint32_t fork = turns_[i];
+    if (!waited(agent, fork)) continue;
+    turns_.erase(turns_.begin() + static_cast<ptrdiff_t>(i));
+    return fork;
+  }
+  const auto fork = static_cast<uint32_t>(forked_.size());
+  if (agents_ == kMaxAgents) {
+    const uint32_t oldest = turns_.front();
+    turns_.erase(turns_.begin());
+    return oldest;
+  }
+  ++agents_;
+  forked_.push_back(0);
+  for (Row& row : rows_) {
+    row.known.clocks.resize(agents_, 0);
+    row.known.proxies.resize(kProxyKinds * warps_ + forked_.size(), 0);
+  }
+  return fork;
+}
+
+std::pair<uint32_t, uint32_t> ClusterClocks::fork(uint32_t agent, bool* full) {
+  const uint32_t fork = free_fork(agent);
+  turns_.push_back(fork);
+  *full = ++forked_[fork] >= kMaxForkClock;
   return {warps_ + fork, forked_[fork]};
 }
 
 void ClusterClocks::fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, Known kind) {
   Row& row = rows_[agent];
-  std::vector<uint32_t>& clocks = row.known.clocks;
   const uint32_t first = column(0, kind);
-  for (uint32_t i = 0; i < warps_; ++i) clocks[first + i] = std::max(clocks[first + i], clocks[i]);
+  uint32_t* proxied = &row.known.proxies[first - kProxyColumns];
+  for (uint32_t i = 0; i < warps_; ++i) proxied[i] = std::max(proxied[i], row.known.clocks[i]);
   // Of its own warp a lane's own stores, and those of other lanes that it knows of.
   row.known.learn_lanes({first + agent, row.own, mask & live, live});
   std::vector<LanePart> more;
@@ -106,7 +142,7 @@ void ClusterClocks::fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, 
   for (const Extra& e : row.extras) {
     if ((e.mask & mask) == 0) continue;
     for (const LanePart& p : e.known.lanes) fenced(p);
-    for (uint32_t i = 0; i < warps_; ++i) clocks[first + i] = std::max(clocks[first + i], e.known.at(i));
+    for (uint32_t i = 0; i < warps_; ++i) proxied[i] = std::max(proxied[i], e.known.at(i));
   }
   for (const LanePart& p : more) row.known.learn_lanes(p);
 }
@@ -126,7 +162,7 @@ void ClusterClocks::release_causes(uint32_t agent, ClockVector& into) const {
   if (!asynchronous_) return;
   const Row& row = rows_[agent];
   const auto join = [&](const ClockVector& known) {
-    for (uint32_t i = column(0, Known::Cause); i < known.clocks.size(); ++i) into.learn(i, known.clocks[i]);
+    for (uint32_t a = warps_; a-- > 0;) into.learn(column(a, Known::Cause), known.at(column(a, Known::Cause)));
   };
   join(row.known);
   for (const Extra& e : row.extras) join(e.known);
@@ -135,7 +171,8 @@ void ClusterClocks::release_causes(uint32_t agent, ClockVector& into) const {
 
 void ClusterClocks::acquire_causes(uint32_t agent, const ClockVector& from) {
   ClockVector& known = rows_[agent].known;
-  for (uint32_t i = column(0, Known::Cause); i < from.clocks.size(); ++i) known.learn(i, from.clocks[i]);
+  if (column(0, Known::Cause) - kProxyColumns >= from.proxies.size()) return;
+  for (uint32_t a = 0; a < warps_; ++a) known.learn(column(a, Known::Cause), from.at(column(a, Known::Cause)));
 }
 
 void ClusterClocks::acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from) {
@@ -176,8 +213,15 @@ void ClusterClocks::hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t
     if ((e.mask & from) != 0 && (to & ~e.mask) != 0) acquired.join(e.known);
   }
   if (acquired.empty()) return;
-  for (uint32_t i = agent; i < acquired.clocks.size(); i += agents_) acquired.clocks[i] = 0;
-  const auto own = [&](const LanePart& p) { return p.column % agents_ == agent; };
+  const auto forget = [](std::vector<uint32_t>& clocks, uint32_t at) {
+    if (at < clocks.size()) clocks[at] = 0;
+  };
+  forget(acquired.clocks, agent);
+  for (uint32_t kind = 0; kind < kProxyKinds; ++kind) forget(acquired.proxies, kind * warps_ + agent);
+  const auto own = [&](const LanePart& p) {
+    const uint32_t proxy = p.column - kProxyColumns;
+    return p.column < kProxyColumns ? p.column == agent : proxy < kProxyKinds * warps_ && proxy % warps_ == agent;
+  };
   acquired.lanes.erase(std::remove_if(acquired.lanes.begin(), acquired.lanes.end(), own), acquired.lanes.end());
   acquire(agent, to, live, acquired);
 }
