@@ -194,6 +194,55 @@ ClockVector ClusterClocks::ended(uint32_t operation, uint32_t clock, bool reads)
   return known;
 }
 
+// What a vector says has happened, as what a fence.sc comes after.
+std::shared_ptr<const ClockVector> ClusterClocks::sequential(const ClockVector& known) const {
+  auto before = std::make_shared<ClockVector>();
+  for (uint32_t a = warps_; a-- > 0;) {
+    before->learn(column(a, Known::Sequential), std::max(known.reach(a), known.reach(column(a, Known::Sequential))));
+  }
+  return before;
+}
+
+ClustersPointer ClusterClocks::release_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster) const {
+  ClockVector own;
+  release(agent, mask, live, own);
+  auto others = std::make_shared<Clusters>();
+  if (own.others != nullptr) {
+    for (const auto& [other, snapshot] : *own.others) {
+      if (other != cluster) others->emplace_back(other, Snapshot{snapshot.generation, sequential(*snapshot.clocks)});
+    }
+  }
+  auto mine = std::make_shared<Clusters>();
+  mine->emplace_back(cluster, Snapshot{generation(), sequential(own)});
+  return join(others, mine);
+}
+
+void ClusterClocks::acquire_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster,
+                                       const ClustersPointer& known) {
+  if (known == nullptr) return;
+  const Snapshot* own = find_cluster(known, cluster);
+  if (own != nullptr && own->generation == generation()) acquire(agent, mask, live, *own->clocks);
+  ClockVector foreign;
+  foreign.others = known;
+  acquire(agent, mask, live, foreign);
+}
+
+bool ClusterClocks::may_know(uint32_t agent, uint64_t cluster, const Touch& other) const {
+  const uint32_t sequential = column(other.column, Known::Sequential);
+  if (other.cluster == cluster) {
+    return other.generation != generation() || reach(agent, other.column) >= other.clock ||
+           reach(agent, sequential) >= other.clock;
+  }
+  const auto covered = [&](const ClockVector& known) {
+    const Snapshot* s = find_cluster(known.others, other.cluster);
+    return s != nullptr && (s->generation > other.generation || s->clocks->reach(other.column) >= other.clock ||
+                            s->clocks->reach(sequential) >= other.clock);
+  };
+  const Row& row = rows_[agent];
+  return covered(row.known) ||
+         std::any_of(row.extras.begin(), row.extras.end(), [&](const Extra& e) { return covered(e.known); });
+}
+
 void ClusterClocks::meet(uint32_t agent, uint32_t mask, uint32_t live) {
   Row& row = rows_[agent];
   if ((mask & live) != live) {
@@ -282,7 +331,7 @@ void note(std::vector<Fenced>& all, Fenced one) {
 void Publications::reset() { places_.clear(); }
 
 void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release) {
-  std::vector<Part> parts;
+  PublishedParts parts;
   if (release) parts.push_back({Scope::System, 0, in.index, everything(w, mask)});
   else {
     for (const Fenced& f : clocks_of(w).fenced(w.agent)) {
@@ -291,9 +340,9 @@ void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instr
   }
   if (parts.empty()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<Part>& place = places_[address];
-  for (Part& part : parts) {
-    const auto same = std::find_if(place.begin(), place.end(), [&](const Part& p) {
+  PublishedParts& place = places_[address];
+  for (PublishedPart& part : parts) {
+    const auto same = std::find_if(place.begin(), place.end(), [&](const PublishedPart& p) {
       return p.where == part.where && (p.scope == part.scope || (wide(p.scope) && wide(part.scope)));
     });
     if (same == place.end()) {
@@ -306,14 +355,24 @@ void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instr
 }
 
 void Publications::observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire) {
-  std::vector<Part> parts;
+  PublishedParts parts;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = places_.find(address);
     if (found == places_.end()) return;
     parts = found->second;
   }
-  for (const Part& part : parts) {
+  observe_parts(w, parts, mask, in, acquire);
+}
+
+std::shared_ptr<const PublishedParts> Publications::parts(uint64_t address) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = places_.find(address);
+  return found == places_.end() ? nullptr : std::make_shared<const PublishedParts>(found->second);
+}
+
+void observe_parts(Warp& w, const PublishedParts& parts, uint32_t mask, const Instruction& in, bool acquire) {
+  for (const PublishedPart& part : parts) {
     if (part.where != where(w, part.scope)) {
       w.worker->launch->global_order.miss({part.instruction, in.index, part.scope, Scope::System, part.known});
     } else if (acquire) {
@@ -367,6 +426,7 @@ std::string GlobalOrder::narrow(const Warp& w, const Touch& other) {
 
 // Clocks are used up: all history is forgotten, which loses races with what lies before and invents none.
 void forget_history(Cluster& c) {
+  c.worker->launch->older_values.store(false, std::memory_order_relaxed);
   c.clocks.restart();
   for (Cta& cta : c.ctas) {
     std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);

@@ -21,10 +21,11 @@ struct Instruction;
 // it did in shared memory, and as GlobalProxy, in global memory.
 enum class Known : uint8_t {
   Done, SharedProxy, GlobalProxy, MapRelease,
-  Cause,  // what came before in time, whether or not what it stored can be seen
+  Cause,       // what came before in time, whether or not what it stored can be seen
+  Sequential,  // what came before a fence.sc that the agent's own comes after
 };
 // Kinds of columns that a warp has besides Done.
-constexpr uint32_t kProxyKinds = 4;
+constexpr uint32_t kProxyKinds = 5;
 // Generations of clocks are counted up to this, and again from 0.
 constexpr uint32_t kGenerations = 0x1ff;
 
@@ -78,6 +79,12 @@ class ClusterClocks {
   // What lanes of a warp have done and know, into a vector; and the other way round.
   void release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const;
   void acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from);
+  // What lanes know at a fence.sc, as what came before it, and what those before theirs have come to.
+  ClustersPointer release_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster) const;
+  void acquire_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster, const ClustersPointer& known);
+  // Whether any lane of the warp, in this cluster, may know what any lane of another thread's warp did, by what happens
+  // before or by fence.sc.
+  bool may_know(uint32_t agent, uint64_t cluster, const Touch& other) const;
   // The same of causes alone.
   void release_causes(uint32_t agent, ClockVector& into) const;
   void acquire_causes(uint32_t agent, const ClockVector& from);
@@ -117,6 +124,7 @@ class ClusterClocks {
 
   // Whether some warp, `agent` most likely, has waited for the latest operation of a fork.
   bool waited(uint32_t agent, uint32_t fork) const;
+  std::shared_ptr<const ClockVector> sequential(const ClockVector& known) const;
   uint32_t free_fork(uint32_t agent);
 
   uint32_t warps_ = 0, agents_ = 0, generation_ = 0;
@@ -133,24 +141,31 @@ struct Miss {
   ClustersPointer known;  // what it would have brought
 };
 
+// What a release at an address holds for a scope, which is of the CTA or the cluster `where`.
+struct PublishedPart {
+  Scope scope;
+  uint64_t where;
+  uint32_t instruction;
+  ClustersPointer known;
+};
+using PublishedParts = std::vector<PublishedPart>;
+
 // What strong stores have released at addresses, of a cluster's shared memory or of global memory.
 class Publications {
  public:
   void reset();
   void publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release);
   void observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire);
+  // What has been released there so far; nullptr if nothing has.
+  std::shared_ptr<const PublishedParts> parts(uint64_t address) const;
 
  private:
-  struct Part {
-    Scope scope;
-    uint64_t where;  // the CTA or the cluster that the scope is
-    uint32_t instruction;
-    ClustersPointer known;
-  };
-
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, std::vector<Part>> places_;
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, PublishedParts> places_;
 };
+
+// A load has given a value with which this was released.
+void observe_parts(Warp& w, const PublishedParts& parts, uint32_t mask, const Instruction& in, bool acquire);
 
 // What of the order of accesses a launch has in common.
 class GlobalOrder {
