@@ -339,10 +339,10 @@ RIGHT = {
 
 
 def launch(text: str, *, complete: bool = False, **options: object) -> tuple[Report, np.ndarray]:
-    """The report, and Z. Both arrays start as zeros; where Z is `complete`, its one element has none."""
+    """The report, and Z. Both arrays start as zeros; where Z is `complete`, its element has no value."""
     y, z = output(64, np.uint32), output(1 if complete else 64, np.uint32)
     y.fill(0)
-    z.fill(0)
+    z.fill(complete)
     tensors = [
         Tensor(y, "Y", writable=True, initialised=True),
         Tensor(z, "Z", writable=True, initialised=not complete, complete=complete),
@@ -402,3 +402,27 @@ def test_where_an_old_value_only_delays_nothing_is_found(name: str):
 
 def test_the_default_order_gives_the_newest_values():
     assert launch(DEKKER.replace("BUG", "nanosleep.u32 1"))[0].message == ""
+
+
+# The second CTA waits for a flag that has no value before the first stores it.
+UNSET = """
+setp.eq.u32 %p1, %r1, 1
+@%p1 bra second
+st.global.u32 [%rd1], 42
+st.release.gpu.global.u32 [%rd5], 1
+bra done
+second:
+ld.acquire.gpu.global.u32 %r4, [%rd5]
+setp.ne.u32 %p2, %r4, 1
+@%p2 bra second
+ld.global.u32 %r5, [%rd1]
+st.global.u32 [%rd1+4], %r5
+done:
+"""
+
+
+def test_what_has_no_value_is_no_older_value():
+    # Where the second CTA runs first, its load of the flag is a finding; otherwise nothing is.
+    kinds = [found(launch(UNSET, complete=True, seed=seed)[0]) for seed in range(64)]
+    assert set() in kinds
+    assert all("uninitialised-memory" in each for each in kinds if each)

@@ -501,6 +501,16 @@ void check_map_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t addre
   }
 }
 
+bool global_has_value(Warp& w, uint64_t address, uint32_t bytes) {
+  const Launch& launch = *w.worker->launch;
+  uint32_t hint = 0;
+  const Buffer* b = w.worker->launch->memory.find(address, address + bytes, hint);
+  if (b == nullptr || b->stores == nullptr || b->initialised || !launch.initialisation) return true;
+  const Cells cells = cells_of(w, *b, address, bytes);
+  return std::all_of(b->stores + cells.first, b->stores + cells.first + cells.count,
+                     [&](uint64_t cell) { return launch.global_order.current(segment_of(cell)); });
+}
+
 void forget_global(Warp& w, uint64_t address, uint32_t bytes) {
   uint32_t hint = 0;
   Buffer* b = w.worker->launch->memory.find(address, address + bytes, hint);

@@ -46,11 +46,12 @@ void OlderValues::note_reader(Version& version, const Touch& reader) {
   if (std::none_of(version.readers.begin(), version.readers.end(), known)) version.readers.push_back(reader);
 }
 
-void OlderValues::before_store(const StrongAccess& access) {
+void OlderValues::before_store(const StrongAccess& access, bool has_value) {
   if (find(access) != nullptr || blocks_.size() >= kMostBlocks) return;
   Place place;
   place.address = access.address;
   place.bytes = access.bytes;
+  place.begins = !has_value;
   place.versions.emplace_back();
   std::memcpy(place.versions.back().value.bytes.data(), access.memory, access.bytes);
   blocks_[access.address / kWidestAccess].push_back(std::move(place));
@@ -69,7 +70,10 @@ void OlderValues::after_store(const StrongAccess& access, const Publications& pu
         return;
       }
     }
-    if (place.versions.size() == kMostVersions) place.versions.erase(place.versions.begin());
+    if (place.versions.size() == kMostVersions) {
+      place.versions.erase(place.versions.begin());
+      place.begins = false;
+    }
     Version version;
     std::memcpy(version.value.bytes.data(), access.memory, access.bytes);
     version.value.released = published.parts(access.address);
@@ -90,7 +94,8 @@ const OlderValues::Value* OlderValues::load(Warp& w, const StrongAccess& access)
   const auto must_see = [&](const Version& v) {
     return (v.stored && seen(v.writer)) || std::any_of(v.readers.begin(), v.readers.end(), seen);
   };
-  while (oldest > 0 && !must_see(versions[oldest])) --oldest;
+  const size_t first = place->begins ? 1 : 0;
+  while (oldest > first && !must_see(versions[oldest])) --oldest;
   size_t chosen = versions.size() - 1;
   if (oldest != chosen) {
     uint32_t& given = place->given[warp_key(access.touch)];

@@ -34,8 +34,8 @@ struct StrongAccess {
 class OlderValues {
  public:
   void clear() { blocks_.clear(); }
-  // Before a store or an atomic changes memory, and after it.
-  void before_store(const StrongAccess& access);
+  // Before a store or an atomic changes memory, which has a value before or has none, and after it.
+  void before_store(const StrongAccess& access, bool has_value);
   void after_store(const StrongAccess& access, const Publications& published);
   // A load of a warp, whose touch this is: the value that it gives instead of the one in memory, and what was released
   // with it; nullptr for the one in memory. It stays until the next store.
@@ -56,6 +56,7 @@ class OlderValues {
     uint64_t address;
     uint32_t bytes;
     std::vector<Version> versions;  // the newest last
+    bool begins;  // the first version has no value
     std::unordered_map<uint64_t, uint32_t> given;  // by warp: how often it got an older one
   };
 

@@ -325,6 +325,14 @@ void LocalShadow::reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granul
 
 // ---- Checks ----------------------------------------------------------------------------------------------
 
+bool shared_has_value(const Warp& w, const Cta& owner, uint64_t offset, uint32_t bytes) {
+  const SharedShadow& s = owner.shadow;
+  const uint64_t size = w.worker->launch->shared_bytes;
+  if (!s.initialisation || size < bytes || offset > size - bytes) return true;
+  const uint8_t* first = &s.written[offset >> s.shift];
+  return std::memchr(first, 0, std::max(1u, bytes >> s.shift)) == nullptr;
+}
+
 void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t mask, uint32_t bytes,
                           Order order) {
   SharedShadow& s = owner.shadow;

@@ -172,6 +172,7 @@ uint32_t locate_atomic(Warp& w, const Instruction& in, const AtomicPlan& plan, u
                        uint32_t* global, StrongStores& stores) {
   Addresses a;
   read_addresses(w, in, plan, a);
+  if (kSanitized) stores.look(w, plan, a, mask);
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
   *global = plan.space == Space::Global ? mask : plan.space != Space::Generic ? 0
             : mask & lane_mask([&](unsigned l) { return space_of(a.at[l]) == Space::Global; });

@@ -297,8 +297,9 @@ void store(Warp& w, const Instruction& in, uint32_t mask) {
     }
   }
   Places places;
-  mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
   StrongStores stores;
+  if (kept) stores.look(w, plan, a, mask);
+  mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
   if (kept) stores.begin(w, in, plan, a, mask, places);
   if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
   plan.movers.lanes(w, in, mask, places);

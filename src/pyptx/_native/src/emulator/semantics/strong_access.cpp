@@ -58,12 +58,23 @@ void order_strong_loads(Warp& w, const Instruction& in, const AccessPlan& plan, 
   });
 }
 
+void StrongStores::look_for_values(Warp& w, const AccessPlan& plan, const Addresses& a, uint32_t mask) {
+  const auto& ctas = w.cta->cluster->ctas;
+  each_place(plan, a, mask, [&](bool global, uint64_t address, uint32_t group) {
+    const uint64_t rank = address >> kRankShift;
+    const bool valued = global               ? global_has_value(w, address, plan.bytes)
+                        : rank < ctas.size() ? shared_has_value(w, ctas[rank], address - ctas[rank].shared_base, plan.bytes)
+                                             : true;
+    if (valued) valued_ |= group;
+  });
+}
+
 void StrongStores::begin(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask,
                          const Places& places) {
   if (!gives_older_values(w)) return;
   each_place(plan, a, mask, [&](bool global, uint64_t address, uint32_t group) {
     accesses_.push_back({global, access_of(w, in, plan, address, group, places)});
-    values_of(w, global).before_store(accesses_.back().strong);
+    values_of(w, global).before_store(accesses_.back().strong, (valued_ & group) == group);
   });
 }
 

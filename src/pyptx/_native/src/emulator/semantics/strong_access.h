@@ -15,6 +15,10 @@ void order_strong_loads(Warp& w, const Instruction& in, const AccessPlan& plan, 
 // Strong stores or atomics of one instruction.
 class StrongStores {
  public:
+  // Before their places are looked for, which count as written from then on.
+  void look(Warp& w, const AccessPlan& plan, const Addresses& a, uint32_t mask) {
+    if (gives_older_values(w)) look_for_values(w, plan, a, mask);
+  }
   // Before they change memory, and before what they carry of order.
   void begin(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& a, uint32_t mask,
              const Places& places);
@@ -28,8 +32,10 @@ class StrongStores {
     bool global;
     StrongAccess strong;
   };
+  void look_for_values(Warp& w, const AccessPlan& plan, const Addresses& a, uint32_t mask);
   void keep(Warp& w);
 
+  uint32_t valued_ = 0;  // lanes whose place has a value
   std::vector<Access> accesses_;
 };
 
