@@ -164,7 +164,8 @@ def run(
     `threads` are host threads at most, by default all cores; what a launch gives and what is found
     is the same for any number. `max_instructions` bounds a warp's instructions (2**28),
     `max_launch_instructions` those of all warps together (2**34), and `max_seconds` the time that
-    the launch takes (600). `seed` runs CTAs and warps in a random order of that seed. `schedules`
+    the launch takes (600). `seed` runs CTAs and warps in a random order of that seed; with the
+    sanitizer, strong loads then give older values where the memory model allows it. `schedules`
     are tried one after the other, with the sanitizer, until one has findings: the one that `seed`
     and `completion` say, then those of the seeds that follow (as many as `set_schedules` says).
     `completion` says when

@@ -216,8 +216,9 @@ class Operation:
         `sanitize` adds initialisation, races and the rest to the checks that are always on.
         `threads` are host threads at most (all cores), `max_instructions` bounds the instructions
         of a warp, `max_launch_instructions` those of all warps, `max_seconds` the time. `seed` runs
-        CTAs and warps in a random order of that seed; `schedules` tries so many orders, the one of
-        `seed` and `completion` and then those of the seeds that follow, until one has findings.
+        CTAs and warps in a random order of that seed, and with `sanitize` lets strong loads give
+        older values; `schedules` tries so many orders, the one of `seed` and `completion` and then
+        those of the seeds that follow, until one has findings.
         `statistics` counts per Python line.
         `completion` is "eager", "late", "reversed" or "random": when asynchronous operations move
         their data, by default late with the sanitizer. The result has `outputs`, `report` and

@@ -57,7 +57,9 @@ enum {
 
 enum {
   PYPTX_SCHEDULE_DEFAULT = 0, /* warps in turn, each until it blocks; maximal convergence */
-  PYPTX_SCHEDULE_RANDOM = 1,  /* CTAs, warps, slices and diverged lanes in a random order from `seed` */
+  /* CTAs, warps, slices and diverged lanes in a random order from `seed`; with PYPTX_SANITIZE_RACES strong loads give
+   * older values, too, where the memory model allows it. */
+  PYPTX_SCHEDULE_RANDOM = 1,
   /* Or-ed to the above: when asynchronous operations move their data. Without one: late with any of
    * PYPTX_SANITIZE_*, else eager. */
   PYPTX_COMPLETION_EAGER = 0x100,    /* when they are issued */

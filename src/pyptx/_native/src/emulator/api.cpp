@@ -187,6 +187,7 @@ void prepare(emu::Launch& launch, const emu::Program& program, const PyptxLaunch
   launch.residency = residency_of(program, launch);
   launch.initialisation = config.sanitize & PYPTX_SANITIZE_INITIALISATION;
   launch.races = config.sanitize & PYPTX_SANITIZE_RACES;
+  launch.older_values = launch.races && (config.schedule & kScheduleMask) == PYPTX_SCHEDULE_RANDOM;
   launch.synchronisation = config.sanitize & PYPTX_SANITIZE_SYNCHRONISATION;
   launch.config.schedule = config.schedule & kScheduleMask;
   launch.completion = completion_of(config);

@@ -231,6 +231,7 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   for (Barrier& b : cta.barriers) b = Barrier();
   cta.mbarriers.clear();
   cta.visits.clear();
+  cta.sequential_fences.clear();
   cta.tensor_memory.reset();
   cta.warpgroups.assign((launch.warps_per_cta + kWarpgroupWarps - 1) / kWarpgroupWarps, Warpgroup());
   const uint32_t granule = launch.program->shared_granule;
@@ -270,10 +271,14 @@ void start_cluster(Cluster& c, Worker& worker, uint64_t linear) {
   const uint32_t warps = launch.warps_per_cta;
   c.warps_left = warps * launch.cluster_size;
   c.operations.clear();
-  c.issuers.assign(program.asynchronous ? kForks : 0, Issuer());
+  c.issuers.clear();
   c.timed_out = false;
   c.clocks.reset(launch.races ? c.warps_left : 0, program.asynchronous);
   c.published.reset();
+  c.older_values.clear();
+  c.sequential_fences.clear();
+  c.older_random = (launch.config.seed + 1) * 0x94d049bb133111ebull + linear * 0xd6e8feb86659fd93ull + 1;
+  c.older_random += c.older_random == 0;
   c.ctas.resize(launch.cluster_size);
   uint8_t* files = aligned(c.register_bytes, static_cast<size_t>(program.file_bytes) * c.warps_left, 64);
   // A CTA's shared memory starts at a multiple of 1024; uninitialised values are NaN and large.
@@ -495,12 +500,19 @@ Outcome run_cluster(Cluster& c, uint64_t instructions) {
   }
 }
 
-uint32_t Cluster::draw(uint32_t below) {
-  random ^= random << 13;
-  random ^= random >> 7;
-  random ^= random << 17;
-  return static_cast<uint32_t>((random >> 32) % below);
+namespace {
+
+uint32_t next_random(uint64_t& state, uint32_t below) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return static_cast<uint32_t>((state >> 32) % below);
 }
+
+}  // namespace
+
+uint32_t Cluster::draw(uint32_t below) { return next_random(random, below); }
+uint32_t Cluster::draw_older(uint32_t below) { return next_random(older_random, below); }
 
 // ---- For handlers ----------------------------------------------------------------------------------------
 

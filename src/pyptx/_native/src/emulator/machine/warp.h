@@ -25,6 +25,7 @@
 #include "pyptx_emulator.h"
 #include "printed.h"
 #include "report.h"
+#include "sanitizer/older_values.h"
 #include "sanitizer/sanitizer.h"
 #include "watch.h"
 
@@ -175,6 +176,7 @@ struct Cta {
   std::shared_ptr<TensorMemory> tensor_memory;  // made when it is first used
   SharedShadow shadow;
   Visits visits;  // to its shared memory
+  SequentialFences sequential_fences;  // of its threads
   LocalShadow local_shadow;
   uint32_t segment = 0;  // its number in cells of global memory
   // By a tensor map's address: what its bytes were when it was last acquired, as cells of its buffer's shadow, zeros
@@ -203,6 +205,9 @@ struct Cluster {
   ClusterBarrier barrier;
   ClusterClocks clocks;
   Publications published;  // at addresses of its shared memory
+  OlderValues older_values;  // of its shared memory
+  SequentialFences sequential_fences;  // of its threads, of its scope or a wider one
+  uint64_t older_random = 0;  // state of what decides which loads give older values
   std::vector<Issuer> issuers;  // per agent that operations take
   std::vector<OperationPointer> operations;  // that are under way, in the order of their issue
   bool timed_out = false;    // parked try_waits have returned false since anything changed,
@@ -212,6 +217,7 @@ struct Cluster {
   std::vector<uint32_t> defined_bytes;
 
   uint32_t draw(uint32_t below);  // of the random schedule
+  uint32_t draw_older(uint32_t below);
 };
 
 // A host thread of a launch.
@@ -248,6 +254,9 @@ struct Launch {
   Printed printed;
   GlobalOrder global_order;
   GridWaits grid_waits;
+  OlderValues global_values;
+  SequentialFences sequential_fences;
+  std::atomic<bool> older_values{false};  // loads may give them
   std::mutex wide_atomics;  // 128-bit read-modify-write
   std::atomic<bool> stop{false};
   std::atomic<bool> conflict{false}, cancelled{false}, late{false};

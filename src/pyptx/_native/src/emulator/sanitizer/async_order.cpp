@@ -189,15 +189,17 @@ void order_issue(Warp& w, unsigned lane, Operation& op) {
   if (!orders(w)) return;
   Cluster& c = *w.cta->cluster;
   bool full;
-  std::tie(op.agent, op.clock) = c.clocks.fork(&full);
+  std::tie(op.agent, op.clock) = c.clocks.fork(w.agent, &full);
   if (full) {
     forget_history(c);
-    std::tie(op.agent, op.clock) = c.clocks.fork(&full);
+    std::tie(op.agent, op.clock) = c.clocks.fork(w.agent, &full);
   }
   if (op.grouping == Grouping::None && op.product == nullptr && op.tensor == nullptr) {
     c.clocks.release_causes(w.agent, op.causes);
   }
-  c.issuers[op.agent - c.clocks.warps()] = {op.clock, w.index, lane, w.cta->linear};
+  const uint32_t fork = op.agent - c.clocks.warps();
+  if (c.issuers.size() <= fork) c.issuers.resize(fork + 1);
+  c.issuers[fork] = {op.clock, w.index, lane, w.cta->linear};
 }
 
 std::shared_ptr<const History> order_history(Warp& w, uint32_t mask) {
@@ -486,7 +488,7 @@ void order_inits(Warp& w) {
 }
 
 void forget_operations(Cluster& c) {
-  std::fill(c.issuers.begin(), c.issuers.end(), Issuer());
+  c.issuers.assign(c.issuers.size(), Issuer());
   const auto forget = [](Operation& op) {
     op.clock = 0;
     op.copies.clear();

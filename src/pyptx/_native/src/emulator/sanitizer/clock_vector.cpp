@@ -5,6 +5,18 @@
 namespace pyptx::emulator {
 namespace {
 
+void raise(std::vector<uint32_t>& to, const std::vector<uint32_t>& from) {
+  if (to.size() < from.size()) to.resize(from.size(), 0);
+  for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
+}
+
+bool has_all(const std::vector<uint32_t>& known, const std::vector<uint32_t>& other) {
+  for (size_t i = 0; i < other.size(); ++i) {
+    if ((i < known.size() ? known[i] : 0) < other[i]) return false;
+  }
+  return true;
+}
+
 bool has_part(const ClockVector& known, const LanePart& part) {
   if (known.at(part.column) >= part.clock) return true;
   return std::any_of(known.lanes.begin(), known.lanes.end(), [&](const LanePart& p) {
@@ -14,9 +26,7 @@ bool has_part(const ClockVector& known, const LanePart& part) {
 
 // Whether `known` has all of `other`, but for what that knows of other clusters.
 bool has_all(const ClockVector& known, const ClockVector& other) {
-  for (uint32_t i = 0; i < other.clocks.size(); ++i) {
-    if (known.at(i) < other.clocks[i]) return false;
-  }
+  if (!has_all(known.clocks, other.clocks) || !has_all(known.proxies, other.proxies)) return false;
   return std::all_of(other.lanes.begin(), other.lanes.end(), [&](const LanePart& p) { return has_part(known, p); });
 }
 
@@ -66,19 +76,23 @@ const Snapshot* find_cluster(const ClustersPointer& clusters, uint64_t cluster) 
 
 void ClockVector::reset() {
   std::fill(clocks.begin(), clocks.end(), 0);
+  std::fill(proxies.begin(), proxies.end(), 0);
   lanes.clear();
   others.reset();
 }
 
 void ClockVector::clear() {
   clocks.clear();
+  proxies.clear();
   lanes.clear();
   others.reset();
 }
 
 void ClockVector::learn(uint32_t column, uint32_t clock) {
-  if (clocks.size() <= column) clocks.resize(column + 1, 0);
-  clocks[column] = std::max(clocks[column], clock);
+  std::vector<uint32_t>& part = column < kProxyColumns ? clocks : proxies;
+  const size_t at = column & (kProxyColumns - 1);
+  if (part.size() <= at) part.resize(at + 1, 0);
+  part[at] = std::max(part[at], clock);
 }
 
 void ClockVector::learn_lanes(LanePart part) {
@@ -114,8 +128,8 @@ void ClockVector::learn_lanes(LanePart part) {
 }
 
 void ClockVector::join(const ClockVector& from) {
-  if (clocks.size() < from.clocks.size()) clocks.resize(from.clocks.size(), 0);
-  for (size_t i = 0; i < from.clocks.size(); ++i) clocks[i] = std::max(clocks[i], from.clocks[i]);
+  raise(clocks, from.clocks);
+  raise(proxies, from.proxies);
   for (const LanePart& part : from.lanes) learn_lanes(part);
   others = emulator::join(others, from.others);
 }

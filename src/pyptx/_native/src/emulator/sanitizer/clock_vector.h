@@ -8,6 +8,9 @@
 
 namespace pyptx::emulator {
 
+// Columns from here on are in ClockVector::proxies.
+constexpr uint32_t kProxyColumns = 1u << 16;
+
 // Lanes of a warp, or of the copies of one instruction, that are known up to a clock that the others of `whole` are not.
 struct LanePart {
   uint32_t column, clock, mask, whole;
@@ -30,17 +33,21 @@ ClustersPointer join(const ClustersPointer& a, const ClustersPointer& b);
 const Snapshot* find_cluster(const ClustersPointer& clusters, uint64_t cluster);
 
 struct ClockVector {
-  std::vector<uint32_t> clocks;  // by column: an agent, then the same agents for each kind of proxy fence
+  std::vector<uint32_t> clocks;   // by column: an agent
+  std::vector<uint32_t> proxies;  // by column, from kProxyColumns on: ClusterClocks::column says whose
   std::vector<LanePart> lanes;
   ClustersPointer others;
 
-  bool empty() const { return clocks.empty() && lanes.empty() && others == nullptr; }
+  bool empty() const { return clocks.empty() && proxies.empty() && lanes.empty() && others == nullptr; }
   void reset();
   void clear();
   void learn(uint32_t column, uint32_t clock);
   void learn_lanes(LanePart part);
   void join(const ClockVector& from);
-  uint32_t at(uint32_t column) const { return column < clocks.size() ? clocks[column] : 0; }
+  uint32_t at(uint32_t column) const {
+    if (column < kProxyColumns) return column < clocks.size() ? clocks[column] : 0;
+    return column - kProxyColumns < proxies.size() ? proxies[column - kProxyColumns] : 0;
+  }
   // Whether it has what a lane, or every lane, of an agent did at a clock.
   bool covers(uint32_t column, uint32_t clock, uint32_t lane, bool every_lane) const;
   // The latest clock of any lane.

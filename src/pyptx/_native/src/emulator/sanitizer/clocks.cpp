@@ -3,6 +3,7 @@
 #include "clocks.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "machine/warp.h"
 #include "semantics/access.h"
@@ -18,15 +19,16 @@ const char* name_of(Scope scope) {
 // ---- Within a cluster ------------------------------------------------------------------------------------
 
 void ClusterClocks::reset(uint32_t warps, bool asynchronous) {
-  const uint32_t agents = warps + (asynchronous ? kForks : 0);
+  const uint32_t forks = asynchronous ? kFirstForks : 0, agents = warps + forks;
   const bool fits = warps != 0 && agents <= kMaxAgents;
   warps_ = fits ? warps : 0;
   agents_ = fits ? agents : 0;
   asynchronous_ = asynchronous;
-  width_ = asynchronous ? kKinds * agents_ : agents_;
   generation_ = 0;
   rows_.resize(warps_);
-  next_fork_ = 0;
+  forked_.resize(fits ? forks : 0);
+  turns_.resize(forked_.size());
+  std::iota(turns_.begin(), turns_.end(), 0);
   restart();
   generation_ = 0;
 }
@@ -35,7 +37,8 @@ void ClusterClocks::restart() {
   ++generation_;
   for (uint32_t a = 0; a < warps_; ++a) {
     Row& row = rows_[a];
-    row.known.clocks.assign(width_, 0);
+    row.known.clocks.assign(agents_, 0);
+    row.known.proxies.assign(asynchronous_ ? kProxyKinds * warps_ + forked_.size() : 0, 0);
     row.known.lanes.clear();
     row.known.others.reset();
     row.own = 1;
@@ -45,7 +48,7 @@ void ClusterClocks::restart() {
     row.fenced.clear();
     row.observed.clear();
   }
-  forked_.assign(asynchronous_ ? kForks : 0, 0);
+  std::fill(forked_.begin(), forked_.end(), 0);
 }
 
 uint32_t ClusterClocks::reach(uint32_t agent, uint32_t column) const {
@@ -84,18 +87,51 @@ bool ClusterClocks::knows(uint32_t agent, uint32_t mask, const Touch& other) con
   return false;
 }
 
-std::pair<uint32_t, uint32_t> ClusterClocks::fork(bool* full) {
-  const uint32_t fork = next_fork_;
-  next_fork_ = fork + 1 == kForks ? 0 : fork + 1;
-  *full = ++forked_[fork] >= kMaxClock;
+bool ClusterClocks::waited(uint32_t agent, uint32_t fork) const {
+  const uint32_t column = warps_ + fork, clock = forked_[fork];
+  if (clock == 0 || reach(agent, column) >= clock) return true;
+  for (uint32_t a = 0; a < warps_; ++a) {
+    if (reach(a, column) >= clock) return true;
+  }
+  return false;
+}
+
+uint32_t ClusterClocks::free_fork(uint32_t agent) {
+  // A few that nobody ever waits for must not be all that is looked at.
+  constexpr size_t kLooks = 8;
+  for (size_t i = 0; i < std::min(kLooks, turns_.size()); ++i) {
+    const uint32_t fork = turns_[i];
+    if (!waited(agent, fork)) continue;
+    turns_.erase(turns_.begin() + static_cast<ptrdiff_t>(i));
+    return fork;
+  }
+  const auto fork = static_cast<uint32_t>(forked_.size());
+  if (agents_ == kMaxAgents) {
+    const uint32_t oldest = turns_.front();
+    turns_.erase(turns_.begin());
+    return oldest;
+  }
+  ++agents_;
+  forked_.push_back(0);
+  for (Row& row : rows_) {
+    row.known.clocks.resize(agents_, 0);
+    row.known.proxies.resize(kProxyKinds * warps_ + forked_.size(), 0);
+  }
+  return fork;
+}
+
+std::pair<uint32_t, uint32_t> ClusterClocks::fork(uint32_t agent, bool* full) {
+  const uint32_t fork = free_fork(agent);
+  turns_.push_back(fork);
+  *full = ++forked_[fork] >= kMaxForkClock;
   return {warps_ + fork, forked_[fork]};
 }
 
 void ClusterClocks::fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, Known kind) {
   Row& row = rows_[agent];
-  std::vector<uint32_t>& clocks = row.known.clocks;
   const uint32_t first = column(0, kind);
-  for (uint32_t i = 0; i < warps_; ++i) clocks[first + i] = std::max(clocks[first + i], clocks[i]);
+  uint32_t* proxied = &row.known.proxies[first - kProxyColumns];
+  for (uint32_t i = 0; i < warps_; ++i) proxied[i] = std::max(proxied[i], row.known.clocks[i]);
   // Of its own warp a lane's own stores, and those of other lanes that it knows of.
   row.known.learn_lanes({first + agent, row.own, mask & live, live});
   std::vector<LanePart> more;
@@ -106,7 +142,7 @@ void ClusterClocks::fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, 
   for (const Extra& e : row.extras) {
     if ((e.mask & mask) == 0) continue;
     for (const LanePart& p : e.known.lanes) fenced(p);
-    for (uint32_t i = 0; i < warps_; ++i) clocks[first + i] = std::max(clocks[first + i], e.known.at(i));
+    for (uint32_t i = 0; i < warps_; ++i) proxied[i] = std::max(proxied[i], e.known.at(i));
   }
   for (const LanePart& p : more) row.known.learn_lanes(p);
 }
@@ -126,7 +162,7 @@ void ClusterClocks::release_causes(uint32_t agent, ClockVector& into) const {
   if (!asynchronous_) return;
   const Row& row = rows_[agent];
   const auto join = [&](const ClockVector& known) {
-    for (uint32_t i = column(0, Known::Cause); i < known.clocks.size(); ++i) into.learn(i, known.clocks[i]);
+    for (uint32_t a = warps_; a-- > 0;) into.learn(column(a, Known::Cause), known.at(column(a, Known::Cause)));
   };
   join(row.known);
   for (const Extra& e : row.extras) join(e.known);
@@ -135,7 +171,8 @@ void ClusterClocks::release_causes(uint32_t agent, ClockVector& into) const {
 
 void ClusterClocks::acquire_causes(uint32_t agent, const ClockVector& from) {
   ClockVector& known = rows_[agent].known;
-  for (uint32_t i = column(0, Known::Cause); i < from.clocks.size(); ++i) known.learn(i, from.clocks[i]);
+  if (column(0, Known::Cause) - kProxyColumns >= from.proxies.size()) return;
+  for (uint32_t a = 0; a < warps_; ++a) known.learn(column(a, Known::Cause), from.at(column(a, Known::Cause)));
 }
 
 void ClusterClocks::acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from) {
@@ -157,6 +194,55 @@ ClockVector ClusterClocks::ended(uint32_t operation, uint32_t clock, bool reads)
   return known;
 }
 
+// What a vector says has happened, as what a fence.sc comes after.
+std::shared_ptr<const ClockVector> ClusterClocks::sequential(const ClockVector& known) const {
+  auto before = std::make_shared<ClockVector>();
+  for (uint32_t a = warps_; a-- > 0;) {
+    before->learn(column(a, Known::Sequential), std::max(known.reach(a), known.reach(column(a, Known::Sequential))));
+  }
+  return before;
+}
+
+ClustersPointer ClusterClocks::release_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster) const {
+  ClockVector own;
+  release(agent, mask, live, own);
+  auto others = std::make_shared<Clusters>();
+  if (own.others != nullptr) {
+    for (const auto& [other, snapshot] : *own.others) {
+      if (other != cluster) others->emplace_back(other, Snapshot{snapshot.generation, sequential(*snapshot.clocks)});
+    }
+  }
+  auto mine = std::make_shared<Clusters>();
+  mine->emplace_back(cluster, Snapshot{generation(), sequential(own)});
+  return join(others, mine);
+}
+
+void ClusterClocks::acquire_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster,
+                                       const ClustersPointer& known) {
+  if (known == nullptr) return;
+  const Snapshot* own = find_cluster(known, cluster);
+  if (own != nullptr && own->generation == generation()) acquire(agent, mask, live, *own->clocks);
+  ClockVector foreign;
+  foreign.others = known;
+  acquire(agent, mask, live, foreign);
+}
+
+bool ClusterClocks::may_know(uint32_t agent, uint64_t cluster, const Touch& other) const {
+  const uint32_t sequential = column(other.column, Known::Sequential);
+  if (other.cluster == cluster) {
+    return other.generation != generation() || reach(agent, other.column) >= other.clock ||
+           reach(agent, sequential) >= other.clock;
+  }
+  const auto covered = [&](const ClockVector& known) {
+    const Snapshot* s = find_cluster(known.others, other.cluster);
+    return s != nullptr && (s->generation > other.generation || s->clocks->reach(other.column) >= other.clock ||
+                            s->clocks->reach(sequential) >= other.clock);
+  };
+  const Row& row = rows_[agent];
+  return covered(row.known) ||
+         std::any_of(row.extras.begin(), row.extras.end(), [&](const Extra& e) { return covered(e.known); });
+}
+
 void ClusterClocks::meet(uint32_t agent, uint32_t mask, uint32_t live) {
   Row& row = rows_[agent];
   if ((mask & live) != live) {
@@ -176,8 +262,15 @@ void ClusterClocks::hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t
     if ((e.mask & from) != 0 && (to & ~e.mask) != 0) acquired.join(e.known);
   }
   if (acquired.empty()) return;
-  for (uint32_t i = agent; i < acquired.clocks.size(); i += agents_) acquired.clocks[i] = 0;
-  const auto own = [&](const LanePart& p) { return p.column % agents_ == agent; };
+  const auto forget = [](std::vector<uint32_t>& clocks, uint32_t at) {
+    if (at < clocks.size()) clocks[at] = 0;
+  };
+  forget(acquired.clocks, agent);
+  for (uint32_t kind = 0; kind < kProxyKinds; ++kind) forget(acquired.proxies, kind * warps_ + agent);
+  const auto own = [&](const LanePart& p) {
+    const uint32_t proxy = p.column - kProxyColumns;
+    return p.column < kProxyColumns ? p.column == agent : proxy < kProxyKinds * warps_ && proxy % warps_ == agent;
+  };
   acquired.lanes.erase(std::remove_if(acquired.lanes.begin(), acquired.lanes.end(), own), acquired.lanes.end());
   acquire(agent, to, live, acquired);
 }
@@ -238,7 +331,7 @@ void note(std::vector<Fenced>& all, Fenced one) {
 void Publications::reset() { places_.clear(); }
 
 void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release) {
-  std::vector<Part> parts;
+  PublishedParts parts;
   if (release) parts.push_back({Scope::System, 0, in.index, everything(w, mask)});
   else {
     for (const Fenced& f : clocks_of(w).fenced(w.agent)) {
@@ -247,9 +340,9 @@ void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instr
   }
   if (parts.empty()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<Part>& place = places_[address];
-  for (Part& part : parts) {
-    const auto same = std::find_if(place.begin(), place.end(), [&](const Part& p) {
+  PublishedParts& place = places_[address];
+  for (PublishedPart& part : parts) {
+    const auto same = std::find_if(place.begin(), place.end(), [&](const PublishedPart& p) {
       return p.where == part.where && (p.scope == part.scope || (wide(p.scope) && wide(part.scope)));
     });
     if (same == place.end()) {
@@ -262,14 +355,24 @@ void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instr
 }
 
 void Publications::observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire) {
-  std::vector<Part> parts;
+  PublishedParts parts;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = places_.find(address);
     if (found == places_.end()) return;
     parts = found->second;
   }
-  for (const Part& part : parts) {
+  observe_parts(w, parts, mask, in, acquire);
+}
+
+std::shared_ptr<const PublishedParts> Publications::parts(uint64_t address) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = places_.find(address);
+  return found == places_.end() ? nullptr : std::make_shared<const PublishedParts>(found->second);
+}
+
+void observe_parts(Warp& w, const PublishedParts& parts, uint32_t mask, const Instruction& in, bool acquire) {
+  for (const PublishedPart& part : parts) {
     if (part.where != where(w, part.scope)) {
       w.worker->launch->global_order.miss({part.instruction, in.index, part.scope, Scope::System, part.known});
     } else if (acquire) {
@@ -323,6 +426,7 @@ std::string GlobalOrder::narrow(const Warp& w, const Touch& other) {
 
 // Clocks are used up: all history is forgotten, which loses races with what lies before and invents none.
 void forget_history(Cluster& c) {
+  c.worker->launch->older_values.store(false, std::memory_order_relaxed);
   c.clocks.restart();
   for (Cta& cta : c.ctas) {
     std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);

@@ -21,11 +21,13 @@ struct Instruction;
 // it did in shared memory, and as GlobalProxy, in global memory.
 enum class Known : uint8_t {
   Done, SharedProxy, GlobalProxy, MapRelease,
-  Cause,  // what came before in time, whether or not what it stored can be seen
+  Cause,       // what came before in time, whether or not what it stored can be seen
+  Sequential,  // what came before a fence.sc that the agent's own comes after
 };
-constexpr uint32_t kKinds = 5;
+// Kinds of columns that a warp has besides Done.
+constexpr uint32_t kProxyKinds = 5;
 // Generations of clocks are counted up to this, and again from 0.
-constexpr uint32_t kGenerations = 0x7ff;
+constexpr uint32_t kGenerations = 0x1ff;
 
 // A release or an acquire by a fence: what it holds for which scope.
 struct Fenced {
@@ -35,8 +37,9 @@ struct Fenced {
   ClustersPointer known;
 };
 
-// Vector clocks of the warps of a cluster, and of its asynchronous operations, which take a few agents in turn: an
-// agent's later operation counts as one after its earlier ones, which loses races and invents none.
+// Vector clocks of the warps of a cluster, and of its asynchronous operations. An operation takes over the agent of one
+// whose end some warp has waited for; if there is none, there is a new agent. An agent's later operation counts as one
+// after its earlier ones: once all agents are taken by operations under way, that loses races, and invents none.
 //
 // A warp's clock ends an epoch at each release. Its lanes know what the others did before the last time that all of them
 // met (bar.warp.sync, or a barrier that they wait at together); what single lanes have learned is kept apart until then.
@@ -50,10 +53,17 @@ class ClusterClocks {
   uint32_t warps() const { return warps_; }
   uint32_t agents() const { return agents_; }
   uint32_t generation() const { return generation_ & kGenerations; }
-  uint32_t column(uint32_t agent, Known kind) const { return static_cast<uint32_t>(kind) * agents_ + agent; }
+  // An operation has Done and GlobalProxy alone.
+  uint32_t column(uint32_t agent, Known kind) const {
+    if (kind == Known::Done) return agent;
+    if (agent >= warps_) return global_column(warps_, agent - warps_);
+    return kProxyColumns + (static_cast<uint32_t>(kind) - 1) * warps_ + agent;
+  }
+  // GlobalProxy of an operation's agent, the n-th of these, in any cluster of so many warps.
+  static uint32_t global_column(uint32_t warps, uint32_t n) { return kProxyColumns + kProxyKinds * warps + n; }
   // What all lanes of a warp know.
   const uint32_t* of(uint32_t agent) const { return rows_[agent].known.clocks.data(); }
-  const uint32_t* proxied(uint32_t agent) const { return of(agent) + agents_; }
+  const uint32_t* proxied(uint32_t agent) const { return rows_[agent].known.proxies.data(); }
   uint32_t own(uint32_t agent) const { return rows_[agent].own; }
   // Its lanes know of each other what they did before this clock.
   uint32_t synced(uint32_t agent) const { return of(agent)[agent] + 1; }
@@ -63,12 +73,18 @@ class ClusterClocks {
   bool knows(uint32_t agent, uint32_t mask, uint32_t column, uint32_t clock, uint32_t lane, bool every_lane) const;
   // The same of another cluster.
   bool knows(uint32_t agent, uint32_t mask, const Touch& other) const;
-  // A new operation: its agent, in turn, and its clock there. `full` says that clocks are used up.
-  std::pair<uint32_t, uint32_t> fork(bool* full);
+  // A new operation of a warp: its agent, and its clock there. `full` says that clocks are used up.
+  std::pair<uint32_t, uint32_t> fork(uint32_t agent, bool* full);
   void fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, Known kind);
   // What lanes of a warp have done and know, into a vector; and the other way round.
   void release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const;
   void acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from);
+  // What lanes know at a fence.sc, as what came before it, and what those before theirs have come to.
+  ClustersPointer release_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster) const;
+  void acquire_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster, const ClustersPointer& known);
+  // Whether any lane of the warp, in this cluster, may know what any lane of another thread's warp did, by what happens
+  // before or by fence.sc.
+  bool may_know(uint32_t agent, uint64_t cluster, const Touch& other) const;
   // The same of causes alone.
   void release_causes(uint32_t agent, ClockVector& into) const;
   void acquire_causes(uint32_t agent, const ClockVector& from);
@@ -106,11 +122,16 @@ class ClusterClocks {
     std::vector<Fenced> fenced, observed;
   };
 
-  uint32_t warps_ = 0, agents_ = 0, width_ = 0, generation_ = 0;
+  // Whether some warp, `agent` most likely, has waited for the latest operation of a fork.
+  bool waited(uint32_t agent, uint32_t fork) const;
+  std::shared_ptr<const ClockVector> sequential(const ClockVector& known) const;
+  uint32_t free_fork(uint32_t agent);
+
+  uint32_t warps_ = 0, agents_ = 0, generation_ = 0;
   bool asynchronous_ = false;
   std::vector<Row> rows_;
   std::vector<uint32_t> forked_;  // clocks of the agents that are operations
-  uint32_t next_fork_ = 0;
+  std::vector<uint32_t> turns_;   // these agents, the one that was taken longest ago first
 };
 
 // A fence that was too narrow for somebody who saw what it released.
@@ -120,24 +141,31 @@ struct Miss {
   ClustersPointer known;  // what it would have brought
 };
 
+// What a release at an address holds for a scope, which is of the CTA or the cluster `where`.
+struct PublishedPart {
+  Scope scope;
+  uint64_t where;
+  uint32_t instruction;
+  ClustersPointer known;
+};
+using PublishedParts = std::vector<PublishedPart>;
+
 // What strong stores have released at addresses, of a cluster's shared memory or of global memory.
 class Publications {
  public:
   void reset();
   void publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release);
   void observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire);
+  // What has been released there so far; nullptr if nothing has.
+  std::shared_ptr<const PublishedParts> parts(uint64_t address) const;
 
  private:
-  struct Part {
-    Scope scope;
-    uint64_t where;  // the CTA or the cluster that the scope is
-    uint32_t instruction;
-    ClustersPointer known;
-  };
-
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, std::vector<Part>> places_;
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, PublishedParts> places_;
 };
+
+// A load has given a value with which this was released.
+void observe_parts(Warp& w, const PublishedParts& parts, uint32_t mask, const Instruction& in, bool acquire);
 
 // What of the order of accesses a launch has in common.
 class GlobalOrder {

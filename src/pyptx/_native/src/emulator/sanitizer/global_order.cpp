@@ -11,13 +11,16 @@ namespace {
 // ---- Cells -----------------------------------------------------------------------------------------------
 // A cell: segment:31 | forked:1 | clock and instruction:22 | warp:5 | lane:5. A segment is a CTA. A program's
 // instructions take as many of the 22 bits as they need; clock 0 says that the epoch is in an array of its own, as
-// generation:11 | fork:5 | clock:16.
+// generation:9 | fork:9 | clock:14 of an operation, generation:9 | clock:16 of a warp.
 
-constexpr unsigned kInstructionBits = 22, kInstructionShift = 10, kForkShift = 16, kGenerationShift = 21;
+constexpr unsigned kInstructionBits = 22, kInstructionShift = 10, kForkShift = 14, kGenerationShift = 23;
 constexpr uint32_t kInstructionMask = (1u << kInstructionBits) - 1;
 constexpr uint64_t kForked = uint64_t{1} << 32;
 static_assert(kMaxInstructions - 1 <= kInstructionMask, "a cell has no room for the number of an instruction");
-static_assert(kForks <= 1u << (kGenerationShift - kForkShift), "an epoch has no room for an operation's agent");
+constexpr uint32_t kForkMask = (1u << (kGenerationShift - kForkShift)) - 1;
+static_assert(kMaxAgents - 1 <= kForkMask, "an epoch has no room for an operation's agent");
+static_assert(kMaxForkClock < 1u << kForkShift, "an epoch has no room for an operation's clock");
+static_assert(kMaxClock < 1u << kGenerationShift, "an epoch has no room for a warp's clock");
 
 // The bits that instructions take; their highest value is none's.
 unsigned instruction_bits(const Program& program) {
@@ -82,10 +85,10 @@ Touch touch_in(const Launch& launch, uint64_t cell, uint32_t epoch, bool store) 
   find_cta(launch, t.cta, &t.cluster, &rank);
   t.forked = (cell & kForked) != 0;
   const uint32_t warps = launch.warps_per_cta * launch.cluster_size;
-  t.column = t.forked ? static_cast<uint32_t>(Known::GlobalProxy) * (warps + kForks) + warps + (epoch >> kForkShift & 31u)
+  t.column = t.forked ? ClusterClocks::global_column(warps, epoch >> kForkShift & kForkMask)
                       : rank * launch.warps_per_cta + warp_in(cell);
   t.generation = epoch >> kGenerationShift;
-  t.clock = epoch & kClockMask;
+  t.clock = epoch & (t.forked ? (1u << kForkShift) - 1 : kClockMask);
   t.instruction = both & ((1u << bits) - 1);
   t.warp = static_cast<uint8_t>(warp_in(cell));
   t.lane = static_cast<uint8_t>(lane_in(cell));
@@ -496,6 +499,16 @@ void check_map_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t addre
     report(w, f);
     return;
   }
+}
+
+bool global_has_value(Warp& w, uint64_t address, uint32_t bytes) {
+  const Launch& launch = *w.worker->launch;
+  uint32_t hint = 0;
+  const Buffer* b = w.worker->launch->memory.find(address, address + bytes, hint);
+  if (b == nullptr || b->stores == nullptr || b->initialised || !launch.initialisation) return true;
+  const Cells cells = cells_of(w, *b, address, bytes);
+  return std::all_of(b->stores + cells.first, b->stores + cells.first + cells.count,
+                     [&](uint64_t cell) { return launch.global_order.current(segment_of(cell)); });
 }
 
 void forget_global(Warp& w, uint64_t address, uint32_t bytes) {

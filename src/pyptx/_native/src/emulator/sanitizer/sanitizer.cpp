@@ -101,7 +101,7 @@ uint32_t first_missing(const Warp& w, const Instruction& in, const uint8_t* cell
 // The reader of several that is not ordered before the access; kNone if all are.
 uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
   const auto& entries = s.readers[readers_of(who)];
-  for (uint32_t a = 0; a < p.agents; ++a) {
+  for (uint32_t a = 0; a < entries.size(); ++a) {
     const uint32_t entry = entries[a];
     if (clock_of(entry) == 0 || (a == p.agent && clock_of(entry) < p.together)) continue;
     if (!p.fine(a << kAgentShift | (entry & kReaderMask), lane, several)) return a;
@@ -122,7 +122,9 @@ void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane,
       cell = cell_of(me, instruction);
       return;
     }
-    uint32_t& mine = s.readers[readers_of(old)][p.agent];
+    auto& entries = s.readers[readers_of(old)];
+    if (entries.size() <= p.agent) entries.resize(p.agents, 0);  // an operation's agent that there was not before
+    uint32_t& mine = entries[p.agent];
     const bool both = clock_of(mine) == p.own && !p.orders_own(mine, lane, several);
     mine = (me & kReaderMask) | (both ? kSeveral : 0);
     cell = cell_of(old, instruction);
@@ -322,6 +324,14 @@ void LocalShadow::reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granul
 }
 
 // ---- Checks ----------------------------------------------------------------------------------------------
+
+bool shared_has_value(const Warp& w, const Cta& owner, uint64_t offset, uint32_t bytes) {
+  const SharedShadow& s = owner.shadow;
+  const uint64_t size = w.worker->launch->shared_bytes;
+  if (!s.initialisation || size < bytes || offset > size - bytes) return true;
+  const uint8_t* first = &s.written[offset >> s.shift];
+  return std::memchr(first, 0, std::max(1u, bytes >> s.shift)) == nullptr;
+}
 
 void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t mask, uint32_t bytes,
                           Order order) {

@@ -102,6 +102,10 @@ void check_local(Warp& w, const Instruction& in, uint32_t offset, unsigned lane,
 void order_grid_wait(Warp& w, const Instruction& in, uint32_t mask);
 void check_grid_wait(Warp& w, const Instruction& in, uint64_t address, uint64_t bytes, unsigned lane, bool store);
 
+// Whether all of some bytes have a value, as far as the launch looks for those that have none.
+bool global_has_value(Warp& w, uint64_t address, uint32_t bytes);
+bool shared_has_value(const Warp& w, const Cta& owner, uint64_t offset, uint32_t bytes);
+
 // The bytes become undefined (discard).
 void forget_global(Warp& w, uint64_t address, uint32_t bytes);
 

@@ -10,8 +10,9 @@ namespace pyptx::emulator {
 // agent stands for several concurrent readers, which are in SharedShadow::readers.
 
 constexpr uint32_t kManyAgents = 511, kMaxAgents = 510;
-// Agents that asynchronous operations take in turn.
-constexpr uint32_t kForks = 32;
+// Agents that asynchronous operations have from the start; there are more where these are all under way.
+constexpr uint32_t kFirstForks = 32;
+constexpr uint32_t kMaxForkClock = 0x3fff;
 constexpr uint32_t kAgentShift = 23, kLaneShift = 16;
 constexpr uint32_t kSeveral = 1u << 22, kStrong = 1u << 21, kClockMask = 0xffffu;
 constexpr uint32_t kMaxClock = 0xffffu;

@@ -8,6 +8,7 @@
 #include "access.h"
 #include "floating.h"
 #include "modifiers.h"
+#include "strong_access.h"
 
 namespace pyptx::emulator {
 namespace {
@@ -168,12 +169,14 @@ uint8_t* destination_at(Warp& w, const Instruction& in, unsigned slot) {
 
 template <bool kSanitized>
 uint32_t locate_atomic(Warp& w, const Instruction& in, const AtomicPlan& plan, uint32_t mask, Places& places,
-                       uint32_t* global) {
+                       uint32_t* global, StrongStores& stores) {
   Addresses a;
   read_addresses(w, in, plan, a);
+  if (kSanitized) stores.look(w, plan, a, mask);
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
   *global = plan.space == Space::Global ? mask : plan.space != Space::Generic ? 0
             : mask & lane_mask([&](unsigned l) { return space_of(a.at[l]) == Space::Global; });
+  if (kSanitized) stores.begin(w, in, plan, a, mask, places);
   if (kSanitized) order_lanes(w, in, plan, a, mask);
   return mask;
 }
@@ -183,7 +186,8 @@ void atomic(Warp& w, const Instruction& in, uint32_t mask) {
   const auto& plan = *static_cast<const AtomicPlan*>(in.plan);
   Places places;
   uint32_t global;
-  mask = locate_atomic<kSanitized>(w, in, plan, mask, places, &global);
+  StrongStores stores;
+  mask = locate_atomic<kSanitized>(w, in, plan, mask, places, &global, stores);
   bool changed = false;
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(mask >> l & 1u)) continue;
@@ -199,6 +203,7 @@ void atomic(Warp& w, const Instruction& in, uint32_t mask) {
     }
   }
   if (changed) memory_changed(w);
+  if (kSanitized) stores.done(w);
 }
 
 // 128-bit exch and cas.
@@ -207,7 +212,8 @@ void atomic_wide(Warp& w, const Instruction& in, uint32_t mask) {
   const auto& plan = *static_cast<const AtomicPlan*>(in.plan);
   Places places;
   uint32_t global;
-  mask = locate_atomic<kSanitized>(w, in, plan, mask, places, &global);
+  StrongStores stores;
+  mask = locate_atomic<kSanitized>(w, in, plan, mask, places, &global, stores);
   const std::lock_guard<std::mutex> lock(w.worker->launch->wide_atomics);
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(mask >> l & 1u)) continue;
@@ -220,6 +226,7 @@ void atomic_wide(Warp& w, const Instruction& in, uint32_t mask) {
     if (value != old) memory_changed(w);
     if (plan.returns) std::memcpy(destination_at(w, in, 0) + l * 16, &old, 16);
   }
+  if (kSanitized) stores.done(w);
 }
 
 // ---- Decoding --------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "modifiers.h"
+#include "strong_access.h"
 
 namespace pyptx::emulator {
 
@@ -276,8 +277,8 @@ void load(Warp& w, const Instruction& in, uint32_t mask) {
   }
   Places places;
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
+  if (kSanitized && plan.order.strong) order_strong_loads(w, in, plan, a, mask, places);
   plan.movers.lanes(w, in, mask, places);
-  if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
 }
 
 template <bool kSanitized>
@@ -286,7 +287,8 @@ void store(Warp& w, const Instruction& in, uint32_t mask) {
   Addresses a;
   read_addresses(w, in, plan, a);
   memory_changed(w);
-  if (mask == kFullMask && plan.movers.range != nullptr && consecutive(a, plan.bytes)) {
+  const bool kept = kSanitized && plan.order.strong && gives_older_values(w);
+  if (mask == kFullMask && plan.movers.range != nullptr && !kept && consecutive(a, plan.bytes)) {
     uint8_t* to = locate_range<kSanitized>(w, in, plan, a.at[0]);
     if (to != nullptr) {
       if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
@@ -295,9 +297,13 @@ void store(Warp& w, const Instruction& in, uint32_t mask) {
     }
   }
   Places places;
+  StrongStores stores;
+  if (kept) stores.look(w, plan, a, mask);
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
+  if (kept) stores.begin(w, in, plan, a, mask, places);
   if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
   plan.movers.lanes(w, in, mask, places);
+  if (kept) stores.done(w);
 }
 
 // ---- Decoding --------------------------------------------------------------------------------------------

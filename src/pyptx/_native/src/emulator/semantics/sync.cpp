@@ -233,12 +233,14 @@ void warp_barrier(Warp& w, const Instruction& in, uint32_t mask) {
   }
 }
 
-// Instruction::detail of fences has the scope in its low bits.
-constexpr uint32_t kScopeMask = 3;
+// Instruction::detail of fences has the scope in its low bits, and whether it is fence.sc; membar is that too.
+constexpr uint32_t kScopeMask = 3, kSequential = 32;
 
 void fence(Warp& w, const Instruction& in, uint32_t mask) {
+  if (in.detail & kSequential) order_sequential_fence(w, mask, static_cast<Scope>(in.detail & kScopeMask));
   order_fence(w, in, mask, static_cast<Scope>(in.detail & kScopeMask));
 }
+
 // fence.proxy.async of shared memory, of global memory, or of both; `detail` says which.
 constexpr uint32_t kSharedProxies = 4, kGlobalProxies = 8, kOrdersToo = 16;
 
@@ -357,7 +359,7 @@ Handler resolve_fence(Decoding& d) {
                     (d.has("async::generic") ? kOrdersToo : 0);
     d.out->sanitized = fence_proxies;
   }
-  if (!proxy) d.out->detail = scope;
+  if (!proxy) d.out->detail = scope | (d.opcode == "membar" || d.has("sc") ? kSequential : 0);
   if (d.operands.empty()) return proxy ? nothing : fence;
   return nullptr;
 }
