@@ -256,11 +256,10 @@ class CopyCheck {
       stored |= static_cast<uint64_t>(kStrong) << 32;
     } else if (store_) {
       if (touched) s_.strong.erase(index);
-      forget_readers(s_, loaded);
       stored = cell_of(self_.who, in_.index);
       loaded = 0;
     } else {
-      record_load(s_, self_, loaded, lane_, false, in_.index);
+      record_load(s_, self_, index, lane_, false, in_.index);
     }
   }
 
@@ -335,12 +334,12 @@ class CopyCheck {
   void check_loaded(uint32_t index, uint64_t loaded) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t reader = reader_against(s_, who, issuer_, lane_, false);
+    const uint32_t reader = reader_against(s_, index, issuer_, lane_, false);
     if (reader == kNone) {
-      if (many || issuer_.fine_for_all(who, lane_, false)) good_load_ = loaded;
+      if (!many && issuer_.fine_for_all(who, lane_, false)) good_load_ = loaded;
       return;
     }
-    const uint32_t entry = many ? s_.readers[readers_of(who)][reader] | reader << kAgentShift : who;
+    const uint32_t entry = reader_entry(s_, index, reader);
     report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_,
                 site_of_agent(w_, reader, many ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
                 note(reader), touch_of_who(w_, entry));
