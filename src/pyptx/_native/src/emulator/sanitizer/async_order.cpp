@@ -232,14 +232,14 @@ class CopyCheck {
   }
 
   // Cells of one chunk that is loaded: recorded at once where a store that is known to be fine made all of them, and
-  // nobody else has loaded them; false, and nothing is done, where they need a closer look.
+  // nothing has to be kept of who has loaded them; false, and nothing is done, where they need a closer look.
   bool load_alike(uint32_t first, uint32_t count) {
     const uint64_t stored = s_.stores[first];
     for (uint32_t i = 0; i < kFine; ++i) {
       const Fine& fine = fine_[(latest_ + i) % kFine];
       if (fine.store == 0 || (stored & fine.mask) != fine.store) continue;
       latest_ = (latest_ + i) % kFine;
-      return count == 4 ? load_cells(first, 4, fine) : load_cells(first, count, fine);
+      return count == 4 ? load_cells(first, 4, fine) : count == 2 ? load_cells(first, 2, fine) : load_cells(first, count, fine);
     }
     return false;
   }
@@ -271,11 +271,15 @@ class CopyCheck {
   inline __attribute__((always_inline)) bool load_cells(uint32_t first, uint32_t count, const Fine& fine) {
     const uint64_t* stores = &s_.stores[first];
     uint64_t* loads = &s_.loads[first];
-    const uint64_t me = cell_of(self_.who_of(lane_, false), 0), who = ~uint64_t{0} << 32;
+    const uint64_t me = cell_of(self_.who_of(lane_, false), 0), who = ~uint64_t{0} << 32, reader = loads[0] & who;
+    if (reader != 0 && reader != me && reader != replaced_) {
+      const uint32_t a = agent_of(who_in(reader)), clock = clock_of(who_in(reader));
+      if (a == kManyAgents || (a == self_.agent ? clock == self_.own : clock > self_.clocks[a])) return false;
+      replaced_ = reader;
+    }
     uint64_t differences = 0;
     for (uint32_t k = 0; k < count; ++k) {
-      const uint64_t reader = loads[k] & who;
-      differences |= ((stores[k] & fine.mask) ^ fine.store) | (reader == me ? 0 : reader);
+      differences |= ((stores[k] & fine.mask) ^ fine.store) | ((loads[k] & who) ^ reader);
     }
     for (uint32_t k = 0; differences == 0 && k < count; ++k) loads[k] = me | in_.index;
     return differences == 0;
@@ -360,7 +364,7 @@ class CopyCheck {
   bool store_, proxy_, multiplies_, reduces_;
   Party issuer_, self_;
   Touch mine_;
-  uint64_t good_store_ = 0, good_load_ = 0;
+  uint64_t good_store_ = 0, good_load_ = 0, replaced_ = 0;  // of the latter, a reader that comes before a load
   // Contents of cells that a load needs not look at again, but for the bits that the mask leaves out: those of the
   // latest stores that were. Warps that have filled a tile together take turns in it.
   static constexpr uint32_t kFine = 4;
@@ -375,9 +379,11 @@ bool has_mbarriers(const Cta& owner, uint32_t first, uint32_t end) {
 }
 
 bool all_written(const SharedShadow& s, uint32_t first, uint32_t count) {
-  if (count != 4) return std::memchr(&s.written[first], 0, count) == nullptr;
+  const uint8_t* written = &s.written[first];
+  if (count == 2) return (written[0] & written[1]) != 0;
+  if (count != 4) return std::memchr(written, 0, count) == nullptr;
   uint32_t four;
-  std::memcpy(&four, &s.written[first], 4);
+  std::memcpy(&four, written, 4);
   return four == 0x01010101u;
 }
 
@@ -399,8 +405,12 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
                           uint32_t bytes, unsigned lane, const Operation& op) {
   if (places.empty()) return;
   SharedShadow& s = owner.shadow;
-  const auto [low, high] = std::minmax_element(places.begin(), places.end());
-  const bool mbarriers = has_mbarriers(owner, *low, *high + bytes), races = s.races && orders(w);
+  uint32_t low = places[0], high = places[0];
+  for (const uint32_t place : places) {
+    low = place < low ? place : low;
+    high = place > high ? place : high;
+  }
+  const bool mbarriers = has_mbarriers(owner, low, high + bytes), races = s.races && orders(w);
   if (&owner != w.cta || mbarriers) {
     for (const uint32_t place : places) check_copy_shared(w, in, owner, place, bytes, lane, false, true, op);
     return;

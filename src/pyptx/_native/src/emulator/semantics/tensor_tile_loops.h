@@ -246,6 +246,52 @@ PYPTX_INLINE bool find_powers(int32_t fraction, const int16_t* tops, int32_t* po
   return any == 0;
 }
 
+// finish_plain of sums that 32 bits hold, which are mostly all; false, and nothing is done, where they do not.
+template <unsigned kColumns>
+PYPTX_INLINE bool finish_small(unsigned dropped, const int32_t* powers, const int32_t* parts, const float* before,
+                               float* sums) {
+  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide, kCount = kColumns / kLanes;
+  using Floats = Vector<float, kLanes>;
+  using Ints = Vector<int32_t, kLanes>;
+  using Words = Vector<uint32_t, kLanes>;
+  Ints large = {};
+  Floats done[kCount];
+  const int32_t mask = static_cast<int32_t>(~0u << dropped);
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) {
+    Ints power, part;
+    Floats number, scale;
+    load(&power, powers + v * kLanes);
+    load(&part, parts + v * kLanes);
+    load(&number, before + v * kLanes);
+    raise_two(power, &scale);
+    const Ints cut = __builtin_convertvector(number * scale, Ints);
+    const Words whole = reinterpret_cast<const Words&>(part) + reinterpret_cast<const Words&>(cut);
+    const Ints sum = reinterpret_cast<const Ints&>(whole), sign = sum >> 31;
+    const Words below = reinterpret_cast<const Words&>(sign), size = (whole ^ below) - below;
+    // 2 ** 30 and more is left to finish_plain, and so is a sum that overflows.
+    const Words far = size | size << 1;
+    large |= ((part ^ sum) & (cut ^ sum)) | reinterpret_cast<const Ints&>(far);
+    const Ints integer = reinterpret_cast<const Ints&>(size);
+    // The nearest f32 may be the one above.
+    const Floats nearest = __builtin_convertvector(integer, Floats);
+    const Ints above = __builtin_convertvector(nearest, Ints) > integer;
+    Ints bits;
+    load(&bits, &nearest);
+    bits = ((bits + above) & mask) | (sign & INT32_MIN);
+    Floats kept;
+    load(&kept, &bits);
+    raise_two(-power, &scale);
+    done[v] = kept * scale;
+  }
+  int32_t any = 0;
+  for (unsigned l = 0; l < kLanes; ++l) any |= large[l];
+  if (any < 0) return false;
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) store(sums + v * kLanes, done[v]);
+  return true;
+}
+
 // The same as `finish` of sums in f32, where find_powers says so.
 template <unsigned kColumns>
 PYPTX_INLINE void finish_plain(unsigned dropped, const int32_t* powers, const int32_t* parts, const float* before,
@@ -255,6 +301,7 @@ PYPTX_INLINE void finish_plain(unsigned dropped, const int32_t* powers, const in
   using Ints = Vector<int32_t, kLanes>;
   using Doubles = Vector<double, kLanes>;
   using Longs = Vector<int64_t, kLanes>;
+  if (finish_small<kColumns>(dropped, powers, parts, before, sums)) return;
   const auto mask = static_cast<int64_t>(~uint64_t{0} << (29 + dropped));
   for (unsigned i = 0; i < kColumns; i += kLanes) {
     Ints power, part;
