@@ -239,7 +239,8 @@ class CopyCheck {
       const Fine& fine = fine_[(latest_ + i) % kFine];
       if (fine.store == 0 || (stored & fine.mask) != fine.store) continue;
       latest_ = (latest_ + i) % kFine;
-      return count == 4 ? load_cells(first, 4, fine) : count == 2 ? load_cells(first, 2, fine) : load_cells(first, count, fine);
+      if (count == 8) return load_cells(first, 8, fine);
+      return count == 4 ? load_cells(first, 4, fine) : load_cells(first, count, fine);
     }
     return false;
   }
@@ -380,11 +381,11 @@ bool has_mbarriers(const Cta& owner, uint32_t first, uint32_t end) {
 
 bool all_written(const SharedShadow& s, uint32_t first, uint32_t count) {
   const uint8_t* written = &s.written[first];
-  if (count == 2) return (written[0] & written[1]) != 0;
-  if (count != 4) return std::memchr(written, 0, count) == nullptr;
-  uint32_t four;
+  if (count != 4 && count != 8) return std::memchr(written, 0, count) == nullptr;
+  uint32_t four, others;
   std::memcpy(&four, written, 4);
-  return four == 0x01010101u;
+  std::memcpy(&others, written + count - 4, 4);
+  return (four & others) == 0x01010101u;
 }
 
 }  // namespace
@@ -418,8 +419,19 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
   std::optional<CopyCheck> check;
   if (races) check.emplace(w, in, owner, lane, false, true, op, bytes);
   const uint32_t count = bytes >> s.shift;
-  for (const uint32_t place : places) {
-    const uint32_t first = place >> s.shift;
+  // Two chunks of a row mostly lie side by side, in one order or the other.
+  const auto both_alike = [&](size_t i) {
+    if (i + 1 == places.size()) return false;
+    const uint32_t lower = std::min(places[i], places[i + 1]), first = lower >> s.shift;
+    return std::max(places[i], places[i + 1]) - lower == bytes &&
+           (!s.initialisation || all_written(s, first, 2 * count)) && (!races || check->load_alike(first, 2 * count));
+  };
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (both_alike(i)) {
+      ++i;
+      continue;
+    }
+    const uint32_t place = places[i], first = place >> s.shift;
     if (s.initialisation && !all_written(s, first, count)) {
       initialise_range(w, in, owner, place, bytes, lane, bytes, true);
     }
