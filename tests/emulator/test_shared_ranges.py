@@ -11,13 +11,15 @@ the CTA. The model knows only which thread touched which byte between which barr
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from .harness import output, run
 
 BYTES = 2048
+GUARDS = (0, 0, 0, 1, 8, 17, 32, 64, 96)
+AFTERS = ("", "", "bar.warp.sync -1", "bar.sync 0", "bar.sync 0", "bar.sync 0")
 PREFIX = {1: "b", 2: "h", 4: "r", 8: "rd"}
 PROLOGUE = f"""
 .param u64 Y
@@ -110,12 +112,29 @@ def draw(source: random.Random) -> Access:
             store=source.random() < 0.4, size=size, vector=vector, base=each * source.randrange(4),
             shift=source.choice((0, 1, 2, 3, 4)), mask=source.choice((0, 0, 1, 3, 7)),
             step=each * source.choice((1, 8, 9, 16, 17)), low=low, next=each * source.choice((1, 1, 1, 2, 3)),
-            far=each * source.choice((0, 0, 0, 1, 16, 32)), guard=source.choice((0, 0, 0, 1, 8, 17)),
+            far=each * source.choice((0, 0, 0, 1, 16, 32)), guard=source.choice(GUARDS),
         )  # fmt: skip
         if max(access.at(t) for t in range(96)) + each > BYTES:
             continue
         if not access.store or one_place_each(access):
             return access
+
+
+def draw_steps(source: random.Random) -> list[tuple[Access, str]]:
+    """Accesses, and what comes after each. Many touch what one before them has touched."""
+    steps: list[tuple[Access, str]] = []
+    for _ in range(source.randrange(2, 8)):
+        access = draw(source)
+        if steps and source.random() < 0.6:
+            before = source.choice(steps)[0]
+            same = replace(
+                before, store=source.random() < 0.4, guard=source.choice(GUARDS),
+                base=before.base + before.bytes * source.choice((0, 0, 0, 8)),
+            )  # fmt: skip
+            inside = max(same.at(t) for t in range(96)) + same.bytes <= BYTES
+            access = same if inside and (not same.store or one_place_each(same)) else access
+        steps.append((access, source.choice(AFTERS)))
+    return steps
 
 
 def has_race(steps: list[tuple[Access, str]], block: int) -> bool:
@@ -151,10 +170,9 @@ def program(steps: list[tuple[Access, str]], block: int) -> str:
 def test_races_are_those_of_the_model(seed: int):
     source = random.Random(seed)
     found = {True: 0, False: 0}
-    for _ in range(25):
+    for _ in range(40):
         block = source.choice((32, 64, 96))
-        afters = ("", "", "bar.warp.sync -1", "bar.sync 0", "bar.sync 0", "bar.sync 0")
-        steps = [(draw(source), source.choice(afters)) for _ in range(source.randrange(2, 8))]
+        steps = draw_steps(source)
         text = program(steps, block)
         report = run(text, [], [output(1, "u4")], block=block, sanitize=3, threads=1)
         kinds = {finding.kind for finding in report.findings}
@@ -190,3 +208,37 @@ def test_clocks_that_are_used_up_start_again(barrier: str, kind: str):
     text = PROLOGUE + READERS.replace("BARRIER", barrier).replace("ROUNDS", str(rounds))
     report = run(text, [], [output(1, "u4")], block=96, sanitize=3, threads=1)
     assert {finding.kind for finding in report.findings} == ({kind} if kind else set())
+
+
+PARTLY = """
+and.b32 %r8, %r1, 31
+mul.lo.u32 %r9, %r8, 4
+add.u32 %r9, %r9, %r5
+setp.lt.u32 %p1, %r1, 32
+@%p1 bra last
+setp.lt.u32 %p2, %r1, 64
+setp.LANES.u32 %p3, %r8, 16
+and.pred %p3, %p3, %p2
+ld.shared.u32 %r11, [%r9]
+BEFORE
+bar.arrive 1, 96
+AFTER
+exit
+last:
+bar.sync 1, 96
+st.shared.u32 [%r9], %r1
+"""
+
+
+@pytest.mark.parametrize("lanes", ["lt", "ge"])
+@pytest.mark.parametrize("late", [False, True])
+def test_readers_of_a_part_of_a_range_may_be_later(lanes: str, late: bool):
+    """Two warps read a row. One of them reads half of it again, before or after it has arrived."""
+    again = "@%p3 ld.shared.u32 %r12, [%r9]"
+    body = PARTLY.replace("LANES", lanes)
+    body = body.replace("BEFORE", "" if late else again).replace("AFTER", again if late else "")
+    fill = "mul.lo.u32 %r8, %r1, 4\nadd.u32 %r8, %r8, %r5\nst.shared.b32 [%r8], %r7\nbar.sync 0\n"
+    report = run(PROLOGUE + fill + body, [], [output(1, "u4")], block=96, sanitize=3, threads=1)
+    found = {finding.kind for finding in report.findings}
+    assert found == ({"shared-race"} if late else set())
+    assert sum(finding.count for finding in report.findings) == (16 if late else 0)
