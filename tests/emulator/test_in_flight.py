@@ -191,3 +191,47 @@ def test_copies_to_one_place_one_after_the_other(count: int):
 def test_more_copies_than_a_clock_counts():
     # Of the 32 agents that there are at first, each has a clock of 14 bits.
     assert launch(LANES, 2**19 + 2**12, "cp.async.wait_group 0").message == ""
+
+
+# Both warps load the same words of the tile; then thread 0 begins N stores from elsewhere, each an agent of its own;
+# then thread 32 stores over a word that warp 0 has loaded.
+READERS = (
+    HEAD
+    + f"""
+shl.b32 %r3, %r1, 2
+and.b32 %r3, %r3, 127
+add.u32 %r4, %r2, %r3
+st.shared.u32 [%r4], %r1
+st.shared.u32 [%r4+4096], %r1
+fence.proxy.async
+bar.sync 0
+ld.shared.u32 %r7, [%r4]
+@!%p1 bra begun
+mov.u32 %r6, 0
+next:
+{STORE} [%rd2], [tile+4096], 16
+cp.async.bulk.commit_group
+add.u64 %rd2, %rd2, 16
+add.u32 %r6, %r6, 1
+setp.lt.u32 %p3, %r6, %r9
+@%p3 bra next
+ld.shared.u32 %r8, [%r4+64]
+begun:
+BUG
+setp.eq.u32 %p4, %r1, 32
+@%p4 st.shared.u32 [%r4], %r7
+@%p1 cp.async.bulk.wait_group 0
+"""
+).replace(
+    "st.shared.u32 [%r4], %r1\nst",
+    "setp.lt.u32 %p4, %r1, 32\n@%p4 st.shared.u32 [%r4], %r1\n@%p4 st",
+)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_readers_of_a_word_are_kept_while_operations_begin(count: int):
+    report = launch(READERS, count, "nanosleep.u32 1")
+    assert places(report, READERS) == {
+        ("shared-race", "@%p4 st.shared.u32 [%r4], %r7", "ld.shared.u32 %r7, [%r4]")
+    }
+    assert launch(READERS, count, "bar.sync 0").message == ""

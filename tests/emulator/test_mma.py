@@ -267,6 +267,35 @@ def test_dense(p):
     np.testing.assert_array_equal(gathered(of_d, found, 16 if half else 32, (p.m, 8)), expected)
 
 
+def test_a_fragment_is_read_again_where_its_registers_or_its_type_change():
+    """Products share what was read of a fragment while its registers hold the same."""
+    product = "mma.sync.aligned.m16n8k16.row.col.f32.{0}.{0}.f32 {{%f0, %f1, %f2, %f3}}, {{%r4, %r5, %r6, %r7}}, {{%r8, %r9}}, {{%f0, %f1, %f2, %f3}}\n"
+    store = "st.global.v4.f32 [%rd4+{}], {{%f0, %f1, %f2, %f3}}\n"
+    zeros = "".join(f"mov.b32 %f{i}, 0\n" for i in range(4))
+    ones = "".join(f"mov.u32 %r{i}, 0x3f803f80\n" for i in range(4, 10))  # bf16: 1, f16: 1.875
+    text = (
+        ".param u64 Y\nld.param.u64 %rd2, [Y]\nmov.u32 %r1, %tid.x\nmul.wide.u32 %rd3, %r1, 64\n"
+        "add.u64 %rd4, %rd2, %rd3\n" + ones
+        + zeros + product.format("bf16") + store.format(0)
+        + "setp.eq.u32 %p1, %r1, 31\n@%p1 mov.u32 %r7, 0x40003f80\n"  # A[15, 15] = 2
+        + zeros + product.format("bf16") + store.format(16)
+        + "@%p1 mov.u32 %r9, 0x3f804000\n"  # B[14, 7] = 2
+        + zeros + product.format("bf16") + store.format(32)
+        + zeros + "@%p1 mov.u32 %r7, 0x3f803f80\n@%p1 mov.u32 %r9, 0x3f803f80\n"
+        + product.format("f16") + store.format(48)
+    )  # fmt: skip
+    y = output(32 * 16, "f4")
+    assert run(text, [], [y]).message == ""
+    got = y.reshape(32, 4, 4)  # lane, product, register
+    assert np.all(got[:, 0] == 16)
+    expected = np.full((32, 4), 16.0)
+    expected[28:, 2:] = 17  # row 15
+    np.testing.assert_array_equal(got[:, 1], expected)
+    expected[3::4, 1::2] += 1  # column 7
+    np.testing.assert_array_equal(got[:, 2], expected)
+    assert np.all(got[:, 3] == 16 * 1.875**2)
+
+
 # ---- half of A left out --------------------------------------------------------------------------
 
 SPARSE = [

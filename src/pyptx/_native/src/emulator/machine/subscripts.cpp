@@ -34,7 +34,15 @@ uint32_t lanes_beyond(Warp& w, const Subscript& s) {
   if (s.known && s.width == 32 && limit <= 1u << 31) {
     const auto* value = reinterpret_cast<const uint32_t*>(register_at(w, s.offset));
     const auto most = static_cast<uint32_t>(limit);
-    return lane_mask([=](unsigned l) { return value[l] >= most; });
+    uint32_t any = 0;
+    PYPTX_EACH_LANE(l) any |= static_cast<uint32_t>(value[l] >= most);
+    return any == 0 ? 0 : lane_mask([=](unsigned l) { return value[l] >= most; });
+  }
+  if (s.known && s.width == 64) {
+    const auto* value = reinterpret_cast<const uint64_t*>(register_at(w, s.offset));
+    uint64_t any = 0;
+    PYPTX_EACH_LANE(l) any |= static_cast<uint64_t>(value[l] >= limit);
+    if (any == 0) return 0;
   }
   return lane_mask([&](unsigned l) { return value_of(w, s, l) >= limit_of(extent_of(w, s, l), s.span); });
 }
@@ -49,13 +57,18 @@ std::string described(Warp& w, const Subscript& s, unsigned lane) {
          std::to_string(extent_of(w, s, lane));
 }
 
+__attribute__((noinline)) void report_beyond(Warp& w, const Instruction& in, uint32_t beyond, const Subscript& s,
+                                             bool store) {
+  for (; beyond != 0; beyond &= beyond - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(beyond));
+    report(w, Kind::IndexOutOfRange, site_of(w, in, lane, store), described(w, s, lane));
+  }
+}
+
 void check(Warp& w, const Instruction& in, uint32_t mask, const Subscripts& subscripts) {
   for (const Subscript& s : subscripts.list) {
-    uint32_t beyond = lanes_beyond(w, s) & mask;
-    for (; beyond != 0; beyond &= beyond - 1) {
-      const auto lane = static_cast<unsigned>(__builtin_ctz(beyond));
-      report(w, Kind::IndexOutOfRange, site_of(w, in, lane, subscripts.store), described(w, s, lane));
-    }
+    const uint32_t beyond = lanes_beyond(w, s) & mask;
+    if (__builtin_expect(beyond != 0, 0)) report_beyond(w, in, beyond, s, subscripts.store);
   }
 }
 

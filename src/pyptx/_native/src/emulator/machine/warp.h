@@ -25,6 +25,7 @@
 #include "pyptx_emulator.h"
 #include "printed.h"
 #include "report.h"
+#include "sanitizer/lane_runs.h"
 #include "sanitizer/older_values.h"
 #include "sanitizer/sanitizer.h"
 #include "watch.h"
@@ -224,6 +225,8 @@ struct Cluster {
 struct Worker {
   Launch* launch;
   std::vector<uint32_t> buffer_hint;  // per instruction: the buffer it touched last
+  static constexpr uint32_t kPatterns = 256;
+  std::vector<LanePattern> patterns;  // of loads of shared memory, by the low bits of their numbers
   PyptxInstructionStatistics* statistics = nullptr;  // per instruction, nullptr if not asked for
   std::vector<PyptxInstructionStatistics> statistics_storage;
   uint64_t executed = 0;

@@ -234,13 +234,14 @@ class CopyCheck {
   }
 
   // Cells of one chunk that is loaded: recorded at once where a store that is known to be fine made all of them, and
-  // nobody else has loaded them; false, and nothing is done, where they need a closer look.
+  // nothing has to be kept of who has loaded them; false, and nothing is done, where they need a closer look.
   bool load_alike(uint32_t first, uint32_t count) {
     const uint64_t stored = s_.stores[first];
     for (uint32_t i = 0; i < kFine; ++i) {
       const Fine& fine = fine_[(latest_ + i) % kFine];
       if (fine.store == 0 || (stored & fine.mask) != fine.store) continue;
       latest_ = (latest_ + i) % kFine;
+      if (count == 8) return load_cells(first, 8, fine);
       return count == 4 ? load_cells(first, 4, fine) : load_cells(first, count, fine);
     }
     return false;
@@ -258,11 +259,10 @@ class CopyCheck {
       stored |= static_cast<uint64_t>(kStrong) << 32;
     } else if (store_) {
       if (touched) s_.strong.erase(index);
-      forget_readers(s_, loaded);
       stored = cell_of(self_.who, in_.index);
       loaded = 0;
     } else {
-      record_load(s_, self_, loaded, lane_, false, in_.index);
+      record_load(s_, self_, index, lane_, false, in_.index);
     }
   }
 
@@ -274,11 +274,15 @@ class CopyCheck {
   inline __attribute__((always_inline)) bool load_cells(uint32_t first, uint32_t count, const Fine& fine) {
     const uint64_t* stores = &s_.stores[first];
     uint64_t* loads = &s_.loads[first];
-    const uint64_t me = cell_of(self_.who_of(lane_, false), 0), who = ~uint64_t{0} << 32;
+    const uint64_t me = cell_of(self_.who_of(lane_, false), 0), who = ~uint64_t{0} << 32, reader = loads[0] & who;
+    if (reader != 0 && reader != me && reader != replaced_) {
+      const uint32_t a = agent_of(who_in(reader)), clock = clock_of(who_in(reader));
+      if (a == kManyAgents || (a == self_.agent ? clock == self_.own : clock > self_.clocks[a])) return false;
+      replaced_ = reader;
+    }
     uint64_t differences = 0;
     for (uint32_t k = 0; k < count; ++k) {
-      const uint64_t reader = loads[k] & who;
-      differences |= ((stores[k] & fine.mask) ^ fine.store) | (reader == me ? 0 : reader);
+      differences |= ((stores[k] & fine.mask) ^ fine.store) | ((loads[k] & who) ^ reader);
     }
     for (uint32_t k = 0; differences == 0 && k < count; ++k) loads[k] = me | in_.index;
     return differences == 0;
@@ -337,12 +341,12 @@ class CopyCheck {
   void check_loaded(uint32_t index, uint64_t loaded) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t reader = reader_against(s_, who, issuer_, lane_, false);
+    const uint32_t reader = reader_against(s_, index, issuer_, lane_, false);
     if (reader == kNone) {
-      if (many || issuer_.fine_for_all(who, lane_, false)) good_load_ = loaded;
+      if (!many && issuer_.fine_for_all(who, lane_, false)) good_load_ = loaded;
       return;
     }
-    const uint32_t entry = many ? s_.readers[readers_of(who)][reader] | reader << kAgentShift : who;
+    const uint32_t entry = reader_entry(s_, index, reader);
     report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_,
                 site_of_agent(w_, reader, many ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
                 note(reader), touch_of_who(w_, entry));
@@ -363,7 +367,7 @@ class CopyCheck {
   bool store_, proxy_, multiplies_, reduces_;
   Party issuer_, self_;
   Touch mine_;
-  uint64_t good_store_ = 0, good_load_ = 0;
+  uint64_t good_store_ = 0, good_load_ = 0, replaced_ = 0;  // of the latter, a reader that comes before a load
   // Contents of cells that a load needs not look at again, but for the bits that the mask leaves out: those of the
   // latest stores that were. Warps that have filled a tile together take turns in it.
   static constexpr uint32_t kFine = 4;
@@ -378,10 +382,12 @@ bool has_mbarriers(const Cta& owner, uint32_t first, uint32_t end) {
 }
 
 bool all_written(const SharedShadow& s, uint32_t first, uint32_t count) {
-  if (count != 4) return std::memchr(&s.written[first], 0, count) == nullptr;
-  uint32_t four;
-  std::memcpy(&four, &s.written[first], 4);
-  return four == 0x01010101u;
+  const uint8_t* written = &s.written[first];
+  if (count != 4 && count != 8) return std::memchr(written, 0, count) == nullptr;
+  uint32_t four, others;
+  std::memcpy(&four, written, 4);
+  std::memcpy(&others, written + count - 4, 4);
+  return (four & others) == 0x01010101u;
 }
 
 }  // namespace
@@ -402,8 +408,12 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
                           uint32_t bytes, unsigned lane, const Operation& op) {
   if (places.empty()) return;
   SharedShadow& s = owner.shadow;
-  const auto [low, high] = std::minmax_element(places.begin(), places.end());
-  const bool mbarriers = has_mbarriers(owner, *low, *high + bytes), races = s.races && orders(w);
+  uint32_t low = places[0], high = places[0];
+  for (const uint32_t place : places) {
+    low = place < low ? place : low;
+    high = place > high ? place : high;
+  }
+  const bool mbarriers = has_mbarriers(owner, low, high + bytes), races = s.races && orders(w);
   if (&owner != w.cta || mbarriers) {
     for (const uint32_t place : places) check_copy_shared(w, in, owner, place, bytes, lane, false, true, op);
     return;
@@ -411,8 +421,19 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
   std::optional<CopyCheck> check;
   if (races) check.emplace(w, in, owner, lane, false, true, op, bytes);
   const uint32_t count = bytes >> s.shift;
-  for (const uint32_t place : places) {
-    const uint32_t first = place >> s.shift;
+  // Two chunks of a row mostly lie side by side, in one order or the other.
+  const auto both_alike = [&](size_t i) {
+    if (i + 1 == places.size()) return false;
+    const uint32_t lower = std::min(places[i], places[i + 1]), first = lower >> s.shift;
+    return std::max(places[i], places[i + 1]) - lower == bytes &&
+           (!s.initialisation || all_written(s, first, 2 * count)) && (!races || check->load_alike(first, 2 * count));
+  };
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (both_alike(i)) {
+      ++i;
+      continue;
+    }
+    const uint32_t place = places[i], first = place >> s.shift;
     if (s.initialisation && !all_written(s, first, count)) {
       initialise_range(w, in, owner, place, bytes, lane, bytes, true);
     }

@@ -432,8 +432,6 @@ void forget_history(Cluster& c) {
     std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);
     std::fill(cta.shadow.loads.begin(), cta.shadow.loads.end(), 0);
     cta.shadow.strong.clear();
-    cta.shadow.readers.clear();
-    cta.shadow.free_readers.clear();
     for (Barrier& b : cta.barriers) b.clocks.clear();
     forget_visits(cta);
   }

@@ -71,6 +71,8 @@ class ClusterClocks {
   uint32_t reach(uint32_t agent, uint32_t column) const;
   // Whether the lanes of `mask` know what a lane, or every lane, of an agent did at a clock.
   bool knows(uint32_t agent, uint32_t mask, uint32_t column, uint32_t clock, uint32_t lane, bool every_lane) const;
+  // Whether all lanes of a warp know the same of all lanes of others.
+  bool alike(uint32_t agent) const { return rows_[agent].extras.empty() && rows_[agent].known.lanes.empty(); }
   // The same of another cluster.
   bool knows(uint32_t agent, uint32_t mask, const Touch& other) const;
   // A new operation of a warp: its agent, and its clock there. `full` says that clocks are used up.

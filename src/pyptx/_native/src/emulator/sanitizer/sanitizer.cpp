@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lane_runs.h"
 #include "ownership.h"
 #include "semantics/access.h"
 #include "shadow_cells.h"
@@ -55,13 +56,6 @@ Touch touch_of_who(const Warp& w, uint32_t who) {
   return touch;
 }
 
-uint32_t reader_against(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
-  if (agent_of(who) == p.agent && clock_of(who) < p.together) return kNone;
-  if (clock_of(who) == 0 && agent_of(who) != kManyAgents) return kNone;
-  if (agent_of(who) == kManyAgents) return unordered_reader(s, who, p, lane, several);
-  return p.fine(who, lane, several) ? kNone : agent_of(who);
-}
-
 namespace {
 
 const char* why_unordered(const Warp& w, uint32_t agent) {
@@ -96,62 +90,6 @@ uint32_t first_missing(const Warp& w, const Instruction& in, const uint8_t* cell
     if (cells[k] == 0 && matters) return k;
   }
   return count;
-}
-
-// The reader of several that is not ordered before the access; kNone if all are.
-uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several) {
-  const auto& entries = s.readers[readers_of(who)];
-  for (uint32_t a = 0; a < entries.size(); ++a) {
-    const uint32_t entry = entries[a];
-    if (clock_of(entry) == 0 || (a == p.agent && clock_of(entry) < p.together)) continue;
-    if (!p.fine(a << kAgentShift | (entry & kReaderMask), lane, several)) return a;
-  }
-  return kNone;
-}
-
-void forget_readers(SharedShadow& s, uint64_t cell) {
-  if (agent_of(who_in(cell)) == kManyAgents) s.free_readers.push_back(readers_of(who_in(cell)));
-}
-
-void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane, bool several, uint32_t instruction) {
-  const uint32_t old = who_in(cell), me = p.who_of(lane, several);
-  const uint32_t a = agent_of(old);
-  if (old != 0 && a == kManyAgents) {
-    if (unordered_reader(s, old, p, lane, several) == kNone) {  // all come before this one
-      forget_readers(s, cell);
-      cell = cell_of(me, instruction);
-      return;
-    }
-    auto& entries = s.readers[readers_of(old)];
-    if (entries.size() <= p.agent) entries.resize(p.agents, 0);  // an operation's agent that there was not before
-    uint32_t& mine = entries[p.agent];
-    const bool both = clock_of(mine) == p.own && !p.orders_own(mine, lane, several);
-    mine = (me & kReaderMask) | (both ? kSeveral : 0);
-    cell = cell_of(old, instruction);
-    return;
-  }
-  const bool same_epoch = a == p.agent && clock_of(old) == p.own;
-  if (old == 0 || (a == p.agent && !same_epoch) || (a != p.agent && clock_of(old) <= p.clocks[a])) {
-    cell = cell_of(me, instruction);
-    return;
-  }
-  if (same_epoch) {  // another lane of this warp reads it too
-    const bool both = several || (old & kSeveral) || lane_of(old) != lane;
-    cell = cell_of(both ? old | kSeveral : old, instruction);
-    return;
-  }
-  uint32_t id;
-  if (s.free_readers.empty()) {
-    id = static_cast<uint32_t>(s.readers.size());
-    s.readers.emplace_back(p.agents, 0);
-  } else {
-    id = s.free_readers.back();
-    s.free_readers.pop_back();
-    s.readers[id].assign(p.agents, 0);
-  }
-  s.readers[id][a] = old & kReaderMask;
-  s.readers[id][p.agent] = me & kReaderMask;
-  cell = cell_of(kManyAgents << kAgentShift | id, instruction);
 }
 
 namespace {
@@ -192,10 +130,10 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
     report_race(w, in, owner, offset, lane, bytes, store,
                 site_of_agent(w, agent, lane_of(who), clock_of(who), static_cast<uint32_t>(stored), true),
                 why_unordered(w, agent), touch_of_who(w, who));
-  } else if (const uint32_t reader = store ? reader_against(s, who_in(loaded), p, lane, several) : kNone; reader != kNone) {
+  } else if (const uint32_t reader = store ? reader_against(s, index, p, lane, several) : kNone; reader != kNone) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t entry = many ? s.readers[readers_of(who)][reader] | reader << kAgentShift : who;
+    const uint32_t entry = reader_entry(s, index, reader);
     report_race(w, in, owner, offset, lane, bytes, store,
                 site_of_agent(w, reader, many || (who & kSeveral) ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
                 why_unordered(w, reader), touch_of_who(w, entry));
@@ -213,60 +151,12 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
     stored |= static_cast<uint64_t>(kStrong) << 32;
   } else if (store) {
     if (touched) s.strong.erase(index);
-    forget_readers(s, loaded);
     stored = cell_of(p.who_of(lane, several), in.index);
     loaded = 0;
   } else {
-    record_load(s, p, loaded, lane, several, in.index);
+    record_load(s, p, index, lane, several, in.index);
   }
 }
-
-namespace {
-
-// Whether 32 consecutive lanes last touched these cells as they do now, in one instruction, before this access.
-// The common case: a tile that is written and read by rows.
-bool one_history(const uint64_t* cells, uint32_t count, uint32_t lane_shift, const Party& p) {
-  const uint64_t first = cells[0], step = first == 0 ? 0 : uint64_t{1} << (kLaneShift + 32);
-  uint64_t differences = 0;
-  for (uint32_t i = 0; i < count; ++i) differences |= cells[i] ^ (first + (i >> lane_shift) * step);
-  return differences == 0 && agent_of(who_in(first)) != kManyAgents && (who_in(first) & kStrong) == 0 &&
-         p.fine_for_all(who_in(first), 0, false);
-}
-
-void record_range(uint64_t* cells, uint32_t count, uint32_t lane_shift, uint32_t who, uint32_t instruction) {
-  const uint64_t first = cell_of(who, instruction);
-  for (uint32_t i = 0; i < count; ++i) cells[i] = first + (static_cast<uint64_t>(i >> lane_shift) << (kLaneShift + 32));
-}
-
-// All cells of 32 consecutive lane accesses at once; false if something needs a closer look.
-bool check_cells(SharedShadow& s, const Party& p, uint32_t first, uint32_t count, uint32_t lane_shift, bool store,
-                 uint32_t instruction) {
-  uint64_t* stores = &s.stores[first];
-  uint64_t* loads = &s.loads[first];
-  const uint32_t* clocks = p.clocks;
-  const uint32_t agents = p.agents, agent = p.agent, synced = p.synced;
-  const bool plain = one_history(stores, count, lane_shift, p) && one_history(loads, count, lane_shift, p);
-  uint32_t bad = 0;
-  for (uint32_t i = 0; !plain && i < count; ++i) {
-    const uint32_t a = who_in(stores[i]), b = who_in(loads[i]);
-    const uint32_t lane = i >> lane_shift;
-    const uint32_t aa = agent_of(a), ba = agent_of(b);
-    const uint32_t known = clocks[aa < agents ? aa : 0], also = clocks[ba < agents ? ba : 0];
-    const bool own_store = (clock_of(a) < synced) | ((lane_of(a) == lane) & !(a & kSeveral));
-    const bool own_load = (clock_of(b) < synced) | ((lane_of(b) == lane) & !(b & kSeveral));
-    const bool store_fine = (a == 0) | (aa == agent ? own_store : clock_of(a) <= known);
-    const bool load_fine = (b == 0) | ((ba < agents) & (ba == agent ? own_load : clock_of(b) <= also));
-    bad |= (a & kStrong) | static_cast<uint32_t>(!store_fine) | static_cast<uint32_t>(!load_fine);
-  }
-  if (bad != 0) return false;
-  record_range(store ? stores : loads, count, lane_shift, p.who, instruction);
-  if (store) std::memset(loads, 0, count * sizeof *loads);
-  return true;
-}
-
-uint32_t log2_of(uint32_t value) { return static_cast<uint32_t>(__builtin_ctz(value)); }
-
-}  // namespace
 
 void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t length, unsigned lane,
                       uint32_t bytes, bool load) {
@@ -303,7 +193,7 @@ void initialise_lane(Warp& w, const Instruction& in, Cta& owner, uint32_t offset
 // ---- State -----------------------------------------------------------------------------------------------
 
 void SharedShadow::reset(uint32_t bytes, uint32_t granule, bool init, bool race) {
-  shift = log2_of(granule);
+  shift = static_cast<uint32_t>(__builtin_ctz(granule));
   initialisation = init;
   races = race;
   const size_t cells = (bytes >> shift) + 1;
@@ -312,12 +202,11 @@ void SharedShadow::reset(uint32_t bytes, uint32_t granule, bool init, bool race)
   stores.assign(cells, 0);
   loads.assign(cells, 0);
   strong.clear();
-  readers.clear();
-  free_readers.clear();
+  readers.reset(cells);
 }
 
 void LocalShadow::reset(uint32_t bytes_per_lane, uint32_t lanes, uint32_t granule, bool init) {
-  shift = log2_of(granule);
+  shift = static_cast<uint32_t>(__builtin_ctz(granule));
   cells_per_lane = (bytes_per_lane >> shift) + 1;
   if (init && bytes_per_lane != 0) written.assign(static_cast<size_t>(cells_per_lane) * lanes, 0);
   else written.clear();
@@ -365,50 +254,92 @@ bool one_value(Warp& w, const Instruction& in, const uint32_t* offsets, uint32_t
 
 }  // namespace
 
+namespace {
+
+// The lanes that access what the lanes of a run do.
+uint32_t lanes_of(const LaneRun& run) { return run.lanes * (run.again + 1u); }
+
+CellRange range_of(const SharedShadow& s, const LaneRun& run, const uint32_t* offsets, uint32_t bytes) {
+  const uint32_t cells = std::max(1u, bytes >> s.shift), first = offsets[run.lane] >> s.shift;
+  if (run.one_place) return {first, cells, run.lane, 31, true};
+  return {first, run.lanes * cells, run.lane, static_cast<uint32_t>(__builtin_ctz(cells)), run.again != 0};
+}
+
+void initialise_run(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, const LaneRun& run,
+                    uint32_t bytes, bool load) {
+  SharedShadow& s = owner.shadow;
+  const CellRange range = range_of(s, run, offsets, bytes);
+  uint8_t* first = &s.written[range.first];
+  uint8_t all = 1;
+  for (uint32_t k = 0; k < range.count; ++k) all &= first[k];
+  if (all) return;
+  if (!load) {
+    std::memset(first, 1, range.count);
+    return;
+  }
+  for (uint32_t l = run.lane; l < run.lane + lanes_of(run); ++l) {
+    initialise_lane(w, in, owner, offsets[l], l, bytes, load);
+  }
+}
+
+// Whether a lane before `lane` stores the same value to the same place in the same instruction. Which of them wins is
+// undefined, unless they agree.
+bool has_twin(Warp& w, const Instruction& in, const SharedShadow& s, const Party& p, const uint32_t* offsets,
+              uint32_t mask, unsigned lane) {
+  const uint64_t cell = s.stores[offsets[lane] >> s.shift];
+  const uint32_t who = who_in(cell);
+  if (agent_of(who) != p.agent || clock_of(who) != p.own || static_cast<uint32_t>(cell) != in.index) return false;
+  unsigned twin = lane;
+  for (unsigned k = 0; k < lane; ++k) {
+    if ((mask >> k & 1u) && offsets[k] == offsets[lane]) twin = k;
+  }
+  const auto& plan = *static_cast<const AccessPlan*>(in.plan);
+  return twin != lane && plan.same_value != nullptr && plan.same_value(w, in, twin, lane);
+}
+
+}  // namespace
+
 void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask, uint32_t bytes,
                   Access access, Order order) {
-  SharedShadow& s = owner.shadow;
-  const bool store = access != Access::Load;
   const auto first = static_cast<unsigned>(__builtin_ctz(mask));
-  bool uniform = access == Access::Load && (mask & (mask - 1)) != 0;
-  for (unsigned l = first; uniform && l < kLanes; ++l) uniform = !(mask >> l & 1u) || offsets[l] == offsets[first];
-  if (uniform) {
+  const bool alone = (mask & (mask - 1)) == 0;
+  const uint32_t elsewhere = lane_mask([&](unsigned l) { return offsets[l] != offsets[first]; });
+  if (access == Access::Load && !alone && (mask & elsewhere) == 0) {
     check_shared_uniform(w, in, owner, offsets[first], mask, bytes, order);
     return;
   }
-  if (!owner.mbarriers.empty()) {
-    for (unsigned l = first; l < kLanes; ++l) {
-      if (mask >> l & 1u) check_not_mbarrier(w, in, owner, offsets[l], bytes, l, store);
-    }
+  if (access == Access::Load && alone && w.cta->cluster->clocks.active()) {
+    w.cta->cluster->clocks.broadcast(w.agent) = true;
   }
-  if (s.initialisation) {
-    for (unsigned l = first; l < kLanes; ++l) {
-      if (mask >> l & 1u) initialise_lane(w, in, owner, offsets[l], l, bytes, access != Access::Store);
-    }
+  LaneRuns runs;
+  find_runs(offsets, mask, bytes, access != Access::Load, &runs);
+  check_shared_runs(w, in, owner, offsets, mask, bytes, access, order, runs);
+}
+
+void check_shared_runs(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
+                       uint32_t bytes, Access access, Order order, const LaneRuns& runs) {
+  SharedShadow& s = owner.shadow;
+  const bool store = access != Access::Load;
+  const auto first = static_cast<unsigned>(__builtin_ctz(mask));
+  for (unsigned l = first; !owner.mbarriers.empty() && l < kLanes; ++l) {
+    if (mask >> l & 1u) check_not_mbarrier(w, in, owner, offsets[l], bytes, l, store);
+  }
+  for (uint32_t i = 0; s.initialisation && i < runs.count; ++i) {
+    initialise_run(w, in, owner, offsets, runs.run[i], bytes, access != Access::Store);
   }
   if (!s.races || !w.cta->cluster->clocks.active()) return;
   if (&owner != w.cta) record_visit(w, in, owner, offsets[first], first, store);
   Party p = party_of(w, mask);
-  const auto& plan = *static_cast<const AccessPlan*>(in.plan);
-  if (access == Access::Load && (mask & (mask - 1)) == 0) w.cta->cluster->clocks.broadcast(w.agent) = true;
   if (mask == w.live && one_value(w, in, offsets, mask, access)) p.together = w.cta->cluster->clocks.together(w.agent);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
-  for (unsigned l = first; l < kLanes; ++l) {
-    if (!(mask >> l & 1u)) continue;
-    const uint32_t index = offsets[l] >> s.shift;
-    if (access == Access::Store && !order.strong && l != first) {
-      // Lanes of one store that write one address: which one wins is undefined, unless they agree.
-      const uint64_t cell = s.stores[index];
-      const uint32_t who = who_in(cell);
-      const bool same = agent_of(who) == p.agent && clock_of(who) == p.own && static_cast<uint32_t>(cell) == in.index;
-      unsigned twin = l;
-      for (unsigned k = first; same && k < l; ++k) {
-        if ((mask >> k & 1u) && offsets[k] == offsets[l]) twin = k;
+  for (uint32_t i = 0; i < runs.count; ++i) {
+    const LaneRun& run = runs.run[i];
+    if (!order.strong && check_cells(s, p, range_of(s, run, offsets, bytes), store, in.index)) continue;
+    for (uint32_t l = run.lane; l < run.lane + lanes_of(run); ++l) {
+      if (access == Access::Store && !order.strong && has_twin(w, in, s, p, offsets, mask, l)) continue;
+      for (uint32_t k = 0; k < cells; ++k) {
+        check_cell(w, in, owner, p, (offsets[l] >> s.shift) + k, l, false, bytes, store, order);
       }
-      if (twin != l && plan.same_value != nullptr && plan.same_value(w, in, twin, l)) continue;
-    }
-    for (uint32_t k = 0; k < cells; ++k) {
-      check_cell(w, in, owner, p, index + k, l, false, bytes, store, order);
     }
   }
 }
@@ -423,7 +354,8 @@ void check_shared_range(Warp& w, const Instruction& in, Cta& owner, uint32_t off
   if (&owner != w.cta) record_visit(w, in, owner, offset, 0, store);
   const Party p = party_of(w, kFullMask);
   const uint32_t cells = bytes >> s.shift;
-  if (!order.strong && check_cells(s, p, offset >> s.shift, cells * kLanes, log2_of(cells), store, in.index)) return;
+  const CellRange range{offset >> s.shift, cells * kLanes, 0, static_cast<uint32_t>(__builtin_ctz(cells)), false};
+  if (!order.strong && check_cells(s, p, range, store, in.index)) return;
   for (unsigned l = 0; l < kLanes; ++l) {
     for (uint32_t k = 0; k < cells; ++k) {
       check_cell(w, in, owner, p, (offset >> s.shift) + l * cells + k, l, false, bytes, store, order);

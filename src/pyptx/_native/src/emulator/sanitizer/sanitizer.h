@@ -34,6 +34,7 @@ struct Mbarrier;
 struct Operation;
 struct History;
 enum class Grouping : uint8_t;
+struct LaneRuns;
 
 enum class Access : uint8_t { Load, Store, Atomic };
 
@@ -45,14 +46,43 @@ struct Order {
   Scope scope = Scope::System;
 };
 
+// Which threads of several read a cell, where no barrier orders them: an entry for each agent. Entries are kept by blocks
+// of neighbouring cells, so that a warp's access of neighbours looks at an agent's entries side by side.
+class CellReaders {
+ public:
+  static constexpr uint32_t kBlock = 32;
+
+  void reset(size_t cells);
+  // The entry of agent a of a cell, which has several readers, is at [a * kBlock]; those of the cells after it in the
+  // same block follow.
+  uint32_t* of(uint32_t cell) { return &words_[blocks_[cell / kBlock] + cell % kBlock]; }
+  const uint32_t* of(uint32_t cell) const { return &words_[blocks_[cell / kBlock] + cell % kBlock]; }
+  // Makes room for the cell's block.
+  uint32_t* make(uint32_t cell);
+  // Makes room for so many agents in every block: operations under way get agents as they begin.
+  void reserve(uint32_t agents) {
+    if (agents > agents_) grow(agents);
+  }
+  // How many agents a block has room for; others have read none of its cells.
+  uint32_t agents() const { return agents_; }
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+
+  void grow(uint32_t agents);
+
+  uint32_t agents_ = 0;
+  std::vector<size_t> blocks_;  // where the words of a block begin
+  std::vector<uint32_t> words_;
+};
+
 struct SharedShadow {
   uint32_t shift = 2;  // log2 of a cell's bytes
   bool initialisation = false, races = false;
   std::vector<uint64_t> stores, loads;  // of weak accesses: who << 32 | instruction
   std::unordered_map<uint32_t, Touches> strong;  // by cell
   std::vector<uint8_t> written;
-  std::vector<std::vector<uint32_t>> readers;  // concurrent readers' clocks and lanes, by agent
-  std::vector<uint32_t> free_readers;
+  CellReaders readers;  // concurrent readers' clocks and lanes
 
   void reset(uint32_t bytes, uint32_t granule, bool initialisation, bool races);
   uint32_t granule() const { return 1u << shift; }
@@ -85,6 +115,9 @@ struct LocalShadow {
 // CTA's shared memory.
 void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
                   uint32_t bytes, Access access, Order order);
+// The same where the lanes' runs are known.
+void check_shared_runs(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
+                       uint32_t bytes, Access access, Order order, const LaneRuns& runs);
 // The same for several lanes, those of `mask`, that load from one address.
 void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t mask, uint32_t bytes,
                           Order order);

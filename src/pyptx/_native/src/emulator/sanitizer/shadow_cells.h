@@ -7,7 +7,7 @@
 namespace pyptx::emulator {
 
 // agent:9 | several lanes:1 | strong accesses too:1 | lane:5 | clock:16. Clocks start at 1, so 0 is nobody. The highest
-// agent stands for several concurrent readers, which are in SharedShadow::readers.
+// agent stands for several concurrent readers, which are in SharedShadow::readers; the other bits are 0 then.
 
 constexpr uint32_t kManyAgents = 511, kMaxAgents = 510;
 // Agents that asynchronous operations have from the start; there are more where these are all under way.
@@ -21,9 +21,6 @@ constexpr uint32_t kReaderMask = kClockMask | 31u << kLaneShift | kSeveral;
 
 constexpr uint32_t agent_of(uint32_t who) { return who >> kAgentShift; }
 constexpr uint32_t lane_of(uint32_t who) { return who >> kLaneShift & 31u; }
-// Of a cell of kManyAgents: which of SharedShadow::readers, in the bits that are lane, clock and strong elsewhere.
-constexpr uint32_t kReadersMask = kSeveral - 1;
-constexpr uint32_t readers_of(uint32_t who) { return who & kReadersMask; }
 constexpr uint32_t clock_of(uint32_t who) { return who & kClockMask; }
 
 // One access, as it will be recorded and as it sees others.
@@ -67,18 +64,26 @@ Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t clock,
 void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,
                  bool store, const Site& other, const char* note, const Touch& touch);
 Touch touch_of_who(const Warp& w, uint32_t who);
-// The reader in a cell of loads that is not ordered before the access; kNone if there is none.
-uint32_t reader_against(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several);
+// The latest reader of a cell that is not ordered before the access; kNone if there is none.
+uint32_t reader_against(const SharedShadow& s, uint32_t index, const Party& p, uint32_t lane, bool several);
+// What is kept of a reader, as a cell has it.
+uint32_t reader_entry(const SharedShadow& s, uint32_t index, uint32_t reader);
 // A load of local memory of which some of the cells have no value: true if its registers have none now, and its use is
 // the finding. A store there of registers of which some bytes have none.
 bool load_missing(Warp& w, const Instruction& in, uint64_t address, unsigned lane, uint32_t bytes, const uint8_t* cells,
                   uint32_t shift);
 void store_missing(Warp& w, const Instruction& in, unsigned lane, uint32_t bytes, uint8_t* cells, uint32_t shift);
 void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t address, unsigned lane, uint32_t bytes);
-// The reader of several that is not ordered before the access; kNone if all are.
-uint32_t unordered_reader(const SharedShadow& s, uint32_t who, const Party& p, uint32_t lane, bool several);
-void forget_readers(SharedShadow& s, uint64_t cell);
-void record_load(SharedShadow& s, const Party& p, uint64_t& cell, uint32_t lane, bool several, uint32_t instruction);
+void record_load(SharedShadow& s, const Party& p, uint32_t index, uint32_t lane, bool several, uint32_t instruction);
+// Neighbouring cells that lanes access side by side: cell i is accessed by lane `lane + (i >> lane_shift)`, or by that
+// lane and others where `several` lanes load the same.
+struct CellRange {
+  uint32_t first, count, lane, lane_shift;
+  bool several;
+};
+// All cells of weak accesses at once (shadow_range.cpp); false, and nothing is done, if something needs a closer look.
+// What is recorded is what check_cell would record, lane by lane.
+bool check_cells(SharedShadow& s, const Party& p, const CellRange& range, bool store, uint32_t instruction);
 // One cell, one lane (or several that read the same): what is wrong is reported, and the access recorded.
 void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint32_t index, unsigned lane, bool several,
                 uint32_t bytes, bool store, Order order);

@@ -378,6 +378,22 @@ uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& p
   return w.cta->shared + offset;
 }
 
+template <bool kSanitized>
+const uint8_t* locate_shared_pattern(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& addresses,
+                                     const LanePattern& pattern) {
+  const auto first = static_cast<int64_t>(addresses.at[0] - w.cta->shared_base);
+  const int64_t size = w.worker->launch->shared_bytes;
+  if (first < 0 || first > size || first + pattern.low < 0 || first + pattern.high + plan.bytes > size) return nullptr;
+  if (misaligned(plan, static_cast<uint64_t>(first) | pattern.bits)) return nullptr;
+  if (kSanitized) {
+    alignas(64) uint32_t offsets[kLanes];
+    const auto start = static_cast<uint32_t>(first);
+    PYPTX_EACH_LANE(l) offsets[l] = start + static_cast<uint32_t>(pattern.from_first[l]);
+    check_shared_runs(w, in, *w.cta, offsets, kFullMask, plan.bytes, Access::Load, plan.order, pattern.runs);
+  }
+  return w.cta->shared + first;
+}
+
 void count_global(Warp& w, const Instruction& in, const Addresses& a, uint32_t mask, uint32_t bytes) {
   if (w.worker->statistics == nullptr || mask == 0 || bytes == 0) return;
   if ((mask & (mask - 1)) == 0) {
@@ -472,7 +488,9 @@ Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t b
                                           Places&);                                                                  \
   template const uint8_t* locate_uniform<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);         \
   template uint8_t* locate_global_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);          \
-  template uint8_t* locate_shared_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);
+  template uint8_t* locate_shared_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);           \
+  template const uint8_t* locate_shared_pattern<sanitized>(Warp&, const Instruction&, const AccessPlan&,             \
+                                                           const Addresses&, const LanePattern&);
 PYPTX_LOCATE(false)
 PYPTX_LOCATE(true)
 

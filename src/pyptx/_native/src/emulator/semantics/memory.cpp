@@ -17,6 +17,7 @@ struct Movers {
   void (*range)(Warp&, const Instruction&, uint8_t*);
   void (*lanes)(Warp&, const Instruction&, uint32_t, const Places&);
   void (*broadcast)(Warp&, const Instruction&, const uint8_t*);  // loads only
+  void (*runs)(Warp&, const Instruction&, const uint8_t*, const LanePattern&);  // loads only
 };
 
 struct MovePlan : AccessPlan {
@@ -114,7 +115,27 @@ struct Load {
       PYPTX_EACH_LANE(l) d[l] = value;
     }
   }
-  static constexpr Movers movers = {range, lanes, broadcast};
+  static void runs(Warp& w, const Instruction& in, const uint8_t* from, const LanePattern& pattern) {
+    for (unsigned e = 0; e < N; ++e) {
+      E* d = destination<E>(w, in, e);
+      for (uint32_t i = 0; i < pattern.runs.count; ++i) {
+        const LaneRun& run = pattern.runs.run[i];
+        const uint8_t* place = from + pattern.from_first[run.lane] + e * sizeof(E);
+        if (run.one_place) {
+          E value;
+          std::memcpy(&value, place, sizeof(E));
+          std::fill_n(d + run.lane, run.lanes, value);
+          continue;
+        }
+        for (unsigned k = 0; k <= run.again; ++k) {
+          E* to = d + run.lane + k * run.lanes;
+          if (N == 1) std::memcpy(to, place, run.lanes * sizeof(E));
+          for (unsigned l = 0; N != 1 && l < run.lanes; ++l) std::memcpy(to + l, place + l * N * sizeof(E), sizeof(E));
+        }
+      }
+    }
+  }
+  static constexpr Movers movers = {range, lanes, broadcast, runs};
 };
 
 template <class E, unsigned N>
@@ -142,7 +163,7 @@ struct Store {
       for (unsigned e = 0; e < N; ++e) std::memcpy(to.at[l] + e * sizeof(E), &s[e][l], sizeof(E));
     }
   }
-  static constexpr Movers movers = {range, lanes, nullptr};
+  static constexpr Movers movers = {range, lanes, nullptr, nullptr};
 };
 
 // Registers wider than elements: loads extend, stores take the low bytes.
@@ -203,7 +224,7 @@ Movers movers_for(unsigned element, unsigned vector) {
   PYPTX_MOVER(1, uint8_t, 8);
   PYPTX_MOVER(16, uint128, 1);
 #undef PYPTX_MOVER
-  return {nullptr, nullptr, nullptr};
+  return {nullptr, nullptr, nullptr, nullptr};
 }
 
 // ---- Handlers --------------------------------------------------------------------------------------------
@@ -258,6 +279,20 @@ bool load_range(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t a
   return true;
 }
 
+// Of the CTA's own shared memory, where the lanes' addresses lie to each other as they did before.
+template <bool kSanitized>
+bool load_pattern(Warp& w, const Instruction& in, const MovePlan& plan, const Addresses& a) {
+  Worker& worker = *w.worker;
+  if (plan.space != Space::Shared || worker.statistics != nullptr || worker.patterns.empty()) return false;
+  LanePattern* kept = &worker.patterns[in.index % Worker::kPatterns];
+  const LanePattern* pattern = find_pattern(a.at, in.index, plan.bytes, kept);
+  if (pattern == nullptr) return false;
+  const uint8_t* from = locate_shared_pattern<kSanitized>(w, in, plan, a, *pattern);
+  if (from == nullptr) return false;
+  plan.movers.runs(w, in, from, *pattern);
+  return true;
+}
+
 template <bool kSanitized>
 void load(Warp& w, const Instruction& in, uint32_t mask) {
   const MovePlan& plan = plan_of(in);
@@ -272,6 +307,8 @@ void load(Warp& w, const Instruction& in, uint32_t mask) {
     if (consecutive(a, plan.bytes)) {
       if (load_range<kSanitized>(w, in, plan, a.at[0])) return;
     } else if (uniform(a) && load_uniform<kSanitized>(w, in, plan, a.at[0])) {
+      return;
+    } else if (load_pattern<kSanitized>(w, in, plan, a)) {
       return;
     }
   }
@@ -343,7 +380,7 @@ bool bind_data(Decoding& d, unsigned operand, MovePlan* plan, bool store) {
     plan->register_bytes[e] = static_cast<uint8_t>(width / 8);
     wide |= width != least;
   }
-  if (wide) plan->movers = {nullptr, store ? store_wide : load_wide, nullptr};
+  if (wide) plan->movers = {nullptr, store ? store_wide : load_wide, nullptr, nullptr};
   else plan->movers = store ? movers_for<Store>(plan->element, plan->vector) : movers_for<Load>(plan->element, plan->vector);
   return plan->movers.lanes != nullptr;
 }

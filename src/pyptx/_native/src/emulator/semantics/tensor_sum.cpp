@@ -216,9 +216,9 @@ void TensorSum::add_groups(unsigned row, unsigned first, unsigned columns, float
 }
 
 // Without a branch, which would end the loop before its last column.
-bool any_special(const float* sums, unsigned columns) {
+bool any_special(const float* sums, unsigned count) {
   uint32_t special = 0;
-  for (unsigned n = 0; n < columns; ++n) {
+  for (unsigned n = 0; n < count; ++n) {
     special |= static_cast<uint32_t>((bits_as<uint32_t>(sums[n]) & 0x7f800000u) == 0x7f800000u);
   }
   return special != 0;

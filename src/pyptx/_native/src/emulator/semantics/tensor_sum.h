@@ -50,6 +50,10 @@ class Numbers {
   // Takes the factors into account, which multiply_block then reads no more; of Addition::group they stay apart.
   void scale();
   void clear(unsigned line);  // its numbers are zeros
+  // Step by step; zeros have exponent kNothing. They say all of a number that is neither wide nor special.
+  const float* values() const { return value_.data(); }
+  const int16_t* exponents() const { return exponent_.data(); }
+  bool plain() const { return !wide_ && !any_special_; }
 
  private:
   friend class TensorSum;
@@ -63,6 +67,9 @@ class Numbers {
   bool wide_ = false;  // whether products, or what they are scaled by, may leave f32
   bool known_ = false;  // significands
 };
+
+// Whether any of the sums is an infinity or a NaN.
+bool any_special(const float* sums, unsigned count);
 
 // A row of A times columns of B.
 class TensorSum {

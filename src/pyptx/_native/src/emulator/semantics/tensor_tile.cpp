@@ -16,7 +16,7 @@ constexpr unsigned kWide = 4;
 namespace pyptx::emulator {
 
 const TensorTile& tensor_tile() {
-  static constexpr TensorTile kPlain = {add, examine};
+  static constexpr TensorTile kPlain = {add, add_fragment, examine};
   static const TensorTile& chosen = tensor_tile_avx512() != nullptr ? *tensor_tile_avx512() : kPlain;
   return chosen;
 }

@@ -30,7 +30,7 @@ bool has_avx512() {
 }  // namespace
 
 const TensorTile* tensor_tile_avx512() {
-  static constexpr TensorTile kTile = {add, examine};
+  static constexpr TensorTile kTile = {add, add_fragment, examine};
   static const bool has = has_avx512();
   return has ? &kTile : nullptr;
 }

@@ -192,7 +192,7 @@ PYPTX_INLINE float cut_tiny(double x, unsigned dropped) {
 
 // Sums of integers below the largest exponents, cut or rounded to the type.
 template <unsigned kColumns>
-PYPTX_INLINE void finish(const TileBlock& block, const int32_t* powers, const double* totals, float* sums) {
+PYPTX_INLINE void finish(bool half, unsigned dropped, const int32_t* powers, const double* totals, float* sums) {
   constexpr unsigned kLanes = kWide / 2;
   using Doubles = Vector<double, kLanes>;
   using Longs = Vector<int64_t, kLanes>;
@@ -207,14 +207,14 @@ PYPTX_INLINE void finish(const TileBlock& block, const int32_t* powers, const do
     load(&x, totals + i);
     x *= scale;
     store(exact + i, x);
-    if (block.half) {
+    if (half) {
       round_to_half<Doubles, Longs>(&x);
     } else {
       Longs bits;
       load(&bits, &x);
       const Longs size = bits & INT64_MAX;
       any |= (size != 0) & (size < 0x3810000000000000);  // 2 ** -126
-      bits &= static_cast<int64_t>(~uint64_t{0} << (29 + block.dropped));
+      bits &= static_cast<int64_t>(~uint64_t{0} << (29 + dropped));
       load(&x, &bits);
     }
     store(sums + i, __builtin_convertvector(x, Vector<float, kLanes>));
@@ -223,7 +223,7 @@ PYPTX_INLINE void finish(const TileBlock& block, const int32_t* powers, const do
   for (unsigned i = 0; i < kLanes; ++i) tiny |= any[i];
   for (unsigned i = 0; tiny != 0 && i < kColumns; ++i) {
     const double size = exact[i] < 0 ? -exact[i] : exact[i];
-    if (size < 0x1p-126 && size != 0) sums[i] = cut_tiny(exact[i], block.dropped);
+    if (size < 0x1p-126 && size != 0) sums[i] = cut_tiny(exact[i], dropped);
   }
 }
 
@@ -246,16 +246,63 @@ PYPTX_INLINE bool find_powers(int32_t fraction, const int16_t* tops, int32_t* po
   return any == 0;
 }
 
+// finish_plain of sums that 32 bits hold, which are mostly all; false, and nothing is done, where they do not.
+template <unsigned kColumns>
+PYPTX_INLINE bool finish_small(unsigned dropped, const int32_t* powers, const int32_t* parts, const float* before,
+                               float* sums) {
+  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide, kCount = kColumns / kLanes;
+  using Floats = Vector<float, kLanes>;
+  using Ints = Vector<int32_t, kLanes>;
+  using Words = Vector<uint32_t, kLanes>;
+  Ints large = {};
+  Floats done[kCount];
+  const int32_t mask = static_cast<int32_t>(~0u << dropped);
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) {
+    Ints power, part;
+    Floats number, scale;
+    load(&power, powers + v * kLanes);
+    load(&part, parts + v * kLanes);
+    load(&number, before + v * kLanes);
+    raise_two(power, &scale);
+    const Ints cut = __builtin_convertvector(number * scale, Ints);
+    const Words whole = reinterpret_cast<const Words&>(part) + reinterpret_cast<const Words&>(cut);
+    const Ints sum = reinterpret_cast<const Ints&>(whole), sign = sum >> 31;
+    const Words below = reinterpret_cast<const Words&>(sign), size = (whole ^ below) - below;
+    // 2 ** 30 and more is left to finish_plain, and so is a sum that overflows.
+    const Words far = size | size << 1;
+    large |= ((part ^ sum) & (cut ^ sum)) | reinterpret_cast<const Ints&>(far);
+    const Ints integer = reinterpret_cast<const Ints&>(size);
+    // The nearest f32 may be the one above.
+    const Floats nearest = __builtin_convertvector(integer, Floats);
+    const Ints above = __builtin_convertvector(nearest, Ints) > integer;
+    Ints bits;
+    load(&bits, &nearest);
+    bits = ((bits + above) & mask) | (sign & INT32_MIN);
+    Floats kept;
+    load(&kept, &bits);
+    raise_two(-power, &scale);
+    done[v] = kept * scale;
+  }
+  int32_t any = 0;
+  for (unsigned l = 0; l < kLanes; ++l) any |= large[l];
+  if (any < 0) return false;
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) store(sums + v * kLanes, done[v]);
+  return true;
+}
+
 // The same as `finish` of sums in f32, where find_powers says so.
 template <unsigned kColumns>
-PYPTX_INLINE void finish_plain(const TileBlock& block, const int32_t* powers, const int32_t* parts, const float* before,
+PYPTX_INLINE void finish_plain(unsigned dropped, const int32_t* powers, const int32_t* parts, const float* before,
                                float* sums) {
   constexpr unsigned kLanes = kWide / 2;
   using Floats = Vector<float, kLanes>;
   using Ints = Vector<int32_t, kLanes>;
   using Doubles = Vector<double, kLanes>;
   using Longs = Vector<int64_t, kLanes>;
-  const auto mask = static_cast<int64_t>(~uint64_t{0} << (29 + block.dropped));
+  if (finish_small<kColumns>(dropped, powers, parts, before, sums)) return;
+  const auto mask = static_cast<int64_t>(~uint64_t{0} << (29 + dropped));
   for (unsigned i = 0; i < kColumns; i += kLanes) {
     Ints power, part;
     Floats number, scale;
@@ -275,9 +322,21 @@ PYPTX_INLINE void finish_plain(const TileBlock& block, const int32_t* powers, co
   }
 }
 
+template <unsigned kColumns>
+PYPTX_INLINE void add_totals(const int32_t* parts, double* totals) {
+  constexpr unsigned kLanes = kWide / 2;
+  for (unsigned i = 0; i < kColumns; i += kLanes) {
+    Vector<double, kLanes> total;
+    Vector<int32_t, kLanes> part;
+    load(&total, totals + i);
+    load(&part, parts + i);
+    total += __builtin_convertvector(part, Vector<double, kLanes>);
+    store(totals + i, total);
+  }
+}
+
 template <unsigned kColumns, bool kWideNumbers>
 PYPTX_TILE void add_tile(const TileBlock& block, unsigned first, float* sums) {
-  constexpr unsigned kLanes = kWide / 2;
   int16_t tops[kColumns];
   int32_t powers[kColumns], parts[kColumns];
   float before[kColumns];
@@ -288,7 +347,7 @@ PYPTX_TILE void add_tile(const TileBlock& block, unsigned first, float* sums) {
   const unsigned most = 1u << (29 - block.fraction);
   if (plain && !block.half && block.length <= most) {
     add_parts<kColumns, kWideNumbers>(block, first, 0, block.length, powers, parts);
-    finish_plain<kColumns>(block, powers, parts, before, sums);
+    finish_plain<kColumns>(block.dropped, powers, parts, before, sums);
     return;
   }
   int32_t cuts[kColumns];
@@ -298,16 +357,9 @@ PYPTX_TILE void add_tile(const TileBlock& block, unsigned first, float* sums) {
   for (unsigned from = 0; from < block.length; from += most) {
     const unsigned to = block.length - from < most ? block.length : from + most;
     add_parts<kColumns, kWideNumbers>(block, first, from, to, powers, parts);
-    for (unsigned i = 0; i < kColumns; i += kLanes) {
-      Vector<double, kLanes> total;
-      Vector<int32_t, kLanes> part;
-      load(&total, totals + i);
-      load(&part, parts + i);
-      total += __builtin_convertvector(part, Vector<double, kLanes>);
-      store(totals + i, total);
-    }
+    add_totals<kColumns>(parts, totals);
   }
-  finish<kColumns>(block, powers, totals, sums);
+  finish<kColumns>(block.half, block.dropped, powers, totals, sums);
 }
 
 template <bool kWideNumbers>
@@ -323,6 +375,115 @@ PYPTX_TILE void add_tiles(const TileBlock& block, unsigned first, unsigned colum
 PYPTX_TILE void add(const TileBlock& block, unsigned first, unsigned columns, float* sums) {
   if (block.wide) add_tiles<true>(block, first, columns, sums);
   else add_tiles<false>(block, first, columns, sums);
+}
+
+// Of eight rows, two registers.
+constexpr unsigned kRegister = 32, kPair = 2 * kRegister;
+
+PYPTX_INLINE void find_pair_tops(const FragmentBlock& block, unsigned pair, int16_t* tops) {
+  constexpr unsigned kLanes = 2 * kWide, kCount = kRegister / kLanes;
+  using Shorts = Vector<int16_t, kLanes>;
+  Shorts top[2][kCount];
+#pragma GCC unroll 2
+  for (unsigned half = 0; half < 2; ++half) {
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < kCount; ++v) load(&top[half][v], tops + half * kRegister + v * kLanes);
+  }
+  for (unsigned e = 0; e < block.length; ++e) {
+    const int16_t* rows = block.row_powers + block.steps[e] * FragmentBlock::kRowValues + pair * kRegister;
+    const int16_t* columns = block.column_powers + block.steps[e] * FragmentBlock::kColumnPowers;
+#pragma GCC unroll 2
+    for (unsigned half = 0; half < 2; ++half) {
+      Shorts column;
+      load(&column, columns + half * kRegister);
+#pragma GCC unroll 4
+      for (unsigned v = 0; v < kCount; ++v) {
+        Shorts sum;
+        load(&sum, rows + v * kLanes);
+        sum += column;
+        top[half][v] = sum > top[half][v] ? sum : top[half][v];
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (unsigned half = 0; half < 2; ++half) {
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < kCount; ++v) store(tops + half * kRegister + v * kLanes, top[half][v]);
+  }
+}
+
+PYPTX_INLINE void add_pair_parts(const FragmentBlock& block, unsigned pair, unsigned from, unsigned to,
+                                 const int32_t* powers, int32_t* parts) {
+  constexpr unsigned kCount = kRegister / kWide;
+  using Floats = Vector<float, kWide>;
+  using Ints = Vector<int32_t, kWide>;
+  using Words = Vector<uint32_t, kWide>;
+  Words part[2][kCount] = {};
+  Floats scale[2][kCount];
+#pragma GCC unroll 2
+  for (unsigned half = 0; half < 2; ++half) {
+#pragma GCC unroll 8
+    for (unsigned v = 0; v < kCount; ++v) {
+      Ints power;
+      load(&power, powers + half * kRegister + v * kWide);
+      clamp(-126, 126, &power);
+      raise_two(power, &scale[half][v]);
+    }
+  }
+  for (unsigned e = from; e < to; ++e) {
+    const float* rows = block.rows + block.steps[e] * FragmentBlock::kRowValues + pair * kRegister;
+    const float* columns = block.columns + block.steps[e] * FragmentBlock::kColumnValues;
+#pragma GCC unroll 2
+    for (unsigned half = 0; half < 2; ++half) {
+      Floats column;
+      load(&column, columns + half * FragmentBlock::kColumnValues / 2);
+#pragma GCC unroll 8
+      for (unsigned v = 0; v < kCount; ++v) {
+        Floats number;
+        load(&number, rows + v * kWide);
+        number *= column;
+        number *= scale[half][v];
+        const Ints whole = __builtin_convertvector(number, Ints);
+        part[half][v] += reinterpret_cast<const Words&>(whole);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (unsigned half = 0; half < 2; ++half) {
+#pragma GCC unroll 8
+    for (unsigned v = 0; v < kCount; ++v) store(parts + half * kRegister + v * kWide, part[half][v]);
+  }
+}
+
+// As add_tile does.
+PYPTX_TILE void add_pair(const FragmentBlock& block, unsigned pair, float* sums) {
+  int16_t tops[kPair];
+  int32_t powers[kPair], parts[kPair];
+  float before[kPair];
+  begin<kPair>(false, sums, tops, before);
+  find_pair_tops(block, pair, tops);
+  const bool plain = find_powers<kPair>(block.fraction, tops, powers);
+  const unsigned most = 1u << (29 - block.fraction);
+  if (plain && block.length <= most) {
+    add_pair_parts(block, pair, 0, block.length, powers, parts);
+    finish_plain<kPair>(block.dropped, powers, parts, before, sums);
+    return;
+  }
+  int32_t cuts[kPair];
+  double totals[kPair];
+  cut_before<kPair>(before, powers, cuts);
+  for (unsigned i = 0; i < kPair; ++i) totals[i] = cuts[i];
+  for (unsigned from = 0; from < block.length; from += most) {
+    const unsigned to = block.length - from < most ? block.length : from + most;
+    add_pair_parts(block, pair, from, to, powers, parts);
+    add_totals<kPair>(parts, totals);
+  }
+  finish<kPair>(false, block.dropped, powers, totals, sums);
+}
+
+PYPTX_TILE void add_fragment(const FragmentBlock& block, float* sums) {
+  add_pair(block, 0, sums);
+  add_pair(block, 1, sums + kPair);
 }
 
 PYPTX_TILE Extent examine(uint32_t sign, int32_t least, size_t count, float* values, int16_t* exponents) {

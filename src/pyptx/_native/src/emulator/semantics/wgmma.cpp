@@ -172,21 +172,26 @@ template <bool kStore>
 void move_row(Part& part, unsigned row, uint32_t* words) {
   const ProductPlan& plan = plan_of(*part.at);
   const unsigned quad = row % kBlockLines * kLineLanes, pair = row / kBlockLines;
+  if (plan.sum != Sum::F16) {
+    uint32_t* held = part.sums.data() + size_t{2} * pair * kLanes + quad;
+    for (unsigned n = 0; n < plan.n; n += kBlockLines, held += 4 * kLanes) {
+      for (unsigned half = 0; half < 2; ++half) {
+        uint32_t *of = words + n + half * kLineLanes, *lanes = held + half * kLanes;
+        if (kStore) std::memcpy(lanes, of, kLineLanes * 4);
+        else std::memcpy(of, lanes, kLineLanes * 4);
+      }
+    }
+    return;
+  }
   for (unsigned n = 0; n < plan.n; n += kBlockLines) {
     const unsigned at = n / kBlockLines * 2 + pair;
     for (unsigned half = 0; half < 2; ++half) {
       uint32_t* of = words + n + half * kLineLanes;
-      if (plan.sum == Sum::F16) {
-        uint32_t* held = &part.sums[size_t{at} * kLanes + quad];
-        for (unsigned i = 0; i < kLineLanes; ++i) {
-          const uint32_t other = held[i] & ~(0xffffu << 16 * half);
-          if (kStore) held[i] = other | of[i] << 16 * half;
-          else of[i] = held[i] >> 16 * half & 0xffffu;
-        }
-      } else {
-        uint32_t* held = &part.sums[(size_t{2} * at + half) * kLanes + quad];
-        if (kStore) std::memcpy(held, of, kLineLanes * 4);
-        else std::memcpy(of, held, kLineLanes * 4);
+      uint32_t* held = &part.sums[size_t{at} * kLanes + quad];
+      for (unsigned i = 0; i < kLineLanes; ++i) {
+        const uint32_t other = held[i] & ~(0xffffu << 16 * half);
+        if (kStore) held[i] = other | of[i] << 16 * half;
+        else of[i] = held[i] >> 16 * half & 0xffffu;
       }
     }
   }

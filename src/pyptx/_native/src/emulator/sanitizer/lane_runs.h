@@ -1,0 +1,39 @@
+// Which lanes of a warp access places side by side, or one place together.
+#pragma once
+
+#include <cstdint>
+
+#include "machine/machine.h"
+
+namespace pyptx::emulator {
+
+// Lanes one after the other that access places side by side or, in loads, one place.
+struct LaneRun {
+  uint8_t lane, lanes;
+  uint8_t again;   // so many times the next lanes load the same places side by side
+  bool one_place;
+};
+
+// The lanes of one access, in their order.
+struct LaneRuns {
+  uint32_t count = 0;
+  LaneRun run[kLanes];
+};
+
+// Those of the lanes of `mask`, each of which accesses `bytes` at its offset.
+void find_runs(const uint32_t* offsets, uint32_t mask, uint32_t bytes, bool store, LaneRuns* runs);
+
+// How the addresses of a load by all lanes lie to each other. In a loop they do so every time.
+struct LanePattern {
+  // Of an instruction; the highest number for none.
+  uint32_t instruction = ~0u;
+  int32_t low, high;  // the differences are between
+  uint32_t bits;      // set in any of them
+  int32_t from_first[kLanes];
+  LaneRuns runs;
+};
+
+// The pattern of an instruction's addresses, found before or now; nullptr where they are far apart.
+const LanePattern* find_pattern(const uint64_t* addresses, uint32_t instruction, uint32_t bytes, LanePattern* pattern);
+
+}  // namespace pyptx::emulator
