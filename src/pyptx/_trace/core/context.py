@@ -131,6 +131,11 @@ class Trace:
     kernel_pragmas: list[str] = field(default_factory=list[str])
     # The shared memory that reductions and scans over the CTA have in common, once there is one.
     scratch: Variable | None = None
+    # The type of the elements of a matrix that b32 registers hold, and the length of the body when
+    # they were loaded; None where they are declared so.
+    fragments: dict[Register, tuple[DType, int | None]] = field(
+        default_factory=dict[Register, "tuple[DType, int | None]"]
+    )
     # The numbers of registers whose values do not matter until something sets them.
     undefined: set[int] = field(default_factory=set[int])
     _labels: int = 0
