@@ -17,6 +17,7 @@ from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.context import Trace, tracing
 from pyptx._trace.core.names import root
 from pyptx._trace.core.values import Reg
+from pyptx._trace.memory.arrangement import check_arrangements
 from pyptx._trace.memory.transactions import check_transactions
 from pyptx._trace.tensors.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx._trace.tensors.tensor_map import check_copies
@@ -82,6 +83,7 @@ def build(
         kernel = trace.finish(signature.name)
         check_copies(trace)
         check_transactions(trace)
+        check_arrangements(trace)
         check_types(trace.body, [each for each in arguments if isinstance(each, Tensor)])
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
     functions = trace.module.traced(target, version)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyptx._frozen import constructor
 from pyptx._ir import Guard, Instruction, Kernel, Place, Statement, Subscript
@@ -131,6 +131,8 @@ class Trace:
     kernel_pragmas: list[str] = field(default_factory=list[str])
     # The shared memory that reductions and scans over the CTA have in common, once there is one.
     scratch: Variable | None = None
+    # What fills tiles of shared memory and what reads their elements, in order.
+    tiles: dict[Variable, list[Any]] = field(default_factory=dict[Variable, "list[Any]"])
     # The type of the elements of a matrix that b32 registers hold, and the length of the body when
     # they were loaded; None where they are declared so.
     fragments: dict[Register, tuple[DType, int | None]] = field(
