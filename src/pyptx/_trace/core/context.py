@@ -38,6 +38,7 @@ from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.labels import with_needed_labels
 from pyptx._trace.core.scope import ModuleScope
+from pyptx._trace.core.shuffles import check_shuffle
 from pyptx._trace.core.unrolling import Unrolling
 from pyptx.errors import IsaError, LanguageError
 from pyptx.types import DType
@@ -192,6 +193,8 @@ class Trace:
             self._require_special(bound)
         except IsaError as error:
             raise error.at(where) from None
+        if state.opcode == "shfl":
+            check_shuffle(state.modifiers, bound.operands, where)
         if self.ored and bound.operands and bound.operands[0] in self.ored:
             made = bound.operands[0]
             assert isinstance(made, Register)
