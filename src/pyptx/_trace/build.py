@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyptx import _verify as verify
@@ -22,6 +22,7 @@ from pyptx._trace.memory.transactions import check_transactions
 from pyptx._trace.tensors.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx._trace.tensors.tensor_map import check_copies
 from pyptx._trace.tensors.tensor_types import check_types
+from pyptx._trace.tensors.unset import check_unset
 from pyptx.errors import PtxError, SpecError
 from pyptx.types import DType, b8, u64
 
@@ -55,10 +56,12 @@ def build(
     batch: Batch | None = None,
     block: tuple[int, int, int] | None = None,
     cluster: tuple[int, int, int] | None = None,
+    unset: Container[int] = (),
 ) -> Module:
     """Trace `function` for these sizes and compile-time values; `given` are its directives.
 
-    `block` and `cluster` are what it is launched with.
+    `block` and `cluster` are what it is launched with, `unset` the positions of outputs that no
+    launch initialises.
 
     Raises the errors of the language at the user's lines, SpecError for what the target lacks.
     """
@@ -85,6 +88,9 @@ def build(
         check_transactions(trace)
         check_arrangements(trace)
         check_types(trace.body, [each for each in arguments if isinstance(each, Tensor)])
+        outputs = (each for i, each in enumerate(arguments) if i in unset)
+        tensors = [each for each in outputs if isinstance(each, Tensor)]
+        check_unset(trace.body, trace.parameters, tensors)
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
     functions = trace.module.traced(target, version)
     module = Module(
