@@ -39,7 +39,7 @@ def test_a_name_that_only_looks_like_one_of_the_language_keeps_its_nearest():
 def test_what_the_cures_say_is_the_language():
     scope = {"ptx": ptx, "reg": reg, "smem": smem, "f32": f32, "shape": 4}
 
-    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), block=32)
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32, init=0),), block=32)
     def every(X, Y):
         i = reg.from_(ptx.special.tid.x(), u32)
         v = X[i]

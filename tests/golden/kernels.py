@@ -53,7 +53,7 @@ def control_flow(X):
     done = i == 31
     with ptx.loop("rounds"):
         with ptx.while_(lambda: i < 100):
-            for j in ptx.range_(0, i, 2):
+            for j in ptx.range_(0, reg.from_(i, u32), 2):
                 with ptx.if_(j == 6):
                     i += 1
                     ptx.continue_()

@@ -10,10 +10,20 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import lru_cache, partial
 from operator import is_not, itemgetter
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, Final, TypeAlias, cast
 
 from pyptx._trace.core.users import FRAMEWORKS, is_users
@@ -27,6 +37,10 @@ _CODES: Final = 1024
 _GLOBAL: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 _FREE: Final = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"))
 _ATTRIBUTE: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_BY_NAME: Final = frozenset(("getattr", "vars", "globals", "attrgetter", "__dict__"))
+"""Names of code that reads variables whose names are strings."""
+_MAPPINGS: Final = (dict, UserDict, ChainMap, MappingProxyType)
+_SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
 _NOT_CALLED: Final = frozenset(
     f"__{name}__" for name in ("init", "new", "post_init", "repr", "str", "eq", "hash", "reduce")
 )
@@ -50,6 +64,7 @@ class Captured:
         walk = _Walk()
         for each in (function, *constants):
             walk.value(each, _DEPTH)
+        walk.by_name()
         walk.attributes()
         self._reads: tuple[_Read, ...] = tuple(walk.reads())
         self._held: list[tuple[object, ...]] = [read() for read in self._reads]
@@ -87,6 +102,12 @@ class _Walk:
         # count, so that a count of calls in it does not.
         self._objects: list[tuple[object, int]] = []
         self._named: set[str] = set()
+        # What `getattr` and the like may read: the functions, what their variables hold, and the
+        # strings in their code.
+        self._functions: list[FunctionType] = []
+        self._followed: list[object] = []
+        self._strings: set[str] = set()
+        self._ids: set[int] = set()
 
     def reads(self) -> Iterator[_Read]:
         """Functions that give the values, as they are when they are called."""
@@ -96,6 +117,21 @@ class _Walk:
             cells = tuple(self._cells.values())
             yield lambda: tuple([cell.cell_contents for cell in cells])
         yield from self._contents
+
+    def by_name(self) -> None:
+        """What code reads by `getattr`, `vars` or `globals`, as far as the names stand in it."""
+        if not self._named.isdisjoint(_BY_NAME):
+            self._named |= self._strings
+            for value in self._followed:  # which grows
+                for name in sorted(self._named):
+                    self._follow_one(value, name)
+        if "globals" in self._named:
+            for function in self._functions:
+                variables = function.__globals__
+                for name in sorted(self._strings & variables.keys()):
+                    if not _is_public(name, variables[name]):
+                        self._name(variables, name)
+                        self._follow(variables[name], ())
 
     def attributes(self) -> None:
         """Those of the objects and classes that were found, and of what they hold in turn."""
@@ -155,8 +191,8 @@ class _Walk:
                 self.value(each, depth)
         elif isinstance(value, type):
             self._class(value, depth)
-        elif isinstance(value, (list, tuple, set, frozenset, dict)):
-            self._container(cast("list[object]", value), depth)
+        elif isinstance(value, (ContextVar, *_SEQUENCES, *_MAPPINGS)):
+            self._container(value, depth)
         elif _is_array(value):
             self._array(value)
         elif (function := getattr(value, "_function", None)) is not None and _is_operation(value):
@@ -175,7 +211,10 @@ class _Walk:
         code = function.__code__
         variables = {} if ours else function.__globals__
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        self._named.update(() if ours else _names(code))
+        if not ours:
+            self._named.update(_names(code))
+            self._strings.update(_strings(code))
+            self._functions.append(function)
         for name, *attributes in _paths(code):
             if name in cells:
                 cell = cells[name]
@@ -193,14 +232,26 @@ class _Walk:
 
     def _follow(self, value: object, attributes: Iterable[str]) -> None:
         """A variable's value, and the attributes of it that the code names."""
-        self.value(value, _DEPTH)
+        self._found(value)
         for name in attributes:
-            variables = _variables(value, name)
-            if variables is None:
+            found = self._follow_one(value, name)
+            if found is _ABSENT:
                 return
-            self._name(variables, name)
-            value = variables[name]
-            self.value(value, _DEPTH)
+            value = found
+
+    def _follow_one(self, value: object, name: str) -> object:
+        variables = _variables(value, name)
+        if variables is None:
+            return _ABSENT
+        self._name(variables, name)
+        self._found(variables[name])
+        return variables[name]
+
+    def _found(self, value: object) -> None:
+        if not isinstance(value, _PLAIN) and id(value) not in self._ids:
+            self._ids.add(id(value))
+            self._followed.append(value)
+        self.value(value, _DEPTH)
 
     def _name(self, variables: Mapping[str, object], name: str) -> None:
         if not isinstance(variables[name], ModuleType):
@@ -215,10 +266,15 @@ class _Walk:
                     self.value(_method(vars(each).get(name)), depth)
 
     def _container(self, values: Any, depth: int) -> None:
+        if isinstance(values, ContextVar):
+            variable = cast("ContextVar[object]", values)
+            self._contents.append(lambda: (variable.get(_ABSENT),))
+            self.value(variable.get(_ABSENT), depth - 1)
+            return
         if len(values) > _LARGEST:
             return
-        if isinstance(values, dict):
-            elements = cast("dict[object, object]", values)
+        if isinstance(values, _MAPPINGS):
+            elements = cast("Mapping[object, object]", values)
             self._contents.append(lambda: (*elements, *elements.values()))
             inner = tuple(elements.values())
         else:
@@ -268,6 +324,22 @@ def _names(code: CodeType) -> frozenset[str]:
     """The names in code, those of attributes among them."""
     inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
     return frozenset(code.co_names).union(*inner)
+
+
+@lru_cache(maxsize=_CODES)
+def _strings(code: CodeType) -> frozenset[str]:
+    """The strings in code that may be names, also those in tuples of constants."""
+    found: set[str] = set()
+    pending: list[object] = [*code.co_consts]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, str) and each.isidentifier():
+            found.add(each)
+        elif isinstance(each, (tuple, frozenset)):
+            pending += cast("tuple[object, ...]", each)
+        elif isinstance(each, CodeType):
+            found |= _strings(each)
+    return frozenset(found)
 
 
 def _variables(value: object, name: str) -> Mapping[str, object] | None:

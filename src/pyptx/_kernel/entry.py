@@ -293,6 +293,15 @@ class Kernel(Operation):
         self._capture(constants)
         return found
 
+    def _unset_outputs(self) -> frozenset[int]:
+        """The positions of the outputs that a launch does not initialise."""
+        shared = {output for _, output in self._options.aliases}
+        return frozenset(
+            len(self.in_specs or ()) + number
+            for number, tile in enumerate(self.out_specs or ())
+            if tile.init is None and number not in shared
+        )
+
     def _traced_now(self, key: Key, constants: Mapping[str, object]) -> Specialisation:
         assert self._function is not None
         options = self._options_at(self._sizes(dict(key.dims), constants))
@@ -309,6 +318,7 @@ class Kernel(Operation):
                 batch=key.batch,
                 block=self._known_block(options),
                 cluster=options.cluster,
+                unset=self._unset_outputs(),
             )
         except PtxError as error:
             raise at_kernel(error, self._signature) from None

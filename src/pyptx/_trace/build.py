@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyptx import _verify as verify
@@ -17,10 +17,12 @@ from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.context import Trace, tracing
 from pyptx._trace.core.names import root
 from pyptx._trace.core.values import Reg
+from pyptx._trace.memory.arrangement import check_arrangements
 from pyptx._trace.memory.transactions import check_transactions
 from pyptx._trace.tensors.tensor import Extent, Tensor, batch_indices, load_reference, load_value
 from pyptx._trace.tensors.tensor_map import check_copies
 from pyptx._trace.tensors.tensor_types import check_types
+from pyptx._trace.tensors.unset import check_unset
 from pyptx.errors import LanguageError, PtxError, SpecError
 from pyptx.types import DType, b8, u64
 
@@ -54,10 +56,12 @@ def build(
     batch: Batch | None = None,
     block: tuple[int, int, int] | None = None,
     cluster: tuple[int, int, int] | None = None,
+    unset: Container[int] = (),
 ) -> Module:
     """Trace `function` for these sizes and compile-time values; `given` are its directives.
 
-    `block` and `cluster` are what it is launched with.
+    `block` and `cluster` are what it is launched with, `unset` the positions of outputs that no
+    launch initialises.
 
     Raises the errors of the language at the user's lines, SpecError for what the target lacks.
     """
@@ -83,7 +87,11 @@ def build(
         _check_sizes(trace)
         check_copies(trace)
         check_transactions(trace)
+        check_arrangements(trace)
         check_types(trace.body, [each for each in arguments if isinstance(each, Tensor)])
+        outputs = (each for i, each in enumerate(arguments) if i in unset)
+        tensors = [each for each in outputs if isinstance(each, Tensor)]
+        check_unset(trace.body, trace.parameters, tensors)
     needed = max(trace.needed, target.version, _directive_version(given, target, version))
     functions = trace.module.traced(target, version)
     module = Module(

@@ -17,6 +17,7 @@ from pyptx._ir import Guard, Instruction
 from pyptx._isa.given import Number, Raw
 from pyptx._operands import Label
 from pyptx._source import SourceLocation, caller
+from pyptx._trace.control.range_writes import warn_of_writes
 from pyptx._trace.core.context import ENTERED, Block, Trace, current
 from pyptx._trace.core.names import Names
 from pyptx._trace.core.values import (
@@ -343,6 +344,7 @@ class _Range(_Made):
             )
             raise
         _leave(trace, names, start)
+        warn_of_writes(trace, start, counter, limit)
         trace.place(again)
         trace.write(f"add.{kind}", counter.register, counter.register, Number(stride))
         _branch(trace, begin, _compare(trace, f"setp.{inside}.{kind}", counter, limit))
@@ -384,7 +386,8 @@ def range_(
     Bounds are ints or registers of one integer type; `step` is a Python int, not zero. `i` has
     the type of the register bound, otherwise `dtype` (s32). One `mov`, then `add`, `setp` and `bra`
     each round; one `setp` and one `bra` before, unless both bounds are ints. An empty range of ints
-    appends nothing. Leave it early with `ptx.break_`, not with `break`.
+    appends nothing. Leave it early with `ptx.break_`, not with `break`. Every round reads `i` and
+    the register of `stop` again, so a body that writes one of them is warned of.
     """
     current("ptx.range_")
     first, last = (0, start) if stop is None else (start, stop)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyptx._frozen import constructor
 from pyptx._ir import Guard, Instruction, Kernel, Place, Statement, Subscript
@@ -38,6 +38,7 @@ from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.labels import with_needed_labels
 from pyptx._trace.core.scope import ModuleScope
+from pyptx._trace.core.shuffles import check_shuffle
 from pyptx._trace.core.unrolling import Unrolling
 from pyptx.errors import IsaError, LanguageError
 from pyptx.types import DType
@@ -133,6 +134,13 @@ class Trace:
     kernel_pragmas: list[str] = field(default_factory=list[str])
     # The shared memory that reductions and scans over the CTA have in common, once there is one.
     scratch: Variable | None = None
+    # What fills tiles of shared memory and what reads their elements, in order.
+    tiles: dict[Variable, list[Any]] = field(default_factory=dict[Variable, "list[Any]"])
+    # The type of the elements of a matrix that b32 registers hold, and the length of the body when
+    # they were loaded; None where they are declared so.
+    fragments: dict[Register, tuple[DType, int | None]] = field(
+        default_factory=dict[Register, "tuple[DType, int | None]"]
+    )
     # The numbers of registers whose values do not matter until something sets them.
     undefined: set[int] = field(default_factory=set[int])
     _labels: int = 0
@@ -187,6 +195,8 @@ class Trace:
             self._require_special(bound)
         except IsaError as error:
             raise error.at(where) from None
+        if state.opcode == "shfl":
+            check_shuffle(state.modifiers, bound.operands, where)
         if self.ored and bound.operands and bound.operands[0] in self.ored:
             made = bound.operands[0]
             assert isinstance(made, Register)

@@ -153,6 +153,24 @@ FUNCTIONS: Final = (
 """How functions of registers are written."""
 
 
+def hash_of(self: object) -> int:
+    """The hash of a register, for this package. Raises LanguageError where a user's line asks.
+
+    A dict or a set would find the register, where the line means its value.
+    """
+    if is_users(sys._getframe(1)):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        raise LanguageError(
+            "a register has no value while the kernel is traced, so it is no key of a dict or set",
+            location=caller(),
+            notes=(
+                ("help", "ptx.where(r == 0, a, b) chooses by the value"),
+                ("help", 'ptx.const(f32, name="table", init=[a, b])[r] is an element of a table'),
+                ("help", "id(r) is a key that stands for the register itself"),
+            ),
+        )
+    return object.__hash__(self)
+
+
 def _is_ours(value: object) -> bool:
     name = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
     return name.split(".")[0] == _PACKAGE

@@ -30,7 +30,7 @@ from pyptx._operands import (
 from pyptx._source import caller
 from pyptx._trace.core import aliases
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.mistakes import FUNCTIONS
+from pyptx._trace.core.mistakes import FUNCTIONS, hash_of
 from pyptx._trace.core.numbers import is_number, number
 from pyptx._trace.core.operators import (
     UNARY,
@@ -208,7 +208,7 @@ class Value:
     def __ne__(self, other: object) -> Reg:  # type: ignore[override]
         return binary("!=", self, other)
 
-    __hash__ = object.__hash__
+    __hash__ = hash_of
 
     def __neg__(self) -> Reg:
         return unary("neg", self)

@@ -13,6 +13,7 @@ from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.indexing import index_register
 from pyptx._trace.core.values import Reg, RegArray, Value, integer
+from pyptx._trace.matrix.element_types import remember
 from pyptx._trace.memory.layout import layout_errors
 from pyptx.errors import LanguageError
 from pyptx.types import DType, b32, bf16, bf16x2, f16, f16x2, f32, f64, s32, u32
@@ -121,7 +122,9 @@ def mma_frag(operand: str, *, shape: tuple[int, int, int], dtype: DType) -> Frag
         held = fragments.mma(*shape, bits=dtype.bits, accumulator_bits=dtype.bits)
     if operand in ("c", "d"):
         return _registers(held.d, f16x2 if dtype is f16 else dtype, 1)
-    return _registers(held.a if operand == "a" else held.b, _PACKED.get(dtype, b32), 1)
+    made = _registers(held.a if operand == "a" else held.b, _PACKED.get(dtype, b32), 1)
+    remember(list(made), dtype)
+    return made
 
 
 def _registers(held: Fragment, dtype: DType, blocks: int) -> FragmentArray:

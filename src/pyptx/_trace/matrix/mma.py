@@ -14,6 +14,7 @@ from pyptx._layouts import fragments
 from pyptx._source import caller
 from pyptx._trace.core.context import current
 from pyptx._trace.core.values import Reg, RegArray, Value, integer, own
+from pyptx._trace.matrix.element_types import check_elements, remember
 from pyptx._trace.matrix.fragments import FragmentArray
 from pyptx._trace.matrix.matrix import ldmatrix
 from pyptx._trace.memory.smem import SharedTile
@@ -42,11 +43,15 @@ def sync(
 
     `shape` is (m, n, k) or "m16n8k16"; the registers are those of `reg.mma_frag`, or of `load_a`
     and `load_b`. "s4", "u4" and "b1" are types too (`ptx.inst.mma` has the single bits' `.xor`).
+    Raises LanguageError where registers hold elements of another type than the one given for them.
     """
     trace = current("ptx.mma.sync")
     spelled = shape if isinstance(shape, str) else "m{}n{}k{}".format(*shape)
     types = f"{dtype_d}.{dtype_a}.{dtype_b}.{dtype_c}"
     operands = [tuple(own(trace, r) for r in registers) for registers in (d, a, b, c)]
+    wanted = (("d", dtype_d), ("a", dtype_a), ("b", dtype_b), ("c", dtype_c))
+    for (name, dtype), held in zip(wanted, operands, strict=True):
+        check_elements(trace, name, held, dtype)
     trace.write(f"mma.sync.aligned.{spelled}.{a_layout}.{b_layout}.{types}", *operands)
     return d
 
@@ -105,6 +110,7 @@ def _load(
     kind = {f16: f16x2, bf16: bf16x2}.get(tile.dtype, b32)
     registers = [Reg(rows.trace, rows.trace.register(kind)) for _ in range(4)]
     ldmatrix(src=where, dst=registers)
+    remember(registers, tile.dtype, loaded=True)
     return FragmentArray(registers, held.b if transposed else held.a)
 
 

@@ -18,6 +18,7 @@ from pyptx._layouts.matrix import Major, Multiplicand
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.values import Not, Reg, RegArray, guard, integer, materialise, move, own, raw
+from pyptx._trace.matrix.element_types import check_elements
 from pyptx._trace.matrix.multiplicand import (
     add_start,
     beginning,
@@ -179,9 +180,11 @@ def mma_async(
     m, n, k = _checked_shape(shape)
     names = tuple(str(dtype) for dtype in (dtype_d, dtype_a, dtype_b))
     operands: list[Raw] = [raw(trace, list(d))]
+    check_elements(trace, "d", [r.register for r in d if isinstance(r, Reg)], names[0])  # pyright: ignore[reportUnnecessaryIsInstance]
     in_registers = not isinstance(a, SharedTile | Reg)
     if in_registers:
         operands.append(raw(trace, list(a)))
+        check_elements(trace, "a", [r.register for r in a if isinstance(r, Reg)], names[1])  # pyright: ignore[reportUnnecessaryIsInstance]
         if trans_a or a_k_offset:
             raise LanguageError(
                 "A in registers is not transposed, and begins where it begins", location=caller()

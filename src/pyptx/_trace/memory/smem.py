@@ -17,6 +17,7 @@ from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.indexing import add_register, add_swizzled, index_register, xor_lines
 from pyptx._trace.core.mistakes import unknown_name
 from pyptx._trace.core.values import Reg, Value, checked_dtype, integer, move, own, raw
+from pyptx._trace.memory.arrangement import indexed
 from pyptx._trace.memory.layout import checked_major, checked_swizzle, layout_errors
 from pyptx._trace.memory.mbarrier import Mbarrier, Mbarriers
 from pyptx._trace.memory.variables import ModuleVariable, extern
@@ -157,6 +158,7 @@ class SharedTile:
         value = Reg(trace, trace.register(self.dtype))
         trace.write(f"ld.{self.space}.{self.dtype.access}", value.register, where)
         trace.subscript(subscripts)
+        indexed(trace, self, listed)
         return value
 
     def __setitem__(self, indices: Index | tuple[Index, ...], value: object) -> None:

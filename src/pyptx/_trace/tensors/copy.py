@@ -12,6 +12,8 @@ from typing import Final
 from pyptx._isa.given import Number
 from pyptx._trace.core.context import current
 from pyptx._trace.core.values import Not, Reg, guard, raw
+from pyptx._trace.memory.arrangement import filled_in_order
+from pyptx._trace.memory.smem import SharedTile
 from pyptx._trace.tensors.tensor_copy import TensorCopy
 
 __all__ = ["async_"]
@@ -53,6 +55,8 @@ class _Bulk:
             *masks,
             guard=guard(trace, pred),
         )
+        if isinstance(dst, SharedTile):
+            filled_in_order(trace, dst, size)
 
     def to_cluster(
         self,

@@ -13,6 +13,7 @@ from pyptx._source import caller
 from pyptx._trace.core.addresses import tensor_position
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.values import Not, Reg, guard, raw
+from pyptx._trace.memory.arrangement import filled_by_map
 from pyptx._trace.memory.smem import SharedTile
 from pyptx._trace.tensors.tensor_map import TensorMapReg, check_tile
 from pyptx.errors import LanguageError
@@ -79,6 +80,8 @@ class TensorCopy:
             *masks,
             guard=guard(trace, pred),
         )
+        if isinstance(src, TensorMapReg) and isinstance(dst, SharedTile):
+            filled_by_map(trace, dst, src.map)
 
     def store(
         self, *, dst: Reg, src: object, coord: Coordinates, pred: Reg | Not | None = None

@@ -7,12 +7,12 @@ write them. A typed access means the elements, and has to be of their type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 from pyptx import _verify as verify
 from pyptx._ir import Instruction, Statement
-from pyptx._operands import Address, Operand, Parameter, Register
+from pyptx._operands import Address, Operand, Parameter, Register, Symbol
 from pyptx._trace.tensors.tensor import Tensor
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, DType
@@ -29,7 +29,7 @@ def check_types(body: Sequence[Statement], tensors: Sequence[Tensor]) -> None:
     if not of:
         return
     instructions = [each for each in body if isinstance(each, Instruction)]
-    roots = _roots(instructions, of)
+    roots = roots_of(instructions, of)
     for instruction in instructions:
         if instruction.form.opcode not in _ACCESSES or _ELSEWHERE & set(_spaces(instruction)):
             continue
@@ -45,18 +45,20 @@ def _spaces(instruction: Instruction) -> list[str]:
     return [modifier.partition("::")[0] for modifier in instruction.modifiers]
 
 
-def _roots(
-    instructions: Sequence[Instruction], of: dict[Parameter, Tensor]
-) -> dict[Register, frozenset[Parameter]]:
-    """The tensors whose addresses a register can hold, anywhere in the kernel."""
-    roots: dict[Register, frozenset[Parameter]] = {}
+def roots_of(
+    instructions: Sequence[Instruction], of: Container[Parameter]
+) -> dict[Register | None, frozenset[Parameter]]:
+    """The tensors and tensor maps of these parameters whose address a register can hold."""
+    roots: dict[Register | None, frozenset[Parameter]] = {}
     sums: list[tuple[list[Register], list[Register]]] = []
     for instruction in instructions:
         reads, writes = verify.reads_and_writes(instruction)
-        if instruction.form.opcode in _FOLLOWED:
+        if named := _parameters(instruction.operands, of, Symbol):
+            _add(roots, writes, frozenset(named))
+        elif instruction.form.opcode in _FOLLOWED:
             sums.append((reads, writes))
         elif instruction.form.opcode == "ld" and "param" in instruction.modifiers:
-            found = frozenset(_parameters(instruction.operands, of))
+            found = frozenset(_parameters(instruction.operands, of, Address))
             _add(roots, writes, found)
     changed = True
     while changed:
@@ -67,13 +69,13 @@ def _roots(
 
 
 def _of_any(
-    roots: dict[Register, frozenset[Parameter]], registers: Sequence[Register]
+    roots: dict[Register | None, frozenset[Parameter]], registers: Sequence[Register]
 ) -> frozenset[Parameter]:
     return frozenset[Parameter]().union(*(roots.get(register, ()) for register in registers))
 
 
 def _add(
-    roots: dict[Register, frozenset[Parameter]],
+    roots: dict[Register | None, frozenset[Parameter]],
     registers: Sequence[Register],
     found: frozenset[Parameter],
 ) -> bool:
@@ -87,8 +89,12 @@ def _add(
     return changed
 
 
-def _parameters(operands: Sequence[Operand], of: dict[Parameter, Tensor]) -> list[Parameter]:
-    bases = [operand.base for operand in operands if isinstance(operand, Address)]
+def _parameters(
+    operands: Sequence[Operand], of: Container[Parameter], kind: type[Address | Symbol]
+) -> list[Parameter]:
+    """The parameters of `of` that operands load, or whose address they are."""
+    given = [operand for operand in operands if isinstance(operand, kind)]
+    bases = [each.base if isinstance(each, Address) else each.of for each in given]
     return [base for base in bases if isinstance(base, Parameter) and base in of]
 
 
