@@ -122,6 +122,9 @@ def _no_conversion(what: str, way: str, dtype: DType, legal: Sequence[DType]) ->
         spelled = f"f32.{dtype}" if way == "from" else f"{dtype}.f32"
         rounding = "rn" if way == "from" else "rni"
         notes.append(("help", f"ptx.inst.cvt.{rounding}.{spelled}(r)"))
+    if (pair := DTYPES.get(f"{dtype}x2")) in COUNTS:
+        made = f"ptx.from_f32([a, b], {pair})"
+        notes.append(("help", made if way == "to" else f"ptx.to_f32(X.load(i, dtype={pair}))"))
     return LanguageError(
         f"{what} has no conversion {way} .{dtype}", location=caller(), notes=tuple(notes)
     )

@@ -37,6 +37,7 @@ from pyptx._source import SourceLocation, caller
 from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.labels import with_needed_labels
+from pyptx._trace.core.products import with_product
 from pyptx._trace.core.scope import ModuleScope
 from pyptx._trace.core.unrolling import Unrolling
 from pyptx.errors import IsaError, LanguageError
@@ -184,7 +185,8 @@ class Trace:
             self._require(bound, state.modifiers)
             self._require_special(bound)
         except IsaError as error:
-            raise error.at(where) from None
+            notes = with_product(self.body, error.notes, raw)
+            raise IsaError(error.problem, location=where, notes=notes) from None
         if self.ored and bound.operands and bound.operands[0] in self.ored:
             made = bound.operands[0]
             assert isinstance(made, Register)

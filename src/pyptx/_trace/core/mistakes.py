@@ -18,6 +18,7 @@ from typing import Final, NoReturn
 from pyptx._calls import call_error, nearest
 from pyptx._cures import of_other_languages
 from pyptx._source import SourceLocation, caller, is_users, raised_by_user
+from pyptx._trace.core.refusals import FUNCTIONS
 from pyptx._tracebacks import boundary
 from pyptx.errors import LanguageError, UnknownNameError
 
@@ -144,13 +145,6 @@ def unknown_name(
         raise error
 
     return missing
-
-
-FUNCTIONS: Final = (
-    "help",
-    "ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions",
-)
-"""How functions of registers are written."""
 
 
 def _is_ours(value: object) -> bool:
