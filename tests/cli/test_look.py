@@ -123,6 +123,15 @@ def test_a_size_without_a_value(pyptx):
     assert done.err == "error: --dim N is not NAME=VALUE\n  help: --dim N=8192\n"
 
 
+def test_a_size_that_is_none(pyptx):
+    for command in ("show", "check", "run"):
+        for value in ("-3", "abc", "1.5"):
+            assert pyptx(command, f"{AXPY}:axpy", "--dim", f"N={value}").err == (
+                f"error: --dim N={value}: the size of a dimension is a whole number, 0 or more\n"
+                "  help: --dim N=1024\n"
+            )
+
+
 def test_check_lists_each_kernel(pyptx):
     done = pyptx("check", RMS)
     assert done.status == 0

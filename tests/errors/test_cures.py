@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pyptx import LanguageError, Tile, kernel, ptx, reg
+from pyptx import CallError, LanguageError, Tile, kernel, ptx, reg
 from pyptx.types import b32, bf16, bf16x2, e4m3, e4m3x2, f32, pred, s32, s64, u32, u64
 
 from .cases import Collection
@@ -435,6 +435,55 @@ def registers_sorted():
 @traced(
     LanguageError,
     """
+    here: a register is no array, so NumPy's functions do not take it
+        np.maximum(reg.scalar(f32, init=1), 0.0)
+      help: r.max(v) and r.min(v) are the larger and the smaller of a register and a value
+    """,
+)
+def the_larger_by_numpy():
+    np.maximum(reg.scalar(f32, init=1), 0.0)
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.to_f32 gives a list, here of 2, and lists have no arithmetic
+        ptx.to_f32(reg.scalar(bf16x2, init=1)) * 2
+      help: a, b = ptx.to_f32(r), then arithmetic with each
+    """,
+)
+def a_list_of_numbers_doubled():
+    ptx.to_f32(reg.scalar(bf16x2, init=1)) * 2
+
+
+@traced(
+    LanguageError,
+    """
+    here: ptx.to_f32 gives a list, here of 1, and lists have no arithmetic
+        ptx.to_f32(reg.scalar(f32, init=1)) * 2.0
+      help: a, = ptx.to_f32(r), then arithmetic with each
+    """,
+)
+def a_list_of_one_number_doubled():
+    ptx.to_f32(reg.scalar(f32, init=1)) * 2.0
+
+
+@traced(
+    LanguageError,
+    """
+    here: the text has the repr of a register, which PTX has no name for
+        ptx.raw(f"add.u32 {i}, {i}, 1;")
+      help: name registers by keyword: ptx.raw("add.u32 x, x, i;", x=x, i=i)
+    """,
+)
+def a_register_formatted_into_text():
+    i = thread()
+    ptx.raw(f"add.u32 {i}, {i}, 1;")
+
+
+@traced(
+    LanguageError,
+    """
     here: flag was bound before ptx.if_ and is bound anew in it, and it is read after it
         flag = True
       block: here: with ptx.if_(thread() > 3):
@@ -533,6 +582,20 @@ def test_a_cure_that_is_followed_computes_what_was_meant(cure):
         Y[i] = cure(X[i], i)
 
     np.testing.assert_array_equal(k(X), FOLLOWED[cure])
+
+
+def test_arrays_by_their_names():
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), block=32)
+    def k(X, Y):
+        i = thread()
+        Y[i] = X[i]
+
+    for call in (k, k.emulate):
+        with pytest.raises(CallError) as caught:
+            call(X=X)
+        assert caught.value.problem == "k takes 1 arrays (X), not 0"
+        assert caught.value.notes == (("help", "arrays are positional: k(X)"),)
+    np.testing.assert_array_equal(k(X), X)
 
 
 def test_a_hash_with_products_of_32_bits():

@@ -995,6 +995,7 @@ def placing_something_else():
     """
     here: shared memory of shape (4, 4) takes 2 indices, not 3
         smem.alloc(f32, (4, 4))[0, 0, 0]
+      help: s[i, j]
     """,
 )
 def the_wrong_number_of_indices():
@@ -1006,6 +1007,7 @@ def the_wrong_number_of_indices():
     """
     here: shared memory of shape (4, 4) takes 2 indices, not 1
         smem.alloc(f32, (4, 4))[0] = 1.0
+      help: s[i, j]
     """,
 )
 def a_part_of_shared_memory_is_stored_to():
@@ -1017,6 +1019,7 @@ def a_part_of_shared_memory_is_stored_to():
     """
     here: index 4 is outside shared memory of shape (4, 4)
         smem.alloc(f32, (4, 4))[0, 4]
+      legal: 0 to 3
     """,
 )
 def an_index_outside_of_shared_memory():
@@ -1028,6 +1031,7 @@ def an_index_outside_of_shared_memory():
     """
     here: index -1 is outside shared memory of shape (4, 4)
         smem.alloc(f32, (4, 4))[-1, 0]
+      legal: 0 to 3
     """,
 )
 def a_negative_index_of_shared_memory():

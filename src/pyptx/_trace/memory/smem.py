@@ -174,6 +174,7 @@ class SharedTile:
                 f"shared memory of shape {self.shape} takes {len(self.shape)} indices, "
                 f"not {len(indices)}",
                 location=caller(),
+                notes=(("help", f"s[{', '.join('ijklmnop'[: len(self.shape)])}]"),),
             )
         return indices
 
@@ -260,6 +261,7 @@ class SharedTile:
             raise LanguageError(
                 f"index {position} is outside shared memory of shape {self.shape}",
                 location=caller(),
+                notes=(("legal", f"0 to {extent - 1}"),),
             )
         return position
 
