@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pyptx import CallError, LanguageError, Tile, kernel, ptx, reg
+from pyptx import CallError, IsaError, LanguageError, Tile, kernel, ptx, reg
 from pyptx.types import b32, bf16, bf16x2, e4m3, e4m3x2, f32, pred, s32, s64, u32, u64
 
 from .cases import Collection
@@ -596,6 +596,23 @@ def test_arrays_by_their_names():
         assert caught.value.problem == "k takes 1 arrays (X), not 0"
         assert caught.value.notes == (("help", "arrays are positional: k(X)"),)
     np.testing.assert_array_equal(k(X), X)
+
+
+def test_the_largest_float_by_its_bits():
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(1, s32, init=0),), block=32)
+    def k(X, Y):
+        ptx.inst.red.global_.max.s32(Y.address(0), reg.from_(X[thread()], b32))
+
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(1, f32, init=0),), block=32)
+    def wrong(X, Y):
+        ptx.inst.red.global_.max.f32(Y.address(0), X[thread()])
+
+    with pytest.raises(IsaError) as caught:
+        wrong.ptx()
+    assert caught.value.problem == "red.global.max has no modifier .f32 here"
+    help_ = ("help", "of floats from 0 on, .s32 of their bits, reg.from_(v, b32), in a Tile of s32")
+    assert caught.value.notes[-1] == help_
+    np.testing.assert_array_equal(k(X).view(np.float32), [31])
 
 
 def test_a_hash_with_products_of_32_bits():
