@@ -19,6 +19,8 @@ _PACKAGE: Final = str(Path(__file__).parent) + "/"
 _BETWEEN: Final = (contextlib.__file__, copy.__file__)
 # Whether files are the package's, so that the walk up the stack costs a dict lookup per frame.
 _inside: dict[str, bool] = {}
+_of_commands: Final[set[str]] = set()
+"""Files of Typer that were seen. It calls the commands of pyptx; a user's function is inside it."""
 _FILES: Final = 4096
 """File names that are known at most: each cell of a notebook has its own."""
 _GENERATED: Final = "<string>"
@@ -57,7 +59,10 @@ def caller() -> SourceLocation:
     frame = inspect.currentframe()
     while frame is not None:
         if is_users(frame):
-            return _make_location(frame.f_code.co_filename, frame.f_lineno)
+            name = frame.f_code.co_filename
+            if name in _of_commands:  # a command of pyptx itself asks, and no line of the user
+                return UNKNOWN
+            return _make_location(name, frame.f_lineno)
         frame = frame.f_back
     return UNKNOWN
 
@@ -81,6 +86,8 @@ def is_users(frame: FrameType) -> bool:
             if len(_inside) >= _FILES:
                 _inside.clear()
             _inside[name] = inside
+            if not inside and str(frame.f_globals.get("__name__")).startswith("typer."):
+                _of_commands.add(name)
     return not inside
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from pyptx._source import SourceLocation
+from pyptx._source import UNKNOWN, SourceLocation
 
 
 class PtxError(Exception):
@@ -22,7 +22,7 @@ class PtxError(Exception):
         notes: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.problem = problem
-        self.location = location
+        self.location = None if location == UNKNOWN else location
         self.notes = notes
         super().__init__(self.render())
 

@@ -8,8 +8,10 @@ RMS = "examples/hopper/rms_norm.py:build(4, 512)"
 
 def test_show_prints_the_text_and_what_the_kernel_needs(pyptx):
     done = pyptx("show", AXPY, "--dim", "N=1000")
-    assert (done.status, done.err) == (0, "")
-    text, _, table = done.out.partition("\naxpy for sm_90a")
+    assert done.status == 0
+    text, (title, _, table) = done.out, done.err.partition("\n")
+    assert title.rstrip() == "axpy for sm_90a"
+    assert "axpy for sm_90a" not in text
     assert text.startswith(".version 8.0\n.target sm_90a\n")
     assert "    fma.rn.f32 " in text
     assert ".loc" not in text
@@ -35,7 +37,45 @@ def test_show_sass_puts_python_lines_between_the_instructions(pyptx):
 def test_show_takes_a_call_that_makes_a_kernel_and_another_target(pyptx):
     done = pyptx("show", "examples/hopper/rms_norm.py:build(4, 512, eps=1e-5)", "--arch", "sm_100a")
     assert done.status == 0
-    assert "rms_norm for sm_100a" in done.out
+    assert "rms_norm for sm_100a" in done.err
+
+
+def test_what_show_prints_is_a_file_that_check_and_show_take(pyptx, tmp_path):
+    file = tmp_path / "axpy.ptx"
+    file.write_text(pyptx("show", AXPY, "--dim", "N=1000").out)
+    assert re.search(r"(?m)^axpy +sm_90a +8\.0 +\d+ +0 +yes +none", pyptx("check", str(file)).out)
+    assert pyptx("show", str(file)).out == file.read_text()
+
+
+def test_an_error_of_an_option_has_no_place_in_python(pyptx, tmp_path):
+    done = pyptx("show", AXPY, "--dim", "N=1000", "--dim", "BN=32")
+    assert done.err == "error: axpy has no dimension or keyword BN\n  legal: N\n"
+    file = tmp_path / "axpy.ptx"
+    file.write_text(pyptx("show", AXPY, "--dim", "N=1000").out)
+    for checked in (("check", AXPY, "--dim", "N=1000"), ("check", str(file))):
+        done = pyptx(*checked, "--arch", "sm_999")
+        assert done.err.startswith("error: unknown target 'sm_999'; known: sm_75 "), done.err
+        assert done.err.count("\n") == 1
+
+
+def test_run_without_a_block_names_the_option(pyptx, tmp_path):
+    file = tmp_path / "axpy.ptx"
+    file.write_text(pyptx("show", AXPY, "--dim", "N=1000").out.replace(".reqntid", ".maxntid"))
+    arrays = ["--arg=2.0", *(f"--arg={way}:f32[1000]" for way in ("in", "in", "out"))]
+    done = pyptx("run", str(file), *arrays)
+    assert done.err == (
+        "error: axpy needs --block: the file does not require a size\n  help: --block 128\n"
+    )
+
+
+def test_a_finding_of_a_ptx_file_that_no_line_causes_has_no_place_in_python(pyptx, tmp_path):
+    file = tmp_path / "axpy.ptx"
+    file.write_text(pyptx("show", AXPY, "--dim", "N=1000").out.replace(".reqntid", ".maxntid"))
+    arrays = ["--arg=2.0", *(f"--arg={way}:f32[1000]" for way in ("in", "in", "out"))]
+    done = pyptx("run", str(file), *arrays, "--block", "32")
+    assert done.status == 1
+    assert re.search(r"(?m)^\w+: \d+ of 1000 elements never written", done.out), done.out
+    assert "typer" not in done.out
 
 
 def test_show_without_sizes_says_which_are_missing(pyptx):
@@ -81,6 +121,15 @@ def test_something_that_is_no_kernel(pyptx):
 def test_a_size_without_a_value(pyptx):
     done = pyptx("show", AXPY, "--dim", "N")
     assert done.err == "error: --dim N is not NAME=VALUE\n  help: --dim N=8192\n"
+
+
+def test_a_size_that_is_none(pyptx):
+    for command in ("show", "check", "run"):
+        for value in ("-3", "abc", "1.5"):
+            assert pyptx(command, f"{AXPY}:axpy", "--dim", f"N={value}").err == (
+                f"error: --dim N={value}: the size of a dimension is a whole number, 0 or more\n"
+                "  help: --dim N=1024\n"
+            )
 
 
 def test_check_lists_each_kernel(pyptx):

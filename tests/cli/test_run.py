@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 REVERSE = """
     import numpy as np
     from pyptx import Tile, kernel, ptx, reg, smem
@@ -211,3 +213,42 @@ def test_a_sequence_has_no_code_to_show(process, program):
         "  help: name one of its kernels\n"
         f'  help: pyptx run "{file}:twice" --dim ... runs all of it\n'
     )
+
+
+GATHER = """
+    from pyptx import Tile, kernel, ptx, reg
+    from pyptx.types import f32, u32
+
+    @kernel(in_specs=(Tile("N", u32), Tile("M", f32)), out_specs=(Tile("N", f32),), block="N")
+    def gather(I, X, Y):
+        i = reg.from_(ptx.special.tid.x(), u32)
+        Y[i] = X[I[i]]
+    """
+
+
+def test_indices_are_random_below_a_dimension_or_come_from_a_file(pyptx, program, tmp_path):
+    run = ("run", program(GATHER) + ":gather", "--dim", "N=32", "--dim", "M=64")
+    done = pyptx(*run)
+    assert done.status == 1
+    hint = "gather ran on random integers from 0 to 99 for I; --input I=LOW:HIGH gives other ones\n"
+    assert done.out.endswith(hint)
+    numbers = tmp_path / "indices.npy"
+    for values in ("0:M", "0:64", str(numbers)):
+        np.save(numbers, np.arange(32, dtype=np.uint32))
+        done = pyptx(*run, "--input", f"I={values}")
+        assert (done.status, done.err) == (0, "")
+        assert "gather: no findings" in done.out
+        assert "random integers" not in done.out
+    assert pyptx(*run, "--input", "I=0:2000").status == 1
+
+
+def test_inputs_that_are_none(pyptx, program):
+    run = ("run", program(GATHER) + ":gather", "--dim", "N=32", "--dim", "M=64", "--input")
+    assert pyptx(*run, "J=0:M").err == "error: gather has no input J\n  inputs: I X\n"
+    forms = (
+        "  help: --input I=0:32 for random numbers from 0 to 31, --input I=0:M with a dimension, "
+        "--input I=indices.npy\n"
+    )
+    assert pyptx(*run, "I").err == f"error: --input I is not NAME=LOW:HIGH\n{forms}"
+    assert pyptx(*run, "I=0:K").err.startswith("error: --input I=0:K: invalid literal")
+    assert pyptx(*run, "I=5").err.endswith(forms)

@@ -342,7 +342,7 @@ def an_immediate_that_must_be_one_of_some():
     """
     here: add.u32: b must be a .u32 register, not a .pred one
         ptx.inst.add.u32(x, x, x == 0)
-      help: choose by the predicate: ptx.inst.selp.b32(1, 0, p)
+      help: choose by the predicate: ptx.inst.selp.u32(1, 0, p)
       form: add.u32  d, a, b
     """,
 )

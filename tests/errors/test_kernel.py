@@ -867,7 +867,7 @@ def a_run_time_dimension_as_a_condition():
     """
     here: the dimension B is known only at a launch and has no value while the kernel is traced, so it is not a Python number
         int(X.shape[0])
-      help: for i in ptx.range_(stop): ...   loops over a bound in a register
+      help: the register is an integer, .u64: leave int() out
     """,
 )
 def a_run_time_dimension_as_an_integer():

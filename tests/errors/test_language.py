@@ -119,7 +119,7 @@ def python_range_of_a_register():
     """
     here: a register has no value while the kernel is traced, so it is not a Python number
         int(reg.scalar(u32, init=0))
-      help: for i in ptx.range_(stop): ...   loops over a bound in a register
+      help: the register is an integer, .u32: leave int() out
     """,
 )
 def int_of_a_register():
@@ -360,7 +360,7 @@ def true_division_of_integers():
     """
     here: `//` has no instruction for .f32
         reg.scalar(f32, init=0.0) // 3
-      help: `/` divides floats (f32 and f64)
+      help: ptx.inst.cvt.rmi.f32.f32(a / b) rounds down
     """,
 )
 def floor_division_of_floats():
@@ -433,7 +433,7 @@ def arithmetic_on_8_bits():
     """
     here: `+` has no instruction for .pred
         (x == 0) + (x == 1)
-      help: predicates have `&`, `|`, `^` and `~`
+      help: predicates have `&`, `|`, `^` and `~`; a number is ptx.inst.selp.s32(1, 0, p)
     """,
 )
 def adding_predicates():
@@ -446,6 +446,7 @@ def adding_predicates():
     """
     here: 1.5 is not an integer, and .u32 is a type of integers
         reg.scalar(u32, init=0) + 1.5
+      help: compute in f32: ptx.inst.cvt.rn.f32.u32(r) + v
     """,
 )
 def a_float_added_to_an_integer():
@@ -468,6 +469,7 @@ def a_constant_that_does_not_fit_the_register():
     """
     here: -1 is out of range for .u32 (0 to 4294967295)
         reg.scalar(u32, init=0) + -1
+      help: r - 1
     """,
 )
 def a_negative_constant_beside_an_unsigned_register():
@@ -501,6 +503,7 @@ def none_beside_a_register():
     """
     here: `+` takes a register or a number, not True of type bool
         reg.scalar(u32, init=0) + True
+      help: write 1
     """,
 )
 def a_bool_beside_a_register():
@@ -512,6 +515,7 @@ def a_bool_beside_a_register():
     """
     here: `*` takes a register or a number, not [1, 2] of type list
         reg.scalar(u32, init=0) * [1, 2]
+      help: each of its registers alone: values[0]
     """,
 )
 def a_list_beside_a_register():
@@ -773,7 +777,7 @@ def python_return_out_of_a_range():
     """
     here: the bounds of ptx.range_ are .s32 and .u32; one integer type is needed
         for _ in ptx.range_(x, y):
-      help: convert one first: ptx.inst.cvt.u32.s32(r)
+      help: the .u32 bound: reg.from_(r, s32)
     """,
 )
 def a_range_whose_bounds_differ():
@@ -787,7 +791,7 @@ def a_range_whose_bounds_differ():
     """
     here: the bounds of ptx.range_ are .u32 and .u64; one integer type is needed
         for _ in ptx.range_(reg.scalar(u32, init=0), reg.scalar(u64, init=9)):
-      help: convert one first: ptx.inst.cvt.u64.u32(r)
+      help: the .u32 bound: ptx.inst.cvt.u64.u32(r)
     """,
 )
 def a_range_whose_bounds_differ_in_width():
@@ -800,7 +804,7 @@ def a_range_whose_bounds_differ_in_width():
     """
     here: the bounds of ptx.range_ are .f32; one integer type is needed
         for _ in ptx.range_(reg.scalar(f32, init=0.0)):
-      help: bounds are ints, or registers of one integer type of 16 bits or more
+      help: the .f32 bound: ptx.inst.cvt.rzi.s32.f32(r)
     """,
 )
 def a_range_over_floats():
@@ -845,11 +849,12 @@ def a_range_with_a_float_bound():
 
 
 @wrong(
-    IsaError,
+    LanguageError,
     """
-    here: setp.lt.s32: b: 1099511627776 is out of range for .s32 (-2147483648 to 2147483647)
+    here: ptx.range_ counts in .s32 here and stops at 1099511627776
         for _ in ptx.range_(2**40):
-      form: setp.lt.s32  p{|q}, a, b
+      legal: -2147483648 to 2147483647
+      help: count in 64 bits: dtype=s64
     """,
 )
 def a_range_that_does_not_fit_its_type():
@@ -990,6 +995,7 @@ def placing_something_else():
     """
     here: shared memory of shape (4, 4) takes 2 indices, not 3
         smem.alloc(f32, (4, 4))[0, 0, 0]
+      help: s[i, j]
     """,
 )
 def the_wrong_number_of_indices():
@@ -1001,6 +1007,7 @@ def the_wrong_number_of_indices():
     """
     here: shared memory of shape (4, 4) takes 2 indices, not 1
         smem.alloc(f32, (4, 4))[0] = 1.0
+      help: s[i, j]
     """,
 )
 def a_part_of_shared_memory_is_stored_to():
@@ -1012,6 +1019,7 @@ def a_part_of_shared_memory_is_stored_to():
     """
     here: index 4 is outside shared memory of shape (4, 4)
         smem.alloc(f32, (4, 4))[0, 4]
+      legal: 0 to 3
     """,
 )
 def an_index_outside_of_shared_memory():
@@ -1023,6 +1031,7 @@ def an_index_outside_of_shared_memory():
     """
     here: index -1 is outside shared memory of shape (4, 4)
         smem.alloc(f32, (4, 4))[-1, 0]
+      legal: 0 to 3
     """,
 )
 def a_negative_index_of_shared_memory():

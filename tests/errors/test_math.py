@@ -120,7 +120,7 @@ def the_logarithm_of_a_number():
     """
     here: ptx.where chooses between .f32 and .u32; one type is needed
         ptx.where(reg.scalar(pred, init=1), reg.scalar(f32), reg.scalar(u32))
-      help: convert one of them with ptx.inst.cvt
+      help: convert it: ptx.inst.cvt.rn.f32.u32(r)
     """,
 )
 def two_types_to_choose_from():
@@ -132,7 +132,7 @@ def two_types_to_choose_from():
     """
     here: ptx.where chooses between two numbers; one type is needed
         ptx.where(reg.scalar(pred, init=1), 1.0, 2.0)
-      help: put one into a register: reg.scalar(f32, init=1.0)
+      help: name the type: ptx.inst.selp.f32(1.0, 2.0, p)
     """,
 )
 def two_numbers_to_choose_from():
@@ -246,6 +246,7 @@ def a_power_of_two_to_nearest():
     here: ptx.to_f32 has no conversion from .e4m3
         ptx.to_f32(reg.scalar(e4m3))
       legal: {ALL} ue8m0x2 e4m3x4 e5m2x4 e2m3x4 e3m2x4
+      help: ptx.to_f32(X.load(i, dtype=e4m3x2))
     """,
 )
 def one_number_of_8_bits():

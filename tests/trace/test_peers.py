@@ -121,4 +121,7 @@ def test_what_is_no_peer():
     def outside():
         smem.alloc(bf16, 4).peer(1)[4]
 
-    assert wrong(outside) == ("index 4 is outside shared memory of shape (4,)", ())
+    assert wrong(outside) == (
+        "index 4 is outside shared memory of shape (4,)",
+        (("legal", "0 to 3"),),
+    )

@@ -92,6 +92,14 @@ def run_command(  # noqa: PLR0917  # options by their names
         str | None, typer.Option(metavar="X,Y,Z", help="PTX: the CTAs of a cluster.")
     ] = None,
     smem: Annotated[int | None, typer.Option(help="PTX: dynamic shared memory, in bytes.")] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            metavar="NAME=VALUES",
+            help="Python: an input: I=0:M, random numbers from 0 to M - 1, or I=x.npy.",
+        ),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="PTX: the folder for the results.")
     ] = None,
@@ -107,15 +115,17 @@ def run_command(  # noqa: PLR0917  # options by their names
     ptx = PtxFile.parse(file)
     if ptx is not None:
         _only_of_python(dim)
+        if inputs:
+            raise PtxError("--input is for Python files; --arg in:x.npy is an array of PTX")
         run_file(ptx, launch, schedules)
         return
     if launch.given:
         raise PtxError("--arg, --grid, --block, --cluster, --smem and --save are for PTX files")
     program = Program.parse(file)
-    if program.kernel is None and not dim:
+    if program.kernel is None and not dim and not inputs:
         run.run_program(program, schedules)
     else:
-        run.run_kernels(program.operations(), parse_sizes(dim or []), schedules)
+        run.run_kernels(program.operations(), parse_sizes(dim or []), schedules, inputs or [])
 
 
 @APP.command("python")

@@ -23,7 +23,9 @@ def say(text: str = "") -> None:
     OUT.print(Text(text), soft_wrap=True)
 
 
-def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def show_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], to: Console = OUT
+) -> None:
     """Print a table. A column ending with `>` is aligned right, one with `…` gives way to them."""
     cells = [list(row) for row in rows]
     for index in (i for i, name in enumerate(columns) if name.endswith("…")):
@@ -35,8 +37,8 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
         made.add_column(name.rstrip(">…"), justify="right" if right else "left", overflow="fold")
     for row in cells:
         made.add_row(*map(Text, row))
-    OUT.print(made)
-    OUT.print()
+    to.print(made)
+    to.print()
 
 
 def shorten(index: int, known: Sequence[Sequence[str]], cells: list[list[str]]) -> None:

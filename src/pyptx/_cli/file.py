@@ -282,6 +282,11 @@ def run_file(file: PtxFile, launch: Launch, schedules: int) -> None:
             f"{len(arguments)} --arg",
             notes=(("parameters", listed), _HELP),
         )
+    if launch.block is None and not any(d.name == "reqntid" for d in entry.directives):
+        raise PtxError(
+            f"{entry.name} needs --block: the file does not require a size",
+            notes=(("help", "--block 128"),),
+        )
     inputs = [a for a in arguments if a.way in ("in", "inout")]
     outputs = [a for a in arguments if a.way in ("out", "inout")]
     kernel = from_ptx(

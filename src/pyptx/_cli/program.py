@@ -149,13 +149,23 @@ def dimensions(kernel: Operation) -> tuple[str, ...]:
 
 
 def require_sizes(kernel: Operation, sizes: Sizes) -> None:
-    """Raises SpecError that says which `--dim` are missing."""
+    """Raises SpecError that says which `--dim` are missing, CallError for what is no size."""
+    wrong = {n: sizes[n] for n in dimensions(kernel) if n in sizes and not _is_size(sizes[n])}
+    for name, value in wrong.items():
+        raise CallError(
+            f"--dim {name}={value}: the size of a dimension is a whole number, 0 or more",
+            notes=(("help", f"--dim {name}=1024"),),
+        )
     missing = [name for name in dimensions(kernel) if name not in sizes]
     if missing:
         options = " ".join(f"--dim {name}=..." for name in missing)
         raise SpecError(
             f"{kernel.name} needs a size for {', '.join(missing)}", notes=(("help", options),)
         )
+
+
+def _is_size(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 def shapes(kernel: Operation, sizes: Sizes) -> list[tuple[int, ...]]:

@@ -4,38 +4,57 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 from unittest.mock import patch
 
 import numpy as np
 import typer
 
 from pyptx._cli.console import say
-from pyptx._cli.program import Program, Sizes, dimensions, require_sizes, shapes
+from pyptx._cli.program import Program, Sizes, dimensions, require_file, require_sizes, shapes
 from pyptx._cli.report import show_report
 from pyptx._emulator import Emulation, Report
 from pyptx._kernel import Operation
 from pyptx._runtime.jax.registration import when_imported
 from pyptx._runtime.sanitizing import Sanitized, forget, observe, sanitize
 from pyptx._spec import Scalar, Spec
-from pyptx.errors import EmulationError
+from pyptx.errors import EmulationError, PtxError
 
 
-def run_kernels(kernels: Sequence[Operation], sizes: Sizes, schedules: int) -> None:
-    """Run each on random arrays and print its reports. Exits with 1 for findings."""
+def run_kernels(
+    kernels: Sequence[Operation], sizes: Sizes, schedules: int, given: Sequence[str] = ()
+) -> None:
+    """Run each on random arrays and print its reports. Exits with 1 for findings.
+
+    `given` is what `--input` says of some of the arrays.
+    """
+    inputs = parse_inputs(given)
     reports: list[Report] = []
     for kernel in kernels:
         require_sizes(kernel, sizes)
         constants = {n: v for n, v in sizes.items() if n not in dimensions(kernel)}
-        arrays = random_arrays(kernel, sizes)
+        arrays = given_arrays(kernel, inputs, sizes)
         done = kernel.emulate(*arrays, sanitize=True, schedules=schedules, **constants)
         for report in done.reports:
             reports.append(report)
             show_report(report)
+        if any(report.findings for report in done.reports):
+            _say_random(kernel, inputs)
     stop_for_findings(reports)
+
+
+def _say_random(kernel: Operation, inputs: Mapping[str, str]) -> None:
+    """Which integers were random: as indices they may be wrong where the kernel is right."""
+    for name, spec in zip(kernel.input_names, kernel.in_specs, strict=True):
+        if spec.dtype.is_integer and not isinstance(spec, Scalar) and name not in inputs:
+            say(
+                f"{kernel.name} ran on random integers from 0 to {_INTEGERS - 1} for {name}; "
+                f"--input {name}=LOW:HIGH gives other ones"
+            )
 
 
 def random_arrays(kernel: Operation, sizes: Sizes) -> list[Any]:
@@ -47,12 +66,62 @@ def random_arrays(kernel: Operation, sizes: Sizes) -> list[Any]:
     ]
 
 
+_INTEGERS: Final = 100
+"""Random integers are below it."""
+_INPUT: Final = (
+    "help",
+    (
+        "--input I=0:32 for random numbers from 0 to 31, --input I=0:M with a dimension, "
+        "--input I=indices.npy"
+    ),
+)
+
+
+def parse_inputs(texts: Sequence[str]) -> dict[str, str]:
+    """`I=0:M` or `I=x.npy` by the name of the input. Raises PtxError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        if not mark or not name.isidentifier():
+            raise PtxError(f"--input {text} is not NAME=LOW:HIGH", notes=(_INPUT,))
+        found[name] = value
+    return found
+
+
+def given_arrays(kernel: Operation, inputs: Mapping[str, str], sizes: Sizes) -> list[Any]:
+    """Random inputs, and for those that `--input` names what it says. Raises PtxError."""
+    names = kernel.input_names
+    for name in inputs:
+        if name not in names:
+            listed = ("inputs", " ".join(names) or "none")
+            raise PtxError(f"{kernel.name} has no input {name}", notes=(listed,))
+    arrays = random_arrays(kernel, sizes)
+    for i, name in enumerate(names):
+        if name in inputs:
+            arrays[i] = _given(f"--input {name}={inputs[name]}", inputs[name], arrays[i], sizes)
+    return arrays
+
+
+def _given(option: str, value: str, array: Any, sizes: Sizes) -> Any:
+    """An array like `array` of the numbers that an option says, or that of a file."""
+    if value.endswith(".npy"):
+        require_file(Path(value), f"{option}: ")
+        return np.load(value, allow_pickle=False)
+    ends = [sizes.get(end, end) for end in value.split(":")]
+    try:
+        low, high = (int(str(end)) for end in ends)
+        numbers = np.random.default_rng(0).integers(low, high, np.shape(array))
+    except ValueError as error:
+        raise PtxError(f"{option}: {error}", notes=(_INPUT,)) from None
+    return numbers.astype(array.dtype)
+
+
 def _random(spec: Spec, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
     dtype = np.dtype(str(spec.dtype.numpy))
     if isinstance(spec, Scalar):
         return dtype.type(1)
     if dtype.kind in "iub":
-        return rng.integers(0, 2 if dtype.kind == "b" else 100, shape).astype(dtype)
+        return rng.integers(0, 2 if dtype.kind == "b" else _INTEGERS, shape).astype(dtype)
     return rng.standard_normal(shape).astype(dtype)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyptx._assemble import Cubin, SassInstruction
-from pyptx._cli.console import say, show_table, size
+from pyptx._cli.console import ERRORS, say, show_table, size
 from pyptx._cli.program import Sizes, require_sizes
 from pyptx._kernel import Kernel
 from pyptx._source import SourceLocation
@@ -24,8 +24,8 @@ def show_kernel(kernel: Kernel, sizes: Sizes, arch: str | None, *, lines: bool, 
 
 
 def show_usage(cubin: Cubin, text: str) -> None:
-    """Registers, spills and sizes in one table."""
-    show_table(f"{cubin.kernel} for {cubin.target}", ("", ""), usage(cubin, text))
+    """Registers, spills and sizes in one table, on stderr: stdout is a PTX file."""
+    show_table(f"{cubin.kernel} for {cubin.target}", ("", ""), usage(cubin, text), ERRORS)
 
 
 def usage(cubin: Cubin, text: str) -> list[tuple[str, str]]:

@@ -73,6 +73,9 @@ def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
             f"{'.'.join((state.opcode, *wanted))} needs .{slot}",
             notes=((f"legal for .{slot}", options), ("form", form.syntax)),
         )
+    if state.opcode in ("red", "atom") and modifier == "f32" and {"min", "max"} & {*wanted}:
+        bits = "reg.from_(v, b32), in a Tile of s32"
+        notes.append(("help", f"of floats from 0 on, .s32 of their bits, {bits}"))
     raise IsaError(f"{state.spelling} has no modifier .{modifier} here", notes=tuple(notes))
 
 

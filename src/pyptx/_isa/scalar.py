@@ -156,21 +156,59 @@ def conversion(to: DType, source: DType) -> str:
     if to.kind is Kind.PREDICATE:
         return "compare: r != 0 is a predicate"
     if source.kind is Kind.PREDICATE:
-        return f"choose by the predicate: ptx.inst.selp.b{max(to.bits, 16)}(1, 0, p)"
+        return f"choose by the predicate: {chosen(to)}"
     into, out_of = (f"u{d.bits}" if d.is_bits else d.name for d in (to, source))
     if into == out_of or not {into, out_of} <= _CONVERTIBLE:
-        return f"make a register of the type: reg.scalar({to})"
+        return _without_cvt(to, source)
     rounding = ""
     if to.is_float and (not source.is_float or source.bits >= to.bits):
         rounding = ".rn"
     elif source.is_float and not to.is_float:
         rounding = ".rzi"
-    return f"convert it: ptx.inst.cvt{rounding}.{into}.{out_of}(r)"
+    convert = f"ptx.inst.cvt{rounding}.{into}.{out_of}(r)"
+    if to.is_float and source.is_bits and to.bits == source.bits:
+        return f"copy its bits: reg.from_(r, {to}); or convert its number: {convert}"
+    return f"convert it: {convert}"
+
+
+def chosen(to: DType) -> str:
+    """How to write 1 where a predicate holds and 0 elsewhere, in a type."""
+    if to.bits == 8 and not to.is_float:
+        return "ptx.inst.selp.u16(1, 0, p)"  # memory of 8 bits takes the low ones
+    if to.name in ("f16", "bf16", "tf32", "f16x2", "bf16x2"):
+        return f"ptx.where(p, reg.scalar({to}, init=1.0), 0.0)"
+    if to.storage != to.name or to.bits == 8:
+        return f"ptx.where(p, a, b) of two .{to} registers"
+    one, zero = ("1.0", "0.0") if to.is_float else ("1", "0")
+    return f"ptx.inst.selp.{to}({one}, {zero}, p)"
+
+
+def _without_cvt(to: DType, source: DType) -> str:
+    """How to write a conversion that no `cvt` between two registers does."""
+    pair = f"{to}x2"
+    if to.is_float and not to.is_packed and to.bits < 16 and pair in DTYPES:
+        return f"convert two numbers of f32 at once: ptx.from_f32([a, b], {pair})"
+    if to.name == "f32" and source.name in _WIDENED:
+        return "ptx.to_f32(r) is a list of its numbers"
+    if to.name == "f32" and f"{source}x2" in DTYPES:
+        return f"load two at once: a, b = ptx.to_f32(X.load(i, dtype={source}x2))"
+    return f"make a register of the type: reg.scalar({to})"
 
 
 _CONVERTIBLE: Final = frozenset(
     ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
 )
+
+
+_WIDENED: Final = frozenset(
+    f"{name}x{count}"
+    for count, names in (
+        (2, "f16 bf16 e4m3 e5m2 e2m3 e3m2 e2m1 ue8m0"),
+        (4, "e4m3 e5m2 e2m3 e3m2"),
+    )
+    for name in names.split()
+)
+"""Packed types that `ptx.to_f32` takes."""
 
 
 def agrees(instruction: DType, register: DType, *, wider: bool) -> bool:

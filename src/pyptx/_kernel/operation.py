@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from pyptx import _emulator as emulator
@@ -132,7 +133,7 @@ class Operation:
         where = caller()
         refuse_in_kernel(self.name)
         self._needs_specs("called", where)
-        names = self._arrays(arrays, where)
+        names = self._arrays(arrays, where, constants)
         place = runtime.select(self.in_specs, arrays, names, where)
         if isinstance(place, Recorder):
             self._check_keywords(constants, where)
@@ -163,7 +164,12 @@ class Operation:
         if _hashable(kinds):  # sizes that PyTorch does not know yet are not
             self._known.keep(cast("Hashable", kinds), launch)
 
-    def _arrays(self, arrays: Sequence[object], where: SourceLocation) -> tuple[str, ...]:
+    def _arrays(
+        self,
+        arrays: Sequence[object],
+        where: SourceLocation,
+        constants: Mapping[str, object] = MappingProxyType({}),
+    ) -> tuple[str, ...]:
         """The names of the inputs, of which there are as many as arrays."""
         names = self._inputs
         if len(arrays) != len(names):
@@ -171,6 +177,9 @@ class Operation:
                 f"{self.name} takes {len(names)} arrays ({', '.join(names) or 'none'}), "
                 f"not {len(arrays)}",
                 location=where,
+                notes=(("help", f"arrays are positional: {self.name}({', '.join(names)})"),)
+                if any(name in constants for name in names)
+                else (),
             )
         return names
 
@@ -240,7 +249,7 @@ class Operation:
         refuse(f"{self.name} is emulated")
         refuse_in_kernel(self.name)
         self._needs_specs("emulated", where)
-        names = self._arrays(arrays, where)
+        names = self._arrays(arrays, where, constants)
         place = runtime.emulator(self.in_specs, arrays, names, where)
         try:
             call, operands = self._bind(place, arrays, constants, where)
@@ -265,7 +274,7 @@ class Operation:
         where = caller()
         refuse(f"{self.name} is checked")
         self._needs_specs("checked", where)
-        names = self._arrays(arrays, where)
+        names = self._arrays(arrays, where, constants)
         if not self.parallel:
             raise CallError(
                 f"{self.name} has no parallel dimension to check",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 from pyptx._isa.given import Number
 from pyptx._operands import Register
@@ -67,8 +67,24 @@ def to_f32(value: Reg, dtype: DType | None = None) -> list[Reg]:
     register = own(trace, value)
     held = _held(value, dtype)
     if held is f32:
-        return [value]
-    return [Reg(trace, each) for each in _widened(trace, register, held)]
+        return _Numbers([value])
+    return _Numbers(Reg(trace, each) for each in _widened(trace, register, held))
+
+
+class _Numbers(list[Reg]):
+    """The registers of `to_f32`: a list, which Python would repeat for `* 2`."""
+
+    def _refuse(self, other: object = None) -> NoReturn:
+        del other
+        names = ", ".join("abcd"[: len(self)]) + "," * (len(self) == 1)
+        raise LanguageError(
+            f"ptx.to_f32 gives a list, here of {len(self)}, and lists have no arithmetic",
+            location=caller(),
+            notes=(("help", f"{names} = ptx.to_f32(r), then arithmetic with each"),),
+        )
+
+    __mul__ = __rmul__ = __radd__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = _refuse
+    __neg__ = _refuse
 
 
 def from_f32(values: Reg | Sequence[Reg] | RegArray, dtype: DType) -> Reg:
@@ -122,6 +138,9 @@ def _no_conversion(what: str, way: str, dtype: DType, legal: Sequence[DType]) ->
         spelled = f"f32.{dtype}" if way == "from" else f"{dtype}.f32"
         rounding = "rn" if way == "from" else "rni"
         notes.append(("help", f"ptx.inst.cvt.{rounding}.{spelled}(r)"))
+    if (pair := DTYPES.get(f"{dtype}x2")) in COUNTS:
+        made = f"ptx.from_f32([a, b], {pair})"
+        notes.append(("help", made if way == "to" else f"ptx.to_f32(X.load(i, dtype={pair}))"))
     return LanguageError(
         f"{what} has no conversion {way} .{dtype}", location=caller(), notes=tuple(notes)
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import SupportsFloat, cast
+
 from pyptx._isa.given import Number, Raw
+from pyptx._isa.scalar import conversion
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.numbers import is_number, number
-from pyptx._trace.core.values import Not, Numeric, Reg, needed_guard, own
+from pyptx._trace.core.products import with_product
+from pyptx._trace.core.values import Not, Numeric, Reg, integer, needed_guard, own
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, DType, pred
 
@@ -43,10 +47,10 @@ def _type(a: object, b: object) -> DType:
         raise LanguageError(
             f"ptx.where chooses between {names or 'two numbers'}; one type is needed",
             location=caller(),
-            notes=(
-                (("help", "convert one of them with ptx.inst.cvt"),)
-                if types
-                else (("help", "put one into a register: reg.scalar(f32, init=1.0)"),)
+            notes=with_product(
+                current("ptx.where").body,
+                (("help", _one_type(a, b)),),
+                [each.register for each in (a, b) if isinstance(each, Reg)],
             ),
         )
     (dtype,) = types
@@ -61,6 +65,17 @@ def _type(a: object, b: object) -> DType:
             ),
         )
     return dtype
+
+
+def _one_type(a: object, b: object) -> str:
+    """How to write the choice with one type."""
+    if isinstance(a, Reg) and isinstance(b, Reg):
+        return conversion(a.dtype, b.dtype)
+    whole = integer(a), integer(b)
+    if None not in whole:
+        return f"name the type: ptx.inst.selp.s32({whole[0]}, {whole[1]}, p)"
+    first, second = (float(cast("SupportsFloat", each)) for each in (a, b))
+    return f"name the type: ptx.inst.selp.f32({first!r}, {second!r}, p)"
 
 
 def _source(trace: Trace, value: object, dtype: DType, *, plain: bool) -> Raw:

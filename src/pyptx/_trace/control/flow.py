@@ -15,11 +15,13 @@ from pyptx import _verify as verify
 from pyptx._bytecode import counted, statement_of
 from pyptx._ir import Guard, Instruction
 from pyptx._isa.given import Number, Raw
+from pyptx._isa.scalar import conversion
 from pyptx._operands import Label
 from pyptx._source import SourceLocation, caller
 from pyptx._trace.control.range_writes import warn_of_writes
 from pyptx._trace.core.context import ENTERED, Block, Trace, current
 from pyptx._trace.core.names import Names
+from pyptx._trace.core.products import product_notes
 from pyptx._trace.core.values import (
     Pred,
     Reg,
@@ -400,7 +402,9 @@ def range_(
         checked_dtype(dtype)
     for bound in (first, last):
         _known_bound(bound)
-    return _Range(first, last, stride, _loop_type(first, last, dtype))
+    kind = _loop_type(first, last, dtype)
+    _check_fits(kind, first, last, stride)
+    return _Range(first, last, stride, kind)
 
 
 def kloop(total: Bound, *, unroll: int = 1, body: Callable[[int | Reg], None]) -> None:
@@ -494,25 +498,69 @@ def _limit(trace: Trace, last: Bound) -> Raw:
 
 
 def _loop_type(first: Bound, last: Bound, dtype: DType | None) -> DType:
-    types = {b.dtype for b in (first, last) if isinstance(b, Value)}
-    types |= set[DType]() if dtype is None else {dtype}
+    bounds = {b.dtype for b in (first, last) if isinstance(b, Value)}
+    types = bounds if dtype is None else {dtype, *bounds}
     kind = next(iter(types), s32)
     if len(types) > 1 or not kind.is_integer or kind.bits < 16:
         names = " and ".join(sorted(f".{t}" for t in types))
+        registers = [b.register for b in (first, last) if isinstance(b, Reg)]
         raise LanguageError(
             f"the bounds of ptx.range_ are {names}; one integer type is needed",
             location=caller(),
-            notes=(("help", _one_type(types)),),
+            notes=(
+                *product_notes(current("ptx.range_").body, registers),
+                *_one_type(bounds, dtype),
+            ),
         )
     return kind
 
 
-def _one_type(types: set[DType]) -> str:
-    """How bounds of these types become bounds of one."""
-    if len(types) == 2 and all(t.is_integer and t.bits >= 16 for t in types):
-        narrow, wide = sorted(types, key=lambda t: (t.bits, t.name))
-        return f"convert one first: ptx.inst.cvt.{wide}.{narrow}(r)"
-    return "bounds are ints, or registers of one integer type of 16 bits or more"
+def _one_type(bounds: set[DType], dtype: DType | None) -> tuple[tuple[str, str], ...]:
+    """How registers of these types become bounds of one, of `dtype` where it is given."""
+    plain = all(t.is_integer or t.is_bits for t in bounds)
+    if dtype is not None and (not dtype.is_integer or dtype.bits < 16):
+        return (("legal", "dtype= is an integer type of 16, 32 or 64 bits"),)
+    if dtype is None:
+        wide = max(32, *(t.bits for t in bounds)) if plain else 32
+        # All values of a narrower unsigned type are in a signed one; it also counts down.
+        signed = any(t.is_signed for t in bounds) or not plain
+        dtype = DTYPES[f"{'s' if signed else 'u'}{wide}"]
+    helps = (_converted(t, dtype) for t in sorted(bounds, key=lambda t: t.name) if t is not dtype)
+    return tuple(("help", each) for each in helps)
+
+
+def _converted(bound: DType, to: DType) -> str:
+    """How a bound of one type is written in another."""
+    if bound.bits == to.bits and (bound.is_integer or bound.is_bits):
+        return f"the .{bound} bound: reg.from_(r, {to})"
+    return f"the .{bound} bound: {conversion(to, bound).removeprefix('convert it: ')}"
+
+
+def _check_fits(kind: DType, first: Bound, last: Bound, stride: int) -> None:
+    """The ints of a range must be numbers of its type: a .u32 does not count down by -1."""
+    low = -(1 << (kind.bits - 1)) if kind.is_signed else 0
+    high = (1 << (kind.bits - kind.is_signed)) - 1
+    named = (("starts at", integer(first)), ("stops at", integer(last)), ("steps by", stride))
+    for what, value in named:
+        if value is None or low <= value <= high:
+            continue
+        if value < 0 and not kind.is_signed:
+            signed = DTYPES[f"s{max(kind.bits, 32)}"]
+            help_ = f"count in .{signed}: {_signed(kind, signed, first, last)}"
+        else:
+            help_ = f"count in 64 bits: {_signed(kind, DTYPES['s64'], first, last)}"
+        raise LanguageError(
+            f"ptx.range_ counts in .{kind} here and {what} {value}",
+            location=caller(),
+            notes=(("legal", f"{low} to {high}"), ("help", help_)),
+        )
+
+
+def _signed(kind: DType, to: DType, first: Bound, last: Bound) -> str:
+    """How a range of one type is written in a wider or signed one."""
+    if not any(isinstance(bound, Value) for bound in (first, last)):
+        return f"dtype={to}"
+    return _converted(kind, to).removeprefix(f"the .{kind} bound: ") + " for a bound r"
 
 
 def named_label(trace: Trace, name: str) -> Label:

@@ -40,7 +40,14 @@ def raw(text: str, **names: Reg | SharedTile | Mbarriers | Variable | ModuleVari
             else:
                 _emit(trace, statement, where, parser)
     except ParseError as error:
-        raise error.at(where) from None
+        if "<register " not in text and "<%" not in text:
+            raise error.at(where) from None
+        help_ = ("help", 'name registers by keyword: ptx.raw("add.u32 x, x, i;", x=x, i=i)')
+        raise LanguageError(
+            "the text has the repr of a register, which PTX has no name for",
+            location=where,
+            notes=(help_,),
+        ) from None
 
 
 def _names(trace: Trace, given: Mapping[str, object]) -> dict[str, Named]:

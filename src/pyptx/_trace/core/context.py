@@ -37,6 +37,7 @@ from pyptx._source import SourceLocation, caller
 from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.batch import Batch
 from pyptx._trace.core.labels import with_needed_labels
+from pyptx._trace.core.products import with_product
 from pyptx._trace.core.scope import ModuleScope
 from pyptx._trace.core.shuffles import check_shuffle
 from pyptx._trace.core.unrolling import Unrolling
@@ -194,7 +195,8 @@ class Trace:
             self._require(bound, state.modifiers)
             self._require_special(bound)
         except IsaError as error:
-            raise error.at(where) from None
+            notes = with_product(self.body, error.notes, raw)
+            raise IsaError(error.problem, location=where, notes=notes) from None
         if state.opcode == "shfl":
             check_shuffle(state.modifiers, bound.operands, where)
         if self.ored and bound.operands and bound.operands[0] in self.ored:

@@ -20,6 +20,7 @@ from pyptx._isa.scalar import conversion
 from pyptx._operands import Address, Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, spelled
+from pyptx._trace.core.products import with_product
 from pyptx._trace.core.values import (
     Not,
     Reg,
@@ -293,12 +294,24 @@ class Elements:
         assert isinstance(value, Reg)
         source = own(trace, value)
         if not _holds(kind, source.dtype):
+            notes = (("help", self._cure(kind, source.dtype)),)
             raise LanguageError(
                 f"{self.name} holds .{kind}, and the value is .{source.dtype}",
                 location=caller(),
-                notes=(("help", conversion(kind, source.dtype)),),
+                notes=with_product(trace.body, notes, [source]),
             )
         return source
+
+    def _cure(self, kind: DType, source: DType) -> str:
+        """How a register of another type is stored."""
+        where = ", ".join("ijklmnop"[: len(self.shape)])
+        if source.is_packed and _element(source) is kind:
+            return f"{self.name}.store({where}, v, dtype={source}) stores all its numbers"
+        pair = f"{kind}x2"
+        if kind.is_float and kind.bits == 8 and source.name == "f32":
+            made = f"ptx.from_f32([a, b], {pair})"
+            return f"two at once: {self.name}.store({where}, {made}, dtype={pair})"
+        return conversion(kind, source)
 
     def _bits(self, kind: DType, value: object) -> int:
         """The bits of a number in a type of 8. Raises LanguageError for one that it lacks."""

@@ -10,6 +10,7 @@ from pyptx._layouts.matrix import MatrixLayout
 from pyptx._operands import Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace
+from pyptx._trace.core.products import with_product
 from pyptx._trace.core.values import Reg, Special, Value, move, own
 from pyptx.errors import LanguageError
 from pyptx.types import u32
@@ -33,10 +34,12 @@ def add_register(trace: Trace, base: Register, index: Register, step: int) -> Re
 def index_register(trace: Trace, index: Value, what: str) -> Register:
     """The register of an index. One `mov` for a special register; LanguageError as above."""
     if index.dtype.bits != 32 or not (index.dtype.is_integer or index.dtype.is_bits):
+        notes = (("help", conversion(u32, index.dtype)),)
+        registers = (index.register,) if isinstance(index, Reg) else ()
         raise LanguageError(
             f"an index of {what} is a 32-bit integer, not .{index.dtype}",
             location=caller(),
-            notes=(("help", conversion(u32, index.dtype)),),
+            notes=with_product(trace.body, notes, registers),
         )
     if isinstance(index, Special):
         staged = Reg(trace, trace.register(index.dtype))

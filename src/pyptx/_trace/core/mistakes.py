@@ -18,6 +18,7 @@ from typing import Final, NoReturn
 from pyptx._calls import call_error, nearest
 from pyptx._cures import of_other_languages
 from pyptx._source import SourceLocation, caller, is_users, raised_by_user
+from pyptx._trace.core.refusals import EXTREMES, FUNCTIONS
 from pyptx._tracebacks import boundary
 from pyptx.errors import LanguageError, UnknownNameError
 
@@ -71,6 +72,7 @@ _REFUSED: Final = (
 )
 """Messages of Python about our objects, what they mean, and what to write."""
 _UFUNC: Final = "does not support ufuncs"
+_EXTREME: Final = re.compile(r"\.f?(?:max|min)(?:imum)?\(")
 
 
 def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError | None:
@@ -102,7 +104,7 @@ def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError |
         return LanguageError(
             "a register is no array, so NumPy's functions do not take it",
             location=where,
-            notes=(FUNCTIONS,),
+            notes=(("help", EXTREMES) if _EXTREME.search(where.text) else FUNCTIONS,),
         )
     if refused := _refused(str(error)):
         problem, help_ = refused
@@ -144,13 +146,6 @@ def unknown_name(
         raise error
 
     return missing
-
-
-FUNCTIONS: Final = (
-    "help",
-    "ptx.math.exp(r), ptx.math.sqrt(r) and the like are made of instructions",
-)
-"""How functions of registers are written."""
 
 
 def hash_of(self: object) -> int:

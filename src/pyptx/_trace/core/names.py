@@ -29,6 +29,7 @@ from pyptx._trace.core.slots import (
 )
 from pyptx._trace.core.values import Reg, Value
 from pyptx.errors import LanguageError
+from pyptx.types import DTYPES, pred
 
 _roots: Final[set[int]] = set()
 """Code of the package that calls the user's functions: frames above it belong to no kernel."""
@@ -193,11 +194,25 @@ class Names:
         if isinstance(old, Reg):
             return CURE.format(name)
         if isinstance(old, (bool, int, float)) and isinstance(new, (Value, bool, int, float)):
-            default = "f32" if isinstance(old, float) else "s32"
-            dtype = new.dtype if isinstance(new, Value) else default
-            value = f"reg.scalar({dtype}, init={old!r})"
-            return f"{name} = {value} before the block, and {name} += v or {name}.set(v) in it"
+            return _register_for(name, old, new)
         return f"another name in the block; a register is changed by {name}.set(v)"
+
+
+def _register_for(name: str, old: float, new: Value | float) -> str:
+    """How a number that a block replaces is written as a register."""
+    default = "f32" if isinstance(old, float) or isinstance(new, float) else "s32"
+    dtype = new.dtype if isinstance(new, Value) else DTYPES[default]
+    if dtype is pred or (isinstance(old, bool) and isinstance(new, bool)):
+        made = f"reg.scalar(pred, init={bool(old)})"
+        return f"{name} = {made} before the block, and {name}.set(v) in it"
+    start = old if dtype.is_float and not isinstance(old, bool) else int(old)
+    if dtype.bits == 8 and dtype.is_integer:
+        wide = "s32" if dtype.is_signed else "u32"
+        made = f"reg.scalar({wide}, init={start})"
+        widened = f"ptx.inst.cvt.{wide}.{dtype}(v)"
+        return f"{name} = {made} before the block, and {name}.set({widened}) in it"
+    made = f"reg.scalar({dtype}, init={start!r})"
+    return f"{name} = {made} before the block, and {name} += v or {name}.set(v) in it"
 
 
 def _bound(frame: FrameType) -> dict[str, object]:

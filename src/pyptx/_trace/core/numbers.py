@@ -20,9 +20,9 @@ def is_number(value: object) -> bool:
     )
 
 
-def number(value: object, dtype: DType) -> int:
-    """The bit pattern of a Python number; LanguageError where it does not fit."""
+def number(value: object, dtype: DType, notes: tuple[tuple[str, str], ...] = ()) -> int:
+    """The bit pattern of a Python number; LanguageError, with `notes`, where it does not fit."""
     try:
         return constant(value, dtype).bits
     except BadConstantError as error:
-        raise LanguageError(str(error), location=caller()) from None
+        raise LanguageError(str(error), location=caller(), notes=notes) from None

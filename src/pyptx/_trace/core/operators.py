@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+from pyptx._ir import Statement
 from pyptx._isa.model import WIDE
-from pyptx._isa.scalar import conversion
+from pyptx._isa.scalar import chosen, conversion
+from pyptx._operands import Register
 from pyptx._source import caller
+from pyptx._trace.core.products import product_notes
 from pyptx.errors import LanguageError, LanguageWarning
 from pyptx.types import DTYPES, DType, Kind, pred
 
@@ -102,27 +106,72 @@ def _advice(symbol: str, dtype: DType) -> str:
     if symbol == "/" and (dtype.is_integer or dtype.is_bits):
         return "`//` is the integer division; for a float quotient convert with ptx.inst.cvt first"
     if symbol in ("//", "%") and dtype.is_float:
-        return "`/` divides floats (f32 and f64)"
+        return _of_quotient(symbol, dtype)
     if symbol in ("<<", ">>", "&", "|", "^", "~") and dtype is not pred:
         return f"copy the bits first: reg.from_(r, b{dtype.bits})"
     if dtype is pred:
-        return "predicates have `&`, `|`, `^` and `~`"
+        return f"predicates have `&`, `|`, `^` and `~`; a number is {chosen(DTYPES['s32'])}"
     return "spell the instruction you mean: ptx.inst...."
 
 
-def disagree(symbol: str, a: DType, b: DType, why: str) -> LanguageError:
+def _of_quotient(symbol: str, dtype: DType) -> str:
+    """What Python's `//` and `%` of floats are made of."""
+    if dtype.bits == 16:
+        return f"compute in f32: ptx.inst.cvt.f32.{dtype}(r), and back with cvt.rn.{dtype}.f32"
+    whole = f"ptx.inst.cvt.rmi.{dtype}.{dtype}(a / b)"
+    return f"{whole} rounds down" if symbol == "//" else f"a - {whole} * b"
+
+
+def disagree(
+    symbol: str, left: Register, right: Register, why: str, body: Sequence[Statement]
+) -> LanguageError:
+    """The error for two registers that `symbol` does not take together."""
+    a, b = left.dtype, right.dtype
     if symbol == "|" and pred in (a, b):
         helps = (
             ("help", "ptx.pair(d, p) is a pair of destinations, d|p"),
             ("help", conversion(*((a, b) if b is pred else (b, a)))),
         )
+    elif symbol == "*" and pred in (a, b):
+        zero = "0.0" if (a if b is pred else b).is_float else "0"
+        helps = (("help", f"ptx.where(p, v, {zero}) is v where p holds, and {zero} elsewhere"),)
+    elif pred in (a, b):
+        helps = (("help", conversion(*((a, b) if b is pred else (b, a)))),)
     elif _widens(a, b):
         helps = (("help", f"widen the .{a}: {_widening(b, a)}"),)
     elif _widens(b, a):
         helps = (("help", f"widen the .{b}: {_widening(a, b)}"),)
     else:
-        helps = (("help", conversion(arithmetic(a), b)),)
+        helps = (*product_notes(body, (left, right)), ("help", conversion(arithmetic(a), b)))
     return LanguageError(f"`{symbol}` of .{a} and .{b}: {why}", location=caller(), notes=helps)
+
+
+def beside(value: object, dtype: DType) -> tuple[tuple[str, str], ...]:
+    """What to write instead of a value of Python that is neither register nor number."""
+    if isinstance(value, bool):
+        written = "~p is the negation" if dtype is pred else f"write {int(value)}"
+        return (("help", written),)
+    if isinstance(value, (list, tuple)):
+        return (("help", "each of its registers alone: values[0]"),)
+    return ()
+
+
+def cure_of_number(symbol: str, value: object, dtype: DType) -> tuple[tuple[str, str], ...]:
+    """How to write an operator on a number that the type of the other side does not have."""
+    if not isinstance(value, (int, float)):
+        return ()
+    negative = value < 0
+    if symbol in ("<<", ">>"):
+        other = ">>" if symbol == "<<" else "<<"
+        return (("help", f"shift the other way: r {other} {-value}"),) if negative else ()
+    if isinstance(value, float) and not value.is_integer():
+        return (("help", f"compute in f32: ptx.inst.cvt.rn.f32.{arithmetic(dtype)}(r) {symbol} v"),)
+    if negative and symbol in WIDENING:
+        return (("help", f"r {'-' if symbol == '+' else '+'} {-value}"),)
+    if negative and not dtype.is_signed and dtype.bits >= 16:
+        signed = DTYPES[f"s{dtype.bits}"]
+        return (("help", f"as a signed number: reg.from_(r, {signed}) {symbol} {value}"),)
+    return ()
 
 
 def _widens(source: DType, to: DType) -> bool:

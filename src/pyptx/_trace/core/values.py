@@ -28,14 +28,16 @@ from pyptx._operands import (
     Variable,
 )
 from pyptx._source import caller
-from pyptx._trace.core import aliases
+from pyptx._trace.core import aliases, refusals
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.mistakes import FUNCTIONS, hash_of
+from pyptx._trace.core.mistakes import hash_of
 from pyptx._trace.core.numbers import is_number, number
 from pyptx._trace.core.operators import (
     UNARY,
     WIDENING,
     arithmetic,
+    beside,
+    cure_of_number,
     disagree,
     operation,
     spelled_for,
@@ -64,36 +66,16 @@ class Value:
         return "a register"
 
     def __bool__(self) -> NoReturn:
-        raise LanguageError(
-            f"{self.noun} has no value while the kernel is traced, so Python cannot branch on it",
-            location=caller(),
-            notes=(
-                ("help", "with ptx.if_(predicate): ...   with ptx.while_(lambda: predicate): ..."),
-                (
-                    "instead of and, or, not",
-                    "predicates combine with &, | and ~: (r > 0) & (r < n)",
-                ),
-            ),
-        )
-
-    def _no_number(self) -> NoReturn:
-        raise LanguageError(
-            f"{self.noun} has no value while the kernel is traced, so it is not a Python number",
-            location=caller(),
-            notes=(("help", "for i in ptx.range_(stop): ...   loops over a bound in a register"),),
-        )
+        raise refusals.no_truth(self.noun)
 
     def __float__(self) -> NoReturn:
-        where = caller()
-        if "math." not in where.text:
-            self._no_number()
-        raise LanguageError(
-            f"{self.noun} has no value while the kernel is traced, so Python's math cannot take it",
-            location=where,
-            notes=(FUNCTIONS,),
-        )
+        raise refusals.no_float(self.noun, self.dtype)
 
-    __int__ = __index__ = _no_number
+    def __int__(self) -> NoReturn:
+        raise refusals.no_int(self.noun, self.dtype)
+
+    def __index__(self) -> NoReturn:
+        raise refusals.no_index(self.noun, self.dtype)
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
@@ -641,13 +623,17 @@ def _staged(value: object) -> object:
 
 def _number(trace: Trace, symbol: str, dtype: DType, value: object, *, shift: bool = False) -> Raw:
     """A Python number beside a register: an immediate, in a register where PTX takes none."""
+    if dtype is pred:
+        operation(symbol, dtype)  # what has no instruction for predicates
     if isinstance(value, bool) or not is_number(value):
         raise LanguageError(
-            f"`{symbol}` takes a register or a number, not {kind(value)}", location=caller()
+            f"`{symbol}` takes a register or a number, not {kind(value)}",
+            location=caller(),
+            notes=beside(value, dtype),
         )
     wanted = u32 if shift else arithmetic(dtype)
     if wanted.is_integer or takes_constant(wanted.name):
-        number(value, wanted)
+        number(value, wanted, cure_of_number(symbol, value, dtype))
         return Number(value)
     scratch = Reg(trace, trace.register(dtype))
     move(scratch, value)
@@ -670,13 +656,13 @@ def _agree(trace: Trace, symbol: str, left: Reg, right: Reg) -> tuple[Raw, Raw, 
     if a.dtype == b.dtype:
         return a, b, a.dtype
     if not whole or a.dtype.bits != b.dtype.bits:
-        raise disagree(symbol, a.dtype, b.dtype, "both sides need one type")
+        raise disagree(symbol, a, b, "both sides need one type", trace.body)
     if a.dtype.is_bits or b.dtype.is_bits:
         return a, b, b.dtype if a.dtype.is_bits else a.dtype
     if symbol in WIDENING and a.dtype.bits == 64:
         # Addresses are unsigned and offsets may be negative: the sum is the same bits.
         return a, b, a.dtype
-    raise disagree(symbol, a.dtype, b.dtype, "both sides need one signedness")
+    raise disagree(symbol, a, b, "both sides need one signedness", trace.body)
 
 
 def _widen(trace: Trace, register: Register) -> Register:

@@ -176,6 +176,7 @@ class SharedTile:
                 f"shared memory of shape {self.shape} takes {len(self.shape)} indices, "
                 f"not {len(indices)}",
                 location=caller(),
+                notes=(("help", f"s[{', '.join('ijklmnop'[: len(self.shape)])}]"),),
             )
         return indices
 
@@ -262,6 +263,7 @@ class SharedTile:
             raise LanguageError(
                 f"index {position} is outside shared memory of shape {self.shape}",
                 location=caller(),
+                notes=(("legal", f"0 to {extent - 1}"),),
             )
         return position
 
