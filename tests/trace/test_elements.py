@@ -227,7 +227,7 @@ def test_threads_whose_predicate_fails_have_the_other_value():
 def test_an_address_serves_any_instruction():
     @kernel(
         in_specs=(Tile("N", s32),),
-        out_specs=(Tile(4, s32, sum_over="N"),),
+        out_specs=(Tile(4, s32, sum_over="N", init=0),),
         parallel=("N",),
         grid=lambda N: N,
         block=32,
