@@ -148,7 +148,13 @@ def wide(y, i):
         ptx.inst.st.global_.u64(ptx.addr(y + i * 8), ptx.inst.cvt.u64.u32(i))
 
 
+def _may_store(y, i):
+    """A store that no thread runs: without one, a reduction on an output is an error."""
+    ptx.inst.st.global_.u32(ptx.addr(y), i, pred=i > COUNT)
+
+
 def reductions(y, i):
+    _may_store(y, i)
     ptx.inst.red.global_.add.u32(ptx.addr(y + i * 4), i)
 
 
@@ -174,6 +180,7 @@ def bulk(y, i):
 
 
 def bulk_reductions(y, i):
+    _may_store(y, i)
     tile = smem.alloc(u32, 64, align=128)
     tile[i & 63] = i
     ptx.inst.fence.proxy.async_.shared__cta()

@@ -79,6 +79,8 @@ def a_reduction_by_a_tensor_copy(X, Y):
     ptx.bar.sync()
     with ptx.if_(i == 0):
         ptx.cp.async_.bulk.tensor_1d.reduce("add", dst=Y.tma_desc((32,)), src=tile, coord=[0])
+        ptx.cp.async_.bulk.commit_group()
+        ptx.cp.async_.bulk.wait_group(0)
 
 
 @wrong(

@@ -59,6 +59,8 @@ def check_unset(
 def _writes_global(instruction: Instruction) -> bool:
     if instruction.form.opcode not in _WRITES or "prefetch" in instruction.modifiers:
         return False
+    if not any(isinstance(each, (Address, TensorAddress)) for each in instruction.operands):
+        return False  # `cp.async.bulk.commit_group`
     named = (modifier.partition("::")[0] for modifier in instruction.modifiers)
     return next((name for name in named if name in _SPACES), "global") not in _ELSEWHERE
 
