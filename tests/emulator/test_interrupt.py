@@ -31,7 +31,7 @@ def endless(X, Y):
         count += 1
 
 
-@kernel(in_specs=(Tile(64, u32),), out_specs=(Tile(64, u32),), grid=(8, 1, 1), block=64)
+@kernel(in_specs=(Tile(64, u32),), out_specs=(Tile(64, u32, init=0),), grid=(8, 1, 1), block=64)
 def atomics(X, Y):
     """The same on one thread, and with an effect."""
     (y,) = ptx.global_ptrs(Y)
@@ -44,11 +44,13 @@ X = np.zeros(64, np.uint32)
 
 @contextmanager
 def interrupted(after: float = 0.3, number: int = signal.SIGINT) -> Iterator[Callable[[], float]]:
-    """Sends this process a signal; the seconds since."""
+    """Sends this process a signal, unless the block has ended before; the seconds since."""
     sent: list[float] = []
+    ended = threading.Event()
 
     def send() -> None:
-        time.sleep(after)
+        if ended.wait(after):
+            return
         sent.append(time.perf_counter())
         os.kill(os.getpid(), number)
 
@@ -57,6 +59,7 @@ def interrupted(after: float = 0.3, number: int = signal.SIGINT) -> Iterator[Cal
     try:
         yield lambda: time.perf_counter() - sent[0]
     finally:
+        ended.set()
         thread.join()
 
 
