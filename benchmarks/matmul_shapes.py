@@ -90,16 +90,18 @@ def _measured(
     chosen = plan.choose(product, *sizes)
     expected = {
         cut.shape: plan.expected_ns(cut, plan.Call(product, sizes)) / 1000
-        for cut in plan.cuts(product)
+        for cut in plan.candidates(product)
     }
     m, n, k = sizes
     for i, shape in enumerate(calls):
         times = [busy(call) for call in activities[i * each + WARM : (i + 1) * each]]
         name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
+        name += "" if shape.cluster is None else f", clusters of {shape.cluster}"
         yield summarise(
             f"{kind}, {m} x {n} x {k}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
             rows=shape.rows, columns=shape.columns, blocks=shape.blocks, stages=shape.stages,
-            split=shape.split, expected=expected[shape], chosen=shape == chosen,
+            split=shape.split, cluster=shape.cluster, expected=expected[shape],
+            chosen=shape == chosen,
         )  # fmt: skip
 
 
@@ -107,7 +109,7 @@ def _calls(product: Product, sizes: tuple[int, int, int]) -> dict[Shape, Call]:
     """A call for every shape, each checked."""
     arrays, exact = _arrays(product, sizes)
     found: dict[Shape, Call] = {}
-    for cut in plan.cuts(product):
+    for cut in plan.candidates(product):
         if not plan.fits(cut.shape, product):
             continue
         run: Any = jax.jit(plan.operation(product, cut.shape))

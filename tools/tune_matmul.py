@@ -26,7 +26,7 @@ from scipy.optimize import least_squares
 
 from pyptx.ops.tensor_core import measured
 from pyptx.ops.tensor_core.epilogue import SCALED
-from pyptx.ops.tensor_core.measured import Common
+from pyptx.ops.tensor_core.measured import Common, Tile
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
 from pyptx.types import bf16, e4m3, f32
@@ -45,7 +45,7 @@ PRODUCTS: Final = {
 _APART: Final = 30.0
 """How many times larger or smaller a number may become: wild ones overflow."""
 
-Times: TypeAlias = "dict[tuple[int, int], tuple[float, float]]"
+Times: TypeAlias = "dict[Tile, tuple[float, float]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Measurement:
     took: float
 
     @property
-    def tile(self) -> tuple[int, int]:
-        return self.shape.rows, self.shape.columns
+    def tile(self) -> Tile:
+        return self.shape.rows, self.shape.columns, self.shape.cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
         notes = summary["notes"]
         shape = Shape(
             notes["rows"], notes["columns"], blocks=notes["blocks"], stages=notes["stages"],
-            split=notes["split"],
+            split=notes["split"], cluster=notes.get("cluster"),
         )  # fmt: skip
         call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
         found.append(Measurement(notes["kind"], shape, call, 1000 * summary["median"]))
@@ -111,14 +111,14 @@ def fit(measurements: Sequence[Measurement]) -> Fit:
     plain = [one for one in measurements if not one.call.product.promoted]
     promoted = [one for one in measurements if one.call.product.promoted]
     count = len(fields(Common))
-    tiles = sorted({one.tile for one in plain})
+    tiles = sorted({one.tile for one in plain}, key=_order)
 
     def plain_fit(x: Sequence[float]) -> Fit:
         return Fit(Common(*x[:count]), _times(tiles, x[count:]), {})
 
     begin = [*astuple(measured.COMMON), *_start(measured.TIMES, tiles)]
     first = plain_fit(_closest(plain_fit, plain, begin))
-    others = sorted({one.tile for one in promoted})
+    others = sorted({one.tile for one in promoted}, key=_order)
 
     def promoted_fit(x: Sequence[float]) -> Fit:
         return Fit(first.common, first.times, _times(others, x))
@@ -143,7 +143,7 @@ def _closest(
     return np.exp(found.x).tolist()
 
 
-def _times(tiles: Sequence[tuple[int, int]], numbers: Sequence[float]) -> Times:
+def _times(tiles: Sequence[Tile], numbers: Sequence[float]) -> Times:
     pairs = zip(numbers[::2], numbers[1::2], strict=True)
     return dict(zip(tiles, pairs, strict=True))
 
@@ -175,17 +175,29 @@ def written(made: Fit, device: str) -> str:
     head = text[: text.index("DEVICE: Final")]
     return (
         f'{head}DEVICE: Final = "{device}"\n\nCOMMON: Final = Common(\n{common})\n\n'
-        f"TIMES: Final = {{\n{_lines(made.times)}}}\n"
-        '"""A stage and a tile of each shape of rows and columns, in nanoseconds."""\n\n'
-        f"PROMOTED_TIMES: Final = {{\n{_lines(made.promoted)}}}\n"
+        f"{_head('TIMES')}{_lines(made.times)}}}\n"
+        '"""A stage and a tile of each shape that was measured, in nanoseconds."""\n\n'
+        f"{_head('PROMOTED_TIMES')}{_lines(made.promoted)}}}\n"
         '"""The same where sums are promoted."""\n'
     )
 
 
+def _head(name: str) -> str:
+    return f"{name}: Final[dict[Tile, tuple[float, float]]] = {{\n"
+
+
 def _lines(times: Times) -> str:
-    return "".join(
-        f"    {tile}: ({stage:.1f}, {rest:.1f}),\n" for tile, (stage, rest) in sorted(times.items())
-    )
+    return "".join(_line(tile, *times[tile]) for tile in sorted(times, key=_order))
+
+
+def _line(tile: Tile, stage: float, rest: float) -> str:
+    rows, columns, cluster = tile
+    named = "None" if cluster is None else f'"{cluster}"'
+    return f"    ({rows}, {columns}, {named}): ({stage:.1f}, {rest:.1f}),\n"
+
+
+def _order(tile: Tile) -> tuple[int, int, str]:
+    return tile[0], tile[1], tile[2] or ""
 
 
 if __name__ == "__main__":

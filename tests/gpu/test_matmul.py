@@ -42,14 +42,21 @@ def turned(x, major, wanted):
     return jnp.swapaxes(x, -1, -2).copy() if major != wanted else x
 
 
-@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
-@pytest.mark.parametrize("majors", MAJORS, ids=str)
+EVERY = [
+    (cut.shape, majors)
+    for cut in (*plan.CUTS, *plan.CLUSTERS)
+    for majors in MAJORS
+    if plan.fits(cut.shape, Product(bf16, bf16, f32, *majors))
+]
+
+
+@pytest.mark.parametrize(("shape", "majors"), EVERY, ids=str)
 @pytest.mark.parametrize("sizes", [(704, 1160, 1032), (2304, 2000, 520), (64, 4096, 2048)], ids=str)
-def test_every_shape(cut, majors, sizes):
+def test_every_shape(shape, majors, sizes):
     m, n, k = sizes
     product = Product(bf16, bf16, f32, *majors)
     a, b = normal((m, k), jnp.bfloat16, 0), normal((k, n), jnp.bfloat16, 1)
-    operation = jax.jit(plan.operation(product, cut.shape))
+    operation = jax.jit(plan.operation(product, shape))
     arrays = turned(a, majors[0], "K"), turned(b, majors[1], "MN")
     d = operation(*arrays)
     check(d, a, b)

@@ -112,6 +112,54 @@ def test_eight_bits(kinds, shape, split):
     assert emulated(kernel, product, 200, 264, 1040, coarse=True) <= 1
 
 
+# ---- clusters ------------------------------------------------------------------------------------
+
+CLUSTERS = [cut.shape for cut in plan.CLUSTERS]
+IN_CLUSTERS = pytest.mark.parametrize("shape", CLUSTERS, ids=str)
+
+
+@IN_CLUSTERS
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+@pytest.mark.parametrize("ctas", [2, 7])
+def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
+    """CTAs that are one too many have no partner, and none is launched without one."""
+    product = Product(bf16, bf16, bf16, a_major, b_major)
+    assert plan.fits(shape, product) == (
+        a_major == "K" or shape.cluster == "rows" or shape.rows > 64
+    )
+    if plan.fits(shape, product):
+        kernel = hopper.build(product, replace(shape, band=2, stages=2), ctas)
+        assert emulated(kernel, product, 328, 392, 200) <= 1
+
+
+@IN_CLUSTERS
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_sizes_of_clusters(size, shape):
+    """One CTA of a cluster may have no row or column at all."""
+    product = Product(bf16, bf16, f32)
+    assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
+
+
+@IN_CLUSTERS
+@pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
+def test_batches_of_clusters(a_batched, b_batched, shape):
+    product = Product(bf16, bf16, f32, "K", "K", a_batched, b_batched)
+    assert emulated(hopper.build(product, shape, 4), product, 72, 136, 136) <= 1
+
+
+@IN_CLUSTERS
+def test_clusters_of_eight_bits(shape):
+    product = Product(e4m3, e5m2, f32, "K", "K")
+    assert emulated(hopper.build(product, shape, 6), product, 200, 264, 1040, coarse=True) <= 1
+
+
+@IN_CLUSTERS
+def test_clusters_fetch_what_they_share_once(shape):
+    """Each CTA gives half of the shared lines to both, in whole boxes."""
+    text = hopper.build(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
+    assert text.count(".multicast::cluster") == 1
+
+
 def integer_error(kernel, product, m, n, k):
     """The largest error of a kernel's sums, which are in its results."""
     a, b = factors(product, m, n, k)
@@ -204,11 +252,15 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
 # ---- the assembler -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cut", plan.CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("cut", (*plan.CUTS, *plan.CLUSTERS), ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_multiplications_stay_asynchronous(cut, a_major, b_major):
     """The assembler says so where it has to run one after another, and kernels spill nothing."""
-    kernel = hopper.build(Product(bf16, bf16, bf16, a_major, b_major), cut.shape)
+    product = Product(bf16, bf16, bf16, a_major, b_major)
+    if not plan.fits(cut.shape, product):
+        assert cut.shape.cluster
+        return
+    kernel = hopper.build(product, cut.shape)
     cubin = kernel.cubin()
     assert cubin.spill_stores == cubin.spill_loads == 0
     assert not cubin.warnings, cubin.log

@@ -26,8 +26,6 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
     further results.
     """
 
-    tiles = arrays.tiles(product, shape.rows, shape.columns)
-
     def matmul(*tensors: Tensor) -> None:
         program(product, shape, tensors)
 
@@ -35,14 +33,22 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
     return arrays.kernel_of(
         product,
         matmul,
-        grid=ctas if shape.split else f"min({tiles}, {ctas})",
+        grid=ctas if shape.split else _grid(product, shape, ctas),
         more=workspace.tiles(shape, ctas, over, product.sum) if shape.split else (),
         block=shape.threads,
+        cluster=(shape.cluster_size, 1, 1),
         arch="auto",
         # With one CTA on an SM, `setmaxnreg` has registers to give.
         **({} if shape.registers is None else {"minnctapersm": 1}),
         cooperative=shape.split,
     )
+
+
+def _grid(product: Product, shape: Shape, ctas: int) -> str:
+    """As many CTAs as there are tiles, but not more than `ctas`; whole clusters."""
+    each = shape.cluster_size
+    tiles = arrays.tiles(product, shape.all_rows, shape.all_columns)
+    return f"min({tiles}{f' * {each}' * (each > 1)}, {ctas // each * each})"
 
 
 def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
@@ -51,7 +57,7 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     named = dict(zip(names, tensors, strict=True))
     results = [named[name] for name in names if name.startswith("D")]
     a, b = _factors(product, shape, named)
-    ring = ptx.ring(shape.stages, consumers=shape.groups)
+    ring = ptx.ring(shape.stages, consumers=shape.groups * shape.cluster_size)
     sizes = arrays.sizes(product, named["A"], results[0])
     elements = Elements(product, sizes, [named[n] for n in names if n[0] == "E"], named.get("AMAX"))
     result = Results(results, product, shape, elements)
@@ -71,7 +77,7 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     if groups is not None:
         with ptx.if_(thread < WARP):
             groups.fill(thread)
-    ptx.bar.sync()
+    _everybody(shape)
     if schedule is None:
         assert groups is not None
         schedule = _schedule(product, shape, sizes, steps, groups)
@@ -91,6 +97,16 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, end.finish)
         _promoted(consumer, sizes, named).run(schedule)
         result.finish(lane)
+    if shape.cluster is not None:
+        _everybody(shape)  # the other CTA may still send, or arrive at mbarriers here
+
+
+def _everybody(shape: Shape) -> None:
+    """Wait for all threads of the cluster."""
+    if shape.cluster is None:
+        ptx.bar.sync()
+    else:
+        ptx.cluster.sync()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +145,11 @@ def _promoted(
 
 def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[Operand, Operand]:
     tensors = [named[name] for name in "BC" if name in named]
+    rank = None if shape.cluster is None else ptx.cluster.rank()
+    of_a, of_b = (rank if shape.cluster == shared else None for shared in ("columns", "rows"))
     return (
-        operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched),
-        operand(tensors, product.b_major, shape.columns, shape.stages, product.b_batched),
+        operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched, of_a),
+        operand(tensors, product.b_major, shape.columns, shape.stages, product.b_batched, of_b),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
-from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape
+from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, ROWS, STEP, WARPGROUP, Product, Shape
 from pyptx.types import u32
 
 T = TypeVar("T")
@@ -34,12 +34,20 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
             k += item.begin
         row = place.row if place.source is None else place.source
         for _ in ptx.range_(0, item.steps, dtype=u32):
-            full = ring.acquire(state)
+            full = acquire(ring, state, shared=a.shared or b.shared)
             full.arrive_expect_tx(a.bytes + b.bytes)
             a.fetch(state.stage, full, row, k, place.matrix)
             b.fetch(state.stage, full, place.column, k, place.matrix)
             k += depth
             state.advance()
+
+
+def acquire(ring: Any, state: Any, *, shared: bool) -> Any:
+    """The next stage's `full` mbarrier, once all who read what the stage held have done so."""
+    if not shared:
+        return ring.acquire(state)
+    ring.empty[state.stage].wait(state.phase, cluster=True)
+    return ring.full[state.stage]
 
 
 @dataclass(frozen=True)
@@ -177,8 +185,12 @@ class Consumer:
         ptx.wgmma.commit_group()
 
     def _release(self, read: Any) -> None:
-        """Say that this warpgroup has read a stage."""
-        self.ring.release(read, pred=self.lane == 0)
+        """Say that this warpgroup has read a stage, to whoever fills it."""
+        if self.shape.cluster is None:
+            self.ring.release(read, pred=self.lane == 0)
+        else:
+            stage = self.ring.empty[read.stage]
+            ptx.cluster.arrive_remote(stage, self.lane, pred=self.lane < CLUSTER_SIZE)
         read.advance()
 
 

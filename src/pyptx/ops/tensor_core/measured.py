@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
+
+Tile: TypeAlias = tuple[int, int, Literal["rows", "columns"] | None]
+"""Rows and columns that a CTA multiplies at a time, and where the next CTA of its cluster is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +45,19 @@ COMMON: Final = Common(
     share_power=1.024,
 )
 
-TIMES: Final = {
-    (64, 64): (147.4, 383.8),
-    (64, 128): (179.8, 125.6),
-    (64, 256): (303.3, 1265.0),
-    (128, 128): (322.1, 1200.6),
-    (128, 256): (538.1, 4214.0),
-    (256, 192): (889.6, 5175.5),
+TIMES: Final[dict[Tile, tuple[float, float]]] = {
+    (64, 64, None): (147.4, 383.8),
+    (64, 128, None): (179.8, 125.6),
+    (64, 256, None): (303.3, 1265.0),
+    (128, 128, None): (322.1, 1200.6),
+    (128, 256, None): (538.1, 4214.0),
+    (256, 192, None): (889.6, 5175.5),
 }
-"""A stage and a tile of each shape of rows and columns, in nanoseconds."""
+"""A stage and a tile of each shape that was measured, in nanoseconds."""
 
-PROMOTED_TIMES: Final = {
-    (64, 128): (319.9, 1509.1),
-    (128, 128): (492.8, 1771.8),
-    (256, 128): (828.2, 2003.6),
+PROMOTED_TIMES: Final[dict[Tile, tuple[float, float]]] = {
+    (64, 128, None): (319.9, 1509.1),
+    (128, 128, None): (492.8, 1771.8),
+    (256, 128, None): (828.2, 2003.6),
 }
 """The same where sums are promoted."""

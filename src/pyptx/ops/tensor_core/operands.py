@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, reg, smem
-from pyptx.ops.tensor_core.shape import SPAN, Major
+from pyptx.ops.tensor_core.schedule import low
+from pyptx.ops.tensor_core.shape import ATOM, CLUSTER_SIZE, SPAN, Major
 from pyptx.types import DType, b32, u32
+
+BOTH: Final = 0b11
+"""The CTAs of a cluster, as a mask."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A or B: `lines` rows of A, or columns of B, for each of the stages.
 
-    Two matrices B have half of the lines each, and a map each.
+    Two matrices B have half of the lines each, and a map each. Where both CTAs of a cluster
+    multiply the same lines, each fetches the half of them that is its `rank`'s, for both.
     """
 
     dtype: DType
@@ -24,6 +29,12 @@ class Operand:
     batched: bool
     stages: SharedTile
     maps: tuple[Any, ...]
+    rank: Reg | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether the CTAs of a cluster fetch it for each other."""
+        return self.rank is not None
 
     @property
     def bytes(self) -> int:
@@ -36,14 +47,18 @@ class Operand:
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         tile = self.stages[stage]
         each = self.lines // len(self.maps)
-        width = each if self.k_major else SPAN // self.dtype.bytes
+        own = each if self.rank is None else each // CLUSTER_SIZE
+        width = own if self.k_major else SPAN // self.dtype.bytes
+        half = None if self.rank is None else low(self.rank, own)
+        more = {} if half is None else {"multicast_mask": BOTH}
+        line = line if half is None else line + half
         for i, described in enumerate(self.maps):
-            for panel in range(0, each, width):
-                first = i * each + panel
+            for panel in range(0, own, width):
+                first = i * each + panel if half is None else half + (i * each + panel)
                 place = tile.address(*((first, 0) if self.k_major else (0, first)))
                 at = line + panel if panel else line
                 coord = [k, at, *after] if self.k_major else [at, k, *after]
-                copy(dst=place, src=described, coord=coord, mbar=full)
+                copy(dst=place, src=described, coord=coord, mbar=full, **more)
 
     def clear(self, stage: Reg, first: Reg, thread: Reg, threads: int) -> None:
         """Write zeros from this value of K on, of a stage that is not along K; 16 bytes a store."""
@@ -61,16 +76,30 @@ class Operand:
         return ptx.wgmma.descriptor(self.stages[stage], k=k, mn=line)
 
 
+def shared_lines(lines: int, matrices: int, major: Major, dtype: DType) -> bool:
+    """Whether half of these lines of every matrix is whole boxes, so that each of two CTAs fetches
+    one half."""
+    own, rest = divmod(lines, matrices * CLUSTER_SIZE)
+    unit = ATOM if major == "K" else SPAN // dtype.bytes
+    return rest == 0 and own % unit == 0
+
+
 def operand(
-    tensors: Sequence[Tensor], major: Major, lines: int, stages: int, batched: bool
+    tensors: Sequence[Tensor],
+    major: Major,
+    lines: int,
+    stages: int,
+    batched: bool,
+    rank: Reg | None = None,
 ) -> Operand:
     """The stages of A, or of B and a second one, and tensor maps of boxes as wide as a swizzle."""
     dtype = tensors[0].dtype
     depth = SPAN // dtype.bytes
     k_major = major == "K"
     whole = (stages, lines, depth) if k_major else (stages, depth, lines)
-    box = (lines // len(tensors), depth) if k_major else (depth, SPAN // dtype.bytes)
+    fetched = lines // len(tensors) if rank is None else lines // len(tensors) // CLUSTER_SIZE
+    box = (fetched, depth) if k_major else (depth, SPAN // dtype.bytes)
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
     maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)
-    return Operand(dtype, lines, k_major, batched, held, maps)
+    return Operand(dtype, lines, k_major, batched, held, maps, rank)

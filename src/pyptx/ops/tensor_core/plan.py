@@ -15,6 +15,7 @@ from typing import Any, Final
 from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.ops.tensor_core import arrays, hopper, measured, mma_sync
+from pyptx.ops.tensor_core.operands import shared_lines
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
 from pyptx.types import DType, bf16, e4m3, e5m2
@@ -32,13 +33,19 @@ FEW_GROUPS: Final = 240
 
 def _either_way(shape: Shape) -> tuple[Cut, Cut]:
     """A shape whose tiles are whole, and the same with tiles that are split."""
-    stage, tile = measured.TIMES[shape.rows, shape.columns]
+    stage, tile = measured.TIMES[shape.rows, shape.columns, None]
     return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
+
+
+def _cluster(shape: Shape) -> Cut:
+    """Two CTAs that fetch for each other take as long as one, where they have not been measured."""
+    alone = measured.TIMES[shape.rows, shape.columns, None]
+    return Cut(shape, *measured.TIMES.get((shape.rows, shape.columns, shape.cluster), alone))
 
 
 def _promoted(shape: Shape) -> tuple[Cut, Cut]:
     """The same where sums are promoted."""
-    stage, tile = measured.PROMOTED_TIMES[shape.rows, shape.columns]
+    stage, tile = measured.PROMOTED_TIMES[shape.rows, shape.columns, None]
     return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
 
 
@@ -60,6 +67,23 @@ PROMOTED_CUTS: Final = (
 """Of products whose sums are promoted."""
 
 
+CLUSTERS: Final = tuple(
+    map(
+        _cluster,
+        (
+            Shape(128, 256, stages=4, band=6, cluster="rows"),
+            Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
+            Shape(128, 128, stages=6, band=8, cluster="rows"),
+            Shape(128, 128, stages=6, band=16, cluster="columns"),
+            Shape(64, 256, stages=5, band=8, cluster="rows"),
+            Shape(64, 128, stages=8, band=16, cluster="columns"),
+            Shape(64, 64, stages=12, band=16, cluster="columns"),
+        ),
+    )
+)
+"""Chosen from where `make tune` has measured them."""
+
+
 def any_size(product: Product) -> Shape:
     """The shape for sizes that are known only when the kernel runs."""
     return Shape(128, 128, stages=6, band=16) if product.promoted else Shape()
@@ -67,7 +91,16 @@ def any_size(product: Product) -> Shape:
 
 def cuts(product: Product) -> tuple[Cut, ...]:
     """What there is to choose from."""
-    return PROMOTED_CUTS if product.promoted else CUTS
+    return tuple(cut for cut in candidates(product) if _is_measured(cut.shape))
+
+
+def candidates(product: Product) -> tuple[Cut, ...]:
+    """The same with shapes that have not been measured: what `make tune` measures."""
+    return PROMOTED_CUTS if product.promoted else (*CUTS, *CLUSTERS)
+
+
+def _is_measured(shape: Shape) -> bool:
+    return shape.cluster is None or (shape.rows, shape.columns, shape.cluster) in measured.TIMES
 
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
@@ -97,6 +130,8 @@ def fits(shape: Shape, product: Product) -> bool:
     """
     if product.ragged is not None and shape.split:
         return False
+    if shape.cluster is not None and not _shares(shape, product):
+        return False
     plain = product.epilogue is None or product.epilogue.linear
     if product.blocks == "column" or product.ragged is not None:
         plain = False
@@ -106,6 +141,15 @@ def fits(shape: Shape, product: Product) -> bool:
     if product.b_major == "MN":
         widest = max(widest, SPAN // product.b.bytes)
     return shape.columns % (product.factors * widest) == 0
+
+
+def _shares(shape: Shape, product: Product) -> bool:
+    """Whether CTAs that fetch for each other have such tiles."""
+    if product.ragged is not None or product.promoted or shape.split:
+        return False
+    if shape.cluster == "rows":
+        return shared_lines(shape.columns, product.factors, product.b_major, product.b)
+    return shared_lines(shape.rows, 1, product.a_major, product.a)
 
 
 # ---- operations ----------------------------------------------------------------------------------

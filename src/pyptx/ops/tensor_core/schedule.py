@@ -2,7 +2,8 @@
 
 CTAs are persistent: as many as the device has multiprocessors, each with every n-th tile. Tiles
 that are made at the same time lie close to each other, `band` of them along the rows of D, so that
-they read the same rows of A and columns of B, which are then in the L2 cache.
+they read the same rows of A and columns of B, which are then in the L2 cache. A cluster has
+every n-th pair of tiles.
 
 The tiles that remain after whole rounds would leave multiprocessors idle. Where the kernel may
 split them, several CTAs make such a tile, each a segment of K: either each tile is split among the
@@ -19,7 +20,7 @@ from typing import Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
-from pyptx.ops.tensor_core.shape import Shape
+from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, Shape
 from pyptx.types import u32
 
 LEAST: Final = 4
@@ -176,20 +177,26 @@ class LastRound:
 class Schedule:
     """The items of this CTA, for D of these sizes and `steps` stages along K, u32.
 
-    A tile has `columns` of D, as many as of each matrix B.
+    A CTA's tile has `columns` of D, as many as of each matrix B.
     """
 
     def __init__(self, shape: Shape, sizes: Sizes, steps: Reg, columns: int) -> None:
-        self.shape, self.columns = shape, columns
+        self.shape = shape
+        # Of a cluster's tiles, which are next to each other.
+        self.rows, self.columns = shape.all_rows, columns * shape.all_columns // shape.columns
         self.steps = steps
-        self.down = _ceil(sizes.m, shape.rows)
-        self.across = _ceil(sizes.n, columns)
+        self.down = _ceil(sizes.m, self.rows)
+        self.across = _ceil(sizes.n, self.columns)
         count = low(self.down, self.across)
         self.batched = sizes.matrices is not None
         if sizes.matrices is not None:
             count = low(count, sizes.matrices)
         self.cta = reg.from_(ptx.special.ctaid.x(), u32)
         self.ctas = reg.from_(ptx.special.nctaid.x(), u32)
+        self.rank = None
+        if shape.cluster is not None:  # both CTAs of a cluster have the same number
+            self.rank = self.cta & (CLUSTER_SIZE - 1)
+            self.cta, self.ctas = self.cta // CLUSTER_SIZE, self.ctas // CLUSTER_SIZE
         self.last = LastRound(self.cta, self.ctas, count, steps) if shape.split else None
         if self.last is not None:
             self.items = self.last.items
@@ -228,7 +235,12 @@ class Schedule:
             matrix = [at // whole]
             at = at - low(matrix[0], whole)
         row, column = self.banded(at, self.down)
-        return Place(low(row, self.shape.rows), low(column, self.columns), matrix)
+        row, column = low(row, self.rows), low(column, self.columns)
+        if self.rank is not None and self.shape.cluster == "rows":
+            row = row + low(self.rank, self.shape.rows)
+        elif self.rank is not None:
+            column = column + low(self.rank, self.columns // CLUSTER_SIZE)
+        return Place(row, column, matrix)
 
     def banded(self, at: Reg, down: Reg) -> tuple[Reg, Reg]:
         """The row and the column, counted in tiles, of the n-th of `down` rows of tiles."""

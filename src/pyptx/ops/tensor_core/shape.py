@@ -12,6 +12,9 @@ from pyptx.types import DType, f32, s8, s32, tf32, u8
 
 Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
+Cluster: TypeAlias = Literal["rows", "columns"]
+CLUSTER_SIZE: Final = 2
+"""CTAs of a cluster, which fetch for each other."""
 BLOCK: Final = 128
 """Values of K, and columns of B, that have one scale in a product with block scales."""
 WARPGROUP: Final = 128
@@ -22,6 +25,8 @@ SPAN: Final = 128
 """Bytes of the widest swizzle: what a stage has of each row of A and column of B along K."""
 CTAS: Final = device.of(Target.parse("sm_90a")).multiprocessors
 """Of a persistent kernel: one on each SM of the GPU that choices were measured on."""
+ATOM: Final = 8
+"""Rows of SPAN bytes after which the widest swizzle repeats."""
 STEP: Final = 32
 """Bytes that one `wgmma` multiplies along K."""
 KINDS: Final[dict[DType, DType]] = {f32: tf32}
@@ -125,6 +130,9 @@ class Shape:
     band           tiles along the rows of D that are made before the next column of tiles
     panels         of 128 bytes of 64 rows that a warpgroup's results wait in
     split          whether tiles that are too few for all CTAs are split along K
+    cluster        two CTAs of a cluster make tiles that are next to each other: one below the other
+                   ("rows"), which have the same columns of B, or side by side ("columns"), which
+                   have the same rows of A. Each fetches half of what both multiply, for both
     """
 
     rows: int = 128
@@ -134,6 +142,22 @@ class Shape:
     band: int = 12
     panels: int = 2
     split: bool = False
+    cluster: Cluster | None = None
+
+    @property
+    def cluster_size(self) -> int:
+        """CTAs of a cluster."""
+        return 1 if self.cluster is None else CLUSTER_SIZE
+
+    @property
+    def all_rows(self) -> int:
+        """Of A that a cluster multiplies at a time."""
+        return self.rows * (CLUSTER_SIZE if self.cluster == "rows" else 1)
+
+    @property
+    def all_columns(self) -> int:
+        """Of B that a cluster multiplies at a time."""
+        return self.columns * (CLUSTER_SIZE if self.cluster == "columns" else 1)
 
     @property
     def groups(self) -> int:

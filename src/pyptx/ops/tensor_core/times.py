@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyptx.ops.tensor_core import measured
 from pyptx.ops.tensor_core.measured import Common
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
-from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
+from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, CTAS, ROWS, SPAN, Product, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
     """What the rounds of tiles take, and what it takes to add the sums of tiles that are split."""
     m, n, k = call.sizes
     shape, product, ctas = cut.shape, call.product, call.ctas
-    tiles = -(-m // shape.rows) * -(-n * product.factors // shape.columns) * call.matrices
+    tiles = -(-m // shape.all_rows) * -(-n * product.factors // shape.all_columns) * call.matrices
+    each, clusters = shape.cluster_size, ctas // shape.cluster_size
     steps = max(1, -(-k // product.depth))
     requests = _requests(shape, call)
 
@@ -59,9 +60,9 @@ def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
         """A tile, while so many CTAs multiply."""
         return steps * max(cut.stage, busy * requests / common.requests) + cut.tile
 
-    rounds, rest = divmod(tiles, ctas)
+    rounds, rest = divmod(tiles, clusters)
     if not shape.split:
-        return rounds * one(ctas) + (one(rest) if rest else 0), 0.0
+        return rounds * one(ctas) + (one(rest * each) if rest else 0), 0.0
     shares, part = _parts(rest, steps, ctas)
     size = shape.rows * shape.columns / (2 * ROWS) ** 2
     last = one(ctas if shares > 1 else rest) * part
@@ -79,12 +80,16 @@ def _moved(call: Call) -> int:
 
 
 def _requests(shape: Shape, call: Call) -> int:
-    """Of the copies of a stage: rows that there are not are not asked for."""
+    """Of the copies of a stage by a CTA: rows that there are not are not asked for."""
     (m, n, k), product = call.sizes, call.product
     of_a = (k if product.a_major == "K" else m) * product.a.bytes
     of_b = (k if product.b_major == "K" else n) * product.b.bytes
-    rows = min(shape.rows, m)
-    return rows * (1 if of_a % SPAN == 0 else 2) + shape.columns * (1 if of_b % SPAN == 0 else 2)
+    rows, columns = min(shape.rows, m), shape.columns
+    if shape.cluster == "rows":
+        columns //= CLUSTER_SIZE
+    elif shape.cluster == "columns":
+        rows = -(-rows // CLUSTER_SIZE)
+    return rows * (1 if of_a % SPAN == 0 else 2) + columns * (1 if of_b % SPAN == 0 else 2)
 
 
 def _parts(rest: int, steps: int, ctas: int) -> tuple[int, float]:
