@@ -45,6 +45,7 @@ GPU_PARTS: Final = {
     "matmul_shapes": ("jax", "torch"),
     "norm_scale": ("jax", "torch"),
     "launch": ("jax", "torch"),
+    "approximations": ("jax",),
 }
 """Parts that need a GPU, and the packages that they compare with."""
 PARTS: Final = (*GPU_PARTS, "emulator", "text", "indexing")

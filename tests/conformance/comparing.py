@@ -50,11 +50,6 @@ NO_MEANING: Final = (
         "the base is a bit position of a 32-bit mask",
     ),
     LeftOut(
-        r"(sin|cos)\.approx",
-        lambda o: ~(np.abs(o.f32(0).astype(np.float64)) <= 2 * np.pi),
-        "the bound is stated for |a| up to 2 pi",
-    ),
-    LeftOut(
         r"div\.approx",
         lambda o: ~_between(o.f32(1), 2.0**-126, 2.0**126),
         "the bound is stated for 2^-126 <= |b| <= 2^126",

@@ -198,8 +198,8 @@ def float_cases() -> list[Case]:
         *cases("rsqrt.approx.[ftz]?.f32", "=T T", approx("relative 2^-22.9")),
         *cases("rsqrt.approx.f64", "=T T", approx("relative 2^-52")),
         *cases("rsqrt.approx.ftz.f64", "=T T", approx("relative 2^-20")),
-        *cases("sin.approx.[ftz]?.f32", "=T T", approx("absolute 2^-20.5 in [-2pi, 2pi]")),
-        *cases("cos.approx.[ftz]?.f32", "=T T", approx("absolute 2^-20.5 in [-2pi, 2pi]")),
+        *cases("sin.approx.[ftz]?.f32", "=T T", approx("absolute 2^-20.5 of the truncated angle")),
+        *cases("cos.approx.[ftz]?.f32", "=T T", approx("absolute 2^-20.5 of the truncated angle")),
         *cases(
             "lg2.approx.[ftz]?.f32", "=T T",
             approx("absolute 2^-22 for 0.5 < a < 2, else relative 2^-22"),

@@ -434,8 +434,6 @@ def extremum(s: Spelled, fmt: Format, codes: Sequence[int]) -> int:
 APPROXIMATE: Final[dict[str, Callable[[mpmath.mpf], mpmath.mpf]]] = {
     "ex2": lambda x: mpmath.power(2, x),
     "lg2": lambda x: mpmath.log(x, 2),
-    "sin": mpmath.sin,
-    "cos": mpmath.cos,
     "tanh": mpmath.tanh,
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
 }
@@ -461,10 +459,6 @@ def at_limits(opcode: str, x: Number) -> Number | None:
             if x.zero:
                 return infinity(1)
             return NAN if x.sign else x if x.inf else None
-        case "sin" | "cos":
-            if x.zero:
-                return x if opcode == "sin" else number(1)
-            return NAN if x.inf else None
         case "tanh":
             if x.zero:
                 return x
@@ -494,10 +488,39 @@ def function(opcode: str, x: Number) -> Number:
     return number(result) if result else Number(x.sign)
 
 
+OF_ANGLES: Final = ("sin", "cos")
+TURNS: Final = Fraction(0x145F306, 2**27)
+"""In one radian, rounded to f32."""
+QUARTER: Final = Fraction(1, 4)
+
+
+def of_angle(opcode: str, x: Number) -> Number:
+    """sin or cos of an f32 number of turns that is truncated to a multiple of 2**-25."""
+    if not x.finite:
+        return NAN
+    product = x.magnitude * TURNS
+    turns = product
+    if product:
+        last = Fraction(2) ** (floor_log2(product) - 23)
+        turns = product // last * last
+    turns = turns * 2**25 // 1 / Fraction(2**25)
+    quadrant, rest = divmod(turns % 1 + QUARTER / 2, QUARTER)
+    rest -= QUARTER / 2
+    quadrant += opcode == "cos"
+    negative = quadrant % 4 >= 2
+    with mpmath.workprec(400):
+        angle = 2 * mpmath.pi * rest.numerator / rest.denominator
+        result = as_fraction(mpmath.cos(angle) if quadrant % 2 else mpmath.sin(angle))
+    negative ^= result < 0
+    negative ^= opcode == "sin" and bool(x.sign)
+    return Number(int(negative), abs(result))
+
+
 def approximate(s: Spelled, fmt: Format, code: int) -> int:
     """Correctly rounded: the emulator's promise for `.approx`."""
     code = flush(fmt, code) if "ftz" in s else code
-    result = function(s.opcode, decode(fmt, code))
+    x = decode(fmt, code)
+    result = of_angle(s.opcode, x) if s.opcode in OF_ANGLES else function(s.opcode, x)
     rounded = nan_code(fmt, s.opcode, [code]) if result.nan else encode(fmt, result)
     return flush(fmt, rounded) if "ftz" in s else rounded
 
@@ -563,7 +586,7 @@ def floating(s: Spelled, x: Sequence[int]) -> Bits:
         return (extremum(s, fmt, x),)
     if s.opcode in ("rcp", "rsqrt") and fmt is F64 and "ftz" in s:
         return (upper_half(s, x[0]),)
-    if s.opcode in APPROXIMATE:
+    if s.opcode in (*APPROXIMATE, *OF_ANGLES):
         return (approximate(s, fmt, x[0]),)
     if s.opcode == "div" and ("approx" in s or "full" in s):
         return (divide_approximately(s, x[0], x[1]),)
