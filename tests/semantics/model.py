@@ -476,10 +476,14 @@ def function(opcode: str, x: Number) -> Number:
     limit = at_limits(opcode, x)
     if limit is not None:
         return limit
+    if opcode == "ex2" and x.magnitude < Fraction(1, 2**23):
+        return number(1)
+    if opcode == "tanh" and x.magnitude < Fraction(1, 2**8):
+        return x
+    if opcode == "tanh" and x.magnitude >= 8:
+        return Number(x.sign, Fraction(1))
     if opcode == "ex2" and x.magnitude > 20000:
         return number(Fraction(2) ** (-20000 if x.sign else 20000))
-    if opcode == "tanh" and x.magnitude > 200:
-        return Number(x.sign, 1 - Fraction(1, 2**300))
     # Room for the digits that an argument loses when it is reduced, or a small result starts with.
     precision = 200 + abs(floor_log2(x.magnitude))
     with mpmath.workprec(2 * precision):
@@ -517,11 +521,18 @@ def of_angle(opcode: str, x: Number) -> Number:
 
 
 def approximate(s: Spelled, fmt: Format, code: int) -> int:
-    """Correctly rounded: the emulator's promise for `.approx`."""
+    """Correctly rounded: the emulator's promise for `.approx`. Results of 16 bits are truncated."""
     code = flush(fmt, code) if "ftz" in s else code
     x = decode(fmt, code)
     result = of_angle(s.opcode, x) if s.opcode in OF_ANGLES else function(s.opcode, x)
-    rounded = nan_code(fmt, s.opcode, [code]) if result.nan else encode(fmt, result)
+    if result.nan:
+        rounded = nan_code(fmt, s.opcode, [code])
+    elif fmt is F32:
+        rounded = encode(F32, result)
+    else:
+        single = decode(F32, encode(F32, result))
+        beyond = single.inf or single.magnitude >= 2 * Fraction(2) ** fmt.bias
+        rounded = encode(fmt, infinity(single.sign) if beyond else single, "rz")
     return flush(fmt, rounded) if "ftz" in s else rounded
 
 

@@ -14,6 +14,7 @@ struct Half {
   using F = Binary16;
   using Wide = float;
   static constexpr Wide tiny = 0x1p-14f - 0x1p-26f;
+  static constexpr float beyond = 0x1p16f;
   static Wide load(uint16_t b) { return bits_as<float>(widen<Binary16, Binary32>(b)); }
   static uint16_t store(Wide x) { return narrow<Binary32, Binary16>(bits_as<uint32_t>(x), Rounding::Nearest); }
 };
@@ -22,6 +23,7 @@ struct Brain {
   using F = Bfloat16;
   using Wide = double;
   static constexpr Wide tiny = 0x1p-126 - 0x1p-135;
+  static constexpr float beyond = std::numeric_limits<float>::infinity();
   static Wide load(uint16_t b) { return bits_as<float>(uint32_t(b) << 16); }
   static uint16_t store(Wide x) { return narrow<Binary64, Bfloat16>(bits_as<uint64_t>(x), Rounding::Nearest); }
 };
@@ -178,8 +180,9 @@ PYPTX_FLATTEN void extremum16(Warp& w, const Instruction& in, uint32_t mask) {
   });
 }
 
-// ex2 and tanh: 16-bit formats have so few values that none comes near enough to a midpoint for the kernel's
-// error to matter. Only ex2 of bf16 flushes subnormals.
+// ex2 and tanh: the f32 result, truncated to 16 bits, as on an H200; from T::beyond on it is an infinity. The
+// formats have so few values that none comes near enough to a midpoint of f32 for the kernel's error to
+// matter. Only ex2 of bf16 flushes subnormals.
 template <class T, class K>
 constexpr bool kFlushes = std::is_same_v<K, Exp2> && std::is_same_v<T, Brain>;
 
@@ -188,8 +191,9 @@ PYPTX_FLATTEN void function(Warp& w, const Instruction& in, uint32_t mask) {
   const uint16_t* a = source<uint16_t>(w, in, 1);
   each_half(w, in, mask, Options::of(in).packed, [=](unsigned i) {
     const uint16_t x = kFlushes<T, K> ? flush16<typename T::F>(a[i]) : a[i];
-    const double y = K::kernel(static_cast<double>(T::load(x)));
-    const uint16_t r = narrow<Binary64, typename T::F>(bits_as<uint64_t>(y), Rounding::Nearest);
+    const float y = static_cast<float>(K::kernel(static_cast<double>(T::load(x))));
+    const uint16_t cut = narrow<Binary32, typename T::F>(bits_as<uint32_t>(y), Rounding::Zero);
+    const uint16_t r = y >= T::beyond ? uint16_t(T::F::infinity) : cut;
     return kFlushes<T, K> ? flush16<typename T::F>(r) : r;
   });
 }
