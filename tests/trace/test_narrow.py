@@ -205,3 +205,16 @@ def test_where_chooses(traced):
         np.where(p, 0x3F803F80, 0x40404040),
     ]  # fmt: skip
     np.testing.assert_array_equal(done.outputs[0], np.stack(expected, 1).astype(np.uint64))
+
+
+def test_registers_of_several_are_put_into_one_list():
+    @kernel(out_specs=(Tile(3, f32),), grid=(1, 1, 1), block=1, arch="sm_90a")
+    def program(Y):
+        found = kept = [reg.scalar(f32, init=1.0)]
+        found += ptx.to_f32(reg.scalar(f32, init=2.0))
+        found.extend(ptx.to_f32(reg.scalar(f32, init=3.0)))
+        assert kept is found
+        for i, value in enumerate([*found]):
+            Y[i] = value
+
+    assert program.emulate().outputs[0].tolist() == [1.0, 2.0, 3.0]

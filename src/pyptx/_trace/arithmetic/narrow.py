@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from pyptx._isa.given import Number
 from pyptx._operands import Register
@@ -83,8 +83,13 @@ class _Numbers(list[Reg]):
             notes=(("help", f"{names} = ptx.to_f32(r), then arithmetic with each"),),
         )
 
-    __mul__ = __rmul__ = __radd__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = _refuse
+    __mul__ = __rmul__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = _refuse
     __neg__ = _refuse
+
+    def __radd__(self, other: object) -> Any:
+        if isinstance(other, list):  # `values += ptx.to_f32(r)`, which Python has `list` do
+            return NotImplemented
+        return self._refuse(other)
 
 
 def from_f32(values: Reg | Sequence[Reg] | RegArray, dtype: DType) -> Reg:
