@@ -51,8 +51,8 @@ def compare(f, axes, *arrays):
     ]
     wanted = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *each)
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        one, other = (np.asarray(a).astype(np.float64) for a in (one, other))
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+        of_all, of_each = (np.asarray(a).astype(np.float64) for a in (one, other))
+        np.testing.assert_allclose(of_all, of_each, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("columns", [67, 511])
