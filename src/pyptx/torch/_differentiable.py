@@ -17,7 +17,7 @@ import torch
 
 from pyptx._calls import binding
 from pyptx._runtime import dynamo
-from pyptx._runtime.torch.runtime import is_distributed, runs_at_once
+from pyptx._runtime.torch.runtime import has_gradient, is_distributed, runs_at_once
 from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 from pyptx.torch._arguments import at_call
@@ -91,7 +91,7 @@ class Differentiable:
         """The same where Dynamo does not follow."""
         if torch.is_grad_enabled():
             for tensor in tensors:
-                if tensor is not None and tensor.requires_grad:
+                if tensor is not None and has_gradient(tensor):
                     if runs_at_once(()) and all(type(each) in _PLAIN for each in tensors):
                         return _apply_eagerly(self._rule, *tensors)
                     return _differentiated(self._rule, tensors)
