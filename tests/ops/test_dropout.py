@@ -425,6 +425,23 @@ def test_an_explicit_mesh():
         np.testing.assert_array_equal(one, other)
 
 
+def test_arrays_of_an_explicit_mesh_alone():
+    """What is made of each row is sharded as they are, also where no mesh is set."""
+    given = arrays("add_rms_norm", 16, 64)
+    expected = dropped("add_rms_norm")(*given)
+    mesh = jax.make_mesh((8,), ("rows",), axis_types=(AxisType.Explicit,))
+    specs = P("rows"), P("rows"), P()
+    placed = [
+        jax.device_put(a, NamedSharding(mesh, to)) for a, to in zip(given, specs, strict=True)
+    ]
+    for function in (dropped("add_rms_norm"), jax.jit(dropped("add_rms_norm"))):
+        for one, other in zip(function(*placed), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+    y, amax = ops.quantize(placed[0], jnp.int8, scale=0.1)
+    for one, other in zip((y, amax), ops.quantize(given[0], jnp.int8, scale=0.1), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("check_vma", [True, False])
 def test_shard_map(check_vma):
     """Devices fold their index into the key, as with jax.random."""

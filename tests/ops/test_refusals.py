@@ -273,6 +273,92 @@ CASES = {
         lambda: ops.cross_entropy(X, X, axis_name="columns"),
         "axis_name is given, and labels are targets; columns are split for integers alone",
     ),
+    "no keyword of this name": (
+        lambda: ops.layer_norm(X, axis=1),
+        """
+        layer_norm() has no keyword axis
+          takes: layer_norm(x, weight=None, bias=None, eps=1e-05)
+        """,
+    ),
+    "a mesh axis that is not there": (
+        lambda: ops.cross_entropy(X, np.zeros(4, np.int32), axis_name="columns"),
+        """
+        there is no mesh axis 'columns' here
+          help: call it inside jax.shard_map
+        """,
+    ),
+    "positions of 64 bits": (
+        lambda: ops.rope(X[:, None], X[:, None], np.arange(4)),
+        """
+        positions are int64; kernels take int32
+          help: positions.astype(jax.numpy.int32)
+        """,
+    ),
+    "an infinite offset": (
+        lambda: ops.add_rms_norm(X, X, W, offset=-float("inf")),
+        """
+        offset is -inf and must be finite
+          help: add_rms_norm(x, residual, weight, offset=1.0)
+        """,
+    ),
+    "activations in a list": (
+        lambda: ops.matmul(X, X.T, activation=["relu"]),
+        """
+        there is no activation ['relu']
+          legal: relu silu gelu gelu_tanh
+        """,
+    ),
+    "a scale by name": (
+        lambda: ops.matmul(X, X.T, a_scale="row"),
+        "a_scale is a str and must be a number or an array",
+    ),
+    "a result's scale by name": (
+        lambda: ops.matmul(X, X.T, out_scale="row"),
+        "out_scale is a str and must be a number or an array",
+    ),
+    "a gate's scale by name": (
+        lambda: ops.gated_matmul(X, X.T, X.T, gate_scale="row"),
+        "gate_scale is a str and must be a number or an array",
+    ),
+    "a number for amax": (
+        lambda: ops.matmul(X, X.T, amax=1),
+        "amax is 1 and must be True or False",
+    ),
+    "an epilogue that is none": (
+        lambda: ops.fused_matmul(X, X.T, None),
+        """
+        epilogue is None, and no function
+          help: fused_matmul(a, b, lambda total: total * 0.5)
+        """,
+    ),
+    "an array in place of a list": (
+        lambda: ops.fused_matmul(X, X.T, max, rows=np.ones(4, np.float32)),
+        """
+        rows has type ndarray; fused_matmul takes a list
+          help: rows=[rows]
+        """,
+    ),
+    "dimensions of one array": (
+        lambda: ops.dot_general(X, X.T, ((1,), (0,))),
+        """
+        dimension_numbers are ((1,), (0,))
+          legal: ((contracting of lhs, of rhs), (batch of lhs, of rhs))
+        """,
+    ),
+    "a dimension from the end": (
+        lambda: ops.dot_general(X, X.T, (((-1,), (0,)), ((), ()))),
+        """
+        dimension numbers (((-1,), (0,)), ((), ())) are (-1,) of lhs, which has 2 dimensions
+          legal: each dimension once, from 0 on
+        """,
+    ),
+    "a dimension twice": (
+        lambda: ops.dot_general(X, X, (((1,), (1,)), ((0,), (1,)))),
+        """
+        dimension numbers (((1,), (1,)), ((0,), (1,))) are (1, 1) of rhs, which has 2 dimensions
+          legal: each dimension once, from 0 on
+        """,
+    ),
     "forward mode": (
         lambda: jax.jvp(ops.softmax, (X,), (X,)),
         """
@@ -301,3 +387,28 @@ def test_a_target_without_kernels():
         pytest.raises(CallError, match="layer_norm has no kernels for sm_75"),
     ):
         ops.layer_norm(X)
+
+
+def test_a_number_that_is_traced():
+    with pytest.raises(CallError, match=r"k is .* and must be a Python integer from 1 to 6"):
+        jax.jit(lambda k: ops.top_k(X, k))(2)
+
+
+def test_precisions_as_jax_has_them():
+    default = jax.lax.Precision.DEFAULT
+    for precision in (default, (default, default), (None, None)):
+        np.testing.assert_array_equal(ops.matmul(X, X.T, precision=precision), ops.matmul(X, X.T))
+    half = X.astype(jnp.bfloat16)
+    assert ops.matmul(half, half.T, precision=default).dtype == jnp.bfloat16
+
+
+def test_offsets_of_any_sign():
+    """Weights may be stored as w + 1."""
+    x = jnp.linspace(-2, 3, 24).reshape(4, 6)
+    expected = ops.rms_norm(x, W)
+    np.testing.assert_array_equal(ops.rms_norm(x, W + 1, offset=-1.0), expected)
+    y, _ = ops.add_rms_norm(x, 0 * x, W + 1, offset=-1.0)
+    np.testing.assert_array_equal(y, expected)
+    given = ops.rms_norm_quantized(x, W + 1, jnp.int8, offset=-1.0)
+    for one, other in zip(given, ops.rms_norm_quantized(x, W, jnp.int8), strict=True):
+        np.testing.assert_array_equal(one, other)

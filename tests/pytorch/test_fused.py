@@ -118,3 +118,46 @@ def test_what_is_refused():
     assert refusal(ours.gated_matmul, x, w.t(), w.t(), activation=None) == (
         "activation is None, and a gate needs one"
     )
+
+
+@pytest.mark.parametrize("sizes", [(0, 5, 4), (3, 0, 4), (3, 5, 0), (0, 0, 4), (3, 0, 0)], ids=str)
+@pytest.mark.parametrize("lead", [(), (2,), (0, 2)], ids=str)
+def test_nothing_of_something(lead, sizes):
+    """Sizes of 0 in every place: sums of nothing are zeros."""
+    m, k, n = sizes
+    x, w, b = torch.randn(*lead, m, k), torch.randn(n, k), torch.randn(n)
+    residual = torch.randn(*lead, m, n)
+    wanted = F.relu(F.linear(x, w, b)) + residual
+    close(ours.linear(x, w, b, activation="relu", residual=residual), wanted, 1e-5)
+    close(ours.matmul(x, w.t()), x @ w.t(), 1e-5)
+    close(ours.gated_matmul(x, w.t(), w.t()), F.silu(x @ w.t()) * (x @ w.t()), 1e-5)
+    found = ours.fused_matmul(x, w.t(), lambda total, e: total + e, elements=(residual,))
+    close(found, x @ w.t() + residual, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+def test_a_transposed_input_of_rows_that_are_padded(dtype):
+    """Rows of the residual are as many as the input's, which would be padded to eight of them."""
+    x = torch.randn(24, 3).to(dtype).t().requires_grad_()
+    w, residual = torch.randn(17, 24).to(dtype).requires_grad_(), torch.randn(3, 17).to(dtype)
+    wanted = F.linear(x.double(), w.double()) + residual.double()
+    check(ours.linear(x, w, residual=residual), wanted, [x, w], 5 * TOLERANCES[dtype])
+
+
+def test_derivatives_of_a_residual_are_those_of_the_result():
+    """Of one type they are one tensor, which PyTorch does not let a derivative save and return."""
+    x, w = torch.randn(3, 8), torch.randn(5, 8)
+    residual = torch.randn(3, 5, requires_grad=True)
+
+    def loss(residual):
+        return (ours.linear(x, w, residual=residual) ** 2).sum()
+
+    def wanted(residual):
+        return ((F.linear(x, w) + residual) ** 2).sum()
+
+    close(
+        torch.func.grad(loss)(residual.detach()), torch.func.grad(wanted)(residual.detach()), 1e-5
+    )
+    (first,) = torch.autograd.grad(loss(residual), residual, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), residual)
+    close(second, torch.full((3, 5), 2.0), 1e-6)

@@ -201,6 +201,84 @@ def test_one_after_the_other_where_no_axis_is_free(kernels):
     close(one, x[0] + w[:1, None])
 
 
+def test_elements_that_would_begin_within_a_vector():
+    """A kernel may load 16 bytes where an array begins: so elements begin at multiples of that."""
+
+    @kernel(
+        in_specs=(Tile("B", "N", f32), Tile("N", f32), Tile("B", f32)),
+        out_specs=(Tile("B", "N", f32),),
+        grid=lambda B: (B, 1, 1),
+        block=1,
+        parallel=("B",),
+    )
+    def scale_first(X, W, S, Y):
+        """Rows of whole vectors, by one thread."""
+        row = ptx.special.ctaid.x()
+        assert X.shape[1] % 4 == 0
+        for column in range(0, X.shape[1], 4):
+            x, w = X.load(row, column, vector=4), W.load(column, vector=4)
+            Y.store(row, column, [S[row] * a * b for a, b in zip(x, w, strict=True)])
+
+    def wanted(x, w, s):
+        return x * w * s[:, None]
+
+    x, w, s = random(5, 3, 8), random(5, 8), random(5, 3)
+    for axes, program in (
+        ((0, None, 0), (1, False)),  # further rows
+        ((0, 0, 0), (1, False)),  # 96, 32 and 12 bytes, of which the scales are read one by one
+        ((None, 0, None), (1, False)),
+    ):
+        taken = [a if axis == 0 else a[0] for a, axis in zip((x, w, s), axes, strict=True)]
+        found, *rest = compiled(jax.vmap(scale_first, axes), *taken)
+        close(found, jax.vmap(wanted, axes)(*taken))
+        assert tuple(rest) == program
+
+    @kernel(
+        in_specs=(Tile("B", 6, f32), Tile(6, f32)),
+        out_specs=(Tile("B", 6, f32),),
+        grid=lambda B: (B, 1, 1),
+        block=1,
+        parallel=("B",),
+    )
+    def scale_pairs(X, W, Y):
+        """Rows of 24 bytes, of which every second begins at a multiple of 16."""
+        row = ptx.special.ctaid.x()
+        for column in range(0, 6, 2):
+            x, w = X.load(row, column, vector=2), W.load(column, vector=2)
+            Y.store(row, column, [a * b for a, b in zip(x, w, strict=True)])
+
+    x, w = random(5, 3, 6), random(5, 6)
+    found, *rest = compiled(jax.vmap(scale_pairs), x, w)
+    close(found, x * w[:, None])
+    assert rest == [1, False]
+
+    @kernel(
+        in_specs=(Tile("B", 5, f32), Tile(5, f32), Tile("B", f32)),
+        out_specs=(Tile("B", 5, f32),),
+        grid=lambda B: (B, 1, 1),
+        block=1,
+        parallel=("B",),
+    )
+    def scale_five(X, W, S, Y):
+        """Rows of 20 bytes; the first four weights are one vector."""
+        row = ptx.special.ctaid.x()
+        w = [*W.load(0, vector=4), W[4]]
+        for column in range(5):
+            Y[row, column] = S[row] * X[row, column] * w[column]
+
+    x, w, s = random(5, 3, 5), random(5, 5), random(5, 3)
+    for axes, program in (
+        ((0, None, 0), (1, False)),
+        ((0, None, None), (1, False)),  # the scales are repeated
+        ((0, 0, 0), (1, True)),  # one after the other
+        ((None, 0, None), (1, True)),
+    ):
+        taken = [a if axis == 0 else a[0] for a, axis in zip((x, w, s), axes, strict=True)]
+        found, *rest = compiled(jax.vmap(scale_five, axes), *taken)
+        close(found, jax.vmap(wanted, axes)(*taken))
+        assert tuple(rest) == program
+
+
 def test_more_elements_than_a_grid_takes():
     @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), block=1)
     def negate(X, Y):

@@ -450,6 +450,7 @@ class Kernel(Operation):
             image=lambda: usual.image,
             shared=max(specialise(target).dynamic_shared for target in every),
             maps=usual.tensor_maps,
+            widths=lambda: usual.access_widths(len(self.in_specs) + len(self.out_specs)),
         )
 
     @property

@@ -171,6 +171,10 @@ class ForeignCode(Specialisation):
         """What `smem=` says is a function of the dimensions: the launch asks for it."""
         return 0
 
+    def access_widths(self, count: int) -> tuple[int, ...]:
+        """The widest access of any tensor: which is of which is not known."""
+        return (emulator.Program(self.image).alignment,) * count
+
     @property
     def all_shared(self) -> int:
         """Bytes of shared memory of one CTA, as far as they are known."""

@@ -14,6 +14,7 @@ from pyptx._layouts import TensorMap
 from pyptx._source import UNKNOWN, SourceLocation
 from pyptx._target import Target
 from pyptx._trace.core.batch import Batch
+from pyptx._trace.tensors.access_widths import access_widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,10 @@ class Specialisation:
         """The maps that are its last parameters, each with the number of its tensor."""
         parameters = self.module.kernels[0].parameters
         return tuple((p.of, p.tensor_map) for p in parameters if p.tensor_map is not None)
+
+    def access_widths(self, count: int) -> tuple[int, ...]:
+        """The widest access in bytes of each of its `count` tensors."""
+        return access_widths(self.module.kernels[0], count)
 
     @property
     def all_shared(self) -> int:

@@ -71,7 +71,8 @@ class Code:
     `digest` identifies everything that `cubin` and `image` are made from: the PTX (of the call's
     first target where its `arch` is "auto") and the assembler's options, but no Python lines.
     `shared` is its dynamic shared memory in bytes, `maps` are its tensor maps, each with the number
-    of the tensor among its parameters.
+    of the tensor among its parameters. `widths` gives the widest access in bytes of each tensor; a
+    loaded call has none.
     """
 
     digest: str
@@ -81,6 +82,7 @@ class Code:
     """The emulator's program image (docs/architecture.md). Raises EmulationError."""
     shared: int = field(default=0, compare=False)
     maps: tuple[tuple[int, TensorMap], ...] = field(default=(), compare=False)
+    widths: Callable[[], tuple[int, ...]] = field(default=tuple, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,29 @@ def unfolded(description: Description, levels: Levels) -> int:
     return max((len(levels) - count for count in folded), default=0)
 
 
+def distances(description: Description, levels: Levels) -> list[tuple[Argument, str, int]]:
+    """Each tensor of each step with a level that takes an axis of the grid, and with a width.
+
+    From one element of the level to the next the distance in bytes has to be a multiple of the
+    width, that of the step's widest access of the tensor.
+    """
+    found: list[tuple[Argument, str, int]] = []
+    for application in description.steps:
+        masks = _masks(application, levels)
+        outer = len(levels) - _fold(application, masks)[1]
+        if outer:
+            widths = application.code(None, False).widths()
+            found += [
+                (reference, f"vmap.{i}", width)
+                for i, mask in enumerate(masks[:outer])
+                for reference, mapped, width in zip(
+                    application.arguments, mask, widths, strict=True
+                )
+                if mapped
+            ]
+    return found
+
+
 def has_free_axis(description: Description) -> bool:
     """Whether the grid of every step has an axis that can batch."""
     return all(_free_axis(step, step.grid(step.dims)) is not None for step in description.steps)

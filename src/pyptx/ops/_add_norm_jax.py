@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _dropout_jax, _layer_norm_jax
@@ -25,6 +26,7 @@ from pyptx.types import DType, f64
 _jax: Any = jax  # for what JAX annotates in part
 
 
+@binding(CallError, "add_rms_norm")
 def add_rms_norm(
     x: Any,
     residual: Any,
@@ -41,7 +43,7 @@ def add_rms_norm(
     residual      x's shape; bf16, f16 or f32 independently of x, f64 where x is
     weight        bf16, f16, f32 or f64, independently
     eps           a Python or NumPy number, not negative
-    offset        the same, added to weight: 1.0 for weights stored as w - 1
+    offset        a number that is added to weight: 1.0 for weights stored as w - 1
     dropout_rate  a number in [0, 1): s = residual + dropout(x). The probability that an element of
                   x is dropped, rounded to a multiple of 2**-16; others are divided by 1 - rate
     dropout_key   a key of jax.random, typed or raw; required unless the rate is 0
@@ -65,11 +67,12 @@ def add_rms_norm(
             notes=(("help", "jax.numpy.ones(x.shape[-1])"),),
         )
     example = "add_rms_norm(x, residual, weight, offset=1.0)"
-    offset = shell.number("offset", offset, example, where)
+    offset = shell.number("offset", offset, example, where, signed=True)
     dropout = dropout_rate, dropout_key
     return _call("add_rms_norm", (x, residual, weight, None), eps, dropout, where, offset)
 
 
+@binding(CallError, "add_layer_norm")
 def add_layer_norm(
     x: Any,
     residual: Any,

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _cross_entropy_split
@@ -23,6 +24,7 @@ _jax: Any = jax  # for what JAX annotates in part
 _MOST: Final = 2**31 - 1
 
 
+@binding(CallError, "cross_entropy")
 def cross_entropy(
     logits: Any,
     labels: Any,
@@ -72,6 +74,13 @@ def cross_entropy(
     if what.targets is not None:
         problem = "axis_name is given, and labels are targets; columns are split for integers alone"
         raise CallError(problem, location=where)
+    try:
+        _jax.lax.axis_size(axis_name)
+    except NameError:
+        problem = f"there is no mesh axis {axis_name!r} here"
+        raise CallError(
+            problem, location=where, notes=(("help", "call it inside jax.shard_map"),)
+        ) from None
     options = (axis_name, what.ignored, smoothing, z)
     return shell.located("cross_entropy", where, _cross_entropy_split.loss, x, given, *options)
 

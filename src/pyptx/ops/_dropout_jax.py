@@ -55,10 +55,7 @@ def seeds(key: Any, x: Any, rank: int) -> tuple[Any, Any]:
     """Two seeds of each row of x, s32: rows are its last `rank` dimensions."""
     lead = tuple(x.shape[: x.ndim - rank])
     bits = _jax.random.bits(key, (*lead, 2), jnp.uint32)
-    mesh = (sharding := jax.typeof(x).sharding).mesh
-    if not mesh.empty and mesh.are_all_axes_explicit:
-        spec = jax.sharding.PartitionSpec(*sharding.spec[: len(lead)], None)
-        bits = _jax.sharding.reshard(bits, spec)
+    bits = shell.of_rows_like(bits, x, len(lead))
     words = _jax.lax.bitcast_convert_type(bits, jnp.int32)
     return words[..., 0], words[..., 1]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -22,6 +23,7 @@ _WIDEST = 16
 """Bytes of an access: rows are cut so that each thread has one of each array."""
 
 
+@binding(CallError, "swiglu")
 def swiglu(gate: Any, up: Any = None, *, interleaved: bool = False) -> Any:
     """silu(gate) * up, element by element, rounded once. `jax.nn.silu(gate) * up`.
 
@@ -42,21 +44,25 @@ def swiglu(gate: Any, up: Any = None, *, interleaved: bool = False) -> Any:
     return _gated("swiglu", "silu", gate, up, interleaved)
 
 
+@binding(CallError, "geglu")
 def geglu(gate: Any, up: Any = None, *, approximate: bool = True, interleaved: bool = False) -> Any:
     """gelu(gate) * up, with gelu as in `jax.nn.gelu`, by tanh or exact; otherwise as `swiglu`."""
     return _gated("geglu", _gelu(approximate), gate, up, interleaved)
 
 
+@binding(CallError, "reglu")
 def reglu(gate: Any, up: Any = None, *, interleaved: bool = False) -> Any:
     """max(gate, 0) * up; otherwise as `swiglu`."""
     return _gated("reglu", "relu", gate, up, interleaved)
 
 
+@binding(CallError, "silu")
 def silu(x: Any) -> Any:
     """x / (1 + exp(-x)), as `jax.nn.silu`; otherwise as `swiglu`."""
     return _call("silu", "silu", x)
 
 
+@binding(CallError, "gelu")
 def gelu(x: Any, approximate: bool = True) -> Any:
     """x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as `jax.nn.gelu`.
 
@@ -66,6 +72,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     return _call("gelu", _gelu(approximate), x)
 
 
+@binding(CallError, "relu")
 def relu(x: Any) -> Any:
     """max(x, 0), and NaN for NaN, as `jax.nn.relu`; otherwise as `swiglu`."""
     return _call("relu", "relu", x)

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -21,6 +22,7 @@ from pyptx.types import DType
 _jax: Any = jax  # for what JAX annotates in part
 
 
+@binding(CallError, "group_norm")
 def group_norm(
     x: Any,
     num_groups: int,
@@ -52,6 +54,7 @@ def group_norm(
     return _call("group_norm", x, num_groups, weight, bias, eps, channel_axis, where)
 
 
+@binding(CallError, "instance_norm")
 def instance_norm(
     x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *, channel_axis: int = 1
 ) -> Any:

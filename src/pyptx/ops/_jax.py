@@ -67,14 +67,20 @@ def check_rows(x: Any, rank: int, operation: str, where: SourceLocation, name: s
         )
 
 
-def number(name: str, value: object, example: str, where: SourceLocation) -> float:
-    """A number that is part of a kernel. Raises CallError for what is none or is negative."""
+def number(
+    name: str, value: object, example: str, where: SourceLocation, *, signed: bool = False
+) -> float:
+    """A number that is part of a kernel. Raises CallError for what is none.
+
+    Negative ones are legal where it is `signed`.
+    """
     if isinstance(value, core.Tracer):
         problem = f"{name} is traced; it is part of the kernel and must be known when it is built"
     elif isinstance(value, bool) or not isinstance(value, numbers.Real):
         problem = f"{name} is {value!r} and must be a Python or NumPy number"
-    elif not 0 <= float(value) < math.inf:
-        problem = f"{name} is {value!r} and must be finite and not negative"
+    elif not (-math.inf if signed else 0) <= float(value) < math.inf or math.isinf(value):
+        rule = "finite" if signed else "finite and not negative"
+        problem = f"{name} is {value!r} and must be {rule}"
     else:
         return float(value)
     raise CallError(problem, location=where, notes=(("help", example),))
@@ -122,7 +128,21 @@ def like(cotangent: Any, primal: Any) -> Any:
     found = jax.typeof(cotangent).sharding
     if found == wanted or wanted.mesh.empty or not wanted.mesh.are_all_axes_explicit:
         return cotangent
-    return _jax.sharding.reshard(cotangent, wanted.spec)
+    return _jax.sharding.reshard(cotangent, wanted)
+
+
+def of_rows_like(numbers: Any, x: Any, lead: int) -> Any:
+    """Numbers of the rows of x, whose first `lead` dimensions are x's: sharded as x is.
+
+    That is of explicit meshes, where a kernel's arrays have to agree.
+    """
+    mesh = (sharding := jax.typeof(x).sharding).mesh
+    if mesh.empty or not mesh.are_all_axes_explicit:
+        return numbers
+    if not isinstance(x, core.Tracer):
+        mesh = x.sharding.mesh  # that of a type names no devices
+    spec = jax.sharding.PartitionSpec(*sharding.spec[:lead], *[None] * (numbers.ndim - lead))
+    return _jax.sharding.reshard(numbers, jax.sharding.NamedSharding(mesh, spec))
 
 
 def column_cotangent(total: Any, column: Any, *others: Any) -> Any:

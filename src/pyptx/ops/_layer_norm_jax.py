@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -19,6 +20,7 @@ from pyptx.types import DType
 _jax: Any = jax  # for what JAX annotates in part
 
 
+@binding(CallError, "layer_norm")
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Layer normalization: (x - mean) * rsqrt(variance + eps) * weight + bias, rounded once.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import jax
 import jax.numpy
@@ -15,15 +15,13 @@ from pyptx._runtime import targets
 from pyptx._source import SourceLocation
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
+from pyptx.ops._matmul_options import no_product, scale_of
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.epilogue import ACTIVATIONS
 from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8
 from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.types import DType, bf16, f32, s32
 
 jnp: Any = jax.numpy
-_HIGHEST: Final = ("highest", "float32", "bf16_bf16_f32_x6")
-_TF32: Final = ("tf32", "tensorfloat32", "tf32_tf32_f32")
 
 
 def check_factors(a: Any, bs: Sequence[Any], where: SourceLocation) -> DType:
@@ -53,15 +51,6 @@ def check_shapes(
             notes=(("legal", "(..., M, K) @ (..., K, N)"),),
         )
     _check_batches(a.shape[:-2], b.shape[:-2], names, (tuple(a.shape), tuple(b.shape)), where)
-
-
-def check_activation(activation: object, where: SourceLocation) -> None:
-    if activation is not None and activation not in ACTIVATIONS:
-        raise CallError(
-            f"there is no activation {activation!r}",
-            location=where,
-            notes=(("legal", " ".join(ACTIVATIONS)),),
-        )
 
 
 def type_of(x: Any) -> DType:
@@ -104,27 +93,6 @@ def operand(
     """An array of `rows`, `columns` or `elements`, with the product's batch or without one."""
     batched = getattr(x, "ndim", 0) > len(dims)
     return broadcast(f"an array of {name}", x, (*lead, *dims) if batched else dims, where)
-
-
-def is_tf32(precision: object, name: str, x: Any, where: SourceLocation) -> bool:
-    """Whether one product of tf32 numbers is asked for. Raises CallError for other precisions."""
-    if precision is None:
-        return False
-    spelled = str(getattr(precision, "name", precision)).lower()
-    if spelled in _HIGHEST:
-        return False
-    if spelled not in _TF32:
-        raise CallError(
-            f"there is no precision {precision!r}",
-            location=where,
-            notes=(("legal", 'None "highest" "tf32" jax.lax.DotAlgorithmPreset.TF32_TF32_F32'),),
-        )
-    if str(x.dtype) != "float32":
-        raise CallError(
-            f"precision tf32 is of float32; {name} has elements of type {x.dtype}",
-            location=where,
-        )
-    return True
 
 
 def check_types(operation: str, where: SourceLocation, **arrays: Any) -> DType:
@@ -178,7 +146,7 @@ def block_scales(
 
     `always` repeats numbers for each 128 of K.
     """
-    one, other = (jnp.asarray(1.0 if x is None else x, jnp.float32) for x in given)
+    one, other = (scale_of(name, x, where) for name, x in zip(names, given, strict=True))
     (m, k), n = a.shape[-2:], b.shape[-1]
     along, down, across = ((size + (BLOCK - 1)) // BLOCK for size in (k, m, n))
     of_a, of_b = a.shape[:-2], b.shape[:-2]
@@ -223,7 +191,7 @@ def every_block(
 
 def out_scale_of(scale: Any, shape: tuple[Any, ...], where: SourceLocation) -> Any:
     """What D of this shape is multiplied by before it is rounded: a number for each row, f32."""
-    number = jnp.asarray(1.0 if scale is None else scale, jnp.float32)
+    number = scale_of("out_scale", scale, where)
     if not shell.broadcasts(number.shape, (*shape[:-1], 1)):
         raise CallError(
             f"out_scale has shape {tuple(number.shape)}, which is not broadcast to "
@@ -269,7 +237,7 @@ def pair_scales(
     """Numbers for each row of x, and for each column of gate and of up."""
     dims = (*x.shape[:-1], 1), *((*gate.shape[:-2], 1, gate.shape[-1]),) * 2
     for name, scale, wanted in zip(("x_scale", "gate_scale", "up_scale"), given, dims, strict=True):
-        shape = jnp.shape(1.0 if scale is None else scale)
+        shape = scale_of(name, scale, where).shape
         if not shell.broadcasts(shape, wanted):
             raise CallError(
                 f"{name} has shape {shape}, which is not broadcast to {wanted}",
@@ -322,14 +290,6 @@ def result_type(
     except CallError as error:
         raise error.at(where) from None
     return legal[name]
-
-
-def no_product(rule: str, numbers: object, where: SourceLocation) -> CallError:
-    return CallError(
-        f"dimension numbers {numbers} are no matrix product without a transpose: {rule}",
-        location=where,
-        notes=(("help", "jax.numpy.moveaxis brings dimensions there, by a copy"),),
-    )
 
 
 def as_matrix(

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy
 
+from pyptx._calls import binding
 from pyptx._source import call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -18,13 +19,10 @@ from pyptx.ops._matmul_checks import (
     bias_of,
     block_scales,
     broadcast,
-    check_activation,
     check_factors,
     check_shapes,
     check_types,
     every_block,
-    is_tf32,
-    no_product,
     operand,
     out_scale_of,
     pair_scales,
@@ -44,6 +42,14 @@ from pyptx.ops._matmul_derivative import (
     underived_rows,
 )
 from pyptx.ops._matmul_launch import flat
+from pyptx.ops._matmul_options import (
+    check_activation,
+    check_epilogue,
+    check_flag,
+    checked_numbers,
+    is_tf32,
+    no_product,
+)
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
 from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8, Call
@@ -54,6 +60,7 @@ _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
 
 
+@binding(CallError, "matmul")
 def matmul(
     a: Any,
     b: Any,
@@ -125,6 +132,7 @@ def matmul(
     out = result_type(out_dtype, dtype, where, applied=applied or amax, operation="matmul")
     check_shapes(a, b, where)
     check_activation(activation, where)
+    check_flag("amax", amax, where)
     a, b = shell.as_jax(a, b)
     lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     dims = (*lead, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
@@ -157,6 +165,7 @@ def matmul(
     return (d, _whole(largest[0])) if amax else d
 
 
+@binding(CallError, "gated_matmul")
 def gated_matmul(
     x: Any,
     gate: Any,
@@ -188,6 +197,7 @@ def gated_matmul(
     check_types("gated_matmul", where, gate=gate, up=up)
     out = result_type(out_dtype, dtype, where, applied=True, operation="gated_matmul")
     check_activation(activation, where)
+    check_flag("amax", amax, where)
     check_shapes(x, gate, where, ("x", "gate"), least=2)
     if tuple(gate.shape) != tuple(up.shape):
         raise CallError(
@@ -219,6 +229,7 @@ def _whole(rows: Any) -> Any:
     return _jax.lax.bitcast_convert_type(rows, jnp.float32).max(initial=0.0)
 
 
+@binding(CallError, "fused_matmul")
 def fused_matmul(
     a: Any,
     b: Any,
@@ -250,6 +261,7 @@ def fused_matmul(
     often. Everything else is as in `matmul`. Raises CallError.
     """
     where = call_site()
+    check_epilogue(epilogue, where, rows=rows, columns=columns, elements=elements, further=further)
     bs: tuple[Any, ...] = b if isinstance(b, tuple) else (b,)  # pyright: ignore[reportUnknownVariableType]
     dtype = check_factors(a, bs, where)
     out = result_type(out_dtype, dtype, where, applied=True, operation="fused_matmul")
@@ -274,6 +286,7 @@ def fused_matmul(
     return tuple(found) if results else found[0]
 
 
+@binding(CallError, "ragged_dot")
 def ragged_dot(
     lhs: Any,
     rhs: Any,
@@ -337,6 +350,7 @@ def ragged_dot(
     return shell.located("ragged_dot", where, partial(ragged_rows, "MN", out), lhs, rhs, lengths)
 
 
+@binding(CallError, "dot_general")
 def dot_general(
     lhs: Any,
     rhs: Any,
@@ -361,8 +375,8 @@ def dot_general(
     dtype = check_types("dot_general", where, lhs=lhs, rhs=rhs)
     tf32 = is_tf32(precision, "lhs", lhs, where)
     out = result_type(preferred_element_type, dtype, where)
-    (contract_l, contract_r), (batch_l, batch_r) = (
-        (tuple(map(int, left)), tuple(map(int, right))) for left, right in dimension_numbers
+    (contract_l, contract_r), (batch_l, batch_r) = checked_numbers(
+        dimension_numbers, lhs, rhs, where
     )
     lhs, rhs = shell.as_jax(lhs, rhs)
     batch = tuple(range(len(batch_l)))

@@ -79,7 +79,7 @@ def rms_norm_quantized(
 ) -> tuple[Any, Any]:
     """`rms_norm` of x, then `quantize`, in one kernel: (y, scale), or (y, amax) with `scale`.
 
-    x, weight, eps and offset are those of `rms_norm`, but that offset is not negative; dtype,
+    x, weight, eps and offset are those of `rms_norm`; dtype,
     scale, block and the results are those of `quantize`, of a norm that is not rounded to x's or
     weight's type first. Leading dimensions are those before weight's, and scales have one dimension
     of size 1 for each of weight's. `block` is for weights of one dimension.
@@ -96,7 +96,8 @@ def rms_norm_quantized(
             notes=(("help", "jax.numpy.ones(x.shape[-1])"),),
         )
     eps = shell.number("eps", eps, f"{name}(x, weight, dtype, eps=1e-5)", where)
-    offset = shell.number("offset", offset, f"{name}(x, weight, dtype, offset=1.0)", where)
+    example = f"{name}(x, weight, dtype, offset=1.0)"
+    offset = shell.number("offset", offset, example, where, signed=True)
     found = _layer_norm_jax.checked(x, weight, None, eps, where, name)
     assert found.weight is not None
     norm = RmsNorm(found.columns, found.x, found.weight, eps, offset=offset)
@@ -197,11 +198,7 @@ def _given_scale(scale: Any, x: Any, rank: int, where: SourceLocation) -> Any:
             notes=(("legal", "one number, or one for each row: (..., 1)"),),
         )
     found = jnp.broadcast_to(number, wanted).reshape(lead)
-    mesh = (sharding := jax.typeof(x).sharding).mesh
-    if not mesh.empty and mesh.are_all_axes_explicit:
-        spec = jax.sharding.PartitionSpec(*sharding.spec[: len(lead)])
-        found = _jax.sharding.reshard(found, spec)
-    return found
+    return shell.of_rows_like(found, x, len(lead))
 
 
 # ---- the call ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -17,6 +18,7 @@ from pyptx.ops._rope import Rope, frequencies, kernel_of
 _jax: Any = jax  # for what JAX annotates in part
 
 
+@binding(CallError, "rope")
 def rope(
     q: Any, k: Any, positions: Any, *, base: float = 10000.0, interleaved: bool = False
 ) -> tuple[Any, Any]:
@@ -63,7 +65,8 @@ def checked(q: Any, k: Any, positions: Any, interleaved: object, where: SourceLo
     else:
         problem = _problem_of(positions, tuple(q.shape[:-2]))
     if problem is not None:
-        raise CallError(problem, location=where)
+        help_ = (("help", "positions.astype(jax.numpy.int32)"),) if "take int32" in problem else ()
+        raise CallError(problem, location=where, notes=help_)
     return Rope(dtype, q.shape[-1], (q.shape[-2], k.shape[-2]), bool(interleaved), back=False)
 
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -20,6 +21,7 @@ from pyptx.types import DType
 _jax: Any = jax  # for what JAX annotates in part
 
 
+@binding(CallError, "softmax")
 def softmax(
     x: Any, axis: int = -1, *, scale: float = 1.0, where: Any = None, causal: bool = False
 ) -> Any:
@@ -43,6 +45,7 @@ def softmax(
     return _call("softmax", x, axis, scale, where, causal=causal)
 
 
+@binding(CallError, "log_softmax")
 def log_softmax(
     x: Any, axis: int = -1, *, scale: float = 1.0, where: Any = None, causal: bool = False
 ) -> Any:

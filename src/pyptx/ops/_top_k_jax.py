@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from pyptx._calls import binding
 from pyptx._source import SourceLocation, call_site
 from pyptx.errors import CallError
 from pyptx.ops import _jax as shell
@@ -17,6 +18,7 @@ from pyptx.types import DType
 _jax: Any = jax  # for what JAX annotates in part
 
 
+@binding(CallError, "top_k")
 def top_k(x: Any, k: int) -> tuple[Any, Any]:
     """The k largest elements of each row and their indices, largest first, as `jax.lax.top_k`.
 
@@ -32,8 +34,9 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
     where = call_site()
     dtype = _checked("top_k", x, where)
     most = min(MOST, x.shape[-1])
-    number = operator.index(k) if hasattr(k, "__index__") and not isinstance(k, bool) else 0
-    if not 0 < number <= most or isinstance(k, jax.Array):
+    known = hasattr(k, "__index__") and not isinstance(k, (bool, jax.Array))
+    number = operator.index(k) if known else 0
+    if not 0 < number <= most:
         raise CallError(
             f"k is {k!r} and must be a Python integer from 1 to {most}",
             location=where,
@@ -46,6 +49,7 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
     return values, indices
 
 
+@binding(CallError, "argmax")
 def argmax(x: Any) -> Any:
     """The index of the first largest element of each row, as `jax.numpy.argmax`.
 

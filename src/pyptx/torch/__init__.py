@@ -27,12 +27,15 @@ from pyptx.torch._gates import reglu as reglu
 from pyptx.torch._gates import relu as relu
 from pyptx.torch._gates import silu as silu
 from pyptx.torch._gates import swiglu as swiglu
+from pyptx.torch._group_norm import group_norm as group_norm
+from pyptx.torch._group_norm import instance_norm as instance_norm
 from pyptx.torch._grouped import grouped_mm as grouped_mm
 from pyptx.torch._losses import cross_entropy as cross_entropy
 from pyptx.torch._matmul import int_mm as int_mm
 from pyptx.torch._matmul import matmul as matmul
 from pyptx.torch._matmul import scaled_mm as scaled_mm
 from pyptx.torch._modules import CrossEntropyLoss as CrossEntropyLoss
+from pyptx.torch._modules import GroupNorm as GroupNorm
 from pyptx.torch._modules import LayerNorm as LayerNorm
 from pyptx.torch._modules import RMSNorm as RMSNorm
 from pyptx.torch._modules import patch as patch

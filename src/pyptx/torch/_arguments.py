@@ -216,15 +216,19 @@ def parameter(name: str, tensor: Any, shape: Sequence[int], what: str) -> DType 
     return found
 
 
-def number(name: str, value: Any, example: str) -> float:
-    """A number that is part of a kernel. Raises CallError for what is none or is negative."""
+def number(name: str, value: Any, example: str, *, signed: bool = False) -> float:
+    """A number that is part of a kernel. Raises CallError for what is none.
+
+    Negative ones are legal where it is `signed`.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         symbolic = isinstance(value, torch.SymFloat | torch.SymInt)
         value = float(value) if symbolic else None  # part of the kernel: known from here on
     if value is None:
         problem = f"{name} must be a Python number: it is part of the kernel"
-    elif not 0 <= float(value) < math.inf:
-        problem = f"{name} is {value!r} and must be finite and not negative"
+    elif not (-math.inf if signed else 0) <= float(value) < math.inf or math.isinf(value):
+        rule = "finite" if signed else "finite and not negative"
+        problem = f"{name} is {value!r} and must be {rule}"
     else:
         return float(value)
     raise CallError(problem, notes=(("help", example),))

@@ -17,7 +17,7 @@ import torch
 
 from pyptx._calls import binding
 from pyptx._runtime import dynamo
-from pyptx._runtime.torch.runtime import is_distributed, runs_at_once
+from pyptx._runtime.torch.runtime import has_gradient, is_distributed, runs_at_once
 from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 from pyptx.torch._arguments import at_call
@@ -91,7 +91,7 @@ class Differentiable:
         """The same where Dynamo does not follow."""
         if torch.is_grad_enabled():
             for tensor in tensors:
-                if tensor is not None and tensor.requires_grad:
+                if tensor is not None and has_gradient(tensor):
                     if runs_at_once(()) and all(type(each) in _PLAIN for each in tensors):
                         return _apply_eagerly(self._rule, *tensors)
                     return _differentiated(self._rule, tensors)
@@ -171,7 +171,7 @@ class _Operation(torch.autograd.Function):
     @staticmethod
     def forward(rule: _Rule, layout: _Layout, *tensors: Any) -> Any:
         found, saved = rule.forward(*tensors)
-        results = _tuple(found)
+        results = tuple(_viewed(each, tensors) for each in _tuple(found))
         layout.single = not isinstance(found, (tuple, list))
         layout.results = len(results)
         outputs = list(results)
@@ -213,6 +213,11 @@ class _Operation(torch.autograd.Function):
         return None, None, *_differentiable_gradients(rule, tensors, saved, taken)
 
 
+def _viewed(result: Any, inputs: Sequence[Any]) -> Any:
+    """A result that is one of the inputs as a view of it: an input that is saved may be none."""
+    return result.view_as(result) if any(result is each for each in inputs) else result
+
+
 def _split_of(tensor: Any) -> tuple[Any, Any] | None:
     """How a DTensor is split over processes: its mesh and placements."""
     return (tensor.device_mesh, tensor.placements) if is_distributed((tensor,)) else None
@@ -249,7 +254,7 @@ class _Gradient(torch.autograd.Function):
     def forward(rule: _Rule, layout: _Layout, count: int, results: int, *given: Any) -> Any:
         found = _gradients(rule, count, given[count + results :], given[count : count + results])
         layout.given = tuple(each is not None for each in found)
-        return tuple(each for each in found if each is not None)
+        return tuple(_viewed(each, given) for each in found if each is not None)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:

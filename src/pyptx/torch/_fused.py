@@ -19,14 +19,16 @@ from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.errors import CallError
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, Epilogue, Layer, with_sums
-from pyptx.ops.tensor_core.factors import DTYPES, Call
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, Call
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _matmul
 from pyptx.torch._differentiable import differentiable
-from pyptx.torch._products import computed, cotangents, in_memory, takes_tf32, tensor_type
+from pyptx.torch._products import as_rows, computed, cotangents, in_memory, takes_tf32, tensor_type
 from pyptx.types import DType, bf16
 
 Function = Callable[..., Any]
+_ALIGNED: Final = ALIGNED // bf16.bytes
+"""Rows that A is padded to a multiple of where they are next to each other in memory."""
 _GELU: Final = partial(functional.gelu, approximate="tanh")
 _FUNCTIONS: Final[dict[str, Function]] = {
     "relu": functional.relu,
@@ -77,7 +79,7 @@ def linear(
         x = input.to(kind)
         rows = more.get("residual")
         operands = [each for each in (bias, rows) if each is not None]
-        shaped = [each if each is bias else each.reshape(-1, each.shape[-1]) for each in operands]
+        shaped = [each if each is bias else as_rows(each) for each in operands]
         d = run_product(formula, out, x, [weight.to(kind).t()], shaped)
         return d.reshape(*input.shape[:-1], weight.shape[0])
 
@@ -154,8 +156,10 @@ def run_product(
     formula: Formula, out: DType, a: Any, bs: Sequence[Any], operands: Sequence[Any]
 ) -> Any:
     """D of (..., K) and matrices, with its leading dimensions as one; further results after it."""
-    a = a.reshape(-1, a.shape[-1])
-    a, a_major = in_memory(a, "K")
+    a, a_major = in_memory(as_rows(a), "K")
+    of_rows = formula.epilogue.rows or formula.epilogue.elements
+    if a_major != "K" and of_rows and a.shape[-1] % _ALIGNED:
+        a, a_major = a.mT.contiguous(), "K"  # padded along M, it would have other rows than they
     held = [in_memory(b, "MN") for b in bs]
     b_major = held[0][1]
     if any(major != b_major for _, major in held):

@@ -19,6 +19,7 @@ from pyptx.ops.tensor_core.epilogue import Epilogue, begin
 from pyptx.torch import _arguments as arguments
 from pyptx.torch import _matmul
 from pyptx.torch._fused import Formula, Function, check_matrix, checked, operand, run_product
+from pyptx.torch._products import as_rows
 from pyptx.types import DType
 
 MOST_FACTORS: Final = 2
@@ -110,7 +111,7 @@ def _operation(
             lead, n = input.shape[:-1], tensors[0].shape[-1]
             some, more, last = _split(tensors[factors:], per)
             operands = [x.reshape(-1) for x in some]
-            operands += [*more, *(x.reshape(-1, n) for x in last)]
+            operands += [*more, *map(as_rows, last)]
             bs = [b.to(kind) for b in tensors[:factors]]
             found = run_product(formula, out, input.to(kind), bs, operands)
             if not results:

@@ -20,7 +20,7 @@ from pyptx.ops.tensor_core.epilogue import Layer
 from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, INT8, Call
 from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.torch import _arguments as arguments
-from pyptx.torch._products import computed, dot, in_memory, takes_tf32
+from pyptx.torch._products import as_rows, computed, dot, in_memory, takes_tf32
 from pyptx.types import DType, bf16, s32
 
 
@@ -73,7 +73,7 @@ def _batched(out: DType, tf32: bool, a: Any, b: Any) -> Any:
     lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     m, n = a.shape[-2], b.shape[-1]
     if _shared(b) and (a.ndim == 2 or a.is_contiguous()):  # one matrix for all rows of a
-        rows, a_major = in_memory(a.reshape(-1, a.shape[-1]) if a.ndim > 2 else a, "K")
+        rows, a_major = in_memory(as_rows(a) if a.ndim > 2 else a, "K")
         a, b = rows, b.reshape(b.shape[-2:])
     else:
         a, b = (_batch(x, lead) for x in (a, b))

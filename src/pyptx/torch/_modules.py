@@ -19,6 +19,7 @@ from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 from pyptx.torch._arguments import at_call
 from pyptx.torch._gates import geglu, reglu, swiglu
+from pyptx.torch._group_norm import group_norm
 from pyptx.torch._losses import cross_entropy
 from pyptx.torch._norms import layer_norm, rms_norm
 
@@ -39,12 +40,24 @@ class LayerNorm(torch.nn.LayerNorm):
         return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
+class GroupNorm(torch.nn.GroupNorm):
+    """`torch.nn.GroupNorm` with the kernels of `group_norm` and the same parameters."""
+
+    def forward(self, input: Any) -> Any:
+        """The norm of a tensor (N, num_channels, ...)."""
+        return _group_forward(self, input)
+
+
 class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
     """`torch.nn.CrossEntropyLoss` with the kernels of `cross_entropy`."""
 
     def forward(self, input: Any, target: Any) -> Any:
         """The loss of class indices or probabilities."""
         return _loss_forward(self, input, target)
+
+
+def _group_forward(self: Any, input: Any) -> Any:
+    return group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
 def _loss_forward(self: Any, input: Any, target: Any) -> Any:
@@ -119,6 +132,7 @@ def _takes_norm(module: Any) -> bool:
 _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]] = {
     "RMSNorm": (_torch_rms_forward, lambda module: hasattr(module, "normalized_shape")),
     "CrossEntropyLoss": (_loss_forward, _takes_loss),
+    "GroupNorm": (_group_forward, lambda module: hasattr(module, "num_groups")),
     "LayerNorm": (_layer_forward, lambda module: hasattr(module, "normalized_shape")),
     **{
         f"{model}RMSNorm": (_rms_forward, _takes_norm)
@@ -133,6 +147,9 @@ _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]]
 """What replaces the forward method of a class, and whether it does so of this module."""
 
 
+_OURS: Final = (RMSNorm, LayerNorm, GroupNorm, CrossEntropyLoss)
+
+
 @binding(CallError, "pyptx.torch.patch")
 @boundary
 @at_call
@@ -140,9 +157,9 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
     """Make the modules of a model use these operations; returns the names of the changed modules.
 
     model     a `torch.nn.Module`; its parameters and everything else stay as they are
-    classes   names of the classes to change; None for all supported ones: RMSNorm, LayerNorm and
-              CrossEntropyLoss of PyTorch, and the norms and gated MLPs of Hugging Face's
-              transformers (LlamaRMSNorm, Qwen2MLP, ...)
+    classes   names of the classes to change; None for all supported ones: RMSNorm, LayerNorm,
+              GroupNorm and CrossEntropyLoss of PyTorch, and the norms and gated MLPs of Hugging
+              Face's transformers (LlamaRMSNorm, Qwen2MLP, ...)
 
     A module of a supported class with another structure is not changed. Raises CallError if `model`
     is not a module, and for unsupported classes.
@@ -161,7 +178,7 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
     patched: list[str] = []
     for name, module in model.named_modules():
         kind = type(module).__name__
-        if kind not in wanted or isinstance(module, (RMSNorm, LayerNorm, CrossEntropyLoss)):
+        if kind not in wanted or isinstance(module, _OURS):
             continue
         forward, takes = _BY_CLASS[kind]
         if takes(module):

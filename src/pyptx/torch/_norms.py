@@ -73,7 +73,7 @@ def rms_norm(
 
 def weight_offset(example: str, offset: Any, weight: Any) -> float:
     """`offset` as a number. Raises CallError for what is none, and where there is no weight."""
-    found = arguments.number("offset", offset, example)
+    found = arguments.number("offset", offset, example, signed=True)
     if found and weight is None:
         problem = f"offset is {offset!r}, and weight, which it is added to, is None"
         raise CallError(problem, notes=(("help", example),))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -40,6 +41,11 @@ def in_memory(x: Any, other: Major) -> tuple[Any, Major]:
     if not x.is_contiguous() and x.mT.is_contiguous():
         return x.mT, "MN" if other == "K" else "K"
     return x.contiguous(), other
+
+
+def as_rows(x: Any) -> Any:
+    """All dimensions but the last one as one. PyTorch finds no size for -1 where another is 0."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 @lru_cache(plan.KEPT)

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from pyptx._runtime.torch.runtime import has_gradient
 from pyptx.errors import CallError
 from pyptx.ops._top_k import MOST, TopK, kernel_of
 from pyptx.torch import _arguments as arguments
@@ -54,7 +55,7 @@ def top_k(
         if k == 1:
             values, indices = values.unsqueeze(-1), indices.unsqueeze(-1)
         indices = indices.long()
-        if torch.is_grad_enabled() and input.requires_grad:
+        if torch.is_grad_enabled() and has_gradient(input):
             values = rows.gather(-1, indices)
         return values.movedim(-1, dim), indices.movedim(-1, dim)
 

@@ -26,7 +26,7 @@ from jax.interpreters import ad, batching, mlir, xla
 
 from pyptx._binding import ARRAY_CONVERSION
 from pyptx._launch.call import Call
-from pyptx._runtime import numpy, sanitizing, scalars, targets
+from pyptx._runtime import levels, numpy, sanitizing, scalars, targets
 from pyptx._runtime.jax import avals, lowering, partition, private, registration
 from pyptx._runtime.shortcut import Shortcut
 from pyptx._source import SourceLocation
@@ -150,15 +150,19 @@ def _batch(operands: Sequence[Any], dims: Sequence[int | None], *, call: Call) -
     # What is updated in place is updated for each element.
     shared = {source for source, _ in call.aliases}
     mapped = tuple(d is not None or i in shared for i, d in enumerate(dims))
+    shapes = [
+        x.shape if d is None else (*x.shape[:d], *x.shape[d + 1 :])
+        for x, d in zip(operands, dims, strict=True)
+    ]
+    level = levels.level(call, mapped, shapes, size)
     taken = [
         _in_front(operand, dim, size) if at_level else operand
-        for operand, dim, at_level in zip(operands, dims, mapped, strict=True)
+        for operand, dim, at_level in zip(operands, dims, level.mapped, strict=True)
     ]
-    shapes = [operand.shape for operand in taken]
-    if call.batchable(mapped, shapes):
-        results = pyptx_launch_p.bind(*taken, call=call.batched(mapped))
+    if level.width is None:
+        results = pyptx_launch_p.bind(*taken, call=call.batched(level.mapped))
     else:
-        results = _one_after_the_other(call, mapped, taken, call.batch_width(mapped, shapes))
+        results = _one_after_the_other(call, level.mapped, taken, level.width)
     return results, [0] * len(results)
 
 

@@ -13,19 +13,14 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from pyptx._emulator import Program
 from pyptx._launch.call import AUTO, Call
 from pyptx._native.launcher import NativeCall
 from pyptx._recent import CALLS, SPECIALISATIONS, Recent
-from pyptx._runtime import numpy, targets
+from pyptx._runtime import levels, numpy, targets
 from pyptx._runtime.torch import fast, programs
 from pyptx._runtime.torch.tensors import DTYPES, as_numpy, as_tensor, check_strides, device_of
 from pyptx._target import Target
-from pyptx.errors import CallError, EmulationError
-
-_WIDEST: Final = 32
-"""Bytes of the widest access that any target has: what a tensor's address is a multiple of where
-nothing says how wide the accesses of a kernel are."""
+from pyptx.errors import CallError
 
 _raw_stream: Final[Any] = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
 
@@ -33,12 +28,11 @@ _raw_stream: Final[Any] = getattr(torch._C, "_cuda_getCurrentRawStream", None)  
 class Prepared:
     """A call, with what becomes of it on each device: made once, and used by every launch."""
 
-    __slots__ = ("_alignments", "_natives", "call")
+    __slots__ = ("_natives", "call")
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self._natives: dict[object, tuple[Call, NativeCall]] = {}
-        self._alignments: dict[str, int] = {}
 
     def on_device(self, device: int) -> tuple[Call, NativeCall]:
         """The call as it is on a CUDA device, and the launcher's form of it.
@@ -61,17 +55,6 @@ class Prepared:
             call = loaded.call
             native = NativeCall(str(call.plan), loaded.cubins, loaded.assembler, _itemsizes(call))
             found = self._natives[None] = call, native
-        return found
-
-    def alignment(self, call: Call) -> int:
-        """What the addresses of tensors are multiples of: the kernels' widest access."""
-        found = self._alignments.get(call.identity)
-        if found is None:
-            try:
-                found = max(Program(code.image()).alignment for code in call.code)
-            except EmulationError:  # an instruction that is not emulated
-                found = _WIDEST
-            self._alignments[call.identity] = found
         return found
 
 
@@ -132,7 +115,7 @@ class Launcher:
         self._handle = native.handle
         self._index = index
         self._device = torch.device("cuda", index)
-        self._alignment = ready.alignment(call) - 1
+        self._alignment = levels.alignment(call) - 1
         self._updated = tuple(source for source, _ in call.aliases)
         # For each result the input whose memory it has, or its shape and type.
         self._fresh = tuple(

@@ -20,6 +20,7 @@ import torch
 from torch.autograd import forward_ad
 
 from pyptx._launch.call import Call
+from pyptx._runtime import levels
 from pyptx._runtime.shortcut import MISSED
 from pyptx._runtime.torch import execution, fast, programs
 from pyptx._runtime.torch.tensors import DTYPES
@@ -251,14 +252,18 @@ def _batched(
     # What is updated is updated for each element.
     shared = {source for source, _ in call.aliases}
     mapped = tuple(dim is not None or i in shared for i, dim in enumerate(dims))
+    shapes = [
+        tuple(each for axis, each in enumerate(tensor.shape) if axis != dim)
+        for tensor, dim in zip(tensors, dims, strict=True)
+    ]
+    level = levels.level(call, mapped, shapes, size)
+    mapped, width = level.mapped, level.width
     taken = [
         _in_front(tensor, dim, size) if at_level else tensor
         for tensor, dim, at_level in zip(tensors, dims, mapped, strict=True)
     ]
-    shapes = [tuple(tensor.shape) for tensor in taken]
-    if call.batchable(mapped, shapes):
+    if width is None:
         return _fresh_results(call.batched(mapped), taken)
-    width = call.batch_width(mapped, shapes)
     parts = [
         _part(call, mapped, taken, slice(first, first + width), whole=width > 1)
         for first in range(0, size, width)

@@ -66,6 +66,21 @@ def runs_at_once(tensors: Sequence[Any]) -> bool:
     return True
 
 
+def has_gradient(tensor: Any) -> bool:
+    """Whether a gradient of a tensor is asked for, where gradients are enabled.
+
+    What `torch.func.vmap` maps does not say so of a tensor that `torch.func.grad` is applied to.
+    """
+    if tensor.requires_grad:
+        return True
+    layers = torch._C._functorch
+    while layers.is_functorch_wrapped_tensor(tensor):
+        if layers.is_gradtrackingtensor(tensor):
+            return True
+        tensor = layers.get_unwrapped(tensor)
+    return bool(tensor.requires_grad)
+
+
 def is_distributed(arrays: Sequence[Any]) -> bool:
     """Whether one of them is split over processes."""
     distributed: Any = sys.modules.get("torch.distributed.tensor")
