@@ -402,7 +402,7 @@ void GlobalOrder::miss(Miss miss) {
   if (!added) found->second.known = join(found->second.known, miss.known);
 }
 
-std::string GlobalOrder::narrow(const Warp& w, const Touch& other) {
+GlobalOrder::Reason GlobalOrder::reason(const Warp& w, const Touch& other) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [key, miss] : misses_) {
     const Snapshot* s = find_cluster(miss.known, other.cluster);
@@ -411,15 +411,16 @@ std::string GlobalOrder::narrow(const Warp& w, const Touch& other) {
       continue;
     }
     const SourceTable table = source_of(program_of(w).hash);
-    const bool releases = miss.release_scope < miss.acquire_scope;
+    const bool ignored = miss.release == kNone, releases = !ignored && miss.release_scope < miss.acquire_scope;
     const uint32_t at = releases ? miss.release : miss.acquire;
     const std::string place = table.place(at);
+    const std::string where = program_of(w).text[at] + " at " + (place.empty() ? "instruction " + std::to_string(at) : place);
+    if (ignored) return {false, "nothing uses the result of " + where + ", so it orders nothing"};
     const Scope needed = other.cluster == w.cta->cluster->linear ? Scope::Cluster : Scope::Gpu;
-    return "the scope " + std::string(name_of(releases ? miss.release_scope : miss.acquire_scope)) + " of " +
-           program_of(w).text[at] + " at " + (place.empty() ? "instruction " + std::to_string(at) : place) +
-           " is too narrow to order the two; " + name_of(needed) + " is enough";
+    return {true, "the scope " + std::string(name_of(releases ? miss.release_scope : miss.acquire_scope)) + " of " + where +
+                      " is too narrow to order the two; " + name_of(needed) + " is enough"};
   }
-  return "";
+  return {false, ""};
 }
 
 // ---- Order -----------------------------------------------------------------------------------------------

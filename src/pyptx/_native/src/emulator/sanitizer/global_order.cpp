@@ -158,9 +158,9 @@ void report_narrow(Warp& w, Finding f, const Touch& other, Scope mine, bool stro
       f.kind = Kind::NarrowScope;
       f.note = fault + " too narrow for two threads of which one is in " + place + "; " + name_of(needed) + " is enough";
     }
-  } else if (std::string narrow = w.worker->launch->global_order.narrow(w, other); !narrow.empty()) {
-    f.kind = Kind::NarrowScope;
-    f.note = std::move(narrow);
+  } else if (GlobalOrder::Reason reason = w.worker->launch->global_order.reason(w, other); !reason.note.empty()) {
+    if (reason.narrow) f.kind = Kind::NarrowScope;
+    f.note = std::move(reason.note);
   }
   report(w, std::move(f));
 }
