@@ -145,6 +145,27 @@ void ClusterClocks::fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, 
     for (uint32_t i = 0; i < warps_; ++i) proxied[i] = std::max(proxied[i], e.known.at(i));
   }
   for (const LanePart& p : more) row.known.learn_lanes(p);
+  if (kind == Known::SharedProxy) return;
+  row.known.others = join(row.known.others, fenced_of(row.known.others, kind));
+  for (Extra& e : row.extras) {
+    if ((e.mask & mask) != 0) e.known.others = join(e.known.others, fenced_of(e.known.others, kind));
+  }
+}
+
+// What threads of other clusters did, as what a fence of proxies comes after.
+ClustersPointer ClusterClocks::fenced_of(const ClustersPointer& others, Known kind) const {
+  if (others == nullptr) return nullptr;
+  auto fenced = std::make_shared<Clusters>();
+  fenced->reserve(others->size());
+  for (const auto& [cluster, snapshot] : *others) {
+    auto known = std::make_shared<ClockVector>();
+    for (uint32_t a = warps_; a-- > 0;) known->learn(column(a, kind), snapshot.clocks->at(a));
+    for (const LanePart& p : snapshot.clocks->lanes) {
+      if (p.column < warps_) known->learn_lanes({column(p.column, kind), p.clock, p.mask, p.whole});
+    }
+    fenced->emplace_back(cluster, Snapshot{snapshot.generation, std::move(known)});
+  }
+  return fenced;
 }
 
 void ClusterClocks::release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const {

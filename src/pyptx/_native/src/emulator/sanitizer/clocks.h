@@ -127,6 +127,7 @@ class ClusterClocks {
   // Whether some warp, `agent` most likely, has waited for the latest operation of a fork.
   bool waited(uint32_t agent, uint32_t fork) const;
   std::shared_ptr<const ClockVector> sequential(const ClockVector& known) const;
+  ClustersPointer fenced_of(const ClustersPointer& others, Known kind) const;
   uint32_t free_fork(uint32_t agent);
 
   uint32_t warps_ = 0, agents_ = 0, generation_ = 0;
