@@ -10,6 +10,7 @@ from pyptx._assemble import cubin as cubin_module
 from pyptx._assemble.cubin import Message
 from pyptx._source import SourceLocation
 from pyptx._target import TARGETS, Target
+from pyptx._text import parse
 from pyptx.errors import AssembleError
 
 SCALE = """\
@@ -250,3 +251,27 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assemble.assemble(SCALE, "sm_90a")
     assert not list(Path(tmp_path).glob("pyptx-*"))
+
+
+def test_kernels_assembled_together_have_the_sizes_that_each_has_alone():
+    file = Path(__file__).parents[1] / "text" / "corpus" / "nvcc" / "everyday.sm_90a.ptx"
+    text = file.read_text()
+    module = parse(text, str(file))
+    names = [kernel.name for kernel in module.kernels]
+    together = assemble.assemble(text, "sm_90a", entries=names)
+    each = assemble.by_entry(together, dict.fromkeys(names, range(0)), {})
+    assert each is not None
+    assert list(each) == names
+    for name, cubin in each.items():
+        alone = assemble.assemble(text, "sm_90a", entries=[name])
+        sizes = (
+            "kernel",
+            "registers",
+            "barriers",
+            "stack",
+            "spill_stores",
+            "spill_loads",
+            "shared",
+        )
+        assert cubin.kernel == name
+        assert [getattr(cubin, s) for s in sizes] == [getattr(alone, s) for s in sizes]

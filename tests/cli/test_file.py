@@ -1,5 +1,7 @@
 """`check` and `run` of PTX files."""
 
+import subprocess
+
 import numpy as np
 
 SCALE = """
@@ -44,6 +46,79 @@ def test_a_file_is_checked(pyptx, program):
     assert row[4:] == ["0", "yes", "none"]
     other = pyptx("check", program(SCALE, "scale.ptx") + ":scale", "--arch", "sm_100a")
     assert "sm_100a" in other.out
+
+
+ENTRIES = """
+    .version 8.0
+    .target sm_90a
+    .address_size 64
+
+    .func deep(.param .b32 n)
+    {
+        .param .b32 a;
+        st.param.b32 [a], 1;
+        call deep, (a);
+        ret;
+    }
+    .visible .entry quiet() { ret; }
+    .visible .entry calls()
+    {
+        .param .b32 a;
+        st.param.b32 [a], 1;
+        call deep, (a);
+        ret;
+    }
+    .visible .entry wide() .maxntid 1024 .minnctapersm 40 { ret; }
+    .visible .entry loud() .minnctapersm 4
+    {
+        ret;
+    }
+    """
+WARNINGS = {
+    "quiet": "none",
+    "calls": "Stack size for entry function 'calls' cannot be statically determined",
+    "wide": "Value of minnctapersm for entry wide is out of range. minnctapersm will be ignored",
+    "loud": ".minnctapersm is ignored when neither .maxntid nor .reqntid is specified.",
+}
+
+
+def warned(out: str) -> dict[str, str]:
+    """The warnings of each entry of a table, whose lines may be broken."""
+    found: dict[str, str] = {}
+    for line in out.splitlines()[1:]:
+        if line[:1].strip():
+            name = line.split()[0]
+            found[name] = line.partition("yes")[2].strip()
+        elif line.strip():
+            found[name] += " " + line.strip()
+    return found
+
+
+def test_one_run_of_the_assembler_serves_all_entries(pyptx, program, monkeypatch, tmp_path):
+    commands: list[list[str]] = []
+    run = subprocess.run
+
+    def counted(command: list[str], **options: object):
+        commands.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    monkeypatch.setenv("PYPTX_CACHE_DIR", str(tmp_path / "cache"))
+    done = pyptx("check", program(ENTRIES, "entries.ptx"))
+    assert (done.status, done.err) == (0, "")
+    assert warned(done.out) == WARNINGS
+    assert sum("kernel.ptx" in command for command in commands) == 1
+
+
+def test_a_warning_that_names_no_entry_is_for_those_that_the_assembler_gives_it_for(
+    pyptx, program, monkeypatch, tmp_path
+):
+    """One run for all cannot say whose it is, so there is one for each entry."""
+    monkeypatch.setenv("PYPTX_CACHE_DIR", str(tmp_path / "cache"))
+    text = ENTRIES.replace("quiet() { ret; }", "quiet() .minnctapersm 4 { ret;\n\n}")
+    found = warned(pyptx("check", program(text, "entries.ptx")).out)
+    assert set(found) == set(WARNINGS)
+    assert all(WARNINGS["loud"] in text for text in found.values())
 
 
 def test_what_no_assembler_is_needed_for_is_at_line_and_column(pyptx, program):

@@ -662,55 +662,6 @@ add.u64 %rd8, %rd2, %rd9
     np.testing.assert_array_equal(found, wanted)
 
 
-# ---- copies --------------------------------------------------------------------------------------
-
-ROWS = {
-    "128x256b": lambda lane: lane,
-    "128x128b": lambda lane: lane,
-    "64x128b.warpx2::02_13": lambda lane: lane // 32 % 2 * 32 + lane % 32,
-    "64x128b.warpx2::01_23": lambda lane: lane // 64 * 32 + lane % 32,
-    "32x128b.warpx4": lambda lane: lane % 32,
-}
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
-@pytest.mark.parametrize("swizzle", Swizzle)
-@pytest.mark.parametrize("shape", ROWS)
-def test_copies(shape, swizzle, policy):
-    """Rows of 32 or 16 bytes, the rows of a matrix with K beside each other."""
-    wide = 8 if "256b" in shape else 4
-    rows = int(shape.partition("x")[0])
-    source = Matrix(rows, 4 * wide, 1, 0, swizzle, False)
-    values = np.random.default_rng(rows).integers(0, 256, (rows, 4 * wide), np.uint64)
-    memory = np.zeros(TOTAL, np.uint8)
-    source.lay_out(memory, values, "u8")
-    found = output((8, 128), np.uint32)
-    text = f"""
-{pointers("M", "D")}
-{SETUP}
-{to_shared("%rd1", TOTAL)}
-{READY}
-shr.u32 %r13, %r10, 4
-cvt.u64.u32 %rd19, %r13
-add.u64 %rd20, %rd19, {source.descriptor}
-@%p2 tcgen05.cp.cta_group::1.{shape} [%r30+24], %rd20
-{ENDED}
-{from_tensor("%rd2", 8, 24) if wide == 8 else from_tensor("%rd2", 8, 24).replace("x8.b32 {%r40, %r41, %r42, %r43, %r44, %r45, %r46, %r47}", "x4.b32 {%r40, %r41, %r42, %r43}")}
-{FREE}
-"""
-    if wide == 4:
-        text = text.replace(
-            SETUP, SETUP + NEW_LINE.join(f"mov.u32 %r{44 + i}, 0" for i in range(4))
-        )
-    report = run(
-        text, [device(memory.view(np.uint32))], [found], block=128, target="sm_100a", **policy
-    )
-    assert kinds(report) == [], report.message
-    words = np.ascontiguousarray(values.astype(np.uint8)).view(np.uint32)
-    wanted = np.array([words[ROWS[shape](lane)] for lane in range(128)]).T
-    np.testing.assert_array_equal(found[:wide], wanted)
-
-
 # ---- a whole product of the language -------------------------------------------------------------
 
 M, N, K, STAGE = 256, 128, 192, 64

@@ -1,6 +1,6 @@
 """PTX to cubin through NVIDIA's assembler, without a GPU, and the SASS back."""
 
-from pyptx._assemble.cubin import Cubin, Message
+from pyptx._assemble.cubin import Cubin, Message, by_entry
 from pyptx._assemble.ptxas import (
     NO_LINES,
     NVDISASM,
@@ -24,6 +24,7 @@ __all__ = [
     "SassInstruction",
     "Tool",
     "assemble",
+    "by_entry",
     "find",
     "sass",
     "version",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
+
+from pyptx._source import SourceLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,41 @@ def resources(log: str, kernel: str) -> dict[str, int]:
     return {name: int(match[1]) if match else 0 for name, match in found.items()}
 
 
+def by_entry(
+    cubin: Cubin, kernels: Mapping[str, range], lines: Mapping[int, SourceLocation]
+) -> dict[str, Cubin] | None:
+    """What an assembly of several kernels says of each: its sizes and its messages.
+
+    The code is that of all, and `constant` has the banks of the whole module.
+    `kernels` has the lines of each in the user's file, `lines` the place there of each PTX line.
+    None where a message is neither at one of these lines nor names one of the kernels: what it
+    says of a function is for the kernels that call it.
+    """
+    said: dict[str, list[Message]] = {name: [] for name in kernels}
+    for message in cubin.messages:
+        words = set(re.findall(r"[\w$%]+", message.text))
+        line = lines[message.line].line if message.line in lines else 0
+        about = [name for name, own in kernels.items() if line in own or name in words]
+        if not about:
+            return None
+        for name in about:
+            said[name].append(message)
+    banks = _constant_banks(cubin.code)
+    mark = "Compiling entry function '"
+    logs = {part.partition("'")[0]: mark + part for part in cubin.log.split(mark)[1:]}
+    return {
+        name: replace(
+            cubin,
+            kernel=name,
+            messages=tuple(said[name]),
+            log=logs.get(name, ""),
+            constant=banks.get("", 0) + banks.get(name, 0),
+            **resources(logs.get(name, ""), name),
+        )
+        for name in kernels
+    }
+
+
 def entries(log: str) -> tuple[str, ...]:
     """The kernels that a `ptxas -v` log reports, in its order."""
     return tuple(re.findall(r"Compiling entry function '([^']+)'", log))
@@ -105,5 +143,18 @@ def _string(code: bytes, at: int) -> str:
 
 def constant_bytes(code: bytes, kernel: str) -> int:
     """Bytes of the constant banks of `kernel`: module constants (bank 3) and arguments (bank 0)."""
-    bank = re.compile(rf"\.nv\.constant\d+(\.{re.escape(kernel)})?")
-    return sum(size for name, size in section_sizes(code).items() if bank.fullmatch(name))
+    banks = _constant_banks(code)
+    return banks.get("", 0) + banks.get(kernel, 0)
+
+
+_BANK: Final = re.compile(r"\.nv\.constant\d+(?:\.(.+))?")
+
+
+def _constant_banks(code: bytes) -> dict[str, int]:
+    """Bytes of the constant banks of each kernel, and at "" of those of the module."""
+    found: dict[str, int] = {}
+    for name, size in section_sizes(code).items():
+        if match := _BANK.fullmatch(name):
+            kernel = match[1] or ""
+            found[kernel] = found.get(kernel, 0) + size
+    return found

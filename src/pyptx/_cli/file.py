@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -76,31 +77,63 @@ def check_file(file: PtxFile, arch: str | None) -> None:
     """
     module = file.read()
     target = parse_target(arch, caller()) if arch is not None else module.target.current
-    rows = [_row(file, module, entry, target) for entry in file.entries(module)]
+    entries = file.entries(module)
+    with ThreadPoolExecutor(1) as pool:  # the assembler is another process
+        assembling = pool.submit(_assembled_entries, file, module, entries, target)
+        checked = [_checked(module, entry) for entry in entries]
+        cubins = assembling.result()
+    rows = [
+        _row(module, cubins[entry.name], *found)
+        for entry, found in zip(entries, checked, strict=True)
+    ]
     columns = ("entry", "target", "PTX", "registers>", "spilled>", "emulated", "warnings")
     show_table("", columns, rows)
 
 
-def _row(file: PtxFile, module: ir.Module, entry: ir.Kernel, target: Target) -> tuple[str, ...]:
-    cubin = _assembled(file, module, entry, target)
+def _checked(module: ir.Module, entry: ir.Kernel) -> tuple[str, list[str]]:
+    """Whether the emulator runs an entry, and what pyptx warns of."""
     alone = ir.Module(module.version, module.target, (entry,), variables=module.variables)
-    warnings = [message.text for message in cubin.warnings]
     try:
         verify(alone)
     except LanguageError as error:
-        warnings.insert(
-            0, f"line {error.location.line if error.location else '?'}: {error.problem}"
-        )
-    spilled = str(cubin.spill_stores + cubin.spill_loads)
+        warning = f"line {error.location.line if error.location else '?'}: {error.problem}"
+        return _emulated(module, entry), [warning]
+    return _emulated(module, entry), []
+
+
+def _row(
+    module: ir.Module, cubin: assemble.Cubin, emulated: str, warnings: list[str]
+) -> tuple[str, ...]:
+    warnings = warnings + [message.text for message in cubin.warnings]
     return (
-        entry.name,
+        cubin.kernel,
         cubin.target,
         str(module.version),
         str(cubin.registers),
-        spilled,
-        _emulated(module, entry),
+        str(cubin.spill_stores + cubin.spill_loads),
+        emulated,
         "; ".join(warnings) or "none",
     )
+
+
+def _assembled_entries(
+    file: PtxFile, module: ir.Module, entries: Sequence[ir.Kernel], target: Target
+) -> dict[str, assemble.Cubin]:
+    """The cubins of entries by one run of the assembler, by one each where its messages need it."""
+    needed = {name: None for entry in entries for name in reached_entries(entry, module)}
+    given = for_assembler(file.content, module, str(file.path))
+    cubin = assemble.assemble(given.ptx, target, entries=tuple(needed), lines=given.lines)
+    if len(entries) == 1:
+        return {cubin.kernel: cubin}
+    own = {entry.name: _lines(entry) for entry in entries}
+    found = assemble.by_entry(cubin, own, given.lines)
+    return found or {e.name: _assembled(file, module, e, target) for e in entries}
+
+
+def _lines(entry: ir.Kernel) -> range:
+    """The lines of a file from an entry's first instruction to the brace at its end."""
+    found = [s.location.line for s in entry.body if isinstance(s, ir.Instruction)]
+    return range(min(found, default=0), max(found, default=-2) + 2)
 
 
 def _assembled(

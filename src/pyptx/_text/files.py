@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +49,25 @@ def _count(digits: str) -> int:
     return int(digits, 16 if digits[:2] in ("0x", "0X") else 10)
 
 
+@dataclass(frozen=True, slots=True)
+class _OwnLines(Mapping[int, SourceLocation]):
+    """The lines of a file that the assembler is given as it is, made when they are asked for."""
+
+    name: str
+    count: int
+
+    def __getitem__(self, line: int) -> SourceLocation:
+        if not 1 <= line <= self.count:
+            raise KeyError(line)
+        return SourceLocation(self.name, line)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(1, self.count + 1))
+
+    def __len__(self) -> int:
+        return self.count
+
+
 def for_assembler(text: str, module: Module, name: str) -> Text:
     """A file as the assembler is given it, with its own lines.
 
@@ -55,5 +76,4 @@ def for_assembler(text: str, module: Module, name: str) -> Text:
     """
     if sum(_count(match[1]) for match in _RANGE.finditer(text)) > _MANY:
         return write(module)
-    lines = {n: SourceLocation(name, n) for n in range(1, text.count("\n") + 2)}
-    return Text(text, lines)
+    return Text(text, _OwnLines(name, text.count("\n") + 1))

@@ -627,6 +627,7 @@ class ImageReader {
     }
     p_.uses[i].destinations = d.bound_destinations();
     p_.uses[i].conditional = d.conditional_sources();
+    p_.uses[i].role = role_of(d);
     p_.uses[i].moved = moved_by(d, p_.image_registers, p_.space_bytes[static_cast<size_t>(VariableSpace::Local)] > 0);
     if (p_.uses[i].moved.kind != Moved::Kind::None && raw_[i].guard != kNoRegister) {
       p_.uses[i].moved.read.push_back(raw_[i].guard);
@@ -668,6 +669,7 @@ class ImageReader {
 
   void finish() {
     p_.find_held();
+    p_.find_ignored(flow_);
     p_.find_tracked(flow_);
     const size_t size = p_.pool_bytes_.size();
     auto* place = static_cast<uint8_t*>(p_.keep_bytes(size + 64));

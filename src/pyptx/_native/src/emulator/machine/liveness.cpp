@@ -1,6 +1,9 @@
 #include "liveness.h"
 
+#include <algorithm>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace pyptx::emulator {
 namespace {
@@ -93,7 +96,60 @@ class Liveness {
   Bits reads_, writes_, live_;
 };
 
+// Places from which a register is followed until it is read or written again.
+class ResultSearch {
+ public:
+  ResultSearch(const std::vector<Flow>& flow, const std::vector<Uses>& uses) : flow_(flow), uses_(uses) {}
+
+  bool ignored(uint32_t at) {
+    follow(at);
+    while (!pending_.empty()) {
+      if (seen_.size() > kMaxPlaces) return false;
+      const auto [place, r] = pending_.back();
+      pending_.pop_back();
+      if (place >= flow_.size()) continue;
+      const Uses& u = uses_[place];
+      if (has(u.sources, r) || has(u.conditional, r)) {
+        if (u.role != Uses::Role::Computes) return false;
+        follow(place);
+      }
+      if (has(u.destinations, r) && !flow_[place].guarded) continue;
+      go_on(place, r);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kMaxPlaces = 1u << 16;
+
+  static bool has(const std::vector<uint32_t>& list, uint32_t r) {
+    return std::find(list.begin(), list.end(), r) != list.end();
+  }
+
+  void follow(uint32_t from) {
+    for (const uint32_t r : uses_[from].destinations) go_on(from, r);
+  }
+
+  void go_on(uint32_t from, uint32_t r) {
+    if (flow_[from].guarded || !flow_[from].leaves) add(from + 1, r);
+    for (const uint32_t target : flow_[from].targets) add(target, r);
+  }
+
+  void add(uint32_t place, uint32_t r) {
+    if (seen_.emplace(place, r).second) pending_.emplace_back(place, r);
+  }
+
+  const std::vector<Flow>& flow_;
+  const std::vector<Uses>& uses_;
+  std::set<std::pair<uint32_t, uint32_t>> seen_;
+  std::vector<std::pair<uint32_t, uint32_t>> pending_;
+};
+
 }  // namespace
+
+bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t at) {
+  return ResultSearch(flow, uses).ignored(at);
+}
 
 std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,
                                     uint32_t entry) {

@@ -34,6 +34,10 @@ struct Uses {
   std::vector<uint32_t> sources, destinations;
   std::vector<uint32_t> conditional;  // also read, where the predicate holds that is the first bound operand
   Moved moved;
+  // What an instruction does with its sources, as far as it matters to whether a result is used: Computes and nothing
+  // else; Tests an mbarrier.
+  enum class Role : uint8_t { Other, Computes, Tests };
+  Role role = Role::Other;
 };
 
 // Where an instruction may go.
@@ -47,5 +51,8 @@ struct Flow {
 // they are read before they are written. All registers for code too big to analyse.
 std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,
                                     uint32_t entry);
+// Whether nothing depends on what the instruction `at` writes, not even through instructions that only compute. False for
+// code too big to follow.
+bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t at);
 
 }  // namespace pyptx::emulator

@@ -12,6 +12,16 @@ uint32_t slot_bytes(unsigned width) { return width == 1 ? 4 : width * kLanes / 8
 
 }  // namespace
 
+Uses::Role role_of(const Decoding& d) {
+  // What CUDA's compiler turns the result of a test into before it branches.
+  constexpr std::string_view kComputing[] = {"mov", "selp", "setp", "set", "cvt", "and", "or", "xor", "not"};
+  if (std::find(std::begin(kComputing), std::end(kComputing), d.opcode) != std::end(kComputing)) {
+    return Uses::Role::Computes;
+  }
+  const bool tests = d.opcode == "mbarrier" && (d.has("test_wait") || d.has("try_wait"));
+  return tests ? Uses::Role::Tests : Uses::Role::Other;
+}
+
 uint64_t content_hash(const void* bytes, size_t size) {
   const auto* p = static_cast<const uint8_t*>(bytes);
   uint64_t h = 0x9e3779b97f4a7c15ull ^ size;
@@ -101,6 +111,14 @@ void Program::find_tracked(const std::vector<Flow>& flow) {
     drop(u.sources);
     drop(u.conditional);
     drop(u.destinations);
+  }
+}
+
+void Program::find_ignored(const std::vector<Flow>& flow) {
+  for (uint32_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].role != Uses::Role::Tests || !ignores_result(flow, uses, i)) continue;
+    ignored.resize(code.size(), 0);
+    ignored[i] = 1;
   }
 }
 

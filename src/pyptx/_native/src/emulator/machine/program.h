@@ -110,6 +110,7 @@ class Program {
   std::vector<Preload> preloads;
   // Per instruction: a branch; a load or an atomic that may see what another cluster stored.
   std::vector<uint8_t> branches, polls;
+  std::vector<uint8_t> ignored;  // per instruction: a test of an mbarrier whose result nothing uses; empty if there is none
   bool asynchronous = false;  // it has mbarriers or asynchronous operations
   bool allocates = false;     // it calls malloc
   bool reads_reserved = false, reads_environment = false;  // %reserved_smem_offset_1 and the like; %envreg1
@@ -137,6 +138,7 @@ class Program {
   void* keep_bytes(size_t size);
   void access(bool shared, bool global, uint32_t bytes);  // a memory instruction reports its size
   size_t instructions() const { return code.size() - 1; }
+  bool ignores_test(const Instruction& in) const { return !ignored.empty() && ignored[in.index] != 0; }
   // The function that an instruction belongs to, nullptr for the kernel.
   const Function* function_of(uint32_t instruction) const;
 
@@ -144,6 +146,7 @@ class Program {
   friend class ImageReader;
   void lay_out_registers();
   void find_tracked(const std::vector<Flow>& flow);
+  void find_ignored(const std::vector<Flow>& flow);
   void track_moves(std::vector<uint8_t>& keep);
   void find_held();
 
@@ -156,6 +159,8 @@ class Program {
 // What the instruction moves without looking at it; `registers` are those of the image.
 // `local` says that the program has local memory.
 Moved moved_by(const Decoding& d, uint32_t registers, bool local);
+
+Uses::Role role_of(const Decoding& d);
 
 // 64-bit hash of bytes, the key of registered source lines.
 uint64_t content_hash(const void* bytes, size_t size);

@@ -118,9 +118,26 @@ void learn_remote(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, Sc
   }
 }
 
+// A test whose result nothing uses may as well have failed, unless its warp knew before that the phase is complete.
+void miss_ignored(Warp& w, const Instruction& in, const Mbarrier& b) {
+  ClockVector released = b.released;
+  for (const ClockVector& remote : b.remote_released) released.join(remote);
+  auto known = std::make_shared<Clusters>();
+  known->emplace_back(w.cta->cluster->linear,
+                      Snapshot{clocks_of(w).generation(), std::make_shared<ClockVector>(std::move(released))});
+  w.worker->launch->global_order.miss({kNone, in.index, Scope::Cta, Scope::Cta, std::move(known)});
+}
+
 }  // namespace
 
 void observe_phase(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, uint64_t phase) {
+  if (program_of(w).ignores_test(in)) {
+    const auto found = b.observed.find(w.agent);
+    if (orders(w) && (found == b.observed.end() || found->second.phases < phase + 1)) {
+      miss_ignored(w, in, b);
+      return;
+    }
+  }
   b.seen = std::max(b.seen, phase + 1);
   if (!orders(w)) return;
   Observation& observed = b.observed[w.agent];

@@ -145,6 +145,27 @@ void ClusterClocks::fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, 
     for (uint32_t i = 0; i < warps_; ++i) proxied[i] = std::max(proxied[i], e.known.at(i));
   }
   for (const LanePart& p : more) row.known.learn_lanes(p);
+  if (kind == Known::SharedProxy) return;
+  row.known.others = join(row.known.others, fenced_of(row.known.others, kind));
+  for (Extra& e : row.extras) {
+    if ((e.mask & mask) != 0) e.known.others = join(e.known.others, fenced_of(e.known.others, kind));
+  }
+}
+
+// What threads of other clusters did, as what a fence of proxies comes after.
+ClustersPointer ClusterClocks::fenced_of(const ClustersPointer& others, Known kind) const {
+  if (others == nullptr) return nullptr;
+  auto fenced = std::make_shared<Clusters>();
+  fenced->reserve(others->size());
+  for (const auto& [cluster, snapshot] : *others) {
+    auto known = std::make_shared<ClockVector>();
+    for (uint32_t a = warps_; a-- > 0;) known->learn(column(a, kind), snapshot.clocks->at(a));
+    for (const LanePart& p : snapshot.clocks->lanes) {
+      if (p.column < warps_) known->learn_lanes({column(p.column, kind), p.clock, p.mask, p.whole});
+    }
+    fenced->emplace_back(cluster, Snapshot{snapshot.generation, std::move(known)});
+  }
+  return fenced;
 }
 
 void ClusterClocks::release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const {
@@ -402,7 +423,7 @@ void GlobalOrder::miss(Miss miss) {
   if (!added) found->second.known = join(found->second.known, miss.known);
 }
 
-std::string GlobalOrder::narrow(const Warp& w, const Touch& other) {
+GlobalOrder::Reason GlobalOrder::reason(const Warp& w, const Touch& other) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [key, miss] : misses_) {
     const Snapshot* s = find_cluster(miss.known, other.cluster);
@@ -411,15 +432,16 @@ std::string GlobalOrder::narrow(const Warp& w, const Touch& other) {
       continue;
     }
     const SourceTable table = source_of(program_of(w).hash);
-    const bool releases = miss.release_scope < miss.acquire_scope;
+    const bool ignored = miss.release == kNone, releases = !ignored && miss.release_scope < miss.acquire_scope;
     const uint32_t at = releases ? miss.release : miss.acquire;
     const std::string place = table.place(at);
+    const std::string where = program_of(w).text[at] + " at " + (place.empty() ? "instruction " + std::to_string(at) : place);
+    if (ignored) return {false, "nothing uses the result of " + where + ", so it orders nothing"};
     const Scope needed = other.cluster == w.cta->cluster->linear ? Scope::Cluster : Scope::Gpu;
-    return "the scope " + std::string(name_of(releases ? miss.release_scope : miss.acquire_scope)) + " of " +
-           program_of(w).text[at] + " at " + (place.empty() ? "instruction " + std::to_string(at) : place) +
-           " is too narrow to order the two; " + name_of(needed) + " is enough";
+    return {true, "the scope " + std::string(name_of(releases ? miss.release_scope : miss.acquire_scope)) + " of " + where +
+                      " is too narrow to order the two; " + name_of(needed) + " is enough"};
   }
-  return "";
+  return {false, ""};
 }
 
 // ---- Order -----------------------------------------------------------------------------------------------

@@ -127,6 +127,7 @@ class ClusterClocks {
   // Whether some warp, `agent` most likely, has waited for the latest operation of a fork.
   bool waited(uint32_t agent, uint32_t fork) const;
   std::shared_ptr<const ClockVector> sequential(const ClockVector& known) const;
+  ClustersPointer fenced_of(const ClustersPointer& others, Known kind) const;
   uint32_t free_fork(uint32_t agent);
 
   uint32_t warps_ = 0, agents_ = 0, generation_ = 0;
@@ -136,7 +137,8 @@ class ClusterClocks {
   std::vector<uint32_t> turns_;   // these agents, the one that was taken longest ago first
 };
 
-// A fence that was too narrow for somebody who saw what it released.
+// What would order accesses and does not: a fence that was too narrow for somebody who saw what it released, or a test
+// of an mbarrier whose result nothing uses, which has no `release`.
 struct Miss {
   uint32_t release, acquire;  // instructions
   Scope release_scope, acquire_scope;
@@ -184,8 +186,12 @@ class GlobalOrder {
 
   Publications published;
   void miss(Miss miss);
-  // Why nothing orders two accesses that would be in order with wider scopes; "" if that is not why.
-  std::string narrow(const Warp& w, const Touch& other);
+  // Why nothing orders two accesses that a miss would order; no note if there is none.
+  struct Reason {
+    bool narrow;  // because of scopes
+    std::string note;
+  };
+  Reason reason(const Warp& w, const Touch& other);
 
  private:
   uint32_t base_ = 0;

@@ -158,9 +158,9 @@ void report_narrow(Warp& w, Finding f, const Touch& other, Scope mine, bool stro
       f.kind = Kind::NarrowScope;
       f.note = fault + " too narrow for two threads of which one is in " + place + "; " + name_of(needed) + " is enough";
     }
-  } else if (std::string narrow = w.worker->launch->global_order.narrow(w, other); !narrow.empty()) {
-    f.kind = Kind::NarrowScope;
-    f.note = std::move(narrow);
+  } else if (GlobalOrder::Reason reason = w.worker->launch->global_order.reason(w, other); !reason.note.empty()) {
+    if (reason.narrow) f.kind = Kind::NarrowScope;
+    f.note = std::move(reason.note);
   }
   report(w, std::move(f));
 }
@@ -405,12 +405,12 @@ void check_global_range(Warp& w, const Instruction& in, Buffer& b, uint64_t addr
 
 namespace {
 
-// Whether what a thread stored is before a fence of a proxy that the warp knows of.
-bool fenced_before(const Warp& w, Touch t, Known kind) {
+// Whether what a thread stored is before a fence of a proxy that a lane of the warp knows of.
+bool fenced_before(const Warp& w, Touch t, Known kind, unsigned lane = 0) {
   if (t.forked) return true;
   const ClusterClocks& clocks = w.cta->cluster->clocks;
   t.column = clocks.column(t.column, kind);
-  if (t.cluster != w.cta->cluster->linear) return clocks.knows(w.agent, 1, t);
+  if (t.cluster != w.cta->cluster->linear) return clocks.knows(w.agent, 1u << lane, t);
   if (t.generation != clocks.generation()) return true;
   return clocks.reach(w.agent, t.column) >= t.clock;
 }
@@ -445,7 +445,7 @@ void check_global_proxies(Warp& w, const Instruction& in, Buffer& b, uint64_t ad
       continue;
     }
     const Touch other = touch_in(launch, cell, epoch, true);
-    if (fenced_before(w, other, Known::GlobalProxy)) {
+    if (fenced_before(w, other, Known::GlobalProxy, lane)) {
       fine = cell >> 5;
       fine_epoch = epoch;
       continue;
