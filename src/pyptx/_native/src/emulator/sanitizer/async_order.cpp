@@ -381,15 +381,6 @@ bool has_mbarriers(const Cta& owner, uint32_t first, uint32_t end) {
   return next != owner.mbarriers.begin() && std::prev(next)->first + kMbarrierBytes > first;
 }
 
-bool all_written(const SharedShadow& s, uint32_t first, uint32_t count) {
-  const uint8_t* written = &s.written[first];
-  if (count != 4 && count != 8) return std::memchr(written, 0, count) == nullptr;
-  uint32_t four, others;
-  std::memcpy(&four, written, 4);
-  std::memcpy(&others, written + count - 4, 4);
-  return (four & others) == 0x01010101u;
-}
-
 }  // namespace
 
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
@@ -426,7 +417,7 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
     if (i + 1 == places.size()) return false;
     const uint32_t lower = std::min(places[i], places[i + 1]), first = lower >> s.shift;
     return std::max(places[i], places[i + 1]) - lower == bytes &&
-           (!s.initialisation || all_written(s, first, 2 * count)) && (!races || check->load_alike(first, 2 * count));
+           (!s.initialisation || all_written(&s.written[first], 2 * count)) && (!races || check->load_alike(first, 2 * count));
   };
   for (size_t i = 0; i < places.size(); ++i) {
     if (both_alike(i)) {
@@ -434,7 +425,7 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
       continue;
     }
     const uint32_t place = places[i], first = place >> s.shift;
-    if (s.initialisation && !all_written(s, first, count)) {
+    if (s.initialisation && !all_written(&s.written[first], count)) {
       initialise_range(w, in, owner, place, bytes, lane, bytes, true);
     }
     if (!races || check->load_alike(first, count)) continue;

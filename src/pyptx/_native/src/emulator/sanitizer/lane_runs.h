@@ -23,6 +23,14 @@ struct LaneRuns {
 // Those of the lanes of `mask`, each of which accesses `bytes` at its offset.
 void find_runs(const uint32_t* offsets, uint32_t mask, uint32_t bytes, bool store, LaneRuns* runs);
 
+// Offsets of lanes in a CTA's shared memory, as differences from one of them.
+struct LaneOffsets {
+  uint32_t first;
+  const uint32_t* from_first;
+
+  uint32_t of(unsigned lane) const { return first + from_first[lane]; }
+};
+
 // How the addresses of a load by all lanes lie to each other. In a loop they do so every time.
 struct LanePattern {
   // Of an instruction; the highest number for none.
@@ -32,6 +40,14 @@ struct LanePattern {
   int32_t from_first[kLanes];
   LaneRuns runs;
 };
+
+// Whether addresses in a space of 32 bits lie to each other as the pattern has it; differences wrap there.
+inline bool follows(const uint32_t* addresses, const LanePattern& pattern) {
+  const uint32_t first = addresses[0];
+  uint32_t differences = 0;
+  PYPTX_EACH_LANE(l) differences |= (addresses[l] - first) ^ static_cast<uint32_t>(pattern.from_first[l]);
+  return differences == 0;
+}
 
 // The pattern of an instruction's addresses, found before or now; nullptr where they are far apart.
 const LanePattern* find_pattern(const uint64_t* addresses, uint32_t instruction, uint32_t bytes, LanePattern* pattern);

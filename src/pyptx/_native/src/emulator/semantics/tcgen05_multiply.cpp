@@ -44,7 +44,7 @@ void read_shared(const Cta& cta, const std::vector<uint32_t>& places, const Tens
     const size_t line = i / chunks, in_line = i % chunks * each;
     for (unsigned e = 0; e < each; ++e) {
       const size_t k = x.columns ? line : in_line + e, at = x.columns ? in_line + e : line;
-      numbers->bits[k * numbers->count + first + at] = number_at(cta.shared + places[i], e, x);
+      numbers->bits[numbers->at(static_cast<unsigned>(k), static_cast<unsigned>(first + at))] = number_at(cta.shared + places[i], e, x);
     }
   }
 }
