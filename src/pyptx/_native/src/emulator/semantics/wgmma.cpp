@@ -8,7 +8,7 @@
 #include "access.h"
 #include "matrix.h"
 #include "modifiers.h"
-#include "quads.h"
+#include "multiplicand.h"
 #include "shared_matrix.h"
 #include "sparsity.h"
 #include "spelling.h"
@@ -54,58 +54,20 @@ uint32_t bits_at(const uint8_t* place, unsigned bytes) {
   return bits;
 }
 
-// Where lines of a multiplicand are: rows in their order, columns of B in the order in which registers of a quad have
-// them, even ones of eight, then odd ones.
-struct RowOrder {
-  static unsigned at(unsigned line) { return line; }
-  static unsigned line(unsigned at) { return at; }
-};
+// Columns of B are in the order in which registers of a quad have them: even ones of eight, then odd ones.
 struct ColumnOrder {
   static unsigned at(unsigned n) { return (n & ~7u) | (n & 1u) << 2 | (n & 7u) >> 1; }
   static unsigned line(unsigned at) { return (at & ~7u) | (at & 3u) << 1 | (at & 7u) >> 2; }
 };
 
-// Chunks along K, four lines at once.
-template <class T, class Order>
-void load_rows(const Cta& cta, const std::vector<uint32_t>& places, Numbers* numbers) {
-  constexpr unsigned kLines = 4, kPer = sizeof(uint32_t) / sizeof(T), kWidth = 8 * sizeof(T);
-  constexpr uint32_t kOnes = ~0u >> (32 - kWidth);
-  const unsigned chunks = numbers->steps * sizeof(T) / kChunk;
-  for (unsigned first = 0; first < numbers->count; first += kLines) {
-    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
-      Quad words[kLines];
-      for (unsigned i = 0; i < kLines; ++i) {
-        words[i] = quad_at(cta.shared + places[Order::line(first + i) * chunks + chunk]);
-      }
-      transpose(words[0], words[1], words[2], words[3]);
-      uint32_t* to = &numbers->bits[numbers->at(chunk * (kChunk / sizeof(T)), first)];
-      for (const Quad& word : words) {
-        for (unsigned e = 0; e < kPer; ++e, to += numbers->stride) put(to, word >> kWidth % 32 * e & kOnes);
-      }
-    }
-  }
-}
-
-// Chunks of neighbouring lines.
-template <class T, class Order>
-void load_columns(const Cta& cta, const std::vector<uint32_t>& places, Numbers* numbers) {
-  constexpr unsigned kEach = kChunk / sizeof(T);
-  const unsigned chunks = numbers->count / kEach;
-  for (size_t i = 0; i < places.size(); ++i) {
-    T elements[kEach];
-    std::memcpy(elements, cta.shared + places[i], kChunk);
-    uint32_t* to = &numbers->bits[numbers->at(static_cast<unsigned>(i) / chunks, 0)];
-    for (unsigned e = 0; e < kEach; ++e) to[Order::at(static_cast<unsigned>(i) % chunks * kEach + e)] = elements[e];
-  }
-}
-
 template <class Order>
 void load_numbers(const Cta& cta, const std::vector<uint32_t>& places, const Multiplied& type, bool columns,
                   bool negated, Numbers* numbers) {
-  if (type.bits == 8) load_rows<uint8_t, Order>(cta, places, numbers);  // MN-major are 16 bits alone
-  else if (type.bits == 32) load_rows<uint32_t, Order>(cta, places, numbers);
-  else if (columns) load_columns<uint16_t, Order>(cta, places, numbers);
-  else load_rows<uint16_t, Order>(cta, places, numbers);
+  const LineRange all{0, numbers->count};
+  if (type.bits == 8) load_rows<uint8_t, Order>(cta, places, all, numbers);  // MN-major are 16 bits alone
+  else if (type.bits == 32) load_rows<uint32_t, Order>(cta, places, all, numbers);
+  else if (columns) load_columns<uint16_t, Order>(cta, places, all, numbers);
+  else load_rows<uint16_t, Order>(cta, places, all, numbers);
   numbers->read(type, negated);
 }
 
@@ -117,7 +79,7 @@ void load_b(const Part& part, const ProductPlan& plan, Numbers* b) {
 void load_a(const Part& part, const ProductPlan& plan, Numbers* a) {
   a->resize(kWarpRows, plan.stored());
   if (!plan.in_registers) {
-    load_numbers<RowOrder>(*part.warp->cta, part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0, a);
+    load_numbers<LineOrder>(*part.warp->cta, part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0, a);
     return;
   }
   for (unsigned k = 0; k < plan.stored(); ++k) {
