@@ -180,6 +180,7 @@ TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
       if (!how.apart || (step & 2u) == half) a_step_[length++] = static_cast<uint8_t>(step);
     }
   }
+  for (unsigned e = 0; e < length; ++e) a_at_[e] = static_cast<uint32_t>(a.at(a_step_[e], 0));
   place(nullptr);
 }
 
@@ -187,23 +188,7 @@ TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
 void TensorSum::place(const uint8_t* places) {
   for (unsigned e = 0; e < a_.steps; ++e) {
     b_step_[e] = places != nullptr ? places[a_step_[e]] : a_step_[e];
-    at_[e] = static_cast<uint32_t>(b_.at(b_step_[e], 0));
-  }
-}
-
-void TensorSum::take_row(unsigned row) {
-  if (taken_.empty()) {
-    taken_.resize(a_.count);
-    mine_.resize(size_t{a_.count} * a_.steps);
-    powers_.resize(mine_.size());
-  }
-  if (taken_[row]) return;
-  taken_[row] = 1;
-  const AlignedVector<float>& numbers = wide_ ? a_.significand_ : a_.value_;
-  for (unsigned e = 0; e < a_.steps; ++e) {
-    const size_t at = a_.at(a_step_[e], row), to = size_t{row} * a_.steps + e;
-    mine_[to] = numbers[at];
-    powers_[to] = a_.exponent_[at];
+    b_at_[e] = static_cast<uint32_t>(b_.at(b_step_[e], 0));
   }
 }
 
@@ -271,10 +256,10 @@ void TensorSum::add_block(unsigned row, Steps steps, unsigned first, unsigned co
   const bool mend = a_.special_[row] || b_.any_special_ || any_special(sums, columns);
   std::vector<float> before;
   if (mend) before.assign(sums, sums + columns);
-  take_row(row);
-  block_.at = at_ + steps.first;
-  block_.mine = &mine_[size_t{row} * a_.steps + steps.first];
-  block_.exponents = &powers_[size_t{row} * a_.steps + steps.first];
+  block_.at = b_at_ + steps.first;
+  block_.mine_at = a_at_ + steps.first;
+  block_.mine = (wide_ ? a_.significand_ : a_.value_).data() + row;
+  block_.exponents = a_.exponent_.data() + row;
   block_.length = steps.length;
   tensor_tile().add(block_, first, columns, sums);
   if (mend) mend_special(row, steps, first, columns, before.data(), sums);

@@ -108,7 +108,6 @@ class TensorSum {
   };
 
   void place(const uint8_t* places);
-  void take_row(unsigned row);
   void add_floats(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums);
   void add_integers(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums) const;
   void add_block(unsigned row, Steps steps, unsigned first, unsigned columns, float* sums);
@@ -121,14 +120,10 @@ class TensorSum {
   bool wide_;
   TileBlock block_;  // that is being added
   // The steps of A and B in the order in which they are added, of which so many come before the others if these are
-  // added apart; and where B's are.
+  // added apart; and where they are.
   unsigned before_ = 0;
   uint8_t a_step_[kMostSteps], b_step_[kMostSteps];
-  uint32_t at_[kMostSteps];
-  // Rows of A in that order: their values or significands, and exponents. A row is taken when it is first needed.
-  AlignedVector<float> mine_;
-  AlignedVector<int16_t> powers_;
-  std::vector<uint8_t> taken_;
+  uint32_t a_at_[kMostSteps], b_at_[kMostSteps];
 };
 
 }  // namespace pyptx::emulator

@@ -17,7 +17,8 @@ constexpr unsigned kMostSteps = 128;
 struct TileBlock {
   unsigned length = 0;
   const uint32_t* at = nullptr;        // where in B's arrays are the columns of each step
-  const float* mine = nullptr;         // the row's values or, of wide numbers, significands
+  const uint32_t* mine_at = nullptr;   // and in A's what the row has
+  const float* mine = nullptr;         // A's values or, of wide numbers, significands, from the row's first on
   const int16_t* exponents = nullptr;  // and their exponents
   const float* others = nullptr;       // the same of B
   const int16_t* powers = nullptr;

@@ -139,10 +139,10 @@ void save_sums(Part& part) {
   }
 }
 
-// To the registers, or where the next multiplication has them.
+// Hidden ones to the registers, or where the next multiplication has them.
 void deliver_sums(const Operation& op, Part& part) {
   const ProductPlan& plan = plan_of(*part.at);
-  Part* next = part.hidden ? next_part(*part.warp, &op, *part.at) : nullptr;
+  Part* next = next_part(*part.warp, &op, *part.at);
   if (next != nullptr) {
     next->sums = std::move(part.sums);
     return;
@@ -153,17 +153,44 @@ void deliver_sums(const Operation& op, Part& part) {
   part.sums.clear();
 }
 
+// Where a part's accumulators are while it is multiplied, 32 lanes of each.
+struct Accumulators {
+  uint32_t* at[128];
+};
+
+void find_accumulators(Part& part, Accumulators* sums) {
+  const ProductPlan& plan = plan_of(*part.at);
+  for (unsigned i = 0; i < plan.registers; ++i) {
+    sums->at[i] = part.hidden ? &part.sums[size_t{i} * kLanes] : held<uint32_t>(*part.warp, *part.at, plan.d_slot + i);
+  }
+}
+
+// What lanes that are not of the part's mask hold of them, to be put there again.
+std::vector<uint32_t> kept_sums(const Part& part, const Accumulators& sums) {
+  std::vector<uint32_t> kept;
+  for (unsigned i = 0; part.mask != kFullMask && i < plan_of(*part.at).registers; ++i) {
+    kept.insert(kept.end(), sums.at[i], sums.at[i] + kLanes);
+  }
+  return kept;
+}
+
+void put_back(const Part& part, const std::vector<uint32_t>& kept, const Accumulators& sums) {
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!(part.mask >> i % kLanes & 1u)) sums.at[i / kLanes][i % kLanes] = kept[i];
+  }
+}
+
 // The accumulators of a row, `columns` from `first` on: of each eight two registers have four each, in the lanes of a
 // quad, or one has two in each of them.
 template <bool kStore>
-void move_row(Part& part, unsigned row, unsigned first, unsigned columns, uint32_t* words) {
-  const ProductPlan& plan = plan_of(*part.at);
+void move_row(const ProductPlan& plan, const Accumulators& sums, unsigned row, unsigned first, unsigned columns,
+              uint32_t* words) {
   const unsigned quad = row % kBlockLines * kLineLanes, pair = row / kBlockLines;
   if (plan.sum != Sum::F16) {
-    uint32_t* held = part.sums.data() + (size_t{first} / 2 + size_t{2} * pair) * kLanes + quad;
-    for (unsigned n = 0; n < columns; n += kBlockLines, held += 4 * kLanes) {
+    uint32_t* const* held = sums.at + first / 2 + 2 * pair;
+    for (unsigned n = 0; n < columns; n += kBlockLines, held += 4) {
       for (unsigned half = 0; half < 2; ++half) {
-        uint32_t *of = words + n + half * kLineLanes, *lanes = held + half * kLanes;
+        uint32_t *of = words + n + half * kLineLanes, *lanes = held[half] + quad;
         if (kStore) std::memcpy(lanes, of, kLineLanes * 4);
         else std::memcpy(of, lanes, kLineLanes * 4);
       }
@@ -174,7 +201,7 @@ void move_row(Part& part, unsigned row, unsigned first, unsigned columns, uint32
     const unsigned at = (first + n) / kBlockLines * 2 + pair;
     for (unsigned half = 0; half < 2; ++half) {
       uint32_t* of = words + n + half * kLineLanes;
-      uint32_t* held = &part.sums[size_t{at} * kLanes + quad];
+      uint32_t* held = sums.at[at] + quad;
       for (unsigned i = 0; i < kLineLanes; ++i) {
         const uint32_t other = held[i] & ~(0xffffu << 16 * half);
         if (kStore) held[i] = other | of[i] << 16 * half;
@@ -188,7 +215,9 @@ void move_row(Part& part, unsigned row, unsigned first, unsigned columns, uint32
 // once, that B's stay in the host's first cache while rows take turns.
 void accumulate(Part& part, const Numbers& a, TensorSum* sum) {
   const ProductPlan& plan = plan_of(*part.at);
-  const std::vector<uint32_t> before = part.mask == kFullMask ? std::vector<uint32_t>() : part.sums;
+  Accumulators sums;
+  find_accumulators(part, &sums);
+  const std::vector<uint32_t> kept = kept_sums(part, sums);
   const unsigned tile = plan.sparse() ? plan.n : 64;
   for (unsigned first = 0; first < plan.n; first += tile) {
     const unsigned columns = std::min(tile, plan.n - first);
@@ -197,29 +226,27 @@ void accumulate(Part& part, const Numbers& a, TensorSum* sum) {
       uint8_t places[kMostK];
       std::string note;
       if (plan.sparse()) find_places(plan.sparsity, part.metadata.data(), row, places, &note);  // known to have a meaning
-      if (part.accumulates) move_row<false>(part, row, first, columns, words);
+      if (part.accumulates) move_row<false>(plan, sums, row, first, columns, words);
       else std::fill(words, words + columns, 0u);
       sum->add(row, first, columns, plan.sparse() ? places : nullptr, plan.satfinite, 0, words);
-      move_row<true>(part, row, first, columns, words);
+      move_row<true>(plan, sums, row, first, columns, words);
     }
   }
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!(part.mask >> i % kLanes & 1u)) part.sums[i] = before[i];
-  }
+  put_back(part, kept, sums);
 }
 
 void accumulate_bits(Part& part) {
   const ProductPlan& plan = plan_of(*part.at);
-  const std::vector<uint32_t> counts = count_bits(part, plan), before = part.sums;
+  Accumulators sums;
+  find_accumulators(part, &sums);
+  const std::vector<uint32_t> counts = count_bits(part, plan), kept = kept_sums(part, sums);
   for (unsigned row = 0; row < kWarpRows; ++row) {
     uint32_t words[256] = {};
-    if (part.accumulates) move_row<false>(part, row, 0, plan.n, words);
+    if (part.accumulates) move_row<false>(plan, sums, row, 0, plan.n, words);
     for (unsigned n = 0; n < plan.n; ++n) words[n] += counts[row * plan.n + n];
-    move_row<true>(part, row, 0, plan.n, words);
+    move_row<true>(plan, sums, row, 0, plan.n, words);
   }
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!(part.mask >> i % kLanes & 1u)) part.sums[i] = before[i];
-  }
+  put_back(part, kept, sums);
 }
 
 // ---- Issuing ---------------------------------------------------------------------------------------------
@@ -451,7 +478,6 @@ void perform_product(Product& product, Operation& op) {
   static thread_local Numbers a, b;
   for (Part& part : product.parts) {
     const ProductPlan& plan = plan_of(*part.at);
-    if (!part.hidden) save_sums(part);
     if (plan.a == nullptr) {
       accumulate_bits(part);
     } else {
@@ -463,7 +489,7 @@ void perform_product(Product& product, Operation& op) {
       TensorSum sum(plan.how, plan.sum, a, b);
       accumulate(part, a, &sum);
     }
-    deliver_sums(op, part);
+    if (part.hidden) deliver_sums(op, part);
   }
 }
 
