@@ -79,6 +79,16 @@ __attribute__((noinline)) void report_beyond(Warp& w, const Instruction& in, uin
   }
 }
 
+inline bool plainly_inside(Warp& w, const Subscripts& subscripts) {
+  if (subscripts.plain_count > Subscripts::kMostPlain) return false;
+  bool inside = true;
+  for (uint32_t i = 0; i < subscripts.plain_count; ++i) {
+    const Subscripts::Plain& plain = subscripts.plain[i];
+    inside &= all_below(reinterpret_cast<const uint32_t*>(register_at(w, plain.offset)), plain.limit);
+  }
+  return inside;
+}
+
 void check(Warp& w, const Instruction& in, uint32_t mask, const Subscripts& subscripts) {
   for (const Subscript& s : subscripts.list) {
     if (__builtin_expect(surely_inside(w, s), 1)) continue;
@@ -93,16 +103,24 @@ const Subscripts& of(const Warp& w, const Instruction& in) {
 
 }  // namespace
 
+void Subscripts::add(const Subscript& s) {
+  const uint64_t limit = limit_of(s.extent, s.span);
+  const bool is_plain = s.known && s.width == 32 && limit <= 1u << 31;
+  if (plain_count < kMostPlain && is_plain) plain[plain_count++] = {s.offset, static_cast<uint32_t>(limit)};
+  else plain_count = kMostPlain + 1;
+  list.push_back(s);
+}
+
 void run_subscripted(Warp& w, const Instruction& in, uint32_t mask) {
   const Subscripts& subscripts = of(w, in);
   subscripts.handler(w, in, mask);
-  check(w, in, mask, subscripts);
+  if (__builtin_expect(!plainly_inside(w, subscripts), 0)) check(w, in, mask, subscripts);
 }
 
 void run_subscripted_sanitized(Warp& w, const Instruction& in, uint32_t mask) {
   const Subscripts& subscripts = of(w, in);
   subscripts.sanitized(w, in, mask);
-  check(w, in, mask, subscripts);
+  if (__builtin_expect(!plainly_inside(w, subscripts), 0)) check(w, in, mask, subscripts);
 }
 
 }  // namespace pyptx::emulator

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "machine/machine.h"
 
@@ -33,8 +34,7 @@ struct LaneOffsets {
 
 // How the addresses of a load by all lanes lie to each other. In a loop they do so every time.
 struct LanePattern {
-  // Of an instruction; the highest number for none.
-  uint32_t instruction = ~0u;
+  uint32_t bytes = 0;  // that a lane loads; 0 for none
   int32_t low, high;  // the differences are between
   uint32_t bits;      // set in any of them
   int32_t from_first[kLanes];
@@ -49,7 +49,23 @@ inline bool follows(const uint32_t* addresses, const LanePattern& pattern) {
   return differences == 0;
 }
 
-// The pattern of an instruction's addresses, found before or now; nullptr where they are far apart.
-const LanePattern* find_pattern(const uint64_t* addresses, uint32_t instruction, uint32_t bytes, LanePattern* pattern);
+// Patterns of the loads of shared memory of a program. Loads of a tile have one together, so that few are in the host's
+// caches.
+class LanePatterns {
+ public:
+  void reset(size_t instructions);
+  bool empty() const { return of_.empty(); }
+  // What was found of an instruction latest, or another of a load of as many bytes; of none before that.
+  const LanePattern& of(uint32_t instruction) const { return patterns_[of_[instruction]]; }
+  // The pattern of an instruction's addresses, found before or now; nullptr where they are far apart.
+  const LanePattern* find(const uint64_t* addresses, uint32_t instruction, uint32_t bytes);
+
+ private:
+  static constexpr uint32_t kMost = 16;
+
+  std::vector<LanePattern> patterns_;  // the first is none
+  std::vector<uint8_t> of_;            // by instruction
+  uint32_t next_ = 0;                  // that gives way to another
+};
 
 }  // namespace pyptx::emulator

@@ -255,11 +255,8 @@ bool load_range(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t a
   return true;
 }
 
-// Where the pattern of an instruction's addresses is kept; nullptr where none is.
-LanePattern* kept_pattern(const Warp& w, const Instruction& in, const MovePlan& plan) {
-  Worker& worker = *w.worker;
-  if (plan.space != Space::Shared || worker.statistics != nullptr || worker.patterns.empty()) return nullptr;
-  return &worker.patterns[in.index % Worker::kPatterns];
+bool has_patterns(const Warp& w, const MovePlan& plan) {
+  return plan.space == Space::Shared && w.worker->statistics == nullptr && !w.worker->patterns.empty();
 }
 
 // Of the CTA's own shared memory, where the lanes' addresses lie to each other in some way.
@@ -274,18 +271,17 @@ bool load_pattern(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t
 // The same where they do as they did before.
 template <bool kSanitized>
 bool load_as_before(Warp& w, const Instruction& in, const MovePlan& plan) {
-  if (plan.wide_address) return false;
-  const LanePattern* pattern = kept_pattern(w, in, plan);
-  if (pattern == nullptr || pattern->instruction != in.index) return false;
+  if (plan.wide_address || !has_patterns(w, plan)) return false;
+  const LanePattern& pattern = w.worker->patterns.of(in.index);
+  if (pattern.bytes != plan.bytes) return false;
   const uint32_t* a = source<uint32_t>(w, in, plan.address);
-  if (!follows(a, *pattern)) return false;
-  return load_pattern<kSanitized>(w, in, plan, a[0] + static_cast<uint32_t>(in.immediate), *pattern);
+  if (!follows(a, pattern)) return false;
+  return load_pattern<kSanitized>(w, in, plan, a[0] + static_cast<uint32_t>(in.immediate), pattern);
 }
 
 template <bool kSanitized>
 bool load_found(Warp& w, const Instruction& in, const MovePlan& plan, const Addresses& a) {
-  LanePattern* kept = kept_pattern(w, in, plan);
-  const LanePattern* pattern = kept == nullptr ? nullptr : find_pattern(a.at, in.index, plan.bytes, kept);
+  const LanePattern* pattern = has_patterns(w, plan) ? w.worker->patterns.find(a.at, in.index, plan.bytes) : nullptr;
   return pattern != nullptr && load_pattern<kSanitized>(w, in, plan, a.at[0], *pattern);
 }
 
