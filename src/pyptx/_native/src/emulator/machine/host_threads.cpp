@@ -254,7 +254,8 @@ void run_launch(Launch& launch, std::vector<PyptxInstructionStatistics>* statist
     Worker& w = workers[i];
     w.launch = &launch;
     w.buffer_hint.assign(launch.program->code.size(), 0);
-    if (launch.shared_bytes != 0) w.patterns.resize(Worker::kPatterns);
+    if (launch.shared_bytes != 0) w.patterns.reset(launch.program->code.size());
+    w.last_places.resize(Worker::kPlaces);
     if (launch.config.statistics) {
       w.statistics_storage.assign(launch.program->code.size(), PyptxInstructionStatistics{});
       w.statistics = w.statistics_storage.data();

@@ -320,7 +320,7 @@ class ImageReader {
       in.handler = run_subscripted;
       in.sanitized = run_subscripted_sanitized;
     }
-    held->list.push_back(s);
+    held->add(s);
   }
 
   void string_index(uint32_t& index, const char* what) {

@@ -25,9 +25,19 @@ struct Subscript {
 
 // Those of one instruction, and what it does besides.
 struct Subscripts {
+  // Of 32 bits, with a number that it has to be below, at most 2 ** 31.
+  struct Plain {
+    uint32_t offset, limit;
+  };
+  static constexpr uint32_t kMostPlain = 2;
+
   Handler handler, sanitized;
+  uint32_t plain_count = 0;  // beyond kMostPlain where not all of the list are here
+  Plain plain[kMostPlain];
   bool store;
   std::vector<Subscript> list;
+
+  void add(const Subscript& s);
 };
 
 // Run the instruction, then report the lanes whose indices are not below their extents: an address beyond all memory

@@ -225,8 +225,9 @@ struct Cluster {
 struct Worker {
   Launch* launch;
   std::vector<uint32_t> buffer_hint;  // per instruction: the buffer it touched last
-  static constexpr uint32_t kPatterns = 256;
-  std::vector<LanePattern> patterns;  // of loads of shared memory, by the low bits of their numbers
+  LanePatterns patterns;  // of loads of shared memory
+  static constexpr uint32_t kPlaces = 4096;
+  std::vector<uint64_t> last_places;  // in global memory, of instructions of warps, by the low bits of their numbers
   PyptxInstructionStatistics* statistics = nullptr;  // per instruction, nullptr if not asked for
   std::vector<PyptxInstructionStatistics> statistics_storage;
   uint64_t executed = 0;

@@ -264,12 +264,28 @@ class CopyCheck {
     return false;
   }
 
+  // Cells of one chunk that is stored: recorded at once where they are all as one that was fine.
+  bool store_alike(uint32_t first, uint32_t count) {
+    uint64_t* stores = &s_.stores[first];
+    uint64_t* loads = &s_.loads[first];
+    const uint64_t who = ~uint64_t{0} << 32, store = stores[0] & who, load = loads[0] & who;
+    const bool fine = (store == 0 || who_in(store) == fine_store_) && (load == 0 || who_in(load) == fine_load_);
+    if (!fine || reduces_ || (who_in(store) & kStrong) != 0) return false;
+    uint64_t differences = 0;
+    for (uint32_t k = 0; k < count; ++k) differences |= (stores[k] ^ store) | (loads[k] ^ load);
+    if ((differences & who) != 0) return false;
+    const uint64_t me = cell_of(self_.who, in_.index);
+    for (uint32_t k = 0; k < count; ++k) stores[k] = me;
+    for (uint32_t k = 0; k < count; ++k) loads[k] = 0;
+    return true;
+  }
+
   void cell(uint32_t index) {
     uint64_t& stored = s_.stores[index];
     uint64_t& loaded = s_.loads[index];
     const bool touched = (who_in(stored) & kStrong) != 0;
-    if (touched || !known(stored, good_store_)) check_stored(index, stored);
-    if (store_ && !known(loaded, good_load_)) check_loaded(index, loaded);
+    if (touched || (who_in(stored) != fine_store_ && !known(stored, good_store_))) check_stored(index, stored);
+    if (store_ && who_in(loaded) != fine_load_ && !known(loaded, good_load_)) check_loaded(index, loaded);
     if (touched) check_touched(index);
     if (reduces_) {
       s_.strong[index].add(mine_);
@@ -344,11 +360,12 @@ class CopyCheck {
     }
     // Of the others lanes may matter.
     const bool plain = !proxy_ || agent >= clocks.warps() || clock_of(who) <= clocks.proxied(w_.agent)[agent];
-    if (!plain || !issuer_.fine_for_all(who, lane_, false)) return;
-    good_store_ = stored;
+    const bool for_all = plain && issuer_.fine_for_all(who, lane_, false);
+    if (for_all) good_store_ = stored;
     if ((who_in(stored) & kStrong) != 0) return;
+    fine_store_ = who;
     // Of its own warp's stores an access may only come after those of some lanes.
-    const bool every_lane = agent != w_.agent || clock_of(who) < issuer_.synced;
+    const bool every_lane = for_all && (agent != w_.agent || clock_of(who) < issuer_.synced);
     const uint64_t mask = cell_of(every_lane ? ~(31u << kLaneShift | kSeveral) : ~0u, 0);  // by any instruction
     const auto same = [&](const Fine& fine) { return fine.store == (stored & mask) && fine.mask == mask; };
     if (std::any_of(fine_, fine_ + kFine, same)) return;
@@ -360,6 +377,7 @@ class CopyCheck {
     const bool many = agent_of(who) == kManyAgents;
     const uint32_t reader = reader_against(s_, index, issuer_, lane_, false);
     if (reader == kNone) {
+      if (!many) fine_load_ = who;
       if (!many && issuer_.fine_for_all(who, lane_, false)) good_load_ = loaded;
       return;
     }
@@ -385,6 +403,7 @@ class CopyCheck {
   Party issuer_, self_;
   Touch mine_;
   uint64_t good_store_ = 0, good_load_ = 0, replaced_ = 0;  // of the latter, a reader that comes before a load
+  uint32_t fine_store_ = 0, fine_load_ = 0;  // who was fine, by what the issuing lane knows
   // Contents of cells that a load needs not look at again, but for the bits that the mask leaves out: those of the
   // latest stores that were. Warps that have filled a tile together take turns in it.
   static constexpr uint32_t kFine = 4;
@@ -398,15 +417,6 @@ bool has_mbarriers(const Cta& owner, uint32_t first, uint32_t end) {
   return next != owner.mbarriers.begin() && std::prev(next)->first + kMbarrierBytes > first;
 }
 
-bool all_written(const SharedShadow& s, uint32_t first, uint32_t count) {
-  const uint8_t* written = &s.written[first];
-  if (count != 4 && count != 8) return std::memchr(written, 0, count) == nullptr;
-  uint32_t four, others;
-  std::memcpy(&four, written, 4);
-  std::memcpy(&others, written + count - 4, 4);
-  return (four & others) == 0x01010101u;
-}
-
 }  // namespace
 
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
@@ -418,7 +428,14 @@ void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offs
   check_started(w, in, owner, offset, lane, store);
   CopyCheck check(w, in, owner, lane, store, async_proxy, op, bytes);
   const uint32_t first = offset >> s.shift, count = bytes >> s.shift;
-  for (uint32_t k = 0; k < count; ++k) check.cell(first + k);
+  constexpr uint32_t kTogether = 64;
+  for (uint32_t k = 0; k < count;) {
+    const uint32_t end = std::min(k + kTogether, count);
+    check.cell(first + k++);
+    // The first of them has told what is fine.
+    if (store && k < end && check.store_alike(first + k, end - k)) k = end;
+    for (; k < end; ++k) check.cell(first + k);
+  }
 }
 
 void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std::vector<uint32_t>& places,
@@ -443,7 +460,7 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
     if (i + 1 == places.size()) return false;
     const uint32_t lower = std::min(places[i], places[i + 1]), first = lower >> s.shift;
     return std::max(places[i], places[i + 1]) - lower == bytes &&
-           (!s.initialisation || all_written(s, first, 2 * count)) && (!races || check->load_alike(first, 2 * count));
+           (!s.initialisation || all_written(&s.written[first], 2 * count)) && (!races || check->load_alike(first, 2 * count));
   };
   for (size_t i = 0; i < places.size(); ++i) {
     if (both_alike(i)) {
@@ -451,7 +468,7 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
       continue;
     }
     const uint32_t place = places[i], first = place >> s.shift;
-    if (s.initialisation && !all_written(s, first, count)) {
+    if (s.initialisation && !all_written(&s.written[first], count)) {
       initialise_range(w, in, owner, place, bytes, lane, bytes, true);
     }
     if (!races || check->load_alike(first, count)) continue;

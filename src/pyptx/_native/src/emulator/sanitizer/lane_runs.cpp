@@ -42,22 +42,26 @@ void find_runs(const uint32_t* offsets, uint32_t mask, uint32_t bytes, bool stor
   if (!store) join_runs(offsets, runs);
 }
 
-const LanePattern* find_pattern(const uint64_t* addresses, uint32_t instruction, uint32_t bytes, LanePattern* pattern) {
+namespace {
+
+bool lie_as(const uint64_t* addresses, const LanePattern& pattern) {
   const uint64_t first = addresses[0];
   uint64_t differences = 0;
-  if (pattern->instruction == instruction) {
-    PYPTX_EACH_LANE(l) {
-      differences |= addresses[l] ^ (first + static_cast<uint64_t>(static_cast<int64_t>(pattern->from_first[l])));
-    }
-    if (differences == 0) return pattern;
+  PYPTX_EACH_LANE(l) {
+    differences |= addresses[l] ^ (first + static_cast<uint64_t>(static_cast<int64_t>(pattern.from_first[l])));
   }
+  return differences == 0;
+}
+
+// The pattern of addresses; false where they are far apart.
+bool read_pattern(const uint64_t* addresses, uint32_t bytes, LanePattern* pattern) {
   uint32_t offsets[kLanes];
-  pattern->instruction = ~0u;
+  pattern->bytes = bytes;
   pattern->low = pattern->high = 0;
   pattern->bits = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
-    const auto difference = static_cast<int64_t>(addresses[l] - first);
-    if (difference != static_cast<int32_t>(difference)) return nullptr;
+    const auto difference = static_cast<int64_t>(addresses[l] - addresses[0]);
+    if (difference != static_cast<int32_t>(difference)) return false;
     pattern->from_first[l] = static_cast<int32_t>(difference);
     pattern->low = std::min(pattern->low, pattern->from_first[l]);
     pattern->high = std::max(pattern->high, pattern->from_first[l]);
@@ -65,8 +69,36 @@ const LanePattern* find_pattern(const uint64_t* addresses, uint32_t instruction,
     pattern->bits |= offsets[l];
   }
   find_runs(offsets, kFullMask, bytes, false, &pattern->runs);
-  pattern->instruction = instruction;
-  return pattern;
+  return true;
+}
+
+}  // namespace
+
+void LanePatterns::reset(size_t instructions) {
+  patterns_.assign(1, LanePattern());
+  patterns_.reserve(kMost);
+  of_.assign(instructions, 0);
+}
+
+const LanePattern* LanePatterns::find(const uint64_t* addresses, uint32_t instruction, uint32_t bytes) {
+  const auto same = [&](const LanePattern& p) { return p.bytes == bytes && lie_as(addresses, p); };
+  uint8_t& index = of_[instruction];
+  if (same(patterns_[index])) return &patterns_[index];
+  const auto known = std::find_if(patterns_.begin(), patterns_.end(), same);
+  if (known != patterns_.end()) {
+    index = static_cast<uint8_t>(known - patterns_.begin());
+    return &*known;
+  }
+  LanePattern pattern;
+  if (!read_pattern(addresses, bytes, &pattern)) return nullptr;
+  if (patterns_.size() < kMost) {
+    index = static_cast<uint8_t>(patterns_.size());
+    patterns_.push_back(pattern);
+  } else {
+    index = static_cast<uint8_t>(1 + next_++ % (kMost - 1));
+    patterns_[index] = pattern;
+  }
+  return &patterns_[index];
 }
 
 }  // namespace pyptx::emulator

@@ -242,12 +242,12 @@ void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t o
 namespace {
 
 // Whether the lanes of `mask` store one value to one place.
-bool one_value(Warp& w, const Instruction& in, const uint32_t* offsets, uint32_t mask, Access access) {
+bool one_value(Warp& w, const Instruction& in, const LaneOffsets& offsets, uint32_t mask, Access access) {
   const auto& plan = *static_cast<const AccessPlan*>(in.plan);
   if (access != Access::Store || plan.same_value == nullptr) return false;
   const auto first = static_cast<unsigned>(__builtin_ctz(mask));
   for (unsigned l = first + 1; l < kLanes; ++l) {
-    if ((mask >> l & 1u) && (offsets[l] != offsets[first] || !plan.same_value(w, in, first, l))) return false;
+    if ((mask >> l & 1u) && (offsets.of(l) != offsets.of(first) || !plan.same_value(w, in, first, l))) return false;
   }
   return true;
 }
@@ -259,39 +259,37 @@ namespace {
 // The lanes that access what the lanes of a run do.
 uint32_t lanes_of(const LaneRun& run) { return run.lanes * (run.again + 1u); }
 
-CellRange range_of(const SharedShadow& s, const LaneRun& run, const uint32_t* offsets, uint32_t bytes) {
-  const uint32_t cells = std::max(1u, bytes >> s.shift), first = offsets[run.lane] >> s.shift;
+CellRange range_of(const SharedShadow& s, const LaneRun& run, const LaneOffsets& offsets, uint32_t bytes) {
+  const uint32_t cells = std::max(1u, bytes >> s.shift), first = offsets.of(run.lane) >> s.shift;
   if (run.one_place) return {first, cells, run.lane, 31, true};
   return {first, run.lanes * cells, run.lane, static_cast<uint32_t>(__builtin_ctz(cells)), run.again != 0};
 }
 
-void initialise_run(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, const LaneRun& run,
+void initialise_run(Warp& w, const Instruction& in, Cta& owner, const LaneOffsets& offsets, const LaneRun& run,
                     uint32_t bytes, bool load) {
   SharedShadow& s = owner.shadow;
   const CellRange range = range_of(s, run, offsets, bytes);
   uint8_t* first = &s.written[range.first];
-  uint8_t all = 1;
-  for (uint32_t k = 0; k < range.count; ++k) all &= first[k];
-  if (all) return;
+  if (all_written(first, range.count)) return;
   if (!load) {
     std::memset(first, 1, range.count);
     return;
   }
   for (uint32_t l = run.lane; l < run.lane + lanes_of(run); ++l) {
-    initialise_lane(w, in, owner, offsets[l], l, bytes, load);
+    initialise_lane(w, in, owner, offsets.of(l), l, bytes, load);
   }
 }
 
 // Whether a lane before `lane` stores the same value to the same place in the same instruction. Which of them wins is
 // undefined, unless they agree.
-bool has_twin(Warp& w, const Instruction& in, const SharedShadow& s, const Party& p, const uint32_t* offsets,
+bool has_twin(Warp& w, const Instruction& in, const SharedShadow& s, const Party& p, const LaneOffsets& offsets,
               uint32_t mask, unsigned lane) {
-  const uint64_t cell = s.stores[offsets[lane] >> s.shift];
+  const uint64_t cell = s.stores[offsets.of(lane) >> s.shift];
   const uint32_t who = who_in(cell);
   if (agent_of(who) != p.agent || clock_of(who) != p.own || static_cast<uint32_t>(cell) != in.index) return false;
   unsigned twin = lane;
   for (unsigned k = 0; k < lane; ++k) {
-    if ((mask >> k & 1u) && offsets[k] == offsets[lane]) twin = k;
+    if ((mask >> k & 1u) && offsets.of(k) == offsets.of(lane)) twin = k;
   }
   const auto& plan = *static_cast<const AccessPlan*>(in.plan);
   return twin != lane && plan.same_value != nullptr && plan.same_value(w, in, twin, lane);
@@ -313,22 +311,22 @@ void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* of
   }
   LaneRuns runs;
   find_runs(offsets, mask, bytes, access != Access::Load, &runs);
-  check_shared_runs(w, in, owner, offsets, mask, bytes, access, order, runs);
+  check_shared_runs(w, in, owner, {0, offsets}, mask, bytes, access, order, runs);
 }
 
-void check_shared_runs(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
+void check_shared_runs(Warp& w, const Instruction& in, Cta& owner, const LaneOffsets& offsets, uint32_t mask,
                        uint32_t bytes, Access access, Order order, const LaneRuns& runs) {
   SharedShadow& s = owner.shadow;
   const bool store = access != Access::Load;
   const auto first = static_cast<unsigned>(__builtin_ctz(mask));
   for (unsigned l = first; !owner.mbarriers.empty() && l < kLanes; ++l) {
-    if (mask >> l & 1u) check_not_mbarrier(w, in, owner, offsets[l], bytes, l, store);
+    if (mask >> l & 1u) check_not_mbarrier(w, in, owner, offsets.of(l), bytes, l, store);
   }
   for (uint32_t i = 0; s.initialisation && i < runs.count; ++i) {
     initialise_run(w, in, owner, offsets, runs.run[i], bytes, access != Access::Store);
   }
   if (!s.races || !w.cta->cluster->clocks.active()) return;
-  if (&owner != w.cta) record_visit(w, in, owner, offsets[first], first, store);
+  if (&owner != w.cta) record_visit(w, in, owner, offsets.of(first), first, store);
   Party p = party_of(w, mask);
   if (mask == w.live && one_value(w, in, offsets, mask, access)) p.together = w.cta->cluster->clocks.together(w.agent);
   const uint32_t cells = std::max(1u, bytes >> s.shift);
@@ -338,7 +336,7 @@ void check_shared_runs(Warp& w, const Instruction& in, Cta& owner, const uint32_
     for (uint32_t l = run.lane; l < run.lane + lanes_of(run); ++l) {
       if (access == Access::Store && !order.strong && has_twin(w, in, s, p, offsets, mask, l)) continue;
       for (uint32_t k = 0; k < cells; ++k) {
-        check_cell(w, in, owner, p, (offsets[l] >> s.shift) + k, l, false, bytes, store, order);
+        check_cell(w, in, owner, p, (offsets.of(l) >> s.shift) + k, l, false, bytes, store, order);
       }
     }
   }

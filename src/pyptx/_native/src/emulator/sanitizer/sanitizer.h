@@ -35,6 +35,7 @@ struct Operation;
 struct History;
 enum class Grouping : uint8_t;
 struct LaneRuns;
+struct LaneOffsets;
 
 enum class Access : uint8_t { Load, Store, Atomic };
 
@@ -116,7 +117,7 @@ struct LocalShadow {
 void check_shared(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
                   uint32_t bytes, Access access, Order order);
 // The same where the lanes' runs are known.
-void check_shared_runs(Warp& w, const Instruction& in, Cta& owner, const uint32_t* offsets, uint32_t mask,
+void check_shared_runs(Warp& w, const Instruction& in, Cta& owner, const LaneOffsets& offsets, uint32_t mask,
                        uint32_t bytes, Access access, Order order, const LaneRuns& runs);
 // The same for several lanes, those of `mask`, that load from one address.
 void check_shared_uniform(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t mask, uint32_t bytes,

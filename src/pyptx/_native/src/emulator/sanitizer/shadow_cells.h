@@ -1,6 +1,8 @@
 // How the shadow of shared memory says who touched a cell; shared by the files of this folder.
 #pragma once
 
+#include <cstring>
+
 #include "sanitizer.h"
 #include "machine/warp.h"
 
@@ -75,6 +77,18 @@ bool load_missing(Warp& w, const Instruction& in, uint64_t address, unsigned lan
 void store_missing(Warp& w, const Instruction& in, unsigned lane, uint32_t bytes, uint8_t* cells, uint32_t shift);
 void report_uninitialised(Warp& w, const Instruction& in, Space space, uint64_t address, unsigned lane, uint32_t bytes);
 void record_load(SharedShadow& s, const Party& p, uint32_t index, uint32_t lane, bool several, uint32_t instruction);
+// Whether all of so many neighbouring cells have a value (SharedShadow::written).
+inline bool all_written(const uint8_t* written, uint32_t count) {
+  constexpr uint64_t kWritten = 0x0101010101010101u;
+  uint64_t all = kWritten;
+  for (; count >= 8; count -= 8, written += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, written, 8);
+    all &= eight;
+  }
+  for (; count != 0; --count, ++written) all &= *written | (kWritten & ~uint64_t{0xff});
+  return all == kWritten;
+}
 // Neighbouring cells that lanes access side by side: cell i is accessed by lane `lane + (i >> lane_shift)`, or by that
 // lane and others where `several` lanes load the same.
 struct CellRange {

@@ -114,10 +114,26 @@ namespace {
 // What cells that are alike may differ in: the lane, and which instruction it was.
 constexpr uint64_t kFree = static_cast<uint64_t>(31u << kLaneShift | kSeveral) << 32 | 0xffffffffu;
 
-bool alike(const uint64_t* cells, uint32_t count) {
+// Four cells, which are loaded and stored as one: compilers do worse with counts that they do not know.
+using Four = uint64_t __attribute__((vector_size(32)));
+
+inline void load(Four* four, const uint64_t* cells) { std::memcpy(four, cells, sizeof *four); }
+inline void store(uint64_t* cells, const Four& four) { std::memcpy(cells, &four, sizeof four); }
+
+inline bool alike(const uint64_t* cells, uint32_t count) {
   const uint64_t first = cells[0];
   uint64_t differences = 0;
-  for (uint32_t i = 0; i < count; ++i) differences |= cells[i] ^ first;
+  uint32_t i = 0;
+  if (count >= 4) {
+    Four any = {};
+    for (; i + 4 <= count; i += 4) {
+      Four four;
+      load(&four, cells + i);
+      any |= four ^ first;
+    }
+    differences = any[0] | any[1] | any[2] | any[3];
+  }
+  for (; i < count; ++i) differences |= cells[i] ^ first;
   return (differences & ~kFree) == 0;
 }
 
@@ -139,13 +155,23 @@ struct Clocks {
   uint32_t least = ~0u, most = 0;
 };
 
+// Runs f with the count as a constant where it is one of those that tiles mostly have.
+template <class F>
+inline __attribute__((always_inline)) void with_count(uint32_t count, F f) {
+  if (count == 16) f(16u);
+  else if (count == kBlock) f(kBlock);
+  else f(count);
+}
+
 Clocks clocks_in(const uint32_t* entries, uint32_t count) {
   Clocks found;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t clock = clock_of(entries[i]);
-    found.least = clock < found.least ? clock : found.least;
-    found.most = clock > found.most ? clock : found.most;
-  }
+  with_count(count, [&](uint32_t n) __attribute__((always_inline)) {
+    for (uint32_t i = 0; i < n; ++i) {
+      const uint32_t clock = clock_of(entries[i]);
+      found.least = clock < found.least ? clock : found.least;
+      found.most = clock > found.most ? clock : found.most;
+    }
+  });
   return found;
 }
 
@@ -188,30 +214,41 @@ bool each_ordered(const uint64_t* cells, const Party& p, const CellRange& r) {
   return bad == 0;
 }
 
-bool all_fine(const uint64_t* cells, const Party& p, const CellRange& r) {
+inline bool all_fine(const uint64_t* cells, const Party& p, const CellRange& r) {
   const uint32_t who = who_in(cells[0]), a = agent_of(who);
   if (a < p.agents && (who & kStrong) == 0 && clock_of(who) <= limit(p, a) && alike(cells, r.count)) return true;
   return each_ordered(cells, p, r);
 }
 
-void record_range(uint64_t* cells, const Party& p, const CellRange& r, uint32_t instruction) {
+inline void record_range(uint64_t* cells, const Party& p, const CellRange& r, uint32_t instruction) {
+  constexpr uint64_t kNextLane = uint64_t{1} << (kLaneShift + 32);
   const uint64_t first = cell_of(p.who_of(r.lane, r.several), instruction);
-  for (uint32_t i = 0; i < r.count; ++i) {
-    cells[i] = first + (static_cast<uint64_t>(i >> r.lane_shift) << (kLaneShift + 32));
+  uint32_t i = 0;
+  if (r.lane_shift == 0) {  // a lane has one cell
+    Four four = {first, first + kNextLane, first + 2 * kNextLane, first + 3 * kNextLane};
+    for (; i + 4 <= r.count; i += 4, four += 4 * kNextLane) store(cells + i, four);
   }
+  for (; i < r.count; ++i) cells[i] = first + (i >> r.lane_shift) * kNextLane;
 }
 
 // Cells that this warp has loaded since its clock last moved on.
 void load_again(uint64_t* cells, const CellRange& r, uint32_t instruction) {
+  if (r.several) {
+    for (uint32_t i = 0; i < r.count; ++i) cells[i] = cell_of(who_in(cells[i]) | kSeveral, instruction);
+    return;
+  }
   for (uint32_t i = 0; i < r.count; ++i) {
     const uint32_t old = who_in(cells[i]);
-    const bool both = r.several | (lane_of(old) != r.lane + (i >> r.lane_shift));
+    const bool both = lane_of(old) != r.lane + (i >> r.lane_shift);
     cells[i] = cell_of(both ? old | kSeveral : old, instruction);
   }
 }
 
 void record_several(uint64_t* cells, uint32_t count, uint32_t instruction) {
-  std::fill(cells, cells + count, cell_of(kManyAgents << kAgentShift, instruction));
+  const uint64_t cell = cell_of(kManyAgents << kAgentShift, instruction);
+  uint32_t i = 0;
+  for (; i + 4 <= count; i += 4) store(cells + i, Four{cell, cell, cell, cell});
+  for (; i < count; ++i) cells[i] = cell;
 }
 
 // One more of several readers.
@@ -220,12 +257,14 @@ void add_reader(SharedShadow& s, const Party& p, const CellRange& r) {
     uint32_t* mine = s.readers.of(cell) + p.agent * kBlock;
     const uint32_t me = p.who_of(r.lane, r.several) & kReaderMask;
     const uint32_t latest = p.own >= p.synced ? p.own : ~0u;  // of loads that no lane comes after
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t now = me + ((at + i) >> r.lane_shift << kLaneShift), old = mine[i];
-      const uint32_t others = ((old | now) & kSeveral) | ((old ^ now) & 31u << kLaneShift);
-      const uint32_t both = others != 0 ? kSeveral : 0;
-      mine[i] = now | (clock_of(old) == latest ? both : 0);
-    }
+    with_count(count, [&](uint32_t n) __attribute__((always_inline)) {
+      for (uint32_t i = 0; i < n; ++i) {
+        const uint32_t now = me + ((at + i) >> r.lane_shift << kLaneShift), old = mine[i];
+        const uint32_t others = ((old | now) & kSeveral) | ((old ^ now) & 31u << kLaneShift);
+        const uint32_t both = others != 0 ? kSeveral : 0;
+        mine[i] = now | (clock_of(old) == latest ? both : 0);
+      }
+    });
     return true;
   });
 }
@@ -234,12 +273,15 @@ void add_reader(SharedShadow& s, const Party& p, const CellRange& r) {
 void begin_readers(SharedShadow& s, const Party& p, const CellRange& r, uint32_t a) {
   each_block(r, [&](uint32_t cell, uint32_t at, uint32_t count) {
     uint32_t* entries = s.readers.make(cell);
-    for (uint32_t agent = 0; agent < s.readers.agents(); ++agent) std::fill_n(entries + agent * kBlock, count, 0u);
     const uint32_t me = p.who_of(r.lane, r.several) & kReaderMask;
-    for (uint32_t i = 0; i < count; ++i) {
-      entries[a * kBlock + i] = who_in(s.loads[cell + i]) & kReaderMask;
-      entries[p.agent * kBlock + i] = me + ((at + i) >> r.lane_shift << kLaneShift);
-    }
+    with_count(count, [&](uint32_t n) __attribute__((always_inline)) {
+      const uint32_t agents = s.readers.agents();
+      for (uint32_t agent = 0; agent < agents; ++agent) std::memset(entries + agent * kBlock, 0, n * sizeof *entries);
+      const uint64_t* loads = &s.loads[cell];
+      uint32_t *theirs = entries + a * kBlock, *mine = entries + p.agent * kBlock;
+      for (uint32_t i = 0; i < n; ++i) theirs[i] = who_in(loads[i]) & kReaderMask;
+      for (uint32_t i = 0; i < n; ++i) mine[i] = me + ((at + i) >> r.lane_shift << kLaneShift);
+    });
     return true;
   });
 }
@@ -269,6 +311,19 @@ bool load_alike(SharedShadow& s, const Party& p, const CellRange& r, uint32_t in
   return true;
 }
 
+// The load of one cell whose latest store is ordered before all lanes, and which nobody else has loaded since; false, and
+// nothing is done, otherwise.
+inline bool load_one(SharedShadow& s, const Party& p, const CellRange& r, uint32_t instruction) {
+  const uint32_t stored = who_in(s.stores[r.first]), a = agent_of(stored);
+  if (a >= p.agents || (stored & kStrong) != 0 || clock_of(stored) > limit(p, a)) return false;
+  uint64_t& cell = s.loads[r.first];
+  const uint32_t loaded = who_in(cell), reader = agent_of(loaded);
+  if (loaded != 0 && (reader >= p.agents || clock_of(loaded) > limit(p, reader))) return false;
+  if (reader == p.agent && clock_of(loaded) == p.own) return false;  // of one epoch the lanes are kept
+  cell = cell_of(p.who_of(r.lane, r.several), instruction);
+  return true;
+}
+
 // Whether nothing has to be kept of each cell's latest load.
 bool all_replaced(const uint64_t* loads, const Party& p, uint32_t count) {
   uint32_t bad = 0;
@@ -284,6 +339,7 @@ bool all_replaced(const uint64_t* loads, const Party& p, uint32_t count) {
 }  // namespace
 
 bool check_cells(SharedShadow& s, const Party& p, const CellRange& range, bool store, uint32_t instruction) {
+  if (!store && range.count == 1 && load_one(s, p, range, instruction)) return true;
   s.readers.reserve(p.agents);
   uint64_t* stores = &s.stores[range.first];
   uint64_t* loads = &s.loads[range.first];

@@ -339,12 +339,37 @@ const uint8_t* locate_uniform(Warp& w, const Instruction& in, const AccessPlan& 
   }
 }
 
+namespace {
+
+// Asks for the memory that the instruction will touch next, if it goes on as from the last time to this: in the warp's
+// next iteration, or in the same warp of the next CTA. Its shadow, too.
+void fetch_ahead(Warp& w, const Instruction& in, const Buffer& buffer, uint64_t address, uint64_t length) {
+  constexpr uint64_t kLine = 64;
+  Worker& worker = *w.worker;
+  if (worker.last_places.empty()) return;
+  const uint64_t place = uint64_t{in.index} * worker.launch->warps_per_cta + w.index;
+  uint64_t& last = worker.last_places[place % Worker::kPlaces];
+  const uint64_t next = 2 * address - last;
+  last = address;
+  if (next == address || next < buffer.lo || next > buffer.hi - length) return;
+  const auto fetch = [&](const void* from, uint64_t bytes) {
+    for (uint64_t k = 0; k < bytes; k += kLine) __builtin_prefetch(static_cast<const uint8_t*>(from) + k, 0, 2);
+  };
+  fetch(reinterpret_cast<const void*>(next), length);
+  if (buffer.stores == nullptr) return;
+  const auto shift = static_cast<unsigned>(__builtin_ctz(program_of(w).global_granule));
+  fetch(buffer.stores + ((next - buffer.lo) >> shift), (length >> shift) * sizeof *buffer.stores);
+}
+
+}  // namespace
+
 template <bool kSanitized>
 uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address) {
   Worker& worker = *w.worker;
   const uint64_t end = address + static_cast<uint64_t>(plan.bytes) * kLanes;
   Buffer* buffer = worker.launch->memory.find(address, end, worker.buffer_hint[in.index]);
   if (buffer == nullptr || misaligned(plan, address)) return nullptr;
+  fetch_ahead(w, in, *buffer, address, end - address);
   if (plan.access != Access::Load) {
     if (buffer->read_only) return nullptr;
     buffer->mark(address, end - address);
@@ -379,16 +404,14 @@ uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& p
 }
 
 template <bool kSanitized>
-const uint8_t* locate_shared_pattern(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& addresses,
+const uint8_t* locate_shared_pattern(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address,
                                      const LanePattern& pattern) {
-  const auto first = static_cast<int64_t>(addresses.at[0] - w.cta->shared_base);
+  const auto first = static_cast<int64_t>(address - w.cta->shared_base);
   const int64_t size = w.worker->launch->shared_bytes;
   if (first < 0 || first > size || first + pattern.low < 0 || first + pattern.high + plan.bytes > size) return nullptr;
   if (misaligned(plan, static_cast<uint64_t>(first) | pattern.bits)) return nullptr;
   if (kSanitized) {
-    alignas(64) uint32_t offsets[kLanes];
-    const auto start = static_cast<uint32_t>(first);
-    PYPTX_EACH_LANE(l) offsets[l] = start + static_cast<uint32_t>(pattern.from_first[l]);
+    const LaneOffsets offsets{static_cast<uint32_t>(first), reinterpret_cast<const uint32_t*>(pattern.from_first)};
     check_shared_runs(w, in, *w.cta, offsets, kFullMask, plan.bytes, Access::Load, plan.order, pattern.runs);
   }
   return w.cta->shared + first;
@@ -489,8 +512,8 @@ Buffer* find_global(Warp& w, const Instruction& in, uint64_t address, uint32_t b
   template const uint8_t* locate_uniform<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);         \
   template uint8_t* locate_global_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);          \
   template uint8_t* locate_shared_range<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t);           \
-  template const uint8_t* locate_shared_pattern<sanitized>(Warp&, const Instruction&, const AccessPlan&,             \
-                                                           const Addresses&, const LanePattern&);
+  template const uint8_t* locate_shared_pattern<sanitized>(Warp&, const Instruction&, const AccessPlan&, uint64_t,   \
+                                                           const LanePattern&);
 PYPTX_LOCATE(false)
 PYPTX_LOCATE(true)
 

@@ -79,10 +79,10 @@ uint8_t* locate_global_range(Warp& w, const Instruction& in, const AccessPlan& p
 template <bool kSanitized>
 uint8_t* locate_shared_range(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address);
 
-// 32 lanes that load from the CTA's own shared memory, at addresses in its space: the host memory of lane 0's, or nullptr
-// if the general way must look at them.
+// 32 lanes that load from the CTA's own shared memory, the first of them at an address in its space: the host memory of
+// lane 0's, or nullptr if the general way must look at them.
 template <bool kSanitized>
-const uint8_t* locate_shared_pattern(Warp& w, const Instruction& in, const AccessPlan& plan, const Addresses& addresses,
+const uint8_t* locate_shared_pattern(Warp& w, const Instruction& in, const AccessPlan& plan, uint64_t address,
                                      const LanePattern& pattern);
 
 // The order that strong accesses of the lanes of `mask` carry; the lanes of one address act together.

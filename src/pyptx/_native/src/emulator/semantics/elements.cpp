@@ -30,6 +30,16 @@ void of_bytes(const uint32_t* bits, float* out, size_t count) {
   for (size_t i = 0; i < count; ++i) out[i] = table.at[bits[i] & 0xffu];
 }
 
+// An e4m3, whose exponents are 120 less than those of f32, or as a fraction of its smallest normal number.
+void of_e4m3(const uint32_t* bits, float* out, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t size = bits[i] & 0x7fu;
+    const auto tiny = bits_as<uint32_t>(static_cast<float>(static_cast<int32_t>(size)) * 0x1p-9f);
+    const uint32_t number = (size < 8 ? tiny : (size << 20) + (120u << 23)) | (bits[i] & 0x80u) << 24;
+    out[i] = bits_as<float>(size == 0x7fu ? 0x7fc00000u : number);
+  }
+}
+
 // An f16 moved to the place of an f32, whose exponents are 112 more.
 void of_halves(const uint32_t* bits, float* out, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -50,7 +60,7 @@ void of_tf32(const uint32_t* bits, float* out, size_t count) {
 
 constexpr Multiplied kMultiplied[] = {
     {"f16", 16, f16, -14, of_halves},       {"bf16", 16, bf16, -126, of_bf16}, {"tf32", 32, tf32, -126, of_tf32},
-    {"e4m3", 8, e4m3, -6, of_bytes<e4m3>},  {"e5m2", 8, e5m2, -14, of_bytes<e5m2>}, {"s8", 8, s8, 0, of_bytes<s8>},
+    {"e4m3", 8, e4m3, -6, of_e4m3},  {"e5m2", 8, e5m2, -14, of_bytes<e5m2>}, {"s8", 8, s8, 0, of_bytes<s8>},
     {"u8", 8, u8, 0, of_bytes<u8>},         {"s4", 4, s4, 0, of_bytes<s4>},    {"u4", 4, u4, 0, of_bytes<u4>},
     {"e2m1", 4, e2m1, 0, of_bytes<e2m1>},
 };

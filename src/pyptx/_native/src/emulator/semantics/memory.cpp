@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "modifiers.h"
+#include "quads.h"
 #include "strong_access.h"
 
 namespace pyptx::emulator {
@@ -27,35 +28,6 @@ struct MovePlan : AccessPlan {
 };
 
 const MovePlan& plan_of(const Instruction& in) { return *static_cast<const MovePlan*>(in.plan); }
-
-// Four lanes of four 32-bit elements: rows to columns and back, in registers.
-using Quad = uint32_t __attribute__((vector_size(16)));
-
-inline Quad quad_at(const void* p) {
-  Quad q;
-  std::memcpy(&q, p, sizeof q);
-  return q;
-}
-
-inline void put(void* p, Quad q) { std::memcpy(p, &q, sizeof q); }
-
-// Four elements of two vectors, counted from 0 in a and from 4 in b.
-#if defined(__clang__)
-#define PYPTX_PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#else
-#define PYPTX_PICK(a, b, i, j, k, l) __builtin_shuffle(a, b, Pick{i, j, k, l})
-#endif
-
-inline void transpose(Quad& a, Quad& b, Quad& c, Quad& d) {
-  using Pick [[maybe_unused]] = int32_t __attribute__((vector_size(16)));
-  const Quad low_ab = PYPTX_PICK(a, b, 0, 4, 1, 5), high_ab = PYPTX_PICK(a, b, 2, 6, 3, 7);
-  const Quad low_cd = PYPTX_PICK(c, d, 0, 4, 1, 5), high_cd = PYPTX_PICK(c, d, 2, 6, 3, 7);
-  a = PYPTX_PICK(low_ab, low_cd, 0, 1, 4, 5);
-  b = PYPTX_PICK(low_ab, low_cd, 2, 3, 6, 7);
-  c = PYPTX_PICK(high_ab, high_cd, 0, 1, 4, 5);
-  d = PYPTX_PICK(high_ab, high_cd, 2, 3, 6, 7);
-}
-#undef PYPTX_PICK
 
 void load_quads(const uint32_t* from, uint32_t* const* d) {
   for (unsigned l = 0; l < kLanes; l += 4) {
@@ -115,23 +87,30 @@ struct Load {
       PYPTX_EACH_LANE(l) d[l] = value;
     }
   }
+  // The lanes of a run, or, as `kCount` says, a number of them that is known here: tiles have so many columns.
+  template <unsigned kCount>
+  static inline __attribute__((always_inline)) void run_of(E* d, const uint8_t* place, const LaneRun& run) {
+    const unsigned lanes = kCount != 0 ? kCount : run.lanes;
+    if (run.one_place) {
+      E value;
+      std::memcpy(&value, place, sizeof(E));
+      for (unsigned l = 0; l < lanes; ++l) d[l] = value;
+      return;
+    }
+    for (unsigned k = 0; k <= run.again; ++k, d += lanes) {
+      if (N == 1) std::memcpy(d, place, lanes * sizeof(E));
+      for (unsigned l = 0; N != 1 && l < lanes; ++l) std::memcpy(d + l, place + l * N * sizeof(E), sizeof(E));
+    }
+  }
   static void runs(Warp& w, const Instruction& in, const uint8_t* from, const LanePattern& pattern) {
     for (unsigned e = 0; e < N; ++e) {
       E* d = destination<E>(w, in, e);
       for (uint32_t i = 0; i < pattern.runs.count; ++i) {
         const LaneRun& run = pattern.runs.run[i];
         const uint8_t* place = from + pattern.from_first[run.lane] + e * sizeof(E);
-        if (run.one_place) {
-          E value;
-          std::memcpy(&value, place, sizeof(E));
-          std::fill_n(d + run.lane, run.lanes, value);
-          continue;
-        }
-        for (unsigned k = 0; k <= run.again; ++k) {
-          E* to = d + run.lane + k * run.lanes;
-          if (N == 1) std::memcpy(to, place, run.lanes * sizeof(E));
-          for (unsigned l = 0; N != 1 && l < run.lanes; ++l) std::memcpy(to + l, place + l * N * sizeof(E), sizeof(E));
-        }
+        if (run.lanes == 16) run_of<16>(d + run.lane, place, run);
+        else if (run.lanes == 8) run_of<8>(d + run.lane, place, run);
+        else run_of<0>(d + run.lane, place, run);
       }
     }
   }
@@ -272,25 +251,38 @@ template <bool kSanitized>
 bool load_range(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t address) {
   uint8_t* from = locate_range<kSanitized>(w, in, plan, address);
   if (from == nullptr) return false;
-  // The next warp usually loads the next bytes; they are on their way until it runs.
-  const unsigned length = plan.bytes * kLanes;
-  for (unsigned k = 0; k < length; k += 64) __builtin_prefetch(from + length + k, 0, 2);
   plan.movers.range(w, in, from);
   return true;
 }
 
-// Of the CTA's own shared memory, where the lanes' addresses lie to each other as they did before.
+bool has_patterns(const Warp& w, const MovePlan& plan) {
+  return plan.space == Space::Shared && w.worker->statistics == nullptr && !w.worker->patterns.empty();
+}
+
+// Of the CTA's own shared memory, where the lanes' addresses lie to each other in some way.
 template <bool kSanitized>
-bool load_pattern(Warp& w, const Instruction& in, const MovePlan& plan, const Addresses& a) {
-  Worker& worker = *w.worker;
-  if (plan.space != Space::Shared || worker.statistics != nullptr || worker.patterns.empty()) return false;
-  LanePattern* kept = &worker.patterns[in.index % Worker::kPatterns];
-  const LanePattern* pattern = find_pattern(a.at, in.index, plan.bytes, kept);
-  if (pattern == nullptr) return false;
-  const uint8_t* from = locate_shared_pattern<kSanitized>(w, in, plan, a, *pattern);
+bool load_pattern(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t address, const LanePattern& pattern) {
+  const uint8_t* from = locate_shared_pattern<kSanitized>(w, in, plan, address, pattern);
   if (from == nullptr) return false;
-  plan.movers.runs(w, in, from, *pattern);
+  plan.movers.runs(w, in, from, pattern);
   return true;
+}
+
+// The same where they do as they did before.
+template <bool kSanitized>
+bool load_as_before(Warp& w, const Instruction& in, const MovePlan& plan) {
+  if (plan.wide_address || !has_patterns(w, plan)) return false;
+  const LanePattern& pattern = w.worker->patterns.of(in.index);
+  if (pattern.bytes != plan.bytes) return false;
+  const uint32_t* a = source<uint32_t>(w, in, plan.address);
+  if (!follows(a, pattern)) return false;
+  return load_pattern<kSanitized>(w, in, plan, a[0] + static_cast<uint32_t>(in.immediate), pattern);
+}
+
+template <bool kSanitized>
+bool load_found(Warp& w, const Instruction& in, const MovePlan& plan, const Addresses& a) {
+  const LanePattern* pattern = has_patterns(w, plan) ? w.worker->patterns.find(a.at, in.index, plan.bytes) : nullptr;
+  return pattern != nullptr && load_pattern<kSanitized>(w, in, plan, a.at[0], *pattern);
 }
 
 template <bool kSanitized>
@@ -301,6 +293,7 @@ void load(Warp& w, const Instruction& in, uint32_t mask) {
     const uint64_t address = *source<uint64_t>(w, in, plan.address) + static_cast<uint64_t>(in.immediate);
     if (load_uniform<kSanitized>(w, in, plan, address)) return;
   }
+  if (whole && load_as_before<kSanitized>(w, in, plan)) return;
   Addresses a;
   read_addresses(w, in, plan, a);
   if (whole) {
@@ -308,7 +301,7 @@ void load(Warp& w, const Instruction& in, uint32_t mask) {
       if (load_range<kSanitized>(w, in, plan, a.at[0])) return;
     } else if (uniform(a) && load_uniform<kSanitized>(w, in, plan, a.at[0])) {
       return;
-    } else if (load_pattern<kSanitized>(w, in, plan, a)) {
+    } else if (load_found<kSanitized>(w, in, plan, a)) {
       return;
     }
   }

@@ -9,7 +9,9 @@
 // Sums are those of tensor_sum.h.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "multiplicand.h"
 #include "tcgen05_product.h"
 #include "tensor_sum.h"
 
@@ -35,16 +37,29 @@ uint32_t number_at(const uint8_t* chunk, unsigned e, const TensorMultiplicand& x
   return x.packed == 4 ? number << 2 : number;
 }
 
+template <class T>
+void load_elements(const Cta& cta, const std::vector<uint32_t>& places, bool columns, LineRange range, Numbers* numbers) {
+  if (columns) load_columns<T, LineOrder>(cta, places, range, numbers);
+  else load_rows<T, LineOrder>(cta, places, range, numbers);
+}
+
 // What of a multiplicand is in a CTA's shared memory: `count` rows of A, or columns of B, as lines `first` and behind.
 void read_shared(const Cta& cta, const std::vector<uint32_t>& places, const TensorMultiplicand& x, unsigned count,
                  unsigned first, Numbers* numbers) {
+  const LineRange range{first, count};
+  if (x.packed == 0 && x.bits() >= 8 && (x.columns || count % 4 == 0)) {
+    if (x.bits() == 8) load_elements<uint8_t>(cta, places, x.columns, range, numbers);
+    else if (x.bits() == 16) load_elements<uint16_t>(cta, places, x.columns, range, numbers);
+    else load_elements<uint32_t>(cta, places, x.columns, range, numbers);
+    return;
+  }
   const unsigned each = kChunk * 8 / x.bits();
   const size_t chunks = (x.columns ? count : x.k()) / each;
   for (size_t i = 0; i < places.size(); ++i) {
     const size_t line = i / chunks, in_line = i % chunks * each;
     for (unsigned e = 0; e < each; ++e) {
       const size_t k = x.columns ? line : in_line + e, at = x.columns ? in_line + e : line;
-      numbers->bits[k * numbers->count + first + at] = number_at(cta.shared + places[i], e, x);
+      numbers->bits[numbers->at(static_cast<unsigned>(k), static_cast<unsigned>(first + at))] = number_at(cta.shared + places[i], e, x);
     }
   }
 }
@@ -119,10 +134,9 @@ void scale(const TensorProduct& p, TensorMemory& memory, const Addition& how, un
 // D of a slot's row of A with the columns of its part of B.
 void add_row(const TensorProduct& p, TensorMemory& memory, unsigned slot, const uint8_t* places, TensorSum* sum) {
   const unsigned columns = p.what.columns(), lane = p.lane_of(slot);
-  uint32_t words[256] = {};
-  for (unsigned n = 0; p.accumulates && n < columns; ++n) words[n] = memory.at(lane, p.d.column + n);
-  sum->add(slot, slot / p.what.rows() * columns, columns, places, p.what.saturate, p.shift, words);
-  for (unsigned n = 0; n < columns; ++n) memory.at(lane, p.d.column + n) = words[n];
+  uint32_t* row = &memory.at(lane, p.d.column);
+  if (!p.accumulates) std::fill(row, row + columns, 0u);
+  sum->add(slot, slot / p.what.rows() * columns, columns, places, p.what.saturate, p.shift, row);
 }
 
 // D of one CTA.
@@ -144,8 +158,9 @@ void multiply(const TensorProduct& p, unsigned cta, Numbers& b) {
     }
     if (p.disabled[4 * cta + quarter] >> lane % kQuarterLanes & 1u) continue;
     if (p.sparse && !find_tensor_places(p, *p.group.ctas[cta], lane, &places)) return;
-    TensorSum of_scaled(how, what.sum, p.blocks != 0 ? scaled_a : a, p.blocks != 0 ? scaled_b : b);
-    add_row(p, memory, slot, p.sparse ? places.data() : nullptr, p.blocks != 0 ? &of_scaled : &plain);
+    std::optional<TensorSum> of_scaled;
+    if (p.blocks != 0) of_scaled.emplace(how, what.sum, scaled_a, scaled_b);
+    add_row(p, memory, slot, p.sparse ? places.data() : nullptr, p.blocks != 0 ? &*of_scaled : &plain);
   }
 }
 

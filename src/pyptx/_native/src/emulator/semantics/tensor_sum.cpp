@@ -97,10 +97,15 @@ Addition addition_of(unsigned sm, TensorUnit unit, const Multiplied& a, const Mu
 // ---- Numbers ---------------------------------------------------------------------------------------------
 
 void Numbers::resize(unsigned lines, unsigned along) {
+  constexpr unsigned kMany = 64, kMore = 16;
   count = lines;
   steps = along;
-  const size_t size = size_t{lines} * along;
+  stride = lines % kMany == 0 ? lines + kMore : lines;
+  const size_t size = size_t{stride} * along;
   bits.resize(size);
+  for (unsigned step = 0; stride != count && step < steps; ++step) {
+    std::fill_n(bits.begin() + static_cast<std::ptrdiff_t>(at(step, count)), kMore, 0u);
+  }
   value_.resize(size);
   exponent_.resize(size);
   factors.clear();
@@ -116,7 +121,7 @@ void Numbers::read(const Multiplied& type, bool negated, bool as_half) {
   any_special_ = extent.special;
   special_.assign(count, 0);
   for (size_t i = 0; any_special_ && i < value_.size(); ++i) {
-    special_[i % count] |= static_cast<uint8_t>(!std::isfinite(value_[i]));
+    if (!std::isfinite(value_[i])) special_[i % stride] = 1;
   }
 }
 
@@ -126,7 +131,7 @@ void Numbers::scale() {
     if (factors[i] != factors[i]) {
       value_[i] = bits_as<float>(0x7fffffffu);
       exponent_[i] = kNothing;
-      special_[i % count] = 1;
+      special_[i % stride] = 1;
       any_special_ = true;
     } else if (exponent_[i] != kNothing) {
       exponent_[i] = static_cast<int16_t>(exponent_[i] + std::ilogb(factors[i]));
@@ -168,14 +173,32 @@ TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
   block_.dropped = how.dropped;
   block_.half = type == Sum::F16;
   block_.wide = wide_;
+  unsigned length = 0;
+  for (unsigned half = 0; half < (how.apart ? 4 : 2); half += 2) {
+    if (half != 0) before_ = length;
+    for (unsigned step = 0; step < a.steps; ++step) {
+      if (!how.apart || (step & 2u) == half) a_step_[length++] = static_cast<uint8_t>(step);
+    }
+  }
+  for (unsigned e = 0; e < length; ++e) a_at_[e] = static_cast<uint32_t>(a.at(a_step_[e], 0));
+  place(nullptr);
+}
+
+// Finds the steps of B that those of A are multiplied with.
+void TensorSum::place(const uint8_t* places) {
+  for (unsigned e = 0; e < a_.steps; ++e) {
+    b_step_[e] = places != nullptr ? places[a_step_[e]] : a_step_[e];
+    b_at_[e] = static_cast<uint32_t>(b_.at(b_step_[e], 0));
+  }
 }
 
 // Where an infinity or a NaN takes part, the sum is one.
-void TensorSum::mend_special(unsigned row, unsigned column, unsigned columns, const float* before, float* sums) const {
+void TensorSum::mend_special(unsigned row, Steps steps, unsigned column, unsigned columns, const float* before,
+                             float* sums) const {
   for (unsigned n = 0; n < columns; ++n) {
     if (!a_.special_[row] && !b_.special_[column + n] && std::isfinite(before[n])) continue;
     double sum = before[n];
-    for (unsigned e = 0; e < length_; ++e) {
+    for (unsigned e = steps.first; e < steps.first + steps.length; ++e) {
       sum += static_cast<double>(a_.value_[a_.at(a_step_[e], row)]) * b_.value_[b_.at(b_step_[e], column + n)];
     }
     if (!std::isfinite(sum)) sums[n] = static_cast<float>(sum);
@@ -183,18 +206,19 @@ void TensorSum::mend_special(unsigned row, unsigned column, unsigned columns, co
 }
 
 // Products of numbers of four bits, in groups that share factors.
-void TensorSum::add_groups(unsigned row, unsigned first, unsigned columns, float* sums) {
+void TensorSum::add_groups(unsigned row, Steps steps, unsigned first, unsigned columns, float* sums) {
   for (unsigned n = 0; n < columns; ++n) {
     double numbers[8], nan = 0;
     int32_t exponents[8], top = std::max(kLeast, sums[n] == 0 ? kLeast : std::ilogb(sums[n]));
-    const unsigned groups = (length_ + how_.group - 1) / how_.group;
+    const unsigned groups = (steps.length + how_.group - 1) / how_.group, end = steps.first + steps.length;
     for (unsigned g = 0; g < groups; ++g) {
       double sum = 0;
-      for (unsigned e = g * how_.group; e < std::min((g + 1) * how_.group, length_); ++e) {
+      const unsigned begin = steps.first + g * how_.group;
+      for (unsigned e = begin; e < std::min(begin + how_.group, end); ++e) {
         sum += static_cast<double>(a_.value_[a_.at(a_step_[e], row)]) * b_.value_[b_.at(b_step_[e], first + n)];
       }
-      const double x = a_.factors[a_.at(a_step_[g * how_.group], row)];
-      const double y = b_.factors[b_.at(b_step_[g * how_.group], first + n)];
+      const double x = a_.factors[a_.at(a_step_[begin], row)];
+      const double y = b_.factors[b_.at(b_step_[begin], first + n)];
       nan += x + y;  // of all else it is not looked at
       const bool nothing = sum == 0 || x == 0 || y == 0;
       exponents[g] = nothing || x != x || y != y ? kNothing : std::max(std::ilogb(x), a_.least_factor) +
@@ -224,24 +248,21 @@ bool any_special(const float* sums, unsigned count) {
   return special != 0;
 }
 
-void TensorSum::add_block(unsigned row, unsigned first, unsigned columns, float* sums) {
+void TensorSum::add_block(unsigned row, Steps steps, unsigned first, unsigned columns, float* sums) {
   if (how_.group != 0) {
-    add_groups(row, first, columns, sums);
+    add_groups(row, steps, first, columns, sums);
     return;
   }
   const bool mend = a_.special_[row] || b_.any_special_ || any_special(sums, columns);
   std::vector<float> before;
   if (mend) before.assign(sums, sums + columns);
-  const std::vector<float>& mine = wide_ ? a_.significand_ : a_.value_;
-  for (unsigned e = 0; e < length_; ++e) {
-    const size_t at = a_.at(a_step_[e], row);
-    block_.at[e] = static_cast<uint32_t>(b_.at(b_step_[e], 0));
-    block_.mine[e] = mine[at];
-    block_.exponents[e] = a_.exponent_[at];
-  }
-  block_.length = length_;
+  block_.at = b_at_ + steps.first;
+  block_.mine_at = a_at_ + steps.first;
+  block_.mine = (wide_ ? a_.significand_ : a_.value_).data() + row;
+  block_.exponents = a_.exponent_.data() + row;
+  block_.length = steps.length;
   tensor_tile().add(block_, first, columns, sums);
-  if (mend) mend_special(row, first, columns, before.data(), sums);
+  if (mend) mend_special(row, steps, first, columns, before.data(), sums);
 }
 
 // Of integers every partial sum is one of f32's.
@@ -281,27 +302,16 @@ void TensorSum::add(unsigned row, unsigned first, unsigned columns, const uint8_
 }
 
 void TensorSum::add_floats(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums) {
-  length_ = 0;
-  const auto take = [&](unsigned step) {
-    a_step_[length_] = static_cast<uint8_t>(step);
-    b_step_[length_++] = places != nullptr ? places[step] : static_cast<uint8_t>(step);
-  };
+  if (places != nullptr) place(places);
   if (!how_.apart) {
     for (unsigned from = 0; from < a_.steps; from += how_.block) {
-      length_ = 0;
-      for (unsigned step = from; step < std::min(from + how_.block, a_.steps); ++step) take(step);
-      add_block(row, first, columns, sums);
+      add_block(row, {from, std::min(how_.block, a_.steps - from)}, first, columns, sums);
     }
     return;
   }
   std::vector<float> apart(columns);
-  for (unsigned half = 0; half < 4; half += 2) {
-    length_ = 0;
-    for (unsigned step = 0; step < a_.steps; ++step) {
-      if ((step & 2u) == half) take(step);
-    }
-    add_block(row, first, columns, apart.data());
-  }
+  add_block(row, {0, before_}, first, columns, apart.data());
+  add_block(row, {before_, a_.steps - before_}, first, columns, apart.data());
   for (unsigned n = 0; n < columns; ++n) {
     const double sum = static_cast<double>(sums[n]) + apart[n];  // of two f16 exact
     sums[n] = type_ == Sum::F16 && std::isfinite(sum) ? nearest_half(sum) : sums[n] + apart[n];

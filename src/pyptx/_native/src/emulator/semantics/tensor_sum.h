@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "elements.h"
@@ -35,16 +36,34 @@ struct Addition {
 // `scaled`: with factors of blocks (block scaling).
 Addition addition_of(unsigned sm, TensorUnit unit, const Multiplied& a, const Multiplied& b, bool scaled);
 
-// A multiplicand: the numbers of `count` lines, which are rows of A or columns of B, `steps` of each, step by step.
+// Arrays that begin where the host's vectors do.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+
+  Aligned() = default;
+  template <class U>
+  Aligned(const Aligned<U>&) {}
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
+  void deallocate(T* place, size_t) { ::operator delete(place, kAlignment); }
+  bool operator==(const Aligned&) const { return true; }
+  bool operator!=(const Aligned&) const { return false; }
+};
+template <class T>
+using AlignedVector = std::vector<T, Aligned<T>>;
+
+// A multiplicand: the numbers of `count` lines, which are rows of A or columns of B, `steps` of each, step by step. Of
+// many lines, some that are not there follow, all zeros: steps that are 1024 bytes apart would share places of a cache.
 class Numbers {
  public:
-  unsigned count = 0, steps = 0;
-  std::vector<uint32_t> bits;  // in the type, to be filled before read()
+  unsigned count = 0, steps = 0, stride = 0;
+  AlignedVector<uint32_t> bits;  // in the type, to be filled before read()
   std::vector<double> factors;  // of each number, or none
   int least_factor = -127;      // the exponent of the smallest normal factor
 
   void resize(unsigned lines, unsigned along);
-  size_t at(unsigned step, unsigned line) const { return size_t{step} * count + line; }
+  size_t at(unsigned step, unsigned line) const { return size_t{step} * stride + line; }
   // Takes the numbers that the bits are, negated if so; exponents are those that they have in f16 if `as_half`.
   void read(const Multiplied& type, bool negated, bool as_half = false);
   // Takes the factors into account, which multiply_block then reads no more; of Addition::group they stay apart.
@@ -60,8 +79,8 @@ class Numbers {
   void find_significands();
 
   // value = significand * 2 ** exponent, the significand below 2. Zeros have exponent kNothing.
-  std::vector<float> value_, significand_;
-  std::vector<int16_t> exponent_;
+  AlignedVector<float> value_, significand_;
+  AlignedVector<int16_t> exponent_;
   std::vector<uint8_t> special_;  // of each line: whether it has infinities or NaNs
   bool any_special_ = false;
   bool wide_ = false;  // whether products, or what they are scaled by, may leave f32
@@ -83,20 +102,28 @@ class TensorSum {
            uint32_t* accumulators);
 
  private:
+  // Some of the row's steps, in the order in which they are added.
+  struct Steps {
+    unsigned first, length;
+  };
+
+  void place(const uint8_t* places);
   void add_floats(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums);
   void add_integers(unsigned row, unsigned first, unsigned columns, const uint8_t* places, float* sums) const;
-  void add_block(unsigned row, unsigned first, unsigned columns, float* sums);
-  void add_groups(unsigned row, unsigned first, unsigned columns, float* sums);
-  void mend_special(unsigned row, unsigned column, unsigned columns, const float* before, float* sums) const;
+  void add_block(unsigned row, Steps steps, unsigned first, unsigned columns, float* sums);
+  void add_groups(unsigned row, Steps steps, unsigned first, unsigned columns, float* sums);
+  void mend_special(unsigned row, Steps steps, unsigned column, unsigned columns, const float* before, float* sums) const;
 
   Addition how_;
   Sum type_;
   const Numbers &a_, &b_;
   bool wide_;
-  // The block that is being added, and which steps it has.
-  TileBlock block_;
-  unsigned length_ = 0;
+  TileBlock block_;  // that is being added
+  // The steps of A and B in the order in which they are added, of which so many come before the others if these are
+  // added apart; and where they are.
+  unsigned before_ = 0;
   uint8_t a_step_[kMostSteps], b_step_[kMostSteps];
+  uint32_t a_at_[kMostSteps], b_at_[kMostSteps];
 };
 
 }  // namespace pyptx::emulator

@@ -16,10 +16,11 @@ constexpr unsigned kMostSteps = 128;
 // Products that are added at once, of one row with columns of B.
 struct TileBlock {
   unsigned length = 0;
-  uint32_t at[kMostSteps];         // where in B's arrays are the columns of a step
-  float mine[kMostSteps];          // the row's values or, of wide numbers, significands
-  int16_t exponents[kMostSteps];   // and their exponents
-  const float* others = nullptr;   // the same of B
+  const uint32_t* at = nullptr;        // where in B's arrays are the columns of each step
+  const uint32_t* mine_at = nullptr;   // and in A's what the row has
+  const float* mine = nullptr;         // A's values or, of wide numbers, significands, from the row's first on
+  const int16_t* exponents = nullptr;  // and their exponents
+  const float* others = nullptr;       // the same of B
   const int16_t* powers = nullptr;
   int32_t fraction = 0;  // of Addition
   unsigned dropped = 0;

@@ -74,11 +74,12 @@ PYPTX_INLINE void find_tops(const TileBlock& block, unsigned first, int16_t* top
   for (unsigned v = 0; v < kCount; ++v) load(&top[v], tops + v * kLanes);
   for (unsigned e = 0; e < block.length; ++e) {
     const int16_t* powers = block.powers + block.at[e] + first;
+    const int16_t mine = block.exponents[block.mine_at[e]];
 #pragma GCC unroll 4
     for (unsigned v = 0; v < kCount; ++v) {
       Shorts sum;
       load(&sum, powers + v * kLanes);
-      sum += block.exponents[e];
+      sum += mine;
       top[v] = sum > top[v] ? sum : top[v];
     }
   }
@@ -106,7 +107,8 @@ PYPTX_INLINE void add_parts(const TileBlock& block, unsigned first, unsigned fro
   }
   for (unsigned e = from; e < to; ++e) {
     const uint32_t at = block.at[e] + first;
-    const float mine = block.mine[e];
+    const float mine = block.mine[block.mine_at[e]];
+    const int32_t exponent = kWideNumbers ? block.exponents[block.mine_at[e]] : 0;
 #pragma GCC unroll 4
     for (unsigned v = 0; v < kCount; ++v) {
       Floats number;
@@ -115,7 +117,7 @@ PYPTX_INLINE void add_parts(const TileBlock& block, unsigned first, unsigned fro
       if (kWideNumbers) {
         Vector<int16_t, kLanes> theirs;
         load(&theirs, block.powers + at + v * kLanes);
-        Ints shift = __builtin_convertvector(theirs, Ints) + block.exponents[e] + power[v];
+        Ints shift = __builtin_convertvector(theirs, Ints) + exponent + power[v];
         clamp(-100, 126, &shift);  // what is lower is cut off anyway
         Floats factor;
         raise_two(shift, &factor);

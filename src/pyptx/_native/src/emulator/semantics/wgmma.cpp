@@ -8,6 +8,7 @@
 #include "access.h"
 #include "matrix.h"
 #include "modifiers.h"
+#include "multiplicand.h"
 #include "shared_matrix.h"
 #include "sparsity.h"
 #include "spelling.h"
@@ -54,45 +55,31 @@ uint32_t bits_at(const uint8_t* place, unsigned bytes) {
 }
 
 // Columns of B are in the order in which registers of a quad have them: even ones of eight, then odd ones.
-unsigned column_at(unsigned n) { return (n & ~7u) | (n & 1u) << 2 | (n & 7u) >> 1; }
+struct ColumnOrder {
+  static unsigned at(unsigned n) { return (n & ~7u) | (n & 1u) << 2 | (n & 7u) >> 1; }
+  static unsigned line(unsigned at) { return (at & ~7u) | (at & 3u) << 1 | (at & 7u) >> 2; }
+};
 
-template <class T, class F>
-void load_bits(const Cta& cta, const std::vector<uint32_t>& places, bool columns, F line_at, Numbers* numbers) {
-  constexpr unsigned kEach = kChunk / sizeof(T);
-  const unsigned count = numbers->count, chunks = (columns ? count : numbers->steps) / kEach;
-  const auto lines = static_cast<unsigned>(places.size()) / chunks;
-  for (unsigned chunk = 0; chunk < chunks; ++chunk) {
-    for (unsigned line = 0; line < lines; ++line) {
-      T elements[kEach];
-      std::memcpy(elements, cta.shared + places[line * chunks + chunk], kChunk);
-      const unsigned first = chunk * kEach;
-      uint32_t* to = &numbers->bits[columns ? numbers->at(line, 0) : numbers->at(first, line_at(line))];
-      for (unsigned e = 0; e < kEach; ++e) {
-        to[columns ? line_at(first + e) : e * count] = elements[e];
-      }
-    }
-  }
-}
-
-template <class F>
+template <class Order>
 void load_numbers(const Cta& cta, const std::vector<uint32_t>& places, const Multiplied& type, bool columns,
-                  bool negated, F line_at, Numbers* numbers) {
-  if (type.bits == 8) load_bits<uint8_t>(cta, places, columns, line_at, numbers);
-  else if (type.bits == 16) load_bits<uint16_t>(cta, places, columns, line_at, numbers);
-  else load_bits<uint32_t>(cta, places, columns, line_at, numbers);
+                  bool negated, Numbers* numbers) {
+  const LineRange all{0, numbers->count};
+  if (type.bits == 8) load_rows<uint8_t, Order>(cta, places, all, numbers);  // MN-major are 16 bits alone
+  else if (type.bits == 32) load_rows<uint32_t, Order>(cta, places, all, numbers);
+  else if (columns) load_columns<uint16_t, Order>(cta, places, all, numbers);
+  else load_rows<uint16_t, Order>(cta, places, all, numbers);
   numbers->read(type, negated);
 }
 
 void load_b(const Part& part, const ProductPlan& plan, Numbers* b) {
   b->resize(plan.n, plan.k);
-  load_numbers(*part.warp->cta, part.b_places, *plan.b, plan.b_columns, plan.b_sign < 0, column_at, b);
+  load_numbers<ColumnOrder>(*part.warp->cta, part.b_places, *plan.b, plan.b_columns, plan.b_sign < 0, b);
 }
 
 void load_a(const Part& part, const ProductPlan& plan, Numbers* a) {
   a->resize(kWarpRows, plan.stored());
   if (!plan.in_registers) {
-    load_numbers(*part.warp->cta, part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0,
-                 [](unsigned row) { return row; }, a);
+    load_numbers<LineOrder>(*part.warp->cta, part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0, a);
     return;
   }
   for (unsigned k = 0; k < plan.stored(); ++k) {
@@ -116,7 +103,7 @@ std::vector<uint32_t> count_bits(const Part& part, const ProductPlan& plan) {
                                            : word(part.a_places, row, k);
       for (unsigned n = 0; n < plan.n; ++n) {
         const auto ones = static_cast<uint32_t>(__builtin_popcount(a & word(part.b_places, n, k)));
-        sums[row * plan.n + column_at(n)] += ones;
+        sums[row * plan.n + ColumnOrder::at(n)] += ones;
       }
     }
   }
@@ -152,10 +139,10 @@ void save_sums(Part& part) {
   }
 }
 
-// To the registers, or where the next multiplication has them.
+// Hidden ones to the registers, or where the next multiplication has them.
 void deliver_sums(const Operation& op, Part& part) {
   const ProductPlan& plan = plan_of(*part.at);
-  Part* next = part.hidden ? next_part(*part.warp, &op, *part.at) : nullptr;
+  Part* next = next_part(*part.warp, &op, *part.at);
   if (next != nullptr) {
     next->sums = std::move(part.sums);
     return;
@@ -166,28 +153,55 @@ void deliver_sums(const Operation& op, Part& part) {
   part.sums.clear();
 }
 
-// The accumulators of a row: of each eight columns two registers have four each, in the lanes of a quad, or one has
-// two in each of them.
-template <bool kStore>
-void move_row(Part& part, unsigned row, uint32_t* words) {
+// Where a part's accumulators are while it is multiplied, 32 lanes of each.
+struct Accumulators {
+  uint32_t* at[128];
+};
+
+void find_accumulators(Part& part, Accumulators* sums) {
   const ProductPlan& plan = plan_of(*part.at);
+  for (unsigned i = 0; i < plan.registers; ++i) {
+    sums->at[i] = part.hidden ? &part.sums[size_t{i} * kLanes] : held<uint32_t>(*part.warp, *part.at, plan.d_slot + i);
+  }
+}
+
+// What lanes that are not of the part's mask hold of them, to be put there again.
+std::vector<uint32_t> kept_sums(const Part& part, const Accumulators& sums) {
+  std::vector<uint32_t> kept;
+  for (unsigned i = 0; part.mask != kFullMask && i < plan_of(*part.at).registers; ++i) {
+    kept.insert(kept.end(), sums.at[i], sums.at[i] + kLanes);
+  }
+  return kept;
+}
+
+void put_back(const Part& part, const std::vector<uint32_t>& kept, const Accumulators& sums) {
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!(part.mask >> i % kLanes & 1u)) sums.at[i / kLanes][i % kLanes] = kept[i];
+  }
+}
+
+// The accumulators of a row, `columns` from `first` on: of each eight two registers have four each, in the lanes of a
+// quad, or one has two in each of them.
+template <bool kStore>
+void move_row(const ProductPlan& plan, const Accumulators& sums, unsigned row, unsigned first, unsigned columns,
+              uint32_t* words) {
   const unsigned quad = row % kBlockLines * kLineLanes, pair = row / kBlockLines;
   if (plan.sum != Sum::F16) {
-    uint32_t* held = part.sums.data() + size_t{2} * pair * kLanes + quad;
-    for (unsigned n = 0; n < plan.n; n += kBlockLines, held += 4 * kLanes) {
+    uint32_t* const* held = sums.at + first / 2 + 2 * pair;
+    for (unsigned n = 0; n < columns; n += kBlockLines, held += 4) {
       for (unsigned half = 0; half < 2; ++half) {
-        uint32_t *of = words + n + half * kLineLanes, *lanes = held + half * kLanes;
+        uint32_t *of = words + n + half * kLineLanes, *lanes = held[half] + quad;
         if (kStore) std::memcpy(lanes, of, kLineLanes * 4);
         else std::memcpy(of, lanes, kLineLanes * 4);
       }
     }
     return;
   }
-  for (unsigned n = 0; n < plan.n; n += kBlockLines) {
-    const unsigned at = n / kBlockLines * 2 + pair;
+  for (unsigned n = 0; n < columns; n += kBlockLines) {
+    const unsigned at = (first + n) / kBlockLines * 2 + pair;
     for (unsigned half = 0; half < 2; ++half) {
       uint32_t* of = words + n + half * kLineLanes;
-      uint32_t* held = &part.sums[size_t{at} * kLanes + quad];
+      uint32_t* held = sums.at[at] + quad;
       for (unsigned i = 0; i < kLineLanes; ++i) {
         const uint32_t other = held[i] & ~(0xffffu << 16 * half);
         if (kStore) held[i] = other | of[i] << 16 * half;
@@ -197,36 +211,42 @@ void move_row(Part& part, unsigned row, uint32_t* words) {
   }
 }
 
-// Adds the products of a warp's rows to the accumulators that its lanes hold, or puts them there.
+// Adds the products of a warp's rows to the accumulators that its lanes hold, or puts them there. So many columns at
+// once, that B's stay in the host's first cache while rows take turns.
 void accumulate(Part& part, const Numbers& a, TensorSum* sum) {
   const ProductPlan& plan = plan_of(*part.at);
-  const std::vector<uint32_t> before = part.mask == kFullMask ? std::vector<uint32_t>() : part.sums;
-  for (unsigned row = 0; row < a.count; ++row) {
-    uint32_t words[256] = {};
-    uint8_t places[kMostK];
-    std::string note;
-    if (plan.sparse()) find_places(plan.sparsity, part.metadata.data(), row, places, &note);  // known to have a meaning
-    if (part.accumulates) move_row<false>(part, row, words);
-    sum->add(row, 0, plan.n, plan.sparse() ? places : nullptr, plan.satfinite, 0, words);
-    move_row<true>(part, row, words);
+  Accumulators sums;
+  find_accumulators(part, &sums);
+  const std::vector<uint32_t> kept = kept_sums(part, sums);
+  const unsigned tile = plan.sparse() ? plan.n : 64;
+  for (unsigned first = 0; first < plan.n; first += tile) {
+    const unsigned columns = std::min(tile, plan.n - first);
+    for (unsigned row = 0; row < a.count; ++row) {
+      uint32_t words[256];
+      uint8_t places[kMostK];
+      std::string note;
+      if (plan.sparse()) find_places(plan.sparsity, part.metadata.data(), row, places, &note);  // known to have a meaning
+      if (part.accumulates) move_row<false>(plan, sums, row, first, columns, words);
+      else std::fill(words, words + columns, 0u);
+      sum->add(row, first, columns, plan.sparse() ? places : nullptr, plan.satfinite, 0, words);
+      move_row<true>(plan, sums, row, first, columns, words);
+    }
   }
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!(part.mask >> i % kLanes & 1u)) part.sums[i] = before[i];
-  }
+  put_back(part, kept, sums);
 }
 
 void accumulate_bits(Part& part) {
   const ProductPlan& plan = plan_of(*part.at);
-  const std::vector<uint32_t> counts = count_bits(part, plan), before = part.sums;
+  Accumulators sums;
+  find_accumulators(part, &sums);
+  const std::vector<uint32_t> counts = count_bits(part, plan), kept = kept_sums(part, sums);
   for (unsigned row = 0; row < kWarpRows; ++row) {
     uint32_t words[256] = {};
-    if (part.accumulates) move_row<false>(part, row, words);
+    if (part.accumulates) move_row<false>(plan, sums, row, 0, plan.n, words);
     for (unsigned n = 0; n < plan.n; ++n) words[n] += counts[row * plan.n + n];
-    move_row<true>(part, row, words);
+    move_row<true>(plan, sums, row, 0, plan.n, words);
   }
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!(part.mask >> i % kLanes & 1u)) part.sums[i] = before[i];
-  }
+  put_back(part, kept, sums);
 }
 
 // ---- Issuing ---------------------------------------------------------------------------------------------
@@ -458,7 +478,6 @@ void perform_product(Product& product, Operation& op) {
   static thread_local Numbers a, b;
   for (Part& part : product.parts) {
     const ProductPlan& plan = plan_of(*part.at);
-    if (!part.hidden) save_sums(part);
     if (plan.a == nullptr) {
       accumulate_bits(part);
     } else {
@@ -470,7 +489,7 @@ void perform_product(Product& product, Operation& op) {
       TensorSum sum(plan.how, plan.sum, a, b);
       accumulate(part, a, &sum);
     }
-    deliver_sums(op, part);
+    if (part.hidden) deliver_sums(op, part);
   }
 }
 
