@@ -27,7 +27,7 @@ from pyptx._trace.core.slots import (
     warn_of_constant,
     warn_of_number,
 )
-from pyptx._trace.core.values import Reg, Value
+from pyptx._trace.core.values import Reg, Value, is_same
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, pred
 
@@ -106,7 +106,7 @@ class Names:
         names = _bound(frame)
         for name, old in held.items():
             new = names.get(name, old)
-            if new is old or new is self.counter or _same(old, new):
+            if is_same(new, old) or is_same(new, self.counter) or _same(old, new):
                 continue
             read = self._read(frame, entered, name)
             if read is not None:
@@ -148,7 +148,7 @@ class Names:
         if self.counter is None:
             return
         for name, value in frame.f_locals.items():
-            if value is not self.counter:
+            if not is_same(value, self.counter):
                 continue
             code = frame.f_code
             read = bytecode.next_read(code, frame.f_lasti, name, jump=True)
@@ -248,6 +248,6 @@ def _same(old: object, new: object) -> bool:
     if isinstance(old, tuple):
         olds, news = cast("tuple[object, ...]", old), cast("tuple[object, ...]", new)
         return len(olds) == len(news) and all(
-            a is b or _same(a, b) for a, b in zip(olds, news, strict=True)
+            is_same(a, b) or _same(a, b) for a, b in zip(olds, news, strict=True)
         )
     return isinstance(old, PLAIN) and old == new

@@ -22,7 +22,8 @@ from pyptx._operands import Register
 from pyptx._source import SourceLocation
 from pyptx._trace.core.context import Trace
 from pyptx._trace.core.holders import PLAIN, Holder, Slot
-from pyptx._trace.core.values import Reg, RegArray, Value
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg, Value, is_same
 from pyptx.errors import LanguageError, LanguageWarning
 
 WHY: Final = "the block is traced once, so a name bound in it changes for all threads and rounds"
@@ -147,8 +148,11 @@ def changes(holder: Holder, block: At) -> Iterator[Change | Slot]:
         yield resized
     if held := registers(holder.added()):
         yield Added(holder.spelled, held, block)
-    if block.repeats and (held := registers(holder.removed())):
-        yield Removed(holder.spelled, held, block)
+    if held := registers(holder.removed()):
+        if block.repeats:
+            yield Removed(holder.spelled, held, block)
+        elif (shrunk := holder.shrunk()) is not None:
+            yield shrunk
 
 
 def warn_of_number(slot: Slot, block: At) -> None:
@@ -265,7 +269,7 @@ def is_other(slot: Slot) -> bool:
 
 
 def _is_same(old: object, new: object) -> bool:
-    if old is new:
+    if is_same(old, new):
         return True
     if isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
         olds, news = cast("list[object]", old), cast("list[object]", new)
