@@ -141,6 +141,31 @@ def next_read(code: CodeType, offset: int, name: str, *, jump: bool = False) -> 
     return min(reads, default=None)
 
 
+def read_between(
+    code: CodeType, first: int, last: int, name: str, attribute: str | None = None
+) -> int | None:
+    """The first line that reads `name`, or that attribute of any object, between two offsets.
+
+    In the order of the code; where they are one, the iterator of a `for`, in the body of that.
+    """
+    found = code_of(code)
+    start, end = found.at(first), found.at(last)
+    if start == end and found.instructions[start].opcode in _JUMPING:
+        end = found.index[found.instructions[start].argval]
+    for i in range(start + 1, end):
+        if attribute is None:
+            reads = ("LOAD", name) in found.accesses(i)
+        else:
+            reads = _loads_attribute(found.instructions[i], attribute)
+        if reads:
+            return found.line(i)
+    return None
+
+
+def _loads_attribute(instruction: dis.Instruction, name: str) -> bool:
+    return instruction.argval == name and instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
+
+
 def binding(code: CodeType, first: int, last: int, name: str) -> int | None:
     """The last line that binds `name` on the way from the instruction at `first` to `last`.
 
@@ -262,8 +287,7 @@ def next_attribute(code: CodeType, offset: int, name: str) -> int | None:
         if i in seen:
             continue
         seen.add(i)
-        each = found.instructions[i]
-        if each.argval == name and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        if _loads_attribute(found.instructions[i], name):
             reads.append(found.line(i))
         work.extend(found.successors(i))
     return min(reads, default=None)

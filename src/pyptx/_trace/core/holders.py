@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, cycle, islice
@@ -86,6 +86,19 @@ class Holder:
             if not is_same(new, old):
                 yield Slot(self.name, self.spell(key, is_dict), old, new)
 
+    def kept(self, values: Container[int]) -> Iterator[tuple[str, object]]:
+        """The elements that are the same object as before, of those with these identities."""
+        now = self.read(self.holder)
+        if isinstance(self.held, list):
+            for i, (old, new) in enumerate(zip(self.held, now, strict=False)):
+                if new is old and id(old) in values:
+                    yield f"{self.spelled}[{i}]", old
+            return
+        elements, is_dict = cast("dict[object, object]", now), isinstance(self.holder, dict)
+        for key, old in self.held.items():
+            if id(old) in values and elements.get(key) is old:
+                yield self.spell(key, is_dict), old
+
     def spell(self, key: object, is_dict: bool) -> str:
         """An element as the user writes it."""
         if is_dict:
@@ -93,6 +106,16 @@ class Holder:
         if isinstance(self.holder, FunctionType) and key not in vars(self.holder):
             return str(key)  # a variable, as the function writes it
         return f"{self.spelled}.{key}"
+
+    def renewed(self) -> Iterator[tuple[object, object]]:
+        """The registers that an in-place operator wrote, as the objects of before and of now."""
+        now = self.read(self.holder)
+        if isinstance(self.held, list):
+            pairs = list(zip(self.held, now, strict=False))
+        else:
+            elements = cast("dict[object, object]", now)
+            pairs = [(old, elements.get(key)) for key, old in self.held.items()]
+        yield from ((a, b) for a, b in pairs if a is not b and is_same(a, b))
 
     def added(self) -> list[object]:
         """Elements of a list or set, or registers as keys of a dict, that are there only now."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from pyptx import _bytecode as bytecode
 from pyptx._ir import Instruction, Statement
@@ -43,6 +43,13 @@ class Left(NamedTuple):
     what: str
 
 
+class Readable(Protocol):
+    """A register, which knows this module."""
+
+    dtype: DType
+    left: Left | None
+
+
 def rebinds() -> bool:
     """Whether the user's line binds its result, and by that leaves what else holds the register.
 
@@ -67,6 +74,22 @@ def warn_of_left(left: Left, dtype: DType) -> None:
         ("read", caller().quoted),
         ("help", _COPY.format("r", dtype)),
     )
+
+
+def warn_of_rounds(
+    loop: SourceLocation, construct: str, older: Sequence[tuple[str, SourceLocation, Readable]]
+) -> None:
+    """Warn that a loop writes registers which it also reads by these, one round later."""
+    for spelled, read, register in older:
+        if register.left is not None:  # else it was said where the operator stands
+            register.left = None
+            warn_at(
+                loop,
+                f"{spelled} is a register that an operator of this {construct} writes under "
+                "another name, so each round reads what the one before has written",
+                ("read", read.quoted),
+                ("help", _COPY.format(spelled, register.dtype)),
+            )
 
 
 def warn_of_negation(body: Sequence[Statement], made: int, register: Register) -> None:

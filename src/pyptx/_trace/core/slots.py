@@ -25,6 +25,7 @@ from pyptx._trace.core.holders import PLAIN, Holder, Slot
 from pyptx._trace.core.register_array import RegArray
 from pyptx._trace.core.values import Reg, Value, is_same
 from pyptx.errors import LanguageError, LanguageWarning
+from pyptx.types import pred
 
 WHY: Final = "the block is traced once, so a name bound in it changes for all threads and rounds"
 CURE: Final = "{0} += v or {0}.set(v) writes the register that it has"
@@ -133,7 +134,35 @@ class Removed:
             )
 
 
-Change = Replaced | Added | Removed
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A negation or an address from before a loop, with its register and the line that reads it."""
+
+    name: str
+    register: Register
+    read: SourceLocation
+    block: At
+
+    def check(self, body: list[Statement]) -> None:
+        """Warn where the loop writes the register, which each round reads anew."""
+        if self.register in _written(body[self.block.first : self.block.end]):
+            made = "~p" if self.register.dtype is pred else "ptx.addr(x)"
+            copy = (
+                f"reg.from_({made}, pred)"
+                if made == "~p"
+                else f"reg.from_(x, {self.register.dtype})"
+            )
+            _warn(
+                f"{self.name} is {made} from before {self.block.construct}, which writes that "
+                "register: each round reads it anew",
+                f"{made} is an operand, read by the instruction that takes it",
+                f"{copy} before the loop is a register of its own",
+                self.block,
+                self.read,
+            )
+
+
+Change = Replaced | Added | Removed | Late
 
 
 def changes(holder: Holder, block: At) -> Iterator[Change | Slot]:

@@ -421,8 +421,9 @@ def special(trace: Trace, value: Special) -> SpecialRegister:
 
 def negated(trace: Trace, value: Not) -> Register:
     """The predicate that a negation negates."""
+    told = value.of.left is not None  # which `own` does
     register = own(trace, value.of)
-    if value.made is not None:
+    if value.made is not None and not told:
         older.warn_of_negation(trace.body, value.made, register)
     return register
 
