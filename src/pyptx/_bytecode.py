@@ -13,6 +13,7 @@ import linecache
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, cast
@@ -24,6 +25,7 @@ _JUMPING: Final = frozenset((*dis.hasjrel, *dis.hasjabs))
 _LEAVES: Final = (ast.Return, ast.Break, ast.Continue)
 _Leave: TypeAlias = "ast.Return | ast.Break | ast.Continue"
 _NO_EFFECT: Final = ("NOP", "POP_TOP", "END_FOR", "RESUME")
+_UNPACKS: Final = ("UNPACK_", "EXTENDED_ARG", "NOP")
 _STACK: Final = ("LOAD_", "SWAP", "ROT_", "COPY", "NOP", "CACHE")
 _COUNTED: Final = re.compile(rb"(?:for\b.*?\bin\s+)?(enumerate|zip)\s*\(")
 _KEPT: Final = 512
@@ -64,6 +66,22 @@ class Code:
         kinds = _ACCESS.findall(instruction.opname)
         names = instruction.argval if len(kinds) > 1 else (instruction.argval,)
         yield from zip(kinds, names, strict=False)
+
+    @cached_property
+    def loop_variables(self) -> frozenset[str]:
+        """The names that a `for` binds, or several of them: `for i, (a, b) in ...`."""
+        found: set[str] = set()
+        for i, each in enumerate(self.instructions):
+            if not each.opname.startswith("FOR_ITER"):
+                continue
+            for j in range(i + 1, len(self.instructions)):
+                kinds = dict.fromkeys(kind for kind, _ in self.accesses(j))
+                found.update(name for kind, name in self.accesses(j) if kind == "STORE")
+                if list(kinds) != ["STORE"] and not self.instructions[j].opname.startswith(
+                    _UNPACKS
+                ):
+                    break
+        return frozenset(found)
 
     def line(self, i: int) -> int:
         """The line of instruction `i`, that of the function where it has none."""
@@ -123,6 +141,31 @@ def next_read(code: CodeType, offset: int, name: str, *, jump: bool = False) -> 
     return min(reads, default=None)
 
 
+def read_between(
+    code: CodeType, first: int, last: int, name: str, attribute: str | None = None
+) -> int | None:
+    """The first line that reads `name`, or that attribute of any object, between two offsets.
+
+    In the order of the code; where they are one, the iterator of a `for`, in the body of that.
+    """
+    found = code_of(code)
+    start, end = found.at(first), found.at(last)
+    if start == end and found.instructions[start].opcode in _JUMPING:
+        end = found.index[found.instructions[start].argval]
+    for i in range(start + 1, end):
+        if attribute is None:
+            reads = ("LOAD", name) in found.accesses(i)
+        else:
+            reads = _loads_attribute(found.instructions[i], attribute)
+        if reads:
+            return found.line(i)
+    return None
+
+
+def _loads_attribute(instruction: dis.Instruction, name: str) -> bool:
+    return instruction.argval == name and instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
+
+
 def binding(code: CodeType, first: int, last: int, name: str) -> int | None:
     """The last line that binds `name` on the way from the instruction at `first` to `last`.
 
@@ -151,6 +194,18 @@ def assigned(code: CodeType, offset: int) -> str | None:
     if i >= len(found.instructions):
         return None
     return next((name for kind, name in found.accesses(i) if kind == "STORE"), None)
+
+
+def discarded(code: CodeType, offset: int) -> bool:
+    """Whether the instruction after `offset` throws its result away."""
+    found = code_of(code)
+    i = found.at(offset) + 1
+    return i < len(found.instructions) and found.instructions[i].opname == "POP_TOP"
+
+
+def is_loop_variable(code: CodeType, name: str) -> bool:
+    """Whether a `for` of Python binds a name."""
+    return name in code_of(code).loop_variables
 
 
 def receiver(code: CodeType, offset: int, method: str) -> str | None:
@@ -232,8 +287,7 @@ def next_attribute(code: CodeType, offset: int, name: str) -> int | None:
         if i in seen:
             continue
         seen.add(i)
-        each = found.instructions[i]
-        if each.argval == name and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        if _loads_attribute(found.instructions[i], name):
             reads.append(found.line(i))
         work.extend(found.successors(i))
     return min(reads, default=None)

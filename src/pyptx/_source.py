@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import inspect
 import linecache
+import re
 from collections.abc import Generator, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,10 @@ from typing import Final
 from pyptx._frozen import constructor
 
 _PACKAGE: Final = str(Path(__file__).parent) + "/"
-# `with` enters the package's generators through the one; the other copies registers.
-_BETWEEN: Final = (contextlib.__file__, copy.__file__)
+_LIBRARY: Final = str(Path(contextlib.__file__).parent) + "/"
+"""Python's own modules: what the user's line calls, such as `copy` and `dataclasses`."""
+_INSTALLED: Final = re.compile(r"/(site|dist)-packages/")
+_METHOD: Final = re.compile(r"__\w+__")
 # Whether files are the package's, so that the walk up the stack costs a dict lookup per frame.
 _inside: dict[str, bool] = {}
 _of_commands: Final[set[str]] = set()
@@ -105,14 +107,16 @@ def call_site() -> SourceLocation:
 def _is_inside(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
     if name == _GENERATED:  # what dataclasses generate
-        return str(frame.f_globals.get("__name__")).startswith("pyptx.")
+        of_ours = str(frame.f_globals.get("__name__")).startswith("pyptx.")
+        return of_ours or _METHOD.fullmatch(frame.f_code.co_name) is not None
     ours = name.startswith(_PACKAGE) and not name.startswith(_PACKAGE + "ops/")
-    return ours or name in _BETWEEN or _is_framework(frame)
+    pythons = name.startswith(_LIBRARY) and not _INSTALLED.search(name)
+    return ours or pythons or _is_framework(frame)
 
 
 def _is_framework(frame: FrameType) -> bool:
-    """Whether JAX or PyTorch is calling, as for `jax.jit(kernel)`: the user's line is outside."""
-    return str(frame.f_globals.get("__name__")).startswith(("jax.", "torch."))
+    """Whether JAX, NumPy or PyTorch is calling, as for `jax.jit(kernel)`: the user is outside."""
+    return str(frame.f_globals.get("__name__")).startswith(("jax.", "numpy.", "torch."))
 
 
 def raised_by_user(traceback: TracebackType | None) -> SourceLocation | None:

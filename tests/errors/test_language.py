@@ -527,6 +527,7 @@ def a_list_beside_a_register():
     """
     here: `+=` cannot put a 64-bit result into a .u32 register
         x += reg.scalar(u64, init=0)
+      help: r += ptx.inst.cvt.u32.u64(other) has its lower half
       help: r = r + other makes a new register
     """,
 )

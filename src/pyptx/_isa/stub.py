@@ -54,7 +54,8 @@ from pyptx._operands import (
     Variable,
 )
 from pyptx._trace.core.context import Trace
-from pyptx._trace.core.values import Not, Reg, RegArray, Special
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Not, Reg, Special
 
 class _Memory(Protocol):
     """Something in memory that is its address as an operand, such as a shared tile."""

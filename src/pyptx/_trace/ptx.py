@@ -48,6 +48,8 @@ from pyptx._trace.control.special import special
 from pyptx._trace.core.addresses import address, tensor_position
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.mistakes import public_names, unknown_name
+from pyptx._trace.core.older import UsersAddress
+from pyptx._trace.core.register_array import RegArray
 from pyptx._trace.core.typed import (
     add,
     and_,
@@ -66,7 +68,7 @@ from pyptx._trace.core.typed import (
     sub,
     xor_,
 )
-from pyptx._trace.core.values import Not, Reg, RegArray, Special, own
+from pyptx._trace.core.values import Not, Reg, Special, own
 from pyptx._trace.core.values import raw as operand
 from pyptx._trace.matrix import mma, tcgen05, wgmma
 from pyptx._trace.matrix.matrix import ldmatrix, movmatrix, stmatrix
@@ -205,7 +207,7 @@ def addr(
     *between, last = (offset, *more)
     if more or isinstance(last, (list, tuple, RegArray)):
         return tensor_position(trace, base, cast("object", last), between)
-    return address(trace, base, offset, unified=unified)
+    return UsersAddress(address(trace, base, offset, unified=unified), len(trace.body))
 
 
 def target() -> Target:

@@ -7,7 +7,8 @@ from typing import Final
 from pyptx._source import caller
 from pyptx._trace.core.context import current
 from pyptx._trace.core.mistakes import unknown_name
-from pyptx._trace.core.values import Reg, RegArray, checked_dtype, integer, move
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg, checked_dtype, integer, move
 from pyptx._trace.matrix.fragments import mma_frag, wgmma_frag
 from pyptx.errors import LanguageError
 from pyptx.types import DType

@@ -9,7 +9,8 @@ from pyptx._isa.given import Number
 from pyptx._operands import Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.values import Reg, RegArray, checked_dtype, own
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg, checked_dtype, own
 from pyptx.errors import LanguageError
 from pyptx.types import (
     DTYPES,

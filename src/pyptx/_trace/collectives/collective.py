@@ -33,6 +33,7 @@ from pyptx._trace.collectives.lanes import (
     combination,
     copied,
     fold,
+    given_back,
     lane_operand,
     put,
     scan,
@@ -186,14 +187,14 @@ def reduce(what: str, value: object, function: object) -> Reg:
             here.store(here.results(), total, first)
         here.barrier()
         here.load(register, here.results())
-        return given
+        return given_back(what, given)
     lanes = here.lanes(None)
     some = bool(here.threads & (here.threads - 1))
     total = fold(here.trace, how, register, here.threads, lanes, some=some)
     if some:
         total, _ = shuffle(here.trace, "idx", total, Number(0), mask=lanes.mask)
     put(here.trace, register, total)
-    return given
+    return given_back(what, given)
 
 
 def _stored(here: Cta, how: Combination, value: Register, thread: Register) -> Guard:
@@ -254,7 +255,7 @@ def cluster_reduce(what: str, value: object, function: object) -> Reg:
         here.store(here.results(), _ranks(here, how, register, ctas))
     cluster_barrier(here.trace)
     here.load(register, here.results())
-    return given
+    return given_back(what, given)
 
 
 def _ranks(here: Cta, how: Combination, value: Register, ctas: int) -> Register:

@@ -14,7 +14,7 @@ from pyptx._operands import Pair, Register
 from pyptx._source import caller
 from pyptx._trace.core import aliases
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.values import Reg, integer, move, move_spelling, own
+from pyptx._trace.core.values import Reg, integer, move, move_spelling, own, renewed
 from pyptx.errors import LanguageError
 from pyptx.types import DType, b32, pred
 
@@ -159,10 +159,14 @@ def combination(what: str, value: Reg, given: object) -> Combination:
 def taken(what: str, value: object, does: str = "writes") -> Reg:
     """A register that an idiom takes. Raises LanguageError for anything else."""
     if isinstance(value, Reg):
-        if does == "writes":
-            aliases.warn_of_result(value, what, value.dtype)
         return value
     raise LanguageError(f"{what} takes a register that it {does}, not {value!r}", location=caller())
+
+
+def given_back(what: str, value: Reg) -> Reg:
+    """The register that an idiom has written and gives back. Warns where its old value is read."""
+    told = aliases.warn_of_result(value, what, value.dtype)
+    return renewed(value, what, told=told)
 
 
 def shuffled(what: str, value: Reg) -> None:

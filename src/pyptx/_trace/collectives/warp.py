@@ -16,6 +16,7 @@ from pyptx._trace.collectives.lanes import (
     combination,
     copied,
     fold,
+    given_back,
     lane_operand,
     put,
     scan,
@@ -77,9 +78,9 @@ def _reduce(
     if redux:
         _check_redux(what, value, width)
         trace.write(f"redux.sync.{_REDUX[str(function)]}.{value.dtype}", register, register, FULL)
-        return value
+        return given_back(what, value)
     put(trace, register, fold(trace, how, register, width))
-    return value
+    return given_back(what, value)
 
 
 def _check_width(width: object, what: str) -> None:

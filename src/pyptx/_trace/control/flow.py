@@ -201,6 +201,8 @@ class _Loop(RunTimeBlock):
     def __init__(self, pred: Condition | None) -> None:
         super().__init__()
         self._pred = pred
+        # What a predicate holds at the end of each round, not here, is what counts.
+        self._again = None if pred is None or callable(pred) else needed_guard(self._trace, pred)
         self._start: Label | None = None
 
     def _open(self, trace: Trace) -> None:
@@ -215,10 +217,10 @@ class _Loop(RunTimeBlock):
         assert self._start is not None
         trace.place(block.continue_label)
         trace.blocks.append(block)  # the condition belongs to the loop
-        condition = None if self._pred is None else _evaluated(trace, self._pred)
+        condition = _evaluated(trace, self._pred) if callable(self._pred) else self._again
         trace.blocks.pop()
-        if condition is not None and not callable(self._pred):
-            _check_changes(trace, self._first, condition, block)
+        if self._again is not None:
+            _check_changes(trace, self._first, self._again, block)
         _branch(trace, self._start, condition)
         trace.place(block.break_label)
 

@@ -80,7 +80,7 @@ class Spelling:
             operands = tuple(_labels(trace, operand) for operand in operands)
         given = [
             operand.register
-            if type(operand) is Reg and operand.trace is trace  # most are
+            if type(operand) is Reg and operand.trace is trace and operand.left is None  # most are
             else raw(trace, operand)
             for operand in operands
         ]

@@ -27,24 +27,25 @@ class Writable(Protocol):
 
 def warn(
     register: object, symbol: str, dtype: DType, containers: tuple[type, ...] = (list, tuple, dict)
-) -> None:
+) -> bool:
     """Warn where the caller has another name for `register`, which it reads after this line.
 
-    `j = i` gives one register two names, so `j += 1` changes i, unlike a number of Python.
+    `j = i` gives one register two names, so `j += 1` changes i, unlike a number of Python. Whether
+    something was said.
     """
     frame = next(users_frames(), None)
     if frame is None:
-        return
+        return False
     names = _names(frame, register)
     written = bytecode.assigned(frame.f_code, frame.f_lasti)
+    said = False
     if len(names) > 1 or (names and written is None):
-        _warn(frame, names, f"{symbol}=", dtype)
+        said = _warn(frame, names, f"{symbol}=", dtype)
     if written is None:  # `acc[0] += v`
-        _warn_of_elements(frame, register, symbol, dtype)
-        _warn_of_copied_lists(frame, register, symbol)
-    else:
-        _warn_of_containers(frame, register, symbol, dtype, containers)
-        _warn_of_returned(frame, register, written, symbol)
+        said |= _warn_of_elements(frame, register, symbol, dtype)
+        return _warn_of_copied_lists(frame, register, symbol) or said
+    said |= _warn_of_containers(frame, register, symbol, dtype, containers)
+    return _warn_of_returned(frame, register, written, symbol) or said
 
 
 def warn_of_set(register: object, dtype: DType) -> None:
@@ -94,11 +95,12 @@ def warn_of_element(register: Writable, value: object, dtype: DType) -> None:
     stored.append(here)
 
 
-def warn_of_result(register: object, called: str, dtype: DType) -> None:
+def warn_of_result(register: object, called: str, dtype: DType) -> bool:
     """The same of `s = ptx.warp.reduce_sum(v)`, which writes v and returns it."""
     frame = next(users_frames(), None)
     if frame is None:
-        return
+        return False
+    said = False
     code, here = frame.f_code, frame.f_lasti
     names, written = _names(frame, register), bytecode.assigned(code, here)
     if written is None or not written.isidentifier():  # `ptx.warp.reduce_max(m)` after `m = v`
@@ -108,7 +110,10 @@ def warn_of_result(register: object, called: str, dtype: DType) -> None:
         read = None if name == written else bytecode.next_read(code, here, name)
         if read is not None:
             what = f"{called} writes the register that {name} names too, and {name} is read later"
-            _say(frame, what, read, f"reg.from_({name}, {dtype}) is a copy, another register")
+            said = _say(
+                frame, what, read, f"reg.from_({name}, {dtype}) is a copy, another register"
+            )
+    return said
 
 
 def _names(frame: FrameType, register: object) -> list[str]:
@@ -122,8 +127,9 @@ def _warn_of_containers(
     symbol: str,
     dtype: DType,
     containers: tuple[type, ...],
-) -> None:
+) -> bool:
     """Warn of `total = v[0]; total += x` and `sums.append(s); s += x`, where v, sums are read."""
+    said = False
     code = frame.f_code
     written = bytecode.assigned(code, frame.f_lasti)
     for name, value in frame.f_locals.items():
@@ -140,11 +146,15 @@ def _warn_of_containers(
                 f"`{symbol}=` writes a register that is an element of {name} too, and {name} is "
                 "read later"
             )
-            _say(frame, what, read, f"reg.from_({written}, {dtype}) is a copy, another register")
+            said = _say(
+                frame, what, read, f"reg.from_({written}, {dtype}) is a copy, another register"
+            )
+    return said
 
 
-def _warn_of_copied_lists(frame: FrameType, register: object, symbol: str) -> None:
+def _warn_of_copied_lists(frame: FrameType, register: object, symbol: str) -> bool:
     """Warn of `b = list(a); b[0] += x`, where both are read: their elements are the same."""
+    said = False
     held = [
         (name, cast("list[object]", value))
         for name, value in frame.f_locals.items()
@@ -161,16 +171,18 @@ def _warn_of_copied_lists(frame: FrameType, register: object, symbol: str) -> No
                     f"{other_name}"
                 )
                 cure = f"{other_name} = [reg.from_(v, v.dtype) for v in {name}] has copies"
-                _say(frame, what, cast("int", reads[0]), cure)
+                said = _say(frame, what, cast("int", reads[0]), cure)
+    return said
 
 
-def _warn_of_returned(frame: FrameType, register: object, written: str, symbol: str) -> None:
+def _warn_of_returned(frame: FrameType, register: object, written: str, symbol: str) -> bool:
     """Warn of `w = f(v)`, where f writes its parameter and returns it, and v is read later."""
+    said = False
     code, outer = frame.f_code, frame.f_back
     if not (bytecode.is_parameter(code, written) and bytecode.returned(code, written)):
-        return
+        return False
     if outer is None or outer not in users_frames():
-        return
+        return False
     bound = bytecode.assigned(outer.f_code, outer.f_lasti)
     for name in _names(outer, register) if bound is not None else ():
         read = None if name == bound else bytecode.next_read(outer.f_code, outer.f_lasti, name)
@@ -181,26 +193,30 @@ def _warn_of_returned(frame: FrameType, register: object, written: str, symbol: 
             )
             reads = SourceLocation(outer.f_code.co_filename, read)
             cure = f"{written} = {written} {symbol} x makes a new register"
-            _report(SourceLocation(code.co_filename, frame.f_lineno), what, reads, cure)
+            said = _report(SourceLocation(code.co_filename, frame.f_lineno), what, reads, cure)
+    return said
 
 
-def _warn(frame: FrameType, names: list[str], symbol: str, dtype: DType) -> None:
+def _warn(frame: FrameType, names: list[str], symbol: str, dtype: DType) -> bool:
+    said = False
     code, here = frame.f_code, frame.f_lasti
     written = bytecode.assigned(code, here)
     for name in names:
         read = None if name == written else bytecode.next_read(code, here, name)
         if read is None:
             continue
-        _say(
+        said = _say(
             frame,
             f"`{symbol}` writes the register that {name} names too, and {name} is read later",
             read,
             f"reg.from_({name}, {dtype}) is a copy, another register",
         )
+    return said
 
 
-def _warn_of_elements(frame: FrameType, register: object, symbol: str, dtype: DType) -> None:
+def _warn_of_elements(frame: FrameType, register: object, symbol: str, dtype: DType) -> bool:
     """Warn where a list, dict or object that is read later has the register more than once."""
+    said = False
     for name, value in frame.f_locals.items():
         elements = _elements(value)
         if sum(map(is_, elements.values(), repeat(register))) < _TWICE:
@@ -211,12 +227,13 @@ def _warn_of_elements(frame: FrameType, register: object, symbol: str, dtype: DT
         first, second, *_ = (key for key, each in elements.items() if each is register)
         spelled = "{}.{}" if hasattr(value, "__dict__") else "{}[{!r}]"
         first, second = (spelled.format(name, key) for key in (first, second))
-        _say(
+        said = _say(
             frame,
             f"`{symbol}=` writes one register that is both {first} and {second}",
             read,
             f"reg.scalar({dtype}) for each element, or reg.from_({first}, {dtype}) for a copy",
         )
+    return said
 
 
 def _elements(value: object) -> dict[object, object]:
@@ -229,15 +246,16 @@ def _elements(value: object) -> dict[object, object]:
     return {}
 
 
-def _say(frame: FrameType, what: str, read: int, cure: str) -> None:
+def _say(frame: FrameType, what: str, read: int, cure: str) -> bool:
     file = frame.f_code.co_filename
-    _report(SourceLocation(file, frame.f_lineno), what, SourceLocation(file, read), cure)
+    return _report(SourceLocation(file, frame.f_lineno), what, SourceLocation(file, read), cure)
 
 
-def _report(where: SourceLocation, what: str, reads: SourceLocation, cure: str) -> None:
+def _report(where: SourceLocation, what: str, reads: SourceLocation, cure: str) -> bool:
     message = LanguageError(  # warnings put the line before it
         what, notes=(("read", reads.quoted), ("help", cure))
     )
     warnings.warn_explicit(
         str(message), LanguageWarning, where.file, where.line, module=_REPORTED_BY
     )
+    return True

@@ -21,10 +21,10 @@ from pyptx._operands import Address, Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, spelled
 from pyptx._trace.core.products import with_product
+from pyptx._trace.core.register_array import RegArray
 from pyptx._trace.core.values import (
     Not,
     Reg,
-    RegArray,
     Special,
     Value,
     checked_dtype,

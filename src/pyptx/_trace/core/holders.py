@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, cycle, islice
@@ -17,8 +17,9 @@ from operator import is_not
 from types import CellType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Final, Protocol, TypeAlias, cast
 
+from pyptx._trace.core.register_array import RegArray
 from pyptx._trace.core.users import is_users
-from pyptx._trace.core.values import RegArray, Value
+from pyptx._trace.core.values import Reg, Value, is_same
 
 PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
 _DEPTH: Final = 3
@@ -71,7 +72,7 @@ class Holder:
                 return
             pairs = enumerate(zip(self.held, now, strict=False))
             for i, (old, new) in pairs:
-                if new is not old and not _is_same_number(old, new):
+                if not (is_same(new, old) or _is_same_number(old, new)):
                     yield Slot(self.name, f"{self.spelled}[{i}]", old, new)
             return
         elements = cast("dict[object, object]", now)
@@ -82,8 +83,21 @@ class Holder:
         is_dict = isinstance(self.holder, dict)
         for key, old in self.held.items():
             new = elements.get(key, old)
-            if new is not old:
+            if not is_same(new, old):
                 yield Slot(self.name, self.spell(key, is_dict), old, new)
+
+    def kept(self, values: Container[int]) -> Iterator[tuple[str, object]]:
+        """The elements that are the same object as before, of those with these identities."""
+        now = self.read(self.holder)
+        if isinstance(self.held, list):
+            for i, (old, new) in enumerate(zip(self.held, now, strict=False)):
+                if new is old and id(old) in values:
+                    yield f"{self.spelled}[{i}]", old
+            return
+        elements, is_dict = cast("dict[object, object]", now), isinstance(self.holder, dict)
+        for key, old in self.held.items():
+            if id(old) in values and elements.get(key) is old:
+                yield self.spell(key, is_dict), old
 
     def spell(self, key: object, is_dict: bool) -> str:
         """An element as the user writes it."""
@@ -92,6 +106,16 @@ class Holder:
         if isinstance(self.holder, FunctionType) and key not in vars(self.holder):
             return str(key)  # a variable, as the function writes it
         return f"{self.spelled}.{key}"
+
+    def renewed(self) -> Iterator[tuple[object, object]]:
+        """The registers that an in-place operator wrote, as the objects of before and of now."""
+        now = self.read(self.holder)
+        if isinstance(self.held, list):
+            pairs = list(zip(self.held, now, strict=False))
+        else:
+            elements = cast("dict[object, object]", now)
+            pairs = [(old, elements.get(key)) for key, old in self.held.items()]
+        yield from ((a, b) for a, b in pairs if a is not b and is_same(a, b))
 
     def added(self) -> list[object]:
         """Elements of a list or set, or registers as keys of a dict, that are there only now."""
@@ -111,6 +135,13 @@ class Holder:
             return None
         return Slot(self.name, f"len({self.spelled})", old, new)
 
+    def shrunk(self) -> Slot | None:
+        """The length of a list or set that has fewer elements than before."""
+        old, new = len(self.held), len(self.read(self.holder))
+        if self.read is not _sequence or new >= old:
+            return None
+        return Slot(self.name, f"len({self.spelled})", old, new)
+
     def _elements(self, held: _Held) -> list[object]:
         if isinstance(held, list):
             return held
@@ -125,8 +156,13 @@ def _is_same_number(old: object, new: object) -> bool:
 def _others(these: list[object], those: list[object]) -> list[object]:
     if len(these) == len(those) and not any(map(is_not, these, those)):
         return []
-    known = set(map(id, those))
-    return [each for each in these if id(each) not in known]
+    known = set(map(_identity, those))
+    return [each for each in these if _identity(each) not in known]
+
+
+def _identity(value: object) -> int:
+    """What two objects of one register have in common."""
+    return id(value.register if isinstance(value, Reg) else value)
 
 
 def holders(value: object, name: str) -> Iterator[Holder]:

@@ -11,7 +11,8 @@ from pyptx._operands import Address
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.elements import Elements
-from pyptx._trace.core.values import Not, Reg, RegArray, Value
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Not, Reg, Value
 from pyptx.errors import LanguageError
 from pyptx.types import DType
 

@@ -35,6 +35,16 @@ _REFUSED: Final = (
         "Y[i] = X[i] + W[i]   for each index i that the thread has",
     ),
     (
+        re.compile(r"unsupported operand type\(s\) for @=?: .*'(Reg|Special|Not|RegArray)'"),
+        "`@` has no instruction for registers: a thread multiplies numbers, and a warp matrices",
+        "a * b, or ptx.mma.sync(...) of the fragments of two matrices",
+    ),
+    (
+        re.compile(r"(unsupported|bad) operand type.*'RegArray'|not supported between.*'RegArray'"),
+        "an array of registers has no arithmetic: a thread computes with each of them",
+        "[v + 1.0 for v in a], or for i in range(len(a)): a[i] += 1.0",
+    ),
+    (
         re.compile(r"operand type\(s\) for divmod\(\).*'(Reg|Special|Pred)'"),
         "divmod has no instruction",
         "r // n and r % n",

@@ -8,26 +8,29 @@ that was bound before a block and is bound anew in it is not read after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Final, TypeVar, cast
 
 from pyptx import _bytecode as bytecode
+from pyptx._operands import Register
 from pyptx._source import SourceLocation, users_frames
 from pyptx._trace.core.holders import PLAIN, Holder, Slot, global_names, holders
+from pyptx._trace.core.older import UsersAddress, warn_of_rounds
 from pyptx._trace.core.slots import (
     CURE,
     WHY,
     At,
     Change,
+    Late,
     changes,
     is_other,
     is_plain,
     warn_of_constant,
     warn_of_number,
 )
-from pyptx._trace.core.values import Reg, Value
+from pyptx._trace.core.values import Not, Reg, Value, is_same
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, pred
 
@@ -79,8 +82,10 @@ class Names:
         for frame in frames:
             self._check_names(frame)
             self._check_counter(frame)
+        if self.repeats:
+            warn_of_rounds(self.location, self.construct, list(self._older(running)))
         block = At(self.construct, self.location, self.repeats, first, end)
-        found: list[Change] = []
+        found: list[Change] = list(self._operands(running, block)) if self.repeats else []
         for frame, holder in self.holders:
             for change in changes(holder, block):
                 if not isinstance(change, Slot):
@@ -90,6 +95,53 @@ class Names:
                     self._check_slot(frame, change)
                     self._warn_of_constant(frame, change, block)
         return found
+
+    def _older(self, running: Set[FrameType]) -> Iterator[tuple[str, SourceLocation, Reg]]:
+        """What a loop reads and still holds a register as it was before an operator wrote it.
+
+        How it is written, where it is read, and the register.
+        """
+        objects: dict[int, object] = {}
+        for frame in running & self.frames.keys():
+            now = _bound(frame)
+            for name, old in self.frames[frame][1].items():
+                if now.get(name) is not old and is_same(old, now.get(name)):
+                    objects[id(old)] = old
+        for _, holder in self.holders:
+            objects.update((id(old), old) for old, _ in holder.renewed())
+        if not objects:
+            return
+        for frame in running & self.frames.keys():
+            now = _bound(frame)
+            for name, old in self.frames[frame][1].items():
+                if id(old) in objects and now.get(name) is old:
+                    yield from self._read_in_it(frame, name, name, old)
+        for frame, holder in self.holders:
+            if frame in running:
+                for spelled, old in holder.kept(objects):
+                    yield from self._read_in_it(frame, holder.name, spelled, old)
+
+    def _read_in_it(
+        self, frame: FrameType, name: str, spelled: str, register: object
+    ) -> Iterator[tuple[str, SourceLocation, Reg]]:
+        entered, _ = self.frames[frame]
+        attribute = _attribute(spelled)
+        line = bytecode.read_between(frame.f_code, entered, frame.f_lasti, name, attribute)
+        if line is not None and isinstance(register, Reg):
+            yield spelled, SourceLocation(frame.f_code.co_filename, line), register
+
+    def _operands(self, running: Set[FrameType], block: At) -> Iterator[Late]:
+        """The negations and addresses from before a loop that its body reads by a name."""
+        for frame in running & self.frames.keys():
+            entered, held = self.frames[frame]
+            for name, value in held.items():
+                if not isinstance(value, (Not, UsersAddress)):
+                    continue
+                line = bytecode.read_between(frame.f_code, entered, frame.f_lasti, name)
+                base = value.of.register if isinstance(value, Not) else value.base
+                if line is not None and isinstance(base, Register):
+                    read = SourceLocation(frame.f_code.co_filename, line)
+                    yield Late(name, base, read, block)
 
     def _check_left(self, frame: FrameType) -> None:
         entered, _ = self.frames[frame]
@@ -106,7 +158,7 @@ class Names:
         names = _bound(frame)
         for name, old in held.items():
             new = names.get(name, old)
-            if new is old or new is self.counter or _same(old, new):
+            if is_same(new, old) or is_same(new, self.counter) or _same(old, new):
                 continue
             read = self._read(frame, entered, name)
             if read is not None:
@@ -135,8 +187,8 @@ class Names:
         if self.repeats or not is_plain(slot):
             return
         code, here = frame.f_code, frame.f_lasti
-        _, dot, attribute = slot.spelled.rpartition(".")
-        if dot and attribute.isidentifier():
+        attribute = _attribute(slot.spelled)
+        if attribute is not None:
             read = bytecode.next_attribute(code, here, attribute)
         else:
             read = bytecode.next_read(code, here, slot.name)
@@ -148,7 +200,7 @@ class Names:
         if self.counter is None:
             return
         for name, value in frame.f_locals.items():
-            if value is not self.counter:
+            if not is_same(value, self.counter):
                 continue
             code = frame.f_code
             read = bytecode.next_read(code, frame.f_lasti, name, jump=True)
@@ -215,6 +267,12 @@ def _register_for(name: str, old: float, new: Value | float) -> str:
     return f"{name} = {made} before the block, and {name} += v or {name}.set(v) in it"
 
 
+def _attribute(spelled: str) -> str | None:
+    """The last attribute of what leads to a value; None for a name or an element."""
+    _, dot, attribute = spelled.rpartition(".")
+    return attribute if dot and attribute.isidentifier() else None
+
+
 def _bound(frame: FrameType) -> dict[str, object]:
     """The variables of a frame, and those of its module that its code names."""
     known = frame.f_globals
@@ -248,6 +306,6 @@ def _same(old: object, new: object) -> bool:
     if isinstance(old, tuple):
         olds, news = cast("tuple[object, ...]", old), cast("tuple[object, ...]", new)
         return len(olds) == len(news) and all(
-            a is b or _same(a, b) for a, b in zip(olds, news, strict=True)
+            is_same(a, b) or _same(a, b) for a, b in zip(olds, news, strict=True)
         )
     return isinstance(old, PLAIN) and old == new

@@ -30,6 +30,8 @@ _COMPARING: Final = {
     "sorted": "a.min(b) and a.max(b) put two registers in order; compare and exchange sorts more",
     "any": "p | q holds where one of two predicates does",
     "all": "p & q holds where both of two predicates do",
+    "where": "ptx.where(p, a, b) is a where p holds and b elsewhere",
+    "clip": "r.max(low).min(high) is between two bounds",
 }
 """Functions of Python that compare, and what registers have instead."""
 
@@ -84,6 +86,9 @@ def no_int(noun: str, dtype: DType) -> LanguageError:
 def no_float(noun: str, dtype: DType) -> LanguageError:
     """The error for `float(r)`, and for functions of Python's math."""
     where = caller()
+    if rounded := _ROUNDING.search(where.text):
+        spelled = f"ptx.inst.cvt.{_MODES[rounded[1]]}.{dtype}.{dtype}(r)"
+        return _no_number(noun, ("help", f"{spelled} is math.{rounded[1]} of a register"))
     if "math." in where.text:
         return LanguageError(
             f"{noun} has no value while the kernel is traced, so Python's math cannot take it",
@@ -95,6 +100,8 @@ def no_float(noun: str, dtype: DType) -> LanguageError:
     return _no_number(noun, ("help", conversion(f32, dtype)))
 
 
+_MODES: Final = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi"}
+_ROUNDING: Final = re.compile(r"\bmath\.(floor|ceil|trunc)\(")
 _ROUNDS: Final = ("help", "for i in ptx.range_(stop): ...   loops over a bound in a register")
 
 
@@ -122,7 +129,7 @@ def _choice(dtype: DType) -> tuple[tuple[str, str], ...]:
 # ---- what the user's line does -------------------------------------------------------------------
 
 _SUBSCRIPT: Final = re.compile("SUBSCR|SLICE")
-_NAME: Final = re.compile(r"(\w+)\s*\(")
+_NAME: Final = re.compile(r"(?:\w+\.)*(\w+)\s*\(")
 
 
 def _indexes() -> bool:

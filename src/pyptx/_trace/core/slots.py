@@ -22,8 +22,10 @@ from pyptx._operands import Register
 from pyptx._source import SourceLocation
 from pyptx._trace.core.context import Trace
 from pyptx._trace.core.holders import PLAIN, Holder, Slot
-from pyptx._trace.core.values import Reg, RegArray, Value
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg, Value, is_same
 from pyptx.errors import LanguageError, LanguageWarning
+from pyptx.types import pred
 
 WHY: Final = "the block is traced once, so a name bound in it changes for all threads and rounds"
 CURE: Final = "{0} += v or {0}.set(v) writes the register that it has"
@@ -132,7 +134,35 @@ class Removed:
             )
 
 
-Change = Replaced | Added | Removed
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A negation or an address from before a loop, with its register and the line that reads it."""
+
+    name: str
+    register: Register
+    read: SourceLocation
+    block: At
+
+    def check(self, body: list[Statement]) -> None:
+        """Warn where the loop writes the register, which each round reads anew."""
+        if self.register in _written(body[self.block.first : self.block.end]):
+            made = "~p" if self.register.dtype is pred else "ptx.addr(x)"
+            copy = (
+                f"reg.from_({made}, pred)"
+                if made == "~p"
+                else f"reg.from_(x, {self.register.dtype})"
+            )
+            _warn(
+                f"{self.name} is {made} from before {self.block.construct}, which writes that "
+                "register: each round reads it anew",
+                f"{made} is an operand, read by the instruction that takes it",
+                f"{copy} before the loop is a register of its own",
+                self.block,
+                self.read,
+            )
+
+
+Change = Replaced | Added | Removed | Late
 
 
 def changes(holder: Holder, block: At) -> Iterator[Change | Slot]:
@@ -147,8 +177,11 @@ def changes(holder: Holder, block: At) -> Iterator[Change | Slot]:
         yield resized
     if held := registers(holder.added()):
         yield Added(holder.spelled, held, block)
-    if block.repeats and (held := registers(holder.removed())):
-        yield Removed(holder.spelled, held, block)
+    if held := registers(holder.removed()):
+        if block.repeats:
+            yield Removed(holder.spelled, held, block)
+        elif (shrunk := holder.shrunk()) is not None:
+            yield shrunk
 
 
 def warn_of_number(slot: Slot, block: At) -> None:
@@ -265,7 +298,7 @@ def is_other(slot: Slot) -> bool:
 
 
 def _is_same(old: object, new: object) -> bool:
-    if old is new:
+    if is_same(old, new):
         return True
     if isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
         olds, news = cast("list[object]", old), cast("list[object]", new)

@@ -7,9 +7,9 @@ truth value: Python's `if` would run at trace time, once, whatever the register 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast, overload
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 
 from pyptx._ir import Guard
 from pyptx._isa.given import OPERANDS, Number, Raw, RawScalar
@@ -28,7 +28,7 @@ from pyptx._operands import (
     Variable,
 )
 from pyptx._source import caller
-from pyptx._trace.core import aliases, refusals
+from pyptx._trace.core import aliases, older, refusals
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.mistakes import hash_of
 from pyptx._trace.core.numbers import is_number, number
@@ -43,6 +43,7 @@ from pyptx._trace.core.operators import (
     spelled_for,
     warn_of_zero,
 )
+from pyptx._trace.core.products import product_notes
 from pyptx.errors import LanguageError
 from pyptx.types import DTYPES, DType, pred, u32
 
@@ -214,12 +215,13 @@ class Reg(Value):
     In-place operators (`+=` and the like) write the same register: every name for it sees it.
     """
 
-    __slots__ = ("dtype", "register", "trace")
+    __slots__ = ("dtype", "left", "register", "trace")
 
     def __init__(self, trace: Trace, register: Register) -> None:
         self.trace = trace
         self.register = register
         self.dtype = register.dtype
+        self.left: older.Left | None = None
 
     def __repr__(self) -> str:
         return f"<register {self.register.index} .{self.dtype}>"
@@ -234,7 +236,7 @@ class Reg(Value):
 
     def __invert__(self) -> Reg | Not:
         """A predicate gives its negation as an operand, anything else one `not`."""
-        return Not(self) if self.dtype is pred else unary("not", self)
+        return Not(self, len(self.trace.body)) if self.dtype is pred else unary("not", self)
 
     def max(self, other: Operand) -> Reg:
         """The larger of two, in a new register. One `max`."""
@@ -290,11 +292,13 @@ class Reg(Value):
 class Special(Value):
     """A special register as an operand. Only `mov` reads it; an operator moves it first."""
 
-    __slots__ = ("dtype", "register")
+    __slots__ = ("dtype", "made", "register")
 
     def __init__(self, register: SpecialRegister) -> None:
         self.register = register
         self.dtype = register.dtype
+        counts = register.name.startswith(older.COUNTS)
+        self.made = (len(current("a special register").body), caller()) if counts else None
 
     def __repr__(self) -> str:
         return f"<%{self.register.name}>"
@@ -308,6 +312,8 @@ class Not:
     """The negation of a predicate, for `pred=`, `ptx.if_` and negatable operands."""
 
     of: Reg
+    made: int | None = field(default=None, compare=False)
+    """How many statements there were before it."""
 
     def __repr__(self) -> str:
         return f"<not {self.of!r}>"
@@ -321,60 +327,21 @@ class Not:
     def __or__(self, other: Pred) -> Reg:
         return binary("|", materialise(self), other)
 
+    def __xor__(self, other: Pred) -> Reg:
+        return binary("^", materialise(self), other)
+
     def __bool__(self) -> NoReturn:
         return Value.__bool__(self.of)
 
 
-class RegArray:
-    """`n` registers of one type; `a[i]` is a register, `a[i] = v` one `mov`."""
-
-    def __init__(self, registers: Sequence[Reg]) -> None:
-        self._registers = tuple(registers)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} registers .{self.dtype}>"
-
-    @property
-    def dtype(self) -> DType:
-        return self._registers[0].dtype
-
-    @property
-    def count(self) -> int:
-        return len(self._registers)
+class Several:
+    """Several registers, which are one operand: a vector, or the fragment of a matrix."""
 
     def __len__(self) -> int:
-        return len(self._registers)
+        raise NotImplementedError
 
     def __iter__(self) -> Iterator[Reg]:
-        return iter(self._registers)
-
-    @overload
-    def __getitem__(self, index: int) -> Reg: ...
-    @overload
-    def __getitem__(self, index: slice) -> RegArray: ...
-    def __getitem__(self, index: int | slice) -> Reg | RegArray:
-        if isinstance(index, slice):
-            return RegArray(self._registers[index])
-        return self._registers[self._index(index)]
-
-    def __setitem__(self, index: int, value: Operand) -> None:
-        target = self._registers[self._index(index)]
-        if value is not target:  # `a[i] += v` has already written the register
-            aliases.warn_of_element(target, value, target.dtype)
-            move(target, value)
-
-    def _index(self, index: object) -> int:
-        if isinstance(index, Value):
-            raise LanguageError(
-                "registers cannot be indexed by a register",
-                location=caller(),
-                notes=(("help", "keep the array in shared memory (smem.alloc) to index it"),),
-            )
-        position = integer(index)
-        if position is None or not -len(self) <= position < len(self):
-            what = f"index {index!r} is outside an array of {len(self)} registers"
-            raise LanguageError(what, location=caller())
-        return position
+        raise NotImplementedError
 
 
 def raw(trace: Trace, value: object) -> Raw:
@@ -382,16 +349,18 @@ def raw(trace: Trace, value: object) -> Raw:
     if isinstance(value, Reg):
         return own(trace, value)
     if isinstance(value, Special):
-        return value.register
+        return special(trace, value)
     if isinstance(value, Not):
-        return Negated(own(trace, value.of))
+        return Negated(negated(trace, value))
+    if isinstance(value, older.UsersAddress):
+        return older.plain(trace.body, value)
     if isinstance(value, OPERANDS):
         return value
     if isinstance(value, int | float):
         return Number(value)
     if isinstance(value, list | tuple) and value and all(isinstance(v, Label) for v in value):  # pyright: ignore[reportUnknownVariableType]
         return Targets(tuple(value))  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, RegArray | list | tuple):
+    if isinstance(value, Several | list | tuple):
         return tuple(_element(trace, v) for v in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, Variable | Parameter):
         return Symbol(value)
@@ -427,6 +396,38 @@ def kind(value: object) -> str:
     return "None" if value is None else f"{value!r} of type {type(value).__name__}"
 
 
+def is_same(a: object, b: object) -> bool:
+    """Whether two values are one object, or objects of one register."""
+    return a is b or (isinstance(a, Reg) and isinstance(b, Reg) and a.register is b.register)
+
+
+def renewed(value: Reg, what: str, *, told: bool) -> Reg:
+    """The register that the user's line has written, as a new object where the line binds it.
+
+    What holds the old object warns where it is read, unless that was `told`.
+    """
+    if type(value) is not Reg or not older.rebinds():
+        return value
+    value.left = None if told else older.Left(caller(), what)
+    return Reg(value.trace, value.register)
+
+
+def special(trace: Trace, value: Special) -> SpecialRegister:
+    """A special register as an operand."""
+    if value.made is not None and value.made[0] < len(trace.body):
+        older.warn_of_count(value.register.name, value.made[1], value.dtype)
+    return value.register
+
+
+def negated(trace: Trace, value: Not) -> Register:
+    """The predicate that a negation negates."""
+    told = value.of.left is not None  # which `own` does
+    register = own(trace, value.of)
+    if value.made is not None and not told:
+        older.warn_of_negation(trace.body, value.made, register)
+    return register
+
+
 def _element(trace: Trace, value: object) -> RawScalar:
     element = raw(trace, value)
     if isinstance(element, (Register, SpecialRegister, Symbol, Sink, Number)):
@@ -441,7 +442,7 @@ def _element(trace: Trace, value: object) -> RawScalar:
 def own(trace: Trace, value: Reg) -> Register:
     """The register of a value, which must be of this trace."""
     if not isinstance(value, Reg):  # pyright: ignore[reportUnnecessaryIsInstance]
-        several = isinstance(value, RegArray | list | tuple)
+        several = isinstance(value, Several | list | tuple)
         what = f"a list of {len(value)}" if several else kind(value)
         raise LanguageError(
             f"a register is needed here, not {what}",
@@ -454,6 +455,9 @@ def own(trace: Trace, value: Reg) -> Register:
             location=caller(),
             notes=(("help", "make registers in the body: reg.scalar(...), reg.array(...)"),),
         )
+    if value.left is not None:
+        left, value.left = value.left, None  # once
+        older.warn_of_left(left, value.dtype)
     return value.register
 
 
@@ -464,7 +468,6 @@ def guard(trace: Trace, predicate: object) -> Guard | None:
 
 def needed_guard(trace: Trace, predicate: object) -> Guard:
     """The guard that a predicate or its negation means. Raises LanguageError for anything else."""
-    negated = isinstance(predicate, Not)
     register = predicate.of if isinstance(predicate, Not) else predicate
     if not isinstance(register, Reg) or register.dtype is not pred:
         what = kind(register)
@@ -473,7 +476,9 @@ def needed_guard(trace: Trace, predicate: object) -> Guard:
             location=caller(),
             notes=(("help", "compare first: p = r != 0, then ptx.if_(p) or pred=p or pred=~p"),),
         )
-    return Guard(own(trace, register), negated)
+    if isinstance(predicate, Not):
+        return Guard(negated(trace, predicate), negated=True)
+    return Guard(own(trace, register))
 
 
 def _uncopied(value: Value) -> LanguageError:
@@ -490,7 +495,7 @@ def materialise(predicate: Pred) -> Reg:
         return predicate
     trace = current("a predicate")
     register = trace.register(pred)
-    trace.write("not.pred", register, own(trace, predicate.of))
+    trace.write("not.pred", register, negated(trace, predicate))
     return Reg(trace, register)
 
 
@@ -523,7 +528,8 @@ def move_spelling(dtype: DType) -> str:
 def move(target: Reg, value: object) -> None:
     """One `mov` of a register, number or special register into `target`.
 
-    One `setp` for a number into a predicate, which `mov` takes from predicates alone.
+    One `setp` for a number into a predicate, which `mov` takes from predicates alone; one `not` for
+    the negation of a predicate.
     """
     trace = target.trace
     if target.dtype is pred and not isinstance(value, Value) and is_number(value):
@@ -535,6 +541,9 @@ def move(target: Reg, value: object) -> None:
                 notes=(("help", "compare: r != 0"),),
             )
         trace.write("setp.ne.u32", target.register, Number(truth), Number(0))
+        return
+    if target.dtype is pred and isinstance(value, Not):
+        trace.write("not.pred", target.register, negated(trace, value))
         return
     trace.write(move_spelling(target.dtype), target.register, _source(trace, target.dtype, value))
 
@@ -583,20 +592,25 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
     """`target symbol= right`: one instruction that writes the same register."""
     trace = target.trace
     own(current(f"`{symbol}=`"), target)
-    aliases.warn(target, symbol, target.dtype, (list, tuple, dict, RegArray))
+    told = aliases.warn(target, symbol, target.dtype, (list, tuple, dict, Several))
     if isinstance(right, Not):
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, target, right)
     if dtype.bits != target.dtype.bits:
+        converted = f"ptx.inst.cvt.{arithmetic(target.dtype)}.{arithmetic(dtype)}(other)"
         raise LanguageError(
             f"`{symbol}=` cannot put a {dtype.bits}-bit result into a .{target.dtype} register",
             location=caller(),
-            notes=(("help", f"r = r {symbol} other makes a new register"),),
+            notes=(
+                *product_notes(trace.body, (a, b)),
+                ("help", f"r {symbol}= {converted} has its lower half"),
+                ("help", f"r = r {symbol} other makes a new register"),
+            ),
         )
     spelling, _ = operation(symbol, dtype)
     # The same register holds the result, so a product keeps its low half.
     trace.write(spelling.replace("mul.wide", "mul.lo"), target.register, a, b)
-    return target
+    return renewed(target, f"`{symbol}=`", told=told)
 
 
 def _operands(trace: Trace, symbol: str, left: object, right: object) -> tuple[Raw, Raw, DType]:
@@ -617,7 +631,7 @@ def _staged(value: object) -> object:
         return value
     trace = current("a special register")
     register = trace.register(value.dtype)
-    trace.write(move_spelling(value.dtype), register, value.register)
+    trace.write(move_spelling(value.dtype), register, special(trace, value))
     return Reg(trace, register)
 
 

@@ -12,7 +12,8 @@ from pyptx._operands import Register
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.indexing import index_register
-from pyptx._trace.core.values import Reg, RegArray, Value, integer
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg, Value, integer
 from pyptx._trace.matrix.element_types import remember
 from pyptx._trace.memory.layout import layout_errors
 from pyptx.errors import LanguageError

@@ -12,7 +12,8 @@ from typing import Final
 from pyptx._layouts import fragments
 from pyptx._source import caller
 from pyptx._trace.core.context import current
-from pyptx._trace.core.values import Reg, RegArray, own, raw
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg, own, raw
 from pyptx._trace.matrix.fragments import FragmentArray
 from pyptx.errors import LanguageError
 from pyptx.types import b32

@@ -13,7 +13,8 @@ from pyptx._isa.special import SPECIAL
 from pyptx._layouts import fragments
 from pyptx._source import caller
 from pyptx._trace.core.context import current
-from pyptx._trace.core.values import Reg, RegArray, Value, integer, own
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg, Value, integer, own
 from pyptx._trace.matrix.element_types import check_elements, remember
 from pyptx._trace.matrix.fragments import FragmentArray
 from pyptx._trace.matrix.matrix import ldmatrix

@@ -20,7 +20,8 @@ from pyptx._operands import Address, Register, Symbol
 from pyptx._source import SourceLocation, caller
 from pyptx._trace.core.context import Block, Trace, current
 from pyptx._trace.core.indexing import index_register
-from pyptx._trace.core.values import Not, Reg, RegArray, guard, integer, materialise, move, own, raw
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Not, Reg, guard, integer, materialise, move, own, raw
 from pyptx._trace.matrix.multiplicand import (
     add_start,
     beginning,

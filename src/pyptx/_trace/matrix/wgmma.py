@@ -17,7 +17,8 @@ from pyptx._layouts.descriptor import encoded, wgmma_matrix
 from pyptx._layouts.matrix import Major, Multiplicand
 from pyptx._source import caller
 from pyptx._trace.core.context import Trace, current
-from pyptx._trace.core.values import Not, Reg, RegArray, guard, integer, materialise, move, own, raw
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Not, Reg, guard, integer, materialise, move, own, raw
 from pyptx._trace.matrix.element_types import check_elements
 from pyptx._trace.matrix.multiplicand import (
     add_start,

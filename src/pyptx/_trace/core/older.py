@@ -1,0 +1,144 @@
+"""What was made before a register was written, and is read after it: the warnings.
+
+`x += v` writes the register of x, and Python binds x, and nothing else, anew. What holds the number
+of before, such as an attribute, a list or a default argument, has the same register. The negation
+`~p`, the address `ptx.addr(x)` and `ptx.special.clock64()` are operands, read by the instruction
+that takes them. Each of these reads another value than Python's reader expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+from pyptx import _bytecode as bytecode
+from pyptx._ir import Instruction, Statement
+from pyptx._operands import Address, Register
+from pyptx._source import SourceLocation, caller, users_frames
+from pyptx._trace.core.warned import warn_at
+from pyptx._verify import reads_and_writes
+from pyptx.types import DType
+
+COUNTS: Final = ("clock", "globaltimer", "pm")
+"""How the names of special registers begin that have another value at each read."""
+_COPY: Final = "reg.from_({}, {}) is a copy, another register"
+
+
+class UsersAddress(Address):
+    """The address that `ptx.addr` gives, and how many statements there were before it."""
+
+    __slots__ = ("made",)
+    made: int
+
+    def __init__(self, address: Address, made: int) -> None:
+        super().__init__(address.base, address.offset, address.unified)
+        object.__setattr__(self, "made", made)
+
+
+class Left(NamedTuple):
+    """The line that wrote a register and gave it to another object, and the words for that."""
+
+    where: SourceLocation
+    what: str
+
+
+class Readable(Protocol):
+    """A register, which knows this module."""
+
+    dtype: DType
+    left: Left | None
+
+
+def rebinds() -> bool:
+    """Whether the user's line binds its result, and by that leaves what else holds the register.
+
+    Not where it writes a parameter, or the variable of a `for` of Python: that is how a function
+    writes the registers of its caller, and a loop those of a list.
+    """
+    frame = next(users_frames(), None)
+    if frame is None:
+        return False
+    code, here = frame.f_code, frame.f_lasti
+    name = bytecode.assigned(code, here)
+    if name is None:
+        return not bytecode.discarded(code, here)
+    return not (bytecode.is_parameter(code, name) or bytecode.is_loop_variable(code, name))
+
+
+def warn_of_left(left: Left, dtype: DType) -> None:
+    """Warn that a register is read by what an in-place operator has left."""
+    warn_at(
+        left.where,
+        f"{left.what} writes a register that something else holds too, by which it is read later",
+        ("read", caller().quoted),
+        ("help", _COPY.format("r", dtype)),
+    )
+
+
+def warn_of_rounds(
+    loop: SourceLocation, construct: str, older: Sequence[tuple[str, SourceLocation, Readable]]
+) -> None:
+    """Warn that a loop writes registers which it also reads by these, one round later."""
+    for spelled, read, register in older:
+        if register.left is not None:  # else it was said where the operator stands
+            register.left = None
+            warn_at(
+                loop,
+                f"{spelled} is a register that an operator of this {construct} writes under "
+                "another name, so each round reads what the one before has written",
+                ("read", read.quoted),
+                ("help", _COPY.format(spelled, register.dtype)),
+            )
+
+
+def warn_of_negation(body: Sequence[Statement], made: int, register: Register) -> None:
+    """Warn that a predicate was written between `~p` and the instruction that takes it."""
+    written = _written_since(body, made, register)
+    if written is not None:
+        warn_at(
+            written,
+            "this writes the predicate p of a `~p` from before, which negates what p has where "
+            "it is read",
+            ("read", caller().quoted),
+            ("help", "reg.from_(~p, pred) is the negation in a register of its own"),
+        )
+
+
+def plain(body: Sequence[Statement], address: UsersAddress) -> Address:
+    """An address as an operand. Warns where its base was written since `ptx.addr` made it."""
+    base = address.base
+    if isinstance(base, Register):
+        written = _written_since(body, address.made, base)
+        if written is not None:
+            warn_at(
+                written,
+                "this writes the register x of a ptx.addr(x) from before, which is read later and "
+                "has what x has then",
+                ("read", caller().quoted),
+                ("help", f"ptx.addr(reg.from_(x, {base.dtype})) has a register of its own"),
+            )
+    return Address(base, address.offset, address.unified)
+
+
+def warn_of_count(name: str, where: SourceLocation, dtype: DType) -> None:
+    """Warn that a clock is read by another instruction than the line of the clock suggests."""
+    here = caller()
+    if here != where:
+        warn_at(
+            where,
+            f"%{name} is read where an instruction takes it, later than this line",
+            ("read", here.quoted),
+            ("help", f"t = reg.from_(ptx.special.{name}(), {dtype}) reads it here"),
+        )
+
+
+def _written_since(
+    body: Sequence[Statement], made: int, register: Register
+) -> SourceLocation | None:
+    """The line that wrote a register last, of the statements from `made` on."""
+    found: SourceLocation | None = None
+    for statement in islice(body, made, None):
+        if isinstance(statement, Instruction) and register in reads_and_writes(statement)[1]:
+            found = statement.location
+    return found
