@@ -7,7 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .test_async_patterns import EXPECT, LOAD, NUMBERS, STORE, init, loop, wait
+from .harness import device, run
+from .test_async_patterns import EXPECT, HEAD, LOAD, NUMBERS, STORE, init, loop, wait
 from .test_pipeline import NAMES, POLICIES
 from .test_planted_bugs import LANES, SPIN, Pattern, poll
 
@@ -74,6 +75,20 @@ PATTERNS: dict[str, Pattern] = {
             "one buffer": ("and.b32 %r21, %r20, 1", "mov.u32 %r21, 0", "shared-race"),
             "one warp's arrivals": ("[bar+0], 64", "[bar+0], 32", "shared-race"),
             "a relaxed wait": ("try_wait.shared::cta.b64 %p2, [bar], %rd7", "try_wait.relaxed.cta.shared::cta.b64 %p2, [bar], %rd7", "shared-race"),
+        },
+    ),
+    "copies that a warp keeps to itself": Pattern(
+        "add.u64 %rd4, %rd1, %rd3\nadd.u64 %rd5, %rd2, %rd3\nxor.b32 %r7, %r4, 4\nadd.u32 %r8, %r5, %r7\n"
+        "cp.async.ca.shared.global [%r6], [%rd4], 4\ncp.async.ca.shared.global [%r6+256], [%rd4+256], 4\ncp.async.commit_group\ncp.async.wait_group 0\n"
+        "ld.shared.u32 %r9, [%r6]\nbar.warp.sync -1\nld.shared.u32 %r10, [%r8]\nld.shared.u32 %r11, [%r8+256]\n"
+        "add.u32 %r9, %r9, %r10\nadd.u32 %r9, %r9, %r11\nst.global.u32 [%rd5], %r9\n",
+        NUMBERS[:64] + 2 * NUMBERS[:64].reshape(-1, 2)[:, ::-1].reshape(-1) + 64,
+        bugs={
+            "lanes that wait each for itself": ("bar.warp.sync -1\n", "\n", "shared-race"),
+            "lanes that meet before they wait": (
+                "cp.async.wait_group 0\nld.shared.u32 %r9, [%r6]\nbar.warp.sync -1", "bar.warp.sync -1\ncp.async.wait_group 0\nld.shared.u32 %r9, [%r6]", "shared-race",
+            ),
+            "one half of the warp meets": ("bar.warp.sync -1\n", "setp.lt.u32 %p3, %r9, 16\n@%p3 bar.warp.sync 0x0000ffff\n", "shared-race"),
         },
     ),
     "a barrier of the cluster in two parts": Pattern(
@@ -166,6 +181,16 @@ def test_either_side_of_a_flag_may_fence_the_proxies(fenced: str, policy: dict[s
     found, y = pattern.run(body, **policy)
     assert found == []
     assert np.array_equal(y, pattern.expected)
+
+
+def test_the_message_names_the_lane_that_has_waited():
+    pattern = PATTERNS["copies that a warp keeps to itself"]
+    body = pattern.body.replace("bar.warp.sync -1\n", "\n")
+    y = device(np.zeros_like(pattern.expected))
+    report = run(HEAD + body, [device(NUMBERS)], [y], block=64, sanitize=True, initialised=True)
+    assert [f.note for f in report.findings] == [
+        "the lane that copies has waited for the copy, and no bar.warp.sync or barrier orders this lane after it"
+    ] * 2
 
 
 @pytest.mark.parametrize(("name", "bug"), BUGS)

@@ -101,10 +101,11 @@ class ResultSearch {
  public:
   ResultSearch(const std::vector<Flow>& flow, const std::vector<Uses>& uses) : flow_(flow), uses_(uses) {}
 
-  bool ignored(uint32_t at) {
+  bool ignored(uint32_t at, size_t* places) {
     follow(at);
     while (!pending_.empty()) {
-      if (seen_.size() > kMaxPlaces) return false;
+      if (*places == 0) return false;
+      --*places;
       const auto [place, r] = pending_.back();
       pending_.pop_back();
       if (place >= flow_.size()) continue;
@@ -120,8 +121,6 @@ class ResultSearch {
   }
 
  private:
-  static constexpr size_t kMaxPlaces = 1u << 16;
-
   static bool has(const std::vector<uint32_t>& list, uint32_t r) {
     return std::find(list.begin(), list.end(), r) != list.end();
   }
@@ -147,8 +146,8 @@ class ResultSearch {
 
 }  // namespace
 
-bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t at) {
-  return ResultSearch(flow, uses).ignored(at);
+bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t at, size_t* places) {
+  return ResultSearch(flow, uses).ignored(at, places);
 }
 
 std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,

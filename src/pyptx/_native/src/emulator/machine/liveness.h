@@ -51,8 +51,8 @@ struct Flow {
 // they are read before they are written. All registers for code too big to analyse.
 std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,
                                     uint32_t entry);
-// Whether nothing depends on what the instruction `at` writes, not even through instructions that only compute. False for
-// code too big to follow.
-bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t at);
+// Whether nothing depends on what the instruction `at` writes, not even through instructions that only compute. `places`
+// are to be looked at at most, and are fewer afterwards; false where they do not suffice.
+bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t at, size_t* places);
 
 }  // namespace pyptx::emulator

@@ -115,8 +115,9 @@ void Program::find_tracked(const std::vector<Flow>& flow) {
 }
 
 void Program::find_ignored(const std::vector<Flow>& flow) {
+  size_t places = size_t{1} << 20;
   for (uint32_t i = 0; i < uses.size(); ++i) {
-    if (uses[i].role != Uses::Role::Tests || !ignores_result(flow, uses, i)) continue;
+    if (uses[i].role != Uses::Role::Tests || !ignores_result(flow, uses, i, &places)) continue;
     ignored.resize(code.size(), 0);
     ignored[i] = 1;
   }

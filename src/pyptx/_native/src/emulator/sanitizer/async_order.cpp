@@ -504,6 +504,21 @@ void order_signal(const Operation& op, Mbarrier& b) {
   for (const LanePart& part : op.copies) b.clocks.learn_lanes(part);
 }
 
+namespace {
+
+// Each lane waits for what it has copied itself; what of it other lanes have copied is known once they have met.
+void learn_waited(Warp& w, const Operation& op, uint32_t lanes, bool reads) {
+  ClusterClocks& clocks = clocks_of(w);
+  ClockVector known = clocks.ended(op.agent, op.clock, reads);
+  if (op.grouping == Grouping::Copies && (op.mask & (op.mask - 1)) != 0) {
+    clocks.wait_for_own(w.agent, {op.agent, op.clock, lanes, op.mask});
+    known.clocks.clear();
+  }
+  clocks.acquire(w.agent, lanes, w.live, known);
+}
+
+}  // namespace
+
 void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool reads) {
   const uint32_t* committed = grouping == Grouping::Bulk ? w.bulk_groups : w.copy_groups;
   for (OperationPointer& op : w.copies) {
@@ -515,9 +530,7 @@ void order_waited(Warp& w, uint32_t mask, Grouping grouping, uint32_t but, bool 
     }
     if (waited == 0) continue;
     op->source_waited = true;
-    if (orders(w) && op->clock != 0) {
-      clocks_of(w).acquire(w.agent, waited, w.live, clocks_of(w).ended(op->agent, op->clock, reads));
-    }
+    if (orders(w) && op->clock != 0) learn_waited(w, *op, waited, reads);
     if (reads) continue;
     op->waited |= waited;
   }

@@ -45,6 +45,7 @@ void ClusterClocks::restart() {
     row.together = 0;
     row.broadcast = false;
     row.extras.clear();
+    row.copies.clear();
     row.fenced.clear();
     row.observed.clear();
   }
@@ -55,6 +56,9 @@ uint32_t ClusterClocks::reach(uint32_t agent, uint32_t column) const {
   if (column == agent) return rows_[agent].own;
   uint32_t clock = rows_[agent].known.reach(column);
   for (const Extra& e : rows_[agent].extras) clock = std::max(clock, e.known.reach(column));
+  for (const LanePart& p : rows_[agent].copies) {
+    if (p.column == column) clock = std::max(clock, p.clock);
+  }
   return clock;
 }
 
@@ -67,7 +71,10 @@ bool ClusterClocks::knows(uint32_t agent, uint32_t mask, uint32_t column, uint32
     if (e.known.covers(column, clock, lane, every_lane)) rest &= ~e.mask;
     if (rest == 0) return true;
   }
-  return false;
+  if (every_lane || mask != 1u << lane) return false;
+  return std::any_of(row.copies.begin(), row.copies.end(), [=](const LanePart& p) {
+    return p.column == column && p.clock >= clock && (p.mask >> lane & 1u) != 0;
+  });
 }
 
 bool ClusterClocks::knows(uint32_t agent, uint32_t mask, const Touch& other) const {
@@ -174,6 +181,9 @@ void ClusterClocks::release(uint32_t agent, uint32_t mask, uint32_t live, ClockV
   for (const Extra& e : row.extras) {
     if ((e.mask & mask) != 0) into.join(e.known);
   }
+  for (const LanePart& p : row.copies) {
+    if ((p.mask & mask) != 0) into.learn_lanes({p.column, p.clock, p.mask & mask, p.whole});
+  }
   // Of what its own warp did, lanes release what they did themselves and what they have met.
   into.learn_lanes({agent, row.own, mask & live, live});
   if (asynchronous_) into.learn(column(agent, Known::Cause), row.own);
@@ -206,6 +216,21 @@ void ClusterClocks::acquire(uint32_t agent, uint32_t mask, uint32_t live, const 
   const auto same = std::find_if(row.extras.begin(), row.extras.end(), [=](const Extra& e) { return e.mask == mask; });
   if (same != row.extras.end()) same->known.join(from);
   else row.extras.push_back({mask, from});
+}
+
+void ClusterClocks::wait_for_own(uint32_t agent, const LanePart& copies) {
+  Row& row = rows_[agent];
+  if (row.known.at(copies.column) >= copies.clock) return;
+  const auto same = std::find_if(row.copies.begin(), row.copies.end(), [&](const LanePart& p) {
+    return p.column == copies.column && p.clock == copies.clock;
+  });
+  if (same != row.copies.end()) same->mask |= copies.mask;
+  else row.copies.push_back(copies);
+}
+
+bool ClusterClocks::waited_apart(uint32_t agent, uint32_t operation) const {
+  const std::vector<LanePart>& copies = rows_[agent].copies;
+  return std::any_of(copies.begin(), copies.end(), [=](const LanePart& p) { return p.column == operation; });
 }
 
 ClockVector ClusterClocks::ended(uint32_t operation, uint32_t clock, bool reads) const {
@@ -273,7 +298,9 @@ void ClusterClocks::meet(uint32_t agent, uint32_t mask, uint32_t live) {
     return;
   }
   for (const Extra& e : row.extras) row.known.join(e.known);
+  for (const LanePart& p : row.copies) row.known.learn_lanes(p);
   row.extras.clear();
+  row.copies.clear();
   row.known.learn(agent, row.own);
 }
 
@@ -281,6 +308,9 @@ void ClusterClocks::hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t
   ClockVector acquired;
   for (const Extra& e : rows_[agent].extras) {
     if ((e.mask & from) != 0 && (to & ~e.mask) != 0) acquired.join(e.known);
+  }
+  for (const LanePart& p : rows_[agent].copies) {
+    if ((p.mask & from) != 0) acquired.learn_lanes({p.column, p.clock, p.mask & from, p.whole});
   }
   if (acquired.empty()) return;
   const auto forget = [](std::vector<uint32_t>& clocks, uint32_t at) {

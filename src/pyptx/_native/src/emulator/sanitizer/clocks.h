@@ -72,7 +72,10 @@ class ClusterClocks {
   // Whether the lanes of `mask` know what a lane, or every lane, of an agent did at a clock.
   bool knows(uint32_t agent, uint32_t mask, uint32_t column, uint32_t clock, uint32_t lane, bool every_lane) const;
   // Whether all lanes of a warp know the same of all lanes of others.
-  bool alike(uint32_t agent) const { return rows_[agent].extras.empty() && rows_[agent].known.lanes.empty(); }
+  bool alike(uint32_t agent) const {
+    const Row& row = rows_[agent];
+    return row.extras.empty() && row.copies.empty() && row.known.lanes.empty();
+  }
   // The same of another cluster.
   bool knows(uint32_t agent, uint32_t mask, const Touch& other) const;
   // A new operation of a warp: its agent, and its clock there. `full` says that clocks are used up.
@@ -87,6 +90,10 @@ class ClusterClocks {
   // Whether any lane of the warp, in this cluster, may know what any lane of another thread's warp did, by what happens
   // before or by fence.sc.
   bool may_know(uint32_t agent, uint64_t cluster, const Touch& other) const;
+  // Lanes of a warp have waited for their own copies of an operation, which other lanes have not: those of `whole` copied.
+  void wait_for_own(uint32_t agent, const LanePart& copies);
+  // Whether lanes have waited for an operation each for itself.
+  bool waited_apart(uint32_t agent, uint32_t operation) const;
   // The same of causes alone.
   void release_causes(uint32_t agent, ClockVector& into) const;
   void acquire_causes(uint32_t agent, const ClockVector& from);
@@ -96,7 +103,7 @@ class ClusterClocks {
   // the warp itself did is not part of it.
   void hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t live);
   // Whether lanes of the warp have acquired something for themselves.
-  bool apart(uint32_t agent) const { return !rows_[agent].extras.empty(); }
+  bool apart(uint32_t agent) const { return !rows_[agent].extras.empty() || !rows_[agent].copies.empty(); }
   // Lanes of a warp meet; the caller ends the epoch.
   void meet(uint32_t agent, uint32_t mask, uint32_t live);
   // Ends the agent's epoch; returns true when clocks are used up and all history must be forgotten.
@@ -121,6 +128,7 @@ class ClusterClocks {
     uint32_t own = 1, together = 0;
     bool broadcast = false;
     std::vector<Extra> extras;  // what some lanes know
+    std::vector<LanePart> copies;  // of which each lane knows its own
     std::vector<Fenced> fenced, observed;
   };
 

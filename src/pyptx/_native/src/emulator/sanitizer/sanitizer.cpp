@@ -60,6 +60,9 @@ namespace {
 
 const char* why_unordered(const Warp& w, uint32_t agent) {
   if (agent == w.agent) return "no bar.warp.sync or barrier orders these lanes of one warp";
+  if (w.cta->cluster->clocks.waited_apart(w.agent, agent)) {
+    return "the lane that copies has waited for the copy, and no bar.warp.sync or barrier orders this lane after it";
+  }
   return agent < w.cta->cluster->clocks.warps() ? "no barrier orders the two"
                                                 : "the asynchronous operation has not been waited for";
 }
