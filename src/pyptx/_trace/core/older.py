@@ -65,11 +65,13 @@ def rebinds() -> bool:
         return False
     code, here = frame.f_code, frame.f_lasti
     name = bytecode.assigned(code, here)
+    given = name is not None and bytecode.is_parameter(code, name)
+    if given or bytecode.is_returned(code, here):
+        passed = name is None or bytecode.returned(code, name)
+        outer = next(frames, None) if passed else None
+        return outer is not None and not bytecode.discarded(outer.f_code, outer.f_lasti)
     if name is None:
         return not bytecode.discarded(code, here)
-    if bytecode.is_parameter(code, name):
-        outer = next(frames, None) if bytecode.returned(code, name) else None
-        return outer is not None and not bytecode.discarded(outer.f_code, outer.f_lasti)
     return not bytecode.is_loop_variable(code, name)
 
 
