@@ -297,7 +297,7 @@ class Program:
     def _function(self) -> None:
         """A function of the body that reads its parameters, writes one, or writes an outer name."""
         name, dtype = self.random.choice(self._named() or [("thread", "u32")])
-        called, kind = self._name("f"), self.random.choice(("reads", "writes", "outer"))
+        called, kind = self._name("fn"), self.random.choice(("reads", "writes", "outer"))
         if kind == "outer" and name != "thread":
             self._line(f"def {called}():")
             self._indent += 1
