@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pyptx import LanguageError, Tile, kernel, ptx, reg, smem
+from pyptx import LanguageError, Tile, kernel, ptx, reg
 from pyptx.types import f32, pred, s32
 
 from .cases import Collection
@@ -241,19 +241,6 @@ def a_sum_of_an_array_of_registers(X):
 def a_slice_of_an_array_of_registers(X):
     values = reg.array(f32, 4)
     values[0:2] = [X[0], X[1]]
-
-
-@wrong(
-    LanguageError,
-    """
-    here: an index of shared memory is an int or a register, not slice(None, None, None)
-        tile[:] = 0.0
-      help: for i in ptx.range_(thread, n, threads): ... tile[i] = v
-    """,
-)
-def a_slice_of_shared_memory(X):
-    tile = smem.alloc(f32, 64)
-    tile[:] = 0.0
 
 
 @wrong(
