@@ -203,6 +203,13 @@ def discarded(code: CodeType, offset: int) -> bool:
     return i < len(found.instructions) and found.instructions[i].opname == "POP_TOP"
 
 
+def is_returned(code: CodeType, offset: int) -> bool:
+    """Whether the instruction after `offset` returns its result."""
+    found = code_of(code)
+    i = found.at(offset) + 1
+    return i < len(found.instructions) and found.instructions[i].opname == "RETURN_VALUE"
+
+
 def is_loop_variable(code: CodeType, name: str) -> bool:
     """Whether a `for` of Python binds a name."""
     return name in code_of(code).loop_variables

@@ -63,6 +63,8 @@ ELSEWHERE: Final[dict[str, str]] = {
     **dict.fromkeys(("maximum", "fmax", "max"), "ptx.inst.max.f32(a, b), or .s32, .u32 and so on"),
     **dict.fromkeys(("minimum", "fmin", "min"), "ptx.inst.min.f32(a, b), or .s32, .u32 and so on"),
     "fma": "ptx.inst.fma.rn.f32(a, b, c)",
+    **dict.fromkeys(("astype", "to", "cast"), "ptx.inst.cvt.rn.f32.u32(r), and so on"),
+    **dict.fromkeys(("item", "tolist", "numpy"), "Y[i] = r stores it; the call returns Y"),
     "abs": "abs(r)",
     "sum": "ptx.warp.reduce_sum(r) over a warp, ptx.cta.reduce_sum(r) over a CTA",
     "dot": "ptx.mma, ptx.wgmma or ptx.tcgen05",

@@ -40,7 +40,7 @@ def made():
     p = reg.scalar(u32, init=0) == 1
     return [
         *(reg.scalar(t, init=0) for t in (u32, s32, u64, f32, f64, f16, b32)),
-        p, ~p, reg.array(f32, 2), reg.array(u32, 4), ptx.special.tid.x(), ptx.special.clock64(),
+        p, ~p, reg.array(f32, 2), reg.array(u32, 4), ptx.special.tid.x(), ptx.special.gridid(),
         ptx.addr(reg.scalar(u64, init=0)), smem.alloc(f32, 4), smem.mbarrier(1), ptx.label(),
         ptx.pair(p, ptx.sink), smem.alloc(u32, 2).address(1),
     ]  # fmt: skip

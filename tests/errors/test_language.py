@@ -1079,6 +1079,7 @@ def an_index_that_is_a_string():
     """
     here: an index of shared memory is an int or a register, not slice(1, 2, None)
         smem.alloc(f32, 4)[1:2]
+      help: for i in ptx.range_(thread, n, threads): ... tile[i] = v
     """,
 )
 def a_slice_of_shared_memory():

@@ -329,7 +329,7 @@ def _(t):
 
 @case("`ptx.warp.reduce_sum(r)`, `.reduce_max(r)`, `.reduce_min(r)`, each", 10, "sm_80")
 def _(t):
-    assert ptx.warp.reduce_sum(t.x) is t.x
+    assert ptx.warp.reduce_sum(t.x).register is t.x.register
 
 
 @case("`ptx.warp.reduce_sum(r, redux=True)`", 1, "sm_80")
@@ -339,7 +339,7 @@ def _(t):
 
 @case("`ptx.warp.reduce(r, function)`, a function of one instruction", 11, "sm_80")
 def _(t):
-    assert ptx.warp.reduce(t.x, lambda a, b: a * b) is t.x
+    assert ptx.warp.reduce(t.x, lambda a, b: a * b).register is t.x.register
 
 
 @case("`ptx.warp.inclusive_scan(r)`", 11, "sm_80")
@@ -359,7 +359,7 @@ def _(t):
 
 @case("`ptx.cta.reduce_sum(r)`, `.reduce_max(r)`, `.reduce_min(r)`, each", 32, "sm_80")
 def _(t):
-    assert ptx.cta.reduce_sum(t.x) is t.x
+    assert ptx.cta.reduce_sum(t.x).register is t.x.register
 
 
 @case("`ptx.cta.reduce(r, function)`, a function of one instruction", 32, "sm_80")

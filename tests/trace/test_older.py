@@ -209,6 +209,33 @@ def test_functions_of_python_that_add_in_place():
     np.testing.assert_array_equal(clean(cured), np.full(32, 2, np.float32))
 
 
+def test_a_function_that_writes_its_parameter_and_returns_it():
+    def added(value):
+        value += 1.0
+        return value
+
+    def total(value):
+        return ptx.warp.reduce_sum(value)
+
+    def body(X, Y):
+        o = types.SimpleNamespace(x=X[thread()], y=X[0])
+        first, second = added(o.x), total(o.y)
+        Y[thread()] = first + second + o.x + o.y
+
+    _, said = traced(body)
+    assert len(said) == 2
+    assert "`+=` writes a register that something else holds too" in said[0]
+    assert "ptx.warp.reduce_sum writes a register that something else holds too" in said[1]
+
+    def cured(X, Y):
+        o = types.SimpleNamespace(x=X[thread()], y=X[0])
+        o.x = added(o.x)
+        total(o.y)
+        Y[thread()] = o.x + o.y
+
+    np.testing.assert_array_equal(clean(cured), X + 1)
+
+
 def test_a_reduction_whose_argument_an_object_holds():
     def body(X, Y):
         o = types.SimpleNamespace(x=X[thread()])
@@ -236,6 +263,9 @@ def test_what_is_meant_to_write_what_others_hold():
         for i, value in enumerate(values):
             value += float(i)  # noqa: PLW2901
 
+    def most(value):
+        return ptx.warp.reduce_max(value)
+
     def body(X, Y):
         total = reg.scalar(f32, init=0.0)
         state = Pair(total, [X[thread()], X[1]])
@@ -255,6 +285,7 @@ def test_what_is_meant_to_write_what_others_hold():
         with ptx.if_(thread() < 32):
             state.first.set(3.0)
         ptx.warp.reduce_max(total)
+        most(total)
         Y[thread()] = held[0] + low[1] + total
 
     np.testing.assert_array_equal(clean(body), X * 2 + 1 + 1 + 4 + 3)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, SupportsIndex, TypeAlias, cast, overload
+from typing import Any, Final, SupportsIndex, TypeAlias, overload
+from typing import cast as _cast
 
 from pyptx._dims import cdiv
 from pyptx._isa.given import Number, RawPair, TensorPosition
@@ -206,7 +207,7 @@ def addr(
     trace = current("ptx.addr")
     *between, last = (offset, *more)
     if more or isinstance(last, (list, tuple, RegArray)):
-        return tensor_position(trace, base, cast("object", last), between)
+        return tensor_position(trace, base, _cast("object", last), between)
     return UsersAddress(address(trace, base, offset, unified=unified), len(trace.body))
 
 
@@ -289,7 +290,7 @@ def pair(first: Reg | Sink | Sequence[Reg | Sink] | RegArray, second: Reg | Sink
     """
     trace = current("ptx.pair")
     if isinstance(first, (list, tuple, RegArray)):
-        several = tuple(_destination(trace, each) for each in cast("Sequence[object]", first))
+        several = tuple(_destination(trace, each) for each in _cast("Sequence[object]", first))
         return RawPair(several, _destination(trace, second))
     return Pair(_destination(trace, first), _destination(trace, second))
 

@@ -93,7 +93,7 @@ class RunTimeBlock(_Made, AbstractContextManager[None]):
         repeats = self._block.break_label is not None
         self._names = Names(self.construct, self._block.location, repeats)
         self._names.take()
-        trace.blocks.append(self._block)
+        trace.enter(self._block)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         trace = self._trace
@@ -336,7 +336,7 @@ class _Range(_Made):
         block = Block(self.construct, self._location, end, again)
         names = Names(self.construct, self._location, repeats=True, counter=counter)
         names.take()
-        trace.blocks.append(block)
+        trace.enter(block)
         _check_statement(self._location)
         try:
             yield counter

@@ -66,17 +66,17 @@ def warn_of_set(register: object, dtype: DType) -> None:
         _warn(frame, copies, ".set()", dtype)
 
 
-def warn_of_element(register: Writable, value: object, dtype: DType) -> None:
+def warn_of_element(register: Writable, value: object, dtype: DType) -> bool:
     """The same of `a[i] = v`, which writes the register that `t = a[i]` has given a name.
 
     Raises LanguageError where v is the element that `a[0], a[1] = a[1], a[0]` has just written.
     """
     frame = next(users_frames(), None)
     if frame is None:
-        return
+        return False
     code = frame.f_code
     names = [n for n in _names(frame, register) if bytecode.from_element(code, n)]
-    _warn(frame, names, "=", dtype)
+    said = _warn(frame, names, "=", dtype)
     stored: list[tuple[int, object, int]] = register.trace.stored
     here = id(frame), register, frame.f_lasti
     if stored and not (
@@ -93,6 +93,7 @@ def warn_of_element(register: Writable, value: object, dtype: DType) -> None:
             ),
         )
     stored.append(here)
+    return said
 
 
 def warn_of_result(register: object, called: str, dtype: DType) -> bool:

@@ -67,6 +67,8 @@ ENTERED: Final = {
 }
 """How each block is entered."""
 
+_DEEPEST: Final = 64
+"""Blocks in blocks."""
 Strides: TypeAlias = tuple[tuple[Register, Parameter], ...]
 
 
@@ -300,6 +302,19 @@ class Trace:
             self.body = body
 
     # ---- blocks ----------------------------------------------------------------------------------
+
+    def enter(self, block: Block) -> None:
+        """Open a block. Raises LanguageError beyond the depth of any program that has an end."""
+        if len(self.blocks) >= _DEEPEST:
+            raise LanguageError(
+                f"{_DEEPEST} blocks are open, one in the other",
+                location=block.location,
+                notes=(
+                    ("why", "a block is traced once, whatever decides it when the kernel runs"),
+                    ("help", "a depth that is a Python number ends: if n > 0: f(n - 1)"),
+                ),
+            )
+        self.blocks.append(block)
 
     def abandon(self, block: Block) -> None:
         """What an exception left behind has no end: the trace cannot go on even if it is caught."""

@@ -18,9 +18,11 @@ from typing import Final, NoReturn
 from pyptx._calls import call_error, nearest
 from pyptx._cures import of_other_languages
 from pyptx._source import SourceLocation, caller, is_users, raised_by_user
+from pyptx._trace.core import refusals
 from pyptx._trace.core.refusals import EXTREMES, FUNCTIONS
 from pyptx._tracebacks import boundary
 from pyptx.errors import LanguageError, UnknownNameError
+from pyptx.types import u32
 
 _PACKAGE: Final = "pyptx"
 _LANGUAGE: Final = ("ptx", "reg", "smem")
@@ -55,6 +57,11 @@ _REFUSED: Final = (
         "x = reg.array(f32, 4) has registers x[0] to x[3]; smem.alloc(f32, 4) is indexed by one",
     ),
     (
+        re.compile(r"'DType' object is not callable"),
+        "a type is not called: an instruction converts",
+        "ptx.inst.cvt.rn.f32.u32(r), or reg.scalar(f32, init=1.0) for a number",
+    ),
+    (
         re.compile(r"'(Reg|Special|Pred)' object is not callable"),
         "a register is not called",
         "i = ptx.special.tid.x() is the register, so write i",
@@ -81,12 +88,14 @@ _REFUSED: Final = (
     ),
 )
 """Messages of Python about our objects, what they mean, and what to write."""
+_ELEMENT: Final = re.compile(r"only integers, slices .* are valid indices")
+"""What NumPy and JAX say of an index that is none of their own."""
 _UFUNC: Final = "does not support ufuncs"
 _EXTREME: Final = re.compile(r"\.f?(?:max|min)(?:imum)?\(")
 
 
 def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError | None:
-    """What a body's AttributeError or TypeError means, None where it has nothing to do with us.
+    """What an error of Python in a body means, None where it has nothing to do with us.
 
     `namespaces` are where the functions of the language are found: `ptx`, `reg`, `smem`.
     """
@@ -97,6 +106,9 @@ def explained(error: Exception, namespaces: Sequence[object]) -> LanguageError |
             location=where,
             notes=(FUNCTIONS,),
         )
+    if isinstance(error, IndexError) and _ELEMENT.search(str(error)):
+        where = _users_line(error.__traceback__)
+        return where and refusals.choice_by_register("an index in a register", u32).at(where)
     where = raised_by_user(error.__traceback__)
     if where is None:
         return None

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 from pyptx import _bytecode as bytecode
 from pyptx._ir import Instruction, Statement
-from pyptx._operands import Address, Register
+from pyptx._operands import Address, Register, SpecialRegister
 from pyptx._source import SourceLocation, caller, users_frames
 from pyptx._trace.core.warned import warn_at
 from pyptx._verify import reads_and_writes
@@ -41,6 +41,8 @@ class Left(NamedTuple):
 
     where: SourceLocation
     what: str
+    at: int
+    """How many statements there were before that."""
 
 
 class Readable(Protocol):
@@ -53,27 +55,39 @@ class Readable(Protocol):
 def rebinds() -> bool:
     """Whether the user's line binds its result, and by that leaves what else holds the register.
 
-    Not where it writes a parameter, or the variable of a `for` of Python: that is how a function
-    writes the registers of its caller, and a loop those of a list.
+    Not where it writes the variable of a `for` of Python, or a parameter whose new value is not
+    returned to be bound: that is how a loop writes the registers of a list, and a function those of
+    its caller.
     """
-    frame = next(users_frames(), None)
+    frames = users_frames()
+    frame = next(frames, None)
     if frame is None:
         return False
     code, here = frame.f_code, frame.f_lasti
     name = bytecode.assigned(code, here)
+    given = name is not None and bytecode.is_parameter(code, name)
+    if given or bytecode.is_returned(code, here):
+        passed = name is None or bytecode.returned(code, name)
+        outer = next(frames, None) if passed else None
+        return outer is not None and not bytecode.discarded(outer.f_code, outer.f_lasti)
     if name is None:
         return not bytecode.discarded(code, here)
-    return not (bytecode.is_parameter(code, name) or bytecode.is_loop_variable(code, name))
+    return not bytecode.is_loop_variable(code, name)
 
 
-def warn_of_left(left: Left, dtype: DType) -> None:
-    """Warn that a register is read by what an in-place operator has left."""
-    warn_at(
-        left.where,
-        f"{left.what} writes a register that something else holds too, by which it is read later",
-        ("read", caller().quoted),
-        ("help", _COPY.format("r", dtype)),
-    )
+def warn_of_left(body: Sequence[Statement], left: Left, register: Register) -> None:
+    """Warn that a register is read by what an in-place operator has left.
+
+    Not where that line has set it: who held it before had no value.
+    """
+    if _written_between(body, 0, left.at, register) is not None:
+        warn_at(
+            left.where,
+            f"{left.what} writes a register that something else holds too, by which it is read "
+            "later",
+            ("read", caller().quoted),
+            ("help", _COPY.format("r", register.dtype)),
+        )
 
 
 def warn_of_rounds(
@@ -94,7 +108,7 @@ def warn_of_rounds(
 
 def warn_of_negation(body: Sequence[Statement], made: int, register: Register) -> None:
     """Warn that a predicate was written between `~p` and the instruction that takes it."""
-    written = _written_since(body, made, register)
+    written = _written_between(body, made, None, register)
     if written is not None:
         warn_at(
             written,
@@ -109,7 +123,7 @@ def plain(body: Sequence[Statement], address: UsersAddress) -> Address:
     """An address as an operand. Warns where its base was written since `ptx.addr` made it."""
     base = address.base
     if isinstance(base, Register):
-        written = _written_since(body, address.made, base)
+        written = _written_between(body, address.made, None, base)
         if written is not None:
             warn_at(
                 written,
@@ -121,24 +135,30 @@ def plain(body: Sequence[Statement], address: UsersAddress) -> Address:
     return Address(base, address.offset, address.unified)
 
 
-def warn_of_count(name: str, where: SourceLocation, dtype: DType) -> None:
-    """Warn that a clock is read by another instruction than the line of the clock suggests."""
-    here = caller()
-    if here != where:
+def special(
+    body: Sequence[Statement], register: SpecialRegister, made: tuple[int, SourceLocation] | None
+) -> SpecialRegister:
+    """A special register as an operand; of a clock, `made` is before which statement and where.
+
+    Warns where another instruction reads a clock than the line of the clock suggests.
+    """
+    if made is not None and made[0] < len(body) and (here := caller()) != made[1]:
+        name = register.name
         warn_at(
-            where,
+            made[1],
             f"%{name} is read where an instruction takes it, later than this line",
             ("read", here.quoted),
-            ("help", f"t = reg.from_(ptx.special.{name}(), {dtype}) reads it here"),
+            ("help", f"t = reg.from_(ptx.special.{name}(), {register.dtype}) reads it here"),
         )
+    return register
 
 
-def _written_since(
-    body: Sequence[Statement], made: int, register: Register
+def _written_between(
+    body: Sequence[Statement], first: int, end: int | None, register: Register
 ) -> SourceLocation | None:
-    """The line that wrote a register last, of the statements from `made` on."""
+    """The line that wrote a register last, of these statements."""
     found: SourceLocation | None = None
-    for statement in islice(body, made, None):
+    for statement in islice(body, first, end):
         if isinstance(statement, Instruction) and register in reads_and_writes(statement)[1]:
             found = statement.location
     return found

@@ -193,12 +193,21 @@ Python makes `i < 0` of `0 > i`.
 """
 
 
-def warn_of_zero(symbol: str, right: object, dtype: DType) -> None:
-    """Warn of `r >= 0` and `r < 0` of an unsigned `r`, where the line has the zero itself.
+def check_zero(symbol: str, right: object, dtype: DType) -> None:
+    """Raises LanguageError for `r // 0` and `r % 0`; warns of `r >= 0`, `r < 0` of an unsigned r.
 
-    A variable that happens to be 0, as in the first of several unrolled rounds, is no mistake.
+    Of a comparison where the line has the zero itself: a variable that happens to be 0, as in the
+    first of several unrolled rounds, is no mistake.
     """
-    if type(right) is not int or right != 0 or dtype.is_signed or dtype.is_float:
+    if type(right) is not int or right != 0 or dtype.is_float:
+        return
+    if symbol in ("//", "%"):
+        raise LanguageError(
+            f"`r {symbol} 0` is a division by zero",
+            location=caller(),
+            notes=(("why", "PTX has no error for it: the result is all ones"),),
+        )
+    if dtype.is_signed:
         return
     found = _WITH_ZERO.get(symbol)
     if found is None:

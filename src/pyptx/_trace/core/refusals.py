@@ -69,7 +69,12 @@ def no_truth(noun: str) -> LanguageError:
 def no_index(noun: str, dtype: DType) -> LanguageError:
     """The error for a value where Python needs an integer: as an index, or as a bound of range."""
     if not _indexes():
-        return _no_number(noun, _whole(dtype) if _called() == "int" else _ROUNDS)
+        return _no_number(noun, _FORMATTED.get(_called()) or _whole_or_rounds(dtype))
+    return choice_by_register(noun, dtype)
+
+
+def choice_by_register(noun: str, dtype: DType) -> LanguageError:
+    """The error for a value as the index of a list or an array of Python."""
     return LanguageError(
         f"{noun} has no value while the kernel is traced, so Python's lists and arrays have no "
         "element for it",
@@ -79,8 +84,8 @@ def no_index(noun: str, dtype: DType) -> LanguageError:
 
 
 def no_int(noun: str, dtype: DType) -> LanguageError:
-    """The error for `int(r)`."""
-    return _no_number(noun, _whole(dtype))
+    """The error for `int(r)`, and for `"%d" % r`."""
+    return _no_number(noun, _whole(dtype) if _called() else PRINTED)
 
 
 def no_float(noun: str, dtype: DType) -> LanguageError:
@@ -103,6 +108,14 @@ def no_float(noun: str, dtype: DType) -> LanguageError:
 _MODES: Final = {"floor": "rmi", "ceil": "rpi", "trunc": "rzi"}
 _ROUNDING: Final = re.compile(r"\bmath\.(floor|ceil|trunc)\(")
 _ROUNDS: Final = ("help", "for i in ptx.range_(stop): ...   loops over a bound in a register")
+
+
+PRINTED: Final = ("help", 'ptx.printf("%d\\n", r)   prints when the kernel runs')
+_FORMATTED: Final[dict[str, tuple[str, str]]] = dict.fromkeys(("hex", "oct", "bin", "chr"), PRINTED)
+
+
+def _whole_or_rounds(dtype: DType) -> tuple[str, str]:
+    return _whole(dtype) if _called() == "int" else _ROUNDS
 
 
 def _whole(dtype: DType) -> tuple[str, str]:

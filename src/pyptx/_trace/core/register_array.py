@@ -7,7 +7,16 @@ from typing import cast, overload
 
 from pyptx._source import caller
 from pyptx._trace.core import aliases
-from pyptx._trace.core.values import Operand, Reg, Several, Value, integer, is_same, move
+from pyptx._trace.core.values import (
+    Operand,
+    Reg,
+    Several,
+    Value,
+    integer,
+    is_same,
+    left_behind,
+    move,
+)
 from pyptx.errors import LanguageError
 from pyptx.types import DType
 
@@ -51,8 +60,9 @@ class RegArray(Several):
         if is_same(cell[0], value):  # `a[i] += v` has already written the register
             cell[0] = cast("Reg", value)
         else:
-            aliases.warn_of_element(cell[0], value, cell[0].dtype)
+            told = aliases.warn_of_element(cell[0], value, cell[0].dtype)
             move(cell[0], value)
+            cell[0] = left_behind(cell[0], "`=`", told=told)
 
     def _index(self, index: object) -> int:
         if isinstance(index, Value):

@@ -37,11 +37,11 @@ from pyptx._trace.core.operators import (
     WIDENING,
     arithmetic,
     beside,
+    check_zero,
     cure_of_number,
     disagree,
     operation,
     spelled_for,
-    warn_of_zero,
 )
 from pyptx._trace.core.products import product_notes
 from pyptx.errors import LanguageError
@@ -349,7 +349,7 @@ def raw(trace: Trace, value: object) -> Raw:
     if isinstance(value, Reg):
         return own(trace, value)
     if isinstance(value, Special):
-        return special(trace, value)
+        return older.special(trace.body, value.register, value.made)
     if isinstance(value, Not):
         return Negated(negated(trace, value))
     if isinstance(value, older.UsersAddress):
@@ -402,21 +402,16 @@ def is_same(a: object, b: object) -> bool:
 
 
 def renewed(value: Reg, what: str, *, told: bool) -> Reg:
-    """The register that the user's line has written, as a new object where the line binds it.
+    """The register that the user's line has written, as a new object where the line binds it."""
+    return left_behind(value, what, told=told) if older.rebinds() else value
 
-    What holds the old object warns where it is read, unless that was `told`.
-    """
-    if type(value) is not Reg or not older.rebinds():
+
+def left_behind(value: Reg, what: str, *, told: bool) -> Reg:
+    """A new object of a register: what holds the old one is warned of where it is read."""
+    if type(value) is not Reg:
         return value
-    value.left = None if told else older.Left(caller(), what)
+    value.left = None if told else older.Left(caller(), what, len(value.trace.body) - 1)
     return Reg(value.trace, value.register)
-
-
-def special(trace: Trace, value: Special) -> SpecialRegister:
-    """A special register as an operand."""
-    if value.made is not None and value.made[0] < len(trace.body):
-        older.warn_of_count(value.register.name, value.made[1], value.dtype)
-    return value.register
 
 
 def negated(trace: Trace, value: Not) -> Register:
@@ -457,7 +452,7 @@ def own(trace: Trace, value: Reg) -> Register:
         )
     if value.left is not None:
         left, value.left = value.left, None  # once
-        older.warn_of_left(left, value.dtype)
+        older.warn_of_left(trace.body, left, value.register)
     return value.register
 
 
@@ -528,8 +523,7 @@ def move_spelling(dtype: DType) -> str:
 def move(target: Reg, value: object) -> None:
     """One `mov` of a register, number or special register into `target`.
 
-    One `setp` for a number into a predicate, which `mov` takes from predicates alone; one `not` for
-    the negation of a predicate.
+    One `setp` for a number into a predicate, which `mov` takes from predicates alone; or one `not`.
     """
     trace = target.trace
     if target.dtype is pred and not isinstance(value, Value) and is_number(value):
@@ -570,7 +564,7 @@ def binary(symbol: str, left: object, right: object) -> Reg:
         right = materialise(right)
     a, b, dtype = _operands(trace, symbol, left, right)
     spelling, kind = operation(symbol, dtype)
-    warn_of_zero(symbol, right, dtype)
+    check_zero(symbol, right, dtype)
     result = trace.register(kind)
     trace.write(spelling, result, a, b)
     if symbol == "|":
@@ -608,6 +602,7 @@ def in_place(symbol: str, target: Reg, right: object) -> Reg:
             ),
         )
     spelling, _ = operation(symbol, dtype)
+    check_zero(symbol, right, dtype)
     # The same register holds the result, so a product keeps its low half.
     trace.write(spelling.replace("mul.wide", "mul.lo"), target.register, a, b)
     return renewed(target, f"`{symbol}=`", told=told)
@@ -631,7 +626,9 @@ def _staged(value: object) -> object:
         return value
     trace = current("a special register")
     register = trace.register(value.dtype)
-    trace.write(move_spelling(value.dtype), register, special(trace, value))
+    trace.write(
+        move_spelling(value.dtype), register, older.special(trace.body, value.register, value.made)
+    )
     return Reg(trace, register)
 
 

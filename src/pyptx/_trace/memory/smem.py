@@ -258,6 +258,9 @@ class SharedTile:
             raise LanguageError(
                 f"an index of shared memory is an int or a register, not {index!r}",
                 location=caller(),
+                notes=(("help", "for i in ptx.range_(thread, n, threads): ... tile[i] = v"),)
+                if isinstance(index, slice)
+                else (),
             )
         if not 0 <= position < extent:
             raise LanguageError(
