@@ -151,7 +151,7 @@ CASES = {
     ),
     "wide positions": (
         lambda: ops.rope(Q, K, np.arange(3)),
-        "positions are int64; kernels take int32",
+        "positions are int64; kernels take int32\n  help: positions.astype(jax.numpy.int32)",
     ),
     "positions of another shape": (
         lambda: ops.rope(Q, K, np.arange(2, dtype=np.int32)),
