@@ -430,3 +430,48 @@ def test_logarithms_next_to_zero(dtype, columns, scale):
     assert not np.signbit(losses).any()
     assert np.abs(losses + exact.max(-1)).max() < bound
     assert np.abs(found.max(-1) - exact.max(-1)).max() < bound
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_causal_by_positions(name, dtype):
+    """Queries that follow others keep more columns than their index; at -1 a row keeps none."""
+    with jax.enable_x64(dtype is np.float64):
+        check_positions(getattr(ops, name), getattr(jax.nn, name), dtype)
+
+
+def check_positions(operation, formula, dtype):
+    x = jnp.asarray(np.random.default_rng(0).standard_normal((2, 3, 70)), dtype)
+    kinds = np.int32, np.uint8, np.int64
+    for shape, kind in zip(((2, 3), (2, 1), ()), kinds, strict=True):
+        positions = np.random.default_rng(1).integers(0, 70, shape).astype(kind)
+        if shape == (2, 3):
+            positions[0, 1], positions[1, 2] = -1, 2**31 - 1
+        keeps = np.arange(70) <= np.broadcast_to(positions, (2, 3))[..., None].astype(np.int64)
+
+        def ours(x, positions=positions):
+            return operation(x, causal=True, positions=positions)
+
+        def theirs(x, keeps=keeps):
+            return formula(x, where=keeps)
+
+        found, wide = ours(x), jnp.asarray(x, jnp.promote_types(dtype, jnp.float32))
+        tolerance = 1e-2 if found.dtype.itemsize == 2 else 3e-6
+        np.testing.assert_allclose(
+            *(np.asarray(a).astype(np.float64) for a in (found, theirs(wide))),
+            rtol=tolerance, atol=tolerance,
+        )  # fmt: skip
+        # The logarithm of an element that does not count has no derivative.
+        g = jnp.asarray(keeps, dtype)
+        dx, wanted = (
+            jax.vjp(f, a)[1](b)[0]
+            for f, a, b in ((ours, x, g), (theirs, wide, g.astype(wide.dtype)))
+        )
+        rows = keeps.any(-1)
+        np.testing.assert_allclose(
+            *(np.asarray(a).astype(np.float64)[rows] for a in (dx, wanted)),
+            rtol=4 * tolerance, atol=4 * tolerance,
+        )  # fmt: skip
+        assert not np.asarray(dx)[~rows].astype(bool).any()
+        mapped = jax.vmap(ours)(jnp.stack([x, x]))
+        np.testing.assert_array_equal(mapped[1], found)

@@ -283,3 +283,67 @@ def test_a_target_without_results_of_8_bits():
     problem, _source, *notes = str(caught.value).partition(": ")[2].splitlines()
     assert problem == "matmul with a result of e4m3 has no kernels for sm_80"
     assert notes == ["  legal: sm_89 and later", "  help: out_dtype=jax.numpy.bfloat16"]
+
+
+@pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
+@pytest.mark.parametrize("out", [E4M3, E5M2])
+def test_gates_of_f32(out, target):
+    """Two matrices of f32 have no kernel with results of 8 bits: f32 elements are rounded."""
+    x, *pair = (normal(s, jnp.float32, i) for i, s in enumerate(((5, 40), (40, 24), (40, 24))))
+    gate, up = pair
+    with pyptx.target(target):
+        d, amax = ops.gated_matmul(x, gate, up, out_dtype=out, out_scale=2.0, amax=True)
+        whole = ops.gated_matmul(x, gate, up)
+    np.testing.assert_array_equal(bits(d), bits(rounded(2 * whole, out)))
+    np.testing.assert_allclose(amax, jnp.abs(whole).max(), rtol=1e-6)
+
+
+def bits(x):
+    return np.asarray(x).view(np.uint8)
+
+
+@pytest.mark.parametrize("each", [False, True], ids=["one", "rows"])
+@pytest.mark.parametrize(
+    "parts", ["", "bias", "residual", "a_scale", "activation", "a_scale bias residual activation"]
+)
+def test_derivatives_of_scaled_results(parts, each):
+    """A result's scale is another number of each row, beside those of `a_scale`."""
+    a, b = normal((3, 5, 16), jnp.float32), normal((16, 8), jnp.float32, 1)
+    scale = jnp.linspace(0.5, 2, 15).reshape(3, 5, 1) if each else jnp.float32(1.5)
+    options = {
+        "bias": jnp.linspace(-1, 1, 8),
+        "residual": normal((3, 5, 8), jnp.float32, 2),
+        "a_scale": jnp.linspace(1, 2, 5)[:, None],
+        "activation": "silu",
+    }
+    options = {name: value for name, value in options.items() if name in parts.split()}
+    floats = {name: value for name, value in options.items() if name != "activation"}
+
+    def found(a, b, scale, floats):
+        return (ops.matmul(a, b, out_scale=scale, **(options | floats)) ** 2).sum()
+
+    def wanted(a, b, scale, floats):
+        total = jnp.matmul(a, b, precision="highest") * floats.get("a_scale", 1)
+        total = total + floats.get("bias", 0)
+        total = jax.nn.silu(total) if "activation" in options else total
+        return (((total + floats.get("residual", 0)) * scale) ** 2).sum()
+
+    pairs = (jax.grad(f, range(4))(a, b, scale, floats) for f in (found, wanted))
+    for one, other in zip(*map(jax.tree.leaves, pairs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-4)
+
+
+def test_derivatives_of_a_scaled_gate():
+    x, *pair = (normal(s, jnp.float32, i) for i, s in enumerate(((5, 16), (16, 8), (16, 8))))
+
+    def found(x, gate, up, scale):
+        return (ops.gated_matmul(x, gate, up, out_scale=scale) ** 2).sum()
+
+    def wanted(x, gate, up, scale):
+        one, other = (jnp.matmul(x, each, precision="highest") for each in (gate, up))
+        return ((jax.nn.silu(one) * other * scale) ** 2).sum()
+
+    given = x, *pair, jnp.float32(0.25)
+    pairs = (jax.grad(f, range(4))(*given) for f in (found, wanted))
+    for one, other in zip(*pairs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-4)

@@ -250,6 +250,18 @@ CASES = {
         lambda: ops.softmax(X, causal=3),
         "causal is 3 and must be True or False",
     ),
+    "positions without a mask": (
+        lambda: ops.softmax(X, positions=np.arange(4)),
+        "positions are given, and causal is False",
+    ),
+    "positions that are no integers": (
+        lambda: ops.softmax(X, causal=True, positions=X[:, 0]),
+        "positions are float32 and must be an array of integers",
+    ),
+    "positions of other rows": (
+        lambda: ops.softmax(X, causal=True, positions=np.arange(3)),
+        "positions have shape (3,), which does not broadcast to (4,)",
+    ),
     "a mask of numbers": (
         lambda: ops.softmax(X, where=X),
         "where is float32 and must be an array of booleans",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from functools import partial
 
 import numpy as np
@@ -150,7 +151,7 @@ CASES = {
     ),
     "wide positions": (
         lambda: ops.rope(Q, K, np.arange(3)),
-        "positions are int64; kernels take int32",
+        "positions are int64; kernels take int32\n  help: positions.astype(jax.numpy.int32)",
     ),
     "positions of another shape": (
         lambda: ops.rope(Q, K, np.arange(2, dtype=np.int32)),
@@ -179,3 +180,22 @@ def test_the_whole_message(call, message):
     assert where == f"{__file__}:{call.__code__.co_firstlineno}"
     problem, _source, *notes = text.splitlines()
     assert "\n".join([problem, *notes]) == message
+
+
+@pytest.mark.parametrize("base", [10000.0, 1.0])
+def test_far_positions_in_f64(base):
+    """An angle's error is that of its frequency times the position: 64 bits were not enough."""
+    positions = np.array([0, -7, 20000, 2**31 - 1, -(2**31)], np.int32)
+    q = np.random.default_rng(0).standard_normal((5, 1, 8))
+    with localcontext() as context:
+        context.prec = 60
+        tau = Decimal("6.28318530717958647692528676655900576839433879875021164194988")
+        frequencies = [(-Decimal(base).ln() * 2 * i / 8).exp() / tau for i in range(4)]
+        turns = [[int(p) * f % 1 for f in frequencies] for p in positions]
+    angles = 2 * np.pi * np.array(turns, np.float64)[:, None]
+    a, b = q[..., :4], q[..., 4:]
+    sine, cosine = np.sin(angles), np.cos(angles)
+    expected = np.concatenate([a * cosine - b * sine, b * cosine + a * sine], -1)
+    with jax.enable_x64(True):
+        found, _ = ops.rope(jnp.asarray(q), jnp.asarray(q), jnp.asarray(positions), base=base)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-15)

@@ -216,3 +216,28 @@ def test_what_is_refusal():
         "where has shape (7,), and input (3, 40)"
     )
     assert refusal(ours.softmax, x, -1, scale=0) == "scale is 0 and must be positive"
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["softmax", "log_softmax"])
+def test_causal_by_positions(log):
+    ourselves, theirs = (ours.log_softmax, F.log_softmax) if log else (ours.softmax, F.softmax)
+    x = torch.randn(2, 3, 40, dtype=torch.float64, requires_grad=True)
+    positions = torch.tensor([[0, 39, 7], [2**40, 5, 20]])
+    masked = x.masked_fill(torch.arange(40) > positions[..., None], -torch.inf)
+    found = ourselves(x, -1, causal=True, positions=positions)
+    torch.testing.assert_close(found, theirs(masked, -1))
+    kept = torch.where(torch.isfinite(found), found, 0.0)
+    wanted = torch.where(torch.isfinite(found), theirs(masked, -1), 0.0)
+    pairs = (torch.autograd.grad((each**2).sum(), x)[0] for each in (kept, wanted))
+    torch.testing.assert_close(*pairs)
+    none = ourselves(x, -1, causal=True, positions=torch.tensor(-1))
+    assert torch.equal(none, torch.full_like(x, -torch.inf if log else 0.0))
+    assert refusal(ours.softmax, x, -1, positions=positions) == (
+        "positions are given, which causal=True takes, of rows in the last dimension"
+    )
+    assert refusal(ours.softmax, x, -1, causal=True, positions=positions[0].double()) == (
+        "positions are float64 and must be a tensor of integers"
+    )
+    assert refusal(ours.softmax, x, -1, causal=True, positions=positions[:, :2]) == (
+        "positions have shape (2, 2), which does not broadcast to (2, 3)"
+    )

@@ -68,7 +68,7 @@ def cross_entropy(
     z = shell.number("z_loss", z_loss, example, where)
     what = checked(logits, labels, ignore_index, smoothing, z, where)
     x, given = shell.as_jax(logits, labels)
-    given = given if what.targets is not None else _as_s32(given)
+    given = given if what.targets is not None else shell.as_s32(given)
     if axis_name is None:
         return shell.located("cross_entropy", where, _loss, what, x, given)
     if what.targets is not None:
@@ -168,16 +168,6 @@ def _ignored(ignore_index: object, targets: DType | None, where: SourceLocation)
     else:
         return operator.index(ignore_index)  # pyright: ignore[reportArgumentType]
     raise CallError(problem, location=where, notes=(("help", example),))
-
-
-def _as_s32(labels: Any) -> Any:
-    """Labels as kernels take them; those that are no s32 are no columns either."""
-    limits = jnp.iinfo(labels.dtype)
-    if limits.max > _MOST:
-        labels = jnp.minimum(labels, labels.dtype.type(_MOST))
-    if limits.min < -_MOST:
-        labels = jnp.maximum(labels, labels.dtype.type(-_MOST))
-    return labels.astype(jnp.int32)
 
 
 # ---- the loss and its derivatives ----------------------------------------------------------------

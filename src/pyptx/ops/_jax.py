@@ -86,6 +86,17 @@ def number(
     raise CallError(problem, location=where, notes=(("help", example),))
 
 
+def as_s32(integers: Any) -> Any:
+    """Integers as kernels take them: what is no s32 becomes the nearest one, but -2**31."""
+    most = 2**31 - 1
+    limits = _jax.numpy.iinfo(integers.dtype)
+    if limits.max > most:
+        integers = _jax.numpy.minimum(integers, integers.dtype.type(most))
+    if limits.min < -most:
+        integers = _jax.numpy.maximum(integers, integers.dtype.type(-most))
+    return integers.astype(np.int32)
+
+
 def broadcasts(shape: tuple[Any, ...], to: tuple[Any, ...]) -> bool:
     """Whether an array of one shape broadcasts to another; dimensions may have no size yet."""
     last = zip(shape[::-1], to[::-1], strict=False)

@@ -192,7 +192,7 @@ class Formula:
 
 def formula_of(layer: Layer) -> Formula:
     """A Layer's."""
-    keeps = layer.scaled or layer.paired or layer.activation is not None
+    keeps = layer.scaled or layer.paired or layer.quantized or layer.activation is not None
     return Formula(layer.epilogue, _Reference(layer), keeps)
 
 
@@ -213,6 +213,7 @@ class _Reference:
         layer, left = self.layer, list(others)
         other = left.pop(0) if layer.paired else None
         row = left.pop(0) if layer.scaled else None
+        last = left.pop(0) if layer.quantized else None
         if row is not None:
             total = total * row * left.pop(0)
             other = None if other is None else other * row * left.pop(0)
@@ -221,7 +222,8 @@ class _Reference:
         total = _ACTIVATIONS[layer.activation](total)
         if other is not None:
             total = total * other
-        return total if layer.residual is None else total + left.pop(0)
+        total = total if layer.residual is None else total + left.pop(0)
+        return total if last is None else total * last
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ import jax.numpy
 import numpy as np
 
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call
+from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, FLOAT8, SPLIT, Call
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
-from pyptx.types import DType
+from pyptx.types import DType, f32
 
 _jax: Any = jax  # for what JAX annotates in part
 jnp: Any = jax.numpy
@@ -44,6 +44,8 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
         a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
         call = replace(call, a_major="K", b_major="K")
     split = not call.tf32 and str(a.dtype) == "float32"
+    if split and len(bs) > 1 and str(call.out.numpy) in FLOAT8:
+        return _rounded_last(call, a, bs, operands)
     if split:
         a, bs = _in_parts(a, call.a_major, 0), [_in_parts(b, call.b_major, 1) for b in bs]
     least = min(a.dtype.itemsize, *(dtype.bytes for dtype in call.results))
@@ -67,6 +69,17 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     found = _launch(product)(a, *bs, *operands)
     ds, rows = found[: len(call.results)], found[len(call.results) :]
     return [*(d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in ds), *rows]
+
+
+def _rounded_last(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """What `computed` gives, of elements that the kernel leaves f32.
+
+    Half of a tile's columns are those of each matrix, and promoted sums of 256 columns, of which
+    numbers of 8 bits would be a whole panel, do not fit the registers.
+    """
+    wide, *rest = computed(replace(call, out=f32), a, bs, operands)
+    most = float(jnp.finfo(call.out.numpy).max)
+    return [jnp.clip(wide, -most, most).astype(call.out.numpy), *rest]
 
 
 def _operands(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import jax
 import jax.numpy
@@ -52,10 +52,11 @@ def check_epilogue(epilogue: object, where: SourceLocation, **sequences: object)
             )
 
 
-def is_tf32(precision: object, name: str, x: Any, where: SourceLocation) -> bool:
+def is_tf32(precision: Any, name: str, x: Any, where: SourceLocation) -> bool:
     """Whether one product of tf32 numbers is asked for. Raises CallError for other precisions."""
-    each: tuple[object, ...] = precision if isinstance(precision, tuple) else (precision,)
-    one = each[0] if len(set(each)) == 1 else precision  # JAX has a pair: one of each array
+    each = cast("tuple[Any, ...]", precision) if isinstance(precision, tuple) else (precision,)
+    # JAX has a pair: one of each array.
+    one = each[0] if len(set(each)) == 1 else cast("Any", precision)
     if one is None or one is _jax.lax.Precision.DEFAULT:
         return False
     spelled = str(getattr(one, "name", one)).lower()

@@ -28,16 +28,26 @@ _OF_A_CTA: Final = 128
 _TOGETHER: Final = 4
 """Heads of a thread whose loads are on their way at once."""
 
-_TWO_PI: Final = Decimal("6.283185307179586476925286766559005768394")
+_TWO_PI: Final = Decimal("6.28318530717958647692528676655900576839433879875021164194988")
+_WORD: Final = 2**32 - 1
 
 
 @lru_cache(64)
-def frequencies(base: float, size: int) -> tuple[int, ...]:
-    """Of each pair of a head of `size` elements the turns for each position, in 2**-64 turns."""
+def frequencies(base: float, size: int, dtype: DType = f32) -> tuple[tuple[int, ...], ...]:
+    """Of each pair of a head of `size` elements the turns for each position, in words of 32 bits.
+
+    They are a number of 2**-64 turns, the lower word first; in f64 another follows, below 2**63, of
+    2**-127 turns: with a position of 31 bits an error of 2**-64 would be seen there.
+    """
     with localcontext() as context:
-        context.prec = 40
+        context.prec = 60
         root = Decimal(base).ln() * 2 / size
-        return tuple(int((-root * i).exp() / _TWO_PI * 2**64) for i in range(size // 2))
+        every = [int((-root * i).exp() / _TWO_PI * 2**127) for i in range(size // 2)]
+    parts = [(each >> 63, each & (2**63 - 1)) for each in every]
+    kept = 2 if dtype is f64 else 1
+    return tuple(
+        tuple(word for part in both[:kept] for word in (part & _WORD, part >> 32)) for both in parts
+    )
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,11 @@ class Rope:
         return f64 if self.dtype is f64 else f32
 
     @property
+    def words(self) -> int:
+        """Of 32 bits, of a frequency."""
+        return 4 if self.dtype is f64 else 2
+
+    @property
     def vector(self) -> Vector:
         """Neighbouring elements: of one half of a head, or of pairs."""
         run = self.size if self.interleaved else self.size // 2
@@ -74,7 +89,7 @@ class Rope:
 
 @lru_cache(256)
 def kernel_of(op: Rope) -> Kernel:
-    """positions[*B], frequencies[D / 2, 2] and arrays[*B, heads, D] to the arrays, turned."""
+    """positions[*B], `frequencies` and arrays[*B, heads, D] to the arrays, turned."""
     lanes = max(1, min(max(op.heads), _OF_A_CTA // op.places))
     tokens = max(1, _OF_A_CTA // (op.places * lanes))
     threads = min(1024, -(-op.places * lanes * tokens // 32) * 32)
@@ -90,7 +105,7 @@ def kernel_of(op: Rope) -> Kernel:
     program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     tiles = tuple(Tile("*B", heads, op.size, op.dtype) for heads in op.heads)
     return kernel(
-        in_specs=(Tile("*B", s32), Tile(op.size // 2, 2, u32), *tiles),
+        in_specs=(Tile("*B", s32), Tile(op.size // 2, op.words, u32), *tiles),
         out_specs=tiles,
         grid=grid(lambda B: (ptx.cdiv(B, tokens), 1, 1)),
         block=(threads, 1, 1),
@@ -178,9 +193,15 @@ class _Thread:
 
     def _turned(self, first: Reg, i: int) -> tuple[Reg, Reg]:
         """The sine and cosine of the i-th pair after `first`."""
-        turn = reg.scalar(u64)
-        ptx.inst.ld.global_.u64(turn, ptx.addr(self.pointers[1] + wide(first) * 8, 8 * i))
+        size = 4 * self.op.words
+        turn, place = reg.scalar(u64), self.pointers[1] + wide(first) * size
+        ptx.inst.ld.global_.u64(turn, ptx.addr(place, size * i))
         angle = ptx.inst.mul.lo.s64(self.position, reg.from_(turn, s64))
+        if self.op.dtype is f64:
+            rest = reg.scalar(u64)
+            ptx.inst.ld.global_.u64(rest, ptx.addr(place, size * i + 8))
+            below = ptx.inst.mul.hi.s64(self.position, reg.from_(rest, s64))
+            angle = ptx.inst.add.s64(angle, below << 1)
         sine, cosine = sine_and_cosine(self.m, angle)
         return (self.m.neg(sine) if self.op.back else sine), cosine
 

@@ -84,8 +84,7 @@ def _problem_of(positions: Any, lead: tuple[int, ...]) -> str | None:
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0, 1))
 def _rope(op: Rope, base: float, positions: Any, q: Any, k: Any) -> tuple[Any, Any]:
-    halves = np.asarray(frequencies(base, op.size), "<u8").view("<u4").reshape(-1, 2)
-    turns = _jax.numpy.asarray(halves)
+    turns = _jax.numpy.asarray(np.asarray(frequencies(base, op.size, op.dtype), np.uint32))
     y, z = kernel_of(op)(positions, turns, q, k)
     return y, z
 

@@ -23,7 +23,13 @@ _jax: Any = jax  # for what JAX annotates in part
 
 @binding(CallError, "softmax")
 def softmax(
-    x: Any, axis: int = -1, *, scale: float = 1.0, where: Any = None, causal: bool = False
+    x: Any,
+    axis: int = -1,
+    *,
+    scale: float = 1.0,
+    where: Any = None,
+    causal: bool = False,
+    positions: Any = None,
 ) -> Any:
     """exp(x - max(x)) / sum(exp(x - max(x))) over the last dimension, rounded once.
 
@@ -35,6 +41,9 @@ def softmax(
              separate pass
     causal   a causal mask, applied in the kernel: row i of the last but one dimension keeps
              elements up to column i
+    positions   with `causal`, integers that broadcast to x's shape without its last dimension: a
+             row keeps elements up to the column of its position, as queries do that follow others.
+             At a negative position it keeps none, and is zeros
     returns  x's shape and dtype
 
     Sums and exponentials are in f32, or in f64 for f64 x. A row of minus infinities, and a row with
@@ -42,18 +51,24 @@ def softmax(
     gives zeros. Kernels compute reverse-mode derivatives; jax.numpy computes those of higher order.
     One launch under `jax.vmap`, and one per device. Raises CallError.
     """
-    return _call("softmax", x, axis, scale, where, causal=causal)
+    return _call("softmax", x, axis, scale, where, causal, positions)
 
 
 @binding(CallError, "log_softmax")
 def log_softmax(
-    x: Any, axis: int = -1, *, scale: float = 1.0, where: Any = None, causal: bool = False
+    x: Any,
+    axis: int = -1,
+    *,
+    scale: float = 1.0,
+    where: Any = None,
+    causal: bool = False,
+    positions: Any = None,
 ) -> Any:
     """x - max(x) - log(sum(exp(x - max(x)))) over the last dimension, rounded once.
 
     Masked elements are minus infinity. Everything else is as in `softmax`. Raises CallError.
     """
-    return _call("log_softmax", x, axis, scale, where, causal=causal)
+    return _call("log_softmax", x, axis, scale, where, causal, positions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +93,25 @@ class What:
         return SoftmaxGradient(self.columns, self.x, self.log, self.scale, limited)
 
 
-def _call(name: str, x: Any, axis: object, scale: object, mask: Any, *, causal: bool) -> Any:
+def _call(
+    name: str, x: Any, axis: object, scale: object, mask: Any, causal: object, positions: Any
+) -> Any:
     where = call_site()
-    what = checked(name, x, axis, scale, causal, where)
+    what = checked(name, x, axis, scale, causal, where, positions)
     if mask is not None:
         what, x = replace(what, masked=True), _masked(x, mask, where)
-    last = _last(x) if what.causal else None
+    last = _last(x, positions) if what.causal else None
     return shell.located(name, where, _softmax, what, *shell.as_jax(x, last))
 
 
 def checked(
-    name: str, x: Any, axis: object, scale: object, causal: object, where: SourceLocation
+    name: str,
+    x: Any,
+    axis: object,
+    scale: object,
+    causal: object,
+    where: SourceLocation,
+    positions: Any = None,
 ) -> What:
     shell.check_targets(name, where)
     dtype = shell.check_array("x", x, name, where)
@@ -103,11 +126,27 @@ def checked(
     problem = "scale is 0 and must be positive" if factor == 0 else None
     if not isinstance(causal, bool):
         problem = f"causal is {causal!r} and must be True or False"
+    elif positions is not None:
+        problem = _problem_of(positions, tuple(x.shape[:-1]), causal=causal)
     elif causal and x.ndim < 2:
         problem = f"x has shape {tuple(x.shape)}, and causal needs a dimension of rows before it"
     if problem is not None:
         raise CallError(problem, location=where)
-    return What(x.shape[-1], dtype, name == "log_softmax", factor, bool(causal))
+    masked = positions is not None
+    return What(x.shape[-1], dtype, name == "log_softmax", factor, bool(causal), masked)
+
+
+def _problem_of(positions: Any, lead: tuple[Any, ...], *, causal: bool) -> str | None:
+    """What is wrong with positions."""
+    if not causal:
+        return "positions are given, and causal is False"
+    known = _is_array(positions)
+    if not known or not np.issubdtype(positions.dtype, np.integer):
+        kind = str(positions.dtype) if known else type(positions).__name__
+        return f"positions are {kind} and must be an array of integers"
+    if not shell.broadcasts(tuple(positions.shape), lead):
+        return f"positions have shape {tuple(positions.shape)}, which does not broadcast to {lead}"
+    return None
 
 
 def _is_array(value: object) -> bool:
@@ -128,8 +167,12 @@ def _masked(x: Any, mask: Any, where: SourceLocation) -> Any:
     return _jax.numpy.where(mask, x, _jax.numpy.asarray(-np.inf, x.dtype))
 
 
-def _last(x: Any) -> Any:
+def _last(x: Any, positions: Any) -> Any:
     """The last column of each row that counts."""
+    if positions is not None:
+        # A column that is far from all others is no number of 32 bits away from them.
+        last = _jax.numpy.clip(shell.as_s32(*shell.as_jax(positions)), -1, x.shape[-1] - 1)
+        return shell.of_rows_like(_jax.numpy.broadcast_to(last, x.shape[:-1]), x, x.ndim - 1)
     return _jax.lax.broadcasted_iota(np.int32, x.shape[:-1], x.ndim - 2)
 
 

@@ -17,6 +17,7 @@ from pyptx.errors import CallError
 from pyptx.ops._rope import Rope, frequencies, kernel_of
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._differentiable import differentiable
+from pyptx.types import DType
 
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of heads, which a program has few of."""
@@ -50,7 +51,7 @@ def rope(
 
     def computed(q: Any, k: Any, positions: Any, **_: Any) -> tuple[Any, Any]:
         given = positions.to(torch.int32).expand(q.shape[:-2]).contiguous()
-        turns = _turns(turn, op.size, given)
+        turns = _turns(turn, op, given)
         y, z = run(given, turns, q.contiguous(), k.contiguous())
         return y, z
 
@@ -87,18 +88,17 @@ def _checked(q: Any, k: Any, positions: Any, interleaved: object) -> Rope:
     return Rope(dtype, int(q.shape[-1]), heads, bool(interleaved), back=False)
 
 
-def _turns(base: float, size: int, like: Any) -> Any:
+def _turns(base: float, op: Rope, like: Any) -> Any:
     """The frequencies where another tensor is, kept from call to call but in a traced program."""
     if is_distributed((like,)):
-        return arguments.replicated(_turns(base, size, like.to_local()), like)
+        return arguments.replicated(_turns(base, op, like.to_local()), like)
     if arguments.is_traced():
-        return _made_turns(base, size, like.device)
-    return _kept_turns(base, size, like.device)
+        return _made_turns(base, op.size, op.dtype, like.device)
+    return _kept_turns(base, op.size, op.dtype, like.device)
 
 
-def _made_turns(base: float, size: int, device: Any) -> Any:
-    words = [[turns & 0xFFFFFFFF, turns >> 32] for turns in frequencies(base, size)]
-    return torch.tensor(words, dtype=torch.uint32, device=device)
+def _made_turns(base: float, size: int, dtype: DType, device: Any) -> Any:
+    return torch.tensor(frequencies(base, size, dtype), dtype=torch.uint32, device=device)
 
 
 _kept_turns: Final = cache(_made_turns)

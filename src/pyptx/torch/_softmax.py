@@ -21,6 +21,7 @@ from pyptx.torch import _arguments as arguments
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType
 
+_INTEGERS: Final = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
 
@@ -34,6 +35,7 @@ def softmax(
     scale: Any = 1.0,
     where: Any = None,
     causal: Any = False,
+    positions: Any = None,
 ) -> Any:
     """`torch.nn.functional.softmax` in kernels, rounded once.
 
@@ -45,13 +47,15 @@ def softmax(
                0, and a row with none to keep is zeros
     causal     a causal mask over the last two dimensions: row i keeps columns j <= i, and the
                kernel reads no others
+    positions  with `causal`, integers that broadcast to input's shape without its last dimension: a
+               row keeps columns up to its position. At a negative one it keeps none, and is zeros
     returns    input's shape and type; float32 on a GPU under autocast, as in PyTorch
 
     Sums and exponentials are in float32, or in float64 for float64 input. A row of minus
     infinities, and a row with NaN or plus infinity, gives NaN. Kernels compute first derivatives,
     PyTorch's operators those of higher order. Raises CallError.
     """
-    return _call("softmax", input, dim, dtype, scale, where, causal)
+    return _call("softmax", input, dim, dtype, scale, where, causal, positions)
 
 
 @arguments.operation
@@ -63,12 +67,15 @@ def log_softmax(
     scale: Any = 1.0,
     where: Any = None,
     causal: Any = False,
+    positions: Any = None,
 ) -> Any:
     """`torch.nn.functional.log_softmax` in kernels, rounded once; otherwise as `softmax`."""
-    return _call("log_softmax", input, dim, dtype, scale, where, causal)
+    return _call("log_softmax", input, dim, dtype, scale, where, causal, positions)
 
 
-def _call(name: str, x: Any, dim: Any, dtype: Any, scale: Any, where: Any, causal: Any) -> Any:
+def _call(
+    name: str, x: Any, dim: Any, dtype: Any, scale: Any, where: Any, causal: Any, positions: Any
+) -> Any:
     arguments.dtype_of("input", x, name)
     arguments.check_targets(name)
     dim = arguments.dimension(dim, x)
@@ -76,38 +83,45 @@ def _call(name: str, x: Any, dim: Any, dtype: Any, scale: Any, where: Any, causa
         dtype = torch.promote_types(x.dtype, torch.float32)
     kind = x.dtype if dtype is None else dtype
     arguments.check_rows(x.movedim(dim, -1), 1, name)
-    factor = _checked(name, x, dim, scale, where, causal)
+    factor = _checked(name, x, dim, scale, where, causal, positions)
     last = dim == x.ndim - 1
     element = arguments.kernel_type("input", kind)
-    what = _What(int(x.shape[dim]), element, name, factor, causal, where is not None)
+    masked = where is not None or positions is not None
+    what = _What(int(x.shape[dim]), element, name, factor, causal, masked)
     run = _operation(what).run
 
     def computed(
-        input: Any, *_: Any, where: Any = None, **__: Any
+        input: Any, *_: Any, where: Any = None, positions: Any = None, **__: Any
     ) -> Any:  # dim, dtype, scale and causal are known
         rows = input.to(kind)
         if where is not None:
             rows = rows.masked_fill(where.logical_not(), -math.inf)
         rows = rows if last else rows.movedim(dim, -1)
-        columns = _last(rows) if causal else None
+        columns = _last(rows, positions) if causal else None
         found = run(rows.contiguous(), columns)
         return found if last else found.movedim(-1, dim)
 
     return computed
 
 
-def _checked(name: str, x: Any, dim: int, scale: Any, where: Any, causal: Any) -> float:
+def _checked(
+    name: str, x: Any, dim: int, scale: Any, where: Any, causal: Any, positions: Any
+) -> float:
     """The scale. Raises CallError."""
     factor = arguments.number("scale", scale, f"{name}(input, -1, scale=0.125)")
     problem = "scale is 0 and must be positive" if factor == 0 else None
     if not isinstance(causal, bool):
         problem = f"causal is {causal!r} and must be True or False"
+    elif positions is not None:
+        problem = _problem_of(positions, x, last=causal and dim == x.ndim - 1)
     elif causal and (x.ndim < 2 or dim != x.ndim - 1):
         problem = (
             f"dim is {dim} and input has shape {tuple(x.shape)}; causal is of the last dimension, "
             "and needs one of rows before it"
         )
-    elif where is not None and getattr(where, "dtype", None) is not torch.bool:
+    if problem is not None:
+        raise CallError(problem)
+    if where is not None and getattr(where, "dtype", None) is not torch.bool:
         kind = getattr(where, "dtype", type(where).__name__)
         kind = str(kind).removeprefix("torch.")
         problem = f"where is {kind} and must be a tensor of booleans"
@@ -118,8 +132,25 @@ def _checked(name: str, x: Any, dim: int, scale: Any, where: Any, causal: Any) -
     return factor
 
 
-def _last(x: Any) -> Any:
+def _problem_of(positions: Any, x: Any, *, last: bool) -> str | None:
+    """What is wrong with positions."""
+    kind = getattr(positions, "dtype", type(positions).__name__)
+    if not last:
+        return "positions are given, which causal=True takes, of rows in the last dimension"
+    if kind not in _INTEGERS:
+        kind = str(kind).removeprefix("torch.")
+        return f"positions are {kind} and must be a tensor of integers"
+    shape, lead = tuple(positions.shape), tuple(x.shape[:-1])
+    if not arguments.broadcasts(shape, lead):
+        return f"positions have shape {shape}, which does not broadcast to {lead}"
+    return None
+
+
+def _last(x: Any, positions: Any) -> Any:
     """The last column of each row that counts."""
+    if positions is not None:
+        last = positions.long().clamp(-1, x.shape[-1] - 1).to(torch.int32)
+        return last.expand(x.shape[:-1]).contiguous()
     rows = torch.arange(x.shape[-2], dtype=torch.int32, device=x.device)
     return rows.expand(x.shape[:-1]).contiguous()
 
