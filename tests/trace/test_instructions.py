@@ -5,7 +5,8 @@ import pytest
 from pyptx._ir import Directive
 from pyptx._operands import Pair, Vector
 from pyptx._trace import ptx, reg
-from pyptx._trace.core.values import Reg, RegArray
+from pyptx._trace.core.register_array import RegArray
+from pyptx._trace.core.values import Reg
 from pyptx._trace.memory import smem
 from pyptx.types import b32, b64, f16, f32, f64, pred, s32, u16, u32, u64
 
