@@ -55,7 +55,7 @@ def main() -> None:
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for spelling, exponents in BINADES.items():
-        found = {str(exponent): apart(spelling, exponent) for exponent in exponents}
+        found: dict[str, Any] = {str(each): apart(spelling, each) for each in exponents}
         path = folder / f"{spelling}.npz"
         np.savez_compressed(path, **found)
         print(f"{path}: {path.stat().st_size:,} bytes")

@@ -148,9 +148,7 @@ def _times(tiles: Sequence[Tile], numbers: Sequence[float]) -> Times:
     return dict(zip(tiles, pairs, strict=True))
 
 
-def _start(
-    times: Mapping[tuple[int, int], tuple[float, float]], tiles: Sequence[Any]
-) -> list[float]:
+def _start(times: Mapping[Tile, tuple[float, float]], tiles: Sequence[Tile]) -> list[float]:
     """Where a fit begins: what was there, or a usual time for a tile that is new."""
     return [number for tile in tiles for number in times.get(tile, (400.0, 1000.0))]
 

@@ -50,7 +50,7 @@ class Operand:
         own = each if self.rank is None else each // CLUSTER_SIZE
         width = own if self.k_major else SPAN // self.dtype.bytes
         half = None if self.rank is None else low(self.rank, own)
-        more = {} if half is None else {"multicast_mask": BOTH}
+        more: dict[str, Any] = {} if half is None else {"multicast_mask": BOTH}
         line = line if half is None else line + half
         for i, described in enumerate(self.maps):
             for panel in range(0, own, width):
