@@ -221,11 +221,16 @@ void ClusterClocks::acquire(uint32_t agent, uint32_t mask, uint32_t live, const 
 void ClusterClocks::wait_for_own(uint32_t agent, const LanePart& copies) {
   Row& row = rows_[agent];
   if (row.known.at(copies.column) >= copies.clock) return;
-  const auto same = std::find_if(row.copies.begin(), row.copies.end(), [&](const LanePart& p) {
-    return p.column == copies.column && p.clock == copies.clock;
-  });
-  if (same != row.copies.end()) same->mask |= copies.mask;
-  else row.copies.push_back(copies);
+  LanePart now = copies;
+  for (const LanePart& p : row.copies) {
+    if (p.column == now.column && p.clock == now.clock) now.mask |= p.mask;
+  }
+  // Whoever knows of a clock knows of the earlier ones, so a loop that never meets keeps one part for each agent.
+  const auto known = [&](const LanePart& p) {
+    return p.column == now.column && p.clock <= now.clock && (p.mask & ~now.mask) == 0;
+  };
+  row.copies.erase(std::remove_if(row.copies.begin(), row.copies.end(), known), row.copies.end());
+  row.copies.push_back(now);
 }
 
 bool ClusterClocks::waited_apart(uint32_t agent, uint32_t operation) const {
