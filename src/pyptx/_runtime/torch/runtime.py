@@ -74,6 +74,9 @@ def has_gradient(tensor: Any) -> bool:
     if tensor.requires_grad:
         return True
     layers = torch._C._functorch
+    levels = layers.get_interpreter_stack() or ()
+    if any(level.key() == layers.TransformType.Jvp for level in levels):
+        return False  # the operator says that it has no derivative in forward mode
     while layers.is_functorch_wrapped_tensor(tensor):
         if layers.is_gradtrackingtensor(tensor):
             return True
