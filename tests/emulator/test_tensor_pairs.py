@@ -24,7 +24,6 @@ from .test_tensor_core import (
     NARROW,
     POLICIES,
     READY,
-    ROWS,
     SETUP,
     SIXTEEN,
     TOTAL,
@@ -33,6 +32,7 @@ from .test_tensor_core import (
     pointers,
     to_shared,
 )
+from .test_tensor_cp import ROWS
 
 
 def pair(*arguments, **fields):

@@ -159,10 +159,6 @@ CASES = {
         lambda: ops.matmul(A, B, precision="fast"),
         "there is no precision 'fast'" + LEGAL,
     ),
-    "the default of JAX": (
-        lambda: ops.matmul(A, B, precision=jax.lax.Precision.DEFAULT),
-        "there is no precision Precision.DEFAULT" + LEGAL,
-    ),
     "bf16": (
         lambda: TF32(A.astype(jnp.bfloat16), B.astype(jnp.bfloat16)),
         "precision tf32 is of float32; a has elements of type bfloat16",

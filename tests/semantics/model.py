@@ -527,8 +527,8 @@ def approximate(s: Spelled, fmt: Format, code: int) -> int:
     result = of_angle(s.opcode, x) if s.opcode in OF_ANGLES else function(s.opcode, x)
     if result.nan:
         rounded = nan_code(fmt, s.opcode, [code])
-    elif fmt is F32:
-        rounded = encode(F32, result)
+    elif fmt in (F32, F64):
+        rounded = encode(fmt, result)
     else:
         single = decode(F32, encode(F32, result))
         beyond = single.inf or single.magnitude >= 2 * Fraction(2) ** fmt.bias

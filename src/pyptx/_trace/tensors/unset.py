@@ -66,11 +66,14 @@ def _writes_global(instruction: Instruction) -> bool:
 
 
 def _combines(instruction: Instruction) -> bool:
-    """Whether it reads what it writes. The result of `atom.exch` need not be used."""
+    """Whether it reads what it writes. The result of `atom.exch` need not be used.
+
+    The address of `multimem` is a multicast object's, which other GPUs may have set.
+    """
     opcode, modifiers = instruction.form.opcode, instruction.modifiers
     if opcode == "atom":
         return "exch" not in modifiers
-    return opcode == "red" or "reduce" in modifiers or (opcode == "multimem" and "red" in modifiers)
+    return opcode == "red" or ("reduce" in modifiers and opcode != "multimem")
 
 
 def _base(instruction: Instruction) -> Register | None:
