@@ -118,6 +118,7 @@ CLUSTERS = [cut.shape for cut in plan.CLUSTERS]
 IN_CLUSTERS = pytest.mark.parametrize("shape", CLUSTERS, ids=str)
 
 
+@pytest.mark.sampled(3)
 @IN_CLUSTERS
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("ctas", [2, 7])
@@ -132,6 +133,7 @@ def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
         assert emulated(kernel, product, 328, 392, 200) <= 1
 
 
+@pytest.mark.sampled(3)
 @IN_CLUSTERS
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_sizes_of_clusters(size, shape):
@@ -140,6 +142,7 @@ def test_sizes_of_clusters(size, shape):
     assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
 
 
+@pytest.mark.sampled(2)
 @IN_CLUSTERS
 @pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
 def test_batches_of_clusters(a_batched, b_batched, shape):
@@ -252,6 +255,7 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
 # ---- the assembler -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", (*plan.CUTS, *plan.CLUSTERS), ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_multiplications_stay_asynchronous(cut, a_major, b_major):
