@@ -27,6 +27,7 @@ import numpy as np
 from measure import CONSOLE, Result, Summary, show, start, summarise
 
 from pyptx.device import WARP
+from pyptx.ops._cross_entropy import CrossEntropy
 from pyptx.ops._layer_norm import LayerNorm
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops._softmax import Softmax
@@ -53,6 +54,7 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "rms_norm_gradient": lambda n, x: RmsNormGradient(n, x, x),
     "layer_norm": lambda n, x: LayerNorm(n, x, x, x, x, EPS, False),
     "softmax": Softmax,
+    "cross_entropy": CrossEntropy,
 }
 
 FEW_BY_BYTES: Final = {
@@ -70,6 +72,7 @@ FEW_BY_ROWS: Final = {
     "clusters": [("rms_norm", 40960, bf16), ("rms_norm", 32768, f32)],
     "four": [("rms_norm", 8192, bf16), ("rms_norm", 8192, f32)],
     "eight": [("rms_norm", 16384, bf16), ("rms_norm", 16384, f32)],
+    "chunked": [("cross_entropy", 32768, bf16), ("cross_entropy", 151936, bf16)],
 }
 """Limits of rows for each multiprocessor."""
 
@@ -207,12 +210,15 @@ def _ready(run: Any, arrays: list[Any]) -> Any:
 
 
 def arguments(point: Point) -> list[Any]:
-    """Random numbers for each input."""
+    """Random numbers for each input; integers are columns."""
     random = np.random.default_rng(0)
-    return [
-        jnp.asarray(random.standard_normal(each.shape, np.float32), each.dtype)
-        for each in structures(point)
-    ]
+
+    def made(shape: tuple[int, ...], dtype: Any) -> Any:
+        if np.issubdtype(dtype, np.integer):
+            return random.integers(point.columns, size=shape)
+        return random.standard_normal(shape, np.float32)
+
+    return [jnp.asarray(made(each.shape, each.dtype), each.dtype) for each in structures(point)]
 
 
 def structures(point: Point) -> list[jax.ShapeDtypeStruct]:

@@ -137,13 +137,14 @@ def _add_rms_norm_what(x: Any, residual: Any, w: Any) -> Any:
 
 
 def _add_rms_norm_kept(x: Any, residual: Any, w: Any) -> Any:
-    found = _add_norm_jax.kept(_add_rms_norm_what(x, residual, w), x, residual, w, None)
+    found = _add_norm_jax.kept(_add_rms_norm_what(x, residual, w), x, residual, w, None, ())
     return (*found[1:], w)
 
 
 def _add_rms_norm_gradient(g: Any, s: Any, r: Any, w: Any) -> Any:
     gy, gs = g
-    dx, _, dw, _ = _add_norm_jax.gradient(_add_rms_norm_what(s, s, w), s, gy, (r,), gs, w, None)
+    what = _add_rms_norm_what(s, s, w)
+    dx, _, dw, _ = _add_norm_jax.gradient(what, s, gy, (r,), gs, w, None, ())
     return dx, dx, dw
 
 

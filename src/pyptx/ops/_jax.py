@@ -87,13 +87,12 @@ def number(
 
 
 def as_s32(integers: Any) -> Any:
-    """Integers as kernels take them: what is no s32 becomes the nearest one, but -2**31."""
-    most = 2**31 - 1
-    limits = _jax.numpy.iinfo(integers.dtype)
-    if limits.max > most:
-        integers = _jax.numpy.minimum(integers, integers.dtype.type(most))
-    if limits.min < -most:
-        integers = _jax.numpy.maximum(integers, integers.dtype.type(-most))
+    """Integers as kernels take them: what is no s32 becomes the nearest one."""
+    kept, limits = np.iinfo(np.int32), _jax.numpy.iinfo(integers.dtype)
+    if limits.max > kept.max:
+        integers = _jax.numpy.minimum(integers, integers.dtype.type(kept.max))
+    if limits.min < kept.min:
+        integers = _jax.numpy.maximum(integers, integers.dtype.type(kept.min))
     return integers.astype(np.int32)
 
 

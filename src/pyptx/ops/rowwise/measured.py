@@ -29,6 +29,8 @@ class Limits:
     clusters        long rows that a CTA could hold have clusters of four
     four            four CTAs reduce the same row, and each writes a quarter of it
     eight           the same with eight
+    chunked         rows of which no element is written are copied to shared memory, or read in
+                    chunks that all CTAs share; of more rows a CTA each reads them once
 
     Any number of rows, by the vectors of 16 bytes of one row:
 
@@ -49,6 +51,7 @@ class Limits:
     clusters: float
     four: float
     eight: float
+    chunked: float
     subwarp: int
     subwarp_ends: int
     held: int
@@ -69,6 +72,7 @@ LIMITS: Final = Limits(
     clusters=4.0,
     four=0.5,
     eight=0.125,
+    chunked=2.0,
     subwarp=96,
     subwarp_ends=64,
     held=512,

@@ -146,7 +146,8 @@ class Part:
         if self.head is not None:
             lead = self.head if lead is None else lead + self.head
         least = rows.groups if rows.aligned else rows.groups - rows.unit // rows.group
-        self._fewest = least - (parts - 1) * self.most
+        self.fewest: Final = least - (parts - 1) * self.most
+        """Groups that every part has at least; below 1 where a part may have none."""
         self.lead: Final = lead
         """Elements of a row before the part, u32; None for none. One number for rows cut alike."""
         start = self.flat if lead is None else self.flat + wide(lead)
@@ -191,7 +192,7 @@ class Part:
 
     def may_lack(self, pieces: range) -> bool:
         """Whether there are rows of whose part no thread has any of these groups, a range of k."""
-        return self._fewest <= pieces.start * self.threads
+        return self.fewest <= pieces.start * self.threads
 
     def step(self, k: int, vector: Vector) -> int:
         """Bytes from the thread's first group to its k-th."""

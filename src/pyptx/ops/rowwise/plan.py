@@ -25,6 +25,7 @@ from pyptx.ops.rowwise.strategies import (
     cluster,
     cta,
     one_cluster,
+    one_pass,
     persistent,
     subwarp,
     two_pass,
@@ -129,12 +130,27 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
     most = limits.subwarp if rows.aligned else limits.subwarp_ends
     if sizes.is_short(op, rows) and rows.divided().groups <= most:
         return _by_subwarps(op, rows)
+    if one_pass.fits(op) and rows.columns >= rows.unit:
+        return _by_one_pass(op, rows)
     if _fits_cta(op, rows):
         return _by_ctas(op, rows)
-    shape = sizes.clusters_of(op, rows)
+    # Elements that need nothing of their row are written chunk by chunk, in one pass.
+    shape = None if op.statistic is None else sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else _by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
     return _few_by_parts(op, rows, many) if op.name in _FEW_ROWS_MEASURED else many
+
+
+def _by_one_pass(op: RowOp, rows: Rows) -> Operation:
+    """Rows of which no element is written: one CTA each, or more where they are few.
+
+    Few CTAs would not keep memory busy: a CTA asks for less than a copy of its row does, or than
+    the CTAs of all its chunks.
+    """
+    few = _by_ctas(op, rows) if _fits_cta(op, rows) else two_pass.independent(op, rows, each=2)
+    most = int(measured.LIMITS.chunked * rows.device.multiprocessors)
+    many = one_pass.independent(op, rows, threads=sizes.one_pass_threads(op, rows), each=4)
+    return _either(op, rows, most, few, many)
 
 
 def _few_twice(op: RowOp, rows: Rows, many: Operation) -> Operation:

@@ -48,6 +48,19 @@ def pointers_of(arrays: Arrays) -> dict[str, Reg]:
     return dict(zip(names, arrays.pointers(*operands), strict=True))
 
 
+def load_scalars(
+    m: Math, operands: Sequence[Operand], pointers: Mapping[str, Reg], row: Reg
+) -> Scalars:
+    """The inputs per row of one row; `pointers` are their arrays' addresses, by name."""
+    found = {
+        o.name: load_one(
+            o.dtype, o.register(m.dtype), pointers[o.name] + row * o.dtype.bytes, pred=None
+        )
+        for o in operands
+    }
+    return Scalars(**found)
+
+
 def pick_pointers(arrays: Arrays) -> dict[str, Reg]:
     """The addresses of the inputs that `RowOp.picks` reads, by their names."""
     names = list(dict.fromkeys(pick.of for pick in arrays.op.picks))

@@ -88,6 +88,12 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
     return max(threads, 2 * rows.unit), True, None
 
 
+def one_pass_threads(op: RowOp, rows: Rows) -> int:
+    """Threads that have four vectors each, at most 256: CTAs of several rows share an SM."""
+    each = max(1, 4 // len(op.given(ELEMENT)))
+    return min(256, max(2 * WARP, power_of_two(-(-rows.groups // each))))
+
+
 def in_lines(op: RowOp, rows: Rows, threads: int, *, backward: bool = False) -> Rows:
     """The rows cut at lines, if they are many lines long and threads enough for their ends.
 

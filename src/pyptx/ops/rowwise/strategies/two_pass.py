@@ -8,7 +8,6 @@ goes through rows. Rows have a full unit (`Rows.unit`) at least.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from pyptx.ops.rowwise.operation import (
 )
 from pyptx.ops.rowwise.partition import Rows, grid
 from pyptx.ops.rowwise.program import Arrays, define, make
-from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
+from pyptx.ops.rowwise.row_operands import add_picks, load_scalars, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
 from pyptx.ops.rowwise.strategies.chunk import THREADS, Chunk
 from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one, wide
@@ -208,7 +207,7 @@ def _statistics(arrays: Arrays, count: int) -> None:
     for load, operand in zip(loads, operands, strict=True):
         if operand.per == ELEMENT:
             load()
-    values = chunk.values(operands, loads, _row_scalars(m, scalars, pointers, row))
+    values = chunk.values(operands, loads, load_scalars(m, scalars, pointers, row))
     terms = [
         Terms([op.term(m, v) for v in vector], ok)
         for vector, ok in zip(values, chunk.there, strict=True)
@@ -220,19 +219,6 @@ def _statistics(arrays: Arrays, count: int) -> None:
     for i, number in enumerate(total):
         here = place + i * m.dtype.bytes if i else place
         store_one(m.dtype, here, number, pred=chunk.lane == 0)
-
-
-def _row_scalars(
-    m: Math, operands: Sequence[Operand], pointers: dict[str, Reg], row: Reg
-) -> Scalars:
-    """Inputs per row."""
-    found = {
-        o.name: load_one(
-            o.dtype, o.register(m.dtype), pointers[o.name] + row * o.dtype.bytes, pred=None
-        )
-        for o in operands
-    }
-    return Scalars(**found)
 
 
 class _Result:
@@ -258,7 +244,7 @@ class _Result:
 
     def _row_scalars(self, pointers: dict[str, Reg], row: Reg) -> Scalars:
         """The inputs per row."""
-        scalars = _row_scalars(self.m, [operand for operand, _ in self.scalars], pointers, row)
+        scalars = load_scalars(self.m, [operand for operand, _ in self.scalars], pointers, row)
         add_picks(self.arrays, self.picked, row, scalars)
         return scalars
 
