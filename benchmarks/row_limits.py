@@ -28,6 +28,7 @@ from measure import CONSOLE, Result, Summary, show, start, summarise
 
 from pyptx.device import WARP
 from pyptx.ops._cross_entropy import CrossEntropy
+from pyptx.ops._gates import Gate
 from pyptx.ops._layer_norm import LayerNorm
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops._softmax import Softmax
@@ -55,13 +56,15 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "layer_norm": lambda n, x: LayerNorm(n, x, x, x, x, EPS, False),
     "softmax": Softmax,
     "cross_entropy": CrossEntropy,
+    "swiglu": lambda n, x: Gate(n, "silu", x),
 }
 
 FEW_BY_BYTES: Final = {
     "direct": [("rms_norm", 4096, bf16), ("layer_norm", 2304, bf16), ("softmax", 1000, f32)],
     "narrow": [("rms_norm", 8192, f32), ("softmax", 8192, f32)],
-    "spread": [("rms_norm", 128, bf16), ("softmax", 256, bf16)],
-    "wide": [("rms_norm", 128, bf16), ("softmax", 256, bf16)],
+    "spread": [("rms_norm", 128, bf16), ("rms_norm", 256, bf16)],
+    "single": [("swiglu", 8, bf16)],
+    "wide": [("rms_norm", 128, bf16), ("rms_norm", 256, bf16)],
     "twice": [("layer_norm", 131072, bf16), ("softmax", 65536, f32)],
     "twice_summed": [("rms_norm_gradient", 524288, bf16), ("rms_norm_gradient", 524288, f32)],
     "apart": [("rms_norm_gradient", 8192, bf16), ("rms_norm_gradient", 16384, bf16)],

@@ -3,8 +3,8 @@
     python tools/record_approximations.py FOLDER
 
 Writes FOLDER/<function>.npz for each function: for the inputs of some binades the distance to the
-emulator's result in units in the last place, in the narrowest signed type that holds them. From them the
-tables that the GPU interpolates in can be found.
+emulator's result in units in the last place, in the narrowest signed type that holds all of them.
+From them the tables that the GPU interpolates in can be found.
 """
 
 # The benchmarks are no package.

@@ -20,6 +20,8 @@ class Limits:
     narrow          rows of 1025 to 2048 vectors have CTAs of 128 threads, which read them twice
     spread          rows of part of a warp have two accesses of a thread; of more rows four
     wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
+    single          the same rows, where elements need nothing of their row, have one access of a
+                    thread to each array
     twice           long rows are read twice, in chunks that all CTAs share
     twice_summed    the same, where there are sums over rows
     apart           where there are sums over rows, a row has twice as many CTAs
@@ -45,6 +47,7 @@ class Limits:
     narrow: int
     spread: int
     wide: int
+    single: int
     twice: int
     twice_summed: int
     apart: int
@@ -66,13 +69,14 @@ LIMITS: Final = Limits(
     narrow=67108864,
     spread=8388608,
     wide=16777216,
+    single=2097152,
     twice=4194304,
     twice_summed=8388608,
     apart=8388608,
     clusters=4.0,
     four=0.5,
     eight=0.125,
-    chunked=2.0,
+    chunked=1.25,
     subwarp=96,
     subwarp_ends=64,
     held=512,

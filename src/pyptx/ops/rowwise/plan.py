@@ -134,8 +134,9 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
         return _by_one_pass(op, rows)
     if _fits_cta(op, rows):
         return _by_ctas(op, rows)
-    # Elements that need nothing of their row are written chunk by chunk, in one pass.
-    shape = None if op.statistic is None else sizes.clusters_of(op, rows)
+    if op.statistic is None:  # chunks need nothing of each other, so there is one pass
+        return two_pass.independent(op, rows, each=1)
+    shape = sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else _by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
     return _few_by_parts(op, rows, many) if op.name in _FEW_ROWS_MEASURED else many
@@ -156,7 +157,7 @@ def _by_one_pass(op: RowOp, rows: Rows) -> Operation:
 def _few_twice(op: RowOp, rows: Rows, many: Operation) -> Operation:
     """By two passes, a few long rows; by `many`, more of them."""
     most = measured.LIMITS.twice // sizes.bytes_read(op, rows)
-    if most == 0 or op.statistic is None:
+    if most == 0:
         return many
     shape = sizes.clusters_of(op, rows)
     # Of a few long rows there are more chunks than CTAs that could share a row.
@@ -173,12 +174,19 @@ def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
         shape = replace(sizes.subwarp_shape(rows, accesses), threads=threads)
         return subwarp.independent(op, rows, shape, maxnreg=most)
 
-    many = kernel(4 if one else 1, 128)
+    alone = op.statistic is None
+    each = 4 if alone or op.is_light else 2  # more would leave other threads no registers
+    many = kernel(each if one else 1, 128)
     if not one or sizes.widest(op) > 2:
         return many
     size = sizes.bytes_read(op, rows)
-    some = _either(op, rows, measured.LIMITS.wide // size, kernel(4, 256), many)
-    return _either(op, rows, measured.LIMITS.spread // size, kernel(2, 256), some)
+    limits = [(measured.LIMITS.wide, 4), (measured.LIMITS.spread, 2)] if each == 4 else []
+    if alone:
+        limits.append((measured.LIMITS.single, 1))
+    found: Operation = many
+    for most_bytes, accesses in limits:
+        found = _either(op, rows, most_bytes // size, kernel(accesses, 256), found)
+    return found
 
 
 def _fits_cta(op: RowOp, rows: Rows) -> bool:
@@ -266,9 +274,9 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
 def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
     """The kernels for operations with sums over rows; of a few rows others, where measured."""
     found = _many_summed(op, rows, results)
-    if op.name not in _FEW_ROWS_MEASURED:
-        return found
-    return _few_summed(op, rows, results, _some_summed(op, rows, results, found))
+    if op.name in _FEW_ROWS_MEASURED:
+        return _few_summed(op, rows, results, _some_summed(op, rows, results, found))
+    return _by_one_cluster(op, rows, results, found) or found
 
 
 def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
@@ -290,10 +298,9 @@ def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operat
 
 def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
     """A few rows by one cluster, or by two passes where it has no room; without partial sums."""
-    shape = sizes.one_cluster_shape(op, rows)
-    if shape is not None:
-        few: Operation = one_cluster.persistent(op, rows.divided(), shape, result=results[0])
-        return _either(op, rows, shape.together, few, many, results)
+    found = _by_one_cluster(op, rows, results, many)
+    if found is not None:
+        return found
     each = op.given(ELEMENT)[0].dtype.bytes
     limit = two_pass_few.MOST if each == 2 else two_pass_few.MOST // 2
     most = min(limit, measured.LIMITS.twice_summed // (rows.columns * each))
@@ -303,6 +310,17 @@ def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operati
     chunks = two_pass_few.Shape(128, 4 if most >= 4 else 2)
     few = two_pass_few.persistent(op, rows, chunks, result=results[0])
     return _either(op, rows, most, few, many, results)
+
+
+def _by_one_cluster(
+    op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation
+) -> Operation | None:
+    """A few rows by one cluster, whose threads have complete sums; None where it has no room."""
+    shape = sizes.one_cluster_shape(op, rows)
+    if shape is None or len(set(results)) > 1:
+        return None
+    few = one_cluster.persistent(op, rows.divided(), shape, result=results[0])
+    return _either(op, rows, shape.together, few, many, results)
 
 
 def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:

@@ -78,8 +78,8 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
     most = limits.held_regular if regular else limits.held_wide
     if groups * inputs > (limits.held if widest(op) == 2 else most):
         return 128, False, None
-    if regular:
-        return min(512, max(WARP, groups // 2)), True, None
+    if regular:  # fewer threads hold more of what there is per column, and more CTAs fit
+        return min(512, max(WARP, groups // (2 * columns))), True, None
     # Of other numbers three each leave fewer threads without a vector than a power of two would.
     threads = max(2 * WARP, _threads(groups, 3))
     lines = replace(rows, lines=True)
@@ -89,9 +89,9 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
 
 
 def one_pass_threads(op: RowOp, rows: Rows) -> int:
-    """Threads that have four vectors each, at most 256: CTAs of several rows share an SM."""
+    """Threads that have four vectors each, at most 512: CTAs of several rows share an SM."""
     each = max(1, 4 // len(op.given(ELEMENT)))
-    return min(256, max(2 * WARP, power_of_two(-(-rows.groups // each))))
+    return min(512, max(2 * WARP, power_of_two(-(-rows.groups // each))))
 
 
 def in_lines(op: RowOp, rows: Rows, threads: int, *, backward: bool = False) -> Rows:
@@ -160,13 +160,14 @@ def aligned(count: int, rows: Rows) -> int:
 
 
 def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
-    """How rows are split: into parts of 22 to 44 KiB of what is read, if clusters allow it.
+    """How rows are split: into parts of 18 to 51 KiB of what is read, if clusters allow it.
 
     None where no team can hold three rows, or where there cannot be a team for each way in which
     rows are cut.
     """
     size, device = bytes_read(op, rows), rows.device
-    most = (42 if op.written(COLUMN) else 36) * KIB
+    # Where rows have ends, eight CTAs of a cluster were slower than four with larger parts.
+    most = (36 if not op.written(COLUMN) else 42 if rows.aligned else 51) * KIB
     parts = min(16, max(2, power_of_two(-(-size // most))), max(2, device.cluster))
     if device.resident_clusters(parts) < rows.alignments:
         parts //= 2
