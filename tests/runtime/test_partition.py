@@ -13,6 +13,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import pyptx  # noqa: E402
+import pyptx.ops  # noqa: E402
 from pyptx import CallError, Tile, kernel, ptx, reg  # noqa: E402
 from pyptx.types import f32, f64, s32, s64, u32, u64  # noqa: E402
 
@@ -236,6 +237,21 @@ def test_rows_that_the_mesh_does_not_divide(kernels, operations, mesh, rows):
         return operations.normalise(x, w), kernels.weight_gradient(x, x, jnp.ones(rows))
 
     close(jax.jit(f)(put(x, m), put(W, m)), (operations.reference(x, W), (x * x).sum(0)))
+
+
+@pytest.mark.parametrize("spec", [(P(), P(None, "model")), (P(None, "model"), P("model", None))])
+@pytest.mark.parametrize(("n", "k"), [(24, 64), (8, 64), (200, 24), (64, 64)])
+def test_rows_that_tensor_maps_do_not_take(mesh, n, k, spec):
+    """Rows of part of B, or A, that are no multiple of 16 bytes are gathered; others are not."""
+    a, b = (RNG.standard_normal(shape).astype(jnp.bfloat16) for shape in ((32, k), (k, n)))
+    given = [jax.device_put(x, NamedSharding(mesh(), s)) for x, s in zip((a, b), spec, strict=True)]
+    run = jax.jit(pyptx.ops.matmul)
+    exact = a.astype(np.float32) @ b.astype(np.float32)
+    found = np.asarray(run(*given)).astype(np.float32)
+    np.testing.assert_allclose(found, exact, rtol=2**-8, atol=2**-12)
+    split = n if spec[0] == P() else k
+    text = run.lower(*given).compile().as_text()
+    assert ("all-gather" in text) == (split // 2 % 8 != 0)
 
 
 def test_no_rows(operations, mesh):

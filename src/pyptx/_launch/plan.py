@@ -9,7 +9,7 @@ change after it was lowered (partitioning, symbolic export) launches what those 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -289,11 +289,26 @@ class Plan:
         )
         return "\n".join((shapes, *map(str, self.steps)))
 
+    @property
+    def strides(self) -> tuple[tuple[str, int], ...]:
+        """The strides of all tensor maps, as expressions, each with what it is a multiple of."""
+        maps = (a for step in self.steps for a in step.arguments if isinstance(a, MapArgument))
+        found = ((stride, each.map.stride_unit) for each in maps for stride in each.strides)
+        return tuple(dict.fromkeys(found))
+
     def evaluate(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> tuple[Launch, ...]:
         """The launches for buffers of these shapes. Raises SpecError for what does not fit."""
         _check_shapes("input", self.inputs, inputs)
         _check_shapes("output", self.outputs, outputs)
         return tuple(step.evaluate(inputs, outputs) for step in self.steps)
+
+
+def sizes_of(expression: str) -> Iterator[tuple[str, int, int]]:
+    """The dimensions that an expression reads: "a" or "r", input or output, its index, its axis."""
+    for token in expression.split(" "):
+        if token[0] in "ar":
+            index, _, axis = token[1:].partition(".")
+            yield token[0], int(index), int(axis)
 
 
 def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> int:

@@ -210,6 +210,11 @@ class TensorMap:
         """Bytes that a copy's place in shared memory is a multiple of: the swizzle's atom."""
         return self.layout.swizzle.atom_bytes
 
+    @property
+    def stride_unit(self) -> int:
+        """Bytes that the tensor's address and strides are multiples of."""
+        return 32 if self.layout.interleave is Interleave.B32 else CHUNK_BYTES
+
     def check(self) -> None:
         """Raise MapError for a description that no tensor can have."""
         box = _box_errors(self) if self.im2col is None else _im2col_errors(self, self.im2col)
@@ -226,7 +231,7 @@ class TensorMap:
         for axis, size in enumerate(sizes):
             if size is not None and not 1 <= size <= DIM_LIMIT:
                 raise MapError(f"axis {axis} has size {size}; the range is 1 to 2**32")
-        unit = 32 if self.layout.interleave is Interleave.B32 else CHUNK_BYTES
+        unit = self.stride_unit
         for axis, stride in enumerate(strides):
             if stride is not None and (stride % unit or not 0 <= stride < STRIDE_LIMIT):
                 raise MapError(

@@ -132,6 +132,7 @@ def _configuration(
         tuple(map(_tensor, call.scratch)),
         call.aliases,
         whole=(*call.whole, *(sums if inside else ())),
+        strides=call.plan.strides,
         partial=partial and _configuration(target, attributes, ctx, partial),
     )
 

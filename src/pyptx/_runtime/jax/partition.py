@@ -25,6 +25,7 @@ import numpy as np
 from jax.interpreters import mlir
 
 from pyptx import _expressions as expressions
+from pyptx._launch import plan
 from pyptx._runtime.jax import private, stablehlo
 from pyptx._runtime.jax.private import HloSharding, SubgroupType
 from pyptx._runtime.jax.shardings import Assignment, Axes, Integers, Tiling, assign
@@ -50,8 +51,9 @@ class Configuration:
     """What the custom call carries: the handler's target and attributes, and the buffers.
 
     `attributes` is the text of an MLIR dictionary. `aliases` are pairs (input, output). The factors
-    in `whole` are not split. `partial` is the same call with sums in the types to add up in, where
-    these are others.
+    in `whole` are not split. `strides` are those of tensor maps (`Plan.strides`), which have to
+    hold on each device. `partial` is the same call with sums in the types to add up in, where these
+    are others.
     """
 
     target: str
@@ -61,6 +63,7 @@ class Configuration:
     scratch: tuple[Tensor, ...] = ()
     aliases: tuple[tuple[int, int], ...] = ()
     whole: tuple[str, ...] = ()
+    strides: tuple[tuple[str, int], ...] = ()
     partial: Configuration | None = None
 
     def encode(self) -> str:
@@ -80,6 +83,8 @@ def _configuration(found: dict[str, Any]) -> Configuration:
         *(_tensors(found[name]) for name in ("inputs", "outputs", "scratch")),
         aliases=tuple((source, target) for source, target in found["aliases"]),
         whole=tuple(found["whole"]),
+        # Programs that were exported by earlier versions have none.
+        strides=tuple((expression, unit) for expression, unit in found.get("strides", ())),
         partial=None if partial is None else _configuration(partial),
     )
 
@@ -125,8 +130,11 @@ def _propagate(user_sharding: Any, _shape: Any, _configuration: bytes) -> Any:
 def _infer(arg_shapes: Any, arg_shardings: Any, result_shape: Any, configuration: bytes) -> Any:
     """The results' shardings, where XLA propagates them and not Shardy."""
     call = Configuration.decode(configuration)
-    shapes = [shape.dimensions() for shape in arg_shapes]
-    found = assign(_tilings(call.inputs, shapes, arg_shardings), call.whole)
+    results = result_shape.tuple_shapes() if result_shape.is_tuple() else [result_shape]
+    shapes = [shape.dimensions() for shape in (*arg_shapes, *results)]
+    found = _assigned(
+        call, _tilings(call.inputs, shapes[: len(call.inputs)], arg_shardings), shapes
+    )
     return _packed(result_shape, [_sharding(found, tensor.axes) for tensor in call.outputs])
 
 
@@ -145,7 +153,7 @@ def _partition(
     shapes = [shape.dimensions() for shape in (*arg_shapes, *results)]
     given = [*arg_shardings, *(result_sharding.tuple_elements() if several else [result_sharding])]
     split = _tilings(tensors, shapes, given)
-    found = assign(split, call.whole)
+    found = _assigned(call, split, shapes)
     parts = [(t.element, found.shape(t.axes, s)) for t, s in zip(tensors, shapes, strict=True)]
     count = len(call.inputs)
     sums = [found.sum_groups(tensor.sums) for tensor in call.outputs]
@@ -166,6 +174,42 @@ def _partition(
         for sharding, (axes, _, tiling) in zip(given, split, strict=True)
     ]
     return program.encode(), wanted[:count], _packed(result_shape, wanted[count:])
+
+
+def _assigned(
+    call: Configuration,
+    split: Sequence[tuple[Axes, Sequence[int], Tiling]],
+    shapes: Sequence[Sequence[int]],
+) -> Assignment:
+    """How the call is split, such that the strides of tensor maps are what the hardware takes.
+
+    A factor is whole where its parts would break that: XLA gathers it. `shapes` are those of all
+    inputs, then of all outputs.
+    """
+    whole = list(call.whole)
+    while True:
+        found = assign(split, whole)
+        more = _misaligned(call, found, shapes)
+        if not more:
+            return found
+        whole += more
+
+
+def _misaligned(
+    call: Configuration, found: Assignment, shapes: Sequence[Sequence[int]]
+) -> list[str]:
+    """The split factors of strides that are no multiple of their unit on one device."""
+    tensors, count = (*call.inputs, *call.outputs), len(call.inputs)
+    parts = [found.shape(t.axes, shape) for t, shape in zip(tensors, shapes, strict=True)]
+    wrong: list[str] = []
+    for expression, unit in call.strides:
+        if plan.evaluate(expression, parts[:count], parts[count:]) % unit:
+            axes = (
+                (call.inputs if kind == "a" else call.outputs)[index].axes[axis]
+                for kind, index, axis in plan.sizes_of(expression)
+            )
+            wrong += [axis for axis in axes if isinstance(axis, str) and axis in found.parts]
+    return wrong
 
 
 def _run(call: Configuration, sums: Sequence[Integers]) -> Configuration:
