@@ -43,10 +43,15 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
 
 
 def acquire(ring: Any, state: Any, *, shared: bool) -> Any:
-    """The next stage's `full` mbarrier, once all who read what the stage held have done so."""
+    """The next stage's `full` mbarrier, once all who read what the stage held have done so.
+
+    Both CTAs' threads arrive relaxed, and the wait is relaxed, because only the reads of `wgmma`
+    come before, which `wgmma.wait_group` has completed, and only asynchronous copies after. A
+    release at the cluster's scope is a fence of all memory, which takes about as long as a stage.
+    """
     if not shared:
         return ring.acquire(state)
-    ring.empty[state.stage].wait(state.phase, cluster=True)
+    ring.empty[state.stage].wait(state.phase, cluster=True, relaxed=True)
     return ring.full[state.stage]
 
 
@@ -190,7 +195,8 @@ class Consumer:
             self.ring.release(read, pred=self.lane == 0)
         else:
             stage = self.ring.empty[read.stage]
-            ptx.cluster.arrive_remote(stage, self.lane, pred=self.lane < CLUSTER_SIZE)
+            every = self.lane < CLUSTER_SIZE
+            ptx.cluster.arrive_remote(stage, self.lane, relaxed=True, pred=every)
         read.advance()
 
 
