@@ -97,16 +97,16 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, end.finish)
         _promoted(consumer, sizes, named).run(schedule)
         result.finish(lane)
-    if shape.cluster is not None:
-        _everybody(shape)  # the other CTA may still send, or arrive at mbarriers here
 
 
 def _everybody(shape: Shape) -> None:
-    """Wait for all threads of the cluster."""
+    """Wait for all threads of the cluster, after `fence.mbarrier_init`."""
     if shape.cluster is None:
         ptx.bar.sync()
-    else:
-        ptx.cluster.sync()
+        return
+    # The fence is the release of the mbarriers, and threads have written nothing else.
+    ptx.cluster.arrive(relaxed=True)
+    ptx.cluster.wait()
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,12 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
             b.fetch(state.stage, full, place.column, k, place.matrix)
             k += depth
             state.advance()
+    if a.shared or b.shared:
+        # This CTA ends after the other's arrivals at its mbarriers. What the other sends has come
+        # before those who multiply here arrive.
+        for _ in ptx.range_(0, ring.n_stages, dtype=u32):
+            acquire(ring, state, shared=True)
+            state.advance()
 
 
 def acquire(ring: Any, state: Any, *, shared: bool) -> Any:
@@ -131,6 +137,8 @@ class Consumer:
                 become(item, following)
                 become(place, schedule.place(item))
             ptx.wgmma.wait_group(0)
+            if self.shape.cluster is not None:  # those who fetch wait for every stage at the end
+                self._release(read)
             self.finish(item, place, 1, sums[1])
 
     def left_of(self, item: Item) -> Reg | None:
