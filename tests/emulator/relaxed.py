@@ -9,7 +9,7 @@ has the place overwritten by a bulk copy.
 from __future__ import annotations
 
 from . import tensor_core, warpgroup
-from .asynchronous import CLUSTER, EXPECT, LOAD, NOTHING, REMOTE, START, STORE, TWO, wait
+from .asynchronous import CLUSTER, EXPECT, LOAD, NOTHING, REMOTE, START, STORE, TWO, TX, wait
 from .findings import Case
 
 # [bar] is of the copy, [bar+8] is where who used the place arrives.
@@ -67,6 +67,10 @@ PEERS = (
     f"{STORE} [%rd2], [tile], 128\n{GROUP}{READ}\n"
 )  # fmt: skip
 PEERS_END = f"{LOAD} [%r10], [%rd1], 128, [%r12]\n{wait('full')}over:\n{CLUSTER}"
+REDUCED = (
+    f"cp.reduce.async.bulk.shared::cluster.shared::cta.{TX}.add.u32 [%r10], [tile+128], 128, [%r12]\n"
+    f"{wait('full')}over:\n{CLUSTER}"
+)
 REMOTE_ARRIVAL = "mbarrier.arrive.{}.shared::cluster.b64 _, [%r12+8]"
 PEERS_WAIT = "free:\nmbarrier.try_wait.parity{}.shared::cta.b64 %p2, [bar+8], 0\n@!%p2 bra free\n"
 
@@ -160,6 +164,18 @@ ENDED = {
     "a relaxed wait of which nothing uses the result": Case(
         "shared-race", f"{BULK_STORE}{READ}\n{RELAXED}\n" + by_one(32, "BUG\n"),
         NOT_ACQUIRED.split("\n")[1], NOT_ACQUIRED, at=LOAD, other=STORE,
+    ),
+    "a relaxed arrival before a read, and a reduction by who waits": Case(
+        "shared-race",
+        PEERS.replace(READ, "BUG") + REMOTE_ARRIVAL.format("relaxed.cluster") + "\n" + PEERS_WAIT.format(".relaxed.cluster") + REDUCED.replace("over:", f"{READ}\nover:"),
+        NOTHING, READ, at="cp.reduce", other=STORE, grid=2, options=TWO,
+    ),
+    "a relaxed arrival after a write, and a reduction by who waits": Case(
+        "shared-race",
+        PEERS.replace(f"{STORE} [%rd2], [tile], 128\n", f"{LOAD} [tile], [%rd1], 128, [bar]\n{wait('loaded')}")
+        + "BUG\n" + PEERS_WAIT.format(".acquire.cluster") + f"{EXPECT} [bar], 128\n" + REDUCED.replace(wait("full"), wait("full", parity=1)),
+        REMOTE_ARRIVAL.format("relaxed.cluster"), REMOTE_ARRIVAL.format("release.cluster"),
+        at="cp.reduce", other=LOAD, grid=2, options=TWO,
     ),
     "a copy without the relaxed barrier of the cluster": Case(
         "shared-race",
