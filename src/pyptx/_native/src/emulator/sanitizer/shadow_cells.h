@@ -45,8 +45,8 @@ struct Party {
   bool fine(uint32_t other, uint32_t lane, bool several) const {
     if (fine_for_all(other, lane, several)) return true;
     const uint32_t mask = several ? lanes : 1u << lane, a = agent_of(other), clock = clock_of(other);
-    if (after_ended && a >= all->warps() && all->knows(warp, mask, all->column(a, Known::Ended), clock, 0, true)) return true;
-    return all->knows(warp, mask, a, clock, lane_of(other), (other & kSeveral) != 0);
+    if (all->knows(warp, mask, a, clock, lane_of(other), (other & kSeveral) != 0)) return true;
+    return after_ended && a >= all->warps() && all->knows(warp, mask, all->column(a, Known::Ended), clock, 0, true);
   }
   // The same by what all lanes know of all lanes of another warp.
   bool fine_for_all(uint32_t other, uint32_t lane, bool several) const {
