@@ -84,7 +84,8 @@ def fetch(ring, maps, tiles, rows, rank, k):
     row_b = row_b + half
     state = ring.producer()
     for column in ptx.range_(0, k, K_TILE, dtype=u32):
-        ring.empty[state.stage].wait(state.phase, cluster=True)  # in both CTAs
+        # In both CTAs. Relaxed, as `release` is: no thread itself reads or writes a stage.
+        ring.empty[state.stage].wait(state.phase, cluster=True, relaxed=True)
         full = ring.full[state.stage]
         full.arrive_expect_tx(a.bytes + 2 * b.bytes)
         ptx.cp.async_.bulk.tensor_2d(
@@ -123,10 +124,10 @@ def multiply(ring, tiles_a, tiles_b, thread, k):
 
 
 def release(ring, read, thread):
-    """One thread of the warpgroup tells the fetching threads of both CTAs."""
+    """One thread of the warpgroup tells the fetching threads of both CTAs, after `wait_group`."""
     with ptx.if_((thread & (GROUP - 1)) == 0):
         for rank in range(2):
-            ptx.cluster.arrive_remote(ring.empty[read.stage], rank)
+            ptx.cluster.arrive_remote(ring.empty[read.stage], rank, relaxed=True)
 
 
 def store_sums(D, sums, thread, first_row, first_column, n):

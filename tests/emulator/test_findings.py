@@ -20,6 +20,7 @@ from .exchanges import EXCHANGES
 from .findings import PROLOGUE, Case
 from .harness import FILE, device, output, run
 from .ordering import ORDERING
+from .relaxed import ENDED
 from .tensor_core import TENSOR_CORE
 from .tensor_pairs import PAIRS
 from .warpgroup import WARPGROUP
@@ -303,7 +304,7 @@ CASES = {
         at="bar.warp.sync", block=32,
     ),
     **ASYNCHRONOUS,
-    **ORDERING, **EXCHANGES,
+    **ORDERING, **EXCHANGES, **ENDED,
     **TENSOR_CORE,
     **PAIRS,
     **WARPGROUP,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from .harness import device, kinds, run
-from .test_async_patterns import CLUSTER, EXPECT, HEAD, LOAD, NUMBERS, init, loop, wait
+from .test_async_patterns import CLUSTER, EXPECT, HEAD, LOAD, NUMBERS, STORE, init, loop, wait
 from .test_pipeline import NAMES, POLICIES
 
 
@@ -44,6 +44,15 @@ RING = """
         add.u32 %r10, %r10, %r24
         shl.b32 %r25, %r21, 7
         add.u32 %r11, %r5, %r25
+"""
+PAIR = """
+        and.b32 %r21, %r20, 1
+        shr.u32 %r22, %r20, 1
+        and.b32 %r22, %r22, 1
+        xor.b32 %r23, %r22, 1
+        mov.u32 %r10, bar
+        mad.lo.u32 %r10, %r21, 8, %r10
+        shl.b32 %r25, %r21, 8
 """
 SPIN = "ld.acquire.gpu.global.u32 %r15, [%rd10]"
 
@@ -264,6 +273,38 @@ PATTERNS: dict[str, Pattern] = {
             "no barrier of the cluster first": (CLUSTER, "bar.sync 0\n", "early-access"),
             "lanes still store": ("bar.warp.sync -1\n", "\n", "shared-race"),
             "a wait of which nothing uses the result": ("@!%p2 bra told\n", "\n", "shared-race"),
+        },
+    ),
+    "a relaxed ring of copies between two CTAs": Pattern(
+        init(1, 1, 2, 2) + CLUSTER
+        + "setp.eq.u32 %p3, %r1, 32\nshl.b32 %r18, %r3, 7\nadd.u32 %r19, %r5, %r18\ncvt.u64.u32 %rd6, %r18\nmov.u16 %h1, 3\n@%p3 bra consumer\n@!%p1 bra over\nadd.u64 %rd1, %rd1, %rd6\n"
+        + loop(8, f"""{PAIR}
+        add.u32 %r15, %r19, %r25
+        {wait("free", "%r10+16", "%r23").replace("parity", "parity.relaxed.cluster")}
+        {EXPECT} [%r10], 256
+        {LOAD}.multicast::cluster [%r15], [%rd1], 128, [%r10], %h1
+        add.u64 %rd1, %rd1, 256""")
+        + "bra over\nconsumer:\nmul.wide.u32 %rd7, %r2, 2048\nadd.u64 %rd2, %rd2, %rd7\n"
+        + loop(8, f"""{PAIR}
+        add.u32 %r11, %r5, %r25
+        mapa.shared::cluster.u32 %r12, %r10, 0
+        mapa.shared::cluster.u32 %r13, %r10, 1
+        {wait("full", "%r10", "%r22")}
+        {STORE} [%rd2], [%r11], 256
+        cp.async.bulk.commit_group
+        cp.async.bulk.wait_group.read 0
+        mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r12+16]
+        mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r13+16]
+        add.u64 %rd2, %rd2, 256""").replace("next", "again")
+        + f"cp.async.bulk.wait_group 0\nover:\n{CLUSTER}",
+        np.tile(NUMBERS[:512], 2), 64, {"grid": 2, "cluster": (2, 1, 1)},
+        bugs={
+            "freed before it is read": ("cp.async.bulk.wait_group.read 0\n", "", "shared-race"),
+            "a load after the copy": ("cp.async.bulk.wait_group.read 0\n", "cp.async.bulk.wait_group.read 0\nld.shared.u32 %r7, [%r11]\n", "shared-race"),
+            "arrivals of their CTA": ("arrive.relaxed.cluster", "arrive.relaxed.cta", "narrow-scope"),
+            "a wait of its CTA": ("parity.relaxed.cluster", "parity.relaxed.cta", "narrow-scope"),
+            "one arrival frees a stage": ("[bar+16], 2", "[bar+16], 1", "shared-race"),
+            "a relaxed wait for full stages": (wait("full", "%r10", "%r22"), wait("full", "%r10", "%r22").replace("parity", "parity.relaxed.cta"), "shared-race"),
         },
     ),
     "a warp adds in shared memory": Pattern(

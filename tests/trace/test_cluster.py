@@ -22,6 +22,7 @@ def test_a_single_mbarrier_has_the_operations_itself(traced):
         bar.arrive_drop(3)
         done = bar.test_wait(0)
         later = bar.try_wait(reg.from_(1, u32), cluster=True)
+        bar.test_wait(0, relaxed=True)
         bar.inval()
         return [value.dtype for value in (state, other, done, later)]
 
@@ -37,6 +38,7 @@ def test_a_single_mbarrier_has_the_operations_itself(traced):
         "mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0",
         "mov.u32 %u0, 1",
         "mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p1, [bar], %u0",
+        "mbarrier.test_wait.parity.relaxed.cta.shared.b64 %p2, [bar], 0",
         "mbarrier.inval.shared.b64 [bar]",
     ]
     assert found.result == [b64, b64, pred, pred]
@@ -49,6 +51,7 @@ def test_waiting_is_a_loop_of_two_instructions(traced):
         bars = smem.mbarrier(2, name="bars")
         bars[0].wait(0)
         bars[1].wait(reg.from_(1, u32), cluster=True)
+        bars[1].wait(1, cluster=True, relaxed=True)
 
     found = traced(body)
     assert found.body == [
@@ -59,6 +62,9 @@ def test_waiting_is_a_loop_of_two_instructions(traced):
         "$L1:",
         "mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p1, [bars+8], %u0;",
         "@!%p1 bra $L1;",
+        "$L2:",
+        "mbarrier.try_wait.parity.relaxed.cluster.shared.b64 %p2, [bars+8], 1;",
+        "@!%p2 bra $L2;",
         "ret;",
     ]
     found.assemble()
@@ -201,6 +207,8 @@ def test_arriving_in_another_cta(traced):
         bars = smem.mbarrier(2, name="bars")
         ptx.cluster.arrive_remote(bars[1], 0)
         ptx.cluster.arrive_remote(bars, ptx.cluster.rank(), 2)
+        ptx.cluster.arrive_remote(bars, 1, relaxed=True)
+        bars[1].arrive_remote(1, relaxed=True)
 
     found = traced(body)
     assert found.instructions == [
@@ -209,6 +217,10 @@ def test_arriving_in_another_cta(traced):
         "mov.u32 %u1, %cluster_ctarank",
         "mapa.shared::cluster.u32 %u2, bars, %u1",
         "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%u2], 2",
+        "mapa.shared::cluster.u32 %u3, bars, 1",
+        "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%u3]",
+        "mapa.shared::cluster.u32 %u4, bars+8, 1",
+        "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%u4]",
     ]
     found.assemble()
 

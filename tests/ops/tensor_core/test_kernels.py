@@ -163,6 +163,22 @@ def test_clusters_fetch_what_they_share_once(shape):
     assert text.count(".multicast::cluster") == 1
 
 
+@IN_CLUSTERS
+def test_clusters_have_no_fence_of_all_memory(shape):
+    """The assembler makes one of every release at the cluster's scope, and of every fence."""
+    text = hopper.build(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
+    lines = [line.strip() for line in text.splitlines() if ".cluster" in line]
+    # The latter makes mbarriers visible, and no instruction.
+    ordering = [line for line in lines if ".release" in line or ".acquire" in line]
+    assert ordering == ["fence.mbarrier_init.release.cluster;"]
+    assert [line for line in lines if line.startswith("barrier.cluster")] == [
+        "barrier.cluster.arrive.relaxed;",
+        "barrier.cluster.wait;",
+    ]
+    assert "mbarrier.arrive.relaxed.cluster.shared::cluster.b64" in text
+    assert "mbarrier.try_wait.parity.relaxed.cluster.shared.b64" in text
+
+
 def integer_error(kernel, product, m, n, k):
     """The largest error of a kernel's sums, which are in its results."""
     a, b = factors(product, m, n, k)

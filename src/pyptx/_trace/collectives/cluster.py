@@ -81,17 +81,22 @@ def arrive_remote(
     rank: int | Reg,
     count: int | Reg | None = None,
     *,
+    relaxed: bool = False,
     pred: Reg | Not | None = None,
 ) -> None:
-    """Arrive at the mbarrier at this address in the CTA with this rank, with release semantics.
+    """Arrive at the mbarrier at this address in the CTA with this rank, releasing unless `relaxed`.
 
+    A relaxed arrival orders no store or load of this thread. It is enough where only asynchronous
+    reads that have been waited for, as by `wgmma.wait_group`, come before asynchronous writes.
     `pred` is the predicate of the arrival.
-    Two instructions: `mapa` and `mbarrier.arrive.release.cluster`; its wait takes `cluster=True`.
+    Two instructions: `mapa` and `mbarrier.arrive.release.cluster`, or from PTX 8.6 on that with
+    `.relaxed`; its wait takes `cluster=True`.
     """
     trace = _trace("arrive_remote")
     remote = Address(map_shared_rank(address, rank).register)
     counts = () if count is None else (raw(trace, count),)
-    spelling = "mbarrier.arrive.release.cluster.shared::cluster.b64"
+    order = "relaxed" if relaxed else "release"
+    spelling = f"mbarrier.arrive.{order}.cluster.shared::cluster.b64"
     trace.write(spelling, Sink(), remote, *counts, guard=guard(trace, pred))
 
 

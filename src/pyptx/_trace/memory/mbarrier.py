@@ -76,29 +76,36 @@ class Mbarrier:
         self._write("expect_tx.shared.b64", count, pred=pred)
 
     def arrive_remote(
-        self, rank: int | Reg, count: int | Reg | None = None, *, pred: Reg | Not | None = None
+        self,
+        rank: int | Reg,
+        count: int | Reg | None = None,
+        *,
+        relaxed: bool = False,
+        pred: Reg | Not | None = None,
     ) -> None:
-        """Arrive at the mbarrier in this place of the CTA of that rank.
+        """Arrive at the mbarrier in this place of the CTA of that rank, releasing unless `relaxed`.
 
-        Its wait has `cluster=True`. Two instructions, `mapa` and `mbarrier.arrive`; an `add` more
-        for a register with an offset.
+        `ptx.cluster.arrive_remote` says what a relaxed arrival orders. Its wait has `cluster=True`.
+        Two instructions, `mapa` and `mbarrier.arrive`; an `add` more for a register with an offset.
         """
         self._trace()
-        arrive_remote(self, rank, count, pred=pred)
+        arrive_remote(self, rank, count, relaxed=relaxed, pred=pred)
 
-    def test_wait(self, parity: int | Reg, *, cluster: bool = False) -> Reg:
+    def test_wait(self, parity: int | Reg, *, cluster: bool = False, relaxed: bool = False) -> Reg:
         """Whether the phase of that parity is complete; a predicate. One `mbarrier.test_wait`.
 
-        `cluster=True` acquires what threads of other CTAs of the cluster released.
+        It acquires what threads of this CTA released, with `cluster=True` also those of other CTAs
+        of the cluster. A `relaxed` test, from PTX 8.6 on, acquires nothing: it is enough where the
+        thread then issues asynchronous writes over what was read asynchronously before.
         """
-        return self._tested("test_wait", parity, cluster=cluster)
+        return self._tested("test_wait", parity, cluster=cluster, relaxed=relaxed)
 
-    def try_wait(self, parity: int | Reg, *, cluster: bool = False) -> Reg:
+    def try_wait(self, parity: int | Reg, *, cluster: bool = False, relaxed: bool = False) -> Reg:
         """`test_wait` that may suspend the thread for a while. One `mbarrier.try_wait`."""
-        return self._tested("try_wait", parity, cluster=cluster)
+        return self._tested("try_wait", parity, cluster=cluster, relaxed=relaxed)
 
-    def wait(self, parity: int | Reg, *, cluster: bool = False) -> None:
-        """Wait until the phase of that parity is complete.
+    def wait(self, parity: int | Reg, *, cluster: bool = False, relaxed: bool = False) -> None:
+        """Wait until the phase of that parity is complete; `cluster` and `relaxed` as `test_wait`.
 
         Two instructions, a loop: `mbarrier.try_wait.parity` and `bra`. The first phase of an object
         has parity 0, the next one 1, and so on.
@@ -106,11 +113,12 @@ class Mbarrier:
         trace = self._trace()
         again = trace.label()
         trace.place(again)
-        done = self._tested("try_wait", parity, cluster=cluster)
+        done = self._tested("try_wait", parity, cluster=cluster, relaxed=relaxed)
         trace.write("bra", again, guard=needed_guard(trace, Not(done)))
 
-    def _tested(self, operation: str, parity: int | Reg, *, cluster: bool) -> Reg:
-        order = ".acquire.cluster" if cluster else ""
+    def _tested(self, operation: str, parity: int | Reg, *, cluster: bool, relaxed: bool) -> Reg:
+        semantics, scope = "relaxed" if relaxed else "acquire", "cluster" if cluster else "cta"
+        order = f".{semantics}.{scope}" if cluster or relaxed else ""  # otherwise .acquire.cta
         trace = self._trace()
         done = Reg(trace, trace.register(predicate))
         spelling = f"mbarrier.{operation}.parity{order}.shared.b64"
@@ -190,11 +198,16 @@ class MbarrierArray:
             barrier.init(count, pred=pred)
 
     def arrive_remote_all(
-        self, rank: int | Reg, count: int | Reg | None = None, *, pred: Reg | Not | None = None
+        self,
+        rank: int | Reg,
+        count: int | Reg | None = None,
+        *,
+        relaxed: bool = False,
+        pred: Reg | Not | None = None,
     ) -> None:
         """`arrive_remote` at every object. Two instructions each, as there or three."""
         for barrier in self:
-            barrier.arrive_remote(rank, count, pred=pred)
+            barrier.arrive_remote(rank, count, relaxed=relaxed, pred=pred)
 
 
 class Mbarriers(MbarrierArray):
@@ -296,11 +309,15 @@ def expect_tx(address: object, count: int | Reg, *, pred: Reg | Not | None = Non
     at(address).expect_tx(count, pred=pred)
 
 
-def try_wait(address: object, parity: int | Reg, *, cluster: bool = False) -> Reg:
+def try_wait(
+    address: object, parity: int | Reg, *, cluster: bool = False, relaxed: bool = False
+) -> Reg:
     """`Mbarrier.try_wait` at an address. One `mbarrier.try_wait`."""
-    return at(address).try_wait(parity, cluster=cluster)
+    return at(address).try_wait(parity, cluster=cluster, relaxed=relaxed)
 
 
-def wait(address: object, parity: int | Reg, *, cluster: bool = False) -> None:
+def wait(
+    address: object, parity: int | Reg, *, cluster: bool = False, relaxed: bool = False
+) -> None:
     """`Mbarrier.wait` at an address. Two instructions, a loop."""
-    at(address).wait(parity, cluster=cluster)
+    at(address).wait(parity, cluster=cluster, relaxed=relaxed)

@@ -15,7 +15,7 @@ from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
 from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
-from pyptx.ops.tensor_core.shape import CTAS, WARPGROUP, Product, Shape
+from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, CTAS, WARPGROUP, Product, Shape
 from pyptx.types import u32
 
 
@@ -97,16 +97,16 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, end.finish)
         _promoted(consumer, sizes, named).run(schedule)
         result.finish(lane)
-    if shape.cluster is not None:
-        _everybody(shape)  # the other CTA may still send, or arrive at mbarriers here
 
 
 def _everybody(shape: Shape) -> None:
-    """Wait for all threads of the cluster."""
+    """Wait for all threads of the cluster, after `fence.mbarrier_init`."""
     if shape.cluster is None:
         ptx.bar.sync()
-    else:
-        ptx.cluster.sync()
+        return
+    # The fence is the release of the mbarriers, and threads have written nothing else.
+    ptx.cluster.arrive(relaxed=True)
+    ptx.cluster.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,9 @@ def _promoted(
 
 def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[Operand, Operand]:
     tensors = [named[name] for name in "BC" if name in named]
-    rank = None if shape.cluster is None else ptx.cluster.rank()
+    rank = None
+    if shape.cluster is not None:  # as the schedule has it: %cluster_ctarank is read in each stage
+        rank = reg.from_(ptx.special.ctaid.x(), u32) & (CLUSTER_SIZE - 1)
     of_a, of_b = (rank if shape.cluster == shared else None for shared in ("columns", "rows"))
     return (
         operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched, of_a),

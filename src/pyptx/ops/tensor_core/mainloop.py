@@ -40,13 +40,24 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
             b.fetch(state.stage, full, place.column, k, place.matrix)
             k += depth
             state.advance()
+    if a.shared or b.shared:
+        # This CTA ends after the other's arrivals at its mbarriers. What the other sends has come
+        # before those who multiply here arrive.
+        for _ in ptx.range_(0, ring.n_stages, dtype=u32):
+            acquire(ring, state, shared=True)
+            state.advance()
 
 
 def acquire(ring: Any, state: Any, *, shared: bool) -> Any:
-    """The next stage's `full` mbarrier, once all who read what the stage held have done so."""
+    """The next stage's `full` mbarrier, once all who read what the stage held have done so.
+
+    Both CTAs' threads arrive relaxed, and the wait is relaxed, because only the reads of `wgmma`
+    come before, which `wgmma.wait_group` has completed, and only asynchronous copies after. A
+    release at the cluster's scope is a fence of all memory, which takes about as long as a stage.
+    """
     if not shared:
         return ring.acquire(state)
-    ring.empty[state.stage].wait(state.phase, cluster=True)
+    ring.empty[state.stage].wait(state.phase, cluster=True, relaxed=True)
     return ring.full[state.stage]
 
 
@@ -126,6 +137,8 @@ class Consumer:
                 become(item, following)
                 become(place, schedule.place(item))
             ptx.wgmma.wait_group(0)
+            if self.shape.cluster is not None:  # those who fetch wait for every stage at the end
+                self._release(read)
             self.finish(item, place, 1, sums[1])
 
     def left_of(self, item: Item) -> Reg | None:
@@ -190,7 +203,8 @@ class Consumer:
             self.ring.release(read, pred=self.lane == 0)
         else:
             stage = self.ring.empty[read.stage]
-            ptx.cluster.arrive_remote(stage, self.lane, pred=self.lane < CLUSTER_SIZE)
+            every = self.lane < CLUSTER_SIZE
+            ptx.cluster.arrive_remote(stage, self.lane, relaxed=True, pred=every)
         read.advance()
 
 

@@ -8,6 +8,10 @@
 // Completion of a bulk copy orders what the copy did and nothing before it (PTX ISA, "Asynchronous Operations").
 // The manual limits that of st.async and red.async, which releases too, in no such way.
 //
+// What an operation of the asynchronous proxy did has been performed when it is complete. Whoever knows that, and arrives
+// at an mbarrier, tells who observes the phase, whatever the semantics of the arrival and of the test: a write of the
+// asynchronous proxy that this thread then issues comes after it. Nothing else does where the two are relaxed.
+//
 // Operations of the asynchronous proxy see what threads stored only behind a fence.proxy.async: a warp's clocks
 // have a second part, what has been fenced, that travels with the first. That a thread has loaded from a place
 // needs no such fence before an operation writes to it.
@@ -88,25 +92,28 @@ void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owne
 
 void order_arrive(Warp& w, const Instruction& in, unsigned lane, Cta& owner, Mbarrier& b, bool releases) {
   if (!orders(w)) return;
-  if (!releases) {
-    clocks_of(w).release_causes(w.agent, b.causes);
-    return;
-  }
   const bool remote = &owner != w.cta;
   const bool cluster = static_cast<const AccessPlan*>(in.plan)->order.scope >= Scope::Cluster;
   if (remote) b.remote_at[cluster] = in.index;
   ClockVector& into = remote ? b.remote[cluster] : b.clocks;
-  clocks_of(w).release(w.agent, 1u << lane, w.live, into);
+  if (releases) {
+    clocks_of(w).release(w.agent, 1u << lane, w.live, into);
+    return;
+  }
+  clocks_of(w).release_causes(w.agent, b.causes);
+  clocks_of(w).release_ended(w.agent, 1u << lane, into);
 }
 
 namespace {
 
 // What other CTAs' arrivals released is for who waits at the cluster's scope, and only if they arrived at it.
-void learn_remote(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, Scope scope) {
+void learn_remote(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, Order order) {
   for (const bool cluster : {false, true}) {
-    const ClockVector& released = b.remote_released[cluster];
+    const ClockVector& all = b.remote_released[cluster];
+    const ClockVector ended = order.acquire ? ClockVector() : clocks_of(w).only_ended(all);
+    const ClockVector& released = order.acquire ? all : ended;
     if (released.empty()) continue;
-    if (cluster && scope >= Scope::Cluster) {
+    if (cluster && order.scope >= Scope::Cluster) {
       clocks_of(w).acquire(w.agent, mask, w.live, released);
       continue;
     }
@@ -114,7 +121,7 @@ void learn_remote(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, Sc
     known->emplace_back(w.cta->cluster->linear,
                         Snapshot{clocks_of(w).generation(), std::make_shared<ClockVector>(released)});
     w.worker->launch->global_order.miss(
-        {b.remote_at[cluster], in.index, cluster ? Scope::Cluster : Scope::Cta, scope, std::move(known)});
+        {b.remote_at[cluster], in.index, cluster ? Scope::Cluster : Scope::Cta, order.scope, std::move(known)});
   }
 }
 
@@ -148,9 +155,9 @@ void observe_phase(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, u
   for (const ClockVector* known : {&b.released, &b.causes_released, &b.remote_released[0], &b.remote_released[1]}) {
     clocks_of(w).acquire_causes(w.agent, *known);
   }
-  if (!order.acquire) return;
-  clocks_of(w).acquire(w.agent, mask, w.live, b.released);
-  learn_remote(w, in, mask, b, order.scope);
+  if (order.acquire) clocks_of(w).acquire(w.agent, mask, w.live, b.released);
+  else clocks_of(w).acquire_ended(w.agent, mask, w.live, b.released);
+  learn_remote(w, in, mask, b, order);
 }
 
 void check_overtaken(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, const Mbarrier& b) {
@@ -240,6 +247,7 @@ class CopyCheck {
     // All lanes of a warp multiply together, after what each of them did.
     if (multiplies_) issuer_.synced = issuer_.own + 1;
     self_ = issuer_;
+    issuer_.after_ended = store && async_proxy && !op.reduces;  // a reduction sees what was stored
     self_.agent = op.agent;
     self_.own = op.clock;
     self_.synced = 0;
@@ -343,7 +351,7 @@ class CopyCheck {
       return site_of_agent(w_, agent, lane_of(who), clock_of(who), static_cast<uint32_t>(stored), true);
     };
     if (!issuer_.fine(who, lane_, false)) {
-      report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_, party(), note(agent), touch_of_who(w_, who));
+      report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_, party(), note(agent), touch(who));
       return;
     }
     const ClusterClocks& clocks = clocks_of(w_);
@@ -375,7 +383,9 @@ class CopyCheck {
   void check_loaded(uint32_t index, uint64_t loaded) {
     const uint32_t who = who_in(loaded);
     const bool many = agent_of(who) == kManyAgents;
-    const uint32_t reader = reader_against(s_, index, issuer_, lane_, false);
+    Party writer = issuer_;
+    writer.after_ended = store_ && proxy_;
+    const uint32_t reader = reader_against(s_, index, writer, lane_, false);
     if (reader == kNone) {
       if (!many) fine_load_ = who;
       if (!many && issuer_.fine_for_all(who, lane_, false)) good_load_ = loaded;
@@ -384,7 +394,13 @@ class CopyCheck {
     const uint32_t entry = reader_entry(s_, index, reader);
     report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_,
                 site_of_agent(w_, reader, many ? kNone : lane_of(who), clock_of(entry), static_cast<uint32_t>(loaded), false),
-                note(reader), touch_of_who(w_, entry));
+                note(reader), touch(entry));
+  }
+
+  Touch touch(uint32_t who) const {
+    Touch touch = touch_of_who(w_, who);
+    touch.end_is_enough = store_ && proxy_ && touch.column >= clocks_of(w_).warps();
+    return touch;
   }
 
   const char* note(uint32_t agent) const {
@@ -497,8 +513,17 @@ void order_copies(Warp& w, uint32_t mask, Operation& arrival) {
   }
 }
 
+namespace {
+
+// st.async, red.async and cp.async are of the generic proxy.
+bool of_async_proxy(const Operation& op) {
+  return op.grouping != Grouping::Copies && (op.history == nullptr || op.tensor != nullptr);
+}
+
+}  // namespace
+
 void order_signal(const Operation& op, Mbarrier& b) {
-  if (op.clock != 0) b.clocks.join(clocks_of(*op.warp).ended(op.agent, op.clock, false));
+  if (op.clock != 0) b.clocks.join(clocks_of(*op.warp).ended(op.agent, op.clock, false, of_async_proxy(op)));
   if (op.history != nullptr) b.clocks.join(op.history->known);
   b.causes.join(op.causes);
   for (const LanePart& part : op.copies) b.clocks.learn_lanes(part);
@@ -509,7 +534,7 @@ namespace {
 // Each lane waits for what it has copied itself; what of it other lanes have copied is known once they have met.
 void learn_waited(Warp& w, const Operation& op, uint32_t lanes, bool reads) {
   ClusterClocks& clocks = clocks_of(w);
-  ClockVector known = clocks.ended(op.agent, op.clock, reads);
+  ClockVector known = clocks.ended(op.agent, op.clock, reads, of_async_proxy(op));
   if (op.grouping == Grouping::Copies && (op.mask & (op.mask - 1)) != 0) {
     clocks.wait_for_own(w.agent, {op.agent, op.clock, lanes, op.mask});
     known.clocks.clear();

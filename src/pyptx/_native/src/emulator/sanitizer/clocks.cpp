@@ -38,7 +38,7 @@ void ClusterClocks::restart() {
   for (uint32_t a = 0; a < warps_; ++a) {
     Row& row = rows_[a];
     row.known.clocks.assign(agents_, 0);
-    row.known.proxies.assign(asynchronous_ ? kProxyKinds * warps_ + forked_.size() : 0, 0);
+    row.known.proxies.assign(asynchronous_ ? kProxyKinds * warps_ + kOperationKinds * forked_.size() : 0, 0);
     row.known.lanes.clear();
     row.known.others.reset();
     row.own = 1;
@@ -122,7 +122,7 @@ uint32_t ClusterClocks::free_fork(uint32_t agent) {
   forked_.push_back(0);
   for (Row& row : rows_) {
     row.known.clocks.resize(agents_, 0);
-    row.known.proxies.resize(kProxyKinds * warps_ + forked_.size(), 0);
+    row.known.proxies.resize(kProxyKinds * warps_ + kOperationKinds * forked_.size(), 0);
   }
   return fork;
 }
@@ -238,9 +238,31 @@ bool ClusterClocks::waited_apart(uint32_t agent, uint32_t operation) const {
   return std::any_of(copies.begin(), copies.end(), [=](const LanePart& p) { return p.column == operation; });
 }
 
-ClockVector ClusterClocks::ended(uint32_t operation, uint32_t clock, bool reads) const {
+void ClusterClocks::release_ended(uint32_t agent, uint32_t mask, ClockVector& into) const {
+  const Row& row = rows_[agent];
+  into.join(only_ended(row.known));
+  for (const Extra& e : row.extras) {
+    if ((e.mask & mask) != 0) into.join(only_ended(e.known));
+  }
+}
+
+void ClusterClocks::acquire_ended(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from) {
+  acquire(agent, mask, live, only_ended(from));
+}
+
+ClockVector ClusterClocks::only_ended(const ClockVector& from) const {
+  ClockVector ended;
+  for (uint32_t a = agents_; a-- > warps_;) {
+    const uint32_t at = column(a, Known::Ended), clock = from.at(at);
+    if (clock != 0) ended.learn(at, clock);
+  }
+  return ended;
+}
+
+ClockVector ClusterClocks::ended(uint32_t operation, uint32_t clock, bool reads, bool proxy) const {
   ClockVector known;
   known.learn(operation, clock);
+  if (proxy) known.learn(column(operation, Known::Ended), clock);
   if (!reads) known.learn(column(operation, Known::GlobalProxy), clock);
   return known;
 }
@@ -462,10 +484,10 @@ GlobalOrder::Reason GlobalOrder::reason(const Warp& w, const Touch& other) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [key, miss] : misses_) {
     const Snapshot* s = find_cluster(miss.known, other.cluster);
-    if (s == nullptr || s->generation != other.generation ||
-        !s->clocks->covers(other.column, other.clock, other.lane, other.every_lane)) {
-      continue;
-    }
+    if (s == nullptr || s->generation != other.generation) continue;
+    const bool ended = other.end_is_enough &&
+                       s->clocks->at(clocks_of(w).column(other.column, Known::Ended)) >= other.clock;
+    if (!ended && !s->clocks->covers(other.column, other.clock, other.lane, other.every_lane)) continue;
     const SourceTable table = source_of(program_of(w).hash);
     const bool ignored = miss.release == kNone, releases = !ignored && miss.release_scope < miss.acquire_scope;
     const uint32_t at = releases ? miss.release : miss.acquire;
@@ -527,8 +549,10 @@ void order_arrive(Warp& w, uint32_t mask, ClockVector& into) {
   order_tick(w);
 }
 
-void order_causes(Warp& w, ClockVector& into) {
-  if (orders(w)) clocks_of(w).release_causes(w.agent, into);
+void order_relaxed(Warp& w, uint32_t mask, ClockVector& into) {
+  if (!orders(w)) return;
+  clocks_of(w).release_causes(w.agent, into);
+  clocks_of(w).release_ended(w.agent, mask, into);
 }
 
 void order_leave(Warp& w, uint32_t mask, const ClockVector& from) {

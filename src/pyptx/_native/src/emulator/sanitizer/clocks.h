@@ -18,14 +18,16 @@ struct Warp;
 struct Instruction;
 
 // What a column of a clock vector says of an agent: what it did, and what of it proxies may rely on. Of an operation, what
-// it did in shared memory, and as GlobalProxy, in global memory.
+// it did in shared memory, and as GlobalProxy, in global memory; as Ended, that what it did in shared memory has been
+// performed, whether or not what it wrote can be seen.
 enum class Known : uint8_t {
   Done, SharedProxy, GlobalProxy, MapRelease,
   Cause,       // what came before in time, whether or not what it stored can be seen
   Sequential,  // what came before a fence.sc that the agent's own comes after
+  Ended,       // of an operation of the asynchronous proxy alone
 };
-// Kinds of columns that a warp has besides Done.
-constexpr uint32_t kProxyKinds = 5;
+// Kinds of columns that a warp has besides Done; and that an operation has.
+constexpr uint32_t kProxyKinds = 5, kOperationKinds = 2;
 // Generations of clocks are counted up to this, and again from 0.
 constexpr uint32_t kGenerations = 0x1ff;
 
@@ -53,14 +55,14 @@ class ClusterClocks {
   uint32_t warps() const { return warps_; }
   uint32_t agents() const { return agents_; }
   uint32_t generation() const { return generation_ & kGenerations; }
-  // An operation has Done and GlobalProxy alone.
+  // An operation has Done, GlobalProxy and Ended alone.
   uint32_t column(uint32_t agent, Known kind) const {
     if (kind == Known::Done) return agent;
-    if (agent >= warps_) return global_column(warps_, agent - warps_);
+    if (agent >= warps_) return global_column(warps_, agent - warps_) + (kind == Known::Ended ? 1 : 0);
     return kProxyColumns + (static_cast<uint32_t>(kind) - 1) * warps_ + agent;
   }
   // GlobalProxy of an operation's agent, the n-th of these, in any cluster of so many warps.
-  static uint32_t global_column(uint32_t warps, uint32_t n) { return kProxyColumns + kProxyKinds * warps + n; }
+  static uint32_t global_column(uint32_t warps, uint32_t n) { return kProxyColumns + kProxyKinds * warps + kOperationKinds * n; }
   // What all lanes of a warp know.
   const uint32_t* of(uint32_t agent) const { return rows_[agent].known.clocks.data(); }
   const uint32_t* proxied(uint32_t agent) const { return rows_[agent].known.proxies.data(); }
@@ -97,8 +99,13 @@ class ClusterClocks {
   // The same of causes alone.
   void release_causes(uint32_t agent, ClockVector& into) const;
   void acquire_causes(uint32_t agent, const ClockVector& from);
-  // An operation has ended; where `reads` says so, only its part in shared memory.
-  ClockVector ended(uint32_t operation, uint32_t clock, bool reads) const;
+  // An operation has ended; where `reads` says so, only its part in shared memory. `proxy` says that its proxy is the
+  // asynchronous one.
+  ClockVector ended(uint32_t operation, uint32_t clock, bool reads, bool proxy) const;
+  // The operations that lanes of a warp know to have ended, as a relaxed arrival tells of them, and a relaxed wait learns.
+  void release_ended(uint32_t agent, uint32_t mask, ClockVector& into) const;
+  void acquire_ended(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from);
+  ClockVector only_ended(const ClockVector& from) const;
   // Lanes of `to` get a value from lanes of `from`, and with it what these have acquired from other warps. What lanes of
   // the warp itself did is not part of it.
   void hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t live);

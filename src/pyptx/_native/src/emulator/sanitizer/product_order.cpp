@@ -122,7 +122,7 @@ void order_products_waited(Warp& w, const Operation& op) {
   ClusterClocks& clocks = w.cta->cluster->clocks;
   if (!clocks.active()) return;
   clocks.acquire_causes(w.agent, op.causes);
-  if (op.clock != 0) clocks.acquire(w.agent, w.live, w.live, clocks.ended(op.agent, op.clock, false));
+  if (op.clock != 0) clocks.acquire(w.agent, w.live, w.live, clocks.ended(op.agent, op.clock, false, true));
 }
 
 }  // namespace pyptx::emulator

@@ -151,7 +151,7 @@ void order_exchange(Warp& w, uint32_t from, uint32_t to);
 // Lanes execute a .sync instruction that orders them in time, and no memory.
 void order_together(Warp& w, uint32_t mask);
 void order_arrive(Warp& w, uint32_t mask, ClockVector& into);  // release into a barrier
-void order_causes(Warp& w, ClockVector& into);  // an arrival that releases nothing
+void order_relaxed(Warp& w, uint32_t mask, ClockVector& into);  // an arrival that releases nothing
 void order_leave(Warp& w, uint32_t mask, const ClockVector& from);  // acquire from it
 void order_fence(Warp& w, const Instruction& in, uint32_t mask, Scope scope);
 // Accesses of lanes at `address` (generic, so that spaces do not collide) that may carry order between threads. The

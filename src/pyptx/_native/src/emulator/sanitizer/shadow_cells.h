@@ -36,14 +36,17 @@ struct Party {
   // A store of one value to one place by all lanes of the warp comes after their own loads of it, and where they have
   // executed a .sync instruction together, after each other's: those before this clock.
   uint32_t together = 0;
+  // A write of the asynchronous proxy comes after operations that are known to have ended.
+  bool after_ended = false;
 
   uint32_t who_of(uint32_t lane, bool several) const { return who | lane << kLaneShift | (several ? kSeveral : 0); }
 
   // Whether what `other` did happens before this access in `lane`.
   bool fine(uint32_t other, uint32_t lane, bool several) const {
     if (fine_for_all(other, lane, several)) return true;
-    return all->knows(warp, several ? lanes : 1u << lane, agent_of(other), clock_of(other), lane_of(other),
-                      (other & kSeveral) != 0);
+    const uint32_t mask = several ? lanes : 1u << lane, a = agent_of(other), clock = clock_of(other);
+    if (all->knows(warp, mask, a, clock, lane_of(other), (other & kSeveral) != 0)) return true;
+    return after_ended && a >= all->warps() && all->knows(warp, mask, all->column(a, Known::Ended), clock, 0, true);
   }
   // The same by what all lanes know of all lanes of another warp.
   bool fine_for_all(uint32_t other, uint32_t lane, bool several) const {

@@ -216,7 +216,11 @@ void order_tensor_commit(Warp& w, unsigned lane, Operation& operation) {
   TensorKnowledge& warp = knowledge_of(w);
   warp.operations[lane] = {0, 0};
   auto& commits = warp.commits[lane];
-  for (const auto& [agent, clock] : commits) operation.copies.push_back({agent, clock, 1, 1});
+  for (const auto& [agent, clock] : commits) {
+    for (const uint32_t column : {agent, clocks_of(w).column(agent, Known::Ended)}) {
+      operation.copies.push_back({column, clock, 1, 1});
+    }
+  }
   // What an operation reads was complete when its thread issued it; so it is where the operation has ended.
   operation.history = order_history(w, 1u << lane);
   const auto same = std::find_if(commits.begin(), commits.end(),

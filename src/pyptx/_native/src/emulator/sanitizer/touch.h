@@ -22,6 +22,7 @@ struct Touch {
   uint32_t column = 0, generation = 0, clock = 0, instruction = 0;
   uint8_t warp = 0, lane = 0;  // of an operation: who issued it
   bool every_lane = false, store = false, forked = false;
+  bool end_is_enough = false;  // of an operation: what comes after it need not see what it wrote
   Scope scope = Scope::System;
 };
 

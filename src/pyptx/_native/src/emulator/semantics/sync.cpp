@@ -185,7 +185,7 @@ void cluster_arrive(Warp& w, const Instruction& in, uint32_t mask) {
   Cluster& c = *w.cta->cluster;
   w.cluster_arrived |= mask;
   c.barrier.arrived += static_cast<uint32_t>(__builtin_popcount(mask));
-  if (in.detail & kRelaxed) order_causes(w, c.barrier.clocks);
+  if (in.detail & kRelaxed) order_relaxed(w, mask, c.barrier.clocks);
   else order_arrive(w, mask, c.barrier.clocks);
   if (cluster_complete(c)) release_cluster(c);
 }
