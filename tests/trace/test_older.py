@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import pytest
 
-from pyptx import LanguageWarning, Tile, kernel, ptx, reg
+from pyptx import LanguageWarning, Tile, kernel, ptx, reg, smem
 from pyptx.types import f32, pred, u32, u64
 
 OPTIONS = {"in_specs": (Tile(32, f32),), "out_specs": (Tile(32, f32),), "block": 32}
@@ -396,6 +396,42 @@ def test_an_address_from_before_its_register_changes():
         ptx.inst.st.global_.f32(ptx.addr(y + i * 4), v)
 
     np.testing.assert_array_equal(clean(cured), X + X[0])
+
+
+def test_an_mbarrier_from_before_its_register_changes():
+    def body(X, Y):
+        i = thread()
+        a = reg.from_(smem.alloc(u64, 2), u32)
+        first = ptx.mbarrier.at(a)
+        a += 8
+        second = ptx.mbarrier.at(a)
+        with ptx.if_(i == 0):
+            first.init(32)
+            second.init(32)
+        Y[i] = X[i]
+
+    _, said = traced(body)
+    (text,) = said
+    assert text == (
+        "+4 this writes the register x of a ptx.mbarrier.at(x) from before, which is from here on "
+        "an mbarrier at another address\n"
+        "  used: here +7: first.init(32)\n"
+        "  help: ptx.mbarrier.at(reg.from_(x, u32)) has a register of its own"
+    )
+
+    def cured(X, Y):
+        i = thread()
+        a = reg.from_(smem.alloc(u64, 2), u32)
+        first, second = ptx.mbarrier.at(a), ptx.mbarrier.at(ptx.addr(a, 8))
+        with ptx.if_(i == 0):
+            first.init(32)
+            second.init(32)
+        ptx.bar.sync()
+        first.arrive()
+        first.wait(0)
+        Y[i] = X[i]
+
+    np.testing.assert_array_equal(clean(cured), X)
 
 
 def test_a_clock_that_is_read_later():

@@ -135,6 +135,19 @@ def plain(body: Sequence[Statement], address: UsersAddress) -> Address:
     return Address(base, address.offset, address.unified)
 
 
+def warn_of_place(body: Sequence[Statement], made: int, base: Register) -> None:
+    """Warn that the register which an mbarrier is at was written since `ptx.mbarrier.at`."""
+    written = _written_between(body, made, None, base)
+    if written is not None:
+        warn_at(
+            written,
+            "this writes the register x of a ptx.mbarrier.at(x) from before, which is from here "
+            "on an mbarrier at another address",
+            ("used", caller().quoted),
+            ("help", f"ptx.mbarrier.at(reg.from_(x, {base.dtype})) has a register of its own"),
+        )
+
+
 def special(
     body: Sequence[Statement], register: SpecialRegister, made: tuple[int, SourceLocation] | None
 ) -> SpecialRegister:

@@ -7,7 +7,7 @@ Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, SupportsIndex
 
 from pyptx._operands import Address, Register, Symbol, Variable
@@ -15,6 +15,7 @@ from pyptx._source import caller
 from pyptx._trace.collectives.cluster import arrive_remote
 from pyptx._trace.core.context import Trace, current
 from pyptx._trace.core.indexing import add_index
+from pyptx._trace.core.older import warn_of_place
 from pyptx._trace.core.values import Not, Reg, Value, guard, integer, needed_guard, raw
 from pyptx.errors import LanguageError
 from pyptx.types import b64, u32
@@ -33,6 +34,8 @@ class Mbarrier:
     trace: Trace
     base: Variable | Register
     offset: int = 0
+    made: int | None = None
+    """How many statements there were before it, of an object at a register of the user's."""
 
     def __repr__(self) -> str:
         return f"<mbarrier at byte {self.offset} of {_name(self.base)}>"
@@ -41,6 +44,8 @@ class Mbarrier:
         self._own(trace)
         if isinstance(self.base, Variable):
             return Symbol(self.base, self.offset)
+        if self.made is not None:
+            warn_of_place(trace.body, self.made, self.base)
         return Address(self.base, self.offset)
 
     def init(self, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
@@ -179,7 +184,7 @@ class MbarrierArray:
             raise LanguageError(
                 f"index {index!r} is outside {self.count} mbarriers", location=caller()
             )
-        return Mbarrier(self.first.trace, self.first.base, self.first.offset + position * _BYTES)
+        return replace(self.first, offset=self.first.offset + position * _BYTES)
 
     def at(self, index: Value) -> Mbarrier:
         """The object at an index in a 32-bit register. One `mad.lo`; a `mov` for a variable."""
@@ -253,7 +258,7 @@ def array(base: object, byte_offset: int, count: int) -> MbarrierArray:
             location=caller(),
             notes=(("legal", "1 or more, at a multiple of 8"),),
         )
-    return MbarrierArray(Mbarrier(first.trace, first.base, first.offset + offset), number)
+    return MbarrierArray(replace(first, offset=first.offset + offset), number)
 
 
 # ---- at any address ------------------------------------------------------------------------------
@@ -267,7 +272,7 @@ def at(address: object) -> Mbarrier:
     trace = current("ptx.mbarrier")
     found = raw(trace, address)
     if isinstance(found, Register):
-        return Mbarrier(trace, found)
+        return Mbarrier(trace, found, made=len(trace.body))
     if isinstance(found, Symbol):
         found = Address(found.of, found.offset)
     base = found.base if isinstance(found, Address) else None
@@ -279,7 +284,8 @@ def at(address: object) -> Mbarrier:
             notes=(("help", "smem.mbarrier(), or its address in a 32-bit register"),),
         )
     assert isinstance(base, Variable | Register)
-    return Mbarrier(trace, base, found.offset)
+    made = len(trace.body) if isinstance(base, Register) else None
+    return Mbarrier(trace, base, found.offset, made)
 
 
 def init(address: object, count: int | Reg, *, pred: Reg | Not | None = None) -> None:
