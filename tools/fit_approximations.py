@@ -1,17 +1,18 @@
-"""Find the tables of the GPU's unit for approximate functions in what record_approximations.py recorded.
+"""Find the tables of the GPU's unit for approximate functions in recorded results.
 
     python tools/fit_approximations.py FOLDER [--header FILE] [--sample FILE]
 
-The unit interpolates (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH
-2005). The upper digits of an argument's fraction select a segment, and the next 17 digits are x. The value is
-c0 + c1 x + c2 s(x), where s is the square of x without the columns of its partial products below 2**-15. It
-is truncated to the 24 digits of the result.
+FOLDER is what record_approximations.py wrote. The unit interpolates (Oberman and Siu, "A
+High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The upper digits of an
+argument's fraction select a segment, and the next 17 digits are x. The value is c0 + c1 x + c2 s,
+where s is the square of x without the columns of its partial products below 2**-15. The value is
+truncated to the 24 digits of the result.
 
-So every recorded result bounds the value of one argument from both sides. For each segment the program takes
-the integers c1 and c2 next to the least-squares solution for which the bounds of c0 leave most room. If there
-is room in all segments, the tables give every recorded bit; otherwise the program says which segments have
-none and ends with status 1. --header writes the tables for the emulator, --sample a few results of each
-function for the tests.
+So every recorded result bounds the value of one argument from both sides. For each segment the
+program takes the integers c1 and c2 next to the least-squares solution for which the bounds of c0
+leave most room. If there is room in all segments, the tables give every recorded bit. Otherwise the
+program says which segments have none and ends with status 1. --header writes the tables for the
+emulator, --sample a few results of each function for the tests.
 """
 
 # NumPy's stubs give up on structured reductions.
@@ -39,11 +40,11 @@ NEIGHBOURS: Final = range(-2, 3)
 SAMPLE: Final = 192
 """Results of each binade that --sample keeps."""
 HEAD: Final = """\
-// The tables of the hardware's unit for approximate functions. tools/fit_approximations.py wrote this file from
-// results of an H100 for 2^23 arguments of each of 27 binades; the tables give every bit of them.
+// The tables of the hardware's unit for approximate functions. tools/fit_approximations.py wrote
+// this file from results of an H100 for all arguments of @ binades, and the tables give every bit.
 //
-// The value in a segment is c0 + c1 x + c2 s(x) in units of the table: x is 17 digits of the argument, and s the
-// truncated square of approximate.h.
+// The value in a segment is c0 + c1 x + c2 s(x) in units of the table: x is 17 digits of the
+// argument, and s the truncated square of approximate.h.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,13 @@ struct Segment {
   int64_t c0;
   int32_t c1, c2;
 };
+"""
+TAIL: Final = """
+// The first binade of tanh, and the digits of the segment's number in each.
+constexpr int kTanhFirst = {};
+constexpr uint32_t kTanhDigits[{}] = {{{}}};
+
+}}  // namespace pyptx::emulator
 """
 
 
@@ -113,24 +121,19 @@ class Fitted:
 
 
 def fit(low: np.ndarray, high: np.ndarray) -> Fitted:
-    """The coefficients of a segment, with the most room for c0; greatest < least if there is none."""
+    """The coefficients with the most room for c0; greatest < least if there is none."""
     known = np.flatnonzero((low > -WIDE) & (high < WIDE))
     base = int(low[known[0]])
-    low, high, x, s = (
-        (low[known] - base).astype(float),
-        (high[known] - base).astype(float),
-        X[known],
-        S[known],
-    )
+    low, high = ((each[known] - base).astype(float) for each in (low, high))
+    x, s = X[known], S[known]
     terms = np.stack([s, x, np.ones_like(x)], 1).astype(float)
     solution = np.linalg.lstsq(terms.T @ terms, terms.T @ ((low + high - 1) / 2), rcond=None)[0]
     best: Fitted | None = None
     for c2 in (round(solution[0]) + k for k in NEIGHBOURS):
         for c1 in (round(solution[1]) + k for k in NEIGHBOURS):
             curve = c1 * x + c2 * s
-            found = Fitted(
-                int((low - curve).max()) + base, int((high - curve).min()) - 1 + base, c1, c2
-            )
+            least, beyond = int((low - curve).max()), int((high - curve).min())
+            found = Fitted(base + least, base + beyond - 1, c1, c2)
             if best is None or found.greatest - found.least > best.greatest - best.least:
                 best = found
     assert best is not None
@@ -144,8 +147,8 @@ def fit_all(bounds: Bounds) -> list[Fitted]:
 
 
 def constants(fitted: list[Fitted]) -> list[int]:
-    """A c0 for each segment. The unit adds one rounding constant to the few digits of its c0, so of their last
-    digits as many are equal as can be."""
+    """A c0 for each segment. The unit adds one rounding constant to the few digits of its c0, so of
+    their last digits as many are equal as can be."""
     for digits in range(X_BITS, 0, -1):
         granule = 1 << digits
         possible = np.ones(granule, bool)
@@ -187,7 +190,7 @@ class Records:
 
 
 def exp2(records: Records) -> Bounds:
-    """2**f for the fraction f of the argument, truncated to 23 digits. The integer part is the exponent."""
+    """2**f for the fraction f of the argument, truncated to 23 digits; the rest is the exponent."""
     bounds = Bounds(unit=38, segments=64)
     for exponent in records.exponents("ex2"):
         shift = FRACTION - exponent
@@ -198,8 +201,8 @@ def exp2(records: Records) -> Bounds:
 
 
 def log2(records: Records) -> Bounds:
-    """log2 of the significand, to which the unit adds the exponent. A negative sum is complemented, and the
-    magnitude truncated to a multiple of 2**-36. log2 of 1 is 0, without the table."""
+    """log2 of the significand, to which the unit adds the exponent. A negative sum is complemented,
+    and the magnitude truncated to a multiple of 2**-36. log2 of 1 is 0, without the table."""
     bounds = Bounds(unit=38, segments=64)
     for exponent in records.exponents("lg2"):
         results = records.results("lg2", exponent)
@@ -214,7 +217,7 @@ def log2(records: Records) -> Bounds:
 
 
 def reciprocal(records: Records) -> Bounds:
-    """1/m for the significand m; 128 segments and an x of 16 digits, to which a zero is added here."""
+    """1/m for the significand m; x has 16 digits, to which a zero is added here."""
     bounds = Bounds(unit=40, segments=128)
     bounds.add_results(mantissas() << 1, records.results("rcp", 0))
     return bounds
@@ -241,7 +244,7 @@ def root(records: Records) -> Bounds:
 
 
 def sine(records: Records) -> Bounds:
-    """The sine of 23 digits of a quarter of a turn, which are complemented in every second quadrant."""
+    """The sine of 23 digits of a quarter of a turn, complemented in every second quadrant."""
     bounds = Bounds(unit=38, segments=64)
     for quadrants, name in enumerate(("sin", "cos")):
         for exponent in records.exponents(name):
@@ -257,7 +260,7 @@ def sine(records: Records) -> Bounds:
 
 
 def tanh(records: Records, exponent: int, digits: int) -> Bounds | None:
-    """tanh of a binade in 2**digits segments; None if arguments with the same x have other results."""
+    """tanh of a binade in 2**digits segments; None if results differ for the same x."""
     bounds = Bounds(unit=39, segments=2**digits)
     results = records.results("tanh", exponent).reshape(-1, 2 ** (FRACTION - X_BITS - digits))
     if (results != results[:, :1]).any():
@@ -271,10 +274,8 @@ def fit_tanh(records: Records) -> tuple[list[int], list[Fitted]]:
     digits: list[int] = []
     segments: list[Fitted] = []
     for exponent in records.exponents("tanh"):
-        tried = [
-            bounds for each in range(FRACTION - X_BITS) if (bounds := tanh(records, exponent, each))
-        ]
-        found = [fit_all(each) for each in tried]
+        tried = (tanh(records, exponent, each) for each in range(FRACTION - X_BITS))
+        found = [fit_all(bounds) for bounds in tried if bounds is not None]
         best = min(found, key=lambda each: sum(s.greatest < s.least for s in each))
         digits.append(len(best).bit_length() - 1)
         segments += best
@@ -288,9 +289,9 @@ TABLES: Final[tuple[tuple[str, Callable[[Records], Bounds], str], ...]] = (
     (
         "kReciprocalRootSegments",
         reciprocal_root,
-        "1/sqrt of [1, 2), then of [2, 4), in units of 2^-40.",
+        "1/sqrt of [1, 2), then [2, 4), in units of 2^-40.",
     ),
-    ("kRootSegments", root, "sqrt of [1, 2), then of [2, 4), in units of 2^-40."),
+    ("kRootSegments", root, "sqrt of [1, 2), then [2, 4), in units of 2^-40."),
     ("kSineSegments", sine, "The sine of the first quadrant, in units of 2^-38."),
 )
 
@@ -299,10 +300,8 @@ TABLES: Final[tuple[tuple[str, Callable[[Records], Bounds], str], ...]] = (
 
 
 def table(name: str, meaning: str, fitted: list[Fitted]) -> str:
-    entries = [
-        f"{{{c0}, {each.c1}, {each.c2}}},"
-        for c0, each in zip(constants(fitted), fitted, strict=True)
-    ]
+    pairs = zip(constants(fitted), fitted, strict=True)
+    entries = [f"{{{c0}, {each.c1}, {each.c2}}}," for c0, each in pairs]
     lines: list[str] = []
     for entry in entries:
         if lines and len(lines[-1]) + len(entry) < 116:
@@ -314,20 +313,35 @@ def table(name: str, meaning: str, fitted: list[Fitted]) -> str:
 
 
 def sample(records: Records) -> dict[str, np.ndarray]:
-    """Arguments and results of each function, as bits: a few of each binade, its ends among them."""
+    """Arguments and results of each function, as bits: a few of each binade, with its ends."""
     generator = np.random.default_rng(18)
     kept: dict[str, np.ndarray] = {}
     for path in sorted(records.folder.glob("*.npz")):
-        spelling = path.name.removesuffix(".npz")
+        name = path.name.partition(".")[0]
         pairs: list[np.ndarray] = []
-        for exponent in records.exponents(spelling.partition(".")[0]):
-            at = np.union1d(generator.integers(0, 2**FRACTION, SAMPLE), [0, 1, 2**FRACTION - 1])
-            bits = records.bits(spelling.partition(".")[0], exponent)
-            pairs.append(
-                np.stack([at + ((exponent + 127) << FRACTION), bits[at]]).astype(np.uint32)
-            )
-        kept[spelling] = np.concatenate(pairs, 1)
+        for exponent in records.exponents(name):
+            at = generator.integers(0, 2**FRACTION, SAMPLE)
+            at = np.union1d(at, [0, 1, 2**FRACTION - 1])
+            arguments = at + ((exponent + 127) << FRACTION)
+            pairs.append(np.stack([arguments, records.bits(name, exponent)[at]]).astype(np.uint32))
+        kept[path.stem] = np.concatenate(pairs, 1)
     return kept
+
+
+def fit_tables(records: Records) -> tuple[str, int]:
+    """The header, and how many segments have no room for a c0."""
+    found = [(name, meaning, fit_all(bounds_of(records))) for name, bounds_of, meaning in TABLES]
+    digits, segments = fit_tanh(records)
+    found.append(("kTanhSegments", "tanh of its binades in turn, in units of 2^-39.", segments))
+    names = [path.name.partition(".")[0] for path in records.folder.glob("*.npz")]
+    text = HEAD.replace("@", str(sum(len(records.exponents(name)) for name in names)))
+    without = 0
+    for name, meaning, fitted in found:
+        no_room = [at for at, each in enumerate(fitted) if each.greatest < each.least]
+        without += len(no_room)
+        print(f"{name}: {len(fitted)} segments, without room {no_room}")
+        text += table(name, meaning, fitted)
+    return text + TAIL.format(records.exponents("tanh")[0], len(digits), str(digits)[1:-1]), without
 
 
 def main() -> int:
@@ -337,23 +351,7 @@ def main() -> int:
     parser.add_argument("--sample", type=Path)
     arguments = parser.parse_args()
     records = Records(arguments.folder)
-    text, without = HEAD, 0
-    found = [(name, meaning, fit_all(bounds_of(records))) for name, bounds_of, meaning in TABLES]
-    digits, segments = fit_tanh(records)
-    found.append(
-        ("kTanhSegments", "tanh of one binade after the other, in units of 2^-39.", segments)
-    )
-    for name, meaning, fitted in found:
-        no_room = [at for at, each in enumerate(fitted) if each.greatest < each.least]
-        without += len(no_room)
-        print(f"{name}: {len(fitted)} segments, without room {no_room}")
-        text += table(name, meaning, fitted)
-    first = records.exponents("tanh")[0]
-    text += (
-        f"\n// The first binade of tanh, and the digits of the segment's number in each.\nconstexpr int kTanhFirst"
-        f" = {first};\nconstexpr uint32_t kTanhDigits[{len(digits)}] = {{{', '.join(map(str, digits))}}};\n\n"
-        "}  // namespace pyptx::emulator\n"
-    )
+    text, without = fit_tables(records)
     if arguments.header:
         arguments.header.write_text(text)
     if arguments.sample:

@@ -1,9 +1,10 @@
-"""Record what this GPU's approximate functions give, for fit_approximations.py to find its tables in.
+"""Record what this GPU's approximate functions give; fit_approximations.py finds its tables.
 
     python tools/record_approximations.py FOLDER
 
-Writes FOLDER/<function>.npz for each function: for all inputs of some binades the bits of the result, as
-differences from one input to the next (modulo 2**32, the first from zero), which are small and compress well.
+Writes FOLDER/<function>.npz for each function: for all inputs of some binades the bits of the
+result, as differences from one input to the next (modulo 2**32, the first from zero), which are
+small and compress well.
 """
 
 # The benchmarks are no package.
@@ -40,7 +41,7 @@ BINADES: Final = {
 
 
 def results(spelling: str, first: int) -> np.ndarray:
-    """The bits of this device's results for the inputs of a binade, from the one with these bits on."""
+    """This device's results for the inputs of a binade, as bits; `first` are those of the first."""
     return np.asarray(jax.jit(kernel_of(spelling, BINADE))(np.uint32(first)))
 
 

@@ -1,8 +1,8 @@
-// The tables of the hardware's unit for approximate functions. tools/fit_approximations.py wrote this file from
-// results of an H100 for 2^23 arguments of each of 27 binades; the tables give every bit of them.
+// The tables of the hardware's unit for approximate functions. tools/fit_approximations.py wrote
+// this file from results of an H100 for all arguments of 27 binades, and the tables give every bit.
 //
-// The value in a segment is c0 + c1 x + c2 s(x) in units of the table: x is 17 digits of the argument, and s the
-// truncated square of approximate.h.
+// The value in a segment is c0 + c1 x + c2 s(x) in units of the table: x is 17 digits of the
+// argument, and s the truncated square of approximate.h.
 #pragma once
 
 #include <cstdint>
@@ -106,7 +106,7 @@ constexpr Segment kReciprocalSegments[128] = {
     {554084618190, -16643, 262}, {551911739342, -16513, 260},
 };
 
-// 1/sqrt of [1, 2), then of [2, 4), in units of 2^-40.
+// 1/sqrt of [1, 2), then [2, 4), in units of 2^-40.
 constexpr Segment kReciprocalRootSegments[128] = {
     {1099511611391, -65531, 3016}, {1091021029375, -64024, 2900}, {1082724204543, -62575, 2792},
     {1074613796863, -61179, 2688}, {1066682974207, -59835, 2592}, {1058925166591, -58539, 2500},
@@ -153,7 +153,7 @@ constexpr Segment kReciprocalRootSegments[128] = {
     {554101784575, -16775, 396}, {551916027903, -16578, 388},
 };
 
-// sqrt of [1, 2), then of [2, 4), in units of 2^-40.
+// sqrt of [1, 2), then [2, 4), in units of 2^-40.
 constexpr Segment kRootSegments[128] = {
     {1099511660543, 65535, -1012}, {1108068302847, 65029, -988}, {1116559376383, 64534, -964},
     {1124986355711, 64051, -944}, {1133350682623, 63578, -922}, {1141653733375, 63116, -904},
@@ -224,7 +224,7 @@ constexpr Segment kSineSegments[64] = {
     {274133131264, 3786, -2520}, {274546802688, 2526, -2526}, {274795118592, 1264, -2530},
 };
 
-// tanh of one binade after the other, in units of 2^-39.
+// tanh of its binades in turn, in units of 2^-39.
 constexpr Segment kTanhSegments[48] = {
     {17174298624, 65476, -164}, {25750994944, 65394, -220}, {34315042816, 130584, -1272},
     {51389005824, 129952, -1776}, {68363812864, 129064, -2236}, {85206958080, 127944, -2704},
