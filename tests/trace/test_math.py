@@ -1,7 +1,7 @@
 """`ptx.math`: the errors that the docstrings promise, against float64, and the limits.
 
-The emulator rounds `.approx` correctly, which is inside every bound of the manual, so what is
-measured here leaves out what a device's instructions may add. `SHARE` is the part of the promise
+The emulator gives an H100's bits for `.approx`, which are inside every bound of the manual, so what
+is measured here leaves out what another device's instructions may add. `SHARE` is the part of the promise
 that is left for the arithmetic; tests/gpu holds devices to the whole.
 """
 
