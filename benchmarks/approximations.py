@@ -1,6 +1,6 @@
 """The `.approx` functions of this GPU on every input, against the emulator's results.
 
-The emulator gives correctly rounded values (docs/arithmetic.md). For every function the result
+The emulator has the tables of an H100's unit (docs/arithmetic.md). For every function the result
 counts the inputs where the GPU gives other bits, and has the largest distance in units in the last
 place, with the input where it is, and the largest absolute difference of finite results. NaNs are
 equal to each other. Inputs are all 2**32 patterns of f32, all 2**16 of f16 and bf16, and all upper

@@ -1,10 +1,10 @@
-"""Record what this GPU's approximate functions give, as differences from the emulator's results.
+"""Record what this GPU's approximate functions give; fit_approximations.py finds its tables.
 
     python tools/record_approximations.py FOLDER
 
-Writes FOLDER/<function>.npz for each function: for the inputs of some binades the distance to the
-emulator's result in units in the last place, in the narrowest signed type that holds all of them.
-From them the tables that the GPU interpolates in can be found.
+Writes FOLDER/<function>.npz for each function: for all inputs of some binades the bits of the
+result, as differences from one input to the next (modulo 2**32, the first from zero), which are
+small and compress well.
 """
 
 # The benchmarks are no package.
@@ -18,11 +18,12 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import jax
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
-from approximations import chunk
+from approximations import kernel_of
 
 BINADE: Final = 2**23
 """Inputs of f32 with the same exponent."""
@@ -34,19 +35,19 @@ BINADES: Final = {
     "sqrt.approx.ftz.f32": (0, 1),
     "sin.approx.ftz.f32": (-5, -4, -3, -2, -1, 0),
     "cos.approx.ftz.f32": (-1, 0),
-    "tanh.approx.f32": (-5, -4, -3, -2, -1, 0, 1, 2),
+    "tanh.approx.f32": (-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2),
 }
 """Exponents of the inputs of each function, all positive."""
-TYPES: Final = (np.int8, np.int16, np.int32)
-"""Near 1, lg2 is close to 0, and an error that is small in itself is many units of it."""
 
 
-def apart(spelling: str, exponent: int) -> np.ndarray:
-    """Of the results for the inputs with this exponent: this GPU's less the emulator's."""
-    found, expected = chunk(spelling, (127 + exponent) << 23, BINADE)
-    distance: Any = np.asarray(found).astype(np.int64) - np.asarray(expected).astype(np.int64)
-    furthest = int(np.abs(distance).max())
-    return distance.astype(next(each for each in TYPES if furthest <= np.iinfo(each).max))
+def results(spelling: str, first: int) -> np.ndarray:
+    """This device's results for the inputs of a binade, as bits; `first` are those of the first."""
+    return np.asarray(jax.jit(kernel_of(spelling, BINADE))(np.uint32(first)))
+
+
+def steps(bits: np.ndarray) -> np.ndarray:
+    """From each result to the next."""
+    return np.diff(bits, prepend=np.uint32(0)).view(np.int32)
 
 
 def main() -> None:
@@ -55,7 +56,9 @@ def main() -> None:
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for spelling, exponents in BINADES.items():
-        found: dict[str, Any] = {str(each): apart(spelling, each) for each in exponents}
+        found: dict[str, Any] = {
+            str(each): steps(results(spelling, (127 + each) << 23)) for each in exponents
+        }
         path = folder / f"{spelling}.npz"
         np.savez_compressed(path, **found)
         print(f"{path}: {path.stat().st_size:,} bytes")

@@ -78,24 +78,73 @@ def test_halves_are_compared_as_numbers(approximations, monkeypatch):
     assert approximations.difference("ex2.approx.f16", 0, 4).absolute == 1.0
 
 
-def test_binades_are_recorded(approximations, monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def tools(approximations) -> tuple[ModuleType, ModuleType]:
+    """The programs that record results and that find tables in them."""
     sys.path.insert(0, str(BENCHMARKS.parent / "tools"))
     try:
-        tool = importlib.import_module("record_approximations")
+        return tuple(map(importlib.import_module, ("record_approximations", "fit_approximations")))
     finally:
         sys.path.remove(str(BENCHMARKS.parent / "tools"))
-    monkeypatch.setattr(tool, "BINADE", 512)
-    monkeypatch.setattr(tool, "BINADES", {"lg2.approx.ftz.f32": (-1, 0)})
+
+
+def test_binades_are_recorded(approximations, tools, monkeypatch, tmp_path):
+    record, fit = tools
+    monkeypatch.setattr(record, "BINADE", 512)
+    monkeypatch.setattr(record, "BINADES", {"cos.approx.ftz.f32": (0, 1)})
     monkeypatch.setattr(sys, "argv", ["record", str(tmp_path)])
-    tool.main()
-    with np.load(tmp_path / "lg2.approx.ftz.f32.npz") as kept:
-        assert {name: kept[name].dtype for name in kept} == {"-1": np.int8, "0": np.int8}
-        assert all(not kept[name].any() and kept[name].size == 512 for name in kept)
+    record.main()
+    records = fit.Records(tmp_path)
+    assert records.exponents("cos") == [0, 1]
+    for exponent in (0, 1):
+        _, expected = approximations.chunk("cos.approx.ftz.f32", (127 + exponent) << 23, 512)
+        assert (records.bits("cos", exponent) == np.asarray(expected)).all()
 
-    def far(*_):
-        return np.zeros(512, np.uint32), np.full(512, 128, np.uint32)
 
-    monkeypatch.setattr(tool, "chunk", far)
-    tool.main()
-    with np.load(tmp_path / "lg2.approx.ftz.f32.npz") as kept:
-        assert all(kept[name].dtype == np.int16 and (kept[name] == -128).all() for name in kept)
+def segment(fit, c0, c1, c2):
+    """The bounds that results of 24 digits put on the values of a segment."""
+    values = c0 + c1 * fit.X + c2 * fit.S
+    low = values >> 15 << 15
+    return low, low + 2**15
+
+
+@pytest.mark.parametrize(
+    ("c0", "c1", "c2"),
+    [(274877937634, 22713, 494), (549755813887, -65534, 1013), (549755420672, 4, -8)],
+)
+def test_the_fit_finds_a_segment(tools, c0, c1, c2):
+    _, fit = tools
+    low, high = segment(fit, c0, c1, c2)
+    found = fit.fit(low, high)
+    assert (found.c1, found.c2) == (c1, c2)
+    assert found.least <= c0 <= found.greatest
+    unknown = low.copy()
+    unknown[:100] = -fit.WIDE
+    fewer = fit.fit(unknown, high)
+    assert (fewer.c1, fewer.c2) == (c1, c2)
+    assert fewer.least <= found.least <= found.greatest <= fewer.greatest
+
+
+def test_one_other_result_leaves_a_segment_without_room(tools):
+    _, fit = tools
+    low, high = segment(fit, 274877937634, 22713, 494)
+    low[70000] += 2**15
+    high[70000] += 2**15
+    found = fit.fit(low, high)
+    assert found.greatest < found.least
+
+
+def test_the_last_digits_of_constants_are_equal(tools):
+    _, fit = tools
+    fitted = [fit.Fitted(8192 * k + 6110 + k, 8192 * k + 6114 + k, 1, 1) for k in range(5)]
+    assert {each % 8192 for each in fit.constants(fitted)} == {6114}
+
+
+def test_a_kept_sample_has_the_ends_of_a_binade(tools, tmp_path):
+    record, fit = tools
+    bits = (np.arange(2**23, dtype=np.uint32) * np.uint32(3)) ^ np.uint32(0x3F800000)
+    np.savez_compressed(tmp_path / "rcp.approx.ftz.f32.npz", **{"0": record.steps(bits)})
+    kept = fit.sample(fit.Records(tmp_path))
+    arguments, results = kept["rcp.approx.ftz.f32"]
+    assert {0x3F800000, 0x3F800001, 0x3FFFFFFF} <= set(arguments.tolist())
+    assert (results == bits[arguments - 0x3F800000]).all()

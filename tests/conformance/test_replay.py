@@ -41,22 +41,12 @@ def test_the_emulator_computes_what_the_h200_computed(opcode, recorded):
     assert wrong == []
 
 
-# Of the recorded inputs of each spelling: those for which the H200 gives other bits.
-DIFFERENT = {
-    "ex2.approx.f16": 0, "ex2.approx.f16x2": 0, "ex2.approx.ftz.bf16": 0,
-    "ex2.approx.ftz.bf16x2": 0,
-    "tanh.approx.f16": 0, "tanh.approx.f16x2": 1, "tanh.approx.bf16": 0, "tanh.approx.bf16x2": 0,
-    "tanh.approx.f32": 208, "ex2.approx.f32": 105, "ex2.approx.ftz.f32": 101,
-    "sin.approx.f32": 233, "sin.approx.ftz.f32": 249, "cos.approx.f32": 271,
-    "cos.approx.ftz.f32": 266, "lg2.approx.f32": 228, "lg2.approx.ftz.f32": 218,
-    "rcp.approx.f32": 56, "rcp.approx.ftz.f32": 50, "rcp.approx.ftz.f64": 306,
-    "rsqrt.approx.f32": 170, "rsqrt.approx.ftz.f32": 148, "rsqrt.approx.f64": 0,
-    "rsqrt.approx.ftz.f64": 103, "sqrt.approx.f32": 64, "sqrt.approx.ftz.f32": 54,
-    "div.approx.f32": 127, "div.approx.ftz.f32": 78, "div.full.f32": 125, "div.full.ftz.f32": 99,
-}  # fmt: skip
+# Of the recorded inputs of each spelling: those for which the H200 gives other bits. Those of tanh
+# are between 2^-8 and 2^-5, where the GPU's table has not been recorded.
+DIFFERENT = {"tanh.approx.f32": 3}
 
 
-@pytest.mark.parametrize("spelling", DIFFERENT)
+@pytest.mark.parametrize("spelling", [c.spelling for c in ALL if bound_of(c) is not None])
 def test_how_often_an_approximation_has_other_bits(spelling, recorded):
     """No more often than it was: a model that is closer to the GPU lowers the number here."""
     _, approximate = recorded
@@ -65,11 +55,7 @@ def test_how_often_an_approximation_has_other_bits(spelling, recorded):
         np.frombuffer(each, np.uint8)[: CASES * case.result_bytes].reshape(CASES, -1)
         for each in (case.results(emulated.run(case)), approximate[case.name].tobytes())
     )
-    assert np.count_nonzero((mine != theirs).any(1)) == DIFFERENT[spelling]
-
-
-def test_every_approximation_is_counted():
-    assert {c.spelling for c in ALL if bound_of(c) is not None} == set(DIFFERENT)
+    assert np.count_nonzero((mine != theirs).any(1)) == DIFFERENT.get(spelling, 0)
 
 
 def test_every_case_is_recorded(recorded):

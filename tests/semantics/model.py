@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
-import mpmath
-
+from . import unit
 from .rationals import (
     BF16,
     E2M1,
@@ -431,20 +431,6 @@ def extremum(s: Spelled, fmt: Format, codes: Sequence[int]) -> int:
     return result
 
 
-APPROXIMATE: Final[dict[str, Callable[[mpmath.mpf], mpmath.mpf]]] = {
-    "ex2": lambda x: mpmath.power(2, x),
-    "lg2": lambda x: mpmath.log(x, 2),
-    "tanh": mpmath.tanh,
-    "rsqrt": lambda x: 1 / mpmath.sqrt(x),
-}
-
-
-def as_fraction(x: mpmath.mpf) -> Fraction:
-    sign, mantissa, exponent, _ = x._mpf_
-    magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    return -magnitude if sign else magnitude
-
-
 def at_limits(opcode: str, x: Number) -> Number | None:
     """Values at zeros, infinities and out of the domain, from the manual's tables; None
     elsewhere."""
@@ -467,83 +453,102 @@ def at_limits(opcode: str, x: Number) -> Number | None:
             if x.zero:
                 return infinity(x.sign)
             return NAN if x.sign else number(0) if x.inf else None
+        case "rcp":
+            if x.zero:
+                return infinity(x.sign)
+            return Number(x.sign) if x.inf else None
+        case "sqrt":
+            if x.zero:
+                return x
+            return NAN if x.sign else x if x.inf else None
+        case "sin" | "cos":
+            if x.zero:
+                return unit.of_angle(x, cosine=opcode == "cos")
+            return NAN if x.inf else None
         case _:
             raise NotImplementedError(opcode)
 
 
-def function(opcode: str, x: Number) -> Number:
-    """A transcendental function to far more bits than any format has."""
+BY_UNIT: Final[dict[str, Callable[[Number], Number]]] = {
+    "ex2": unit.ex2,
+    "lg2": unit.lg2,
+    "rcp": unit.rcp,
+    "rsqrt": unit.rsqrt,
+    "sqrt": unit.sqrt,
+    "sin": partial(unit.of_angle, cosine=False),
+    "cos": partial(unit.of_angle, cosine=True),
+    "tanh": unit.tanh,
+}
+UP: Final = 2**24
+
+
+def by_unit(opcode: str, code: int) -> int:
+    """The unit's result for an f32. Only tanh takes subnormal arguments."""
+    x = decode(F32, code if opcode == "tanh" else flush(F32, code))
     limit = at_limits(opcode, x)
-    if limit is not None:
-        return limit
-    if opcode == "ex2" and x.magnitude < Fraction(1, 2**23):
-        return number(1)
-    if opcode == "tanh" and x.magnitude < Fraction(1, 2**8):
-        return x
-    if opcode == "tanh" and x.magnitude >= 8:
-        return Number(x.sign, Fraction(1))
-    if opcode == "ex2" and x.magnitude > 20000:
-        return number(Fraction(2) ** (-20000 if x.sign else 20000))
-    # Room for the digits that an argument loses when it is reduced, or a small result starts with.
-    precision = 200 + abs(floor_log2(x.magnitude))
-    with mpmath.workprec(2 * precision):
-        argument = mpmath.mpf(x.value.numerator) / x.value.denominator
-        result = as_fraction(APPROXIMATE[opcode](argument))
-    return number(result) if result else Number(x.sign)
+    result = BY_UNIT[opcode](x) if limit is None else limit
+    if opcode != "tanh" and is_tiny(F32, result, "rz"):
+        result = Number(result.sign)
+    return encode(F32, result)
 
 
-OF_ANGLES: Final = ("sin", "cos")
-TURNS: Final = Fraction(0x145F306, 2**27)
-"""In one radian, rounded to f32."""
-QUARTER: Final = Fraction(1, 4)
+def scale_of(opcode: str, x: Number) -> Fraction:
+    """What the assembler multiplies the argument by before the unit, without .ftz."""
+    tiny = x.finite and x.magnitude < Fraction(1, 2**126)
+    huge = x.magnitude > 2**126
+    if opcode == "ex2":
+        return Fraction(1, 2) if x.sign and x.magnitude > 126 else Fraction(1)
+    if opcode in ("lg2", "rsqrt", "sqrt", "rcp") and tiny:
+        return Fraction(UP)
+    return Fraction(1, 4) if opcode == "rcp" and huge else Fraction(1)
 
 
-def of_angle(opcode: str, x: Number) -> Number:
-    """sin or cos of an f32 number of turns that is truncated to a multiple of 2**-25."""
-    if not x.finite:
-        return NAN
-    product = x.magnitude * TURNS
-    turns = product
-    if product:
-        last = Fraction(2) ** (floor_log2(product) - 23)
-        turns = product // last * last
-    turns = turns * 2**25 // 1 / Fraction(2**25)
-    quadrant, rest = divmod(turns % 1 + QUARTER / 2, QUARTER)
-    rest -= QUARTER / 2
-    quadrant += opcode == "cos"
-    negative = quadrant % 4 >= 2
-    with mpmath.workprec(400):
-        angle = 2 * mpmath.pi * rest.numerator / rest.denominator
-        result = as_fraction(mpmath.cos(angle) if quadrant % 2 else mpmath.sin(angle))
-    negative ^= result < 0
-    negative ^= opcode == "sin" and bool(x.sign)
-    return Number(int(negative), abs(result))
+def single(a: int, b: int, operation: Callable[[Number, Number], Number]) -> int:
+    """An f32 operation of two codes, rounded to nearest."""
+    return encode(F32, operation(decode(F32, a), decode(F32, b)))
+
+
+def unscaled(opcode: str, scale: Fraction, code: int) -> int:
+    """What the assembler makes of the unit's result for the scaled argument."""
+    if scale == 1:
+        return code
+    if opcode == "ex2":
+        return single(code, code, multiply)
+    if opcode == "lg2":
+        return single(code, encode(F32, number(-24)), partial(add, mode="rn"))
+    back = {"rcp": scale, "rsqrt": Fraction(2**12), "sqrt": Fraction(1, 2**12)}[opcode]
+    return single(code, encode(F32, number(back)), multiply)
 
 
 def approximate(s: Spelled, fmt: Format, code: int) -> int:
-    """Correctly rounded: the emulator's promise for `.approx`. Results of 16 bits are truncated."""
-    code = flush(fmt, code) if "ftz" in s else code
-    x = decode(fmt, code)
-    result = of_angle(s.opcode, x) if s.opcode in OF_ANGLES else function(s.opcode, x)
+    """The unit's result; results of 16 bits are truncated."""
+    if fmt is F32 and "ftz" in s:
+        return by_unit(s.opcode, code)
+    if fmt is F32:
+        scale = scale_of(s.opcode, decode(F32, code))
+        scaled = code if scale == 1 else single(code, encode(F32, number(scale)), multiply)
+        return unscaled(s.opcode, scale, by_unit(s.opcode, scaled))
+    x = decode(fmt, flush(fmt, code) if "ftz" in s else code)
+    result = decode(F32, by_unit(s.opcode, encode(F32, x)))
     if result.nan:
-        rounded = nan_code(fmt, s.opcode, [code])
-    elif fmt in (F32, F64):
-        rounded = encode(fmt, result)
-    else:
-        single = decode(F32, encode(F32, result))
-        beyond = single.inf or single.magnitude >= 2 * Fraction(2) ** fmt.bias
-        rounded = encode(fmt, infinity(single.sign) if beyond else single, "rz")
+        return nan_code(fmt, s.opcode, [code])
+    beyond = result.inf or result.magnitude >= 2 * Fraction(2) ** fmt.bias
+    rounded = encode(fmt, infinity(result.sign) if beyond else result, "rz")
     return flush(fmt, rounded) if "ftz" in s else rounded
 
 
 def divide_approximately(s: Spelled, a: int, b: int) -> int:
-    x, y = (flush(F32, c) if "ftz" in s else c for c in (a, b))
-    divisor = decode(F32, y)
-    beyond = divisor.finite and divisor.magnitude > Fraction(2) ** 126
-    if beyond and "approx" in s:
-        result = multiply(decode(F32, x), Number(divisor.sign))
-    else:
-        result = divide(decode(F32, x), divisor)
+    """The dividend times the unit's reciprocal, both scaled for a divisor that it does not take."""
+    a, b = (flush(F32, c) if "ftz" in s else c for c in (a, b))
+    divisor = decode(F32, b)
+    scale = scale_of("rcp", divisor)
+    if scale < 1 and "approx" in s:
+        scale = Fraction(1)
+    factor = encode(F32, number(scale))
+    if scale != 1:
+        a, b = single(a, factor, multiply), single(b, factor, multiply)
+    x = decode(F32, flush(F32, a) if "ftz" in s else a)
+    result = multiply(x, decode(F32, by_unit("rcp", b)))
     if "ftz" in s and is_tiny(F32, result, "rn"):
         return F32.sign_bit if result.sign else 0
     return encode(F32, result)
@@ -552,14 +557,18 @@ def divide_approximately(s: Spelled, a: int, b: int) -> int:
 def upper_half(s: Spelled, code: int) -> int:
     """rcp and rsqrt of the upper 32 bits of an f64, to the upper 32 bits of one."""
     x = decode(F64, flush(F64, code >> 32 << 32))
-    result = divide(number(1), x) if s.opcode == "rcp" else function("rsqrt", x)
+    limit = at_limits(s.opcode, x)
+    of_upper = {"rcp": unit.rcp, "rsqrt": unit.rsqrt}[s.opcode]
+    result = of_upper(x, digits=20) if limit is None else limit
     if result.nan:
         return 0x7FFFFFFF << 32  # open: of any NaN and of none; an H200's
-    upper = Format("upper", 11, 20, nan=0)
-    return flush(
-        F64,
-        encode(upper, number(result.value) if not result.inf and result.value else result) << 32,
-    )
+    return flush(F64, encode(F64, result))
+
+
+def reciprocal_root(x: Number) -> Number:
+    """1 / sqrt(x) to far more bits than any format has."""
+    limit = at_limits("rsqrt", x)
+    return number(1 / square_root(x.magnitude)) if limit is None else limit
 
 
 def property_of(s: Spelled, fmt: Format, code: int) -> bool:
@@ -597,7 +606,10 @@ def floating(s: Spelled, x: Sequence[int]) -> Bits:
         return (extremum(s, fmt, x),)
     if s.opcode in ("rcp", "rsqrt") and fmt is F64 and "ftz" in s:
         return (upper_half(s, x[0]),)
-    if s.opcode in (*APPROXIMATE, *OF_ANGLES):
+    if s.opcode == "rsqrt" and fmt is F64:
+        result = reciprocal_root(decode(F64, x[0]))
+        return (nan_code(F64, s.opcode, x) if result.nan else encode(F64, result),)
+    if s.opcode in BY_UNIT and "approx" in s:
         return (approximate(s, fmt, x[0]),)
     if s.opcode == "div" and ("approx" in s or "full" in s):
         return (divide_approximately(s, x[0], x[1]),)

@@ -69,7 +69,7 @@ enum {
 };
 
 enum {
-  PYPTX_APPROXIMATE_ROUNDED = 0 /* `.approx` operations are correctly rounded */
+  PYPTX_APPROXIMATE_UNIT = 0 /* `.approx` operations give what the measured unit of an H100 does */
 };
 
 /* A range of global memory of which a launch tells who touched it, while any sanitizer flag is set. */

@@ -136,7 +136,7 @@ std::string problem_with(const emu::Program& program, const PyptxLaunch& c) {
   const uint32_t schedule = c.schedule & kScheduleMask, completion = c.schedule & ~kScheduleMask;
   if (schedule > PYPTX_SCHEDULE_RANDOM || completion > PYPTX_COMPLETION_RANDOM) return "unknown schedule";
   if (!(c.max_seconds >= 0)) return "the seconds that a launch may take must be positive";
-  if (c.approximate != PYPTX_APPROXIMATE_ROUNDED) return "unknown mode of approximate operations";
+  if (c.approximate != PYPTX_APPROXIMATE_UNIT) return "unknown mode of approximate operations";
   if (c.buffer_count > 0 && c.buffers == nullptr) return "the buffers are missing";
   if (c.watch_count > 0 && c.watches == nullptr) return "the watched ranges are missing";
   for (uint64_t i = 0; i < c.buffer_count; ++i) {

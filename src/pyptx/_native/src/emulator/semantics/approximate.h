@@ -1,260 +1,313 @@
-// The .approx functions, rounded correctly but where it is known what an H200 gives instead: the same bits on
-// every machine and in every build.
+// The .approx functions as the hardware's unit gives them: bit for bit what an H100 gave for all arguments of 27
+// binades, and an H200 for the arguments of tests/conformance. Other GPUs have not been measured, and the same unit
+// is assumed in them.
 //
-// Each function has a kernel in f64 that vectorises, with a relative error below 2^-46 by a wide margin, and
-// a slow twin in double-double or integers for the few values (about one in 2^20) where that does not decide
-// the rounding to f32. Neither uses the C library's functions, whose last bits differ between systems.
+// The unit interpolates (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH
+// 2005). The first digits of the argument's fraction are the number of a segment, and the next 17 are x. The value is
+// c0 + c1 x + c2 s(x), where s is the square of x without the low columns of its partial products. It is truncated
+// to the 24 digits of the result. All of this is exact in f64.
 #pragma once
 
+#include "approximate_tables.h"
 #include "floating.h"
 
 namespace pyptx::emulator {
 
-// hi + lo, with |lo| at most half a unit of hi.
-struct Double2 {
-  double hi, lo;
+constexpr unsigned kFraction = 23;  // digits of an f32 behind the point
+constexpr uint32_t kFractionMask = (1u << kFraction) - 1;
+constexpr uint32_t kInfinity32 = 0x7f800000u;
+constexpr unsigned kXDigits = 17;
+constexpr uint32_t kSegmentMask = 127;
+
+// The coefficients of each segment.
+template <size_t N>
+struct Table {
+  double c0[N] = {}, c1[N] = {}, c2[N] = {};
 };
-inline Double2 two_sum(double a, double b) {
-  const double s = a + b, v = s - a;
-  return {s, (a - (s - v)) + (b - v)};
+template <size_t N>
+constexpr Table<N> as_table(const Segment (&segments)[N]) {
+  Table<N> table;
+  for (size_t i = 0; i < N; ++i) {
+    table.c0[i] = static_cast<double>(segments[i].c0);
+    table.c1[i] = segments[i].c1;
+    table.c2[i] = segments[i].c2;
+  }
+  return table;
 }
-inline Double2 two_product(double a, double b) {
-  const double p = a * b;
-  return {p, std::fma(a, b, -p)};
-}
-inline Double2 operator+(Double2 a, Double2 b) {
-  const Double2 s = two_sum(a.hi, b.hi), t = two_sum(a.lo, b.lo);
-  const Double2 u = two_sum(s.hi, s.lo + t.hi);
-  return two_sum(u.hi, u.lo + t.lo);
-}
-inline Double2 operator*(Double2 a, Double2 b) {
-  const Double2 p = two_product(a.hi, b.hi);
-  return two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
-}
-inline Double2 operator/(Double2 a, Double2 b) {
-  const double q = a.hi / b.hi;
-  const Double2 r = a + b * Double2{-q, 0};
-  const double q2 = r.hi / b.hi;
-  const Double2 r2 = r + b * Double2{-q2, 0};
-  const Double2 s = two_sum(q, q2);
-  return two_sum(s.hi, s.lo + r2.hi / b.hi);
-}
-inline Double2 scaled(Double2 a, int power) {
-  return {std::ldexp(a.hi, power), std::ldexp(a.lo, power)};
-}
-inline float to_single(Double2 a) { return static_cast<float>(add_odd(a.hi, a.lo)); }
+inline constexpr auto kExp2Table = as_table(kExp2Segments);
+inline constexpr auto kLog2Table = as_table(kLog2Segments);
+inline constexpr auto kReciprocalTable = as_table(kReciprocalSegments);
+inline constexpr auto kReciprocalRootTable = as_table(kReciprocalRootSegments);
+inline constexpr auto kRootTable = as_table(kRootSegments);
+inline constexpr auto kSineTable = as_table(kSineSegments);
+inline constexpr auto kTanhTable = as_table(kTanhSegments);
 
-constexpr Double2 kLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
-constexpr Double2 kLog2E{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
-constexpr Double2 kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
-
-// a * b + c with one rounding where that is fast, else two: a kernel may do either, because what is made of
-// its value does not depend on its last bits.
-inline double multiply_add(double a, double b, double c) {
-#if defined(__FMA__) || defined(__aarch64__)
-  return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
+// x^2 in units of 2^-15, for x of 17 digits behind the point. Digits i < j of x make a partial product of 2^(1-i-j),
+// and digit i by itself one of 2^-2i; those below 2^-15 are left out.
+inline int32_t truncated_square(uint32_t x) {
+  uint32_t sum = 0;
+  for (unsigned i = 1; i <= 7; ++i) {
+    const uint32_t products = (x >> (i + 1) & ((1u << (16 - 2 * i)) - 1)) + (1u << (15 - 2 * i));
+    const int32_t all_if_set = static_cast<int32_t>(x << (32 - kXDigits + i - 1)) >> 31;
+    sum += products & static_cast<uint32_t>(all_if_set);
+  }
+  return static_cast<int32_t>(sum);
 }
 
+// A place in a table is the number of the segment, then x. Above bit 24 a function may keep what it likes.
+inline double interpolate(uint32_t place, double c0, double c1, double c2) {
+  const uint32_t x = place & ((1u << kXDigits) - 1);
+  return c0 + c1 * static_cast<int32_t>(x) + c2 * truncated_square(x);
+}
+template <size_t N>
+double interpolate(const Table<N>& table, uint32_t place) {
+  const uint32_t segment = place >> kXDigits & kSegmentMask;
+  return interpolate(place, table.c0[segment], table.c1[segment], table.c2[segment]);
+}
+
+// To 24 digits, of a value of the normal range of f32.
+inline float truncated(double value) {
+  return static_cast<float>(bits_as<double>(bits_as<uint64_t>(value) & ~uint64_t{0x1fffffff}));
+}
 // The nearest integer, for |x| < 2^51.
 inline double nearest_integer(double x) {
   return (x + 0x1.8p52) - 0x1.8p52;
 }
-// 2^n for an integer n of the normal range.
-inline double power_of_two(double n) {
-  return bits_as<double>(static_cast<uint64_t>(bits_as<int64_t>(n + 0x1.8p52) + 1023) << 52);
+inline uint32_t choose(bool first, uint32_t a, uint32_t b) { return first ? a : b; }
+inline bool is_subnormal(float x) { return std::fabs(x) < 0x1p-126f; }
+inline int32_t exponent_field(uint32_t bits) { return static_cast<int32_t>(bits >> kFraction & 255); }
+// A significand of 2^23 to 2^24, and the exponent's field less one: 2^24 carries into it.
+inline int32_t compose(int32_t significand, int32_t field_less_one) {
+  return significand + field_less_one * (1 << kFraction);
 }
 
-// e^r - 1 for |r| < 0.35, by the first 14 terms of its series.
-inline double expm1_kernel(double r) {
-  double p = 1.0 / 87178291200;
-  p = multiply_add(p, r, 1.0 / 6227020800);
-  p = multiply_add(p, r, 1.0 / 479001600);
-  p = multiply_add(p, r, 1.0 / 39916800);
-  p = multiply_add(p, r, 1.0 / 3628800);
-  p = multiply_add(p, r, 1.0 / 362880);
-  p = multiply_add(p, r, 1.0 / 40320);
-  p = multiply_add(p, r, 1.0 / 5040);
-  p = multiply_add(p, r, 1.0 / 720);
-  p = multiply_add(p, r, 1.0 / 120);
-  p = multiply_add(p, r, 1.0 / 24);
-  p = multiply_add(p, r, 1.0 / 6);
-  p = multiply_add(p, r, 0.5);
-  return r + r * r * p;
-}
-inline Double2 expm1_slow(Double2 r) {
-  Double2 p{0, 0};
-  for (int k = 30; k >= 1; --k) p = (p + Double2{1, 0}) * r / Double2{static_cast<double>(k), 0};
-  return p;
-}
-
-// An H200 gives 1 for every argument of a magnitude below 2^-23, and so does this.
-struct Exp2 {
-  static double kernel(double x) {
-    x = std::fabs(x) < 0x1p-23 ? 0.0 : x;
-    x = x < -1100.0 ? -1100.0 : x > 1020.0 ? 1020.0 : x;
-    const double least = x < -1000.0 ? -1000.0 : x;  // below, any f32 or f16 is zero
-    const double n = nearest_integer(least);
-    const double r = expm1_kernel((least - n) * kLn2.hi);
-    const double scale = power_of_two(n);
-    return scale + scale * r;
-  }
-  static bool outside(double) { return false; }
-  static float slow(float x) {
-    const double n = nearest_integer(x);
-    if (n == x) return static_cast<float>(std::ldexp(1.0, static_cast<int>(n)));
-    const Double2 p = expm1_slow(Double2{x - n, 0} * kLn2) + Double2{1, 0};
-    return to_single(scaled(p, static_cast<int>(n)));
-  }
+// Each function has the place of an argument in its table, and the result from the value there. Without .ftz the
+// assembler scales what the unit takes for zero or what would give it, by `scaled`, and its result by `unscaled`.
+struct Unscaled {
+  static float argument(float x) { return flush(x); }  // as the unit reads it
+  static float scaled(float x) { return x; }
+  static float unscaled(float, float y) { return y; }
 };
 
-struct Log2 {
-  static double kernel(double x) {
-    // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
-    constexpr uint64_t root_half = 0x3fe6a09e667f3bcd;
-    const uint64_t above = bits_as<uint64_t>(x) - root_half;
-    const double e = bits_as<double>(((above + (uint64_t(1) << 62)) >> 52 & 0x7ff) + 0x4338000000000000) -
-                     (0x1.8p52 + 1024);
-    const double m = bits_as<double>((above & 0x000fffffffffffff) + root_half);
-    const double s = (m - 1) / (m + 1), z = s * s;
-    double p = 1.0 / 25;
-    p = multiply_add(p, z, 1.0 / 23);
-    p = multiply_add(p, z, 1.0 / 21);
-    p = multiply_add(p, z, 1.0 / 19);
-    p = multiply_add(p, z, 1.0 / 17);
-    p = multiply_add(p, z, 1.0 / 15);
-    p = multiply_add(p, z, 1.0 / 13);
-    p = multiply_add(p, z, 1.0 / 11);
-    p = multiply_add(p, z, 1.0 / 9);
-    p = multiply_add(p, z, 1.0 / 7);
-    p = multiply_add(p, z, 1.0 / 5);
-    p = multiply_add(p, z, 1.0 / 3);
-    const double log = e + (s + s * z * p) * (2 * kLog2E.hi);
-    const double infinity = HUGE_VAL;
-    return x == 0 ? -infinity : x == infinity ? x : x > 0 ? log : bits_as<double>(kNan64);
+// The fraction of the argument is truncated to 23 digits. Of a negative argument these are complemented, without
+// adding the one that would make it the negative number, unless all are zero. So 2^x is 1 for |x| < 2^-23.
+struct Exp2 : Unscaled {
+  static constexpr auto& table = kExp2Table;
+  static int32_t fixed(float x) {
+    const float a = std::fabs(x);
+    const int32_t magnitude = static_cast<int32_t>((a < 256.0f ? a : 255.0f) * 0x1p23f);
+    const int32_t complement = (magnitude & kFractionMask) ? ~magnitude : -magnitude;
+    return x < 0 ? complement : magnitude;
   }
-  static bool outside(double) { return false; }
-  static float slow(float x) {
-    int e;
-    double m = std::frexp(static_cast<double>(x), &e);
-    if (m < 0x1.6a09e667f3bcdp-1) m *= 2, --e;
-    const Double2 s = Double2{m - 1, 0} / Double2{m + 1, 0}, z = s * s;
-    Double2 p{0, 0};
-    for (int k = 61; k >= 1; k -= 2) p = p * z + Double2{1, 0} / Double2{static_cast<double>(k), 0};
-    return to_single(Double2{static_cast<double>(e), 0} + p * s * kLog2E * Double2{2, 0});
+  static uint32_t place(float x) { return static_cast<uint32_t>(fixed(x)) & kFractionMask; }
+  static float result(float x, uint32_t, double value) {
+    const int32_t whole = fixed(x) >> kFraction;
+    const int32_t kept = whole < -126 ? -126 : whole > 127 ? 127 : whole;
+    const int32_t bits = compose(static_cast<int32_t>(value * 0x1p-15), kept + 126);
+    const uint32_t number = whole < -126 ? 0 : choose(whole > 127, kInfinity32, static_cast<uint32_t>(bits));
+    return bits_as<float>(choose(x != x, kNan32, number));
   }
+  static float scaled(float x) { return x < -126.0f ? x * 0.5f : x; }
+  static float unscaled(float x, float y) { return x < -126.0f ? y * y : y; }
 };
 
-// sin and cos are two machine instructions. The first multiplies by 1 / 2 pi, rounded to 24 bits, and
-// truncates the product to f32. The second truncates that, a number of turns, to a multiple of 2^-25. The
-// function of this angle is rounded correctly here; an H200 is within 2^-21 of it for every argument, while
-// the function of the argument itself is up to 2 away where that is large.
+// The exponent is added to the logarithm of the significand. A negative sum is complemented, without adding one,
+// and the magnitude truncated to a multiple of 2^-36. The logarithm of 1 is 0 without the table.
+struct Log2 : Unscaled {
+  static constexpr auto& table = kLog2Table;
+  static uint32_t place(float x) { return bits_as<uint32_t>(x) & kFractionMask; }
+  static float result(float x, uint32_t, double value) {
+    const double sum = value + (exponent_field(bits_as<uint32_t>(x)) - 127) * 0x1p38;
+    const double quarter = (sum < 0 ? -1 - sum : sum) * 0.25;
+    const double near = nearest_integer(quarter);
+    const float magnitude = truncated((near - (near > quarter ? 1.0 : 0.0)) * 0x1p-36);
+    const uint32_t number = bits_as<uint32_t>(x == 1 ? 0.0f : sum < 0 ? -magnitude : magnitude);
+    const uint32_t bits = bits_as<uint32_t>(x);
+    const uint32_t limit = choose(x == 0, kInfinity32 | 1u << 31, choose(bits == kInfinity32, bits, kNan32));
+    return bits_as<float>(choose((x > 0) & (bits < kInfinity32), number, limit));
+  }
+  static float scaled(float x) { return is_subnormal(x) ? x * 0x1p24f : x; }
+  static float unscaled(float x, float y) { return is_subnormal(x) ? y - 24.0f : y; }
+};
+
+struct UnitReciprocal : Unscaled {
+  static constexpr auto& table = kReciprocalTable;
+  static int32_t significand(uint32_t, double value) { return static_cast<int32_t>(value * 0x1p-16); }
+  static uint32_t place(float x) { return (bits_as<uint32_t>(x) & kFractionMask) << 1; }
+  static float result(float x, uint32_t place, double value) {
+    const uint32_t bits = bits_as<uint32_t>(x), magnitude = bits & ~(1u << 31), sign = bits ^ magnitude;
+    const int32_t found = compose(significand(place, value), 252 - exponent_field(bits));
+    const uint32_t number = choose(found < 1 << kFraction, 0, static_cast<uint32_t>(found));
+    const uint32_t finite = choose(magnitude == 0, kInfinity32, choose(magnitude == kInfinity32, 0, number));
+    return bits_as<float>(choose(x != x, kNan32, finite | sign));
+  }
+  static float scale(float x) {
+    return is_subnormal(x) ? 0x1p24f : std::fabs(x) > 0x1p126f ? 0.25f : 1.0f;
+  }
+  static float scaled(float x) { return x * scale(x); }
+  static float unscaled(float x, float y) { return y * scale(x); }
+};
+
+// Of roots the second half of the table is for odd exponents, whose fields are even.
+inline uint32_t place_of_root(float x) {
+  return (bits_as<uint32_t>(x) ^ 1u << kFraction) & ((2u << kFraction) - 1);
+}
+inline int32_t half_exponent(float x) { return (exponent_field(bits_as<uint32_t>(x)) - 127) >> 1; }
+
+// Exact for even powers of two, without the table.
+struct ReciprocalRoot : Unscaled {
+  static constexpr auto& table = kReciprocalRootTable;
+  static int32_t significand(uint32_t place, double value) {
+    return place ? static_cast<int32_t>(value * 0x1p-16) : 2 << kFraction;
+  }
+  static uint32_t place(float x) { return place_of_root(x); }
+  static float result(float x, uint32_t place, double value) {
+    const uint32_t bits = bits_as<uint32_t>(x);
+    const auto number = static_cast<uint32_t>(compose(significand(place, value), 125 - half_exponent(x)));
+    const uint32_t limit = choose(x == 0, kInfinity32 | bits, choose(bits == kInfinity32, 0, kNan32));
+    return bits_as<float>(choose((x > 0) & (bits < kInfinity32), number, limit));
+  }
+  static float scaled(float x) { return is_subnormal(x) ? x * 0x1p24f : x; }
+  static float unscaled(float x, float y) { return is_subnormal(x) ? y * 0x1p12f : y; }
+};
+
+struct UnitRoot : Unscaled {
+  static constexpr auto& table = kRootTable;
+  static uint32_t place(float x) { return place_of_root(x); }
+  static float result(float x, uint32_t, double value) {
+    const uint32_t bits = bits_as<uint32_t>(x);
+    const auto number = static_cast<uint32_t>(compose(static_cast<int32_t>(value * 0x1p-17), 126 + half_exponent(x)));
+    const uint32_t limit = choose((x == 0) | (bits == kInfinity32), bits, kNan32);
+    return bits_as<float>(choose((x > 0) & (bits < kInfinity32), number, limit));
+  }
+  static float scaled(float x) { return is_subnormal(x) ? x * 0x1p24f : x; }
+  static float unscaled(float x, float y) { return is_subnormal(x) ? y * 0x1p-12f : y; }
+};
+
+// sin and cos are two machine instructions. The first multiplies by 1 / 2 pi, rounded to 24 digits, and truncates
+// the product to f32. The second truncates that, a number of turns, to a multiple of 2^-25. It has a table of the
+// first quadrant, whose argument it complements in every second one. So the cosine of 0 is not from the table's
+// end but from one unit before it.
 template <bool Cosine>
-struct Sine {
+struct Sine : Unscaled {
+  static constexpr auto& table = kSineTable;
   static constexpr double kTurns = 0x1.45f306p-3;  // in one radian
-  static constexpr double kUnits = 0x1p25;         // in one turn
-  static constexpr double kQuarter = 0x1p23;
+  static constexpr unsigned kFlips = 31;           // the bit of a place that says that the sign changes
 
-  // The angle in units, by magnitude: less than 2^48. All f32 numbers of turns beyond 2^23 are integers.
-  static double units(double x) {
+  static uint32_t place(float x) {
     const double product = x * kTurns;
-    const double turns = bits_as<double>(bits_as<uint64_t>(product) & ~uint64_t{(1ull << 63) | 0x1fffffff});
-    const double exact = turns < 0x1p23 ? turns * kUnits : 0.0;
-    const double near = nearest_integer(exact);
-    return near - (near > exact ? 1.0 : 0.0);
+    const double turns = bits_as<double>(bits_as<uint64_t>(product) & ~uint64_t{1ull << 63 | 0x1fffffff});
+    const double fractional = turns < 0x1p23 ? turns : 0.0;  // beyond, all f32 are integers
+    const double rest = fractional - static_cast<int32_t>(fractional);
+    const auto sine_angle = static_cast<uint32_t>(static_cast<int32_t>(rest * 0x1p25));
+    const uint32_t angle = sine_angle + (Cosine ? 1u << kFraction : 0);
+    const uint32_t odd = angle >> kFraction & 1;
+    return ((angle ^ (0 - odd)) & kFractionMask) | (angle >> (kFraction + 1) & 1) << kFlips;
   }
-  // The sign of sin or cos in a quadrant, counted from the one around zero.
-  static double with_sign(double x, double y, int64_t quadrant) {
-    const uint64_t flips = static_cast<uint64_t>(quadrant & 2) << 62;
-    const uint64_t own = Cosine ? 0 : bits_as<uint64_t>(x) & 1ull << 63;
-    return bits_as<double>(bits_as<uint64_t>(y) ^ flips ^ own);
-  }
-  static double kernel(double x) {
-    const double angle = units(x);
-    const double n = nearest_integer(angle / kQuarter);
-    const double r = (angle - n * kQuarter) * (kHalfPi.hi / kQuarter);
-    const double z = r * r;
-    double s = -1.0 / 1307674368000;
-    s = multiply_add(s, z, 1.0 / 6227020800);
-    s = multiply_add(s, z, -1.0 / 39916800);
-    s = multiply_add(s, z, 1.0 / 362880);
-    s = multiply_add(s, z, -1.0 / 5040);
-    s = multiply_add(s, z, 1.0 / 120);
-    s = multiply_add(s, z, -1.0 / 6);
-    s = r + r * z * s;
-    double c = 1.0 / 20922789888000;
-    c = multiply_add(c, z, -1.0 / 87178291200);
-    c = multiply_add(c, z, 1.0 / 479001600);
-    c = multiply_add(c, z, -1.0 / 3628800);
-    c = multiply_add(c, z, 1.0 / 40320);
-    c = multiply_add(c, z, -1.0 / 720);
-    c = multiply_add(c, z, 1.0 / 24);
-    c = multiply_add(c, z, -0.5);
-    c = 1 + z * c;
-    const int64_t q = bits_as<int64_t>(n + 0x1.8p52) + (Cosine ? 1 : 0);
-    const double y = with_sign(x, (q & 1) ? c : s, q);
-    return std::fabs(x) <= 0x1.fffffep127 ? y : bits_as<double>(kNan64);
-  }
-  static bool outside(double) { return false; }
-  static float slow(float x) {
-    const double angle = units(x), n = nearest_integer(angle / kQuarter);
-    const int quadrant = static_cast<int>(static_cast<int64_t>(n) & 3) + (Cosine ? 1 : 0);
-    const Double2 r = Double2{(angle - n * kQuarter) / kQuarter, 0} * kHalfPi, z = r * r * Double2{-1, 0};
-    Double2 p{1, 0};
-    for (int k = (quadrant & 1) ? 28 : 29; k >= 2; k -= 2)
-      p = p * z / Double2{static_cast<double>(k * (k - 1)), 0} + Double2{1, 0};
-    if (!(quadrant & 1)) p = p * r;
-    return static_cast<float>(with_sign(x, to_single(p), quadrant));
+  static float result(float x, uint32_t place, double value) {
+    const uint32_t bits = bits_as<uint32_t>(x), own = Cosine ? 0 : bits & 1u << 31;
+    const uint32_t number = bits_as<uint32_t>(truncated(value * 0x1p-38)) ^ own ^ (place & 1u << kFlips);
+    return bits_as<float>(choose((bits & kInfinity32) == kInfinity32, kNan32, number));
   }
 };
 
-// An H200 gives the argument itself where its magnitude is below 2^-8, and 1 from 8 on.
-struct Tanh {
-  static double kernel(double x) {
-    const double a = std::fabs(x);
-    const double y = 2 * (a > 20.0 ? 20.0 : a);
-    const double n = nearest_integer(y * kLog2E.hi);
-    double r = y - n * 0x1.62e42fefa2000p-1;
-    r = r - n * 0x1.9ef35793c7673p-41;
-    const double scale = power_of_two(n);
-    const double t = scale * expm1_kernel(r) + (scale - 1);
-    const double curved = t / (t + 2);
-    const double magnitude = a < 0x1p-8 ? a : a >= 8.0 ? 1.0 : curved;
-    return x != x ? x : std::copysign(magnitude, x);
-  }
-  static bool outside(double) { return false; }
-  static float slow(float x) {
-    const double y = 2 * std::fabs(static_cast<double>(x));
-    const double n = nearest_integer(y * kLog2E.hi);
-    const Double2 r = Double2{y, 0} + kLn2 * Double2{-n, 0};
-    const Double2 p = expm1_slow(r);
-    const Double2 t = scaled(p, static_cast<int>(n)) + Double2{std::ldexp(1.0, static_cast<int>(n)) - 1, 0};
-    return std::copysign(to_single(t / (t + Double2{2, 0})), x);
-  }
+// The first segment of each binade.
+constexpr int kTanhBinades = std::size(kTanhDigits);
+struct TanhStarts {
+  uint32_t at[kTanhBinades] = {};
 };
-
-struct ReciprocalRoot {
-  static double kernel(double x) { return 1.0 / std::sqrt(x); }
-  static bool outside(double) { return false; }
-  // The neighbours' midpoint m is the wrong side exactly if m^2 x > 1, and m^2 has 50 bits.
-  static float slow(float x) {
-    const double y = kernel(x);
-    const float near = static_cast<float>(y);
-    const float below = near > y ? bits_as<float>(bits_as<uint32_t>(near) - 1) : near;
-    const float above = bits_as<float>(bits_as<uint32_t>(below) + 1);
-    const double middle = (static_cast<double>(below) + above) / 2;
-    return std::fma(middle * middle, static_cast<double>(x), -1.0) > 0 ? below : above;
-  }
-};
-
-// Whether a kernel's value y does not decide its rounding to f32.
-inline bool undecided(double y) {
-  const double margin = y * 0x1p-46;
-  return static_cast<float>(y - margin) < static_cast<float>(y + margin) ||
-         static_cast<float>(y - margin) > static_cast<float>(y + margin);
+constexpr TanhStarts tanh_starts() {
+  TanhStarts starts;
+  for (int i = 1; i < kTanhBinades; ++i) starts.at[i] = starts.at[i - 1] + (1u << kTanhDigits[i - 1]);
+  return starts;
 }
+inline constexpr TanhStarts kTanhStarts = tanh_starts();
+
+// The segments of tanh are of unequal width: each binade is divided by itself, and what is behind x is dropped. The
+// argument is the result where its magnitude is below 2^-8, and 1 from 8 on. The binades from 2^-8 to the first of
+// the table have not been recorded, and the function is rounded to nearest there.
+struct Tanh : Unscaled {
+  static constexpr auto& table = kTanhTable;
+  static float argument(float x) { return x; }
+  static uint32_t place(float x) {
+    const uint32_t bits = bits_as<uint32_t>(x);
+    const int32_t above = exponent_field(bits) - 127 - kTanhFirst;
+    const int32_t binade = above < 0 ? 0 : above >= kTanhBinades ? kTanhBinades - 1 : above;
+    const uint32_t within = (bits & kFractionMask) >> (kFraction - kXDigits - kTanhDigits[binade]);
+    return (kTanhStarts.at[binade] << kXDigits) + within;
+  }
+  // Below 2^-5, by the first terms of its series: the next is less than 2^-56 of it.
+  static double near_zero(double a) {
+    const double z = a * a;
+    return a + a * z * (-1.0 / 3 + z * (2.0 / 15 + z * (-17.0 / 315 + z * (62.0 / 2835))));
+  }
+  static float result(float x, uint32_t, double value) {
+    const float a = std::fabs(x);
+    const float curved = a < 0x1p-5f ? static_cast<float>(near_zero(a)) : truncated(value * 0x1p-39);
+    const float magnitude = a < 0x1p-8f ? a : a >= 8.0f ? 1.0f : curved;
+    return bits_as<float>(choose(x != x, kNan32, bits_as<uint32_t>(std::copysign(magnitude, x))));
+  }
+  static_assert(kTanhFirst == -5 && kTanhFirst + kTanhBinades == 3, "the table is from 2^-5 to 8");
+};
+
+// What the unit gives for 32 arguments. The look-up is a loop by itself, so the others vectorise everywhere.
+template <class K>
+inline __attribute__((always_inline)) void by_unit(const float* a, float* out) {
+  alignas(64) uint32_t places[kLanes];
+  alignas(64) double c0[kLanes], c1[kLanes], c2[kLanes];
+  PYPTX_EACH_LANE(l) places[l] = K::place(K::argument(a[l]));
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const uint32_t segment = places[l] >> kXDigits & kSegmentMask;
+    c0[l] = K::table.c0[segment], c1[l] = K::table.c1[segment], c2[l] = K::table.c2[segment];
+  }
+  PYPTX_EACH_LANE(l) {
+    const double value = interpolate(places[l], c0[l], c1[l], c2[l]);
+    out[l] = K::result(K::argument(a[l]), places[l], value);
+  }
+}
+template <class K, bool Ftz>
+inline __attribute__((always_inline)) void approximate_lanes(const float* a, float* out) {
+  if constexpr (Ftz) {
+    by_unit<K>(a, out);
+  } else {
+    alignas(64) float scaled[kLanes];
+    PYPTX_EACH_LANE(l) scaled[l] = K::scaled(a[l]);
+    by_unit<K>(scaled, out);
+    PYPTX_EACH_LANE(l) out[l] = K::unscaled(a[l], out[l]);
+  }
+}
+
+// rcp and rsqrt of the upper half of an f64: the unit reads its 20 digits, and the 20 digits of the result are
+// truncated. The lower half of the source is ignored, by which some NaNs are infinities, and that of the result is
+// zero; subnormals are zero on both sides.
+constexpr uint32_t kUpperNan = 0x7fffffffu, kUpperInfinity = 0x7ff00000u, kUpperLeast = 0x00100000u;
+inline double from_upper(uint32_t upper) { return bits_as<double>(uint64_t{upper} << 32); }
+struct ReciprocalUpper {
+  double operator()(double a) const {
+    const auto bits = static_cast<uint32_t>(bits_as<uint64_t>(a) >> 32);
+    const uint32_t sign = bits & 1u << 31, magnitude = bits ^ sign;
+    if (magnitude > kUpperInfinity) return from_upper(kUpperNan);
+    if (magnitude < kUpperLeast) return from_upper(sign | kUpperInfinity);
+    if (magnitude == kUpperInfinity) return from_upper(sign);
+    const uint32_t place = (magnitude & (kUpperLeast - 1)) << 4;
+    const int32_t significand = UnitReciprocal::significand(place, interpolate(kReciprocalTable, place));
+    const int32_t found = (significand >> 3) + (2044 - static_cast<int32_t>(magnitude >> 20)) * (1 << 20);
+    return from_upper(sign | (found < 1 << 20 ? 0 : static_cast<uint32_t>(found)));
+  }
+};
+struct ReciprocalRootUpper {
+  double operator()(double a) const {
+    const auto bits = static_cast<uint32_t>(bits_as<uint64_t>(a) >> 32);
+    const uint32_t sign = bits & 1u << 31, magnitude = bits ^ sign;
+    if (magnitude < kUpperLeast) return from_upper(sign | kUpperInfinity);
+    if (sign || magnitude > kUpperInfinity) return from_upper(kUpperNan);
+    if (magnitude == kUpperInfinity) return 0;
+    const uint32_t place = ((magnitude ^ kUpperLeast) & (2 * kUpperLeast - 1)) << 3;
+    const int32_t significand = ReciprocalRoot::significand(place, interpolate(kReciprocalRootTable, place));
+    const int32_t half = (static_cast<int32_t>(magnitude >> 20) - 1023) >> 1;
+    return from_upper(static_cast<uint32_t>((significand >> 3) + (1021 - half) * (1 << 20)));
+  }
+};
 
 // Whether y^2 m > 2^160, for y of at most 55 bits and m of at most 54.
 inline bool square_times_exceeds(uint64_t y, uint64_t m) {

@@ -185,26 +185,12 @@ Handler resolve_mad(Decoding& d) {
   return d.last() == "f32x2" ? nullptr : arithmetic<FusedMultiplyAdd, 3>(d, true, false);
 }
 
-// The value of an approximate function in the lanes of a warp: the kernel, and its slow twin where needed.
+// An approximate function in the lanes of a warp.
 template <class K, bool Ftz>
 PYPTX_FLATTEN void approximate(Warp& w, const Instruction& in, uint32_t mask) {
-  const float* a = source<float>(w, in, 1);
   alignas(64) float out[kLanes];
-  alignas(64) uint32_t slow[kLanes];
-  PYPTX_EACH_LANE(l) {
-    const float x = Ftz ? flush(a[l]) : a[l];
-    const double y = K::kernel(static_cast<double>(x));
-    const float r = static_cast<float>(y);
-    out[l] = canonical(r);
-    slow[l] = (undecided(y) | K::outside(static_cast<double>(x))) & (y == y);
-  }
-  uint32_t any = 0;
-  PYPTX_EACH_LANE(l) any |= slow[l];
-  if (any) {
-    for (unsigned l = 0; l < kLanes; ++l)
-      if (slow[l]) out[l] = K::slow(Ftz ? flush(a[l]) : a[l]);
-  }
-  each_lane<float>(w, in, 0, mask, [&](unsigned l) { return Ftz ? flush(out[l]) : out[l]; });
+  approximate_lanes<K, Ftz>(source<float>(w, in, 1), out);
+  each_lane<float>(w, in, 0, mask, [&](unsigned l) { return out[l]; });
 }
 
 template <class K>
@@ -216,27 +202,6 @@ Handler resolve_approximate(Decoding& d) {
   return ftz ? approximate<K, true> : approximate<K, false>;
 }
 
-// The upper halves of f64 values to and fro, as the hardware's table look-up sees them: the lower 32 bits of
-// the source are ignored, by which some NaNs are infinities, and those of the result are zero; subnormals are
-// zero on both sides.
-constexpr uint64_t kNanUpper = 0x7fffffff00000000ull;
-template <class F>
-double by_upper_half(double a, F f) {
-  const double r = f(flush(bits_as<double>(bits_as<uint64_t>(a) >> 32 << 32)));
-  if (r != r) return bits_as<double>(kNanUpper);
-  const uint64_t rounded = finite(r) ? bits_as<uint64_t>(r) + 0x80000000u : bits_as<uint64_t>(r);
-  return flush(bits_as<double>(rounded >> 32 << 32));
-}
-struct ReciprocalUpper {
-  double operator()(double a) const {
-    return by_upper_half(a, [](double x) { return 1.0 / x; });
-  }
-};
-struct ReciprocalRootUpper {
-  double operator()(double a) const {
-    return by_upper_half(a, [](double x) { return x == 0 ? 1.0 / x : 1.0 / std::sqrt(x); });
-  }
-};
 struct ReciprocalRoot64 {
   double operator()(double a) const { return reciprocal_root(a); }
 };
@@ -251,7 +216,7 @@ Handler resolve_rsqrt(Decoding& d) {
 }
 
 // rcp, sqrt: .approx{.ftz}.f32, .rnd{.ftz}.f32, .rnd.f64, and rcp.approx.ftz.f64.
-template <class Op>
+template <class Op, class Unit>
 Handler resolve_inverse(Decoding& d) {
   Modifiers m(d);
   Options o;
@@ -265,6 +230,8 @@ Handler resolve_inverse(Decoding& d) {
   const Type type = m.type();
   if (!m.done()) return nullptr;
   d.out->detail = o.pack();
+  if (type == Type::F32 && approx)
+    return !d.shape(32, 32, 1) ? nullptr : o.ftz ? approximate<Unit, true> : approximate<Unit, false>;
   if (type == Type::F32) return d.shape(32, 32, 1) ? single<Op, 1>(o) : nullptr;
   if (type != Type::F64 || !d.shape(64, 64, 1)) return nullptr;
   if (approx)
@@ -272,16 +239,24 @@ Handler resolve_inverse(Decoding& d) {
   return o.ftz ? nullptr : twice<Op, 1>(o);
 }
 
-// a * (1/b), where 1/b is zero for |b| beyond 2^126, as the manual has it.
-template <bool Ftz>
-struct DivideApprox {
-  float operator()(float a, float b) const {
-    const float x = Ftz ? flush(a) : a, y = Ftz ? flush(b) : b;
-    const bool tiny = std::fabs(y) > 0x1p126f && std::fabs(y) <= 0x1.fffffep127f;
-    const float r = Ftz ? Nearest32<Divide, true, false>{}(x, y) : x / y;
-    return canonical(tiny ? x * std::copysign(0.0f, y) : r);
+// a times the unit's reciprocal of b. Without .ftz both are scaled for a subnormal b, with .full for a huge one too,
+// whose reciprocal the unit flushes.
+template <bool Full, bool Ftz>
+PYPTX_FLATTEN void divide_approximately(Warp& w, const Instruction& in, uint32_t mask) {
+  const float* a = source<float>(w, in, 1);
+  const float* b = source<float>(w, in, 2);
+  alignas(64) float dividend[kLanes], divisor[kLanes], inverse[kLanes];
+  PYPTX_EACH_LANE(l) {
+    const float scale = !Ftz && is_subnormal(b[l]) ? 0x1p24f : Full && std::fabs(b[l]) > 0x1p126f ? 0.25f : 1.0f;
+    const float scaled = (Ftz ? flush(a[l]) : a[l]) * scale;
+    dividend[l] = Ftz ? flush(scaled) : scaled;
+    divisor[l] = b[l] * scale;
   }
-};
+  by_unit<UnitReciprocal>(divisor, inverse);
+  each_lane<float>(w, in, 0, mask, [&](unsigned l) {
+    return Nearest32<Multiply, Ftz, false>{}(dividend[l], inverse[l]);
+  });
+}
 
 Handler resolve_div(Decoding& d) {
   Modifiers m(d);
@@ -298,7 +273,8 @@ Handler resolve_div(Decoding& d) {
   d.out->detail = o.pack();
   if (type == Type::F64 && !approx && !full && !o.ftz) return d.shape(64, 64, 2) ? twice<Divide, 2>(o) : nullptr;
   if (type != Type::F32 || !d.shape(32, 32, 2)) return nullptr;
-  if (approx) return o.ftz ? run_binary<DivideApprox<true>, float> : run_binary<DivideApprox<false>, float>;
+  if (approx) return o.ftz ? divide_approximately<false, true> : divide_approximately<false, false>;
+  if (full) return o.ftz ? divide_approximately<true, true> : divide_approximately<true, false>;
   return single<Divide, 2>(o);
 }
 
@@ -452,8 +428,8 @@ constexpr Row kOpcodes[] = {
     {"fma", resolve_fma},
     {"mad", resolve_mad},
     {"div", resolve_div},
-    {"rcp", resolve_inverse<Reciprocal>},
-    {"sqrt", resolve_inverse<Root>},
+    {"rcp", resolve_inverse<Reciprocal, UnitReciprocal>},
+    {"sqrt", resolve_inverse<Root, UnitRoot>},
     {"rsqrt", resolve_rsqrt},
     {"sin", resolve_approximate<Sine<false>>},
     {"cos", resolve_approximate<Sine<true>>},

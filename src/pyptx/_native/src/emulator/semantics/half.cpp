@@ -180,20 +180,24 @@ PYPTX_FLATTEN void extremum16(Warp& w, const Instruction& in, uint32_t mask) {
   });
 }
 
-// ex2 and tanh: the f32 result, truncated to 16 bits, as on an H200; from T::beyond on it is an infinity. The
-// formats have so few values that none comes near enough to a midpoint of f32 for the kernel's error to
-// matter. Only ex2 of bf16 flushes subnormals.
+// ex2 and tanh: the f32 result, truncated to 16 bits, as on an H200; from T::beyond on it is an infinity. Only ex2
+// of bf16 flushes subnormals.
 template <class T, class K>
 constexpr bool kFlushes = std::is_same_v<K, Exp2> && std::is_same_v<T, Brain>;
 
 template <class T, class K>
 PYPTX_FLATTEN void function(Warp& w, const Instruction& in, uint32_t mask) {
   const uint16_t* a = source<uint16_t>(w, in, 1);
-  each_half(w, in, mask, Options::of(in).packed, [=](unsigned i) {
-    const uint16_t x = kFlushes<T, K> ? flush16<typename T::F>(a[i]) : a[i];
-    const float y = static_cast<float>(K::kernel(static_cast<double>(T::load(x))));
-    const uint16_t cut = narrow<Binary32, typename T::F>(bits_as<uint32_t>(y), Rounding::Zero);
-    const uint16_t r = y >= T::beyond ? uint16_t(T::F::infinity) : cut;
+  const bool packed = Options::of(in).packed;
+  alignas(64) float from[2 * kLanes], to[2 * kLanes];
+  for (unsigned first = 0; first < (packed ? 2 * kLanes : kLanes); first += kLanes) {
+    const uint16_t* at = a + first;
+    PYPTX_EACH_LANE(l) from[first + l] = T::load(kFlushes<T, K> ? flush16<typename T::F>(at[l]) : at[l]);
+    by_unit<K>(from + first, to + first);
+  }
+  each_half(w, in, mask, packed, [&](unsigned i) {
+    const uint16_t cut = narrow<Binary32, typename T::F>(bits_as<uint32_t>(to[i]), Rounding::Zero);
+    const uint16_t r = to[i] >= T::beyond ? uint16_t(T::F::infinity) : cut;
     return kFlushes<T, K> ? flush16<typename T::F>(r) : r;
   });
 }
