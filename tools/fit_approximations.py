@@ -312,10 +312,10 @@ def table(name: str, meaning: str, fitted: list[Fitted]) -> str:
     return f"\n// {meaning}\nconstexpr Segment {name}[{len(fitted)}] = {{\n{body}\n}};\n"
 
 
-def sample(records: Records) -> dict[str, np.ndarray]:
+def sample(records: Records) -> dict[str, Any]:
     """Arguments and results of each function, as bits: a few of each binade, with its ends."""
     generator = np.random.default_rng(18)
-    kept: dict[str, np.ndarray] = {}
+    kept: dict[str, Any] = {}
     for path in sorted(records.folder.glob("*.npz")):
         name = path.name.partition(".")[0]
         pairs: list[np.ndarray] = []
