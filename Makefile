@@ -133,10 +133,10 @@ test-tsan: $(READY)
 	        tests/emulator/test_printf.py tests/emulator/test_report.py tests/emulator/test_dependent.py $(ARGS)
 
 # Several processes share a GPU, so none keeps memory that it does not use. A pytest-benchmark that is installed warns of
-# them.
+# them. The tests of times run after the others.
 gpu-test: $(READY)
-	XLA_PYTHON_CLIENT_ALLOCATOR=platform XLA_PYTHON_CLIENT_PREALLOCATE=false $(PY) -m pytest -p no:benchmark -n $(GPU_JOBS) -m gpu \
-	    tests/gpu tests/pytorch/test_norm_benchmark.py $(ARGS)
+	XLA_PYTHON_CLIENT_ALLOCATOR=platform XLA_PYTHON_CLIENT_PREALLOCATE=false $(PY) -m pytest -p no:benchmark -n $(GPU_JOBS) -m gpu tests/gpu $(ARGS)
+	$(PY) -m pytest -p no:benchmark -m gpu tests/pytorch/test_norm_benchmark.py $(ARGS)
 
 # Products of this GPU's tensor cores against the emulator's model, with counts and fitted parameters.
 gpu-products: $(READY)

@@ -36,9 +36,11 @@ def device():
 
 
 @pytest.fixture(autouse=True)
-def _memory_is_given_back():
-    """PyTorch keeps memory that it does not use; other processes may need it."""
+def _nothing_is_left():
+    """PyTorch keeps memory that it does not use, and a few compiled programs of a function."""
     yield
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
+    if "torch._dynamo" in sys.modules:
+        sys.modules["torch._dynamo"].reset()

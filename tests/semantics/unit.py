@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import mpmath
-
 from .rationals import Number, floor_log2, number
 
 FOLDER: Final = Path(__file__).parents[2] / "src/pyptx/_native/src/emulator/semantics"
@@ -138,18 +136,13 @@ def of_angle(x: Number, *, cosine: bool) -> Number:
 
 
 def tanh(x: Number) -> Number:
-    """Beside its table, the function to more digits than any format has."""
+    """The argument below the table, and 1 above it."""
     exponent, fraction = parts(x)
     first, digits = tanh_digits()
-    if exponent < -8:
+    if exponent < first:
         return x
     if exponent >= first + len(digits):
         return Number(x.sign, Fraction(1))
-    if exponent < first:
-        with mpmath.workprec(400):
-            near = mpmath.tanh(mpmath.mpf(x.magnitude.numerator) / x.magnitude.denominator)
-            _, mantissa, power, _ = near._mpf_
-        return Number(x.sign, Fraction(int(mantissa)) * Fraction(2) ** int(power))
     binade = exponent - first
     place = fraction >> FRACTION - DIGITS - digits[binade]
     place += sum(2**each for each in digits[:binade]) << DIGITS

@@ -35,7 +35,7 @@ def check(op: Toy, count: int, shape: Shape, **how: Any) -> None:
 
 
 @kinds
-@pytest.mark.parametrize("shape", [Shape(2, 64, 1), Shape(4, 96, 3)], ids=str)
+@pytest.mark.parametrize("shape", [Shape(2, 64, 1), Shape(4, 96, 3), Shape(1, 160, 2)], ids=str)
 @pytest.mark.parametrize("count", [1, 7])
 def test_several_sums_over_rows(count, shape, kinds):
     """One row, and more than are loaded together; three rows of two numbers are no whole pieces."""

@@ -175,7 +175,8 @@ def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
         return subwarp.independent(op, rows, shape, maxnreg=most)
 
     alone = op.statistic is None
-    each = 4 if alone or op.is_light else 2  # more would leave other threads no registers
+    # Of a statistic that needs many registers, more would leave other threads none.
+    each = 4 if alone or op.is_light or len(op.given(ELEMENT)) > 1 else 2
     many = kernel(each if one else 1, 128)
     if not one or sizes.widest(op) > 2:
         return many
@@ -315,12 +316,17 @@ def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operati
 def _by_one_cluster(
     op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation
 ) -> Operation | None:
-    """A few rows by one cluster, whose threads have complete sums; None where it has no room."""
+    """A few rows by one cluster, whose threads have complete sums; None where it has no room.
+
+    One or two short rows are quicker by a single CTA, which exchanges nothing with others.
+    """
     shape = sizes.one_cluster_shape(op, rows)
     if shape is None or len(set(results)) > 1:
         return None
-    few = one_cluster.persistent(op, rows.divided(), shape, result=results[0])
-    return _either(op, rows, shape.together, few, many, results)
+    for each in (shape, *sizes.one_cta_shapes(rows)):
+        few = one_cluster.persistent(op, rows.divided(), each, result=results[0])
+        many = _either(op, rows, each.together, few, many, results)
+    return many
 
 
 def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:

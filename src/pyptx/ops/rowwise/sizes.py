@@ -198,6 +198,18 @@ def one_cluster_shape(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
     return shape if fits else None
 
 
+def one_cta_shapes(rows: Rows) -> tuple[one_cluster.Shape, ...]:
+    """The same of one CTA in which each thread has one vector of a row, for two rows and for one.
+
+    Empty for rows that have more vectors than half of the threads of a CTA.
+    """
+    groups = rows.divided().groups
+    if groups > 512:
+        return ()
+    threads = rounded_up(groups, WARP)
+    return one_cluster.Shape(1, threads, 2), one_cluster.Shape(1, threads, 1)
+
+
 def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Shape | None:
     """Teams of `parts` CTAs, `count` of which run at once. None where a device has no room."""
     grid, sums = parts == _GRID, bool(op.written(COLUMN))
