@@ -110,7 +110,6 @@ WITHOUT = {
     r"tcgen05\.(alloc|dealloc)\.exclusive\..*": "instructions of PTX 9.4",
     r"tcgen05\.ld\.(red\.)?spcompress\..*": "instructions of sm_107",
     r"tcgen05\.cp\..*\bb4x16_p64\b.*": "only a figure shows the bits of elements of 4 bits",
-    r"tcgen05\.shift\..*": "the manual leaves open how many rows it moves, and to which side",
     r"tcgen05\.mma\..*\bashift\b.*": "the manual leaves open which rows of A it multiplies",
     r"tcgen05\.mma\..*\bdecompress::lut::b\b.*": "of sm_107",
     r"tcgen05\.mma\..*\b(kind::ti16|collector::b::\w+)\b.*": "of sm_107",
