@@ -60,7 +60,7 @@ constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_exten
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_video,
                                  resolve_move,    resolve_mbarrier, resolve_copy,    resolve_tensor_map,
                                  resolve_memory,  resolve_sync,    resolve_warpgroup, resolve_wmma,    resolve_tensor_core,
-                                 resolve_warp,    resolve_call,    resolve_control};
+                                 resolve_warp,    resolve_call,    resolve_texture, resolve_control};
 
 }  // namespace
 
@@ -609,7 +609,7 @@ class ImageReader {
       return std::any_of(modifiers.begin(), modifiers.end(), [&](std::string_view m) { return d.has(m); });
     };
     if (has_any({"shared", "shared::cta", "shared::cluster", "local", "param", "const"})) return false;
-    if (opcode == "atom" || opcode == "red" || opcode == "multimem") return true;
+    if (opcode == "atom" || opcode == "red" || opcode == "multimem" || opcode == "sured") return true;
     return (opcode == "ld" || opcode == "st") && has_any({"volatile", "relaxed", "acquire", "release", "mmio"});
   }
 
