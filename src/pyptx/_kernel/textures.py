@@ -133,9 +133,9 @@ class _Found:
         return handle
 
     def _tile(self, param: Texture | Surface) -> Tile:
-        marker: In | Out = param.tensor
+        marker = param.tensor
         legal: tuple[type, ...] = (In,) if isinstance(param, Texture) else (In, Out)
-        if not isinstance(marker, legal):
+        if not isinstance(marker, legal):  # pyright: ignore[reportUnnecessaryIsInstance]
             names = " or ".join(f"{each.__name__}(i)" for each in legal)
             raise self._wrong(f"{_written(param)} is not of {names}")
         specs = self._in_specs if isinstance(marker, In) else self._out_specs
