@@ -112,9 +112,10 @@ def test_loads(geometry, vector, bits, count, outside):
     size = element * count
     spec, channels = tile(geometry, size)
     at, clamped, beyond = places(geometry, size, size, beyond=outside != "trap")
-    loaded = registers(bits, count)
-    body = f"suld.b.{geometry}.{vector}{'.' * bool(vector)}{bits}.{outside} {loaded}, [surf];\n"
-    body += f"st.global.{vector}{'.' * bool(vector)}{bits} [%rd7], {loaded if count > 1 else loaded.strip('{}')};"
+    loaded, dot = registers(bits, count), f".{vector}" if vector else ""
+    held = loaded if count > 1 else loaded.strip("{}")
+    body = f"suld.b.{geometry}{dot}.{bits}.{outside} {loaded}, [surf];\n"
+    body += f"st.global{dot}.{bits} [%rd7], {held};"
     made = from_ptx(
         text(body, geometry),
         in_specs=(spec, Tile(THREADS, 3, t.s32)),
