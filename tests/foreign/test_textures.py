@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pyptx import In, Out, SpecError, Struct, Texture, Tile, from_ptx
+from pyptx import EmulationError, In, Out, SpecError, Struct, Texture, Tile, from_ptx
 from pyptx import types as t
+from pyptx._text import ParseError
 
 from .textures import HEAD, Sampler, fetching
 
@@ -595,4 +596,77 @@ def test_a_handle_has_64_bits():
         kernel(text, (8, 8), "f32", 2, Texture(In(0)))
     assert said(caught.value) == (
         "Texture(In(index=0), ...) is a handle of 64 bits, and the parameter fetch_tex has 32"
+    )
+
+
+# ---- references ----------------------------------------------------------------------------------
+
+REFERENCES = Path(__file__).parents[1] / "text/corpus/references.ptx"
+OBJECT = (
+    "\n  help: take a texture or surface object: a parameter of type .u64, and Texture(In(0)) or "
+    "Surface(Out(0)) in params= of from_ptx"
+)
+
+
+def referencing(content, first=None):
+    return from_ptx(
+        content,
+        in_specs=(Tile(32, t.f32),),
+        out_specs=(Tile(32, t.f32),),
+        params=(first or In(0), Out(0)),
+        grid=1,
+        block=32,
+    )
+
+
+BY_VALUE = REFERENCES.read_text().replace(".param .texref ", ".param .u64 ").replace(
+    "tex.1d.v4.f32.s32 {%f3, %f4, %f5, %f6}, [referenced_table, {%r1}];", "mov.f32 %f3, %f1;"
+)  # fmt: skip
+
+
+def test_a_kernel_that_names_references_assembles_and_does_not_run():
+    made = referencing(BY_VALUE)
+    assert made.cubin().kernel == "referenced"
+    with pytest.raises(EmulationError) as caught:
+        made.emulate(np.zeros(32, np.float32))
+    assert str(caught.value) == (
+        "referenced uses picture, a .texref, and a launch has nothing to bind it to" + OBJECT
+    )
+
+
+def test_a_reference_that_it_does_not_use():
+    body = BY_VALUE.replace(
+        "tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [picture, {%f1, %f1}];", "mov.f32 %f2, %f1;"
+    ).replace("suld.b.1d.b32.trap {%r2}, [plane, {%r1}];", "mov.u32 %r2, 1;")
+    found = referencing(body)(np.zeros(32, np.float32))
+    np.testing.assert_array_equal(found, 2 * np.arange(32) + 1)
+
+
+def test_a_parameter_that_is_a_reference():
+    with pytest.raises(SpecError) as caught:
+        referencing(REFERENCES)
+    assert str(caught.value).partition(": ")[2].partition("\n  from")[0] == (
+        "parameter 0 of referenced, referenced_table of type .texref, is given the address of "
+        "Tile(32, f32), which has 64 bits\n"
+        "    .param .texref referenced_table,\n"
+        "  legal: nothing: a texture or surface is a handle here, a parameter of .u64"
+    )
+    with pytest.raises(SpecError) as caught:
+        referencing(REFERENCES, Texture(In(0)))
+    assert said(caught.value) == (
+        "Texture(In(index=0), ...) is a handle, and the parameter referenced_table is a .texref\n"
+        "  help: .param .u64 referenced_table, and a register that loads it"
+    )
+
+
+def test_a_reference_of_the_other_kind():
+    wrong = BY_VALUE.replace("[plane, {%r1}]", "[picture, {%r1}]")
+    with pytest.raises(ParseError) as caught:
+        referencing(wrong)
+    assert str(caught.value).partition(": ")[2] == (
+        "suld.b.1d.b32.trap: surf must be a handle in one register, without an offset, or a "
+        ".surfref\n"
+        "    suld.b.1d.b32.trap {%r2}, [picture, {%r1}];\n"
+        "    ^\n"
+        "  form: suld.b.1d.b32.trap  d, [surf, b]"
     )

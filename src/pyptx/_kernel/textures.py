@@ -97,6 +97,12 @@ class _Found:
     def value(self, parameter: Parameter, param: object) -> object:
         """What the parameter is given instead."""
         if isinstance(param, Texture | Surface):
+            if parameter.opaque:
+                raise self._wrong(
+                    f"{_written(param)} is a handle, and the parameter {parameter.name} is a "
+                    f".{parameter.opaque}",
+                    ("help", f".param .u64 {parameter.name}, and a register that loads it"),
+                )
             if parameter.size != len(self._handle()) or parameter.length is not None:
                 raise self._wrong(
                     f"{_written(param)} is a handle of 64 bits, and the parameter "
