@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from pyptx._ir import Instruction, Kernel
 from pyptx._kernel.arguments import AddressMode, In, Kind, Out, Struct, Surface, Texture
@@ -201,15 +201,32 @@ class _Found:
             return struct.pack("<8s3B7B6x4f", _MAGIC, *head, 0, 0, 0, 1, 0, 0, 0, *[0.0] * 4)
         self._check_choice(param, "filter_mode", param.filter_mode, _FILTERS)
         self._check_choice(param, "read_mode", param.read_mode, _READS)
+        if not isinstance(param.normalized_coords, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise self._wrong(
+                f"{_written(param)} has normalized_coords={param.normalized_coords!r}",
+                ("legal", "False True"),
+            )
         self._check_reads(param, tile, kind)
         choices = (
             param.filter_mode == "linear",
-            bool(param.normalized_coords),
+            param.normalized_coords,
             param.read_mode == "normalized_float",
         )
         modes = (_MODES.index(mode) for mode in self._address_modes(param, kind))
-        border = (*map(float, param.border_color), *[0.0] * 4)[:4]
+        border = (*self._border(param), *[0.0] * 4)[:4]
         return struct.pack("<8s3B7B6x4f", _MAGIC, *head, *choices, 0, *modes, *border)
+
+    def _border(self, param: Texture) -> list[float]:
+        given: object = param.border_color
+        values: tuple[object, ...] = (None,)
+        if isinstance(given, tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+            values = cast("tuple[object, ...]", given)
+        if len(values) > 4 or not all(isinstance(each, int | float) for each in values):
+            raise self._wrong(
+                f"{_written(param)} has border_color={given!r}",
+                ("legal", "a tuple of up to four numbers"),
+            )
+        return [float(cast("float", each)) for each in values]
 
     def _check_reads(self, param: Texture, tile: Tile, kind: str) -> None:
         """What is read: floats or integers, at coordinates that the kind has."""
@@ -233,8 +250,8 @@ class _Found:
             )
 
     def _address_modes(self, param: Texture, kind: str) -> tuple[str, str, str]:
-        given = param.address_mode
-        modes = (given,) * 3 if isinstance(given, str) else given
+        given: object = param.address_mode
+        modes = cast("tuple[str, ...]", given if isinstance(given, tuple) else (given,) * 3)
         for mode in modes:
             self._check_choice(param, "address_mode", mode, _MODES)
             if mode in ("wrap", "mirror") and not param.normalized_coords:
@@ -251,7 +268,7 @@ class _Found:
     def _check_choice(
         self, param: Texture | Surface, option: str, value: object, legal: Sequence[object]
     ) -> None:
-        if value not in legal:
+        if type(value) not in (str, int) or value not in legal:
             raise self._wrong(
                 f"{_written(param)} has {option}={value!r}", ("legal", " ".join(map(str, legal)))
             )
