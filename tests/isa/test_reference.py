@@ -150,7 +150,5 @@ def test_rules_in_words():
 
 def test_coverage_in_words():
     assert str(coverage(form_of("fma.rnd.f64  d, a, b, c"))) == "yes"
-    assert str(coverage(form_of("tcgen05.shift.cta_group.down  [taddr]"))) == "no"
-    assert not runs(
-        form_of("tcgen05.shift.cta_group.down  [taddr]"), ("shift", "cta_group::1", "down")
-    )
+    assert str(coverage(form_of("txq.level.query.b32  d, [tex], lod"))) == "no"
+    assert not runs(form_of("txq.level.query.b32  d, [tex], lod"), ("level", "width", "b32"))

@@ -239,7 +239,11 @@ uint32_t read_texels(Warp& w, const Instruction& in, const Texture& t, uint32_t 
 
 // ---- Instructions ----------------------------------------------------------------------------------------
 
-uint32_t integer_bits(double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); }
+// Of a texel, whose bits it has, or of a border, which may be any number.
+uint32_t integer_bits(double value) {
+  constexpr double kLeast = -2147483648.0, kMost = 4294967295.0;
+  return std::isnan(value) ? 0 : static_cast<uint32_t>(static_cast<int64_t>(std::clamp(value, kLeast, kMost)));
+}
 
 void put_results(Warp& w, const Instruction& in, uint32_t mask, const Results& results) {
   const FetchPlan& plan = plan_of(in);
