@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -57,8 +59,8 @@ def test_colours_in_surfaces():
     np.testing.assert_array_equal(kernel(picture), wanted)
 
 
-def test_a_table_in_linear_memory():
-    kernel = from_ptx(
+def table_kernel():
+    return from_ptx(
         FILE,
         entry="looked_up",
         in_specs=(Tile("T", 2, f32), Tile("N", s32)),
@@ -68,9 +70,12 @@ def test_a_table_in_linear_memory():
         block=64,
         parallel=("N",),
     )
+
+
+def test_a_table_in_linear_memory():
     random = np.random.default_rng(3)
     table, indices = random.random((50, 2), np.float32), random.integers(0, 50, 100, np.int32)
-    np.testing.assert_array_equal(ran(kernel, table, indices), table[indices])
+    np.testing.assert_array_equal(ran(table_kernel(), table, indices), table[indices])
 
 
 @pytest.mark.parametrize(("mode", "padding"), [("clamp", "edge"), ("border", "constant")])
@@ -91,3 +96,15 @@ def test_a_volume(mode, padding):
         for k in range(3) for j in range(3) for i in range(3)
     )  # fmt: skip
     np.testing.assert_array_equal(ran(kernel, volume), wanted)
+
+
+def test_levels_of_vmap():
+    """Of the indices alone one launch takes all, of tables too each element is a launch."""
+    kernel = table_kernel()
+    random = np.random.default_rng(3)
+    tables = random.random((3, 50, 2), np.float32)
+    indices = random.integers(0, 50, (3, 100), np.int32)
+    found = jax.vmap(kernel, in_axes=(None, 0))(jnp.asarray(tables[0]), indices)
+    np.testing.assert_array_equal(found, tables[0][indices])
+    found = jax.vmap(kernel)(jnp.asarray(tables), indices)
+    np.testing.assert_array_equal(found, [t[i] for t, i in zip(tables, indices, strict=True)])
