@@ -358,6 +358,26 @@ def test_stores_of_two_warps_race(planted):
     assert [finding.kind for finding in found] == (["global-race"] if planted else [])
 
 
+def test_bytes_next_to_each_other_are_places_of_their_own():
+    """Warps that store bytes between those of others do not race."""
+    body = RACE.replace("MASK", "31").replace("shl.b32 %c0, %r1, 2;", "").replace(".b32.", ".b8.")
+    body = body.replace("{%r7}", "{%h1}").replace("and.b32", "cvt.u16.u32 %h1, %r7;\nand.b32")
+    place = "shl.b32 %r1, %r1, 1;\nshr.u32 %r2, %r7, 5;\nadd.u32 %c0, %r1, %r2;\nsust"
+    body = body.replace("sust", place)
+    made = from_ptx(
+        text(body, "2d"),
+        in_specs=(Tile(64, 3, t.s32),),
+        out_specs=(Tile(1, 64, t.u8), Tile(4, t.u32, init=0)),
+        params=(Surface(Out(0)), In(0), Out(1)),
+        grid=1,
+        block=64,
+    )
+    done = made.emulate(np.zeros((64, 3), np.int32), sanitize=True)
+    assert done.report.findings == ()
+    thread = np.arange(64).reshape(2, 32).T.reshape(1, 64)
+    np.testing.assert_array_equal(done.outputs[0], thread)
+
+
 def test_uninitialised_elements():
     made = from_ptx(
         text(f"{LOAD}\nst.global.u32 [%rd7], %r1;", "2d"),

@@ -75,9 +75,11 @@ def parameter_offsets(parameters: Sequence[Parameter]) -> list[int]:
 
 
 def _contents(parameter: Parameter) -> int:
-    """What a parameter holds: a value, a tensor's address, a tensor map of elements of a size."""
+    """What a parameter holds: a value, an address, a map or a texture of elements of a size."""
     if parameter.tensor_map is not None:
         return 2 * parameter.tensor_map.dtype.bytes
+    if parameter.texel:
+        return 2 * parameter.texel
     return int(parameter.tensor)
 
 

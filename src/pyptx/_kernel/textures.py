@@ -131,7 +131,9 @@ class _Found:
         sizes = self._sizes(param, tile, kind)
         options = self._options(param, tile, kind)
         parameters = (
-            Parameter(0, b8, f"{name}_options", length=_OPTION_BYTES, align=8),
+            Parameter(
+                0, b8, f"{name}_options", length=_OPTION_BYTES, align=8, texel=tile.dtype.bytes
+            ),
             Parameter(0, u64, name),
             *(Parameter(0, u64, f"{name}_size_{axis}") for axis in "xyz"),
         )

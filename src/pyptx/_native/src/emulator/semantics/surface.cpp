@@ -227,8 +227,7 @@ Handler resolve_surface(Decoding& d) {
             : !bind_texture(d, 0, &plan) || !bind_data(d, 1, &plan)) {
     return nullptr;
   }
-  d.access(false, true, 1);
-  d.access(false, true, 16);
+  d.access(false, true, plan.element);
   d.out->plan = d.keep(plan);
   d.out->sanitized = surface<true>;
   return surface<false>;

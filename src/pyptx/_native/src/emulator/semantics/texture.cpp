@@ -185,9 +185,12 @@ uint32_t same_handle(Warp& w, const Instruction& in, const TexturePlan& plan, ui
   return mask & lane_mask([&](unsigned l) { return handles[l] == *handle; });
 }
 
+bool reads_texels(std::string_view opcode) {
+  return opcode == "tex" || opcode == "tld4" || opcode == "suld" || opcode == "sust" || opcode == "sured";
+}
+
 Handler resolve_texture(Decoding& d) {
-  if (d.opcode == "tex" || d.opcode == "tld4") return resolve_fetch(d);
-  if (d.opcode == "suld" || d.opcode == "sust" || d.opcode == "sured") return resolve_surface(d);
+  if (reads_texels(d.opcode)) return d.opcode[0] == 't' ? resolve_fetch(d) : resolve_surface(d);
   if (d.opcode == "txq" || d.opcode == "suq") return resolve_query(d);
   return d.opcode == "istypep" ? resolve_type(d) : nullptr;
 }

@@ -381,8 +381,6 @@ Handler resolve_fetch(Decoding& d) {
     if (!bind_level(d, k)) return nullptr;
   }
   if (d.operands.size() > 2 + more && !bind_offsets(d, 2 + more, &plan)) return nullptr;
-  d.access(false, true, 1);
-  d.access(false, true, 16);
   d.out->plan = d.keep(plan);
   d.out->sanitized = fetch<true>;
   return fetch<false>;
