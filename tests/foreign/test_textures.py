@@ -516,6 +516,18 @@ WRONG = {
         ("has address_mode='wrap', for which coordinates count from 0 to 1\n"
          '  help: normalized_coords=True, or address_mode="clamp"'),
     ),
+    "other modes than axes": (
+        Texture(In(0), address_mode=("clamp",)), (8, 8), "f32",
+        "has address_mode=('clamp',), and kind '2d' has 2 coordinates",
+    ),
+    "a border": (
+        Texture(In(0), border_color="red"), (8, 8), "f32",
+        "has border_color='red'\n  legal: a tuple of up to four numbers",
+    ),
+    "normalized coordinates": (
+        Texture(In(0), normalized_coords=1), (8, 8), "f32",
+        "has normalized_coords=1\n  legal: False True",
+    ),
     "a filter": (
         Texture(In(0), filter_mode="cubic"), (8, 8), "f32",
         "has filter_mode='cubic'\n  legal: point linear",

@@ -31,6 +31,8 @@ _RECORD_PARAMETERS: Final = 5
 
 _KINDS: Final[tuple[str, ...]] = get_args(Kind)
 _AXES: Final = dict(zip(_KINDS, (1, 1, 2, 3, 2, 3, 3, 3), strict=True))
+_SAMPLED: Final = dict(zip(_KINDS, (1, 1, 2, 3, 1, 2, 2, 2), strict=True))
+"""Coordinates that address modes are of: those of a face of a cubemap, and without a layer."""
 _BY_AXES: Final = {1: "1d", 2: "2d", 3: "3d"}
 _TEXELS: Final = ("u8", "s8", "u16", "s16", "u32", "s32", "f16", "f32")
 _MODES: Final[tuple[str, ...]] = get_args(AddressMode)
@@ -254,6 +256,12 @@ class _Found:
     def _address_modes(self, param: Texture, kind: str) -> tuple[str, str, str]:
         given: object = param.address_mode
         modes = cast("tuple[str, ...]", given if isinstance(given, tuple) else (given,) * 3)
+        axes = _SAMPLED[kind]
+        if isinstance(given, tuple) and len(modes) != axes:
+            raise self._wrong(
+                f"{_written(param)} has address_mode={given!r}, and kind {kind!r} has {axes} "
+                f"coordinate{'s' * (axes > 1)}"
+            )
         for mode in modes:
             self._check_choice(param, "address_mode", mode, _MODES)
             if mode in ("wrap", "mirror") and not param.normalized_coords:
