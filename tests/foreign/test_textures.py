@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pyptx import EmulationError, In, Out, SpecError, Struct, Texture, Tile, from_ptx
+from pyptx import _emulator as emulator
 from pyptx import types as t
 from pyptx._text import ParseError
 
@@ -609,6 +610,43 @@ def test_a_handle_has_64_bits():
     assert said(caught.value) == (
         "Texture(In(index=0), ...) is a handle of 64 bits, and the parameter fetch_tex has 32"
     )
+
+
+# ---- records -------------------------------------------------------------------------------------
+
+
+def test_damaged_records_read_nothing_else():
+    """Any options and sizes end in a finding or in elements of the tensor."""
+    made = kernel(TEXT, (8, 8), "f32", 2, Texture(In(0), filter_mode="linear"))
+    image = made._look({}).image
+    record = bytearray(b"PTXTEX\0\1" + bytes([2, 1, 7, 1, 0, 0, 0, 1, 1, 1]) + bytes(22))
+    values = emulator.device_array((8, 8), np.float32)
+    values[...] = 1
+    at = emulator.device_array((POINTS, 2), np.float32)
+    at[...] = points(np.array([8, 8]), normalized=False)
+    random = np.random.default_rng(1)
+    seen = set()
+    for turn in range(400):
+        options, sizes = record.copy(), [8, 8, 1]
+        for _ in range(turn % 4):
+            options[random.integers(len(options))] = random.integers(256)
+        if turn % 3 == 1:
+            shift = int(random.integers(63))
+            sizes[random.integers(3)] = int(random.integers(-(2**63), 2**63 - 1)) >> shift
+        out = emulator.device_array((POINTS, 4), np.float32)
+        arguments = [
+            emulator.Value(bytes(options), 8), emulator.Tensor(values, "x"),
+            *((size % 2**64).to_bytes(8, "little") for size in sizes),
+            (0x50 << 56).to_bytes(8, "little"),
+            emulator.Tensor(at, "at"), emulator.Tensor(out, "out", writable=True),
+        ]  # fmt: skip
+        report = emulator.run(image, arguments, grid=(1, 1, 1), block=(POINTS, 1, 1))
+        kinds = {finding.kind for finding in report.findings}
+        assert kinds <= {"bad-texture", "out-of-bounds", "misaligned"}
+        if not kinds and options == record:
+            np.testing.assert_array_equal(out[:, 0], 1)
+        seen |= kinds or {"none"}
+    assert seen >= {"bad-texture", "out-of-bounds", "none"}
 
 
 # ---- references ----------------------------------------------------------------------------------
