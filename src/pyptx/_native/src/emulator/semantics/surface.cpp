@@ -1,7 +1,7 @@
 // suld, sust and sured: surfaces (PTX ISA, "Surface Instructions").
 //
-// The first coordinate counts bytes, the others rows, planes and layers. What is outside traps, which is a finding; or is
-// moved to the nearest place; or is not there: loads give zeros, and stores are left out.
+// The first coordinate counts bytes, the others rows, planes and layers. What is outside traps, which is a finding; or
+// is moved to the nearest place; or is not there: loads give zeros, and stores are left out.
 #include <algorithm>
 #include <cstring>
 
@@ -66,7 +66,8 @@ uint64_t find_address(Warp& w, const Instruction& in, const Texture& t, unsigned
     return false;
   }();
   if (outside && plan.outside == Outside::Trap) {
-    report_outside(w, in, plan, Kind::OutOfBounds, lane, "the surface does not have " + described(t, place, plan.bytes));
+    report_outside(w, in, plan, Kind::OutOfBounds, lane,
+                   "the surface does not have " + described(t, place, plan.bytes));
   }
   if (outside && (plan.outside != Outside::Clamp || most[0] < 0)) return 0;
   for (unsigned axis = 0; axis < 3; ++axis) place.at[axis] = std::clamp<int64_t>(place.at[axis], 0, most[axis]);

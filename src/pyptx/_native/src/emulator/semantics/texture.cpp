@@ -35,7 +35,8 @@ bool is_valid(const Texture& t) {
 
 bool read_texture(const Launch& launch, uint64_t handle, Texture* texture) {
   const uint64_t offset = handle & ~kWindowMask, size = launch.config.param_bytes;
-  if ((handle & kWindowMask) != kTextureWindow || size < sizeof *texture || offset > size - sizeof *texture) return false;
+  const bool there = size >= sizeof *texture && offset <= size - sizeof *texture;
+  if ((handle & kWindowMask) != kTextureWindow || !there) return false;
   std::memcpy(texture, static_cast<const uint8_t*>(launch.config.params) + offset, sizeof *texture);
   return is_valid(*texture);
 }
@@ -117,7 +118,8 @@ void ask_type(Warp& w, const Instruction& in, uint32_t mask) {
   uint32_t yes = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
     Texture texture;
-    if (read_texture(*w.worker->launch, handles[l], &texture) && (texture.surface != 0) == (in.detail != 0)) yes |= 1u << l;
+    const bool known = read_texture(*w.worker->launch, handles[l], &texture);
+    if (known && (texture.surface != 0) == (in.detail != 0)) yes |= 1u << l;
   }
   set_predicate(w, in, 0, mask, yes);
 }
@@ -167,7 +169,8 @@ bool find_texture(Warp& w, const Instruction& in, unsigned lane, uint64_t handle
 
 bool bind_texture(Decoding& d, unsigned operand, TexturePlan* plan) {
   const OperandView* coordinates = d.element(operand, 1);
-  if (d.elements(operand) != 2 || !bind_address_view(d, d.element(operand, 0), plan) || !plan->wide_address) return false;
+  if (d.elements(operand) != 2 || !bind_address_view(d, d.element(operand, 0), plan)) return false;
+  if (!plan->wide_address) return false;
   plan->coordinates = static_cast<uint8_t>(d.bound());
   if (coordinates->kind != OperandView::Kind::Vector) {
     return plan->geometry->coordinates == 1 && d.bind_source(coordinates, 32, 32);

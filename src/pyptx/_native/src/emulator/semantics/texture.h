@@ -59,8 +59,8 @@ struct Geometry {
 const Geometry* geometry_of(std::string_view name);
 std::string_view name_of(TextureKind kind);
 
-// The texture, or surface, of a lane's handle, of which `geometry` is what the instruction reads, nullptr for any; false,
-// and a finding, if it is none.
+// The texture, or surface, of a lane's handle; `geometry` is what the instruction reads, nullptr for any. False, and a
+// finding, if it is none.
 bool find_texture(Warp& w, const Instruction& in, unsigned lane, uint64_t handle, bool surface,
                   const Geometry* geometry, Texture* texture);
 void wrong_texture(Warp& w, const Instruction& in, unsigned lane, const std::string& note);

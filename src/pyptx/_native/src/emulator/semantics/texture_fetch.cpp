@@ -1,8 +1,8 @@
 // tex and tld4: reading textures (PTX ISA, "Texture Instructions"; CUDA C++ Programming Guide, "Texture Fetching").
 //
 // Coordinates count from texels' corners, so texel i is from i to i + 1 and its centre at i + 0.5. Between centres,
-// weights are rounded to multiples of 1/256, which the guide calls 9 bits with 8 bits of fraction. How devices round the
-// products and their sum is not known: here they are exact to about 53 bits and the sum is rounded once.
+// weights are rounded to multiples of 1/256, which the guide calls 9 bits with 8 bits of fraction. How devices round
+// the products and their sum is not known: here they are exact to about 53 bits and the sum is rounded once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -227,7 +227,8 @@ uint32_t read_texels(Warp& w, const Instruction& in, const Texture& t, uint32_t 
       addresses.at[l] = taps[l].tap[tap].address;
       if (addresses.at[l] != 0) reading |= 1u << l;
     }
-    const uint32_t found = reading == 0 ? 0 : locate<kSanitized>(w, in, access, Space::Global, addresses, reading, places);
+    const uint32_t found =
+        reading == 0 ? 0 : locate<kSanitized>(w, in, access, Space::Global, addresses, reading, places);
     mask &= ~(reading & ~found);
     for (unsigned l = 0; l < kLanes; ++l) {
       if (!(mask >> l & 1u) || tap >= taps[l].count) continue;
@@ -252,9 +253,10 @@ void put_results(Warp& w, const Instruction& in, uint32_t mask, const Results& r
     const double* from = results.of[l];
     for (unsigned c = 0; c < kMostChannels; ++c) {
       const unsigned slot = plan.results + c;
+      const unsigned pair = plan.results + c / 2;
       if (plan.result == Type::F32) held<float>(w, in, slot)[l] = canonical(static_cast<float>(from[c]));
       else if (plan.result == Type::F16) held<uint16_t>(w, in, slot)[l] = to_half(from[c]);
-      else if (plan.result == Type::F16x2) held<uint16_t>(w, in, plan.results + c / 2)[2 * l + c % 2] = to_half(from[c]);
+      else if (plan.result == Type::F16x2) held<uint16_t>(w, in, pair)[2 * l + c % 2] = to_half(from[c]);
       else held<uint32_t>(w, in, slot)[l] = integer_bits(from[c]);
     }
   }
@@ -315,7 +317,8 @@ bool bind_results(Decoding& d, FetchPlan* plan) {
   const OperandView* v = d.view(0);
   plan->resident = v->kind == OperandView::Kind::Pair;
   const OperandView* values = plan->resident ? d.element(0, 0) : v;
-  if (values == nullptr || values->kind != OperandView::Kind::Vector || values->elements.size() != plan->count) return false;
+  if (values == nullptr || values->kind != OperandView::Kind::Vector) return false;
+  if (values->elements.size() != plan->count) return false;
   for (const OperandView& each : values->elements) {
     if (!d.bind_destination(&each, width, width)) return false;
   }
