@@ -119,7 +119,8 @@ test-sanitize: $(READY) test-tsan
 	    $(PY) -m pytest -n $(JOBS) -m "not sweep" -p no:cacheprovider --capture=sys \
 	        tests/emulator tests/semantics tests/launch tests/runtime/test_cuda_handlers.py tests/native/test_launcher.py tests/native/test_fast_path.py \
         tests/fuzz/test_native.py \
-	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py $(ARGS)
+	        tests/foreign/test_corpus.py tests/foreign/test_compilers.py \
+        tests/foreign/test_textures.py tests/foreign/test_surfaces.py $(ARGS)
 
 # Python itself, NumPy and JAX are not built with it, and nothing of theirs is reported: what it knows is the native code.
 test-tsan: $(READY)

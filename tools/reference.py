@@ -25,7 +25,7 @@ TOP: Final = {
         "Kernels",
         "The functions and classes that make and describe kernels, and kernels themselves.",
         """kernel Kernel Tile Scalar sequence cond KernelSequence from_ptx ForeignKernel In Out
-        target lowered_for collectives export_safety_checks sanitize""",
+        Texture Surface target lowered_for collectives export_safety_checks sanitize""",
     ),
     "values": (
         "Values in a kernel's body",

@@ -12,6 +12,8 @@ from pyptx._kernel import Kernel as Kernel
 from pyptx._kernel import KernelSequence as KernelSequence
 from pyptx._kernel import Out as Out
 from pyptx._kernel import Struct as Struct
+from pyptx._kernel import Surface as Surface
+from pyptx._kernel import Texture as Texture
 from pyptx._kernel import cond as cond
 from pyptx._kernel import from_ptx as from_ptx
 from pyptx._kernel import kernel as kernel

@@ -57,7 +57,8 @@ class Parameter:
     elements of an array, None for a scalar; `align` is 0 where it is that of the type. `opaque` is
     "texref", "samplerref" or "surfref" for a reference to one. `returned` sets what a function
     returns apart from what it takes. `tensor_map` says what a parameter is that is the tensor map
-    of the tensor whose address is parameter `of`.
+    of the tensor whose address is parameter `of`. `texel` is what an element of a texture or
+    surface has bytes of, where the parameter holds its options.
     """
 
     index: int
@@ -71,6 +72,7 @@ class Parameter:
     returned: bool = False
     tensor_map: TensorMap | None = None
     of: int = 0
+    texel: int = 0
 
     @property
     def size(self) -> int:

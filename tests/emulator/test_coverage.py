@@ -16,7 +16,7 @@ from pyptx._ir import Instruction, Kernel, Place
 from pyptx._isa.model import Form
 from pyptx._isa.sample import LABEL, PARAMETER, VARIABLES, render, sample
 from pyptx._isa.table import forms
-from pyptx._operands import Operand, Register, replaced
+from pyptx._operands import Operand, Register, TensorAddress, replaced
 from pyptx._target import Target
 
 PER_FORM = 10
@@ -53,7 +53,14 @@ def kernel(form: Form, lists: list[tuple[tuple[str, ...], tuple[Operand, ...]]])
 
 
 def samples(form: Form, size: int) -> list[tuple[tuple[str, ...], tuple[Operand, ...]]]:
-    """Spellings of a form, each with every kind of operand list that fits it."""
+    """Spellings of a form, each with every kind of operand list that fits it.
+
+    Of textures those without a sampler or a depth, with which none runs.
+    """
+    return [each for each in rendered(form, size) if not beyond_textures(form, each[1])]
+
+
+def rendered(form: Form, size: int) -> list[tuple[tuple[str, ...], tuple[Operand, ...]]]:
     generator = random.Random(form.syntax)
     return [
         (modifiers, operands)
@@ -62,10 +69,23 @@ def samples(form: Form, size: int) -> list[tuple[tuple[str, ...], tuple[Operand,
     ]
 
 
+def beyond_textures(form: Form, operands: tuple[Operand, ...]) -> bool:
+    """Whether these are operands of a texture with a sampler of its own, or compared to a depth."""
+    if form.opcode not in ("tex", "tld4"):
+        return False
+    sampler = any(isinstance(o, TensorAddress) and o.between for o in operands)
+    return sampler or any(o.name == "f" for o in form.operands)
+
+
 def refused(form: Form, size: int) -> dict[str, list[str]]:
     """Spellings of a form that do not run, each with the operand lists that were refused."""
+    return refused_of(form, samples(form, size))
+
+
+def refused_of(
+    form: Form, lists: list[tuple[tuple[str, ...], tuple[Operand, ...]]]
+) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    lists = samples(form, size)
     for start in range(0, len(lists), BATCH):
         rest = lists[start : start + BATCH]
         while rest:
@@ -110,12 +130,19 @@ WITHOUT = {
     r"tcgen05\.(alloc|dealloc)\.exclusive\..*": "instructions of PTX 9.4",
     r"tcgen05\.ld\.(red\.)?spcompress\..*": "instructions of sm_107",
     r"tcgen05\.cp\..*\bb4x16_p64\b.*": "only a figure shows the bits of elements of 4 bits",
-    r"tcgen05\.shift\..*": "the manual leaves open how many rows it moves, and to which side",
     r"tcgen05\.mma\..*\bashift\b.*": "the manual leaves open which rows of A it multiplies",
     r"tcgen05\.mma\..*\bdecompress::lut::b\b.*": "of sm_107",
     r"tcgen05\.mma\..*\b(kind::ti16|collector::b::\w+)\b.*": "of sm_107",
     r"tcgen05\.commit\..*\b(sync_restrict::[\w:]+|multicast::cluster::16b)\b.*": "of PTX 9.4",
-    r"(tex|tld4|txq|istypep|suld|sust|sured|suq)\..*": "there are no textures and surfaces",
+    r"tex\.(base\.)?a?2dms\..*": "there are no textures of several samples",
+    r"tex\.((base|level|grad)\.)?(2d|3d|a[12]d)\..*\.s32": "tex1Dfetch alone takes integers",
+    r"tex\.(level|grad)\.1d\..*\.s32": "linear memory has no levels",
+    r"tld4\..\.a?cube\..*": "the manual leaves open which texels those of an edge are",
+    r"txq\.(num_.*|filter_mode|addr_mode_\d|force_unnormalized_coords)\.b32": "has no numbers",
+    r"txq\.level\..*": "textures have one level",
+    r"istypep\.samplerref": "textures have their samplers in them",
+    r"suq\.memory_layout\.b32": "tells arrays, of which the emulator has none, from linear memory",
+    r"(sust|sured)\.p\..*": "the manual leaves open how a device rounds to the surface's format",
     r"(alloca|stacksave|stackrestore)\..*": "local memory is laid out before the kernel runs",
     r"(fabric|createpolicy\.range\.fabric)\..*": "the emulator has one GPU, and so no fabric",
     r"st\.bulk.*": "an instruction of sm_100 beside asynchronous stores",
@@ -149,6 +176,17 @@ def test_every_form_is_emulated_or_listed(opcode: str):
     for form in forms():
         if form.opcode == opcode:
             check(form, PER_FORM)
+
+
+@pytest.mark.parametrize("opcode", ["tex", "tld4"])
+def test_no_texture_has_a_sampler_of_its_own_or_a_depth(opcode: str):
+    some = 0
+    for form in forms():
+        if form.opcode == opcode:
+            lists = [each for each in rendered(form, 3) if beyond_textures(form, each[1])]
+            some += len(lists)
+            assert sum(map(len, refused_of(form, lists).values())) == len(lists)
+    assert some > 0
 
 
 @pytest.mark.sweep

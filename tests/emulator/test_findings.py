@@ -398,6 +398,7 @@ def test_races_are_found_in_every_order(name: str, seed: int):
 
 ELSEWHERE = {
     "bad-branch": "test_warp.py: brx to an index beyond its labels",
+    "bad-texture": "foreign/test_textures.py: a handle of another kind",
     "bad-call": "test_functions.py: a call through what is no address of a function",
     "stack-overflow": "test_functions.py: a function that calls itself for ever",
     "index-out-of-range": "test_subscripts.py: indices beyond a row or an array",

@@ -37,6 +37,10 @@ from pyptx._target import Target
 from pyptx.errors import EmulationError
 
 MAGIC: Final = b"PTXEMU\x00\x02"
+_OBJECT: Final = (
+    "take a texture or surface object: a parameter of type .u64, and Texture(In(0)) or "
+    "Surface(Out(0)) in params= of from_ptx"
+)
 _NO_GUARD: Final = 0xFFFFFFFF
 _SPACES: Final = {"shared": 0, "local": 1, "const": 2, "global": 3}
 _FRAME: Final = 4
@@ -71,9 +75,11 @@ def parameter_offsets(parameters: Sequence[Parameter]) -> list[int]:
 
 
 def _contents(parameter: Parameter) -> int:
-    """What a parameter holds: a value, a tensor's address, a tensor map of elements of a size."""
+    """What a parameter holds: a value, an address, a map or a texture of elements of a size."""
     if parameter.tensor_map is not None:
         return 2 * parameter.tensor_map.dtype.bytes
+    if parameter.texel:
+        return 2 * parameter.texel
     return int(parameter.tensor)
 
 
@@ -159,6 +165,12 @@ class _Image:
     def _place_variables(self) -> None:
         offsets = _variable_offsets(self._linked.variables)
         for v in self._linked.variables:
+            if v.opaque:
+                raise EmulationError(
+                    f"{self._kernel.name} uses {v.name}, a .{v.opaque}, and a launch has nothing "
+                    "to bind it to",
+                    notes=(("help", _OBJECT),),
+                )
             self._add(v.name, _SPACES[v.space], offsets[v], v)
         numbers = {v: n for n, v in enumerate(self._linked.variables)}
         for place, variable in self._linked.places.items():

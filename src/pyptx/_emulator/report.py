@@ -67,6 +67,7 @@ KINDS: Final = {
     "bad-copy": "an asynchronous copy, or a tensor map, that the manual leaves undefined",
     "bad-matrix": "a matrix instruction with operands that the manual leaves undefined",
     "bad-tensor-memory": "Tensor Memory that is not there, not allocated, or not the warp's",
+    "bad-texture": "a handle of no texture or surface, or one of another kind or type",
     "bad-branch": "an index beyond the targets of `brx.idx`",
     "bad-call": "a call of no function or of one that takes something else, or a wrong format",
     "stack-overflow": "functions call each other deeper than a thread's stack holds",

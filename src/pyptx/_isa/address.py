@@ -33,6 +33,8 @@ def address(typed: Typed, raw: Raw, depth: int) -> Address:
             f"the offset {raw.offset} of {spec.name} does not fit 32 bits",
             ("help", "add it to the register: ptx.addr(base + offset)"),
         )
+    if is_reference(spec, base):
+        return raw
     if isinstance(base, Variable | Parameter):
         if "variable" not in spec.accepts:
             raise MismatchError(
@@ -51,6 +53,14 @@ def address(typed: Typed, raw: Raw, depth: int) -> Address:
     else:
         _check_absolute(spec, spaces, typed.align, base.bits + raw.offset, depth)
     return raw
+
+
+REFERENCES: Final = {"tex": "texref", "surf": "surfref"}
+
+
+def is_reference(spec: OperandSpec, base: object) -> bool:
+    """Whether it is a variable or parameter that is a reference to a texture or surface."""
+    return isinstance(base, Variable | Parameter) and base.opaque == REFERENCES.get(spec.name, "-")
 
 
 def _check_unified(

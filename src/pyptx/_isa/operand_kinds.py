@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, cast
 
-from pyptx._isa.address import address, space_of
+from pyptx._isa.address import REFERENCES, address, is_reference, space_of
 from pyptx._isa.given import Raw, RawPair, TensorPosition
 from pyptx._isa.model import PART_NAMES, PARTS, OperandSpec
 from pyptx._isa.operand_types import MismatchError, Typed
@@ -214,12 +214,9 @@ def _tensor(typed: Typed, raw: Raw, depth: int) -> TensorAddress:
             f"{spec.name} must be {what} with coordinates, not {describe(raw)}",
             ("help", f"ptx.addr({'handle' if what == 'a handle' else 'tensor_map'}, [x, y])"),
         )
-    if not isinstance(raw.map.base, Register) or raw.map.offset:
-        raise MismatchError(
-            depth,
-            f"{spec.name} must be the generic address of a tensor map in one register",
-            ("help", "add an offset to the register, and convert a variable's address with cvta"),
-        )
+    register = isinstance(raw.map.base, Register)
+    if not (register or is_reference(spec, raw.map.base)) or raw.map.offset:
+        raise MismatchError(depth, *_wrong_base(spec))
     name = "tensorCoords" if spec.name == "tensorMap" else "the coordinate"
     coordinates = _vector(
         replace(spec, name=name, kind="value"),
@@ -229,6 +226,20 @@ def _tensor(typed: Typed, raw: Raw, depth: int) -> TensorAddress:
         depth,
     )
     return TensorAddress(address(typed, raw.map, depth), coordinates, _between(typed, raw, depth))
+
+
+def _wrong_base(spec: OperandSpec) -> tuple[str, tuple[str, str]]:
+    """What is wrong with what stands where the map or the handle does, and what is legal."""
+    opaque = REFERENCES.get(spec.name)
+    if opaque is None:
+        return f"{spec.name} must be the generic address of a tensor map in one register", (
+            "help",
+            "add an offset to the register, and convert a variable's address with cvta",
+        )
+    return f"{spec.name} must be a handle in one register, without an offset, or a .{opaque}", (
+        "help",
+        "a texture or surface object is a handle, a parameter of type .u64",
+    )
 
 
 def _between(

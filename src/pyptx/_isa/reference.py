@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from pyptx._isa.address import REFERENCES
 from pyptx._isa.differences import LAXER
 from pyptx._isa.example import Example, example, name_of
 from pyptx._isa.model import (
@@ -388,8 +389,12 @@ def _section(section: Section, emulated: Emulated, *, alone: bool) -> Iterator[s
 
 
 def runs(shown: Example, emulated: Emulated) -> bool:
-    """Whether the emulator runs the instruction that an example shows."""
-    return emulated(shown.form) != "no"
+    """Whether the emulator runs the instruction that an example shows.
+
+    An example has no texture or surface to take the handle of.
+    """
+    handle = any(spec.name in REFERENCES for spec in shown.form.operands)
+    return not handle and emulated(shown.form) != "no"
 
 
 def _modifiers(section: Section) -> Iterator[str]:

@@ -491,6 +491,21 @@ bar.wait(0)
 ptx.bar.sync()
 with ptx.if_(tid < 32):
     ptx.tcgen05.dealloc(columns)
+# tcgen05-shift
+slot, tid = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32)
+with ptx.if_(tid < 32):
+    memory = ptx.tcgen05.alloc(slot, 128)
+one, bar = tid == 0, smem.mbarrier()
+with ptx.if_(one):
+    bar.init(1)
+ptx.bar.sync()
+columns = memory.address()
+ptx.inst.tcgen05.shift.cta_group__1.down(ptx.addr(columns), pred=one)  # 32 bytes of each lane
+ptx.tcgen05.commit(bar, pred=one)
+bar.wait(0)
+ptx.bar.sync()
+with ptx.if_(tid < 32):
+    ptx.tcgen05.dealloc(columns)
 # tcgen05-mma
 slot, tid = smem.alloc(u32, 1), reg.from_(ptx.special.tid.x(), u32)
 with ptx.if_(tid < 32):

@@ -1,6 +1,6 @@
 """`@kernel`, `@sequence` and `from_ptx`, and what a user holds of them."""
 
-from pyptx._kernel.arguments import In, Out, Struct
+from pyptx._kernel.arguments import In, Out, Struct, Surface, Texture
 from pyptx._kernel.entry import Kernel, kernel
 from pyptx._kernel.foreign import ForeignKernel, from_ptx
 from pyptx._kernel.operation import Operation
@@ -14,6 +14,8 @@ __all__ = [
     "Operation",
     "Out",
     "Struct",
+    "Surface",
+    "Texture",
     "cond",
     "from_ptx",
     "kernel",

@@ -6,7 +6,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from pyptx import _expressions as expressions
 from pyptx import _ir as ir
@@ -39,6 +39,54 @@ class Out:
     index: int
 
 
+Kind = Literal["linear", "1d", "2d", "3d", "1d_layered", "2d_layered", "cubemap", "cubemap_layered"]
+AddressMode = Literal["wrap", "clamp", "mirror", "border"]
+
+
+@constructing(SpecError)
+@dataclass(frozen=True, slots=True)
+class Texture:
+    """A parameter that is a texture object, `cudaTextureObject_t` in CUDA, of an input.
+
+    The options are those of CUDA's `cudaTextureDesc`. The Tile's axes are depth or layers, height,
+    width; with `channels=` 2 or 4, which its last axis then is, a texel has so many elements.
+
+    kind               "1d", "2d" or "3d", by default as many axes as the Tile has; "1d_layered",
+                       "2d_layered"; "cubemap" of 6 faces, or "cubemap_layered", of 6 for each
+                       layer; "linear" for tex1Dfetch
+    channels           elements of a texel: 1, 2 or 4
+    address_mode       what is beyond the edges: "clamp" or "border", or with normalized_coords
+                       "wrap" or "mirror"; one for all axes, or a tuple from the x axis on
+    filter_mode        "point", or "linear" between texels, which then are floats
+    read_mode          "element", or "normalized_float": integers of 8 or 16 bits as 0 to 1, or -1
+                       to 1
+    normalized_coords  whether coordinates count from 0 to 1
+    border_color       what "border" reads, up to four numbers
+    """
+
+    tensor: In
+    kind: Kind | None = None
+    channels: Literal[1, 2, 4] = 1
+    address_mode: AddressMode | tuple[AddressMode, ...] = "clamp"
+    filter_mode: Literal["point", "linear"] = "point"
+    read_mode: Literal["element", "normalized_float"] = "element"
+    normalized_coords: bool = False
+    border_color: tuple[float, ...] = ()
+
+
+@constructing(SpecError)
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A parameter that is a surface object, `cudaSurfaceObject_t` in CUDA, of a tensor.
+
+    `kind` and `channels` are those of a `Texture`; cubemaps and linear memory are no surfaces.
+    """
+
+    tensor: In | Out
+    kind: Kind | None = None
+    channels: Literal[1, 2, 4] = 1
+
+
 @constructing(SpecError)
 @dataclass(frozen=True, slots=True)
 class Struct:
@@ -51,9 +99,9 @@ class Struct:
     fields: Mapping[int, Field]
 
 
-Field: TypeAlias = In | Out | str | int | float | bytes | Callable[..., Extent]
-"""What a field of a structure is given: a tensor or Scalar, a dimension, a constant, bytes, or a
-function of named dimensions."""
+Field: TypeAlias = In | Out | Texture | Surface | str | int | float | bytes | Callable[..., Extent]
+"""What a field of a structure is given: a tensor or Scalar, a texture or surface, a dimension, a
+constant, bytes, or a function of named dimensions."""
 
 Param: TypeAlias = Field | Struct
 """What a parameter is given."""
@@ -85,6 +133,8 @@ class Given:
     out_specs: tuple[Spec, ...]
     aliases: tuple[tuple[int, int], ...]
     where: SourceLocation
+    textures: bool = False
+    """Whether textures or surfaces are among its parameters."""
 
     def line(self, parameter: Parameter | None = None) -> SourceLocation:
         """Where the entry is in the file, or one of its parameters."""
@@ -295,7 +345,7 @@ def _legal(parameter: Parameter) -> tuple[tuple[str, str], ...]:
         note = ("help", f"give its bytes in params=: struct.pack(...), {parameter.size} of them")
         return (note,)
     if parameter.opaque:
-        return (("legal", "nothing: textures and surfaces cannot be passed to a kernel here"),)
+        return (("legal", "nothing: a texture or surface is a handle here, a parameter of .u64"),)
     if dtype.is_float:
         return (("legal", f"Scalar({dtype}), or a number in params="),)
     legal = ["Scalar", "a dimension", "a number in params="]

@@ -36,6 +36,7 @@ from pyptx._kernel.rewriting import rewritten
 from pyptx._kernel.signature import specs
 from pyptx._kernel.specialisation import Key, Specialisation
 from pyptx._kernel.structures import with_fields
+from pyptx._kernel.textures import with_textures
 from pyptx._launch.description import Number
 from pyptx._launch.plan import Bytes, check_block, check_cluster
 from pyptx._lift.entries import reached_entries
@@ -149,6 +150,7 @@ class ForeignCode(Specialisation):
     lines: Lines = "ptx"
     entries: tuple[str, ...] = ()
     """The kernel's name, and those of other kernels whose addresses it takes."""
+    textures: bool = False
 
     @property
     def shown(self) -> ir.Kernel:
@@ -191,7 +193,18 @@ class ForeignCode(Specialisation):
         )
 
     def launched(self) -> assemble.Cubin:
-        """The cubin of compiled programs."""
+        """The cubin of compiled programs. Raises SpecError with textures and surfaces.
+
+        A driver's texture objects are made on the host, of arrays of its own, and none of that is
+        in a launch.
+        """
+        if self.textures:
+            raise SpecError(
+                f"{self.module.kernels[0].name} has textures or surfaces, which run in the "
+                "emulator only: a launch makes no texture objects",
+                location=self.location,
+                notes=(("help", "call it on NumPy arrays, or on arrays of a CPU"),),
+            )
         return self.assemble()
 
 
@@ -211,6 +224,7 @@ class ForeignKernel(Kernel):
         self._file = file
         self._entry = given.entry
         self._taken = taken
+        self._textures = given.textures
         self._smem = shared
         self._lines: Lines = lines
         names = _tensor_names(given, taken)
@@ -304,6 +318,8 @@ class ForeignKernel(Kernel):
         entries = reached_entries(self._entry, self._file.module)
         module = replace(self._file.module, kernels=(self._entry,))
         if scalars or batch is not None or self._file.changed:
+            if batch is not None and self._textures:
+                raise SpecError(f"{self.name} has textures, which are of one element of a batch")
             if scalars or batch is not None:
                 numbers = self._taken.numbers
                 module = rewritten(module, self._entry, numbers, scalars, batch)
@@ -317,7 +333,16 @@ class ForeignKernel(Kernel):
         contract = self._options.contract
         where = self._signature.location
         return ForeignCode(
-            module, written, contract, smem, where, target, parameters, self._lines, entries
+            module,
+            written,
+            contract,
+            smem,
+            where,
+            target,
+            parameters,
+            self._lines,
+            entries,
+            self._textures,
         )
 
     def _shown(self, parameter: Parameter, scalars: frozenset[int]) -> Parameter:
@@ -519,7 +544,7 @@ def from_ptx(
                              a tensor's address or a Scalar's value; "N", a dimension, or "N//2",
                              an expression of such; a function of dimensions,
                              `lambda B, N: B * N`; a number; the bytes of a structure, or a `Struct`
-                             of its fields.
+                             of its fields; a `Texture` or a `Surface`.
                              By default in_specs, then the out_specs that share no buffer
     smem                     bytes of dynamic shared memory, or a function of dimensions
     arch                     target to assemble for; by default the device's, or the file's own
@@ -543,14 +568,15 @@ def from_ptx(
     aliases = alias_pairs(input_output_aliases, where)
     found = file.entry(entry, where)
     listed = checked_params(params, where)
-    changed, listed = with_fields(found, listed, inputs, outputs, where)
+    textured, listed, textures = with_textures(found, listed, inputs, outputs, where)
+    changed, listed = with_fields(textured, listed, inputs, outputs, where)
     if changed is not found:
         kernels = tuple(changed if k is found else k for k in file.module.kernels)
         found, file = (
             changed,
             replace(file, module=replace(file.module, kernels=kernels), changed=True),
         )
-    given = Given(found, file.name, file.text, inputs, outputs, aliases, where)
+    given = Given(found, file.name, file.text, inputs, outputs, aliases, where, textures)
     if not isinstance(lines, str) or lines not in ("ptx", "source"):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SpecError(f"lines={lines!r} is neither 'ptx' nor 'source'", location=where)
     options = Options(

@@ -86,9 +86,9 @@ def with_fields(
                     given.append(value)
                     found.append(_Field(made, start))
         else:
-            moved = replace(parameter, index=len(parameters))
-            fields[parameter.index] = [_Field(moved, -1)]
-            parameters.append(moved)
+            renumbered = replace(parameter, index=len(parameters))
+            fields[parameter.index] = [_Field(renumbered, -1)]
+            parameters.append(renumbered)
             given.append(param)
     for parameter, param, _ in maps:
         if param not in given:  # the tensor itself is a parameter too, which nothing reads
@@ -98,9 +98,9 @@ def with_fields(
         described = cast("Tile", (*in_specs, *out_specs)[number]).tensor_map({})
         index = len(parameters)
         align = max(parameter.alignment, MAP_ALIGN)
-        moved = replace(parameter, index=index, tensor_map=described, of=number, align=align)
-        fields[parameter.index] = [_Field(moved, -1)]
-        parameters.append(moved)
+        mapped = replace(parameter, index=index, tensor_map=described, of=number, align=align)
+        fields[parameter.index] = [_Field(mapped, -1)]
+        parameters.append(mapped)
     body = tuple(s for each in kernel.body for s in _statement(each, fields))
     return replace(kernel, parameters=tuple(parameters), body=body), tuple(given)
 
@@ -210,7 +210,7 @@ def _statement(statement: Statement, fields: Mapping[int, list[_Field]]) -> Iter
     if not named:
         yield statement
     elif not structures:
-        yield _moved(statement, {p.index: fields[p.index][0].parameter for p in named})
+        yield moved(statement, {p.index: fields[p.index][0].parameter for p in named})
     else:
         for load in _split(statement, structures[0]):
             if isinstance(load.target, Register):
@@ -245,17 +245,17 @@ def _scalar_form(form: Form, modifiers: tuple[str, ...]) -> Form:
     return next(f for f in forms() if f.opcode == "ld" and f.assign(modifiers) is not None)
 
 
-def _moved(instruction: Instruction, moved: Mapping[int, Parameter]) -> Instruction:
+def moved(instruction: Instruction, parameters: Mapping[int, Parameter]) -> Instruction:
     """The instruction with the parameters as they are numbered now."""
 
     def other(operand: Operand) -> Operand:
         if isinstance(operand, Address) and isinstance(operand.base, Parameter):
-            return replace(operand, base=moved[operand.base.index])
+            return replace(operand, base=parameters[operand.base.index])
         if isinstance(operand, Symbol) and isinstance(operand.of, Parameter):
-            return replace(operand, of=moved[operand.of.index])
+            return replace(operand, of=parameters[operand.of.index])
         if isinstance(operand, Arguments):
             elements = tuple(
-                moved[e.index] if isinstance(e, Parameter) else e for e in operand.elements
+                parameters[e.index] if isinstance(e, Parameter) else e for e in operand.elements
             )
             return Arguments(elements)
         return operand

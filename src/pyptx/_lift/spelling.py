@@ -448,9 +448,10 @@ class Speller:
                 found = self._address(base, offset)
                 return f"{found.removesuffix(')')}, unified=True)" if unified else found
             case TensorAddress(tensor_map, coordinates, between):
-                where = cast("Register", tensor_map.base)
+                base = tensor_map.base
+                where = self._symbols[base] if isinstance(base, Variable | Parameter) else None
                 inside = map(self._expression, (*between, coordinates))
-                return call("ptx.addr", self._names[where], *inside)
+                return call("ptx.addr", where or self._names[cast("Register", base)], *inside)
             case Vector(elements):
                 return self._vector(elements)
             case Pair(first, second):

@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 NVCC = {
     "features": ("sm_80", "sm_90a", "sm_120"),
     "tensor_cores": ("sm_80", "sm_90a"),
+    "textures": ("sm_80",),
     "tiles": ("sm_80",),
 }
 NVRTC = {"plain": ("sm_80", "sm_100a", "sm_120"), "pipeline": ("sm_90a",)}

@@ -60,7 +60,7 @@ constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_exten
                                  resolve_half,    resolve_compare, resolve_logic,    resolve_video,
                                  resolve_move,    resolve_mbarrier, resolve_copy,    resolve_tensor_map,
                                  resolve_memory,  resolve_sync,    resolve_warpgroup, resolve_wmma,    resolve_tensor_core,
-                                 resolve_warp,    resolve_call,    resolve_control};
+                                 resolve_warp,    resolve_call,    resolve_texture, resolve_control};
 
 }  // namespace
 
@@ -119,7 +119,7 @@ class ImageReader {
       param.size = in_.u32("a parameter");
       const uint8_t holds = in_.u8("a parameter");
       param.tensor = holds == 1;
-      param.map_element = holds / 2;
+      param.element = holds / 2;
       if (holds > 16) corrupt("what a parameter holds");
       const uint64_t end = static_cast<uint64_t>(param.offset) + param.size;
       if (end > 1u << 16) corrupt("parameters of more than 64 KiB");
@@ -583,7 +583,7 @@ class ImageReader {
     p_.communicates |= communicates(d);
     p_.asynchronous |= d.opcode == "mbarrier" || d.opcode == "wgmma" || d.opcode == "tcgen05" || d.has("async");
     if (!d.held().accumulators.empty() || !d.held().loads.empty()) p_.products.emplace(i, std::make_unique<Held>(d.held()));
-    if (d.has("tensor") || d.opcode == "tensormap") note_tensors();
+    if (d.has("tensor") || d.opcode == "tensormap" || reads_texels(d.opcode)) note_tensors();
   }
 
   // A load of which not all bytes matter ends in ".used_bytes_" and a mask of those that do.
@@ -609,14 +609,14 @@ class ImageReader {
       return std::any_of(modifiers.begin(), modifiers.end(), [&](std::string_view m) { return d.has(m); });
     };
     if (has_any({"shared", "shared::cta", "shared::cluster", "local", "param", "const"})) return false;
-    if (opcode == "atom" || opcode == "red" || opcode == "multimem") return true;
+    if (opcode == "atom" || opcode == "red" || opcode == "multimem" || opcode == "sured") return true;
     return (opcode == "ld" || opcode == "st") && has_any({"volatile", "relaxed", "acquire", "release", "mmio"});
   }
 
-  // Copies of tensors reach single elements, of a size that only the maps among the parameters tell.
+  // Copies of tensors, and textures, reach single elements, of a size that only what is among the parameters tells.
   void note_tensors() {
     uint32_t least = 16;
-    for (const Parameter& p : p_.params) least = std::min(least, p.map_element == 0 ? 16 : p.map_element);
+    for (const Parameter& p : p_.params) least = std::min(least, p.element == 0 ? 16 : p.element);
     p_.access(false, true, least == 16 ? 1 : least);
     p_.access(false, true, 16);
   }

@@ -263,6 +263,9 @@ Handler resolve_mbarrier(Decoding& d);
 Handler resolve_copy(Decoding& d);  // cp.async, cp.async.bulk, st.async, red.async
 Handler resolve_tensor_map(Decoding& d);  // tensormap.replace, tensormap.cp_fenceproxy
 Handler resolve_memory(Decoding& d);
+Handler resolve_texture(Decoding& d);  // tex, tld4, txq, istypep, suld, sust, sured, suq
+// Whether an instruction is one of those that read or write textures or surfaces.
+bool reads_texels(std::string_view opcode);
 Handler resolve_sync(Decoding& d);
 Handler resolve_warpgroup(Decoding& d);  // wgmma
 Handler resolve_wmma(Decoding& d);

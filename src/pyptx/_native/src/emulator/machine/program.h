@@ -34,7 +34,7 @@ struct Parameter {
   std::string name;
   uint32_t offset, size;
   bool tensor;
-  uint32_t map_element;  // of a tensor map: bytes of its tensor's elements; otherwise 0
+  uint32_t element;  // of a tensor map or a texture: bytes of its tensor's elements; otherwise 0
 };
 
 // Frame: local memory of a function, which every call of it has anew.

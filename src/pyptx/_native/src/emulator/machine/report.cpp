@@ -28,6 +28,7 @@ constexpr KindRow kKinds[] = {
     {Kind::BadCopy, "bad-copy", "wrong asynchronous copy or tensor map"},
     {Kind::BadMatrix, "bad-matrix", "wrong multiplication of matrices"},
     {Kind::BadTensorMemory, "bad-tensor-memory", "wrong use of Tensor Memory"},
+    {Kind::BadTexture, "bad-texture", "wrong use of a texture or surface"},
     {Kind::BadBranch, "bad-branch", "branch index out of range"},
     {Kind::BadCall, "bad-call", "call of what is no such function"},
     {Kind::StackOverflow, "stack-overflow", "calls deeper than the stack"},

@@ -20,7 +20,7 @@ struct Instruction;
 enum class Kind : uint8_t {
   // Always checked; each stops the launch.
   OutOfBounds, Misaligned, ReadOnly, Deadlock, Runaway, Trap, BadBarrier, BadMbarrier, BadCopy, BadMatrix,
-  BadTensorMemory, BadBranch, BadCall, StackOverflow, Budget, Residency,
+  BadTensorMemory, BadTexture, BadBranch, BadCall, StackOverflow, Budget, Residency,
   // Always checked; the launch runs to its end.
   IndexOutOfRange, UnwrittenOutput,
   // The sanitizer's; the launch runs to its end.

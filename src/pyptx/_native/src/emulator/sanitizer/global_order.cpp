@@ -228,9 +228,10 @@ class GlobalCell {
     }
   }
 
-  // ld.global.nc goes by a cache that stores of the kernel do not reach, whatever orders the two.
+  // ld.global.nc, tex and suld go by a cache that stores of the kernel do not reach, whatever orders the two.
   void check_read_only(uint64_t stored) {
-    if (!static_cast<const AccessPlan*>(in_.plan)->read_only) return;
+    const auto& plan = *static_cast<const AccessPlan*>(in_.plan);
+    if (!plan.read_only) return;
     if (only_reported(stored) && !b_.has_history->load(std::memory_order_relaxed)) return;
     Finding f{};
     f.kind = Kind::NonCoherentLoad;
@@ -239,7 +240,9 @@ class GlobalCell {
     f.has_address = true;
     f.address = address_;
     f.bytes = bytes_;
-    f.note = "ld.global.nc may give the value from before the kernel's store; ld.global gives the stored one";
+    f.note = plan.texture ? "textures and surfaces may give the value from before the kernel's store; the next kernel "
+                            "reads the stored one"
+                          : "ld.global.nc may give the value from before the kernel's store; ld.global gives the stored one";
     report(w_, f);
   }
 

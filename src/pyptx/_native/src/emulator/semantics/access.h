@@ -17,7 +17,8 @@ struct AccessPlan {
   bool constant_address = false;  // a variable's or parameter's: the same in all lanes
   bool wide_address = true;  // the address register has 64 bits
   bool discards = false;     // a store that leaves no value
-  bool read_only = false;    // ld.global.nc
+  bool read_only = false;    // ld.global.nc, tex, suld
+  bool texture = false;      // tex, suld
   uint8_t address = 0;   // slot of the address operand
   uint8_t data = 0;      // slot of the first data operand
   // Stores: whether two lanes store the same value.

@@ -350,6 +350,7 @@ Handler resolve_tensor_core(Decoding& d) {
   if (m.take("st")) return resolve_tensor_move(d, m, true);
   if (m.take("mma")) return resolve_tensor_product(d, m);
   if (m.take("cp")) return resolve_tensor_cp(d, m);
+  if (m.take("shift")) return resolve_tensor_shift(d, m);
   if (m.take("commit")) return resolve_commit(d, m);
   if (m.take("wait::ld")) return resolve_wait(d, m, false);
   if (m.take("wait::st")) return resolve_wait(d, m, true);

@@ -24,10 +24,11 @@ inline TensorAddress address_of(Warp& w, const Instruction& in, const TensorPoin
   return tensor_address(held<uint32_t>(w, in, p.slot)[lane] + p.offset);
 }
 
-// Behind "ld", "st", "mma" and "cp".
+// Behind "ld", "st", "mma", "cp" and "shift".
 Handler resolve_tensor_move(Decoding& d, Modifiers& m, bool store);
 Handler resolve_tensor_product(Decoding& d, Modifiers& m);
 Handler resolve_tensor_cp(Decoding& d, Modifiers& m);
+Handler resolve_tensor_shift(Decoding& d, Modifiers& m);
 
 // Ends what a warp has not waited for (tcgen05_move.cpp).
 void finish_tensor_loads(Warp& w);
