@@ -235,7 +235,7 @@ def main():
     weight = 1 + 0.1 * jax.random.normal(jax.random.key(1), (200,))
 
     np.testing.assert_allclose(jax.jit(rms_norm)(x, weight), reference(x, weight), rtol=1e-5)
-    check_grads(rms_norm, (x, weight), order=1, modes=["rev"])
+    check_grads(rms_norm, (x, weight), order=1, modes=["rev"], eps=1e-2)
     print(f"under jax.jit on {devices[0].device_kind}: values and gradients as expected")
 
     mesh = Mesh(np.array(devices), ("data",))
