@@ -1,10 +1,14 @@
 """Kernels on NumPy arrays, and how the arrays choose where a kernel runs."""
 
+import re
+from types import SimpleNamespace
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from pyptx import Scalar, Tile, kernel, ptx
+from pyptx import _emulator as emulator
 from pyptx.errors import CallError, EmulationError
 from pyptx.types import bf16, f16, f32, s64, u8, u32
 
@@ -72,6 +76,18 @@ def test_a_finding_raises_with_its_line(kernels):
         kernels.beyond(np.ones(128, np.float32))
     assert len(caught.value.findings) == 1
     assert "Y" in str(caught.value)
+
+
+def test_a_finding_has_its_line_after_many_other_kernels(kernels):
+    """The core forgets source lines that it has not used for long, and is told them again."""
+    x = np.ones(128, np.float32)
+    found: list[str] = []
+    for _ in range(2):
+        found += re.findall(r"kernels\.py:\d+", kernels.beyond.emulate(x).report.findings[0].text)
+        for i in range(1100):
+            emulator.register_sources(i.to_bytes(4, "little"), SimpleNamespace(parameters=()), ())
+    assert len(found) == 2
+    assert found[0] == found[1]
 
 
 def test_emulate_keeps_the_report(kernels):

@@ -4,7 +4,7 @@
 the core its Python lines, `run` launches an image on NumPy arrays and returns a `Report`.
 """
 
-from pyptx._emulator.core import Program, register_sources
+from pyptx._emulator.core import Program, Sources, register_sources
 from pyptx._emulator.encode import encode
 from pyptx._emulator.link import link
 from pyptx._emulator.report import (
@@ -41,6 +41,7 @@ __all__ = [
     "Program",
     "Report",
     "Site",
+    "Sources",
     "Tensor",
     "Value",
     "Visit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import Final, Self
@@ -140,6 +140,28 @@ def program(image: bytes) -> Program:
     return Program(image)
 
 
+class Sources:
+    """What tells the core the source lines of an image, and does so again where it may not know.
+
+    The core keeps those of `_TABLES` images at least.
+    """
+
+    def __init__(self, register: Callable[[], None]) -> None:
+        self._register = register
+        self._registered: int | None = None
+
+    def keep(self) -> None:
+        """Register them, unless that was done lately."""
+        count = _registrations[0]
+        if self._registered is None or count - self._registered >= _TABLES:
+            self._register()
+            self._registered = _registrations[0]
+
+
+_TABLES: Final = 512
+_registrations = [0]
+
+
 def register_sources(
     image: bytes,
     kernel: Kernel,
@@ -168,6 +190,7 @@ def register_sources(
     tensor_names, register_names = (tensors, len(names)), (known, len(registers))
     at = ctypes.byref(place)
     api.register_source(image, len(image), lines, len(lines), *tensor_names, at, *register_names)
+    _registrations[0] += 1
     _locations.keep(image, locations)
 
 

@@ -39,16 +39,26 @@ class Specialisation:
     shared: int | None
     location: SourceLocation = UNKNOWN
 
-    @cached_property
+    @property
     def image(self) -> bytes:
-        """The emulator's program."""
-        kernel = self.shown
-        image = emulator.encode(kernel, self.module.target, self.module)
-        linked = emulator.link(self.module.kernels[0], self.module)
-        emulator.register_sources(
-            image, kernel, self.locations, defined=self.location, registers=linked.register_names
-        )
-        return image
+        """The emulator's program, whose source lines the core knows."""
+        self._sources.keep()
+        return self._image
+
+    @cached_property
+    def _image(self) -> bytes:
+        return emulator.encode(self.shown, self.module.target, self.module)
+
+    @cached_property
+    def _sources(self) -> emulator.Sources:
+        def register() -> None:
+            linked = emulator.link(self.module.kernels[0], self.module)
+            emulator.register_sources(
+                self._image, self.shown, self.locations, defined=self.location,
+                registers=linked.register_names,
+            )  # fmt: skip
+
+        return emulator.Sources(register)
 
     @property
     def shown(self) -> Kernel:
