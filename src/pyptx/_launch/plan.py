@@ -305,10 +305,12 @@ class Plan:
 
 def sizes_of(expression: str) -> Iterator[tuple[str, int, int]]:
     """The dimensions that an expression reads: "a" or "r", input or output, its index, its axis."""
-    for token in expression.split(" "):
-        if token[0] in "ar":
-            index, _, axis = token[1:].partition(".")
-            yield token[0], int(index), int(axis)
+    return (_size(token) for token in expression.split(" ") if token[0] in "ar")
+
+
+def _size(token: str) -> tuple[str, int, int]:
+    index, _, axis = token[1:].partition(".")
+    return token[0], int(index), int(axis)
 
 
 def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> int:
@@ -319,8 +321,8 @@ def evaluate(expression: str, inputs: Sequence[Shape], outputs: Sequence[Shape])
             right = stack.pop()
             stack.append(apply(token, stack.pop(), right))
         elif token[0] in "ar":
-            index, _, axis = token[1:].partition(".")
-            stack.append((inputs if token[0] == "a" else outputs)[int(index)][int(axis)])
+            kind, index, axis = _size(token)
+            stack.append((inputs if kind == "a" else outputs)[index][axis])
         else:
             stack.append(int(token))
     (value,) = stack

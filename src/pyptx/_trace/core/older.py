@@ -108,44 +108,35 @@ def warn_of_rounds(
 
 def warn_of_negation(body: Sequence[Statement], made: int, register: Register) -> None:
     """Warn that a predicate was written between `~p` and the instruction that takes it."""
-    written = _written_between(body, made, None, register)
-    if written is not None:
-        warn_at(
-            written,
-            "this writes the predicate p of a `~p` from before, which negates what p has where "
-            "it is read",
-            ("read", caller().quoted),
-            ("help", "reg.from_(~p, pred) is the negation in a register of its own"),
-        )
+    _warn_if_written(
+        body, made, register,
+        "this writes the predicate p of a `~p` from before, which negates what p has where it is "
+        "read",
+        how="read", cure="reg.from_(~p, pred) is the negation in a register of its own",
+    )  # fmt: skip
 
 
 def plain(body: Sequence[Statement], address: UsersAddress) -> Address:
     """An address as an operand. Warns where its base was written since `ptx.addr` made it."""
     base = address.base
     if isinstance(base, Register):
-        written = _written_between(body, address.made, None, base)
-        if written is not None:
-            warn_at(
-                written,
-                "this writes the register x of a ptx.addr(x) from before, which is read later and "
-                "has what x has then",
-                ("read", caller().quoted),
-                ("help", f"ptx.addr(reg.from_(x, {base.dtype})) has a register of its own"),
-            )
+        _warn_if_written(
+            body, address.made, base,
+            "this writes the register x of a ptx.addr(x) from before, which is read later and has "
+            "what x has then",
+            how="read", cure=f"ptx.addr(reg.from_(x, {base.dtype})) has a register of its own",
+        )  # fmt: skip
     return Address(base, address.offset, address.unified)
 
 
 def warn_of_place(body: Sequence[Statement], made: int, base: Register) -> None:
     """Warn that the register which an mbarrier is at was written since `ptx.mbarrier.at`."""
-    written = _written_between(body, made, None, base)
-    if written is not None:
-        warn_at(
-            written,
-            "this writes the register x of a ptx.mbarrier.at(x) from before, which is from here "
-            "on an mbarrier at another address",
-            ("used", caller().quoted),
-            ("help", f"ptx.mbarrier.at(reg.from_(x, {base.dtype})) has a register of its own"),
-        )
+    _warn_if_written(
+        body, made, base,
+        "this writes the register x of a ptx.mbarrier.at(x) from before, which is from here on an "
+        "mbarrier at another address",
+        how="used", cure=f"ptx.mbarrier.at(reg.from_(x, {base.dtype})) has a register of its own",
+    )  # fmt: skip
 
 
 def special(
@@ -164,6 +155,15 @@ def special(
             ("help", f"t = reg.from_(ptx.special.{name}(), {register.dtype}) reads it here"),
         )
     return register
+
+
+def _warn_if_written(
+    body: Sequence[Statement], made: int, register: Register, problem: str, *, how: str, cure: str
+) -> None:
+    """Warn where a register was written since `made`; `how` the user's line takes it now."""
+    written = _written_between(body, made, None, register)
+    if written is not None:
+        warn_at(written, problem, (how, caller().quoted), ("help", cure))
 
 
 def _written_between(

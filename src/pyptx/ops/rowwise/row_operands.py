@@ -61,6 +61,18 @@ def load_scalars(
     return Scalars(**found)
 
 
+def store_numbers(arrays: Arrays, m: Math, row: Reg, f: Any, first: Callable[[], Reg]) -> None:
+    """Write the outputs per row of a row, from its factors, by the thread that `first` is true of.
+
+    `first` is a predicate that is made for each output.
+    """
+    numbers = arrays.op.row_result(m, f)
+    for operand, number in zip(arrays.op.written(ROW), numbers, strict=True):
+        (out,) = arrays.pointers(operand)
+        pred = first()
+        store_one(operand.dtype, out + row * operand.dtype.bytes, number, pred=pred)
+
+
 def pick_pointers(arrays: Arrays) -> dict[str, Reg]:
     """The addresses of the inputs that `RowOp.picks` reads, by their names."""
     names = list(dict.fromkeys(pick.of for pick in arrays.op.picks))

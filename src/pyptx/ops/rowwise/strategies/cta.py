@@ -32,7 +32,12 @@ from pyptx.ops.rowwise.operation import (
 )
 from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
-from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
+from pyptx.ops.rowwise.row_operands import (
+    add_picks,
+    load_scalars,
+    pick_pointers,
+    store_numbers,
+)
 from pyptx.ops.rowwise.statistics import Terms
 from pyptx.ops.rowwise.vectors import (
     BULK,
@@ -194,13 +199,12 @@ class _Cta:
 
     def _row_scalars(self) -> Scalars:
         """The inputs per row."""
-        scalars = [operand for operand, _ in self.arrays.inputs(ROW)]
+        scalars = self.op.given(ROW)
         if not scalars:
             return Scalars()
-        found = Scalars()
-        for o, base in zip(scalars, self.arrays.pointers(*scalars), strict=True):
-            place = base + self.row * o.dtype.bytes
-            setattr(found, o.name, load_one(o.dtype, o.register(self.m.dtype), place, pred=None))
+        pointers = self.arrays.pointers(*scalars)
+        named = dict(zip((o.name for o in scalars), pointers, strict=True))
+        found = load_scalars(self.m, scalars, named, self.row)
         add_picks(self.arrays, pick_pointers(self.arrays), self.row, found)
         return found
 
@@ -290,12 +294,11 @@ class _Cta:
 
     def _store_row(self, f: Any) -> None:
         """Write the outputs per row, by one thread of the row."""
-        numbers = self.op.row_result(self.m, f)
-        for (operand, _), number in zip(self.arrays.outputs(ROW), numbers, strict=True):
-            (out,) = self.arrays.pointers(operand)
-            first = self.lane == 0 if self.rank is None else (self.lane | self.rank) == 0
-            place = out + self.row * operand.dtype.bytes
-            store_one(operand.dtype, place, number, pred=first)
+
+        def first() -> Reg:
+            return self.lane == 0 if self.rank is None else (self.lane | self.rank) == 0
+
+        store_numbers(self.arrays, self.m, self.row, f, first)
 
     def _store_end(self, end: Vectors | None, f: Any) -> None:
         """Write the thread's element at the ends of the row, by the first CTA of the row."""

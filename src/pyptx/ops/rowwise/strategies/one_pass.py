@@ -17,9 +17,9 @@ from pyptx.ops.rowwise.exchange import over_cta
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, RowOp, Vectors
 from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid
 from pyptx.ops.rowwise.program import Arrays, make
-from pyptx.ops.rowwise.row_operands import add_picks, load_scalars, pick_pointers
+from pyptx.ops.rowwise.row_operands import add_picks, load_scalars, pick_pointers, store_numbers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
-from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one, wide
+from pyptx.ops.rowwise.vectors import Vector, advance, load_one, wide
 from pyptx.types import u32
 
 
@@ -73,7 +73,8 @@ class _Cta:
         self.scalars = load_scalars(m, scalars, named, self.row)
         add_picks(self.arrays, pick_pointers(self.arrays), self.row, self.scalars)
         total = self._statistic(bases, end)
-        self._store(op.factors(m, total, self.scalars))
+        f = op.factors(m, total, self.scalars)
+        store_numbers(self.arrays, m, self.row, f, lambda: self.lane == 0)
 
     def _statistic(self, bases: Sequence[Reg], end: Terms | None) -> list[Reg]:
         """The statistic of the row, in every thread."""
@@ -157,15 +158,6 @@ class _Cta:
         unpack = [partial(_alone, value) for value in values]
         vectors = Vectors(self.operands, unpack, self.scalars, lambda: ends.column)
         yield from (self.op.term(self.m, v) for v in vectors.elements(1))
-
-    def _store(self, f: Any) -> None:
-        """Write the outputs per row, by one thread."""
-        numbers = self.op.row_result(self.m, f)
-        outputs = self.op.written(ROW)
-        pointers = self.arrays.pointers(*outputs)
-        for operand, base, number in zip(outputs, pointers, numbers, strict=True):
-            place = base + self.row * operand.dtype.bytes
-            store_one(operand.dtype, place, number, pred=self.lane == 0)
 
 
 def _alone(value: Reg) -> list[Reg]:

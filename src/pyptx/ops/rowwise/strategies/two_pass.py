@@ -27,7 +27,7 @@ from pyptx.ops.rowwise.operation import (
 )
 from pyptx.ops.rowwise.partition import Rows, grid
 from pyptx.ops.rowwise.program import Arrays, define, make
-from pyptx.ops.rowwise.row_operands import add_picks, load_scalars, pick_pointers
+from pyptx.ops.rowwise.row_operands import add_picks, load_scalars, pick_pointers, store_numbers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
 from pyptx.ops.rowwise.strategies.chunk import THREADS, Chunk
 from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one, wide
@@ -266,11 +266,7 @@ class _Result:
 
     def _store_row(self, chunk: Chunk, rank: Reg, row: Reg, f: Any) -> None:
         """Write the outputs per row, by one thread of the row."""
-        numbers = self.op.row_result(self.m, f)
-        for (operand, _), number in zip(self.arrays.outputs(ROW), numbers, strict=True):
-            (out,) = self.arrays.pointers(operand)
-            first = (chunk.lane == 0) & (rank == 0)
-            store_one(operand.dtype, out + row * operand.dtype.bytes, number, pred=first)
+        store_numbers(self.arrays, self.m, row, f, lambda: (chunk.lane == 0) & (rank == 0))
 
     def run(self) -> None:
         op, m = self.op, self.m
