@@ -97,11 +97,12 @@ def _measured(
         times = [busy(call) for call in activities[i * each + WARM : (i + 1) * each]]
         name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
         name += "" if shape.cluster is None else f", clusters of {shape.cluster}"
+        name += ", by turns" * shape.pingpong
         yield summarise(
             f"{kind}, {m} x {n} x {k}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
             rows=shape.rows, columns=shape.columns, blocks=shape.blocks, stages=shape.stages,
-            split=shape.split, cluster=shape.cluster, expected=expected[shape],
-            chosen=shape == chosen,
+            split=shape.split, cluster=shape.cluster, pingpong=shape.pingpong,
+            expected=expected[shape], chosen=shape == chosen,
         )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Matrix products on a GPU: TFLOP/s of `ops.matmul`, next to cuBLAS through PyTorch and XLA.
+"""Matrix products on a GPU: TFLOP/s of `ops.matmul`, next to cuBLAS through PyTorch and XLA, and to
+quack where it is installed, in the configuration that it takes without a search.
 
 Random normal data, a cold L2 cache, the time of everything on the device that a call starts. B is
 (K, N) in memory, as JAX has it, and (N, K), as a layer of PyTorch has it.
@@ -10,6 +11,8 @@ Random normal data, a cold L2 cache, the time of everything on the device that a
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
@@ -70,11 +73,16 @@ def _measured(sizes: tuple[int, int, int], layout: str, flush: Flush) -> list[An
         "PyTorch (cuBLAS)": partial(torch.matmul, one, whole),
         "XLA": lambda: ready(xla(a, b)),
     }
+    if importlib.util.find_spec("quack") is not None:
+        gemm: Any = importlib.import_module("quack.gemm_interface").gemm
+        calls["quack"] = partial(gemm, one, whole, tuned=False)
     work = 2e-6 * m * n * k
     name = f"{m} x {n} x {k}, {layout}"
     found_rates: list[Any] = []
     for who, call in calls.items():
-        ready(call())
+        other_error = float((torch.from_dlpack(ready(call())).float() - exact).norm())
+        if not other_error < CHECKED * float(exact.norm()):
+            raise RuntimeError(f"{who}'s product of {sizes} is off by {other_error}")
         torch.cuda.synchronize()
         times = [sum(a.duration for a in each) for each in flushed_calls(call, CALLS, flush)]
         rates = [work / time for time in times]

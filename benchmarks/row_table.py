@@ -20,7 +20,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import jax
@@ -120,6 +120,54 @@ def _quack_cross_entropy(x: Any, labels: Any) -> Any:
     return importlib.import_module("quack").cross_entropy(x, labels.long(), reduction="none")
 
 
+class _QuackLayerNorm(torch.autograd.Function):
+    """quack's two functions, which take weights in f32 alone."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any, b: Any) -> Any:
+        module: Any = importlib.import_module("quack.rmsnorm")
+        y, r, mean = module.layernorm_fwd(
+            x, _wide(w), _wide(b), EPS, return_rstd=True, return_mean=True
+        )
+        ctx.save_for_backward(x, w, r, mean)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        module: Any = importlib.import_module("quack.rmsnorm")
+        x, w, r, mean = ctx.saved_tensors
+        dx, dw, db = module.layernorm_bwd(x, _wide(w), gradients[0], r, mean)
+        return dx, dw.to(w.dtype), db.to(w.dtype)
+
+
+@lru_cache(8)
+def _wide(tensor: Any) -> Any:
+    """The same in f32, made once: what is timed is quack's kernels."""
+    return tensor.float()
+
+
+def _quack_layer_norm(x: Any, w: Any, b: Any) -> Any:
+    return _QuackLayerNorm.apply(x, w, b)
+
+
+def _quack_softmax(x: Any) -> Any:
+    return importlib.import_module("quack").softmax(x)
+
+
+def _liger(name: str) -> Callable[..., Any]:
+    """One of Liger's functions."""
+
+    def call(*tensors: Any) -> Any:
+        module: Any = importlib.import_module("liger_kernel.transformers.functional")
+        return getattr(module, f"liger_{name}")(*tensors)
+
+    return call
+
+
+def _liger_layer_norm(x: Any, w: Any, b: Any) -> Any:
+    return _liger("layer_norm")(x, w, b, EPS)
+
+
 def _liger_cross_entropy(x: Any, labels: Any) -> Any:
     module: Any = importlib.import_module("liger_kernel.transformers.functional")
     # Its forward writes the gradient over its argument.
@@ -175,6 +223,7 @@ OPERATIONS: Final = {
         _layer_norm_gradient,
         lambda x, w, b: torch.nn.functional.layer_norm(x, w.shape, w, b, EPS), _jnp_layer_norm,
         {FORWARD: 2, BACKWARD: 3}, columns=2,
+        peers={"quack": _quack_layer_norm, "Liger": _liger_layer_norm},
     ),
     "softmax": Operation(
         "softmax", _softmax_jax.softmax, lambda x: (_softmax_jax.softmax(x),),
@@ -182,12 +231,13 @@ OPERATIONS: Final = {
         lambda x: torch.softmax(x, -1),
         lambda x: jax.nn.softmax(x.astype(jnp.float32)).astype(x.dtype),
         {FORWARD: 2, BACKWARD: 3},
+        peers={"quack": _quack_softmax, "Liger": _liger("softmax")},
     ),
     "swiglu": Operation(
         "swiglu", _gates_jax.swiglu, lambda a, b: (a, b),
         lambda g, a, b: _gates_jax.gradient("silu", a, b, g),
         lambda a, b: torch.nn.functional.silu(a) * b, _jnp_swiglu,
-        {FORWARD: 3, BACKWARD: 5}, arrays=2,
+        {FORWARD: 3, BACKWARD: 5}, arrays=2, peers={"Liger": _liger("swiglu")},
     ),
     "add_rms_norm": Operation(
         "add_rms_norm", lambda x, r, w: _add_norm_jax.add_rms_norm(x, r, w, EPS),
@@ -239,7 +289,7 @@ def cases(only: Any = None) -> list[Case]:
     return found
 
 
-def measure(device: dict[str, object], only: Any = None, budget: float = 420) -> Result:
+def measure(device: dict[str, object], only: Any = None, budget: float = 400) -> Result:
     """Every case, forward and backward, with its peers."""
     result = start("row_table", device, calls=CALLS, eps=EPS, **CONDITIONS)
     result.settings["failed"] = failed = {}

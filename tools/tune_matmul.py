@@ -24,10 +24,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from scipy.optimize import least_squares
 
-from pyptx.ops.tensor_core import measured
+from pyptx.ops.tensor_core import measured, plan
 from pyptx.ops.tensor_core.epilogue import SCALED
-from pyptx.ops.tensor_core.measured import Common, Tile
-from pyptx.ops.tensor_core.shape import Product, Shape
+from pyptx.ops.tensor_core.measured import Common, Sizes
+from pyptx.ops.tensor_core.shape import Product, Shape, Tile
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
 from pyptx.types import bf16, e4m3, f32
 
@@ -44,8 +44,11 @@ PRODUCTS: Final = {
 
 _APART: Final = 30.0
 """How many times larger or smaller a number may become: wild ones overflow."""
+_SLOWER: Final = 0.01
+"""What a choice may lose of the fastest shape."""
 
 Times: TypeAlias = "dict[Tile, tuple[float, float]]"
+Fastest: TypeAlias = "dict[Sizes, tuple[Tile, bool]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Measurement:
 
     @property
     def tile(self) -> Tile:
-        return self.shape.rows, self.shape.columns, self.shape.cluster
+        return self.shape.tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +89,28 @@ def main() -> None:
     record = json.loads(given.result.read_text())
     measurements = read(record)
     made = fit(measurements)
-    TARGET.write_text(written(made, str(record["device"]["name"])))
+    TARGET.write_text(written(made, exceptions(made, measurements), str(record["device"]["name"])))
     far, slower = quality(made, measurements)
     print(f"{len(measurements)} measurements, met within {far:.1%} on average")
     print(f"the chosen shapes are {slower:.1%} slower than the fastest ones, on average")
 
 
 def read(record: Mapping[str, Any]) -> list[Measurement]:
-    """The measurements of a result of `matmul_shapes`."""
+    """The measurements of a result of `matmul_shapes`, of the shapes that there still are."""
     found: list[Measurement] = []
     for summary in record["measurements"]:
         notes = summary["notes"]
         shape = Shape(
             notes["rows"], notes["columns"], blocks=notes["blocks"], stages=notes["stages"],
             split=notes["split"], cluster=notes.get("cluster"),
+            pingpong=notes.get("pingpong", False),
         )  # fmt: skip
         call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
-        found.append(Measurement(notes["kind"], shape, call, 1000 * summary["median"]))
+        if any(
+            (shape.tile, shape.split) == (cut.shape.tile, cut.shape.split)
+            for cut in plan.candidates(call.product)
+        ):
+            found.append(Measurement(notes["kind"], shape, call, 1000 * summary["median"]))
     return found
 
 
@@ -156,17 +164,33 @@ def _start(times: Mapping[Tile, tuple[float, float]], tiles: Sequence[Tile]) -> 
 def quality(made: Fit, measurements: Sequence[Measurement]) -> tuple[float, float]:
     """The mean distance from the measurements, and what the choices lose of the fastest shapes."""
     far = statistics.fmean(abs(made.expected(one) / one.took - 1) for one in measurements)
-    same: dict[tuple[str, tuple[int, int, int]], list[Measurement]] = {}
-    for one in measurements:
-        same.setdefault((one.kind, one.call.sizes), []).append(one)
     lost = [
         min(each, key=made.expected).took / min(one.took for one in each) - 1
-        for each in same.values()
+        for each in by_size(measurements)
     ]
     return far, statistics.fmean(lost)
 
 
-def written(made: Fit, device: str) -> str:
+def exceptions(made: Fit, measurements: Sequence[Measurement]) -> Fastest:
+    """The fastest shapes of the sizes for which the choice by expected times is slower."""
+    found: Fastest = {}
+    for each in by_size(measurements):
+        best = min(each, key=lambda one: one.took)
+        if min(each, key=made.expected).took > (1 + _SLOWER) * best.took:
+            product = best.call.product
+            found[*product.kind, *best.call.sizes] = (best.tile, best.shape.split)
+    return found
+
+
+def by_size(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
+    """Those of the same product together."""
+    same: dict[tuple[str, tuple[int, int, int]], list[Measurement]] = {}
+    for one in measurements:
+        same.setdefault((one.kind, one.call.sizes), []).append(one)
+    return list(same.values())
+
+
+def written(made: Fit, fastest: Fastest, device: str) -> str:
     """The module."""
     common = "".join(f"    {name}={value:.4g},\n" for name, value in asdict(made.common).items())
     text = TARGET.read_text()
@@ -176,8 +200,22 @@ def written(made: Fit, device: str) -> str:
         f"{_head('TIMES')}{_lines(made.times)}}}\n"
         '"""A stage and a tile of each shape that was measured, in nanoseconds."""\n\n'
         f"{_head('PROMOTED_TIMES')}{_lines(made.promoted)}}}\n"
-        '"""The same where sums are promoted."""\n'
+        '"""The same where sums are promoted."""\n\n'
+        f"FASTEST: Final[dict[Sizes, tuple[Tile, bool]]] = {{\n{_entries(fastest)}}}\n"
+        '"""Sizes whose fastest tile, split or not, is another than the one expected."""\n'
     )
+
+
+def _entries(fastest: Fastest) -> str:
+    return "".join(
+        f"    {_literal(sizes)}: ({_literal(tile)}, {split}),\n"
+        for sizes, (tile, split) in sorted(fastest.items())
+    )
+
+
+def _literal(values: Sequence[object]) -> str:
+    """A tuple, as the formatter writes it."""
+    return f"({', '.join(json.dumps(v) if isinstance(v, str) else str(v) for v in values)})"
 
 
 def _head(name: str) -> str:
@@ -189,13 +227,11 @@ def _lines(times: Times) -> str:
 
 
 def _line(tile: Tile, stage: float, rest: float) -> str:
-    rows, columns, cluster = tile
-    named = "None" if cluster is None else f'"{cluster}"'
-    return f"    ({rows}, {columns}, {named}): ({stage:.1f}, {rest:.1f}),\n"
+    return f"    {_literal(tile)}: ({stage:.1f}, {rest:.1f}),\n"
 
 
-def _order(tile: Tile) -> tuple[int, int, str]:
-    return tile[0], tile[1], tile[2] or ""
+def _order(tile: Tile) -> tuple[int, int, str, bool]:
+    return tile[0], tile[1], tile[2] or "", tile[3]
 
 
 if __name__ == "__main__":

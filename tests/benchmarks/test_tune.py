@@ -20,7 +20,7 @@ from pyptx.ops.tensor_core.times import Call, expected_ns
 from pyptx.types import bf16
 
 ROOT = Path(__file__).parents[2]
-RESULT = ROOT / "benchmarks/results/matmul_shapes-nvidia-h200.json"
+RESULT = ROOT / "benchmarks/results/matmul_shapes-nvidia-h100-80gb-hbm3.json"
 SIZES = [
     (m, n, k)
     for m in (1, 64, 300, 2048, 8192)
@@ -49,8 +49,7 @@ def another_gpu(tune, seed):
     common = Common(*(other(number) for number in astuple(measured.COMMON)))
     common = replace(common, overlap=draw.uniform(1.5, 4), share_power=draw.uniform(1, 2))
     times = {
-        (cut.shape.rows, cut.shape.columns, cut.shape.cluster): (other(cut.stage), other(cut.tile))
-        for cut in (*plan.CUTS, *plan.CLUSTERS)
+        cut.shape.tile: (other(cut.stage), other(cut.tile)) for cut in (*plan.CUTS, *plan.OTHERS)
     }
     promoted = {tile: tuple(map(other, each)) for tile, each in measured.PROMOTED_TIMES.items()}
     return tune.Fit(common, times, promoted)
@@ -83,19 +82,21 @@ def test_a_gpu_that_behaves_as_the_model_is_met(tune, seed):
 
 def test_the_module_that_is_written_has_the_numbers(tune, tmp_path):
     made = another_gpu(tune, 5)
-    text = tune.written(made, "NVIDIA Other")
+    fastest = {(16, "MN", False, 64, 4096, 128): ((64, 128, "columns", False), True)}
+    text = tune.written(made, fastest, "NVIDIA Other")
     (tmp_path / "measured.py").write_text(text)
     namespace = runpy.run_path(str(tmp_path / "measured.py"), run_name="pyptx._written")
     assert namespace["DEVICE"] == "NVIDIA Other"
+    assert namespace["FASTEST"] == fastest
     assert astuple(namespace["COMMON"]) == pytest.approx(astuple(made.common), rel=1e-3)
     for name, times in (("TIMES", made.times), ("PROMOTED_TIMES", made.promoted)):
         read = namespace[name]
-        assert list(read) == sorted(times, key=lambda tile: (*tile[:2], tile[2] or ""))
+        assert list(read) == sorted(times, key=lambda tile: (*tile[:2], tile[2] or "", tile[3]))
         for tile, pair in times.items():
             assert read[tile] == pytest.approx(pair, abs=0.06)
     # and once more it is the same text
     again = tune.Fit(namespace["COMMON"], namespace["TIMES"], namespace["PROMOTED_TIMES"])
-    assert tune.written(again, "NVIDIA Other") == text
+    assert tune.written(again, fastest, "NVIDIA Other") == text
 
 
 def test_the_numbers_in_the_product_are_those_of_the_recorded_measurements(tune):
@@ -106,9 +107,18 @@ def test_the_numbers_in_the_product_are_those_of_the_recorded_measurements(tune)
     own = tune.Fit(measured.COMMON, measured.TIMES, measured.PROMOTED_TIMES)
     far, slower = tune.quality(own, known)
     assert far < 0.08
-    assert slower < 0.02
+    assert slower < 0.03
     best_far, _ = tune.quality(tune.fit(known), known)
     assert far < best_far + 0.002
+    # Where the expected times choose badly, the measurement is listed.
+    assert tune.exceptions(own, known) == measured.FASTEST
+    for each in tune.by_size(known):
+        call = each[0].call
+        chosen = plan.choose(call.product, *call.sizes)
+        (took,) = (
+            one.took for one in each if (one.tile, one.shape.split) == (chosen.tile, chosen.split)
+        )
+        assert took <= 1.011 * min(one.took for one in each)
 
 
 def test_lines_that_are_no_multiple_of_128_bytes_are_two_requests():
@@ -118,4 +128,4 @@ def test_lines_that_are_no_multiple_of_128_bytes_are_two_requests():
     times = [expected_ns(narrow, Call(product, (8192, 8192, k))) / k for k in (4096, 4104)]
     assert 1.3 < times[1] / times[0] < 2
     shape = plan.choose(product, 4096, 5000, 3000)
-    assert (shape.rows, shape.columns) == (256, 192)
+    assert (shape.rows, shape.columns, shape.cluster) == (128, 256, "rows")

@@ -44,7 +44,7 @@ def turned(x, major, wanted):
 
 EVERY = [
     (cut.shape, majors)
-    for cut in (*plan.CUTS, *plan.CLUSTERS)
+    for cut in (*plan.CUTS, *plan.OTHERS)
     for majors in MAJORS
     if plan.fits(cut.shape, Product(bf16, bf16, f32, *majors))
 ]

@@ -114,7 +114,7 @@ def test_eight_bits(kinds, shape, split):
 
 # ---- clusters ------------------------------------------------------------------------------------
 
-CLUSTERS = [cut.shape for cut in plan.CLUSTERS]
+CLUSTERS = [cut.shape for cut in plan.OTHERS if cut.shape.cluster]
 IN_CLUSTERS = pytest.mark.parametrize("shape", CLUSTERS, ids=str)
 
 
@@ -272,7 +272,7 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("cut", (*plan.CUTS, *plan.CLUSTERS), ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize("cut", (*plan.CUTS, *plan.OTHERS), ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_multiplications_stay_asynchronous(cut, a_major, b_major):
     """The assembler says so where it has to run one after another, and kernels spill nothing."""

@@ -55,6 +55,7 @@ class TensorCopy:
         offsets: Coordinates | None = None,
         multicast_mask: int | Reg | None = None,
         cta_group: int = 1,
+        cache_policy: Reg | None = None,
         pred: Reg | Not | None = None,
     ) -> None:
         """Copy a box to shared memory; `mbar` counts its bytes as they arrive.
@@ -63,21 +64,25 @@ class TensorCopy:
 
         With a `multicast_mask`, to the same place in every CTA of the cluster whose bit is set, and
         to its mbarrier. `cta_group=2` lets the mbarrier be that of the other CTA of a pair
-        (sm_100). One `cp.async.bulk.tensor`.
+        (sm_100). `cache_policy` is a b64 register of `createpolicy`, which says how long the L2
+        cache keeps the lines. One `cp.async.bulk.tensor`.
         """
         trace = current(self._name)
         _check_tile(src, dst)
         masks = () if multicast_mask is None else (raw(trace, multicast_mask),)
         multicast = ".multicast::cluster" if masks else ""
         group = f".cta_group::{cta_group}" if cta_group != 1 else ""
+        policies = () if cache_policy is None else (raw(trace, cache_policy),)
+        hint = ".L2::cache_hint" if policies else ""
         trace.write(
             f"{self._spelling()}.shared::cluster.global.{_mode(offsets)}.{_COMPLETE}"
-            f"{multicast}{group}",
+            f"{multicast}{group}{hint}",
             raw(trace, dst),
             self._position(trace, src, coord),
             raw(trace, mbar),
             *self._offsets(trace, offsets),
             *masks,
+            *policies,
             guard=guard(trace, pred),
         )
         if isinstance(src, TensorMapReg) and isinstance(dst, SharedTile):

@@ -136,7 +136,7 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
         return _by_ctas(op, rows)
     if op.statistic is None:  # chunks need nothing of each other, so there is one pass
         return two_pass.independent(op, rows, each=1)
-    shape = sizes.clusters_of(op, rows)
+    shape = sizes.cluster_of_one_row(op, rows) or sizes.clusters_of(op, rows)
     many = two_pass.independent(op, rows) if shape is None else _by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
     return _few_by_parts(op, rows, many) if op.name in _FEW_ROWS_MEASURED else many

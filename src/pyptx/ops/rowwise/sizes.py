@@ -24,6 +24,9 @@ _LINES: Final = 32
 _STAGES: Final = 4
 """Rows that a CTA of a cluster holds; more would delay the first ones."""
 
+_MANY: Final = 2**20
+"""Teams, each of one row, unless there are more rows still."""
+
 _GRID: Final = 128
 """CTAs of a team that is larger than a cluster."""
 
@@ -73,7 +76,7 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
     if groups * inputs > ROW:
         return 1024, False, None
     if groups * inputs > 2048 and (regular or not plain):
-        return 256 * columns, False, 80 if plain and op.is_light else None
+        return 256, False, 80 if plain and op.is_light else None
     limits = measured.LIMITS
     most = limits.held_regular if regular else limits.held_wide
     if groups * inputs > (limits.held if widest(op) == 2 else most):
@@ -177,6 +180,24 @@ def clusters_of(op: RowOp, rows: Rows) -> cluster.Shape | None:
     if rows.aligned and op.statistic is not None:
         return _cluster_shape(op, rows, _GRID, 1)
     return None
+
+
+def cluster_of_one_row(op: RowOp, rows: Rows) -> cluster.Shape | None:
+    """A cluster for each row, whose CTAs have up to 64 KiB of it and share an SM with others.
+
+    Clusters that stay for many rows have an SM for each CTA, and leave those without that are no
+    whole cluster of a GPC: 20 of 132. None where CTAs would load inputs per column for one row, and
+    for rows longer than eight such parts.
+    """
+    inputs = op.given(ELEMENT)
+    if op.statistic is None or op.given(COLUMN) or op.written(COLUMN) or len(inputs) > 1:
+        return None
+    parts = max(2, power_of_two(-(-bytes_read(op, rows) // (64 * KIB))))
+    if parts > min(8, rows.device.cluster):
+        return None
+    threads = _threads(rows.part(parts), 16)
+    shape = cluster.Shape(aligned(_MANY, rows), parts, threads, stages=1, lag=0)
+    return shape if rows.device.allows(cluster.needs(op, rows, shape)) else None
 
 
 def clusters(op: RowOp, rows: Rows, parts: int) -> cluster.Shape | None:

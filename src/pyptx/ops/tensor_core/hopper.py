@@ -9,7 +9,7 @@ from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
 from pyptx.ops.tensor_core.elements import Elements
-from pyptx.ops.tensor_core.operands import Operand, operand
+from pyptx.ops.tensor_core.operands import Operand, operand, read_once
 from pyptx.ops.tensor_core.promoted import promoting
 from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
@@ -57,7 +57,7 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     named = dict(zip(names, tensors, strict=True))
     results = [named[name] for name in names if name.startswith("D")]
     a, b = _factors(product, shape, named)
-    ring = ptx.ring(shape.stages, consumers=shape.groups * shape.cluster_size)
+    ring = ptx.ring(shape.stages, consumers=shape.per_tile * shape.cluster_size)
     sizes = arrays.sizes(product, named["A"], results[0])
     elements = Elements(product, sizes, [named[n] for n in names if n[0] == "E"], named.get("AMAX"))
     result = Results(results, product, shape, elements)
@@ -85,7 +85,10 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         if shape.registers is not None:
             ptx.setmaxnreg(shape.registers[0], inc=False)
         with ptx.if_(thread == 0):
-            mainloop.produce(ring, a, b, schedule, product.depth)
+            policy = None
+            if product.ragged is None and (product.b_batched or not product.a_batched):
+                policy = read_once(schedule.down == 1, sizes.n, steps)
+            mainloop.produce(ring, a, b, schedule, product.depth, policy)
     with ptx.else_():
         if shape.registers is not None:
             ptx.setmaxnreg(shape.registers[1])

@@ -16,7 +16,15 @@ from typing import Any, TypeAlias, TypeVar
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
-from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, ROWS, STEP, WARPGROUP, Product, Shape
+from pyptx.ops.tensor_core.shape import (
+    CLUSTER_SIZE,
+    ROWS,
+    STEP,
+    WARPGROUP,
+    Product,
+    Shape,
+    turn_of,
+)
 from pyptx.types import u32
 
 T = TypeVar("T")
@@ -24,8 +32,10 @@ Sums: TypeAlias = "list[list[Reg]]"
 """A warpgroup's sums of each block of 64 rows."""
 
 
-def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -> None:
-    """Fill stages, item after item. One thread."""
+def produce(
+    ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int, policy: Reg | None = None
+) -> None:
+    """Fill stages, item after item. One thread. `policy` is that of the lines of B."""
     state = ring.producer()
     with schedule.walk() as item:
         place = schedule.place(item)
@@ -37,7 +47,7 @@ def produce(ring: Any, a: Operand, b: Operand, schedule: Schedule, depth: int) -
             full = acquire(ring, state, shared=a.shared or b.shared)
             full.arrive_expect_tx(a.bytes + b.bytes)
             a.fetch(state.stage, full, row, k, place.matrix)
-            b.fetch(state.stage, full, place.column, k, place.matrix)
+            b.fetch(state.stage, full, place.column, k, place.matrix, policy)
             k += depth
             state.advance()
     if a.shared or b.shared:
@@ -81,7 +91,9 @@ class Consumer:
         ]
         for register in (r for block in sums for r in block):
             register.set(0)
-        if self.shape.blocks == 1:
+        if self.shape.pingpong:
+            self._by_turns(schedule, sums)
+        elif self.shape.blocks == 1:
             self._one_block(schedule, sums)
         else:
             self._two_blocks(schedule, sums)
@@ -141,6 +153,42 @@ class Consumer:
                 self._release(read)
             self.finish(item, place, 1, sums[1])
 
+    def _by_turns(self, schedule: Schedule, sums: Sums) -> None:
+        """Every second item: the other warpgroup multiplies while this one writes."""
+        state, read = self.ring.consumer(), self.ring.consumer()
+        own, other = turn_of(self.group), turn_of(1 - self.group)
+        index = reg.scalar(u32, init=0)
+        with ptx.if_(self.group > 0):
+            self._skip(state, read, schedule.item(index).steps)
+            index += 1
+        with ptx.while_(lambda: index < schedule.items):
+            item = schedule.item(index)
+            with ptx.if_(index > 0):
+                own.sync()
+            self.wait(state, None)
+            self.multiply(sums, state.stage, self._blocks, add=False)
+            place = schedule.place(item)
+            state.advance()
+            self._middle(sums, item.steps, state, read)
+            index += 1
+            with ptx.if_(index < schedule.items):
+                other.arrive()
+            ptx.wgmma.wait_group(0)
+            self._release(read)
+            for block in self._blocks:
+                self.finish(item, place, block, sums[block])
+            self._skip(state, read, schedule.item(index).steps)
+            index += 1
+
+    def _skip(self, state: Any, read: Any, steps: Reg) -> None:
+        """Go on by the stages of an item that the other warpgroup multiplies."""
+        stages = self.ring.n_stages
+        stage = reg.from_(state.stage + steps, u32)
+        rounds = stage // stages
+        for each in (state, read):
+            each.stage.set(stage - low(rounds, stages))
+            each.phase.set((each.phase + rounds) & 1)
+
     def left_of(self, item: Item) -> Reg | None:
         """Of a group's part of K: its values, which `wait` counts down."""
         if item.begin is None or item.end is None:
@@ -184,7 +232,7 @@ class Consumer:
         product, shape = self.product, self.shape
         kind_a, kind_b = product.kinds
         step = STEP // product.a.bytes
-        row = low(self.group, ROWS * shape.blocks)
+        row: Reg | int = low(self.group, ROWS * shape.blocks) if shape.per_tile > 1 else 0
         ptx.wgmma.fence()
         for k in range(0, product.depth, step):
             for block in blocks:

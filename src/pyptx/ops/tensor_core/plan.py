@@ -1,6 +1,7 @@
 """Which kernel makes a matrix product: by target, and on Hopper by the sizes.
 
-The shape whose expected time (`times`) is least is chosen. A kernel is right for any sizes, so a
+The shape whose expected time (`times`) is least is chosen, or the one that was fastest where the
+sizes were measured and the expectation was off. A kernel is right for any sizes, so a
 choice is about time alone.
 """
 
@@ -33,19 +34,18 @@ FEW_GROUPS: Final = 240
 
 def _either_way(shape: Shape) -> tuple[Cut, Cut]:
     """A shape whose tiles are whole, and the same with tiles that are split."""
-    stage, tile = measured.TIMES[shape.rows, shape.columns, None]
+    stage, tile = measured.TIMES[shape.tile]
     return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
 
 
-def _cluster(shape: Shape) -> Cut:
-    """Two CTAs that fetch for each other take as long as one, where they have not been measured."""
-    alone = measured.TIMES[shape.rows, shape.columns, None]
-    return Cut(shape, *measured.TIMES.get((shape.rows, shape.columns, shape.cluster), alone))
+def _perhaps(shape: Shape) -> Cut:
+    """Where a shape has not been measured, it takes as long as one of the usual size."""
+    return Cut(shape, *measured.TIMES.get(shape.tile, measured.TIMES[Shape().tile]))
 
 
 def _promoted(shape: Shape) -> tuple[Cut, Cut]:
     """The same where sums are promoted."""
-    stage, tile = measured.PROMOTED_TIMES[shape.rows, shape.columns, None]
+    stage, tile = measured.PROMOTED_TIMES[shape.tile]
     return Cut(shape, stage, tile), Cut(replace(shape, split=True), stage, tile)
 
 
@@ -67,10 +67,15 @@ PROMOTED_CUTS: Final = (
 """Of products whose sums are promoted."""
 
 
-CLUSTERS: Final = tuple(
+_PINGPONG: Final = Shape(128, 192, blocks=2, stages=5, panels=1, band=16, pingpong=True)
+OTHERS: Final = tuple(
     map(
-        _cluster,
+        _perhaps,
         (
+            _PINGPONG,
+            replace(_PINGPONG, split=True),
+            replace(_PINGPONG, cluster="rows", band=8),
+            replace(_PINGPONG, columns=128, stages=6, cluster="rows", band=8),
             Shape(128, 256, stages=4, band=6, cluster="rows"),
             Shape(256, 3 * ROWS, blocks=2, stages=3, panels=3, band=8, cluster="columns"),
             Shape(128, 128, stages=6, band=8, cluster="rows"),
@@ -81,7 +86,8 @@ CLUSTERS: Final = tuple(
         ),
     )
 )
-"""Chosen from where `make tune` has measured them."""
+"""Clusters, and warpgroups that multiply by turns: chosen from where they have been measured."""
+_ALWAYS: Final = frozenset(cut.shape for cut in (*CUTS, *PROMOTED_CUTS))
 
 
 def any_size(product: Product) -> Shape:
@@ -96,16 +102,21 @@ def cuts(product: Product) -> tuple[Cut, ...]:
 
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
-    return PROMOTED_CUTS if product.promoted else (*CUTS, *CLUSTERS)
+    return PROMOTED_CUTS if product.promoted else (*CUTS, *OTHERS)
 
 
 def _is_measured(shape: Shape) -> bool:
-    return shape.cluster is None or (shape.rows, shape.columns, shape.cluster) in measured.TIMES
+    return shape in _ALWAYS or shape.tile in measured.TIMES
 
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
-    """The shape whose kernel is expected to take least time."""
+    """The shape whose kernel took least time, or is expected to where that was not measured."""
     fit = [cut for cut in cuts(product) if fits(cut.shape, product)]
+    if matrices == 1 and ctas == CTAS and product.ragged is None:
+        fastest = measured.FASTEST.get((*product.kind, m, n, k))
+        for cut in fit:
+            if (cut.shape.tile, cut.shape.split) == fastest:
+                return cut.shape
     given = Call(product, (m, n, k), matrices, ctas)
     return min(fit, key=lambda cut: expected_ns(cut, given)).shape
 
@@ -128,7 +139,7 @@ def fits(shape: Shape, product: Product) -> bool:
     bytes of a row. Two blocks of sums leave an epilogue too few registers, but for one that
     multiplies, and scales of single columns, too.
     """
-    if product.ragged is not None and shape.split:
+    if product.ragged is not None and (shape.split or shape.pingpong):
         return False
     if shape.cluster is not None and not _shares(shape, product):
         return False

@@ -50,7 +50,9 @@ class Results:
     def write(self, place: Place, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
         """Write a block of a tile: `values` are a warpgroup's sums of 64 rows."""
         own = barrier_of(group), low(group, self.shape.panels)
-        row = place.row + low(group, ROWS * self.shape.blocks)
+        row = place.row
+        if self.shape.per_tile > 1:
+            row = row + low(group, ROWS * self.shape.blocks)
         row = row + ROWS * block if block else row
         if place.end is None:
             self._copied(place, row, own, lane, values)

@@ -13,6 +13,9 @@ from pyptx.types import DType, f32, s8, s32, tf32, u8
 Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
 Cluster: TypeAlias = Literal["rows", "columns"]
+Tile: TypeAlias = "tuple[int, int, Cluster | None, bool]"
+"""Rows and columns that a CTA multiplies at a time, where the next CTA of its cluster is, and
+whether its warpgroups multiply by turns."""
 CLUSTER_SIZE: Final = 2
 """CTAs of a cluster, which fetch for each other."""
 BLOCK: Final = 128
@@ -115,6 +118,12 @@ class Product:
         return KINDS.get(self.a, self.a), KINDS.get(self.b, self.b)
 
     @property
+    def kind(self) -> tuple[int, Major, bool]:
+        """What its measured sizes are listed by: bits of an element, B's layout, and whether sums
+        are promoted."""
+        return self.a.bits, self.b_major, self.promoted
+
+    @property
     def depth(self) -> int:
         """Values of K that a stage has."""
         return SPAN // self.a.bytes
@@ -133,6 +142,8 @@ class Shape:
     cluster        two CTAs of a cluster make tiles that are next to each other: one below the other
                    ("rows"), which have the same columns of B, or side by side ("columns"), which
                    have the same rows of A. Each fetches half of what both multiply, for both
+    pingpong       whether two warpgroups make tiles by turns: one multiplies while the other's
+                   results are written
     """
 
     rows: int = 128
@@ -143,6 +154,12 @@ class Shape:
     panels: int = 2
     split: bool = False
     cluster: Cluster | None = None
+    pingpong: bool = False
+
+    @property
+    def tile(self) -> Tile:
+        """What its measured times are listed by."""
+        return self.rows, self.columns, self.cluster, self.pingpong
 
     @property
     def cluster_size(self) -> int:
@@ -162,6 +179,11 @@ class Shape:
     @property
     def groups(self) -> int:
         """Warpgroups that multiply."""
+        return self.per_tile * (2 if self.pingpong else 1)
+
+    @property
+    def per_tile(self) -> int:
+        """Warpgroups that multiply a tile."""
         return self.rows // (ROWS * self.blocks)
 
     @property
@@ -178,3 +200,8 @@ class Shape:
 def barrier_of(group: Reg) -> Any:
     """The named barrier of the threads of a warpgroup."""
     return ptx.named_barrier(group + 1, count=WARPGROUP)
+
+
+def turn_of(group: Reg) -> Any:
+    """The named barrier at which one of two warpgroups waits until the other has multiplied."""
+    return ptx.named_barrier(group + 3, count=2 * WARPGROUP)

@@ -30,7 +30,7 @@ def registers(shape: Shape) -> int:
 
 def tiles(shape: Shape, ctas: int, over: Sequence[str], dtype: DType) -> tuple[Tile, Tile]:
     """The sums and the flags; no more tiles are split than there are CTAs, into two on average."""
-    slots = 2 * ctas * shape.blocks * shape.groups
+    slots = 2 * ctas * shape.blocks * shape.per_tile
     each = registers(shape) // _VECTOR
     return (
         Tile(slots, each, WARPGROUP, _VECTOR, dtype, sum_over=tuple(over), partial=True),
@@ -47,7 +47,9 @@ class Workspace:
     shape: Shape
 
     def _slot(self, share: Share, index: Reg, block: int, group: Reg) -> Reg:
-        return low(low(share.slot + index, self.shape.blocks) + block, self.shape.groups) + group
+        slot = low(share.slot + index, self.shape.blocks) + block
+        each = self.shape.per_tile
+        return slot if each == 1 else low(slot, each) + group
 
     def give(self, share: Share, block: int, group: Reg, lane: Reg, values: Sequence[Reg]) -> None:
         """Write a block of this CTA's sums; all threads of a warpgroup."""
