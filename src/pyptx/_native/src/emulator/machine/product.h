@@ -31,10 +31,19 @@ struct Part {
   bool accumulates = false;          // scale-d
   uint64_t a = 0, b = 0;             // descriptors; 0 where A is in registers
   std::vector<uint32_t> metadata;    // of a sparse A, a register of 32 lanes
-  std::vector<uint32_t> a_places, b_places;  // offsets in shared memory of what it reads, 16 bytes each
+  std::vector<uint32_t> a_places;  // offsets in shared memory of what it reads, 16 bytes each
+  std::shared_ptr<const std::vector<uint32_t>> b_places;  // the same of B, which all warps read
   // The accumulators' values, where their registers hold no sense until the operation ends: 32 lanes of each.
   bool hidden = false;
   std::vector<uint32_t> sums;
+};
+
+// What the first warp's check of B found: that it has values, and who stored them all, an operation or nobody. As long
+// as nothing has changed since, other warps need to know of that store alone.
+struct ProductRead {
+  bool known = false;
+  uint64_t changes = 0;  // of the shadow, then
+  uint32_t stored = 0;   // who
 };
 
 struct Product {
@@ -42,6 +51,7 @@ struct Product {
   Cta* cta = nullptr;
   bool alone = false;  // of a warp whose warpgroup went on without it
   std::vector<Part> parts;
+  ProductRead b_read;  // what the first part reads
 
   Part* part_of(const Warp& w);
   // The first warp of the warpgroup that has not issued it; nullptr if all have.

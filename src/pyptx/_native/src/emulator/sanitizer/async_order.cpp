@@ -63,6 +63,7 @@ void check_shared_piece(Warp& w, const Instruction& in, Cta& owner, uint32_t off
 
 void forget_shared(Cta& owner, uint32_t offset, uint32_t bytes) {
   SharedShadow& s = owner.shadow;
+  ++s.changes;
   if (s.initialisation) std::memset(&s.written[offset >> s.shift], 0, bytes >> s.shift);
 }
 
@@ -266,11 +267,22 @@ class CopyCheck {
       const Fine& fine = fine_[(latest_ + i) % kFine];
       if (fine.store == 0 || (stored & fine.mask) != fine.store) continue;
       latest_ = (latest_ + i) % kFine;
-      if (count == 8) return load_cells(first, 8, fine);
-      return count == 4 ? load_cells(first, 4, fine) : load_cells(first, count, fine);
+      if (!replaces(first)) return false;
+      if (count == 8) return load_fours<2>(first, fine);
+      return count == 4 ? load_fours<1>(first, fine) : load_cells(first, count, fine);
     }
     return false;
   }
+
+  uint32_t who() const { return self_.who; }
+
+  // Whether other warps may rely on what this one has found of a product's cells: an operation stored all of them, and
+  // they can be told that by its clock.
+  bool known_store(uint32_t* who) const {
+    *who = next_fine_ == 1 ? who_in(fine_[0].store) : 0;
+    return simple_ && next_fine_ <= 1 && (*who == 0 || agent_of(*who) >= clocks_of(w_).warps());
+  }
+  bool knows(uint32_t who) const { return who == 0 || issuer_.fine_for_all(who, lane_, false); }
 
   // Cells of one chunk that is stored: recorded at once where they are all as one that was fine.
   bool store_alike(uint32_t first, uint32_t count) {
@@ -288,10 +300,11 @@ class CopyCheck {
     return true;
   }
 
-  void cell(uint32_t index) {
+  __attribute__((noinline)) void cell(uint32_t index) {
     uint64_t& stored = s_.stores[index];
     uint64_t& loaded = s_.loads[index];
     const bool touched = (who_in(stored) & kStrong) != 0;
+    simple_ &= !touched;
     if (touched || (who_in(stored) != fine_store_ && !known(stored, good_store_))) check_stored(index, stored);
     if (store_ && who_in(loaded) != fine_load_ && !known(loaded, good_load_)) check_loaded(index, loaded);
     if (touched) check_touched(index);
@@ -304,6 +317,7 @@ class CopyCheck {
       loaded = 0;
     } else {
       record_load(s_, self_, index, lane_, false, in_.index);
+      simple_ &= who_in(loaded) == self_.who_of(lane_, false);
     }
   }
 
@@ -312,21 +326,45 @@ class CopyCheck {
     uint64_t store = 0, mask = 0;
   };
 
-  inline __attribute__((always_inline)) bool load_cells(uint32_t first, uint32_t count, const Fine& fine) {
-    const uint64_t* stores = &s_.stores[first];
-    uint64_t* loads = &s_.loads[first];
-    const uint64_t me = cell_of(self_.who_of(lane_, false), 0), who = ~uint64_t{0} << 32, reader = loads[0] & who;
-    if (reader != 0 && reader != me && reader != replaced_) {
-      const uint32_t a = agent_of(who_in(reader)), clock = clock_of(who_in(reader));
-      if (a == kManyAgents || (a == self_.agent ? clock == self_.own : clock > self_.clocks[a])) return false;
-      replaced_ = reader;
-    }
+  static constexpr uint64_t kWho = ~uint64_t{0} << 32;
+
+  // Whether this load takes the place of a cell's reader, which is kept then.
+  bool replaces(uint32_t index) {
+    reader_ = s_.loads[index] & kWho;
+    if (reader_ == 0 || reader_ == mine() || reader_ == replaced_) return true;
+    const uint32_t a = agent_of(who_in(reader_)), clock = clock_of(who_in(reader_));
+    if (a == kManyAgents || (a == self_.agent ? clock == self_.own : clock > self_.clocks[a])) return false;
+    replaced_ = reader_;
+    return true;
+  }
+
+  uint64_t mine() const { return cell_of(self_.who_of(lane_, false), 0); }
+
+  // Records cells that all have such a store and that reader.
+  bool load_cells(uint32_t first, uint32_t count, const Fine& fine) {
     uint64_t differences = 0;
     for (uint32_t k = 0; k < count; ++k) {
-      differences |= ((stores[k] & fine.mask) ^ fine.store) | ((loads[k] & who) ^ reader);
+      differences |= ((s_.stores[first + k] & fine.mask) ^ fine.store) | ((s_.loads[first + k] & kWho) ^ reader_);
     }
-    for (uint32_t k = 0; differences == 0 && k < count; ++k) loads[k] = me | in_.index;
+    if (differences == 0) std::fill_n(s_.loads.begin() + first, count, mine() | in_.index);
     return differences == 0;
+  }
+
+  // The same of four cells, or of twice as many, which are loaded and stored as one.
+  template <uint32_t kCount>
+  bool load_fours(uint32_t first, const Fine& fine) {
+    using Four = uint64_t __attribute__((vector_size(32)));
+    const Four mine = Four{} + (this->mine() | in_.index);
+    Four any = {};
+    for (uint32_t k = 0; k < kCount; ++k) {
+      Four stores, loads;
+      std::memcpy(&stores, &s_.stores[first + 4 * k], sizeof stores);
+      std::memcpy(&loads, &s_.loads[first + 4 * k], sizeof loads);
+      any |= ((stores & fine.mask) ^ fine.store) | ((loads & kWho) ^ reader_);
+    }
+    if ((any[0] | any[1] | any[2] | any[3]) != 0) return false;
+    for (uint32_t k = 0; k < kCount; ++k) std::memcpy(&s_.loads[first + 4 * k], &mine, sizeof mine);
+    return true;
   }
 
   // The same agent and clock as one that was fine; only those of the issuing warp also depend on the lane.
@@ -350,6 +388,7 @@ class CopyCheck {
     const auto party = [&] {
       return site_of_agent(w_, agent, lane_of(who), clock_of(who), static_cast<uint32_t>(stored), true);
     };
+    simple_ &= issuer_.fine_for_all(who, lane_, false);
     if (!issuer_.fine(who, lane_, false)) {
       report_race(w_, in_, owner_, index << s_.shift, lane_, bytes_, store_, party(), note(agent), touch(who));
       return;
@@ -418,13 +457,15 @@ class CopyCheck {
   bool store_, proxy_, multiplies_, reduces_;
   Party issuer_, self_;
   Touch mine_;
-  uint64_t good_store_ = 0, good_load_ = 0, replaced_ = 0;  // of the latter, a reader that comes before a load
+  uint64_t good_store_ = 0, good_load_ = 0;
+  uint64_t reader_ = 0, replaced_ = 0;  // a cell's reader, and one that comes before a load
   uint32_t fine_store_ = 0, fine_load_ = 0;  // who was fine, by what the issuing lane knows
   // Contents of cells that a load needs not look at again, but for the bits that the mask leaves out: those of the
   // latest stores that were. Warps that have filled a tile together take turns in it.
   static constexpr uint32_t kFine = 4;
   Fine fine_[kFine];
   uint32_t next_fine_ = 0, latest_ = 0;
+  bool simple_ = true;  // no cell has more than a store that comes first by its clock, and this load
 };
 
 // Whether an mbarrier is among the bytes, or may be.
@@ -438,6 +479,7 @@ bool has_mbarriers(const Cta& owner, uint32_t first, uint32_t end) {
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, const Operation& op) {
   SharedShadow& s = owner.shadow;
+  ++s.changes;
   if (!owner.mbarriers.empty() && !check_not_mbarrier(w, in, owner, offset, bytes, lane, store)) return;
   if (s.initialisation) initialise_range(w, in, owner, offset, bytes, lane, bytes, !store || op.reduces);
   if (!s.races || !orders(w)) return;
@@ -455,7 +497,7 @@ void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offs
 }
 
 void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std::vector<uint32_t>& places,
-                          uint32_t bytes, unsigned lane, const Operation& op) {
+                          uint32_t bytes, unsigned lane, const Operation& op, ProductRead* read) {
   if (places.empty()) return;
   SharedShadow& s = owner.shadow;
   uint32_t low = places[0], high = places[0];
@@ -469,7 +511,13 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
     return;
   }
   std::optional<CopyCheck> check;
-  if (races) check.emplace(w, in, owner, lane, false, true, op, bytes);
+  if (races) {
+    check.emplace(w, in, owner, lane, false, true, op, bytes);
+    if (check->who() != s.latest_product) ++s.changes;
+    s.latest_product = check->who();
+  }
+  if (read != nullptr && read->known && read->changes == s.changes && (!races || check->knows(read->stored))) return;
+  const uint64_t changes = s.changes;
   const uint32_t count = bytes >> s.shift;
   // Two chunks of a row mostly lie side by side, in one order or the other.
   const auto both_alike = [&](size_t i) {
@@ -490,6 +538,9 @@ void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std:
     if (!races || check->load_alike(first, count)) continue;
     for (uint32_t k = 0; k < count; ++k) check->cell(first + k);
   }
+  if (read == nullptr) return;
+  read->known = s.changes == changes && (!races || check->known_store(&read->stored));
+  read->changes = changes;
 }
 
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,

@@ -38,11 +38,13 @@ bool find_own_chunks(const Warp& w, const Cta& owner, const SharedMatrix& matrix
   const uint32_t size = w.worker->launch->shared_bytes, window = owner.shared_base & 0x3ffffu;
   if (&owner != w.cta || owner.live_warps == 0 || size < kChunk || window % kChunk != 0) return false;
   bool inside = true;
+  out->resize(size_t{range.lines} * range.chunks);
+  uint32_t* place = out->data();
   for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
     for (uint32_t chunk = range.first_chunk; chunk < range.first_chunk + range.chunks; ++chunk) {
       const uint32_t at = chunk_address(matrix, columns, line, chunk) - window;  // what wraps is outside
       inside &= at <= size - kChunk;
-      out->push_back(at);
+      *place++ = at;
     }
   }
   return inside;
@@ -55,7 +57,6 @@ bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix&
   if (!begins_with_pattern(w, in, matrix)) return false;
   const uint32_t window = owner.shared_base & 0x3ffffu;
   const Space space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
-  out->reserve(range.lines * range.chunks);
   if (find_own_chunks(w, owner, matrix, columns, range, out)) return true;
   out->clear();
   for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
