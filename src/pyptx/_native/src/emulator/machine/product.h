@@ -23,6 +23,9 @@ using OperationPointer = std::shared_ptr<Operation>;
 
 constexpr uint32_t kWarpgroupWarps = 4;
 
+// Offsets in shared memory of a matrix, 16 bytes at each.
+using ChunkPlaces = std::shared_ptr<const std::vector<uint32_t>>;
+
 // What one warp contributes.
 struct Part {
   Warp* warp = nullptr;
@@ -31,8 +34,7 @@ struct Part {
   bool accumulates = false;          // scale-d
   uint64_t a = 0, b = 0;             // descriptors; 0 where A is in registers
   std::vector<uint32_t> metadata;    // of a sparse A, a register of 32 lanes
-  std::vector<uint32_t> a_places;  // offsets in shared memory of what it reads, 16 bytes each
-  std::shared_ptr<const std::vector<uint32_t>> b_places;  // the same of B, which all warps read
+  ChunkPlaces a_places, b_places;    // what it reads; A's are nullptr where A is in registers
   // The accumulators' values, where their registers hold no sense until the operation ends: 32 lanes of each.
   bool hidden = false;
   std::vector<uint32_t> sums;

@@ -165,6 +165,22 @@ void Numbers::find_significands() {
 
 // ---- Sums ------------------------------------------------------------------------------------------------
 
+namespace {
+
+// The order in which steps are added; *before of them come before the others if these are added apart.
+unsigned order_steps(const Addition& how, unsigned steps, uint8_t* order, unsigned* before) {
+  unsigned length = 0;
+  for (unsigned half = 0; half < (how.apart ? 4 : 2); half += 2) {
+    if (half != 0) *before = length;
+    for (unsigned step = 0; step < steps; ++step) {
+      if (!how.apart || (step & 2u) == half) order[length++] = static_cast<uint8_t>(step);
+    }
+  }
+  return length;
+}
+
+}  // namespace
+
 TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
     : how_(how), type_(type), a_(a), b_(b), wide_(a.wide_ || b.wide_) {
   if (wide_) {
@@ -177,13 +193,7 @@ TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
   block_.dropped = how.dropped;
   block_.half = type == Sum::F16;
   block_.wide = wide_;
-  unsigned length = 0;
-  for (unsigned half = 0; half < (how.apart ? 4 : 2); half += 2) {
-    if (half != 0) before_ = length;
-    for (unsigned step = 0; step < a.steps; ++step) {
-      if (!how.apart || (step & 2u) == half) a_step_[length++] = static_cast<uint8_t>(step);
-    }
-  }
+  const unsigned length = order_steps(how, a.steps, a_step_, &before_);
   for (unsigned e = 0; e < length; ++e) a_at_[e] = static_cast<uint32_t>(a.at(a_step_[e], 0));
   place(nullptr);
 }
@@ -340,7 +350,8 @@ bool adds_fragments(const Addition& how, Sum type, unsigned steps) {
 }
 
 FragmentSum::FragmentSum(const Addition& how, const SpreadRows& rows, const Numbers& columns)
-    : how_(how), steps_(columns.steps), columns_(columns.values()), column_powers_(columns.exponents()) {
+    : how_(how), columns_(columns.values()), column_powers_(columns.exponents()) {
+  steps_ = order_steps(how, columns.steps, order_, &before_);
   block_.rows = rows.values;
   block_.row_powers = rows.powers;
   block_.column_stride = columns.stride;
@@ -348,12 +359,9 @@ FragmentSum::FragmentSum(const Addition& how, const SpreadRows& rows, const Numb
   block_.dropped = how.dropped;
 }
 
-template <class F>
-void FragmentSum::add_steps(unsigned from, unsigned to, float* const* sums, F take) {
-  block_.length = 0;
-  for (unsigned step = from; step < to; ++step) {
-    if (take(step)) block_.steps[block_.length++] = static_cast<uint8_t>(step);
-  }
+void FragmentSum::add_steps(unsigned from, unsigned length, float* const* sums) {
+  block_.steps = order_ + from;
+  block_.length = length;
   tensor_tile().add_fragment(block_, sums);
 }
 
@@ -361,17 +369,14 @@ void FragmentSum::add(unsigned first, float* const* sums) {
   block_.columns = columns_ + first;
   block_.column_powers = column_powers_ + first;
   if (!how_.apart) {
-    for (unsigned from = 0; from < steps_; from += how_.block) {
-      add_steps(from, std::min(from + how_.block, steps_), sums, [](unsigned) { return true; });
-    }
+    for (unsigned from = 0; from < steps_; from += how_.block) add_steps(from, std::min(how_.block, steps_ - from), sums);
     return;
   }
   constexpr unsigned kRegisters = 4, kLanes = FragmentBlock::kRegister;
   float apart[kRegisters * kLanes] = {};
   float* const places[kRegisters] = {apart, apart + kLanes, apart + 2 * kLanes, apart + 3 * kLanes};
-  for (unsigned half = 0; half < 4; half += 2) {
-    add_steps(0, steps_, places, [=](unsigned step) { return (step & 2u) == half; });
-  }
+  add_steps(0, before_, places);
+  add_steps(before_, steps_ - before_, places);
   for (unsigned i = 0; i < kRegisters; ++i) {
     for (unsigned l = 0; l < kLanes; ++l) sums[i][l] = canonical(sums[i][l] + places[i][l]);
   }

@@ -109,11 +109,12 @@ class FragmentSum {
   void add(unsigned first, float* const* sums);
 
  private:
-  template <class F>
-  void add_steps(unsigned from, unsigned to, float* const* sums, F take);
+  void add_steps(unsigned from, unsigned length, float* const* sums);
 
   Addition how_;
-  unsigned steps_;
+  // The steps in the order in which they are added, of which so many come before the others if these are added apart.
+  uint8_t order_[SpreadRows::kMostSpread];
+  unsigned steps_ = 0, before_ = 0;
   const float* columns_;
   const int16_t* column_powers_;
   FragmentBlock block_;

@@ -34,7 +34,7 @@ struct FragmentBlock {
   static constexpr unsigned kRegister = 32, kRowValues = 64;
 
   unsigned length = 0;
-  uint8_t steps[kMostSteps];
+  const uint8_t* steps = nullptr;
   const float* rows = nullptr;          // of each step every row's value, four times
   const int16_t* row_powers = nullptr;  // and its exponent
   const float* columns = nullptr;       // of each step the columns' values, in the order of places, steps so far apart

@@ -111,7 +111,7 @@ Numbers& load_b(const Part& part, const ProductPlan& plan) {
 void load_a(const Part& part, const ProductPlan& plan, Numbers* a) {
   a->resize(kWarpRows, plan.stored());
   if (!plan.in_registers) {
-    load_numbers<LineOrder>(*part.warp->cta, part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0, a);
+    load_numbers<LineOrder>(*part.warp->cta, *part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0, a);
     return;
   }
   for (unsigned k = 0; k < plan.stored(); ++k) {
@@ -132,7 +132,7 @@ std::vector<uint32_t> count_bits(const Part& part, const ProductPlan& plan) {
   for (unsigned row = 0; row < kWarpRows; ++row) {
     for (unsigned k = 0; k < kWordsOfK; ++k) {
       const uint32_t a = plan.in_registers ? element(*part.warp, *part.at, plan.a_slot, kWarpRows, 32, row, k)
-                                           : word(part.a_places, row, k);
+                                           : word(*part.a_places, row, k);
       for (unsigned n = 0; n < plan.n; ++n) {
         const auto ones = static_cast<uint32_t>(__builtin_popcount(a & word(*part.b_places, n, k)));
         sums[row * plan.n + ColumnOrder::at(n)] += ones;
@@ -367,19 +367,18 @@ bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
   part->accumulates = accumulates != 0;
   if (plan.sparse() && !read_metadata(w, in, plan, part)) return false;
   const auto find = [&](bool columns, uint32_t first, uint32_t count, uint32_t bytes, uint64_t bits,
-                        std::vector<uint32_t>* places) {
+                        ChunkPlaces* places) {
     const ChunkRange range = columns ? ChunkRange{first / kBlockLines, count / kBlockLines, 0, bytes / 2}
                                      : ChunkRange{0, bytes / kChunk, first, count};
-    return find_chunks(w, in, *w.cta, read_descriptor(bits), columns, range, places);
+    *places = find_chunks(w, in, *w.cta, read_descriptor(bits), columns, range);
+    return *places != nullptr;
   };
   if (!read_uniform(w, in, mask, 1, "B", &part->b)) return false;
   const Part* other = other_part(w);
   if (other != nullptr && other->at == &in && other->b == part->b) {  // all warps read the same B
     part->b_places = other->b_places;
-  } else {
-    std::vector<uint32_t> places;
-    if (!find(plan.b_columns, 0, plan.n, plan.sparse() ? 2 * kKBytes : kKBytes, part->b, &places)) return false;
-    part->b_places = std::make_shared<const std::vector<uint32_t>>(std::move(places));
+  } else if (!find(plan.b_columns, 0, plan.n, plan.sparse() ? 2 * kKBytes : kKBytes, part->b, &part->b_places)) {
+    return false;
   }
   if (plan.in_registers) return true;
   const uint32_t row = w.index % kWarpgroupWarps * kWarpRows;
@@ -418,7 +417,7 @@ void issue_part(Warp& w, const Instruction& in, uint32_t mask) {
     order_product(w, *op);
     const Part &mine = *op->product->part_of(w), &first = op->product->parts[0];
     ProductRead* read = first.at == &in && first.b == mine.b ? &op->product->b_read : nullptr;
-    check_product_shared(w, in, *w.cta, mine.a_places, kChunk, 0, *op);
+    if (mine.a_places != nullptr) check_product_shared(w, in, *w.cta, *mine.a_places, kChunk, 0, *op);
     check_product_shared(w, in, *w.cta, *mine.b_places, kChunk, 0, *op, read);
   }
   issue_products(*w.cta, warpgroup);
