@@ -351,16 +351,21 @@ bool adds_fragments(const Addition& how, Sum type, unsigned steps) {
 
 FragmentSum::FragmentSum(const Addition& how, const SpreadRows& rows, const Numbers& columns)
     : how_(how), columns_(columns.values()), column_powers_(columns.exponents()) {
-  steps_ = order_steps(how, columns.steps, order_, &before_);
+  uint8_t order[SpreadRows::kMostSpread];
+  steps_ = order_steps(how, columns.steps, order, &before_);
+  for (unsigned e = 0; e < steps_; ++e) {
+    row_at_[e] = order[e] * FragmentBlock::kRowValues;
+    column_at_[e] = static_cast<uint32_t>(columns.at(order[e], 0));
+  }
   block_.rows = rows.values;
   block_.row_powers = rows.powers;
-  block_.column_stride = columns.stride;
   block_.fraction = static_cast<int32_t>(how.fraction);
   block_.dropped = how.dropped;
 }
 
 void FragmentSum::add_steps(unsigned from, unsigned length, float* const* sums) {
-  block_.steps = order_ + from;
+  block_.row_at = row_at_ + from;
+  block_.column_at = column_at_ + from;
   block_.length = length;
   tensor_tile().add_fragment(block_, sums);
 }

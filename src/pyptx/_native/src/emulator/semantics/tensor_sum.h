@@ -112,8 +112,8 @@ class FragmentSum {
   void add_steps(unsigned from, unsigned length, float* const* sums);
 
   Addition how_;
-  // The steps in the order in which they are added, of which so many come before the others if these are added apart.
-  uint8_t order_[SpreadRows::kMostSpread];
+  // Where steps are, in the order in which they are added; so many come before the others if these are added apart.
+  uint32_t row_at_[SpreadRows::kMostSpread], column_at_[SpreadRows::kMostSpread];
   unsigned steps_ = 0, before_ = 0;
   const float* columns_;
   const int16_t* column_powers_;

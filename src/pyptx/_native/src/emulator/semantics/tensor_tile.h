@@ -34,12 +34,11 @@ struct FragmentBlock {
   static constexpr unsigned kRegister = 32, kRowValues = 64;
 
   unsigned length = 0;
-  const uint8_t* steps = nullptr;
+  const uint32_t *row_at = nullptr, *column_at = nullptr;  // where in the arrays each step is
   const float* rows = nullptr;          // of each step every row's value, four times
   const int16_t* row_powers = nullptr;  // and its exponent
-  const float* columns = nullptr;       // of each step the columns' values, in the order of places, steps so far apart
+  const float* columns = nullptr;       // of each step the columns' values, in the order of places
   const int16_t* column_powers = nullptr;  // and their exponents
-  unsigned column_stride = 8;
   int32_t fraction = 0;
   unsigned dropped = 0;
 };

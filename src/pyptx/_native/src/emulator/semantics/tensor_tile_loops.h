@@ -148,28 +148,24 @@ struct FragmentTile {
   static constexpr unsigned kLanes = 4 * kWide, kRegister = FragmentBlock::kRegister;
   static constexpr bool kWideNumbers = false;
 
-  const FragmentBlock& block;
-  unsigned row_lane, half;
-  float* const* sums;  // of registers from that of the half on
+  const FragmentBlock& block;  // of the lane's rows and columns
+  unsigned lane;
+  float* const* sums;  // of registers from that of the lane on
 
   PYPTX_INLINE unsigned length() const { return block.length; }
-  PYPTX_INLINE const float* left(unsigned e) const { return block.rows + left_at(e); }
-  PYPTX_INLINE const float* right(unsigned e) const { return block.columns + right_at(e); }
-  PYPTX_INLINE const int16_t* left_powers(unsigned e) const { return block.row_powers + left_at(e); }
-  PYPTX_INLINE const int16_t* right_powers(unsigned e) const { return block.column_powers + right_at(e); }
+  PYPTX_INLINE const float* left(unsigned e) const { return block.rows + block.row_at[e]; }
+  PYPTX_INLINE const float* right(unsigned e) const { return block.columns + block.column_at[e]; }
+  PYPTX_INLINE const int16_t* left_powers(unsigned e) const { return block.row_powers + block.row_at[e]; }
+  PYPTX_INLINE const int16_t* right_powers(unsigned e) const { return block.column_powers + block.column_at[e]; }
   template <class V, class T>
-  PYPTX_INLINE static void load_left(V* v, const T* from, unsigned lane) {
-    load(v, from + lane % kRegister);
+  PYPTX_INLINE static void load_left(V* v, const T* from, unsigned more) {
+    load(v, from + more % kRegister);
   }
   template <class V, class T>
-  PYPTX_INLINE static void load_right(V* v, const T* from, unsigned lane) {
-    repeat(v, from + lane / kRegister * 4);
+  PYPTX_INLINE static void load_right(V* v, const T* from, unsigned more) {
+    repeat(v, from + more / kRegister * 4);
   }
-  PYPTX_INLINE float* place(unsigned lane) const { return sums[lane / kRegister] + (row_lane + lane) % kRegister; }
-
- private:
-  PYPTX_INLINE unsigned left_at(unsigned e) const { return block.steps[e] * FragmentBlock::kRowValues + row_lane; }
-  PYPTX_INLINE unsigned right_at(unsigned e) const { return block.steps[e] * block.column_stride + half * 4; }
+  PYPTX_INLINE float* place(unsigned more) const { return sums[more / kRegister] + (lane + more) % kRegister; }
 };
 
 // The largest exponents of products, and so much more.
@@ -548,8 +544,13 @@ PYPTX_TILE void add(const TileBlock& block, unsigned first, unsigned columns, fl
 PYPTX_TILE void add_fragment(const FragmentBlock& block, float* const* sums) {
   constexpr unsigned kRegister = FragmentBlock::kRegister, kAll = 4 * kRegister;
   for (unsigned lane = 0; lane < kAll; lane += FragmentTile::kLanes) {
-    const unsigned number = lane / kRegister, pair = number / 2;
-    const FragmentTile tile{block, pair * kRegister + lane % kRegister, number % 2, sums + number};
+    const unsigned number = lane / kRegister, row = number / 2 * kRegister + lane % kRegister, column = number % 2 * 4;
+    FragmentBlock part = block;
+    part.rows += row;
+    part.row_powers += row;
+    part.columns += column;
+    part.column_powers += column;
+    const FragmentTile tile{part, lane, sums + number};
     if (!add_plain(tile, block.fraction, block.dropped)) add_others(tile, false, block.fraction, block.dropped);
   }
 }
