@@ -1,4 +1,4 @@
-// What asynchronous operations, and products of matrices, access of shared memory: one cell, or many that have one history.
+// What asynchronous operations, and products of matrices, access of shared memory: one cell, or many with one history.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -141,7 +141,7 @@ class CopyCheck {
     uint64_t written = ~uint64_t{0};
     Four any = {};
     for (size_t i = 0; i < kPairs; ++i) {
-      const uint32_t low = std::min(places[2 * i], places[2 * i + 1]), high = std::max(places[2 * i], places[2 * i + 1]);
+      const auto [low, high] = std::minmax(places[2 * i], places[2 * i + 1]);
       apart |= (high - low) ^ bytes;
       first[i] = low >> s_.shift;
     }

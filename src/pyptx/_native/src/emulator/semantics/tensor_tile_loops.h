@@ -79,7 +79,8 @@ PYPTX_INLINE void widen<8>(const int16_t* from, Vector<int32_t, 8>* v) {
 #ifdef PYPTX_AVX512
 template <>
 PYPTX_INLINE void widen<16>(const int16_t* from, Vector<int32_t, 16>* v) {
-  const __m512i integers = _mm512_maskz_cvtepi16_epi32(kAllLanes, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  const __m256i shorts = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  const __m512i integers = _mm512_maskz_cvtepi16_epi32(kAllLanes, shorts);
   load(v, &integers);
 }
 #endif
@@ -229,10 +230,16 @@ PYPTX_INLINE void add_parts(const Tile& tile, unsigned from, unsigned to, const 
 
 // ---- Sums that are plain ---------------------------------------------------------------------------------
 
+// How far integers are from zero: as bits, which the lowest has too.
 template <class Ints>
 PYPTX_INLINE void find_size(const Ints& x, Ints* size) {
-  const Ints sign = x >> 31;
-  *size = (x ^ sign) - sign;
+  using Words = Vector<uint32_t, sizeof(Ints) / sizeof(uint32_t)>;
+  const Ints below = x >> 31;
+  Words sign, words;
+  load(&sign, &below);
+  load(&words, &x);
+  words = (words ^ sign) - sign;
+  load(size, &words);
 }
 
 #ifdef __AVX2__
@@ -265,7 +272,8 @@ PYPTX_INLINE void find_size(const Vector<int32_t, 16>& x, Vector<int32_t, 16>* s
 }
 
 template <>
-PYPTX_INLINE void cut_integer<16>(const Vector<int32_t, 16>& sum, const Vector<int32_t, 16>&, Vector<int32_t, 16>* bits) {
+PYPTX_INLINE void cut_integer<16>(const Vector<int32_t, 16>& sum, const Vector<int32_t, 16>&,
+                                  Vector<int32_t, 16>* bits) {
   __m512i integer;
   load(&integer, &sum);
   const __m512 cut = _mm512_maskz_cvt_roundepi32_ps(kAllLanes, integer, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
