@@ -1,4 +1,4 @@
-"""Speed of products in the emulator, with the sanitizer on one thread: `wgmma`, `mma.sync`, tiles.
+"""Products in the emulator, with the sanitizer on one thread: tensor cores, `mma.sync`, tiles.
 
 Each kernel multiplies again what it has in shared memory or registers, so that little but products
 is timed. The numbers are small integers, so that every sum is exact and is checked.
@@ -79,6 +79,67 @@ def warpgroup(dtype: DType) -> Kernel:
     return warpgroup_product
 
 
+def tensor_core() -> Kernel:
+    """D = ROUNDS * A @ B.T by `tcgen05.mma` m128n256, of one 128-byte tile of A and of B."""
+    rows, depth, step = 128, 64, 16
+    layout = Layout.TMA_128B
+
+    @kernel(
+        in_specs=(
+            Tile(rows, depth, bf16, layout=layout, tma_box=(rows, depth)),
+            Tile(COLUMNS, depth, bf16, layout=layout, tma_box=(COLUMNS, depth)),
+        ),
+        out_specs=(Tile(rows, COLUMNS, f32),),
+        block=128,
+        arch="sm_100a",
+    )
+    def tensor_core_product(A, B, D):
+        tile_a = smem.wgmma_tile(bf16, (rows, depth))
+        tile_b = smem.wgmma_tile(bf16, (COLUMNS, depth))
+        arrived, done, slot = smem.mbarrier(), smem.mbarrier(), smem.alloc(u32, 1)
+        a, b = A.tma_desc(), B.tma_desc()
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        first = thread == 0
+        with ptx.if_(thread < 32):
+            memory = ptx.tcgen05.alloc(slot, COLUMNS)
+            ptx.tcgen05.relinquish_alloc_permit()
+        arrived.init(1, pred=first)
+        done.init(1, pred=first)
+        ptx.tcgen05.fence_before_thread_sync()
+        ptx.bar.sync()
+        ptx.tcgen05.fence_after_thread_sync()
+        sums = memory.address()
+        with ptx.if_(first):
+            arrived.arrive_expect_tx(a.bytes + b.bytes)
+            ptx.cp.async_.bulk.tensor_2d(dst=tile_a, src=a, coord=[0, 0], mbar=arrived)
+            ptx.cp.async_.bulk.tensor_2d(dst=tile_b, src=b, coord=[0, 0], mbar=arrived)
+            arrived.wait(0)
+            how = ptx.tcgen05.instruction_descriptor("f16", m=rows, n=COLUMNS, a=bf16, b=bf16)
+            for turn in ptx.range_(ROUNDS, dtype=u32):
+                for inner in range(0, depth, step):
+                    ptx.tcgen05.mma(
+                        sums, ptx.tcgen05.descriptor(tile_a, k=inner),
+                        ptx.tcgen05.descriptor(tile_b, k=inner), how,
+                        enable_input_d=True if inner else turn > 0,
+                    )  # fmt: skip
+            ptx.tcgen05.commit(done)
+        done.wait(0)
+        ptx.tcgen05.fence_after_thread_sync()
+        lanes = ptx.tcgen05.at(sums, lane=thread >> 5 << 5)  # a warp reaches 32 lanes
+        for column in range(0, COLUMNS, 32):
+            place = ptx.tcgen05.at(lanes, column=column)
+            values = ptx.tcgen05.ld(None, place, count=32, dtype=f32)
+            ptx.tcgen05.wait_ld()
+            for i in range(0, 32, 4):
+                D.store(thread, column + i, list(values[i : i + 4]))
+        ptx.tcgen05.fence_before_thread_sync()
+        ptx.bar.sync()
+        with ptx.if_(thread < 32):
+            ptx.tcgen05.dealloc(sums)
+
+    return tensor_core_product
+
+
 def warp() -> Kernel:
     """D = UNROLLED * ROUNDS * A @ B.T by `mma.sync` m16n8k16 of bf16."""
 
@@ -156,6 +217,10 @@ def speeds(runs: int) -> list[tuple[str, str, list[float]]]:
         work = 2 * 64 * COLUMNS * depth * ROUNDS / 1e9
         run = _timed(warpgroup(dtype), a, b, wanted, lambda _, work=work: work)
         found.append((f"wgmma m64n256 {dtype}", "GFLOP/s", [run() for _ in range(runs)]))
+    a, b = (_integers((n, 64), ml_dtypes.bfloat16) for n in (128, COLUMNS))
+    wanted = ROUNDS * (a.astype(np.float32) @ b.astype(np.float32).T)
+    run = _timed(tensor_core(), a, b, wanted, lambda _: 2 * 128 * COLUMNS * 64 * ROUNDS / 1e9)
+    found.append(("tcgen05.mma m128n256 bf16", "GFLOP/s", [run() for _ in range(runs)]))
     a, b = (_integers((n, 16), ml_dtypes.bfloat16) for n in (16, 8))
     wanted = UNROLLED * ROUNDS * (a.astype(np.float32) @ b.astype(np.float32).T)
     run = _timed(warp(), a, b, wanted, lambda _: UNROLLED * ROUNDS / 1e6)

@@ -155,6 +155,8 @@ def add_bars(result: Result) -> None:
             result.bars.append(Bar(f"two threads, {name}", gain, 1.6, "x", at_least=True))
     for name, limit in (
         ("wgmma m64n256 bf16", 15.0),
+        ("wgmma m64n256 e4m3", 15.0),
+        ("tcgen05.mma m128n256 bf16", 15.0),
         ("mma.sync m16n8k16 bf16", 1.6),
         ("a product by tiles in shared memory", 40.0),
     ):

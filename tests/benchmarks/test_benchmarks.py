@@ -183,6 +183,7 @@ def test_products_in_the_emulator_are_checked_and_counted(measure):
     assert [(unit, len(speeds)) for _, unit, speeds in found] == [
         ("GFLOP/s", 1),
         ("GFLOP/s", 1),
+        ("GFLOP/s", 1),
         ("M/s", 1),
         ("M/s", 1),
     ]

@@ -10,10 +10,13 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from pyptx import Layout, Tile, kernel, ptx, reg, smem
 from pyptx._layouts import Swizzle, fragments
+from pyptx.types import bf16, f32, u32
 
 from . import tensor_sums
 from .harness import device, kinds, output, run
@@ -77,6 +80,75 @@ def test_a_stage_that_is_released_before_it_has_been_multiplied(policy):
     assert {f.kind for f in report.findings} == {"shared-race"}
     lines = {f.site.location.text.strip().split(",")[0] for f in report.findings}
     assert lines == {"load(dst=stages[0][state.stage]", "load(dst=stages[1][state.stage]"}
+
+
+def product_of_copied_tiles(hasty, loads):
+    """Warp `hasty` does not wait for B; `loads`: the others read it by themselves first."""
+    layout = Layout.TMA_128B
+
+    @kernel(
+        in_specs=(
+            Tile(64, 64, bf16, layout=layout, tma_box=(64, 64)),
+            Tile(128, 64, bf16, layout=layout, tma_box=(128, 64)),
+        ),
+        out_specs=(Tile(64, 128, f32),),
+        block=128,
+        arch="sm_90a",
+    )
+    def copied_tiles(A, B, D):
+        tile_a, tile_b = smem.wgmma_tile(bf16, (64, 64)), smem.wgmma_tile(bf16, (128, 64))
+        a, b = A.tma_desc(), B.tma_desc()
+        of_a, of_b = smem.mbarrier(), smem.mbarrier()
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        of_a.init(1, pred=thread == 0)
+        of_b.init(1, pred=thread == 0)
+        ptx.bar.sync()
+        with ptx.if_(thread == 0):
+            for arrived, tile, each in ((of_a, tile_a, a), (of_b, tile_b, b)):
+                arrived.arrive_expect_tx(each.bytes)
+                ptx.cp.async_.bulk.tensor_2d(dst=tile, src=each, coord=[0, 0], mbar=arrived)
+        of_a.wait(0)
+        with ptx.if_(thread >> 5 != hasty):
+            of_b.wait(0)
+            if loads:
+                word = reg.scalar(u32)
+                ptx.inst.ld.shared.u32(word, ptx.addr(tile_b))
+        sums = reg.wgmma_frag(n=128, dtype=f32)
+        for register in sums:
+            register.set(0.0)
+        ptx.wgmma.fence()
+        for k in range(0, 64, 16):
+            ptx.wgmma.mma_async(
+                shape=(64, 128, 16), dtype_d=f32, dtype_a=bf16, dtype_b=bf16, d=sums,
+                a=ptx.wgmma.descriptor(tile_a, k=k), b=ptx.wgmma.descriptor(tile_b, k=k),
+                scale_d=True,
+            )  # fmt: skip
+        ptx.wgmma.commit_group()
+        ptx.wgmma.wait_group(0)
+        row, column = sums.origin(thread)
+        for i in range(0, len(sums), 2):
+            down, right = sums.step(i)
+            D.store(row + down, column + right, [sums[i], sums[i + 1]])
+
+    return copied_tiles
+
+
+@pytest.mark.parametrize("loads", [False, True])
+@pytest.mark.parametrize("hasty", [None, 0, 1, 2])
+@pytest.mark.parametrize("completion", ["eager", "reversed"])
+def test_each_warp_has_to_have_waited_for_what_all_of_them_read(hasty, loads, completion):
+    a, b = (idioms.whole(seed, (n, 64), "bf16") for seed, n in ((1, 64), (2, 128)))
+    done = product_of_copied_tiles(4 if hasty is None else hasty, loads).emulate(
+        *(each.astype(ml_dtypes.bfloat16) for each in (a, b)), sanitize=True, completion=completion
+    )
+    found = done.report.findings
+    if hasty is None:
+        assert not found
+        np.testing.assert_array_equal(done.outputs[0], a @ b.T)
+        return
+    assert {f.kind for f in found} == {"shared-race"}
+    assert {f.site.thread[0] // 32 for f in found} == {hasty}
+    assert all("mma_async" in f.site.location.text for f in found)
 
 
 # ---- matrices that NumPy lays out ----------------------------------------------------------------

@@ -23,6 +23,9 @@ using OperationPointer = std::shared_ptr<Operation>;
 
 constexpr uint32_t kWarpgroupWarps = 4;
 
+// Offsets in shared memory of a matrix, 16 bytes at each.
+using ChunkPlaces = std::shared_ptr<const std::vector<uint32_t>>;
+
 // What one warp contributes.
 struct Part {
   Warp* warp = nullptr;
@@ -31,10 +34,18 @@ struct Part {
   bool accumulates = false;          // scale-d
   uint64_t a = 0, b = 0;             // descriptors; 0 where A is in registers
   std::vector<uint32_t> metadata;    // of a sparse A, a register of 32 lanes
-  std::vector<uint32_t> a_places, b_places;  // offsets in shared memory of what it reads, 16 bytes each
+  ChunkPlaces a_places, b_places;    // what it reads; A's are nullptr where A is in registers
   // The accumulators' values, where their registers hold no sense until the operation ends: 32 lanes of each.
   bool hidden = false;
   std::vector<uint32_t> sums;
+};
+
+// What the first warp's check of B found: that it has values, and who stored them all, an operation or nobody. As long
+// as nothing has changed since, other warps need to know of that store alone.
+struct ProductRead {
+  bool known = false;
+  uint64_t changes = 0;  // of the shadow, then
+  uint32_t stored = 0;   // who
 };
 
 struct Product {
@@ -42,6 +53,7 @@ struct Product {
   Cta* cta = nullptr;
   bool alone = false;  // of a warp whose warpgroup went on without it
   std::vector<Part> parts;
+  ProductRead b_read;  // what the first part reads
 
   Part* part_of(const Warp& w);
   // The first warp of the warpgroup that has not issued it; nullptr if all have.

@@ -508,6 +508,7 @@ void forget_history(Cluster& c) {
   c.worker->launch->older_values.store(false, std::memory_order_relaxed);
   c.clocks.restart();
   for (Cta& cta : c.ctas) {
+    ++cta.shadow.changes;
     std::fill(cta.shadow.stores.begin(), cta.shadow.stores.end(), 0);
     std::fill(cta.shadow.loads.begin(), cta.shadow.loads.end(), 0);
     cta.shadow.strong.clear();

@@ -23,10 +23,10 @@ void report_register(Warp& w, const Instruction& in, uint32_t number, uint32_t o
   report(w, f);
 }
 
-// What is wrong with another multiplication's use of a register, "" if nothing is.
-const char* conflict(const Warp& w, const Instruction& in, const HeldRegister& h, Use use) {
+// What is wrong with another multiplication's use of a register, "" if nothing is. `same_shape`: it has that of the
+// register's latest one.
+const char* conflict(const HeldRegister& h, Use use, bool same_shape) {
   if (h.touched) return "no wgmma.fence lies between its use and the multiplication";
-  const bool same_shape = program_of(w).code[h.product].detail == in.detail;
   const auto other = [&](Use before) {
     return before != Use::None && (before != use || (use == Use::Accumulator && !same_shape));
   };
@@ -60,10 +60,15 @@ void check_product_registers(Warp& w, const Instruction& in) {
     report(w, Kind::RegisterRace, site_of(w, in, 0), "no wgmma.fence precedes the warpgroup's first multiplication");
     w.product_fenced = wrong = true;
   }
+  const Instruction* code = program_of(w).code.data();
+  uint32_t latest = in.index;  // mostly that of the next register, too
+  bool same_shape = true;
   const auto use_all = [&](const std::vector<uint32_t>& numbers, Use use) {
     for (const uint32_t number : numbers) {
       HeldRegister& h = w.held[number];
-      const char* note = conflict(w, in, h, use);
+      if (h.product != latest) same_shape = code[h.product].detail == in.detail;
+      latest = h.product;
+      const char* note = conflict(h, use, same_shape);
       if (!wrong && *note != 0) {
         report_register(w, in, number, h.touched ? h.toucher : h.product, note);
         wrong = true;

@@ -122,6 +122,7 @@ bool check_strong(Warp& w, const Instruction& in, Cta& owner, uint32_t index, co
 void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint32_t index, unsigned lane, bool several,
                 uint32_t bytes, bool store, Order order) {
   SharedShadow& s = owner.shadow;
+  ++s.changes;
   uint64_t& stored = s.stores[index];
   uint64_t& loaded = s.loads[index];
   const uint32_t offset = index << s.shift, mask = several ? p.lanes : 1u << lane;
@@ -164,6 +165,7 @@ void check_cell(Warp& w, const Instruction& in, Cta& owner, const Party& p, uint
 void initialise_range(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t length, unsigned lane,
                       uint32_t bytes, bool load) {
   SharedShadow& s = owner.shadow;
+  ++s.changes;
   uint8_t* first = &s.written[offset >> s.shift];
   const uint32_t count = length >> s.shift;
   if (load) {

@@ -32,6 +32,7 @@ struct Instruction;
 struct Buffer;
 struct Mbarrier;
 struct Operation;
+struct ProductRead;
 struct History;
 enum class Grouping : uint8_t;
 struct LaneRuns;
@@ -84,6 +85,10 @@ struct SharedShadow {
   std::unordered_map<uint32_t, Touches> strong;  // by cell
   std::vector<uint8_t> written;
   CellReaders readers;  // concurrent readers' clocks and lanes
+  // Goes on with all that is checked, but for what multiplications read that have one place among accesses, the latest
+  // such place.
+  uint64_t changes = 0;
+  uint32_t latest_product = 0;
 
   void reset(uint32_t bytes, uint32_t granule, bool initialisation, bool races);
   uint32_t granule() const { return 1u << shift; }
@@ -188,9 +193,9 @@ void order_issue(Warp& w, unsigned lane, Operation& op);
 std::shared_ptr<const History> order_history(Warp& w, uint32_t mask);
 void check_copy_shared(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, const Operation& op);
-// What a product of matrices reads, `bytes` at each place.
+// What a product of matrices reads, `bytes` at each place. Warps that read the same for one product share `read`.
 void check_product_shared(Warp& w, const Instruction& in, Cta& owner, const std::vector<uint32_t>& places,
-                          uint32_t bytes, unsigned lane, const Operation& op);
+                          uint32_t bytes, unsigned lane, const Operation& op, ProductRead* read = nullptr);
 void check_copy_global(Warp& w, const Instruction& in, Buffer& buffer, uint64_t address, uint32_t bytes, unsigned lane,
                        bool store, bool async_proxy, Operation& op);
 // cp.async.mbarrier.arrive: the copies of the lanes so far.

@@ -64,6 +64,9 @@ Party party_of(const Warp& w, uint32_t lanes);
 inline uint64_t cell_of(uint32_t who, uint32_t instruction) { return static_cast<uint64_t>(who) << 32 | instruction; }
 inline uint32_t who_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
 
+// A finding at a place in the shared memory of a CTA.
+Finding finding_at(const Warp& w, const Instruction& in, unsigned lane, Kind kind, const Cta& owner, uint32_t offset,
+                   uint32_t bytes);
 // Who an agent is; for one that is an operation, the thread that issued it where that is still known.
 Site site_of_agent(const Warp& w, uint32_t agent, uint32_t lane, uint32_t clock, uint32_t instruction, bool store);
 void report_race(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, uint32_t bytes,

@@ -339,6 +339,7 @@ bool all_replaced(const uint64_t* loads, const Party& p, uint32_t count) {
 }  // namespace
 
 bool check_cells(SharedShadow& s, const Party& p, const CellRange& range, bool store, uint32_t instruction) {
+  ++s.changes;
   if (!store && range.count == 1 && load_one(s, p, range, instruction)) return true;
   s.readers.reserve(p.agents);
   uint64_t* stores = &s.stores[range.first];

@@ -145,44 +145,23 @@ void add_columns(Warp& w, const Instruction& in, const MmaPlan& plan, Numbers& a
 
 // ---- Sums in the order of registers ----------------------------------------------------------------------
 
-constexpr unsigned kMostSpread = 32;  // steps
-
-// A multiplicand as FragmentBlock has it. It is kept with the registers' words that it was read from: products in a loop
-// over tiles share them.
-struct Spread {
+// A multiplicand of FragmentSum. It is kept with the registers' words that it was read from: products in a loop over
+// tiles share them.
+struct Kept {
   const Multiplied* type = nullptr;
   bool as_half = false, plain = false;
   unsigned steps = 0;
   uint32_t words[8][kLanes];
   Numbers numbers;
-  alignas(64) float values[kMostSpread * FragmentBlock::kRowValues];
-  alignas(64) int16_t powers[kMostSpread * FragmentBlock::kRowValues];
+  SpreadRows rows;  // of A
 };
 
-void spread_rows(Spread* s) {
-  const float* value = s->numbers.values();
-  const int16_t* power = s->numbers.exponents();
-  for (unsigned i = 0; i < s->steps * kMostRows; ++i) {
-    for (unsigned k = 0; k < kLineLanes; ++k) s->values[i * kLineLanes + k] = value[i];
-    for (unsigned k = 0; k < kLineLanes; ++k) s->powers[i * kLineLanes + k] = power[i];
-  }
-}
-
-void spread_columns(Spread* s) {
-  for (unsigned half = 0; half < 2 * s->steps; ++half) {
-    const float* value = s->numbers.values() + half * kLineLanes;
-    const int16_t* power = s->numbers.exponents() + half * kLineLanes;
-    for (unsigned k = 0; k < 4; ++k) std::memcpy(&s->values[(half * 4 + k) * kLineLanes], value, kLineLanes * sizeof *value);
-    for (unsigned k = 0; k < 8; ++k) std::memcpy(&s->powers[(half * 8 + k) * kLineLanes], power, kLineLanes * sizeof *power);
-  }
-}
-
 // The multiplicand in the registers from slot `first` on; `kept` are those that were read before.
-template <size_t kKept>
-const Spread& read_spread(Warp& w, const Instruction& in, const MmaPlan& plan, bool rows, Spread (&kept)[kKept]) {
+template <size_t kMany>
+const Kept& read_kept(Warp& w, const Instruction& in, const MmaPlan& plan, bool rows, Kept (&kept)[kMany]) {
   const unsigned first = rows ? plan.a_slot : plan.b_slot, registers = (rows ? plan.b_slot : plan.c_slot) - first;
   const Multiplied* type = rows ? plan.a : plan.b;
-  Spread& s = kept[slot(in, first) / (kLanes * sizeof(uint32_t)) % kKept];
+  Kept& s = kept[slot(in, first) / (kLanes * sizeof(uint32_t)) % kMany];
   bool same = s.type == type && s.as_half == plan.how.apart && s.steps == plan.k;
   for (unsigned r = 0; r < registers && same; ++r) {
     same = std::memcmp(s.words[r], held<uint32_t>(w, in, first + r), sizeof s.words[r]) == 0;
@@ -195,63 +174,29 @@ const Spread& read_spread(Warp& w, const Instruction& in, const MmaPlan& plan, b
   s.numbers.resize(rows ? kMostRows : kColumns, plan.k);
   read_fragment(w, in, first, *type, plan.how.apart, rows ? kRowAt : kColumnAt, &s.numbers);
   s.plain = s.numbers.plain();
-  if (s.plain) rows ? spread_rows(&s) : spread_columns(&s);
+  if (s.plain && rows) s.rows.spread(s.numbers);
   return s;
 }
 
-// Adds what steps `take` takes; false where a sum is no number before.
-template <class F>
-bool add_steps(FragmentBlock* block, unsigned from, unsigned to, float* sums, F take) {
-  if (any_special(sums, kMostRows * kColumns)) return false;
-  block->length = 0;
-  for (unsigned step = from; step < to; ++step) {
-    if (take(step)) block->steps[block->length++] = static_cast<uint8_t>(step);
-  }
-  tensor_tile().add_fragment(*block, sums);
-  return true;
-}
-
-bool add_fragments(const MmaPlan& plan, const Spread& a, const Spread& b, float* sums) {
-  FragmentBlock block;
-  block.rows = a.values;
-  block.row_powers = a.powers;
-  block.columns = b.values;
-  block.column_powers = b.powers;
-  block.fraction = static_cast<int32_t>(plan.how.fraction);
-  block.dropped = plan.how.dropped;
-  if (!plan.how.apart) {
-    for (unsigned from = 0; from < plan.k; from += plan.how.block) {
-      const unsigned to = std::min(from + plan.how.block, plan.k);
-      if (!add_steps(&block, from, to, sums, [](unsigned) { return true; })) return false;
-    }
-    return true;
-  }
-  float apart[kMostRows * kColumns] = {};
-  for (unsigned half = 0; half < 4; half += 2) {
-    if (!add_steps(&block, 0, plan.k, apart, [=](unsigned step) { return (step & 2u) == half; })) return false;
-  }
-  for (unsigned n = 0; n < kMostRows * kColumns; ++n) sums[n] += apart[n];
-  return true;
-}
-
-// A product whose numbers and sums in f32 are all plain; false, and nothing is done, where they are not, or it has what
+// A product whose numbers are all plain, with sums in f32; false, and nothing is done, where they are not, or it has what
 // TensorSum is for.
 bool multiply_plain(Warp& w, const Instruction& in, const MmaPlan& plan, uint32_t mask) {
-  if (plan.sum != Sum::F32 || plan.m != kMostRows || plan.k > kMostSpread || plan.how.group != 0) return false;
-  static thread_local Spread kept_a[4], kept_b[8];
-  const Spread& a = read_spread(w, in, plan, true, kept_a);
-  const Spread& b = read_spread(w, in, plan, false, kept_b);
+  if (plan.m != kMostRows || !adds_fragments(plan.how, plan.sum, plan.k)) return false;
+  static thread_local Kept kept_a[4], kept_b[8];
+  const Kept& a = read_kept(w, in, plan, true, kept_a);
+  const Kept& b = read_kept(w, in, plan, false, kept_b);
   if (!a.plain || !b.plain) return false;
-  alignas(64) float sums[kMostRows * kColumns];
   constexpr unsigned kRegisters = kMostRows * kColumns / kLanes;
+  alignas(64) float sums[kRegisters][kLanes];
+  float* const places[kRegisters] = {sums[0], sums[1], sums[2], sums[3]};
   for (unsigned r = 0; r < kRegisters; ++r) {
-    std::memcpy(sums + r * kLanes, held<float>(w, in, plan.c_slot + r), kLanes * sizeof(float));
+    std::memcpy(sums[r], held<float>(w, in, plan.c_slot + r), sizeof sums[r]);
   }
-  if (any_special(sums, kMostRows * kColumns) || !add_fragments(plan, a, b, sums)) return false;
+  FragmentSum(plan.how, a.rows, b.numbers).add(0, places);
   for (unsigned r = 0; r < kRegisters; ++r) {
     float* d = held<float>(w, in, r);
-    if (mask == kFullMask) std::memcpy(d, sums + r * kLanes, kLanes * sizeof(float));
-    for (unsigned l = 0; mask != kFullMask && l < kLanes; ++l) d[l] = (mask >> l & 1u) ? sums[r * kLanes + l] : d[l];
+    if (mask == kFullMask) std::memcpy(d, sums[r], sizeof sums[r]);
+    for (unsigned l = 0; mask != kFullMask && l < kLanes; ++l) d[l] = (mask >> l & 1u) ? sums[r][l] : d[l];
   }
   return true;
 }

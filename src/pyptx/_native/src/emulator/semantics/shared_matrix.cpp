@@ -10,12 +10,27 @@ SharedMatrix read_matrix(uint64_t descriptor, uint32_t swizzle) {
   return {field(0), field(16), field(32), static_cast<uint32_t>(descriptor >> 49 & 7u), swizzle};
 }
 
+namespace {
+
+// What of an address a line adds, and what a chunk; then what its swizzle makes of the sum.
+uint32_t line_offset(const SharedMatrix& d, bool columns, uint32_t line) {
+  const uint32_t apart = d.swizzle == 0 && columns ? d.leading : d.stride;
+  return (line % kBlockLines * kChunk << d.swizzle) + line / kBlockLines * apart;
+}
+
+uint32_t chunk_offset(const SharedMatrix& d, bool columns, uint32_t chunk) {
+  if (d.swizzle == 0) return chunk * (columns ? d.stride : d.leading);
+  return chunk % (1u << d.swizzle) * kChunk + (chunk >> d.swizzle) * d.leading;
+}
+
+uint32_t swizzled(const SharedMatrix& d, uint32_t at) {
+  return at ^ (((at >> 7) - d.base) & ((1u << d.swizzle) - 1)) << 4;
+}
+
+}  // namespace
+
 uint32_t chunk_address(const SharedMatrix& d, bool columns, uint32_t line, uint32_t chunk) {
-  const uint32_t wide = 1u << d.swizzle, block = line / kBlockLines;
-  uint32_t at = d.start + line % kBlockLines * wide * kChunk;
-  if (d.swizzle != 0) at += chunk % wide * kChunk + chunk / wide * d.leading + block * d.stride;
-  else at += columns ? chunk * d.stride + block * d.leading : chunk * d.leading + block * d.stride;
-  return at ^ (((at >> 7) - d.base) & (wide - 1)) << 4;
+  return swizzled(d, d.start + line_offset(d, columns, line) + chunk_offset(d, columns, chunk));
 }
 
 namespace {
@@ -32,42 +47,74 @@ bool begins_with_pattern(Warp& w, const Instruction& in, const SharedMatrix& d) 
   return false;
 }
 
-// The same of the warp's own CTA, where all of them lie in its memory; else what was found is of no use.
-bool find_own_chunks(const Warp& w, const Cta& owner, const SharedMatrix& matrix, bool columns, const ChunkRange& range,
-                     std::vector<uint32_t>* out) {
-  const uint32_t size = w.worker->launch->shared_bytes, window = owner.shared_base & 0x3ffffu;
-  if (&owner != w.cta || owner.live_warps == 0 || size < kChunk || window % kChunk != 0) return false;
+// The chunks of a matrix of the warp's own CTA. It has them at the same offsets each time.
+struct KnownChunks {
+  SharedMatrix matrix{};
+  ChunkRange range{};
+  bool columns = false;
+  uint32_t window = 0, size = 0;
+  ChunkPlaces places;
+
+  bool is(const KnownChunks& other) const {
+    const SharedMatrix &a = matrix, &b = other.matrix;
+    const ChunkRange &r = range, &s = other.range;
+    return a.start == b.start && a.leading == b.leading && a.stride == b.stride && a.base == b.base &&
+           a.swizzle == b.swizzle && r.first_chunk == s.first_chunk && r.chunks == s.chunks &&
+           r.first_line == s.first_line && r.lines == s.lines && columns == other.columns && window == other.window &&
+           size == other.size;
+  }
+};
+
+// nullptr where not all of them lie in its memory.
+ChunkPlaces own_chunks(const KnownChunks& k) {
+  const uint32_t lines = k.range.lines, chunks = k.range.chunks;
+  auto places = std::make_shared<std::vector<uint32_t>>(size_t{lines} * chunks);
   bool inside = true;
-  for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
-    for (uint32_t chunk = range.first_chunk; chunk < range.first_chunk + range.chunks; ++chunk) {
-      const uint32_t at = chunk_address(matrix, columns, line, chunk) - window;  // what wraps is outside
-      inside &= at <= size - kChunk;
-      out->push_back(at);
+  for (uint32_t i = 0; i < chunks; ++i) {
+    const uint32_t begin = k.matrix.start + chunk_offset(k.matrix, k.columns, k.range.first_chunk + i);
+    uint32_t* place = places->data() + i;
+    for (uint32_t line = k.range.first_line; line < k.range.first_line + lines; ++line, place += chunks) {
+      *place = swizzled(k.matrix, begin + line_offset(k.matrix, k.columns, line)) - k.window;  // what wraps is outside
+      inside &= *place <= k.size - kChunk;
     }
   }
-  return inside;
+  return inside ? places : nullptr;
+}
+
+// A loop over the stages of a ring finds the same tiles again and again.
+ChunkPlaces find_own_chunks(KnownChunks k) {
+  constexpr uint32_t kBits = 7;
+  static thread_local KnownChunks all[1u << kBits];
+  const uint32_t key = k.matrix.start / kChunk + ((k.range.first_line + k.range.lines) << 16);
+  KnownChunks& known = all[key * 0x9e3779b1u >> (32 - kBits)];
+  if (known.places != nullptr && known.is(k)) return known.places;
+  k.places = own_chunks(k);
+  if (k.places != nullptr) known = k;
+  return k.places;
 }
 
 }  // namespace
 
-bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
-                 const ChunkRange& range, std::vector<uint32_t>* out) {
-  if (!begins_with_pattern(w, in, matrix)) return false;
-  const uint32_t window = owner.shared_base & 0x3ffffu;
+ChunkPlaces find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
+                        const ChunkRange& range) {
+  if (!begins_with_pattern(w, in, matrix)) return nullptr;
+  const uint32_t window = owner.shared_base & 0x3ffffu, size = w.worker->launch->shared_bytes;
   const Space space = &owner == w.cta ? Space::Shared : Space::SharedCluster;
-  out->reserve(range.lines * range.chunks);
-  if (find_own_chunks(w, owner, matrix, columns, range, out)) return true;
-  out->clear();
+  if (&owner == w.cta && owner.live_warps != 0 && size >= kChunk && window % kChunk == 0) {
+    ChunkPlaces own = find_own_chunks({matrix, range, columns, window, size, nullptr});
+    if (own != nullptr) return own;
+  }
+  auto places = std::make_shared<std::vector<uint32_t>>();
   for (uint32_t line = range.first_line; line < range.first_line + range.lines; ++line) {
     for (uint32_t chunk = range.first_chunk; chunk < range.first_chunk + range.chunks; ++chunk) {
       const uint64_t address = uint64_t{owner.shared_base} - window + chunk_address(matrix, columns, line, chunk);
       Cta* there;
       uint32_t offset;
-      if (!find_shared(w, in, space, address, kChunk, kChunk, 0, false, &there, &offset)) return false;
-      out->push_back(offset);
+      if (!find_shared(w, in, space, address, kChunk, kChunk, 0, false, &there, &offset)) return nullptr;
+      places->push_back(offset);
     }
   }
-  return true;
+  return places;
 }
 
 }  // namespace pyptx::emulator

@@ -27,9 +27,9 @@ struct ChunkRange {
   uint32_t first_chunk, chunks, first_line, lines;
 };
 
-// Where they lie, line by line, as offsets in the shared memory of a CTA of the cluster; false, and a finding, if some
+// Where they lie, line by line, as offsets in the shared memory of a CTA of the cluster; nullptr, and a finding, if some
 // do not.
-bool find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
-                 const ChunkRange& range, std::vector<uint32_t>* out);
+ChunkPlaces find_chunks(Warp& w, const Instruction& in, Cta& owner, const SharedMatrix& matrix, bool columns,
+                        const ChunkRange& range);
 
 }  // namespace pyptx::emulator

@@ -150,16 +150,10 @@ void access_surface(Warp& w, const Instruction& in, const Texture& t, uint32_t m
 
 template <bool kSanitized>
 void surface(Warp& w, const Instruction& in, uint32_t mask) {
-  const SurfacePlan& plan = plan_of(in);
-  for (uint32_t rest = mask; rest != 0;) {
-    uint64_t handle;
-    const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-    const uint32_t group = same_handle(w, in, plan, rest, &handle);
-    rest &= ~group;
-    Texture texture;
-    if (!find_texture(w, in, lane, handle, true, plan.geometry, &texture)) return;
-    access_surface<kSanitized>(w, in, texture, group);
-  }
+  each_texture(w, in, plan_of(in), mask, true, [&](const Texture& t, uint32_t lanes) {
+    access_surface<kSanitized>(w, in, t, lanes);
+    return true;
+  });
 }
 
 // ---- Decoding --------------------------------------------------------------------------------------------

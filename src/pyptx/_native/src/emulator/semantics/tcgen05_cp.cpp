@@ -48,10 +48,10 @@ struct Copy : TensorWork {
   const Shape* shape = nullptr;
   bool widens = false;
   TensorAddress to{};
-  std::vector<uint32_t> places[2];  // of each CTA, row by row
+  ChunkPlaces places[2];  // of each CTA, row by row
 
   void perform() override {
-    for (unsigned i = 0; i < group.size; ++i) copy(*group.ctas[i], places[i]);
+    for (unsigned i = 0; i < group.size; ++i) copy(*group.ctas[i], *places[i]);
   }
 
   void copy(const Cta& cta, const std::vector<uint32_t>& from) {
@@ -94,7 +94,8 @@ bool find_copy(Warp& w, const Instruction& in, unsigned lane, const std::vector<
     for (const TensorPlace& place : to) {
       if (!check_tensor_place(w, in, lane, cta, place)) return false;
     }
-    if (!find_chunks(w, in, cta, matrix, false, range, &copy->places[i])) return false;
+    copy->places[i] = find_chunks(w, in, cta, matrix, false, range);
+    if (copy->places[i] == nullptr) return false;
   }
   return true;
 }
@@ -104,7 +105,7 @@ void check_copy(Warp& w, const Instruction& in, unsigned lane, const std::vector
   for (unsigned i = 0; i < copy.group.size; ++i) {
     Cta& cta = *copy.group.ctas[i];
     for (const TensorPlace& place : to) check_tensor(w, in, lane, cta, place, TensorUse::Work, true, &op);
-    for (const uint32_t at : copy.places[i]) check_copy_shared(w, in, cta, at, kChunk, lane, false, true, op);
+    for (const uint32_t at : *copy.places[i]) check_copy_shared(w, in, cta, at, kChunk, lane, false, true, op);
     for (const TensorPlace& place : to) note_tensor_written(cta, place);
   }
 }

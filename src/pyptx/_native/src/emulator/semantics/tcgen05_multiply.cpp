@@ -69,7 +69,7 @@ void read_b(const TensorProduct& p, Numbers* numbers) {
   const TensorShape& what = p.what;
   numbers->resize(what.n, what.b.k());
   for (unsigned i = 0; i < p.group.size; ++i) {
-    read_shared(*p.group.ctas[i], p.b_places[i], what.b, what.lines(), i * what.lines(), numbers);
+    read_shared(*p.group.ctas[i], *p.b_places[i], what.b, what.lines(), i * what.lines(), numbers);
   }
   numbers->read(*what.b.type, what.b.sign < 0);
   for (unsigned n = 0; p.zeros.masks() && n < what.n; ++n) {
@@ -85,7 +85,7 @@ void read_a(const TensorProduct& p, unsigned cta, Numbers* numbers) {
   numbers->resize(slots, x.k());
   if (!p.a_in_memory) {
     for (unsigned part = 0; part < p.what.parts; ++part) {
-      read_shared(*p.group.ctas[cta], p.a_places[cta], x, p.what.rows(), part * p.what.rows(), numbers);
+      read_shared(*p.group.ctas[cta], *p.a_places[cta], x, p.what.rows(), part * p.what.rows(), numbers);
     }
     numbers->read(*x.type, x.sign < 0);
     return;

@@ -86,13 +86,14 @@ bool check_zeros(Warp& w, const Instruction& in, unsigned lane, const TensorProd
 }
 
 bool find_multiplicand(Warp& w, const Instruction& in, unsigned lane, Cta& cta, uint64_t descriptor, const char* name,
-                       const TensorMultiplicand& x, unsigned first, unsigned count, std::vector<uint32_t>* places) {
+                       const TensorMultiplicand& x, unsigned first, unsigned count, ChunkPlaces* places) {
   SharedMatrix matrix;
   if (!read_tensor_matrix(w, in, lane, descriptor, name, &matrix)) return false;
   const uint32_t each = kChunk * 8 / x.bits();
   const ChunkRange range =
       x.columns ? ChunkRange{0, count / each, 0, x.k()} : ChunkRange{0, x.bytes / kChunk, first, count};
-  return find_chunks(w, in, cta, matrix, x.columns, range, places);
+  *places = find_chunks(w, in, cta, matrix, x.columns, range);
+  return *places != nullptr;
 }
 
 // Descriptors hold for the shared memory of every CTA of the group.
@@ -179,7 +180,7 @@ void check_product(Warp& w, const Instruction& in, unsigned lane, const TensorPr
                    const Operation& op) {
   Cta& owner = *p.group.ctas[cta];
   for (const auto* places : {&p.a_places[cta], &p.b_places[cta]}) {
-    check_product_shared(w, in, owner, *places, kChunk, lane, op);
+    if (*places != nullptr) check_product_shared(w, in, owner, **places, kChunk, lane, op);
   }
   for (const TensorPlace& place : sources_of(p)) {
     check_tensor_written(w, in, lane, owner, place);

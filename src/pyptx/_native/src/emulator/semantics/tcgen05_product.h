@@ -37,7 +37,7 @@ struct TensorProduct : TensorWork {
   bool a_in_memory = false;  // in Tensor Memory
   bool sparse = false;
   ZeroColumns zeros;
-  std::vector<uint32_t> a_places[2], b_places[2];  // in the shared memory of each CTA
+  ChunkPlaces a_places[2], b_places[2];  // in the shared memory of each CTA
   bool accumulates = false;
   int shift = 0;  // D is divided by 2 ** shift
   uint32_t disabled[8] = {};  // lanes that are not written, of each CTA

@@ -112,13 +112,17 @@ void Numbers::resize(unsigned lines, unsigned along) {
 }
 
 void Numbers::read(const Multiplied& type, bool negated, bool as_half) {
-  type.values(bits.data(), value_.data(), bits.size());
+  constexpr size_t kTogether = 512;  // that a cache keeps from one step to the next
   const uint32_t sign = negated ? 0x80000000u : 0;
   const int32_t least = as_half ? kLeastOfHalf : type.least_exponent;
-  const Extent extent = tensor_tile().examine(sign, least, value_.size(), value_.data(), exponent_.data());
-  wide_ = extent.low < -kNarrow || extent.high > kNarrow;
-  known_ = false;
-  any_special_ = extent.special;
+  wide_ = known_ = any_special_ = false;
+  for (size_t i = 0; i < bits.size(); i += kTogether) {
+    const size_t some = std::min(kTogether, bits.size() - i);
+    type.values(&bits[i], &value_[i], some);
+    const Extent extent = tensor_tile().examine(sign, least, some, &value_[i], &exponent_[i]);
+    wide_ |= extent.low < -kNarrow || extent.high > kNarrow;
+    any_special_ |= extent.special;
+  }
   special_.assign(count, 0);
   for (size_t i = 0; any_special_ && i < value_.size(); ++i) {
     if (!std::isfinite(value_[i])) special_[i % stride] = 1;
@@ -161,6 +165,22 @@ void Numbers::find_significands() {
 
 // ---- Sums ------------------------------------------------------------------------------------------------
 
+namespace {
+
+// The order in which steps are added; *before of them come before the others if these are added apart.
+unsigned order_steps(const Addition& how, unsigned steps, uint8_t* order, unsigned* before) {
+  unsigned length = 0;
+  for (unsigned half = 0; half < (how.apart ? 4 : 2); half += 2) {
+    if (half != 0) *before = length;
+    for (unsigned step = 0; step < steps; ++step) {
+      if (!how.apart || (step & 2u) == half) order[length++] = static_cast<uint8_t>(step);
+    }
+  }
+  return length;
+}
+
+}  // namespace
+
 TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
     : how_(how), type_(type), a_(a), b_(b), wide_(a.wide_ || b.wide_) {
   if (wide_) {
@@ -173,13 +193,7 @@ TensorSum::TensorSum(const Addition& how, Sum type, Numbers& a, Numbers& b)
   block_.dropped = how.dropped;
   block_.half = type == Sum::F16;
   block_.wide = wide_;
-  unsigned length = 0;
-  for (unsigned half = 0; half < (how.apart ? 4 : 2); half += 2) {
-    if (half != 0) before_ = length;
-    for (unsigned step = 0; step < a.steps; ++step) {
-      if (!how.apart || (step & 2u) == half) a_step_[length++] = static_cast<uint8_t>(step);
-    }
-  }
+  const unsigned length = order_steps(how, a.steps, a_step_, &before_);
   for (unsigned e = 0; e < length; ++e) a_at_[e] = static_cast<uint32_t>(a.at(a_step_[e], 0));
   place(nullptr);
 }
@@ -201,7 +215,7 @@ void TensorSum::mend_special(unsigned row, Steps steps, unsigned column, unsigne
     for (unsigned e = steps.first; e < steps.first + steps.length; ++e) {
       sum += static_cast<double>(a_.value_[a_.at(a_step_[e], row)]) * b_.value_[b_.at(b_step_[e], column + n)];
     }
-    if (!std::isfinite(sum)) sums[n] = static_cast<float>(sum);
+    if (!std::isfinite(sum)) sums[n] = canonical(static_cast<float>(sum));
   }
 }
 
@@ -227,7 +241,7 @@ void TensorSum::add_groups(unsigned row, Steps steps, unsigned first, unsigned c
       top = std::max(top, exponents[g]);
     }
     if (nan != nan || !std::isfinite(sums[n])) {
-      sums[n] = nan != nan ? bits_as<float>(0x7fffffffu) : sums[n];
+      sums[n] = canonical(static_cast<float>(nan != nan ? nan : sums[n]));
       continue;
     }
     const double unit = power_of_two(top - static_cast<int32_t>(how_.fraction));
@@ -239,21 +253,12 @@ void TensorSum::add_groups(unsigned row, Steps steps, unsigned first, unsigned c
   }
 }
 
-// Without a branch, which would end the loop before its last column.
-bool any_special(const float* sums, unsigned count) {
-  uint32_t special = 0;
-  for (unsigned n = 0; n < count; ++n) {
-    special |= static_cast<uint32_t>((bits_as<uint32_t>(sums[n]) & 0x7f800000u) == 0x7f800000u);
-  }
-  return special != 0;
-}
-
 void TensorSum::add_block(unsigned row, Steps steps, unsigned first, unsigned columns, float* sums) {
   if (how_.group != 0) {
     add_groups(row, steps, first, columns, sums);
     return;
   }
-  const bool mend = a_.special_[row] || b_.any_special_ || any_special(sums, columns);
+  const bool mend = a_.special_[row] || b_.any_special_;
   std::vector<float> before;
   if (mend) before.assign(sums, sums + columns);
   block_.at = b_at_ + steps.first;
@@ -277,6 +282,10 @@ void TensorSum::add_integers(unsigned row, unsigned first, unsigned columns, con
 
 void TensorSum::add(unsigned row, unsigned first, unsigned columns, const uint8_t* places, bool satfinite, int shift,
                     uint32_t* accumulators) {
+  if (type_ == Sum::F32 && shift == 0) {
+    add_floats(row, first, columns, places, reinterpret_cast<float*>(accumulators));
+    return;
+  }
   float sums[kMostColumns];
   if (type_ == Sum::S32) {
     add_integers(row, first, columns, places, sums);
@@ -294,10 +303,8 @@ void TensorSum::add(unsigned row, unsigned first, unsigned columns, const uint8_
   add_floats(row, first, columns, places, sums);
   if (type_ == Sum::F16) {
     for (unsigned n = 0; n < columns; ++n) accumulators[n] = half_bits(sums[n]);
-    return;
-  }
-  for (unsigned n = 0; n < columns; ++n) {
-    accumulators[n] = sums[n] != sums[n] ? 0x7fffffffu : bits_as<uint32_t>(sums[n]);
+  } else {
+    std::memcpy(accumulators, sums, columns * sizeof(float));
   }
 }
 
@@ -314,7 +321,69 @@ void TensorSum::add_floats(unsigned row, unsigned first, unsigned columns, const
   add_block(row, {before_, a_.steps - before_}, first, columns, apart.data());
   for (unsigned n = 0; n < columns; ++n) {
     const double sum = static_cast<double>(sums[n]) + apart[n];  // of two f16 exact
-    sums[n] = type_ == Sum::F16 && std::isfinite(sum) ? nearest_half(sum) : sums[n] + apart[n];
+    sums[n] = type_ == Sum::F16 && std::isfinite(sum) ? nearest_half(sum) : canonical(sums[n] + apart[n]);
+  }
+}
+
+// ---- Sums in the order of registers ----------------------------------------------------------------------
+
+void SpreadRows::spread(const Numbers& rows) {
+  constexpr unsigned kTimes = FragmentBlock::kRowValues / kRows;
+  for (unsigned step = 0; step < rows.steps; ++step) {
+    const float* value = rows.values() + rows.at(step, 0);
+    const int16_t* power = rows.exponents() + rows.at(step, 0);
+    float* of = values + step * FragmentBlock::kRowValues;
+    int16_t* power_of = powers + step * FragmentBlock::kRowValues;
+    for (unsigned row = 0; row < kRows; ++row) {
+      using Values = float __attribute__((vector_size(kTimes * sizeof(float))));
+      using Powers = int16_t __attribute__((vector_size(kTimes * sizeof(int16_t))));
+      const Values all = value[row] - Values{};
+      const Powers all_powers = power[row] - Powers{};
+      std::memcpy(of + row * kTimes, &all, sizeof all);
+      std::memcpy(power_of + row * kTimes, &all_powers, sizeof all_powers);
+    }
+  }
+}
+
+bool adds_fragments(const Addition& how, Sum type, unsigned steps) {
+  return type == Sum::F32 && steps <= SpreadRows::kMostSpread && how.group == 0;
+}
+
+FragmentSum::FragmentSum(const Addition& how, const SpreadRows& rows, const Numbers& columns)
+    : how_(how), columns_(columns.values()), column_powers_(columns.exponents()) {
+  uint8_t order[SpreadRows::kMostSpread];
+  steps_ = order_steps(how, columns.steps, order, &before_);
+  for (unsigned e = 0; e < steps_; ++e) {
+    row_at_[e] = order[e] * FragmentBlock::kRowValues;
+    column_at_[e] = static_cast<uint32_t>(columns.at(order[e], 0));
+  }
+  block_.rows = rows.values;
+  block_.row_powers = rows.powers;
+  block_.fraction = static_cast<int32_t>(how.fraction);
+  block_.dropped = how.dropped;
+}
+
+void FragmentSum::add_steps(unsigned from, unsigned length, float* const* sums) {
+  block_.row_at = row_at_ + from;
+  block_.column_at = column_at_ + from;
+  block_.length = length;
+  tensor_tile().add_fragment(block_, sums);
+}
+
+void FragmentSum::add(unsigned first, float* const* sums) {
+  block_.columns = columns_ + first;
+  block_.column_powers = column_powers_ + first;
+  if (!how_.apart) {
+    for (unsigned from = 0; from < steps_; from += how_.block) add_steps(from, std::min(how_.block, steps_ - from), sums);
+    return;
+  }
+  constexpr unsigned kRegisters = 4, kLanes = FragmentBlock::kRegister;
+  float apart[kRegisters * kLanes] = {};
+  float* const places[kRegisters] = {apart, apart + kLanes, apart + 2 * kLanes, apart + 3 * kLanes};
+  add_steps(0, before_, places);
+  add_steps(before_, steps_ - before_, places);
+  for (unsigned i = 0; i < kRegisters; ++i) {
+    for (unsigned l = 0; l < kLanes; ++l) sums[i][l] = canonical(sums[i][l] + places[i][l]);
   }
 }
 

@@ -87,8 +87,38 @@ class Numbers {
   bool known_ = false;  // significands
 };
 
-// Whether any of the sums is an infinity or a NaN.
-bool any_special(const float* sums, unsigned count);
+// Sixteen rows as FragmentBlock has them.
+struct SpreadRows {
+  static constexpr unsigned kRows = 16, kMostSpread = 32;  // steps
+
+  alignas(64) float values[kMostSpread * FragmentBlock::kRowValues];
+  alignas(64) int16_t powers[kMostSpread * FragmentBlock::kRowValues];
+
+  void spread(const Numbers& rows);
+};
+
+// Whether sums in f32 of sixteen rows with plain numbers are those of FragmentSum.
+bool adds_fragments(const Addition& how, Sum type, unsigned steps);
+
+// The rows times columns, in the order of registers.
+class FragmentSum {
+ public:
+  FragmentSum(const Addition& how, const SpreadRows& rows, const Numbers& columns);
+
+  // Adds to the sums of four registers the products with eight columns from `first` on.
+  void add(unsigned first, float* const* sums);
+
+ private:
+  void add_steps(unsigned from, unsigned length, float* const* sums);
+
+  Addition how_;
+  // Where steps are, in the order in which they are added; so many come before the others if these are added apart.
+  uint32_t row_at_[SpreadRows::kMostSpread], column_at_[SpreadRows::kMostSpread];
+  unsigned steps_ = 0, before_ = 0;
+  const float* columns_;
+  const int16_t* column_powers_;
+  FragmentBlock block_;
+};
 
 // A row of A times columns of B.
 class TensorSum {

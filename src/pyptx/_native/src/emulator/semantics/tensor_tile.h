@@ -31,14 +31,14 @@ struct TileBlock {
 // Products that are added at once, of 16 rows with 8 columns, as registers of mma.sync have the sums: register 2p + h has
 // rows 8p to 8p + 7, a row in four neighbouring lanes, and in them the columns at places 4h to 4h + 3.
 struct FragmentBlock {
-  static constexpr unsigned kRowValues = 64, kColumnValues = 32, kColumnPowers = 64;
+  static constexpr unsigned kRegister = 32, kRowValues = 64;
 
   unsigned length = 0;
-  uint8_t steps[kMostSteps];
+  const uint32_t *row_at = nullptr, *column_at = nullptr;  // where in the arrays each step is
   const float* rows = nullptr;          // of each step every row's value, four times
   const int16_t* row_powers = nullptr;  // and its exponent
-  const float* columns = nullptr;       // of each step four columns' values, four times, then those of the other four
-  const int16_t* column_powers = nullptr;  // and their exponents, eight times
+  const float* columns = nullptr;       // of each step the columns' values, in the order of places
+  const int16_t* column_powers = nullptr;  // and their exponents
   int32_t fraction = 0;
   unsigned dropped = 0;
 };
@@ -50,11 +50,11 @@ struct Extent {
 };
 
 struct TensorTile {
-  // Adds the block to the sums of columns, a multiple of 8 from `first` on. What sums with an infinity or a NaN become
-  // has no meaning.
+  // Adds the block to the sums of columns, a multiple of 8 from `first` on. A sum that is an infinity or a NaN stays; what
+  // others become that have one added has no meaning.
   void (*add)(const TileBlock& block, unsigned first, unsigned columns, float* sums);
-  // The same in f32 of the four registers' sums, one after the other.
-  void (*add_fragment)(const FragmentBlock& block, float* sums);
+  // The same in f32 of the sums of four registers, where they are.
+  void (*add_fragment)(const FragmentBlock& block, float* const* sums);
   // Flips the signs of values by `sign`, and finds their exponents, which are at least `least`.
   Extent (*examine)(uint32_t sign, int32_t least, size_t count, float* values, int16_t* exponents);
 };

@@ -4,6 +4,7 @@
 #if defined(__x86_64__) && defined(__AVX2__)
 #include <cpuid.h>
 
+#define PYPTX_AVX512
 #define PYPTX_TILE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 namespace pyptx::emulator {
 namespace {

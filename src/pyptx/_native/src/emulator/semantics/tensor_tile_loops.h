@@ -1,8 +1,11 @@
 // The loops of tensor_tile.h. Who includes this defines PYPTX_TILE, an attribute of every function, and kWide, how many
 // f32 a vector has.
 //
-// No function of a header is called, so that none is compiled for instructions that the host may lack.
+// No function of a header is called but intrinsics, so that none is compiled for instructions that the host may lack.
 #include <cstring>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 namespace pyptx::emulator {
 namespace {
@@ -33,6 +36,79 @@ PYPTX_INLINE void raise_two(const I& power, F* result) {
   load(result, &field);
 }
 
+// Four neighbours, again and again.
+template <class V>
+PYPTX_INLINE void repeat(V* v, const int16_t* from) {
+  uint64_t four;
+  __builtin_memcpy(&four, from, sizeof four);
+  const Vector<uint64_t, sizeof(V) / sizeof four> all = Vector<uint64_t, sizeof(V) / sizeof four>{} + four;
+  load(v, &all);
+}
+
+PYPTX_INLINE void repeat(Vector<float, 4>* v, const float* from) { load(v, from); }
+
+#ifdef __AVX2__
+PYPTX_INLINE void repeat(Vector<float, 8>* v, const float* from) {
+  const __m256 all = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(from));
+  load(v, &all);
+}
+#endif
+#ifdef PYPTX_AVX512
+constexpr __mmask16 kAllLanes = 0xffff;  // without it GCC warns of lanes that its own headers leave open
+
+PYPTX_INLINE void repeat(Vector<float, 16>* v, const float* from) {
+  const __m512 all = _mm512_maskz_broadcast_f32x4(kAllLanes, _mm_loadu_ps(from));
+  load(v, &all);
+}
+#endif
+
+template <unsigned kLanes>
+PYPTX_INLINE void widen(const int16_t* from, Vector<int32_t, kLanes>* v) {
+  Vector<int16_t, kLanes> shorts;
+  load(&shorts, from);
+  *v = __builtin_convertvector(shorts, Vector<int32_t, kLanes>);
+}
+
+#ifdef __AVX2__
+template <>
+PYPTX_INLINE void widen<8>(const int16_t* from, Vector<int32_t, 8>* v) {
+  const __m256i integers = _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  load(v, &integers);
+}
+#endif
+#ifdef PYPTX_AVX512
+template <>
+PYPTX_INLINE void widen<16>(const int16_t* from, Vector<int32_t, 16>* v) {
+  const __m256i shorts = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  const __m512i integers = _mm512_maskz_cvtepi16_epi32(kAllLanes, shorts);
+  load(v, &integers);
+}
+#endif
+
+// Whether a bit is set anywhere.
+template <class V>
+PYPTX_INLINE bool any_bit(const V& v) {
+#ifdef PYPTX_AVX512
+  if (sizeof v == sizeof(__m512i)) {
+    __m512i all;
+    __builtin_memcpy(&all, &v, sizeof all < sizeof v ? sizeof all : sizeof v);
+    return _mm512_test_epi32_mask(all, all) != 0;
+  }
+#endif
+#ifdef __AVX2__
+  if (sizeof v == sizeof(__m256i)) {
+    __m256i all;
+    __builtin_memcpy(&all, &v, sizeof all < sizeof v ? sizeof all : sizeof v);
+    return _mm256_testz_si256(all, all) == 0;
+  }
+#endif
+  Vector<uint64_t, sizeof(V) / sizeof(uint64_t)> words;
+  load(&words, &v);
+  uint64_t any = 0;
+  for (unsigned i = 0; i < sizeof(V) / sizeof(uint64_t); ++i) any |= words[i];
+  return any != 0;
+}
+
 template <class V>
 PYPTX_INLINE void clamp(int32_t low, int32_t high, V* v) {
   const V least = *v * 0 + low, most = *v * 0 + high;
@@ -40,104 +116,276 @@ PYPTX_INLINE void clamp(int32_t low, int32_t high, V* v) {
   *v = *v > most ? most : *v;
 }
 
-// The accumulators of one block as addends, with their exponents. An infinity or a NaN is not added here.
-template <unsigned kColumns>
-PYPTX_INLINE void begin(bool half, const float* sums, int16_t* tops, float* before) {
-  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide;
-  using Ints = Vector<int32_t, kLanes>;
-  for (unsigned i = 0; i < kColumns; i += kLanes) {
-    Ints word;
-    load(&word, sums + i);
-    const Ints size = word & 0x7fffffff, field = size >> 23, least = field * 0 + kLeast;
-    Ints top = field - 127;
-    if (half) {
-      const Ints smallest = field * 0 - 14;
-      top = top < smallest ? smallest : top;
-      top = size == 0 ? least : top;
-    } else {
-      top = top < least ? least : top;
-    }
-    const Ints special = field == 255;
-    top = special ? least : top;
-    word &= ~special;
-    store(before + i, word);
-    store(tops + i, __builtin_convertvector(top, Vector<int16_t, kLanes>));
-  }
-}
+// ---- Tiles -----------------------------------------------------------------------------------------------
 
-template <unsigned kColumns>
-PYPTX_INLINE void find_tops(const TileBlock& block, unsigned first, int16_t* tops) {
-  constexpr unsigned kLanes = kColumns < 2 * kWide ? kColumns : 2 * kWide, kCount = kColumns / kLanes;
+// Columns side by side, of one row: its number is in all lanes.
+template <unsigned kColumns, bool kWideOnes>
+struct RowTile {
+  static constexpr unsigned kLanes = kColumns;
+  static constexpr bool kWideNumbers = kWideOnes;
+
+  const TileBlock& block;
+  unsigned first;
+  float* sums;
+
+  PYPTX_INLINE unsigned length() const { return block.length; }
+  PYPTX_INLINE const float* left(unsigned e) const { return block.mine + block.mine_at[e]; }
+  PYPTX_INLINE const float* right(unsigned e) const { return block.others + block.at[e] + first; }
+  PYPTX_INLINE const int16_t* left_powers(unsigned e) const { return block.exponents + block.mine_at[e]; }
+  PYPTX_INLINE const int16_t* right_powers(unsigned e) const { return block.powers + block.at[e] + first; }
+  template <class V, class T>
+  PYPTX_INLINE static void load_left(V* v, const T* from, unsigned) {
+    *v = *from - V{};
+  }
+  template <class V, class T>
+  PYPTX_INLINE static void load_right(V* v, const T* from, unsigned lane) {
+    load(v, from + lane);
+  }
+  PYPTX_INLINE float* place(unsigned lane) const { return sums + lane; }
+};
+
+// Lanes of one or two registers of mma.sync and wgmma, from one on: eight rows with four columns each.
+struct FragmentTile {
+  static constexpr unsigned kLanes = 4 * kWide, kRegister = FragmentBlock::kRegister;
+  static constexpr bool kWideNumbers = false;
+
+  const FragmentBlock& block;  // of the lane's rows and columns
+  unsigned lane;
+  float* const* sums;  // of registers from that of the lane on
+
+  PYPTX_INLINE unsigned length() const { return block.length; }
+  PYPTX_INLINE const float* left(unsigned e) const { return block.rows + block.row_at[e]; }
+  PYPTX_INLINE const float* right(unsigned e) const { return block.columns + block.column_at[e]; }
+  PYPTX_INLINE const int16_t* left_powers(unsigned e) const { return block.row_powers + block.row_at[e]; }
+  PYPTX_INLINE const int16_t* right_powers(unsigned e) const { return block.column_powers + block.column_at[e]; }
+  template <class V, class T>
+  PYPTX_INLINE static void load_left(V* v, const T* from, unsigned more) {
+    load(v, from + more % kRegister);
+  }
+  template <class V, class T>
+  PYPTX_INLINE static void load_right(V* v, const T* from, unsigned more) {
+    repeat(v, from + more / kRegister * 4);
+  }
+  PYPTX_INLINE float* place(unsigned more) const { return sums[more / kRegister] + (lane + more) % kRegister; }
+};
+
+// The largest exponents of products, and so much more.
+template <class Tile>
+PYPTX_INLINE void find_tops(const Tile& tile, int16_t more, int16_t* tops) {
+  constexpr unsigned kLanes = Tile::kLanes < 2 * kWide ? Tile::kLanes : 2 * kWide, kCount = Tile::kLanes / kLanes;
   using Shorts = Vector<int16_t, kLanes>;
   Shorts top[kCount];
 #pragma GCC unroll 4
-  for (unsigned v = 0; v < kCount; ++v) load(&top[v], tops + v * kLanes);
-  for (unsigned e = 0; e < block.length; ++e) {
-    const int16_t* powers = block.powers + block.at[e] + first;
-    const int16_t mine = block.exponents[block.mine_at[e]];
+  for (unsigned v = 0; v < kCount; ++v) top[v] = Shorts{} + static_cast<int16_t>(kLeast);
+  for (unsigned e = 0; e < tile.length(); ++e) {
+    const int16_t *mine = tile.left_powers(e), *others = tile.right_powers(e);
 #pragma GCC unroll 4
     for (unsigned v = 0; v < kCount; ++v) {
-      Shorts sum;
-      load(&sum, powers + v * kLanes);
-      sum += mine;
-      top[v] = sum > top[v] ? sum : top[v];
+      Shorts left, right;
+      Tile::load_left(&left, mine, v * kLanes);
+      Tile::load_right(&right, others, v * kLanes);
+      left += right;
+      top[v] = left > top[v] ? left : top[v];
     }
   }
 #pragma GCC unroll 4
-  for (unsigned v = 0; v < kCount; ++v) store(tops + v * kLanes, top[v]);
+  for (unsigned v = 0; v < kCount; ++v) {
+    const Shorts found = top[v] + more;
+    store(tops + v * kLanes, found);
+  }
 }
 
-// The integer parts of products, from one step on, added in 32 bits.
-template <unsigned kColumns, bool kWideNumbers>
-PYPTX_INLINE void add_parts(const TileBlock& block, unsigned first, unsigned from, unsigned to, const int32_t* powers,
-                            int32_t* parts) {
-  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide, kCount = kColumns / kLanes;
+// The integer parts of products, from one step on, added in 32 bits. `scales` are 2 ** power for products that are not
+// wide.
+template <class Tile, unsigned kLanes, unsigned kCount>
+PYPTX_INLINE void add_parts(const Tile& tile, unsigned from, unsigned to, const Vector<int32_t, kLanes>* powers,
+                            const Vector<float, kLanes>* scales, Vector<uint32_t, kLanes>* parts) {
   using Floats = Vector<float, kLanes>;
   using Ints = Vector<int32_t, kLanes>;
-  using Words = Vector<uint32_t, kLanes>;
-  Words part[kCount] = {};
-  Ints power[kCount];
-  Floats scale[kCount];
-#pragma GCC unroll 4
-  for (unsigned v = 0; v < kCount; ++v) {
-    load(&power[v], powers + v * kLanes);
-    Ints raised = power[v];
-    clamp(-126, 126, &raised);
-    raise_two(raised, &scale[v]);
-  }
   for (unsigned e = from; e < to; ++e) {
-    const uint32_t at = block.at[e] + first;
-    const float mine = block.mine[block.mine_at[e]];
-    const int32_t exponent = kWideNumbers ? block.exponents[block.mine_at[e]] : 0;
+    const float *mine = tile.left(e), *others = tile.right(e);
+    const int16_t *mine_power = tile.left_powers(e), *powers_at = tile.right_powers(e);
 #pragma GCC unroll 4
     for (unsigned v = 0; v < kCount; ++v) {
-      Floats number;
-      load(&number, block.others + at + v * kLanes);
-      number *= mine;
-      if (kWideNumbers) {
+      Floats number, factor;
+      Tile::load_left(&number, mine, v * kLanes);
+      Tile::load_right(&factor, others, v * kLanes);
+      number *= factor;
+      if (Tile::kWideNumbers) {
         Vector<int16_t, kLanes> theirs;
-        load(&theirs, block.powers + at + v * kLanes);
-        Ints shift = __builtin_convertvector(theirs, Ints) + exponent + power[v];
+        load(&theirs, powers_at + v * kLanes);
+        Ints shift = __builtin_convertvector(theirs, Ints) + static_cast<int32_t>(*mine_power) + powers[v];
         clamp(-100, 126, &shift);  // what is lower is cut off anyway
-        Floats factor;
         raise_two(shift, &factor);
         number *= factor;
       } else {
-        number *= scale[v];
+        number *= scales[v];
       }
       // An infinity or a NaN becomes the lowest integer, and may do so again; its sum is mended afterwards.
       const Ints whole = __builtin_convertvector(number, Ints);
-      part[v] += reinterpret_cast<const Words&>(whole);
+      parts[v] += reinterpret_cast<const Vector<uint32_t, kLanes>&>(whole);
     }
   }
-#pragma GCC unroll 4
-  for (unsigned v = 0; v < kCount; ++v) store(parts + v * kLanes, part[v]);
 }
 
-// What of the accumulators is above the cut, as integers.
+// ---- Sums that are plain ---------------------------------------------------------------------------------
+
+// How far integers are from zero: as bits, which the lowest has too.
+template <class Ints>
+PYPTX_INLINE void find_size(const Ints& x, Ints* size) {
+  using Words = Vector<uint32_t, sizeof(Ints) / sizeof(uint32_t)>;
+  const Ints below = x >> 31;
+  Words sign, words;
+  load(&sign, &below);
+  load(&words, &x);
+  words = (words ^ sign) - sign;
+  load(size, &words);
+}
+
+#ifdef __AVX2__
+PYPTX_INLINE void find_size(const Vector<int32_t, 8>& x, Vector<int32_t, 8>* size) {
+  __m256i integer;
+  load(&integer, &x);
+  integer = _mm256_abs_epi32(integer);
+  load(size, &integer);
+}
+#endif
+
+// An integer below 2 ** 30 as f32, cut toward zero.
+template <unsigned kLanes>
+PYPTX_INLINE void cut_integer(const Vector<int32_t, kLanes>& sum, const Vector<int32_t, kLanes>& size,
+                              Vector<int32_t, kLanes>* bits) {
+  using Floats = Vector<float, kLanes>;
+  using Ints = Vector<int32_t, kLanes>;
+  const Floats nearest = __builtin_convertvector(size, Floats);
+  const Ints above = __builtin_convertvector(nearest, Ints) > size;  // the nearest f32 may be the one above
+  load(bits, &nearest);
+  *bits = (*bits + above) | (sum & INT32_MIN);
+}
+
+#ifdef PYPTX_AVX512
+PYPTX_INLINE void find_size(const Vector<int32_t, 16>& x, Vector<int32_t, 16>* size) {
+  __m512i integer;
+  load(&integer, &x);
+  integer = _mm512_maskz_abs_epi32(kAllLanes, integer);
+  load(size, &integer);
+}
+
+template <>
+PYPTX_INLINE void cut_integer<16>(const Vector<int32_t, 16>& sum, const Vector<int32_t, 16>&,
+                                  Vector<int32_t, 16>* bits) {
+  __m512i integer;
+  load(&integer, &sum);
+  const __m512 cut = _mm512_maskz_cvt_roundepi32_ps(kAllLanes, integer, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  load(bits, &cut);
+}
+#endif
+
+// The larger of sums' own exponents and of their products', as the fields that f32 has of them.
+template <class Ints, class Tile>
+PYPTX_INLINE void find_fields(const Tile& tile, unsigned lane, const int16_t* tops, Ints* fields) {
+  Ints word, products;
+  widen<sizeof(Ints) / sizeof(int32_t)>(tops + lane, &products);
+  load(&word, tile.place(lane));
+  const Ints field = word >> 23 & 0xff;
+  *fields = field > products ? field : products;
+}
+
+// Adds the block where no accumulator is an infinity or a NaN, 32 bits hold what is added, and one multiplication by a
+// power of two brings numbers to the cut and back, of which none is below 2 ** -126 but zeros. Mostly that is so; false,
+// and nothing is done, where it is not.
+template <class Tile>
+PYPTX_INLINE bool add_plain(const Tile& tile, int32_t fraction, unsigned dropped) {
+  constexpr unsigned kLanes = Tile::kLanes < kWide ? Tile::kLanes : kWide, kCount = Tile::kLanes / kLanes;
+  using Floats = Vector<float, kLanes>;
+  using Ints = Vector<int32_t, kLanes>;
+  using Words = Vector<uint32_t, kLanes>;
+  alignas(64) int16_t tops[Tile::kLanes];
+  find_tops(tile, 127, tops);
+  Ints power[kCount], low = Ints{} + 254, high = {};
+  Floats scale[kCount];
+  Words part[kCount] = {};
+  Ints size, large = {};
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) {
+    Ints top;
+    find_fields(tile, v * kLanes, tops, &top);
+    low = top < low ? top : low;
+    high = top > high ? top : high;
+    power[v] = fraction + 127 - top;
+    top = (fraction + 254 - top) << 23;
+    load(&scale[v], &top);
+  }
+  if (any_bit((low <= fraction) | (high > 254))) return false;
+  // A cut product is below 2 ** (fraction + 2): so many are added in 32 bits without a carry out of them.
+  const unsigned most = 1u << (29 - fraction);
+  for (unsigned from = 0; from < tile.length(); from += most) {
+    const unsigned to = tile.length() - from < most ? tile.length() : from + most;
+#pragma GCC unroll 4
+    for (unsigned v = 0; from != 0 && v < kCount; ++v) {
+      const Words so_far = part[v];
+      find_size(reinterpret_cast<const Ints&>(so_far), &size);
+      large |= size;
+    }
+    add_parts<Tile, kLanes, kCount>(tile, from, to, power, scale, part);
+  }
+  const int32_t mask = static_cast<int32_t>(~0u << dropped) | INT32_MIN;
+  Floats done[kCount];
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) {
+    Floats number;
+    load(&number, tile.place(v * kLanes));
+    const Ints cut = __builtin_convertvector(number * scale[v], Ints);
+    const Words whole = part[v] + reinterpret_cast<const Words&>(cut);
+    const Ints& sum = reinterpret_cast<const Ints&>(whole);
+    Ints bits, back;
+    find_size(sum, &size);
+    large |= size;
+    cut_integer<kLanes>(sum, size, &bits);
+    bits &= mask;
+    load(&done[v], &bits);
+    load(&back, &scale[v]);
+    back = (254 << 23) - back;
+    load(&scale[v], &back);
+    done[v] *= scale[v];
+  }
+  // What is added to sums below 2 ** 30 is at most 2 ** 31: what overflows is not below 2 ** 30.
+  if (any_bit(large & ~0x3fffffff)) return false;
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) store(tile.place(v * kLanes), done[v]);
+  return true;
+}
+
+// ---- All other sums --------------------------------------------------------------------------------------
+
+// The powers of two that bring accumulators and products to the cut, and accumulators to be added: an infinity or a NaN
+// is not.
+template <class Tile>
+PYPTX_INLINE void begin(const Tile& tile, bool half, int32_t fraction, int32_t* powers, float* before) {
+  constexpr unsigned kLanes = Tile::kLanes < kWide ? Tile::kLanes : kWide;
+  using Ints = Vector<int32_t, kLanes>;
+  alignas(64) int16_t tops[Tile::kLanes];
+  find_tops(tile, 0, tops);
+  for (unsigned i = 0; i < Tile::kLanes; i += kLanes) {
+    Ints word, products;
+    load(&word, tile.place(i));
+    widen<kLanes>(tops + i, &products);
+    const Ints size = word & 0x7fffffff, field = size >> 23, least = field * 0 + kLeast, smallest = field * 0 - 14;
+    Ints top = field - 127;
+    if (half) top = top < smallest ? smallest : top;
+    const Ints none = (size == 0) | (field == 255) | (top < least);
+    top = none ? least : top;
+    top = products > top ? products : top;
+    word &= ~(field == 255);
+    store(before + i, word);
+    store(powers + i, fraction - top);
+  }
+}
+
+// What of the accumulators is above the cut.
 template <unsigned kColumns>
-PYPTX_INLINE void cut_before(const float* before, const int32_t* powers, int32_t* cuts) {
-  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide;
+PYPTX_INLINE void cut_before(const float* before, const int32_t* powers, double* totals) {
+  constexpr unsigned kLanes = kWide / 2;
   using Floats = Vector<float, kLanes>;
   using Ints = Vector<int32_t, kLanes>;
   for (unsigned i = 0; i < kColumns; i += kLanes) {
@@ -153,8 +401,31 @@ PYPTX_INLINE void cut_before(const float* before, const int32_t* powers, int32_t
     number *= factor;
     raise_two(power, &factor);
     number *= factor;
-    store(cuts + i, __builtin_convertvector(number, Ints));
+    const Ints cut = __builtin_convertvector(number, Ints);
+    store(totals + i, __builtin_convertvector(cut, Vector<double, kLanes>));
   }
+}
+
+// Adds the products of some steps to sums of which doubles hold more.
+template <class Tile>
+PYPTX_INLINE void add_totals(const Tile& tile, unsigned from, unsigned to, const int32_t* powers, double* totals) {
+  constexpr unsigned kLanes = Tile::kLanes < kWide ? Tile::kLanes : kWide, kCount = Tile::kLanes / kLanes;
+  using Ints = Vector<int32_t, kLanes>;
+  Ints power[kCount];
+  Vector<float, kLanes> scale[kCount];
+  Vector<uint32_t, kLanes> part[kCount] = {};
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) {
+    load(&power[v], powers + v * kLanes);
+    Ints raised = power[v];
+    clamp(-126, 126, &raised);
+    raise_two(raised, &scale[v]);
+  }
+  add_parts<Tile, kLanes, kCount>(tile, from, to, power, scale, part);
+  int32_t parts[Tile::kLanes];
+#pragma GCC unroll 4
+  for (unsigned v = 0; v < kCount; ++v) store(parts + v * kLanes, part[v]);
+  for (unsigned i = 0; i < Tile::kLanes; ++i) totals[i] += parts[i];
 }
 
 // The nearest f16, as f64; beyond the largest an infinity.
@@ -229,139 +500,38 @@ PYPTX_INLINE void finish(bool half, unsigned dropped, const int32_t* powers, con
   }
 }
 
-// Whether all largest exponents are such that neither an addend nor a sum other than zero is below 2 ** -126, and one
-// multiplication by a power of two brings them to the cut and back.
-template <unsigned kColumns>
-PYPTX_INLINE bool find_powers(int32_t fraction, const int16_t* tops, int32_t* powers) {
-  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide;
+template <class Tile>
+PYPTX_TILE __attribute__((noinline)) void add_others(const Tile& tile, bool half, int32_t fraction, unsigned dropped) {
+  constexpr unsigned kLanes = Tile::kLanes < kWide ? Tile::kLanes : kWide;
   using Ints = Vector<int32_t, kLanes>;
-  Ints out = {};
-  for (unsigned i = 0; i < kColumns; i += kLanes) {
-    Vector<int16_t, kLanes> top;
-    load(&top, tops + i);
-    const Ints power = fraction - __builtin_convertvector(top, Ints);
-    store(powers + i, power);
-    out |= (power > 126) | (power < -126);
+  int32_t powers[Tile::kLanes];
+  float sums[Tile::kLanes];
+  double totals[Tile::kLanes];
+  begin(tile, half, fraction, powers, sums);
+  cut_before<Tile::kLanes>(sums, powers, totals);
+  const unsigned most = 1u << (29 - fraction);  // as in add_plain
+  for (unsigned from = 0; from < tile.length(); from += most) {
+    add_totals(tile, from, tile.length() - from < most ? tile.length() : from + most, powers, totals);
   }
-  int32_t any = 0;
-  for (unsigned l = 0; l < kLanes; ++l) any |= out[l];
-  return any == 0;
-}
-
-// finish_plain of sums that 32 bits hold, which are mostly all; false, and nothing is done, where they do not.
-template <unsigned kColumns>
-PYPTX_INLINE bool finish_small(unsigned dropped, const int32_t* powers, const int32_t* parts, const float* before,
-                               float* sums) {
-  constexpr unsigned kLanes = kColumns < kWide ? kColumns : kWide, kCount = kColumns / kLanes;
-  using Floats = Vector<float, kLanes>;
-  using Ints = Vector<int32_t, kLanes>;
-  using Words = Vector<uint32_t, kLanes>;
-  Ints large = {};
-  Floats done[kCount];
-  const int32_t mask = static_cast<int32_t>(~0u << dropped);
-#pragma GCC unroll 4
-  for (unsigned v = 0; v < kCount; ++v) {
-    Ints power, part;
-    Floats number, scale;
-    load(&power, powers + v * kLanes);
-    load(&part, parts + v * kLanes);
-    load(&number, before + v * kLanes);
-    raise_two(power, &scale);
-    const Ints cut = __builtin_convertvector(number * scale, Ints);
-    const Words whole = reinterpret_cast<const Words&>(part) + reinterpret_cast<const Words&>(cut);
-    const Ints sum = reinterpret_cast<const Ints&>(whole), sign = sum >> 31;
-    const Words below = reinterpret_cast<const Words&>(sign), size = (whole ^ below) - below;
-    // 2 ** 30 and more is left to finish_plain, and so is a sum that overflows.
-    const Words far = size | size << 1;
-    large |= ((part ^ sum) & (cut ^ sum)) | reinterpret_cast<const Ints&>(far);
-    const Ints integer = reinterpret_cast<const Ints&>(size);
-    // The nearest f32 may be the one above.
-    const Floats nearest = __builtin_convertvector(integer, Floats);
-    const Ints above = __builtin_convertvector(nearest, Ints) > integer;
-    Ints bits;
-    load(&bits, &nearest);
-    bits = ((bits + above) & mask) | (sign & INT32_MIN);
-    Floats kept;
-    load(&kept, &bits);
-    raise_two(-power, &scale);
-    done[v] = kept * scale;
-  }
-  int32_t any = 0;
-  for (unsigned l = 0; l < kLanes; ++l) any |= large[l];
-  if (any < 0) return false;
-#pragma GCC unroll 4
-  for (unsigned v = 0; v < kCount; ++v) store(sums + v * kLanes, done[v]);
-  return true;
-}
-
-// The same as `finish` of sums in f32, where find_powers says so.
-template <unsigned kColumns>
-PYPTX_INLINE void finish_plain(unsigned dropped, const int32_t* powers, const int32_t* parts, const float* before,
-                               float* sums) {
-  constexpr unsigned kLanes = kWide / 2;
-  using Floats = Vector<float, kLanes>;
-  using Ints = Vector<int32_t, kLanes>;
-  using Doubles = Vector<double, kLanes>;
-  using Longs = Vector<int64_t, kLanes>;
-  if (finish_small<kColumns>(dropped, powers, parts, before, sums)) return;
-  const auto mask = static_cast<int64_t>(~uint64_t{0} << (29 + dropped));
-  for (unsigned i = 0; i < kColumns; i += kLanes) {
-    Ints power, part;
-    Floats number, scale;
-    load(&power, powers + i);
-    load(&part, parts + i);
-    load(&number, before + i);
-    raise_two(power, &scale);
-    const Ints cut = __builtin_convertvector(number * scale, Ints);
-    const Doubles total = __builtin_convertvector(part, Doubles) + __builtin_convertvector(cut, Doubles);
-    Longs bits;
-    load(&bits, &total);
-    bits &= mask;
-    Doubles kept;
-    load(&kept, &bits);
-    raise_two(-power, &scale);
-    store(sums + i, __builtin_convertvector(kept, Floats) * scale);
+  finish<Tile::kLanes>(half, dropped, powers, totals, sums);
+  for (unsigned i = 0; i < Tile::kLanes; i += kLanes) {
+    Ints word, before;
+    load(&word, sums + i);
+    load(&before, tile.place(i));
+    const Ints size = before & 0x7fffffff, nan = word * 0 + 0x7fffffff;
+    before = size > 0x7f800000 ? nan : before;
+    word = size >= 0x7f800000 ? before : word;  // what is no number stays
+    store(tile.place(i), word);
   }
 }
 
-template <unsigned kColumns>
-PYPTX_INLINE void add_totals(const int32_t* parts, double* totals) {
-  constexpr unsigned kLanes = kWide / 2;
-  for (unsigned i = 0; i < kColumns; i += kLanes) {
-    Vector<double, kLanes> total;
-    Vector<int32_t, kLanes> part;
-    load(&total, totals + i);
-    load(&part, parts + i);
-    total += __builtin_convertvector(part, Vector<double, kLanes>);
-    store(totals + i, total);
-  }
-}
+// ---- Blocks ----------------------------------------------------------------------------------------------
 
 template <unsigned kColumns, bool kWideNumbers>
 PYPTX_TILE void add_tile(const TileBlock& block, unsigned first, float* sums) {
-  int16_t tops[kColumns];
-  int32_t powers[kColumns], parts[kColumns];
-  float before[kColumns];
-  begin<kColumns>(block.half, sums, tops, before);
-  find_tops<kColumns>(block, first, tops);
-  const bool plain = find_powers<kColumns>(block.fraction, tops, powers);
-  // A cut product is below 2 ** (fraction + 2): so many are added in 32 bits without a carry out of them.
-  const unsigned most = 1u << (29 - block.fraction);
-  if (plain && !block.half && block.length <= most) {
-    add_parts<kColumns, kWideNumbers>(block, first, 0, block.length, powers, parts);
-    finish_plain<kColumns>(block.dropped, powers, parts, before, sums);
-    return;
-  }
-  int32_t cuts[kColumns];
-  double totals[kColumns];
-  cut_before<kColumns>(before, powers, cuts);
-  for (unsigned i = 0; i < kColumns; ++i) totals[i] = cuts[i];
-  for (unsigned from = 0; from < block.length; from += most) {
-    const unsigned to = block.length - from < most ? block.length : from + most;
-    add_parts<kColumns, kWideNumbers>(block, first, from, to, powers, parts);
-    add_totals<kColumns>(parts, totals);
-  }
-  finish<kColumns>(block.half, block.dropped, powers, totals, sums);
+  const RowTile<kColumns, kWideNumbers> tile{block, first, sums};
+  if (!block.half && add_plain(tile, block.fraction, block.dropped)) return;
+  add_others(tile, block.half, block.fraction, block.dropped);
 }
 
 template <bool kWideNumbers>
@@ -379,113 +549,18 @@ PYPTX_TILE void add(const TileBlock& block, unsigned first, unsigned columns, fl
   else add_tiles<false>(block, first, columns, sums);
 }
 
-// Of eight rows, two registers.
-constexpr unsigned kRegister = 32, kPair = 2 * kRegister;
-
-PYPTX_INLINE void find_pair_tops(const FragmentBlock& block, unsigned pair, int16_t* tops) {
-  constexpr unsigned kLanes = 2 * kWide, kCount = kRegister / kLanes;
-  using Shorts = Vector<int16_t, kLanes>;
-  Shorts top[2][kCount];
-#pragma GCC unroll 2
-  for (unsigned half = 0; half < 2; ++half) {
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < kCount; ++v) load(&top[half][v], tops + half * kRegister + v * kLanes);
+PYPTX_TILE void add_fragment(const FragmentBlock& block, float* const* sums) {
+  constexpr unsigned kRegister = FragmentBlock::kRegister, kAll = 4 * kRegister;
+  for (unsigned lane = 0; lane < kAll; lane += FragmentTile::kLanes) {
+    const unsigned number = lane / kRegister, row = number / 2 * kRegister + lane % kRegister, column = number % 2 * 4;
+    FragmentBlock part = block;
+    part.rows += row;
+    part.row_powers += row;
+    part.columns += column;
+    part.column_powers += column;
+    const FragmentTile tile{part, lane, sums + number};
+    if (!add_plain(tile, block.fraction, block.dropped)) add_others(tile, false, block.fraction, block.dropped);
   }
-  for (unsigned e = 0; e < block.length; ++e) {
-    const int16_t* rows = block.row_powers + block.steps[e] * FragmentBlock::kRowValues + pair * kRegister;
-    const int16_t* columns = block.column_powers + block.steps[e] * FragmentBlock::kColumnPowers;
-#pragma GCC unroll 2
-    for (unsigned half = 0; half < 2; ++half) {
-      Shorts column;
-      load(&column, columns + half * kRegister);
-#pragma GCC unroll 4
-      for (unsigned v = 0; v < kCount; ++v) {
-        Shorts sum;
-        load(&sum, rows + v * kLanes);
-        sum += column;
-        top[half][v] = sum > top[half][v] ? sum : top[half][v];
-      }
-    }
-  }
-#pragma GCC unroll 2
-  for (unsigned half = 0; half < 2; ++half) {
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < kCount; ++v) store(tops + half * kRegister + v * kLanes, top[half][v]);
-  }
-}
-
-PYPTX_INLINE void add_pair_parts(const FragmentBlock& block, unsigned pair, unsigned from, unsigned to,
-                                 const int32_t* powers, int32_t* parts) {
-  constexpr unsigned kCount = kRegister / kWide;
-  using Floats = Vector<float, kWide>;
-  using Ints = Vector<int32_t, kWide>;
-  using Words = Vector<uint32_t, kWide>;
-  Words part[2][kCount] = {};
-  Floats scale[2][kCount];
-#pragma GCC unroll 2
-  for (unsigned half = 0; half < 2; ++half) {
-#pragma GCC unroll 8
-    for (unsigned v = 0; v < kCount; ++v) {
-      Ints power;
-      load(&power, powers + half * kRegister + v * kWide);
-      clamp(-126, 126, &power);
-      raise_two(power, &scale[half][v]);
-    }
-  }
-  for (unsigned e = from; e < to; ++e) {
-    const float* rows = block.rows + block.steps[e] * FragmentBlock::kRowValues + pair * kRegister;
-    const float* columns = block.columns + block.steps[e] * FragmentBlock::kColumnValues;
-#pragma GCC unroll 2
-    for (unsigned half = 0; half < 2; ++half) {
-      Floats column;
-      load(&column, columns + half * FragmentBlock::kColumnValues / 2);
-#pragma GCC unroll 8
-      for (unsigned v = 0; v < kCount; ++v) {
-        Floats number;
-        load(&number, rows + v * kWide);
-        number *= column;
-        number *= scale[half][v];
-        const Ints whole = __builtin_convertvector(number, Ints);
-        part[half][v] += reinterpret_cast<const Words&>(whole);
-      }
-    }
-  }
-#pragma GCC unroll 2
-  for (unsigned half = 0; half < 2; ++half) {
-#pragma GCC unroll 8
-    for (unsigned v = 0; v < kCount; ++v) store(parts + half * kRegister + v * kWide, part[half][v]);
-  }
-}
-
-// As add_tile does.
-PYPTX_TILE void add_pair(const FragmentBlock& block, unsigned pair, float* sums) {
-  int16_t tops[kPair];
-  int32_t powers[kPair], parts[kPair];
-  float before[kPair];
-  begin<kPair>(false, sums, tops, before);
-  find_pair_tops(block, pair, tops);
-  const bool plain = find_powers<kPair>(block.fraction, tops, powers);
-  const unsigned most = 1u << (29 - block.fraction);
-  if (plain && block.length <= most) {
-    add_pair_parts(block, pair, 0, block.length, powers, parts);
-    finish_plain<kPair>(block.dropped, powers, parts, before, sums);
-    return;
-  }
-  int32_t cuts[kPair];
-  double totals[kPair];
-  cut_before<kPair>(before, powers, cuts);
-  for (unsigned i = 0; i < kPair; ++i) totals[i] = cuts[i];
-  for (unsigned from = 0; from < block.length; from += most) {
-    const unsigned to = block.length - from < most ? block.length : from + most;
-    add_pair_parts(block, pair, from, to, powers, parts);
-    add_totals<kPair>(parts, totals);
-  }
-  finish<kPair>(false, block.dropped, powers, totals, sums);
-}
-
-PYPTX_TILE void add_fragment(const FragmentBlock& block, float* sums) {
-  add_pair(block, 0, sums);
-  add_pair(block, 1, sums + kPair);
 }
 
 PYPTX_TILE Extent examine(uint32_t sign, int32_t least, size_t count, float* values, int16_t* exponents) {

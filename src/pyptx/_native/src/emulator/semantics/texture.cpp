@@ -41,6 +41,27 @@ bool read_texture(const Launch& launch, uint64_t handle, Texture* texture) {
   return is_valid(*texture);
 }
 
+// The texture, or surface, of a lane's handle; `geometry` is what the instruction reads, nullptr for any. False, and a
+// finding, if it is none.
+bool find_texture(Warp& w, const Instruction& in, unsigned lane, uint64_t handle, bool surface,
+                  const Geometry* geometry, Texture* texture) {
+  const std::string wanted = surface ? "surface" : "texture";
+  if (!read_texture(*w.worker->launch, handle, texture)) {
+    wrong_texture(w, in, lane, "its operand is no handle of a " + wanted + " of this launch: " +
+                                   (surface ? "Surface(...)" : "Texture(...)") + " in params= of from_ptx gives one");
+    return false;
+  }
+  if ((texture->surface != 0) != surface) {
+    wrong_texture(w, in, lane, "the handle is of a " + std::string(surface ? "texture" : "surface") +
+                                   ", and the instruction takes a " + wanted);
+    return false;
+  }
+  if (geometry == nullptr || geometry->kind == texture->kind) return true;
+  wrong_texture(w, in, lane, "the " + wanted + " has kind \"" + std::string(name_of(texture->kind)) +
+                                 "\", and the instruction takes kind \"" + std::string(name_of(geometry->kind)) + "\"");
+  return false;
+}
+
 // ---- Questions -------------------------------------------------------------------------------------------
 
 enum class Query : uint8_t { Width, Height, Depth, DataType, Order, Normalized, ArraySize };
@@ -148,25 +169,6 @@ void wrong_texture(Warp& w, const Instruction& in, unsigned lane, const std::str
   report(w, Kind::BadTexture, site_of(w, in, lane), note);
 }
 
-bool find_texture(Warp& w, const Instruction& in, unsigned lane, uint64_t handle, bool surface,
-                  const Geometry* geometry, Texture* texture) {
-  const std::string wanted = surface ? "surface" : "texture";
-  if (!read_texture(*w.worker->launch, handle, texture)) {
-    wrong_texture(w, in, lane, "its operand is no handle of a " + wanted + " of this launch: " +
-                                   (surface ? "Surface(...)" : "Texture(...)") + " in params= of from_ptx gives one");
-    return false;
-  }
-  if ((texture->surface != 0) != surface) {
-    wrong_texture(w, in, lane, "the handle is of a " + std::string(surface ? "texture" : "surface") +
-                                   ", and the instruction takes a " + wanted);
-    return false;
-  }
-  if (geometry == nullptr || geometry->kind == texture->kind) return true;
-  wrong_texture(w, in, lane, "the " + wanted + " has kind \"" + std::string(name_of(texture->kind)) +
-                                 "\", and the instruction takes kind \"" + std::string(name_of(geometry->kind)) + "\"");
-  return false;
-}
-
 bool bind_texture(Decoding& d, unsigned operand, TexturePlan* plan) {
   const OperandView* coordinates = d.element(operand, 1);
   if (d.elements(operand) != 2 || !bind_address_view(d, d.element(operand, 0), plan)) return false;
@@ -182,10 +184,13 @@ bool bind_texture(Decoding& d, unsigned operand, TexturePlan* plan) {
   return true;
 }
 
-uint32_t same_handle(Warp& w, const Instruction& in, const TexturePlan& plan, uint32_t mask, uint64_t* handle) {
+bool find_first(Warp& w, const Instruction& in, const TexturePlan& plan, uint32_t mask, bool surface, Texture* texture,
+                uint32_t* lanes) {
   const uint64_t* handles = held<uint64_t>(w, in, plan.address);
-  *handle = handles[__builtin_ctz(mask)];
-  return mask & lane_mask([&](unsigned l) { return handles[l] == *handle; });
+  const auto first = static_cast<unsigned>(__builtin_ctz(mask));
+  const uint64_t handle = handles[first];
+  *lanes = mask & lane_mask([&](unsigned l) { return handles[l] == handle; });
+  return find_texture(w, in, first, handle, surface, plan.geometry, texture);
 }
 
 bool reads_texels(std::string_view opcode) {

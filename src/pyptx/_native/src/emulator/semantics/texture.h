@@ -59,10 +59,6 @@ struct Geometry {
 const Geometry* geometry_of(std::string_view name);
 std::string_view name_of(TextureKind kind);
 
-// The texture, or surface, of a lane's handle; `geometry` is what the instruction reads, nullptr for any. False, and a
-// finding, if it is none.
-bool find_texture(Warp& w, const Instruction& in, unsigned lane, uint64_t handle, bool surface,
-                  const Geometry* geometry, Texture* texture);
 void wrong_texture(Warp& w, const Instruction& in, unsigned lane, const std::string& note);
 
 // What instructions on textures and surfaces share.
@@ -74,8 +70,21 @@ struct TexturePlan : AccessPlan {
 // Binds [handle, {coordinates}]: 32 bits each. A sampler in front of them is not unified mode, so false.
 bool bind_texture(Decoding& d, unsigned operand, TexturePlan* plan);
 
-// Lanes of `mask` that have the handle of the first of them.
-uint32_t same_handle(Warp& w, const Instruction& in, const TexturePlan& plan, uint32_t mask, uint64_t* handle);
+// The texture, or surface, of the first lane of `mask`, and which of them have its handle; false, and a finding, if it is
+// none.
+bool find_first(Warp& w, const Instruction& in, const TexturePlan& plan, uint32_t mask, bool surface, Texture* texture,
+                uint32_t* lanes);
+
+// Runs f(texture, lanes) for every handle that lanes have, in the order of their first ones, until one is none or f says
+// so by false.
+template <class F>
+void each_texture(Warp& w, const Instruction& in, const TexturePlan& plan, uint32_t mask, bool surface, F f) {
+  Texture texture;
+  uint32_t lanes = 0;
+  for (uint32_t rest = mask; rest != 0; rest &= ~lanes) {
+    if (!find_first(w, in, plan, rest, surface, &texture, &lanes) || !f(texture, lanes)) return;
+  }
+}
 
 Handler resolve_fetch(Decoding& d);    // tex, tld4: texture_fetch.cpp
 Handler resolve_surface(Decoding& d);  // suld, sust, sured: surface.cpp

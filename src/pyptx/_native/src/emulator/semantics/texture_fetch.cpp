@@ -294,17 +294,12 @@ void fetch(Warp& w, const Instruction& in, uint32_t mask) {
   const FetchPlan& plan = plan_of(in);
   if (!check_offsets(w, in, mask)) return;
   if (plan.resident) set_predicate(w, in, plan.results + plan.count, mask, kFullMask);
-  for (uint32_t rest = mask; rest != 0;) {
-    uint64_t handle;
-    const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
-    const uint32_t group = same_handle(w, in, plan, rest, &handle);
-    rest &= ~group;
-    Texture texture;
-    if (!find_texture(w, in, lane, handle, false, plan.geometry, &texture)) return;
-    if (!check_fetch(w, in, lane, texture)) return;
+  each_texture(w, in, plan, mask, false, [&](const Texture& t, uint32_t lanes) {
+    if (!check_fetch(w, in, static_cast<unsigned>(__builtin_ctz(lanes)), t)) return false;
     Results results;
-    put_results(w, in, read_texels<kSanitized>(w, in, texture, group, &results), results);
-  }
+    put_results(w, in, read_texels<kSanitized>(w, in, t, lanes, &results), results);
+    return true;
+  });
 }
 
 // ---- Decoding --------------------------------------------------------------------------------------------

@@ -71,15 +71,47 @@ void load_numbers(const Cta& cta, const std::vector<uint32_t>& places, const Mul
   numbers->read(type, negated);
 }
 
-void load_b(const Part& part, const ProductPlan& plan, Numbers* b) {
-  b->resize(plan.n, plan.k);
-  load_numbers<ColumnOrder>(*part.warp->cta, part.b_places, *plan.b, plan.b_columns, plan.b_sign < 0, b);
+// B with the bytes that it was read from.
+struct KeptColumns {
+  const Multiplied* type = nullptr;
+  bool columns = false, negated = false;
+  std::vector<uint8_t> bytes;
+  Numbers numbers;
+};
+
+bool same_bytes(const uint8_t* shared, const std::vector<uint32_t>& places, const std::vector<uint8_t>& bytes) {
+  if (bytes.size() != places.size() * kChunk) return false;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (std::memcmp(shared + places[i], &bytes[i * kChunk], kChunk) != 0) return false;
+  }
+  return true;
+}
+
+// Warpgroups that share a tile, and loops over one, multiply by the same columns again.
+Numbers& load_b(const Part& part, const ProductPlan& plan) {
+  constexpr unsigned kKept = 8;
+  static thread_local KeptColumns all[kKept];
+  const std::vector<uint32_t>& places = *part.b_places;
+  const uint8_t* shared = part.warp->cta->shared;
+  KeptColumns& kept = all[places[0] / kKBytes % kKept];
+  const bool negated = plan.b_sign < 0;
+  const bool same = kept.type == plan.b && kept.columns == plan.b_columns && kept.negated == negated &&
+                    kept.numbers.count == plan.n && kept.numbers.steps == plan.k;
+  if (same && same_bytes(shared, places, kept.bytes)) return kept.numbers;
+  kept.type = plan.b;
+  kept.columns = plan.b_columns;
+  kept.negated = negated;
+  kept.bytes.resize(places.size() * kChunk);
+  for (size_t i = 0; i < places.size(); ++i) std::memcpy(&kept.bytes[i * kChunk], shared + places[i], kChunk);
+  kept.numbers.resize(plan.n, plan.k);
+  load_numbers<ColumnOrder>(*part.warp->cta, places, *plan.b, plan.b_columns, negated, &kept.numbers);
+  return kept.numbers;
 }
 
 void load_a(const Part& part, const ProductPlan& plan, Numbers* a) {
   a->resize(kWarpRows, plan.stored());
   if (!plan.in_registers) {
-    load_numbers<LineOrder>(*part.warp->cta, part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0, a);
+    load_numbers<LineOrder>(*part.warp->cta, *part.a_places, *plan.a, plan.a_columns, plan.a_sign < 0, a);
     return;
   }
   for (unsigned k = 0; k < plan.stored(); ++k) {
@@ -100,9 +132,9 @@ std::vector<uint32_t> count_bits(const Part& part, const ProductPlan& plan) {
   for (unsigned row = 0; row < kWarpRows; ++row) {
     for (unsigned k = 0; k < kWordsOfK; ++k) {
       const uint32_t a = plan.in_registers ? element(*part.warp, *part.at, plan.a_slot, kWarpRows, 32, row, k)
-                                           : word(part.a_places, row, k);
+                                           : word(*part.a_places, row, k);
       for (unsigned n = 0; n < plan.n; ++n) {
-        const auto ones = static_cast<uint32_t>(__builtin_popcount(a & word(part.b_places, n, k)));
+        const auto ones = static_cast<uint32_t>(__builtin_popcount(a & word(*part.b_places, n, k)));
         sums[row * plan.n + ColumnOrder::at(n)] += ones;
       }
     }
@@ -112,11 +144,10 @@ std::vector<uint32_t> count_bits(const Part& part, const ProductPlan& plan) {
 
 bool same_accumulators(const Instruction& a, const Instruction& b) {
   const ProductPlan &p = plan_of(a), &q = plan_of(b);
-  if (p.registers != q.registers) return false;
-  for (unsigned i = 0; i < p.registers; ++i) {
-    if (slot(a, p.d_slot + i) != slot(b, q.d_slot + i)) return false;
-  }
-  return true;
+  if (&a == &b || p.registers != q.registers) return &a == &b;
+  const uint32_t* mine = (a.more != nullptr ? a.more : a.operand) + p.d_slot;
+  const uint32_t* other = (b.more != nullptr ? b.more : b.operand) + q.d_slot;
+  return std::memcmp(mine, other, p.registers * sizeof *mine) == 0;
 }
 
 // The part of a multiplication under way that has the accumulators of `part` and is the next after it, or, without
@@ -211,13 +242,27 @@ void move_row(const ProductPlan& plan, const Accumulators& sums, unsigned row, u
   }
 }
 
-// Adds the products of a warp's rows to the accumulators that its lanes hold, or puts them there. So many columns at
-// once, that B's stay in the host's first cache while rows take turns.
-void accumulate(Part& part, const Numbers& a, TensorSum* sum) {
+// The same of plain numbers, eight columns at once: their sums are in four registers, and stay there.
+void accumulate_fragments(const ProductPlan& plan, const Accumulators& sums, bool accumulates, const Numbers& a,
+                          const Numbers& b) {
+  SpreadRows rows;
+  rows.spread(a);
+  FragmentSum sum(plan.how, rows, b);
+  constexpr unsigned kRegisters = 4;
+  for (unsigned at = 0; at < plan.registers; at += kRegisters) {
+    float* places[kRegisters];
+    for (unsigned i = 0; i < kRegisters; ++i) {
+      places[i] = reinterpret_cast<float*>(sums.at[at + i]);
+      if (!accumulates) std::fill_n(places[i], kLanes, 0.0f);
+    }
+    sum.add(at / kRegisters * kBlockLines, places);
+  }
+}
+
+// Row by row. So many columns at once, that B's stay in the host's first cache while rows take turns.
+void accumulate_rows(const Part& part, const Accumulators& sums, Numbers& a, Numbers& b) {
   const ProductPlan& plan = plan_of(*part.at);
-  Accumulators sums;
-  find_accumulators(part, &sums);
-  const std::vector<uint32_t> kept = kept_sums(part, sums);
+  TensorSum sum(plan.how, plan.sum, a, b);
   const unsigned tile = plan.sparse() ? plan.n : 64;
   for (unsigned first = 0; first < plan.n; first += tile) {
     const unsigned columns = std::min(tile, plan.n - first);
@@ -228,23 +273,40 @@ void accumulate(Part& part, const Numbers& a, TensorSum* sum) {
       if (plan.sparse()) find_places(plan.sparsity, part.metadata.data(), row, places, &note);  // known to have a meaning
       if (part.accumulates) move_row<false>(plan, sums, row, first, columns, words);
       else std::fill(words, words + columns, 0u);
-      sum->add(row, first, columns, plan.sparse() ? places : nullptr, plan.satfinite, 0, words);
+      sum.add(row, first, columns, plan.sparse() ? places : nullptr, plan.satfinite, 0, words);
       move_row<true>(plan, sums, row, first, columns, words);
     }
   }
-  put_back(part, kept, sums);
 }
 
-void accumulate_bits(Part& part) {
+void accumulate_bits(const Part& part, const Accumulators& sums) {
   const ProductPlan& plan = plan_of(*part.at);
-  Accumulators sums;
-  find_accumulators(part, &sums);
-  const std::vector<uint32_t> counts = count_bits(part, plan), kept = kept_sums(part, sums);
+  const std::vector<uint32_t> counts = count_bits(part, plan);
   for (unsigned row = 0; row < kWarpRows; ++row) {
     uint32_t words[256] = {};
     if (part.accumulates) move_row<false>(plan, sums, row, 0, plan.n, words);
     for (unsigned n = 0; n < plan.n; ++n) words[n] += counts[row * plan.n + n];
     move_row<true>(plan, sums, row, 0, plan.n, words);
+  }
+}
+
+// Adds the products of a warp's rows to the accumulators that its lanes hold, or puts them there.
+void accumulate(Part& part, Numbers* b) {
+  static thread_local Numbers a;
+  const ProductPlan& plan = plan_of(*part.at);
+  Accumulators sums;
+  find_accumulators(part, &sums);
+  const std::vector<uint32_t> kept = kept_sums(part, sums);
+  if (plan.a == nullptr) {
+    accumulate_bits(part, sums);
+  } else {
+    load_a(part, plan, &a);
+    const bool plain = a.plain() && b->plain() && !plan.sparse();
+    if (plain && adds_fragments(plan.how, plan.sum, plan.k)) {
+      accumulate_fragments(plan, sums, part.accumulates, a, *b);
+    } else {
+      accumulate_rows(part, sums, a, *b);
+    }
   }
   put_back(part, kept, sums);
 }
@@ -304,22 +366,24 @@ bool read_part(Warp& w, const Instruction& in, uint32_t mask, Part* part) {
   part->mask = mask;
   part->accumulates = accumulates != 0;
   if (plan.sparse() && !read_metadata(w, in, plan, part)) return false;
-  const auto find = [&](unsigned k, const char* what, bool columns, uint32_t first, uint32_t count, uint32_t bytes,
-                        uint64_t* bits, std::vector<uint32_t>* places) {
-    if (!read_uniform(w, in, mask, k, what, bits)) return false;
-    const Part* other = k == 1 ? other_part(w) : nullptr;
-    if (other != nullptr && other->at == &in && other->b == *bits) {  // all warps read the same B
-      *places = other->b_places;
-      return true;
-    }
+  const auto find = [&](bool columns, uint32_t first, uint32_t count, uint32_t bytes, uint64_t bits,
+                        ChunkPlaces* places) {
     const ChunkRange range = columns ? ChunkRange{first / kBlockLines, count / kBlockLines, 0, bytes / 2}
                                      : ChunkRange{0, bytes / kChunk, first, count};
-    return find_chunks(w, in, *w.cta, read_descriptor(*bits), columns, range, places);
+    *places = find_chunks(w, in, *w.cta, read_descriptor(bits), columns, range);
+    return *places != nullptr;
   };
-  const uint32_t b_bytes = plan.sparse() ? 2 * kKBytes : kKBytes;
-  if (!find(1, "B", plan.b_columns, 0, plan.n, b_bytes, &part->b, &part->b_places)) return false;
-  return plan.in_registers || find(plan.a_slot, "A", plan.a_columns, w.index % kWarpgroupWarps * kWarpRows, kWarpRows,
-                                   kKBytes, &part->a, &part->a_places);
+  if (!read_uniform(w, in, mask, 1, "B", &part->b)) return false;
+  const Part* other = other_part(w);
+  if (other != nullptr && other->at == &in && other->b == part->b) {  // all warps read the same B
+    part->b_places = other->b_places;
+  } else if (!find(plan.b_columns, 0, plan.n, plan.sparse() ? 2 * kKBytes : kKBytes, part->b, &part->b_places)) {
+    return false;
+  }
+  if (plan.in_registers) return true;
+  const uint32_t row = w.index % kWarpgroupWarps * kWarpRows;
+  return read_uniform(w, in, mask, plan.a_slot, "A", &part->a) &&
+         find(plan.a_columns, row, kWarpRows, kKBytes, part->a, &part->a_places);
 }
 
 // The accumulators' registers make no sense until the multiplication ends.
@@ -351,9 +415,10 @@ void issue_part(Warp& w, const Instruction& in, uint32_t mask) {
   const OperationPointer op = join_product(w, in, std::move(part));
   if (kSanitized) {
     order_product(w, *op);
-    const Part& mine = *op->product->part_of(w);
-    check_product_shared(w, in, *w.cta, mine.a_places, kChunk, 0, *op);
-    check_product_shared(w, in, *w.cta, mine.b_places, kChunk, 0, *op);
+    const Part &mine = *op->product->part_of(w), &first = op->product->parts[0];
+    ProductRead* read = first.at == &in && first.b == mine.b ? &op->product->b_read : nullptr;
+    if (mine.a_places != nullptr) check_product_shared(w, in, *w.cta, *mine.a_places, kChunk, 0, *op);
+    check_product_shared(w, in, *w.cta, *mine.b_places, kChunk, 0, *op, read);
   }
   issue_products(*w.cta, warpgroup);
 }
@@ -474,21 +539,14 @@ Handler resolve_product(Decoding& d, Modifiers& m) {
 }  // namespace
 
 void perform_product(Product& product, Operation& op) {
-  const Part* shared = nullptr;  // the part whose B is loaded
-  static thread_local Numbers a, b;
+  const Part* before = nullptr;
+  Numbers* b = nullptr;
   for (Part& part : product.parts) {
     const ProductPlan& plan = plan_of(*part.at);
-    if (plan.a == nullptr) {
-      accumulate_bits(part);
-    } else {
-      if (shared == nullptr || shared->at != part.at || shared->b_places != part.b_places) {
-        load_b(part, plan, &b);
-        shared = &part;
-      }
-      load_a(part, plan, &a);
-      TensorSum sum(plan.how, plan.sum, a, b);
-      accumulate(part, a, &sum);
-    }
+    const bool shared = before != nullptr && before->at == part.at && before->b_places == part.b_places;
+    if (plan.a != nullptr && !shared) b = &load_b(part, plan);
+    before = &part;
+    accumulate(part, b);
     if (part.hidden) deliver_sums(op, part);
   }
 }
