@@ -415,9 +415,9 @@ def _judged(
         if name in reasons:
             raise SystemExit(f"{name} is found, and listed as equivalent")
         return Judged(mutant, "found", _kinds(report), wrong)
-    if name in reasons:
-        return Judged(mutant, "equivalent")
     explored, _ = subject.run(mutant.kernel, schedules)
+    if name in reasons:
+        return Judged(mutant, "equivalent", _kinds(explored), wrong)
     return Judged(mutant, "explored" if explored.findings else "missed", _kinds(explored), wrong)
 
 
