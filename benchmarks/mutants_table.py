@@ -101,11 +101,15 @@ def table(record: Record) -> list[str]:
     total = len(results.mutants)
     kernels, equivalent = len(results.kernels), len(results.equivalent)
     version = record["environment"]["compute_sanitizer"]
+    heading = (
+        f"found of {total}",
+        f"reports on {kernels} correct kernels",
+        f"on {equivalent} equivalent mutants",
+    )
     return [
         f"**compute-sanitizer {version}**, {total} mutants of {kernels} kernels",
         "",
-        f"| | found of {total} | reports on {kernels} correct kernels "
-        + f"| on {equivalent} equivalent mutants |",
+        f"| | {' | '.join(heading)} |",
         "|---|---:|---:|---:|",
         *(f"| {' | '.join(cells)} |" for cells in rows),
         "",
