@@ -4,6 +4,8 @@
     python tools/mutate.py --subject softmax   those whose names contain a text
     python tools/mutate.py --schedules 64      orders to try where the first finds nothing
 
+`export_mutants.py` writes the same subjects and mutants for a GPU.
+
 A subject is one launch: of an example, of a page of the tutorial, or of a pattern of the emulator's
 tests. A mutant of it is its kernel with one synchronisation instruction deleted, weakened or moved.
 A mutant is found if the sanitizer has a finding. It is equivalent if `mutants_equivalent.json` says
@@ -23,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
@@ -32,14 +34,16 @@ import pyptx
 import pyptx._runtime.numpy as runtime
 from pyptx import _emulator as emulator
 from pyptx._emulator import Report, Tensor
-from pyptx._ir import Instruction, Kernel, Statement
+from pyptx._ir import Instruction, Kernel, Module, Statement
 from pyptx._operands import Immediate
-from pyptx._target import Target
+from pyptx._target import PtxVersion, Target
 
 ROOT: Final = Path(__file__).parents[1]
 EQUIVALENT: Final = Path(__file__).with_name("mutants_equivalent.json")
 SECONDS: Final = 20
 """What a mutant may take; one that takes longer hangs, which is a finding."""
+NEWEST: Final = PtxVersion(9, 0)
+"""The PTX ISA of kernels that come without a module."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Subject:
 
     name: str
     kernel: Kernel
-    encode: Callable[[Kernel], bytes]
+    module: Module
     arguments: Sequence[Any]
     options: dict[str, Any]
     before: tuple[np.ndarray[Any, Any], ...]
@@ -58,10 +62,18 @@ class Subject:
             tensor.array[...] = values
         with redirect_stdout(io.StringIO()):
             report = emulator.run(
-                self.encode(kernel), self.arguments, **self.options, sanitize=True,
+                self.image(kernel), self.arguments, **self.options, sanitize=True,
                 schedules=schedules, max_seconds=SECONDS,
             )  # fmt: skip
         return report, [tensor.array.tobytes() for tensor in self.tensors]
+
+    def module_with(self, mutated: Kernel) -> Module:
+        """The subject's module with another kernel in the place of its own."""
+        kernels = tuple(mutated if k == self.kernel else k for k in self.module.kernels)
+        return replace(self.module, kernels=kernels)
+
+    def image(self, mutated: Kernel) -> bytes:
+        return emulator.encode(mutated, self.module.target, self.module_with(mutated))
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -85,7 +97,7 @@ class Recorder:
     def __init__(self, name: str) -> None:
         self.subjects: dict[str, Subject] = {}
         self._name = name
-        self._kernels: dict[bytes, tuple[Kernel, Callable[[Kernel], bytes]]] = {}
+        self._kernels: dict[bytes, tuple[Kernel, Module]] = {}
         self._encode, self._run = emulator.encode, runtime.run
 
     def __enter__(self) -> Recorder:
@@ -101,23 +113,16 @@ class Recorder:
         for each in self._patches:
             each.stop()
 
-    def _encoded(self, kernel: Kernel, target: Any, *rest: Any) -> bytes:
+    def _encoded(self, kernel: Kernel, target: Target, *rest: Any) -> bytes:
         image = self._encode(kernel, target, *rest)
-
-        def again(mutated: Kernel) -> bytes:
-            if not rest:
-                return self._encode(mutated, target)
-            (module,) = rest
-            kernels = tuple(mutated if k == kernel else k for k in module.kernels)
-            return self._encode(mutated, target, replace(module, kernels=kernels))
-
-        self._kernels[image] = (kernel, again)
+        module: Module = rest[0] if rest else Module(NEWEST, target, (kernel,))
+        self._kernels[image] = (kernel, module)
         return image
 
     def _ran(self, image: bytes, arguments: Sequence[Any], **options: Any) -> Report:
         found = self._kernels.get(image)
         if found is not None:
-            kernel, again = found
+            kernel, module = found
             kept = {
                 k: options[k]
                 for k in ("grid", "block", "cluster", "dynamic_shared")
@@ -126,7 +131,7 @@ class Recorder:
             tensors = [a for a in arguments if isinstance(a, Tensor) and a.writable]
             before = tuple(t.array.copy() for t in tensors)
             name = f"{self._name}: {kernel.name}"
-            self.subjects[name] = Subject(name, kernel, again, arguments, kept, before)
+            self.subjects[name] = Subject(name, kernel, module, arguments, kept, before)
         return self._run(image, arguments, **options)
 
 
@@ -195,9 +200,7 @@ def patterns() -> Iterator[Subject]:
     assembly: Any = importlib.import_module("tests.emulator.assembly")
     harness: Any = importlib.import_module("tests.emulator.harness")
 
-    def encode(kernel: Kernel) -> bytes:
-        return emulator.encode(kernel, Target.parse("sm_90a"))
-
+    target = Target.parse("sm_90a")
     for name, (body, block, expected, options) in tests.PATTERNS.items():
         kernel = assembly.Assembler("pattern", 1).assemble(tests.HEAD + body)
         y = harness.device(options.get("before", np.zeros_like(expected)))
@@ -208,7 +211,13 @@ def patterns() -> Iterator[Subject]:
             "block": (block, 1, 1),
             "cluster": options.get("cluster", (1, 1, 1)),
         }
-        yield Subject(f"patterns: {name}", kernel, encode, arguments, kept, (y.copy(),))
+        module = Module(NEWEST, target, (kernel,))
+        yield Subject(f"patterns: {name}", kernel, module, arguments, kept, (y.copy(),))
+
+
+def subjects(name: str = "") -> Iterator[Subject]:
+    """Those whose names contain a text."""
+    return (each for each in (*examples(), *pages(), *patterns()) if name in each.name)
 
 
 # ---- Mutants -------------------------------------------------------------------------------------
@@ -364,6 +373,58 @@ def _written(statements: Sequence[Statement]) -> Iterator[object]:
             yield s.operands[0]
 
 
+# ---- Verdicts ------------------------------------------------------------------------------------
+
+Verdict: TypeAlias = Literal["invalid", "found", "explored", "missed", "equivalent"]
+"""No form of the instruction; found by default; found with schedules; not found; correct."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A mutant, what became of it, the kinds of its findings, and whether its results are wrong."""
+
+    mutant: Mutant
+    verdict: Verdict
+    kinds: tuple[str, ...] = ()
+    wrong: bool = False
+
+
+def judge(subject: Subject, schedules: int, reasons: dict[str, str]) -> Iterator[Judged] | None:
+    """The verdicts on all mutants of a subject; None where the subject itself has findings."""
+    clean, expected = subject.run(subject.kernel, schedules)
+    if clean.findings:
+        # A page shows what is wrong with it.
+        if subject.name.startswith("tutorial"):
+            return None
+        raise SystemExit(f"{subject.name} is not clean:\n{clean.message}")
+    return (
+        _judged(subject, mutant, schedules, reasons, expected) for mutant in mutants(subject.kernel)
+    )
+
+
+def _judged(
+    subject: Subject, mutant: Mutant, schedules: int, reasons: dict[str, str], expected: list[bytes]
+) -> Judged:
+    name = f"{subject.name} / {mutant.change}"
+    try:
+        report, results = subject.run(mutant.kernel)
+    except pyptx.EmulationError:
+        return Judged(mutant, "invalid")
+    wrong = results != expected
+    if report.findings:
+        if name in reasons:
+            raise SystemExit(f"{name} is found, and listed as equivalent")
+        return Judged(mutant, "found", _kinds(report), wrong)
+    explored, _ = subject.run(mutant.kernel, schedules)
+    if name in reasons:
+        return Judged(mutant, "equivalent", _kinds(explored), wrong)
+    return Judged(mutant, "explored" if explored.findings else "missed", _kinds(explored), wrong)
+
+
+def _kinds(report: Report) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(finding.kind for finding in report.findings))
+
+
 # ---- The table -----------------------------------------------------------------------------------
 
 
@@ -382,36 +443,26 @@ class Row:
 
 
 def measure(subject: Subject, schedules: int, reasons: dict[str, str], every: bool) -> Row | None:
+    judged = judge(subject, schedules, reasons)
+    if judged is None:
+        return None
     row = Row(subject.name, missed=[])
-    clean, expected = subject.run(subject.kernel, schedules)
-    if clean.findings:
-        # A page shows what is wrong with it.
-        if subject.name.startswith("tutorial"):
-            return None
-        raise SystemExit(f"{subject.name} is not clean:\n{clean.message}")
     assert row.missed is not None
-    for mutant in mutants(subject.kernel):
-        try:
-            report, results = subject.run(mutant.kernel)
-        except pyptx.EmulationError:
-            row.invalid += 1  # no form of the instruction
-            continue
-        reason = reasons.get(f"{subject.name} / {mutant.change}")
-        if report.findings:
-            row.found += 1
-            if reason is not None:
-                raise SystemExit(
-                    f"{subject.name} / {mutant.change} is found, and listed as equivalent"
-                )
-        elif reason is not None:
-            row.equivalent += 1
-        elif subject.run(mutant.kernel, schedules)[0].findings:
-            row.explored += 1
-            if every:
-                print(f"  with schedules: {mutant.change}")
-        else:
-            wrong = " (wrong results)" if results != expected else ""
-            row.missed.append(mutant.change + wrong)
+    for each in judged:
+        change = each.mutant.change
+        match each.verdict:
+            case "invalid":
+                row.invalid += 1
+            case "found":
+                row.found += 1
+            case "equivalent":
+                row.equivalent += 1
+            case "explored":
+                row.explored += 1
+                if every:
+                    print(f"  with schedules: {change}")
+            case "missed":
+                row.missed.append(change + " (wrong results)" * each.wrong)
     return row
 
 
@@ -452,9 +503,7 @@ def main() -> None:
     given = parser.parse_args()
     reasons: dict[str, str] = json.loads(EQUIVALENT.read_text())
     rows: list[Row] = []
-    for subject in (*examples(), *pages(), *patterns()):
-        if given.subject not in subject.name:
-            continue
+    for subject in subjects(given.subject):
         row = measure(subject, given.schedules, reasons, given.list)
         if row is None or row.mutants + row.equivalent == 0:
             continue
