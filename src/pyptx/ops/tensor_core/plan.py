@@ -73,7 +73,6 @@ OTHERS: Final = tuple(
         _perhaps,
         (
             _PINGPONG,
-            replace(_PINGPONG, split=True),
             replace(_PINGPONG, cluster="rows", band=8),
             replace(_PINGPONG, columns=128, stages=6, cluster="rows", band=8),
             Shape(128, 256, stages=4, band=6, cluster="rows"),
