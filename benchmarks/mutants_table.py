@@ -34,9 +34,22 @@ ENDS: Final = {
 
 @dataclass(frozen=True)
 class Results:
-    """What a results file says of each mutant that is not equivalent."""
+    """What a results file says of each mutant that is not equivalent.
+
+    Cases that not all tools have run count nowhere: the runs take long, and may be continued.
+    """
 
     record: Record
+
+    @property
+    def left(self) -> int:
+        """Cases that not all tools have run."""
+        return sum(not self.is_complete(case) for case in self.record["cases"])
+
+    @staticmethod
+    def is_complete(case: Record) -> bool:
+        """Whether all tools have run it, and it has run without a tool."""
+        return all(tool in case["runs"] for tool in ("alone", *TOOLS))
 
     @cached_property
     def kernels(self) -> dict[str, Record]:
@@ -52,7 +65,11 @@ class Results:
         return self._cases("equivalent")
 
     def _cases(self, *verdicts: str) -> list[Record]:
-        return [case for case in self.record["cases"] if case["verdict"] in verdicts]
+        return [
+            case
+            for case in self.record["cases"]
+            if case["verdict"] in verdicts and self.is_complete(case)
+        ]
 
     def reports(self, case: Record, tool: str) -> bool:
         """Whether a tool reports anything of a case."""
@@ -107,7 +124,7 @@ def table(record: Record) -> list[str]:
         f"on {equivalent} equivalent mutants",
     )
     return [
-        f"**compute-sanitizer {version}**, {total} mutants of {kernels} kernels",
+        f"**compute-sanitizer {version}**, {total} mutants of {kernels} kernels{_left(results)}",
         "",
         f"| | {' | '.join(heading)} |",
         "|---|---:|---:|---:|",
@@ -115,6 +132,12 @@ def table(record: Record) -> list[str]:
         "",
         *_silence(results),
     ]
+
+
+def _left(results: Results) -> str:
+    """What the table is not of, where there is anything."""
+    left = results.left
+    return f" ({left} of {len(results.record['cases'])} cases have not been run)" if left else ""
 
 
 def _tool(results: Results, tool: str) -> tuple[str, ...]:

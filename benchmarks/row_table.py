@@ -11,7 +11,7 @@ forward call made before; of XLA the jitted vjp, which computes again what it ne
 # PyTorch's annotations are partial, and it is not installed where the types are checked.
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportUntypedBaseClass=false
 
 from __future__ import annotations
 

@@ -60,6 +60,8 @@ def main() -> int:
     # PyTorch and JAX share the memory of one GPU.
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     device = gpu()
+    if device is not None:
+        _first_gpu()
     results: list[Result] = []
     for module in modules(given.only or PARTS, has_gpu=device is not None):
         part = module.__name__
@@ -73,6 +75,13 @@ def main() -> int:
     if failed:
         CONSOLE.print(f"{len(failed)} bars do not hold: {', '.join(bar.name for bar in failed)}")
     return 1 if not results or (failed and given.check) else 0
+
+
+def _first_gpu() -> None:
+    """JAX starts CUDA on every GPU and leaves the last one current; PyTorch's arrays are on 0."""
+    if all(importlib.util.find_spec(name) for name in ("jax", "torch")):
+        importlib.import_module("jax").devices()
+        importlib.import_module("torch").cuda.set_device(0)
 
 
 def measure(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import mutants_table
 from measure import RESULTS, ROOT, load, number
 from norm_cases import (
     BACKWARD,
@@ -33,6 +34,7 @@ BENCHMARKS: Final = ROOT / "docs" / "benchmarks.md"
 NORM_PAGE: Final = ROOT / "docs" / "rms_norm.md"
 ARCHITECTURE: Final = ROOT / "docs" / "architecture.md"
 INDEXING: Final = ROOT / "docs" / "indexing.md"
+EMULATOR: Final = ROOT / "docs" / "emulator.md"
 SECURITY: Final = ROOT / "docs" / "security.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
 END: Final = "<!-- measured: end -->"
@@ -232,13 +234,15 @@ def row_table(record: Record) -> list[str]:
     ]
     for operation, shape, direction in cases:
         if direction == FORWARD:
-            cells = [_against(cases[operation, shape, d]) for d in DIRECTIONS]
+            cells = [_against(cases.get((operation, shape, d), {})) for d in DIRECTIONS]
             lines.append(f"| {operation} | {shape} | {' | '.join(cells)} |")
     return lines
 
 
 def _against(found: dict[str, dict[str, Any]]) -> str:
-    """The product's cell and that of the fastest other."""
+    """The product's cell and that of the fastest other; dashes where nothing was measured."""
+    if not found:
+        return "- | -"
     others = [name for name in found if name not in (OURS, NORM_COPY)]
     best = min(others, key=lambda name: found[name]["median"])
 
@@ -312,6 +316,7 @@ TITLES: Final = {
     "text": "Text and tracing, on one core",
     "fuzz": "Inputs of each fuzz target in one run of `make fuzz`",
     "indexing": "Five kernels, by hand and by index",
+    "mutants": "Mutants under compute-sanitizer and in the emulator",
     "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
 }
 HEADINGS: Final = {
@@ -385,6 +390,7 @@ DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     ARCHITECTURE: {"text": text_speed},
     INDEXING: {"indexing": indexing},
     SECURITY: {"fuzz": fuzz},
+    EMULATOR: {"mutants": mutants_table.table},
 }
 
 

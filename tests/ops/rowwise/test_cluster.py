@@ -11,7 +11,9 @@ import pytest
 import pyptx
 from pyptx import device
 from pyptx._target import Target
-from pyptx.ops._rms_norm import RmsNormGradient
+from pyptx.ops import _softmax as ops_softmax
+from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
+from pyptx.ops.rowwise import plan, sizes
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
 from pyptx.ops.rowwise.strategies import cluster
@@ -46,6 +48,7 @@ CLUSTERS = [
     (1100, Shape(2, 3, 64, 5, pieces=2)),
     (1603, Shape(2, 2, 64, 7, lag=2, pieces=2)),
     (515, Shape(2, 2, 64, 2, lag=0)),
+    (1027, Shape(2, 4, 64, 1, lag=0)),
     (1024, Shape(2, 1, 64, 5, pieces=2)),
     (1099, Shape(2, 1, 64, 3)),
 ]
@@ -113,6 +116,47 @@ def test_grids_of_more_ctas_than_lanes(make, parts):
     """A lane waits for several CTAs, and the last lanes for fewer: those change nothing."""
     op = make(1024)
     run(op, op.rows(), Shape(1, parts, 32, 3, grid=True), 3)
+
+
+@pytest.mark.parametrize("dtype", [bf16, f32], ids=str)
+@pytest.mark.parametrize("n", [131072 + 8, 100003, 262144])
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_120a"])
+def test_a_cluster_for_each_long_row(n, dtype, target):
+    """Up to 64 KiB of a row in each CTA, and as much shared memory is used as is said."""
+    op = ops_softmax.Softmax(n, dtype)
+    rows = replace(Rows((n,), types_of(op), op.compute), device=device.of(Target.parse(target)))
+    shape = sizes.cluster_of_one_row(op, rows)
+    if n * dtype.bytes > 2**19:
+        assert shape is None
+        return
+    assert shape is not None
+    assert (shape.stages, shape.lag) == (1, 0)
+    assert shape.teams % rows.alignments == 0
+    assert n * dtype.bytes <= shape.parts * 2**16 < 2 * n * dtype.bytes
+    with pyptx.target(target):
+        used = cluster.kernel_of(op, rows, shape).module().kernels[0].shared.size
+    needed = cluster.needs(op, rows, shape).shared
+    assert used <= needed <= used + 512
+    assert 2 * needed <= rows.device.cta_shared or target == "sm_120a"
+
+
+def test_weights_and_sums_want_clusters_that_stay():
+    """Each CTA of a cluster for one row would load the weights once more."""
+    for op in (RmsNorm(131072, bf16, bf16, 1e-5), RmsNormGradient(131072, bf16, bf16)):
+        assert sizes.cluster_of_one_row(op, Rows((131072,), types_of(op), op.compute)) is None
+
+
+def test_a_long_softmax_has_a_cluster_for_each_row():
+    with pyptx.target("sm_90a"):
+        many = plan.operation(ops_softmax.Softmax(131072, f16), (131072,))
+        x = np.random.default_rng(0).standard_normal((20, 131072)).astype(np.float16)
+        found = many.emulate(x)
+    assert not found.report.findings
+    e = np.exp(x.astype(np.float64))
+    y = e / e.sum(-1, keepdims=True)
+    np.testing.assert_allclose(found.outputs[0], y, atol=2**-24, rtol=2**-10)
+    ran = [report.kernel for report in found.reports if report.instructions]
+    assert ran == ["softmax_cluster"]
 
 
 @operations

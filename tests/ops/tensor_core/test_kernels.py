@@ -22,7 +22,12 @@ SHAPES = {
     "narrow": Shape(128, 128, stages=3, band=1),
     "one warpgroup": Shape(64, 256, stages=3),
     "one warpgroup, narrow": Shape(64, 128, stages=2),
+    "by turns": Shape(128, 192, blocks=2, stages=3, panels=1, band=2, pingpong=True),
+    "by turns, one block": Shape(64, 128, stages=2, pingpong=True),
 }
+
+
+SPLIT = ["one block", "two blocks", "by turns", "by turns, one block"]
 
 
 def name(value: object) -> str | None:
@@ -53,7 +58,7 @@ def test_sizes(size, shape):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("ctas", [1, 2, 3, 5, 7, 8, 11])
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
-@pytest.mark.parametrize("shape", [SHAPES["one block"], BIG], ids=["one block", "two blocks"])
+@pytest.mark.parametrize("shape", [SHAPES[which] for which in SPLIT], ids=SPLIT)
 def test_tiles_that_are_split(ctas, d, shape):
     product = Product(bf16, bf16, d, "K", "K")
     kernel = hopper.build(product, replace(shape, split=True), ctas)
@@ -125,9 +130,9 @@ IN_CLUSTERS = pytest.mark.parametrize("shape", CLUSTERS, ids=str)
 def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
     """CTAs that are one too many have no partner, and none is launched without one."""
     product = Product(bf16, bf16, bf16, a_major, b_major)
-    assert plan.fits(shape, product) == (
-        a_major == "K" or shape.cluster == "rows" or shape.rows > 64
-    )
+    # Half of what is shared is whole boxes.
+    shared, major = (shape.columns, b_major) if shape.cluster == "rows" else (shape.rows, a_major)
+    assert plan.fits(shape, product) == (shared // 2 % (8 if major == "K" else 64) == 0)
     if plan.fits(shape, product):
         kernel = hopper.build(product, replace(shape, band=2, stages=2), ctas)
         assert emulated(kernel, product, 328, 392, 200) <= 1
@@ -139,6 +144,8 @@ def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
 def test_sizes_of_clusters(size, shape):
     """One CTA of a cluster may have no row or column at all."""
     product = Product(bf16, bf16, f32)
+    if not plan.fits(shape, product):
+        product = replace(product, b_major="K")
     assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
 
 
@@ -177,6 +184,17 @@ def test_clusters_have_no_fence_of_all_memory(shape):
     ]
     assert "mbarrier.arrive.relaxed.cluster.shared::cluster.b64" in text
     assert "mbarrier.try_wait.parity.relaxed.cluster.shared.b64" in text
+
+
+@pytest.mark.parametrize(
+    ("batched", "count"),
+    [((False, False), 1), ((True, True), 1), ((False, True), 1), ((True, False), 0)],
+)
+def test_b_that_is_read_once_leaves_the_cache_first(batched, count):
+    """A matrix B that others of A are multiplied by as well has no policy."""
+    text = hopper.build(Product(bf16, bf16, bf16, "K", "K", *batched), Shape()).ptx()
+    assert text.count("createpolicy.fractional.L2::evict_first.b64") == count
+    assert text.count(".L2::cache_hint [") == count  # of B alone: one box of 256 columns
 
 
 def integer_error(kernel, product, m, n, k):

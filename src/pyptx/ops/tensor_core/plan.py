@@ -67,7 +67,7 @@ PROMOTED_CUTS: Final = (
 """Of products whose sums are promoted."""
 
 
-_PINGPONG: Final = Shape(128, 192, blocks=2, stages=5, panels=1, band=16, pingpong=True)
+_PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
 OTHERS: Final = tuple(
     map(
         _perhaps,
