@@ -80,8 +80,10 @@ def main() -> int:
 def _first_gpu() -> None:
     """JAX starts CUDA on every GPU and leaves the last one current; PyTorch's arrays are on 0."""
     if all(importlib.util.find_spec(name) for name in ("jax", "torch")):
-        importlib.import_module("jax").devices()
-        importlib.import_module("torch").cuda.set_device(0)
+        cuda: Any = importlib.import_module("torch").cuda
+        if cuda.is_available():
+            importlib.import_module("jax").devices()
+            cuda.set_device(0)
 
 
 def measure(

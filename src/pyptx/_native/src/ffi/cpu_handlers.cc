@@ -19,6 +19,10 @@
 #include "pyptx_emulator.h"
 #include "sanitizing.h"
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace pyptx::cpu {
 namespace {
 
@@ -45,6 +49,19 @@ struct CpuState {
 ffi::TypeId CpuState::id = {};
 ffi::TypeInfo CpuState::info = ffi::MakeTypeInfo<CpuState>();
 
+// JAX makes a state on one thread and uses it on others. It is not built with the thread sanitizer, which is told here.
+void HandOver([[maybe_unused]] CpuState* state) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_release(state);
+#endif
+}
+
+void TakeOver([[maybe_unused]] CpuState* state) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_acquire(state);
+#endif
+}
+
 ffi::ErrorOr<std::unique_ptr<CpuState>> Instantiate(ffi::Dictionary attributes) {
   auto plan = PlanAttribute(attributes);
   if (!plan.has_value()) return ffi::Unexpected(plan.error());
@@ -68,6 +85,7 @@ ffi::ErrorOr<std::unique_ptr<CpuState>> Instantiate(ffi::Dictionary attributes) 
   }
   state->plan = std::move(*plan);
   state->several_devices = attributes.contains("several_devices");
+  HandOver(state.get());
   return state;
 }
 
@@ -292,6 +310,7 @@ ffi::Error ExecuteStep(const Step& step, const PyptxProgram* program, const Call
 }
 
 ffi::Error Execute(CpuState* state, ffi::RunId run, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  TakeOver(state);
   const int32_t interrupts = WatchInterrupts(run.run_id);
   CallBuffers buffers;
   ffi::Error error = CollectBuffers(state->plan, arguments, results, &buffers);
