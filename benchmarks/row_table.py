@@ -157,9 +157,9 @@ def _quack_softmax(x: Any) -> Any:
 def _liger(name: str) -> Callable[..., Any]:
     """One of Liger's functions."""
 
-    def call(*tensors: Any) -> Any:
+    def call(*tensors: Any, **options: Any) -> Any:
         module: Any = importlib.import_module("liger_kernel.transformers.functional")
-        return getattr(module, f"liger_{name}")(*tensors)
+        return getattr(module, f"liger_{name}")(*tensors, **options)
 
     return call
 
@@ -169,9 +169,8 @@ def _liger_layer_norm(x: Any, w: Any, b: Any) -> Any:
 
 
 def _liger_cross_entropy(x: Any, labels: Any) -> Any:
-    module: Any = importlib.import_module("liger_kernel.transformers.functional")
     # Its forward writes the gradient over its argument.
-    return module.liger_cross_entropy(x.clone(), labels.long(), reduction="none")
+    return _liger("cross_entropy")(x.clone(), labels.long(), reduction="none")
 
 
 def _softmax_gradient(g: Any, y: Any) -> Any:

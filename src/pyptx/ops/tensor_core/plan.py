@@ -86,7 +86,6 @@ OTHERS: Final = tuple(
     )
 )
 """Clusters, and warpgroups that multiply by turns: chosen from where they have been measured."""
-_ALWAYS: Final = frozenset(cut.shape for cut in (*CUTS, *PROMOTED_CUTS))
 
 
 def any_size(product: Product) -> Shape:
@@ -96,16 +95,14 @@ def any_size(product: Product) -> Shape:
 
 def cuts(product: Product) -> tuple[Cut, ...]:
     """What there is to choose from."""
-    return tuple(cut for cut in candidates(product) if _is_measured(cut.shape))
+    return tuple(
+        cut for cut in candidates(product) if cut not in OTHERS or cut.shape.tile in measured.TIMES
+    )
 
 
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
     return PROMOTED_CUTS if product.promoted else (*CUTS, *OTHERS)
-
-
-def _is_measured(shape: Shape) -> bool:
-    return shape in _ALWAYS or shape.tile in measured.TIMES
 
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
