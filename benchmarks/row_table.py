@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -278,8 +278,10 @@ class Case:
         return f"{self.operation.name} {self.rows} x {self.columns} {self.dtype}"
 
 
-def cases(only: Any = None) -> list[Case]:
+def cases(only: Sequence[str] = ()) -> list[Case]:
     """All of them, or those of some operations."""
+    if unknown := set(only) - set(SHAPES):
+        raise SystemExit(f"{', '.join(sorted(unknown))}: operations are {', '.join(SHAPES)}")
     found: list[Case] = []
     for name, shapes in SHAPES.items():
         for shape in shapes if not only or name in only else ():
@@ -289,13 +291,15 @@ def cases(only: Any = None) -> list[Case]:
     return found
 
 
-def measure(device: dict[str, object], only: Any = None, budget: float = 400) -> Result:
-    """Every case, forward and backward, with its peers."""
+def measure(
+    device: dict[str, object], only: Sequence[str] = (), budget: float | None = None
+) -> Result:
+    """Every case that begins within the budget, forward and backward, with its peers."""
     result = start("row_table", device, calls=CALLS, eps=EPS, **CONDITIONS)
     result.settings["failed"] = failed = {}
     timer, begin = on_device(), time.monotonic()
     for case in cases(only):
-        if time.monotonic() - begin > budget:
+        if budget is not None and time.monotonic() - begin > budget:
             failed[case.title] = "the budget ended"
             continue
         calls, wrong = candidates(case)

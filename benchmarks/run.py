@@ -90,6 +90,8 @@ def measure(
     module: ModuleType, device: dict[str, object], options: Options, given: argparse.Namespace
 ) -> Result:
     """One part, with the options where it takes them."""
+    if module.__name__ == "row_table":
+        return module.measure(device, given.operation, given.budget)
     if module.__name__ not in SELECTIVE:
         return module.measure(device)
     known = earlier(module.__name__, device, options) if given.merge or given.resume else None
@@ -125,6 +127,9 @@ def arguments() -> argparse.ArgumentParser:
     add("--budget", type=float, metavar="SECONDS", help="begin no further shape after them")
     add("--merge", action="store_true", help="add to the file that is there, in place of its own")
     add("--resume", action="store_true", help="add to the file what it lacks")
+    add = parser.add_argument_group("of row_table, which takes --budget too").add_argument
+    add("--operation", type=_list_of(str), default=(), metavar="softmax,...",
+        help="only these; merge.py joins the files of several commands")  # fmt: skip
     return parser
 
 
@@ -155,6 +160,11 @@ def selected(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Opti
         out=given.out or (None if given.op else RESULTS), resume=given.resume,
     )  # fmt: skip
     defaults = Options(out=options.out)
+    rows = "row_table" in (given.only or ())
+    if given.operation and not rows:
+        parser.error("--operation selects from row_table: say --only row_table")
+    if rows:
+        defaults = dataclasses.replace(defaults, budget=options.budget)
     if options != defaults and not set(given.only or ()) & set(SELECTIVE):
         parser.error(f"these options select from {', '.join(SELECTIVE)}: say --only one of them")
     for text in options.ops:

@@ -4,8 +4,8 @@
     python tools/mutants_on_gpu.py FOLDER --out mutants.json --subject softmax --limit 20
 
 It needs NVIDIA's driver, compute-sanitizer, g++ and NumPy, and not pyptx. Every run is a process of
-its own, tools/launch_case.cpp, several at a time. The file is written again and again, and a second
-command goes on where the first one ended; benchmarks/mutants_table.py makes a table of it.
+its own, tools/launch_case.cpp, several at a time on all GPUs. The file is written again and again,
+and a second command goes on where the first one ended; benchmarks/mutants_table.py makes a table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -119,11 +119,13 @@ def read_launches(output: str) -> Record:
 # ---- Processes -----------------------------------------------------------------------------------
 
 
-def run(command: Sequence[str], seconds: float) -> tuple[int | None, str]:
+def run(
+    command: Sequence[str], seconds: float, environment: dict[str, str] | None = None
+) -> tuple[int | None, str]:
     """A command's exit status, None where it was killed for its time, and all that it said."""
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", start_new_session=True,
+        text=True, errors="replace", start_new_session=True, env=environment,
     )  # fmt: skip
     try:
         said, _ = process.communicate(timeout=seconds)
@@ -145,15 +147,30 @@ def build(folder: Path) -> Path:
     return launcher
 
 
+def gpus() -> list[str]:
+    """The GPUs that processes take turns at, as CUDA_VISIBLE_DEVICES names them."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named:
+        return named.split(",")
+    _, said = run(["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"], STARTING)
+    return said.split()
+
+
+def on(gpu: str) -> dict[str, str]:
+    """The environment of a process that sees one GPU."""
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
+
+
 @contextmanager
-def awake(launcher: Path) -> Generator[None]:
-    """A context on the device: without any, the driver starts the device for each process."""
+def awake(launcher: Path, gpu: str) -> Generator[None]:
+    """A context on a device: without any, the driver starts the device for each process."""
     holder = subprocess.Popen(
-        [str(launcher), "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+        [str(launcher), "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=on(gpu),
+    )  # fmt: skip
     assert holder.stdout is not None
     if not holder.stdout.readline():
-        raise SystemExit("the device does not start")
+        raise SystemExit(f"GPU {gpu} does not start")
     try:
         yield
     finally:
@@ -219,6 +236,7 @@ class Bench:
     sanitizer: Sanitizer
     record: Record
     out: Path
+    gpus: Sequence[str]
     slots: queue.SimpleQueue[int] = field(default_factory=queue.SimpleQueue[int])
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _saved: float = 0.0
@@ -228,7 +246,7 @@ class Bench:
         begin = time.monotonic()
         slot = self.slots.get()
         try:
-            found = self._alone(case) if how == ALONE else self._under(case, how, slot)
+            found = self._alone(case, slot) if how == ALONE else self._under(case, how, slot)
         finally:
             self.slots.put(slot)
         found["seconds"] = round(time.monotonic() - begin, 2)
@@ -237,12 +255,12 @@ class Bench:
             if time.monotonic() - self._saved > SAVED:
                 self.save()
 
-    def _alone(self, case: Record) -> Record:
+    def _alone(self, case: Record, slot: int) -> Record:
         seconds = SECONDS[ALONE]
         launch = self._launch(case, LAUNCHES, seconds, "fill")
         with tempfile.TemporaryDirectory() as folder:
             results = Path(folder) / "results"
-            status, said = run([*launch, str(results)], STARTING + seconds)
+            status, said = run([*launch, str(results)], STARTING + seconds, self._on(slot))
             found = self._ended(status, said)
             if case["verdict"] == "clean" and results.exists():
                 expected = (self.folder / case["folder"] / "expected.bin").read_bytes()
@@ -255,11 +273,14 @@ class Bench:
         seconds = SECONDS["known to hang" if hangs else "tool"]
         launch = self._launch(case, 1, seconds, "leave")
         command = [*self.sanitizer.command(tool, slot), *launch]
-        status, said = run(command, STARTING + seconds)
+        status, said = run(command, STARTING + seconds, self._on(slot))
         found = {**self._ended(status, said), **read_tool(said)}
         if not found["summary"]:
             found["output"] = said[-1000:]
         return found
+
+    def _on(self, slot: int) -> dict[str, str]:
+        return on(self.gpus[slot % len(self.gpus)])
 
     def _launch(self, case: Record, times: int, seconds: int, fill: str) -> list[str]:
         folder = self.folder / case["folder"]
@@ -396,11 +417,13 @@ def main() -> int:
     print(f"compute-sanitizer {sanitizer.version}: {sanitizer.options}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         launcher = build(Path(folder))
-        bench = Bench(given.folder, launcher, sanitizer, record, given.out)
+        bench = Bench(given.folder, launcher, sanitizer, record, given.out, gpus())
         for slot in range(given.jobs):
             bench.slots.put(slot)
         cases = chosen(record, given.subject, given.limit)
-        with awake(launcher):
+        with ExitStack() as held:
+            for gpu in bench.gpus:
+                held.enter_context(awake(launcher, gpu))
             alone = [(case, ALONE) for case in cases if ALONE not in case["runs"]]
             left = len(alone) - in_parallel(bench, alone, given.jobs, end)
             todo = order(cases, given.tools)

@@ -1,7 +1,7 @@
 """What every test here needs: an NVIDIA GPU and its driver.
 
-Several processes run the tests. Each has a first GPU of its own if there are as many, and gives
-memory back when a test has ended.
+Several processes run the tests. Each sees two GPUs, where there are as many, of which the first is
+another for each process, and gives memory back when a test has ended.
 """
 
 import ctypes
@@ -12,16 +12,23 @@ from pathlib import Path
 import pytest
 
 
-def _rotate() -> None:
-    """Let this process see the GPUs in another order; before CUDA starts, which reads it once."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    count = len(list(Path("/dev").glob("nvidia[0-9]*")))
-    if count > 1 and "CUDA_VISIBLE_DEVICES" not in os.environ:
-        order = [str((int(worker) + i) % count) for i in range(count)]
-        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(order)
+def _two_gpus() -> None:
+    """Let a worker see the two GPUs that are its own; before CUDA starts, which reads it once.
+
+    No test needs a third, and JAX would take memory of each for every process.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None:
+        return
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    there = [path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*")]
+    gpus = named.split(",") if named else sorted(there, key=int)
+    if len(gpus) > 1:
+        first = int(worker.removeprefix("gw")) % len(gpus)
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join((gpus[first:] + gpus[:first])[:2])
 
 
-_rotate()
+_two_gpus()
 
 
 @pytest.fixture(scope="session", autouse=True)

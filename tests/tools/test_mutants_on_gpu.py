@@ -247,6 +247,7 @@ def quick(gpu, launcher, monkeypatch):
     monkeypatch.setattr(gpu, "SECONDS", {gpu.ALONE: 1, "tool": 3, "known to hang": 1})
     monkeypatch.setattr(gpu, "build", lambda folder: launcher)
     monkeypatch.setattr(gpu, "device", lambda: {"name": "stub", "driver_version": "1"})
+    monkeypatch.setattr(gpu, "gpus", lambda: ["2", "3"])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes and libraries are those of Linux")
@@ -294,6 +295,17 @@ def test_a_second_command_goes_on_where_the_first_one_ended(
     )
     with pytest.raises(SystemExit, match="is of another export"):
         main(gpu, monkeypatch, *arguments)
+
+
+def test_processes_take_turns_at_the_gpus(gpu, exported, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,3")
+    assert gpu.gpus() == ["1", "3"]
+    bench = gpu.Bench(exported, exported, None, {}, exported, gpu.gpus())
+    seen = [bench._on(slot)["CUDA_VISIBLE_DEVICES"] for slot in range(3)]
+    assert seen == ["1", "3", "1"]
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    monkeypatch.setattr(gpu, "run", lambda *_: (0, "0\n1\n2\n"))
+    assert gpu.gpus() == ["0", "1", "2"]
 
 
 def test_cases_that_hang_alone_are_last_under_tools(gpu):
