@@ -120,7 +120,7 @@ def test_streams(x, w):
 def test_a_call_waits_for_its_stream_only(x, w):
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(50_000_000)
+        torch.cuda._sleep(1_000_000_000)  # half a second: other processes may run in between
         late = product(x, w)
     assert not stream.query()
     assert torch.equal(product(x, w), x * w)
