@@ -34,6 +34,7 @@ BENCHMARKS: Final = ROOT / "docs" / "benchmarks.md"
 NORM_PAGE: Final = ROOT / "docs" / "rms_norm.md"
 ARCHITECTURE: Final = ROOT / "docs" / "architecture.md"
 INDEXING: Final = ROOT / "docs" / "indexing.md"
+ARITHMETIC: Final = ROOT / "docs" / "arithmetic.md"
 EMULATOR: Final = ROOT / "docs" / "emulator.md"
 SECURITY: Final = ROOT / "docs" / "security.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
@@ -316,6 +317,7 @@ TITLES: Final = {
     "text": "Text and tracing, on one core",
     "fuzz": "Inputs of each fuzz target in one run of `make fuzz`",
     "indexing": "Five kernels, by hand and by index",
+    "approximations": "Results of a GPU against the emulator's, on all arguments",
     "mutants": "Mutants under compute-sanitizer and in the emulator",
     "emulator": "Emulator: 2048 x 8192 f32 RMS normalization, million warp-instructions a second",
 }
@@ -384,6 +386,17 @@ def indexing(record: Record) -> list[str]:
     return [title, "", f"| | {heading} |", "|---|" + "---:|" * 6, *rows]
 
 
+def approximations(record: Record) -> list[str]:
+    """How many results of each function a GPU gives with other bits than the emulator."""
+    rows = [
+        f"| `{m['name']}` | {notes['inputs']:,} | {notes['different']:,} | {number(m['median'])} |"
+        for m in record["measurements"]
+        for notes in (m["notes"],)
+    ]
+    heading = "| function | arguments | results with other bits | largest distance, ulp |"
+    return [f"**{TITLES['approximations']}**", "", heading, "|---|---:|---:|---:|", *rows]
+
+
 DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     BENCHMARKS: PARTS,
     NORM_PAGE: {"norm_reasons": norm_reasons},
@@ -391,6 +404,7 @@ DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     INDEXING: {"indexing": indexing},
     SECURITY: {"fuzz": fuzz},
     EMULATOR: {"mutants": mutants_table.table},
+    ARITHMETIC: {"approximations": approximations},
 }
 
 
