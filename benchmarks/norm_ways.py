@@ -20,7 +20,7 @@ from norm_cases import BACKWARD, FORWARD, Shape
 
 from pyptx import Reg, ptx
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
-from pyptx.ops.rowwise import column_sums, plan, sizes, vectors
+from pyptx.ops.rowwise import column_sums, plan, sequences, sizes, vectors
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp
 from pyptx.ops.rowwise.vectors import Vector
@@ -146,7 +146,7 @@ def _persistent(
     def make(what: Rows) -> Any:
         op, what = _gradient(what), replace(what, lines=lines)
         kernel = persistent.kernel_of(op, what, shape)
-        return plan._finished(op, what, kernel, ctas, shape.neighbours(op, what), what.types)
+        return sequences.finished(op, what, kernel, ctas, shape.neighbours(op, what), what.types)
 
     return make
 
@@ -161,7 +161,7 @@ def _clusters_backward(parts: int, threads: int) -> Make:
         shape = sizes.clusters(op, what, parts)
         assert shape is not None
         kernel = cluster.kernel_of(op, what, replace(shape, threads=threads))
-        return plan._finished(op, what, kernel, shape.teams, 1, what.types)
+        return sequences.finished(op, what, kernel, shape.teams, 1, what.types)
 
     return make
 

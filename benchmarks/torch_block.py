@@ -1,9 +1,10 @@
 """A training step of one transformer block in PyTorch: forward, loss and backward, compiled.
 
 The block is a Llama's: RMS norm, attention with rotary positions, a norm of the sum, a SwiGLU MLP,
-then logits and their cross entropy. The same block, with the same parameters, in three ways: with
-PyTorch's operators, with those of `pyptx.torch`, and with Liger's where it is installed; matrix
-products and attention are PyTorch's in all of them, so that the difference is what is swapped.
+then logits and their cross entropy; queries, keys and values have a matrix each, as in Hugging
+Face's model. The same block, with the same parameters, in three ways: with PyTorch's operators,
+with those of `pyptx.torch`, and with Liger's where it is installed; matrix products and attention
+are PyTorch's in all of them, so that the difference is what is swapped.
 """
 
 # PyTorch is not installed where the types are checked.
@@ -135,7 +136,7 @@ class Block(torch.nn.Module):
         self.first = torch.nn.Parameter(torch.ones(sizes.width))
         self.second = torch.nn.Parameter(torch.ones(sizes.width))
         self.last = torch.nn.Parameter(torch.ones(sizes.width))
-        self.qkv = linear(sizes.width, 3 * sizes.width, bias=False)
+        self.q, self.k, self.v = (linear(sizes.width, sizes.width, bias=False) for _ in range(3))
         self.out = linear(sizes.width, sizes.width, bias=False)
         self.gate = linear(sizes.width, sizes.hidden, bias=False)
         self.up = linear(sizes.width, sizes.hidden, bias=False)
@@ -155,7 +156,7 @@ class Block(torch.nn.Module):
     def attention(self, x: Any) -> Any:
         """Causal attention of all heads."""
         heads, size = self.sizes.heads, self.sizes.head
-        q, k, v = self.qkv(x).unflatten(-1, (3, heads, size)).unbind(-3)
+        q, k, v = (each(x).unflatten(-1, (heads, size)) for each in (self.q, self.k, self.v))
         positions = torch.arange(x.shape[1], device=x.device, dtype=torch.int32)
         q, k = self.operations.rope(q, k, positions)
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))
