@@ -76,7 +76,7 @@ def launched(bench, point, limits):
         del op, rows, results
         return few if point.count <= most else many
 
-    with mock.patch.object(plan, "_either", either), pyptx.target("sm_90a"):
+    with mock.patch.object(plan, "either", either), pyptx.target("sm_90a"):
         return bench.lowered(point, limits, bench.structures(point)).as_text()
 
 

@@ -133,8 +133,8 @@ def _record_plan(patch: pytest.MonkeyPatch) -> None:
         ),
         "two_pass.persistent": lambda _, __, *, teams: _text("two_pass", teams=teams),
         "_by_cluster": lambda _, __, shape: _cluster(shape),
-        "_either": lambda _, __, most, few, many, *___: _either(most, few, many),
-        "_finished": lambda _, __, kernel, partials, each, ___: _finished(kernel, partials, each),
+        "either": lambda _, __, most, few, many, *___: _either(most, few, many),
+        "finished": lambda _, __, kernel, partials, each, ___: _finished(kernel, partials, each),
     }
     for name, function in replaced.items():
         patch.setattr(f"pyptx.ops.rowwise.plan.{name}", function)

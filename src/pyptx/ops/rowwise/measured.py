@@ -20,8 +20,7 @@ class Limits:
     narrow          rows of 1025 to 2048 vectors have CTAs of 128 threads, which read them twice
     spread          rows of part of a warp have two accesses of a thread; of more rows four
     wide            the same rows, of four accesses, have CTAs of 256 threads; of more rows 128
-    single          the same rows, where elements need nothing of their row, have one access of a
-                    thread to each array
+    single          elements that need nothing of their row have CTAs of 256 threads; of more 512
     twice           long rows are read twice, in chunks that all CTAs share
     twice_summed    the same, where there are sums over rows
     apart           where there are sums over rows, a row has twice as many CTAs

@@ -7,20 +7,19 @@ what it needs of a device (`needs` in its file); a device that does not allow it
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from pyptx import CallError, Kernel, KernelSequence, Tile, cond, device, lowered_for, sequence
+from pyptx import CallError, Kernel, KernelSequence, device, lowered_for
 from pyptx._target import Target
 from pyptx.device import KIB, WARP
 from pyptx.ops.rowwise import measured, sizes
-from pyptx.ops.rowwise.finish import column_sums
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
+from pyptx.ops.rowwise.sequences import Operation, either, finished, of_operation, sequence_of
 from pyptx.ops.rowwise.strategies import (
     cluster,
     cta,
@@ -34,8 +33,6 @@ from pyptx.ops.rowwise.strategies import (
 )
 from pyptx.ops.rowwise.vectors import power_of_two
 from pyptx.types import DType
-
-Operation: TypeAlias = "Kernel | KernelSequence"
 
 _EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
 """Features of all devices that there are kernels for."""
@@ -59,7 +56,7 @@ def operation(op: RowOp, shape: tuple[int, ...], results: tuple[DType, ...] = ()
     def on_targets(*arrays: Any) -> Any:
         return _chosen(op, _on_targets(op.name, rows), results)(*arrays)
 
-    return _sequence(op, rows, results, op.name, on_targets)
+    return of_operation(op, rows, results, op.name, on_targets)
 
 
 def check(name: str, targets: Iterable[Target]) -> None:
@@ -78,38 +75,6 @@ def _on_targets(name: str, rows: Rows) -> Rows:
     targets = lowered_for()
     check(name, targets)
     return replace(rows, device=device.common(targets))
-
-
-def _sequence(
-    op: RowOp,
-    rows: Rows,
-    results: Sequence[DType],
-    name: str,
-    function: Callable[..., Any],
-) -> KernelSequence:
-    """A sequence with the operation's arrays as parameters."""
-    left = iter(results)
-    outputs = [
-        _sum(rows, next(left)) if operand.per == COLUMN else rows.tile(operand)
-        for operand in op.outputs
-    ]
-    return _sequence_of(op, rows, outputs, name, function)
-
-
-def _sequence_of(
-    op: RowOp, rows: Rows, outputs: Sequence[Tile], name: str, function: Callable[..., Any]
-) -> KernelSequence:
-    """The same with results that are not all the operation's own: partial sums."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(operand.name, kind) for operand in op.inputs]
-    function.__name__ = function.__qualname__ = name
-    setattr(function, "__signature__", inspect.Signature(parameters))  # noqa: B010
-    inputs = tuple(rows.tile(operand) for operand in op.inputs)
-    return sequence(in_specs=inputs, out_specs=tuple(outputs), parallel=("B",))(function)
-
-
-def _sum(rows: Rows, result: DType) -> Tile:
-    return Tile(*rows.shape, result, sum_over="B", accumulate=rows.compute)
 
 
 @lru_cache(_OPERATIONS)
@@ -151,7 +116,7 @@ def _by_one_pass(op: RowOp, rows: Rows) -> Operation:
     few = _by_ctas(op, rows) if _fits_cta(op, rows) else two_pass.independent(op, rows, each=2)
     most = int(measured.LIMITS.chunked * rows.device.multiprocessors)
     many = one_pass.independent(op, rows, threads=sizes.one_pass_threads(op, rows), each=4)
-    return _either(op, rows, most, few, many)
+    return either(op, rows, most, few, many)
 
 
 def _few_twice(op: RowOp, rows: Rows, many: Operation) -> Operation:
@@ -163,7 +128,7 @@ def _few_twice(op: RowOp, rows: Rows, many: Operation) -> Operation:
     # Of a few long rows there are more chunks than CTAs that could share a row.
     if sizes.widest(op) == 2 and shape is not None and not shape.grid:
         most = min(most, max(3, most // 4))
-    return _either(op, rows, most, two_pass.independent(op, rows, each=2), many)
+    return either(op, rows, most, two_pass.independent(op, rows, each=2), many)
 
 
 def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
@@ -174,19 +139,18 @@ def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
         shape = replace(sizes.subwarp_shape(rows, accesses), threads=threads)
         return subwarp.independent(op, rows, shape, maxnreg=most)
 
-    alone = op.statistic is None
-    # Of a statistic that needs many registers, more would leave other threads none.
-    each = 4 if alone or op.is_light or len(op.given(ELEMENT)) > 1 else 2
-    many = kernel(each if one else 1, 128)
-    if not one or sizes.widest(op) > 2:
-        return many
     size = sizes.bytes_read(op, rows)
+    narrow = one and sizes.widest(op) <= 2
+    if op.statistic is None:
+        # What needs nothing of its row is quickest as a copy is, an access of a thread to an array.
+        few = measured.LIMITS.single // size if narrow else 0
+        return either(op, rows, few, kernel(1, 256), kernel(1, 512)) if few else kernel(1, 512)
+    # Of a statistic that needs many registers, more would leave other threads none.
+    each = 4 if op.is_light or len(op.given(ELEMENT)) > 1 else 2
+    found: Operation = kernel(each if one else 1, 128)
     limits = [(measured.LIMITS.wide, 4), (measured.LIMITS.spread, 2)] if each == 4 else []
-    if alone:
-        limits.append((measured.LIMITS.single, 1))
-    found: Operation = many
-    for most_bytes, accesses in limits:
-        found = _either(op, rows, most_bytes // size, kernel(accesses, 256), found)
+    for most_bytes, accesses in limits if narrow else ():
+        found = either(op, rows, most_bytes // size, kernel(accesses, 256), found)
     return found
 
 
@@ -209,20 +173,22 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
 
     threads, held, most = sizes.cta_shape(op, rows)
     many: Operation = kernel(threads, held=held, maxnreg=most)
+    if (loading := sizes.loading_threads(op, rows)) is not None:
+        many = kernel(loading, held=True, direct=True)
     groups = rows.groups * len(op.given(ELEMENT))
     if groups > sizes.ROW and op.name in _FEW_ROWS_MEASURED:
         return _few_by_parts(op, rows, _few_long(op, rows, many))
     if groups > (4096 if sizes.is_plain(rows) else 2048):
         return many  # of which the registers of a CTA would not hold a row
     size = sizes.bytes_read(op, rows)
-    if 1024 < groups <= 2048 and held:
+    if 1024 < groups <= 2048 and held and (op.given(COLUMN) or len(op.given(ELEMENT)) == 1):
         narrow = kernel(128, held=False)
-        many = _either(op, rows, measured.LIMITS.narrow // size, narrow, many)
+        many = either(op, rows, measured.LIMITS.narrow // size, narrow, many)
     # Where each CTA has an SM of its own, a copy would come too late. CTAs of short rows are so
     # many that others start while one of them waits.
     direct = kernel(min(1024, max(WARP, power_of_two(groups) // 4)), held=True, direct=True)
     few = measured.LIMITS.direct // size if groups <= 512 else rows.device.multiprocessors
-    return _few_by_parts(op, rows, _either(op, rows, few, direct, many))
+    return _few_by_parts(op, rows, either(op, rows, few, direct, many))
 
 
 def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
@@ -233,14 +199,14 @@ def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
     shape = sizes.clusters(op, rows, 4)
     if shape is not None:
         most = int(measured.LIMITS.clusters * rows.device.multiprocessors)
-        many = _either(op, rows, most, _by_cluster(op, rows, shape), many)
+        many = either(op, rows, most, _by_cluster(op, rows, shape), many)
     return _few_twice(op, rows, many)
 
 
 def _few_by_parts(op: RowOp, rows: Rows, many: Operation) -> Operation:
     """Several CTAs for each of a few rows; `many` of more."""
     for parts, most in _together(op, rows).items():
-        many = _either(op, rows, most, _by_parts(op, rows, parts), many)
+        many = either(op, rows, most, _by_parts(op, rows, parts), many)
     return many
 
 
@@ -292,9 +258,9 @@ def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operat
     if shape is None:
         return many
     some = _by_cluster(op, rows, shape)
-    some = _finished(op, rows, some, shape.teams, 1, results)
+    some = finished(op, rows, some, shape.teams, 1, results)
     most = measured.LIMITS.apart // (rows.columns * each)
-    return _either(op, rows, most, some, many, results)
+    return either(op, rows, most, some, many, results)
 
 
 def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
@@ -310,7 +276,7 @@ def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operati
         return many
     chunks = two_pass_few.Shape(128, 4 if most >= 4 else 2)
     few = two_pass_few.persistent(op, rows, chunks, result=results[0])
-    return _either(op, rows, most, few, many, results)
+    return either(op, rows, most, few, many, results)
 
 
 def _by_one_cluster(
@@ -325,7 +291,7 @@ def _by_one_cluster(
         return None
     for each in (shape, *sizes.one_cta_shapes(rows)):
         few = one_cluster.persistent(op, rows.divided(), each, result=results[0])
-        many = _either(op, rows, each.together, few, many, results)
+        many = either(op, rows, each.together, few, many, results)
     return many
 
 
@@ -339,20 +305,20 @@ def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation
         one = sizes.is_plain(rows) and rows.divided().groups <= WARP
         most = 128 if one and op.is_light else None
         gradient = subwarp.persistent(op, rows, shape, ctas=ctas, maxnreg=most)
-        return _finished(op, rows.divided(), gradient, ctas, shape.rows, results)
+        return finished(op, rows.divided(), gradient, ctas, shape.rows, results)
     cut = sizes.in_lines(op, rows, sizes.team_threads(op, rows), backward=True)
     resident = sizes.resident(op, cut)
     if resident is not None:
         gradient = persistent.kernel_of(op, cut, resident)
-        return _finished(op, cut, gradient, resident.ctas, resident.neighbours(op, cut), results)
+        return finished(op, cut, gradient, resident.ctas, resident.neighbours(op, cut), results)
     split = sizes.clusters_of(op, rows)
     if split is not None:
-        return _finished(op, rows, _by_cluster(op, rows, split), split.teams, 1, results)
+        return finished(op, rows, _by_cluster(op, rows, split), split.teams, 1, results)
     # Few CTAs where nothing but chunks can take rows; more where these are the common way.
     each = 1 if rows.device.has("clusters") else 2
     count = max(8, each * rows.device.multiprocessors // two_pass.parts(rows))
     teams = sizes.aligned(count, rows)
-    return _finished(op, rows, two_pass.persistent(op, rows, teams=teams), teams, 1, results)
+    return finished(op, rows, two_pass.persistent(op, rows, teams=teams), teams, 1, results)
 
 
 def _by_cluster(op: RowOp, rows: Rows, shape: cluster.Shape) -> Operation:
@@ -368,49 +334,4 @@ def _by_cluster(op: RowOp, rows: Rows, shape: cluster.Shape) -> Operation:
         return found if len(found) > 1 else found[0]
 
     outputs = kernel.out_specs[:-1]
-    return _sequence_of(op, rows, outputs, f"{op.name}_over_grid", over_grid)
-
-
-def _either(
-    op: RowOp,
-    rows: Rows,
-    most: int,
-    few: Operation,
-    many: Operation,
-    results: Sequence[DType] = (),
-) -> KernelSequence:
-    """`few` for up to `most` rows, `many` for more."""
-
-    def chosen(*arrays: Any) -> Any:
-        return cond(_at_most(most), few, many, *arrays)
-
-    return _sequence(op, rows, results, op.name, chosen)
-
-
-def _at_most(rows: int) -> Callable[[Any], Any]:
-    """Whether there are so few rows; a lambda by itself has no types."""
-    return lambda B: rows >= B
-
-
-def _finished(
-    op: RowOp,
-    rows: Rows,
-    partial: Operation,
-    partials: int,
-    rows_each: int,
-    results: Sequence[DType],
-) -> KernelSequence:
-    """An operation that writes partial sums, then the kernels that add them up."""
-    like = op.given(ELEMENT)[0]
-    finish = [column_sums(op.name, rows, like, partials, rows_each, each) for each in results]
-
-    def in_two_steps(*arrays: Any) -> tuple[Any, ...]:
-        found: Any = partial(*arrays)
-        counted = arrays[[operand.name for operand in op.inputs].index(like.name)]
-        left = iter(finish)
-        return tuple(
-            next(left)(array, counted) if operand.per == COLUMN else array
-            for operand, array in zip(op.outputs, found, strict=True)
-        )
-
-    return _sequence(op, rows, results, f"{op.name}_in_two_steps", in_two_steps)
+    return sequence_of(op, rows, outputs, f"{op.name}_over_grid", over_grid)

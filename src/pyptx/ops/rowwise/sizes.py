@@ -73,6 +73,10 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
     plain, inputs = is_plain(rows), len(op.given(ELEMENT))
     columns = max(1, len(op.given(COLUMN)))  # what there is per column is in registers
     regular = groups == power_of_two(groups)
+    if inputs == 2 and plain and not op.given(COLUMN) and groups * inputs > 512:
+        # Wide CTAs ask for the lines of a row of each input at about the same time.
+        held = groups * inputs <= ROW
+        return _threads(groups, -(-groups // 512)) if held else 256, held, None
     if groups * inputs > ROW:
         return 1024, False, None
     if groups * inputs > 2048 and (regular or not plain):
@@ -89,6 +93,18 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
     if not rows.aligned and rows.columns >= _LINES * lines.unit:
         threads = max(2 * lines.unit, threads)  # for the ends of rows that are cut at lines
     return max(threads, 2 * rows.unit), True, None
+
+
+def loading_threads(op: RowOp, rows: Rows) -> int | None:
+    """Threads that load a row to registers, two vectors each; None where a copy is as quick.
+
+    A number of vectors that is no power of two leaves threads without one, which a copy waits for.
+    """
+    groups = rows.groups
+    plain = is_plain(rows) and rows.aligned and len(op.given(ELEMENT)) == 1
+    if not plain or op.given(COLUMN) or groups == power_of_two(groups) or groups > 512:
+        return None
+    return max(2 * WARP, _threads(groups, 2))
 
 
 def one_pass_threads(op: RowOp, rows: Rows) -> int:
