@@ -39,6 +39,7 @@ from pyptx.torch._modules import GroupNorm as GroupNorm
 from pyptx.torch._modules import LayerNorm as LayerNorm
 from pyptx.torch._modules import RMSNorm as RMSNorm
 from pyptx.torch._modules import patch as patch
+from pyptx.torch._modules import unpatch as unpatch
 from pyptx.torch._norms import layer_norm as layer_norm
 from pyptx.torch._norms import rms_norm as rms_norm
 from pyptx.torch._quantize import layer_norm_quantized as layer_norm_quantized

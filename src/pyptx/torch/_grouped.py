@@ -19,7 +19,7 @@ from pyptx.ops.tensor_core.factors import DTYPES
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._differentiable import differentiable
-from pyptx.torch._matmul import autocast_type, check_types, result_type
+from pyptx.torch._matmul import check_types, result_type
 from pyptx.torch._products import in_memory, ragged, tensor_type
 from pyptx.types import DType, bf16
 
@@ -44,7 +44,7 @@ def grouped_mm(
     else is as in `matmul`. Raises CallError.
     """
     check_types("grouped_mm", DTYPES, mat_a=mat_a, mat_b=mat_b)
-    wanted = autocast_type(mat_a)
+    wanted = arguments.autocast_type(mat_a.device.type)
     if wanted is None and mat_a.dtype != mat_b.dtype:
         raise CallError(
             f"mat_a has elements of type {dtype_name(mat_a.dtype)} and mat_b of "

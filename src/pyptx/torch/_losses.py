@@ -54,7 +54,7 @@ def cross_entropy(
     reduction        "mean", "sum" or "none"
     label_smoothing  s, 0 to 1: targets are (1 - s) times `target`, plus s / C
     z_loss           z, not negative: z * logsumexp(input)**2 is added to the loss of each row
-    returns          the loss, in input's type; float32 on a GPU under autocast, as in PyTorch
+    returns          the loss, in input's type; float32 under autocast, as in PyTorch
 
     Sums are in float32, or in float64 for float64 input, and the result is rounded once. For a
     class index out of range, loss and gradient are NaN; PyTorch raises a device-side assertion. The
@@ -77,7 +77,7 @@ def cross_entropy(
     _check_weight(weight, input.shape[dim], targets, smoothing)
     what = _What(int(input.shape[dim]), x, targets, smoothing, z, ignored)
     run = _operation(what).run
-    wide = arguments.widened(input)
+    wide = arguments.autocast_type(input.device.type) is not None
     last = dim == input.ndim - 1
 
     def computed(
@@ -209,11 +209,7 @@ def _check_options(size_average: object, reduce: object, reduction: object) -> N
 
 def _class_dimension(input: Any, target: Any) -> int:
     """Which dimension the classes are, as PyTorch has it. Raises CallError for other shapes."""
-    if not isinstance(target, torch.Tensor):
-        raise CallError(
-            f"target is a {type(target).__name__}; cross_entropy takes tensors",
-            notes=(("help", "torch.as_tensor(target)"),),
-        )
+    arguments.check_tensor("target", target, "cross_entropy")
     if input.ndim == 0:
         raise CallError("input has shape (), and needs a dimension of classes")
     dim = min(1, input.ndim - 1)

@@ -45,7 +45,7 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
     Raises CallError.
     """
     check_types("matmul", DTYPES, input=input, other=other)
-    wanted = autocast_type(input)
+    wanted = arguments.autocast_type(input.device.type)
     if wanted is None and input.dtype != other.dtype:
         raise CallError(
             f"input has elements of type {dtype_name(input.dtype)} and other of "
@@ -208,23 +208,12 @@ def int_mm(input: Any, mat2: Any) -> Any:
 def check_types(name: str, legal: Any, **tensors: Any) -> None:
     """Raises CallError for what is no tensor of one of these types."""
     for each, tensor in tensors.items():
-        if not isinstance(tensor, torch.Tensor):
-            raise CallError(
-                f"{each} is a {type(tensor).__name__}; {name} takes tensors",
-                notes=(("help", f"torch.as_tensor({each})"),),
-            )
+        arguments.check_tensor(each, tensor, name)
         if dtype_name(tensor.dtype) not in legal:
             raise CallError(
                 f"{each} has elements of type {dtype_name(tensor.dtype)}",
                 notes=(("legal", " ".join(legal)),),
             )
-
-
-def autocast_type(x: Any) -> Any:
-    """What autocast converts factors to, None outside of it."""
-    if not torch.is_autocast_enabled(x.device.type):
-        return None
-    return torch.get_autocast_dtype(x.device.type)
 
 
 def result_type(wanted: Any, legal: Mapping[str, DType] = DTYPES) -> DType:

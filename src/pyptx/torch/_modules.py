@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import MethodType
 from typing import Any, Final
 
 import torch
@@ -150,6 +149,16 @@ _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]]
 _OURS: Final = (RMSNorm, LayerNorm, GroupNorm, CrossEntropyLoss)
 
 
+def _forward_of(module: Any) -> Any:
+    """What the module's own `forward` calls instead of that of its class."""
+    return vars(module).get("forward")
+
+
+def _is_patched(module: Any) -> bool:
+    forward = _forward_of(module)
+    return isinstance(forward, partial) and forward.func in {f for f, _ in _BY_CLASS.values()}
+
+
 @binding(CallError, "pyptx.torch.patch")
 @boundary
 @at_call
@@ -161,14 +170,11 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
               GroupNorm and CrossEntropyLoss of PyTorch, and the norms and gated MLPs of Hugging
               Face's transformers (LlamaRMSNorm, Qwen2MLP, ...)
 
-    A module of a supported class with another structure is not changed. Raises CallError if `model`
-    is not a module, and for unsupported classes.
+    Patched models can be copied, pickled and compiled; `unpatch` undoes it. A module of a supported
+    class with another structure is not changed, and neither is one whose `forward` another library
+    has replaced. Raises CallError if `model` is not a module, and for unsupported classes.
     """
-    if not isinstance(model, torch.nn.Module):
-        raise CallError(
-            f"pyptx.torch.patch takes a torch.nn.Module, not {type(model).__name__}",
-            notes=(("help", "pyptx.torch.patch(model)"),),
-        )
+    _check_module("patch", model)
     wanted = set(_BY_CLASS) if classes is None else set(classes)
     if unknown := sorted(wanted - set(_BY_CLASS)):
         raise CallError(
@@ -181,7 +187,31 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
         if kind not in wanted or isinstance(module, _OURS):
             continue
         forward, takes = _BY_CLASS[kind]
-        if takes(module):
-            module.forward = MethodType(forward, module)
+        if takes(module) and (_forward_of(module) is None or _is_patched(module)):
+            # Not a bound method: pickle looks that up by its name in the class.
+            module.forward = partial(forward, module)
             patched.append(name)
     return patched
+
+
+@binding(CallError, "pyptx.torch.unpatch")
+@boundary
+@at_call
+def unpatch(model: Any) -> list[str]:
+    """Undo `patch`: the modules of a model compute as their classes do.
+
+    Returns the names of the changed modules. Raises CallError if `model` is not a module.
+    """
+    _check_module("unpatch", model)
+    found = [(name, module) for name, module in model.named_modules() if _is_patched(module)]
+    for _, module in found:
+        del module.forward
+    return [name for name, _ in found]
+
+
+def _check_module(name: str, model: object) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise CallError(
+            f"pyptx.torch.{name} takes a torch.nn.Module, not {type(model).__name__}",
+            notes=(("help", f"pyptx.torch.{name}(model)"),),
+        )

@@ -24,6 +24,7 @@ from pyptx._runtime import levels
 from pyptx._runtime.shortcut import MISSED
 from pyptx._runtime.torch import execution, fast, programs
 from pyptx._runtime.torch.tensors import DTYPES
+from pyptx.errors import CallError
 
 LAUNCH: Final = "pyptx::launch"
 LAUNCH_IN_PLACE: Final = "pyptx::launch_"
@@ -34,6 +35,7 @@ def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
 
     Raises NotImplementedError for tensors with a tangent: PyTorch would drop it.
     """
+    refuse_jit_trace()
     if forward_ad._current_level >= 0:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
         _refuse_tangents(call, tensors)
     if not call.aliases:
@@ -48,6 +50,18 @@ def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
     written = [by_output.get(i, result) for i, result in enumerate(empty)]
     torch.ops.pyptx.launch_(_without(call, tensors), written, programs.text(call))
     return tuple(written)
+
+
+def refuse_jit_trace() -> None:
+    """Raises CallError while `torch.jit.trace` traces.
+
+    Results would be constants of its program, or calls in it that this process alone knows.
+    """
+    if torch._C._is_tracing():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        raise CallError(
+            "torch.jit.trace records no kernels",
+            notes=(("help", "torch.export.export and torch.compile do"),),
+        )
 
 
 def _refuse_tangents(call: Call, tensors: Sequence[Any]) -> None:
