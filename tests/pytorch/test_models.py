@@ -117,6 +117,32 @@ def test_a_model_is_patched_by_the_names_of_its_classes():
     assert ours.patch(odd) == ["norm", "last"]
 
 
+class Phi3MLP(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.gate_up_proj = torch.nn.Linear(size, 4 * size, bias=False)
+        self.down_proj = torch.nn.Linear(2 * size, size, bias=False)
+        self.activation_fn = torch.nn.SiLU()
+
+    def forward(self, hidden_states):
+        gate, up = self.gate_up_proj(hidden_states).chunk(2, dim=-1)
+        return self.down_proj(up * self.activation_fn(gate))
+
+
+def test_gates_whose_parts_are_one_layer():
+    model = Phi3MLP(24)
+    patched = copy.deepcopy(model)
+    assert ours.patch(patched, classes=["Phi3MLP"]) == [""]
+    x = torch.randn(2, 5, 24)
+    torch.testing.assert_close(patched(x), model(x))
+    graph = make_fx(patched)(x)
+    assert sum("pyptx" in str(node.target) for node in graph.graph.nodes) == 1
+    for each in (model, patched):
+        each(x).square().sum().backward()
+    for one, other in zip(patched.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-4)
+
+
 def test_a_patched_model_is_copied_pickled_and_restored():
     model = Block(32)
     x = torch.randn(2, 5, 32)

@@ -87,7 +87,9 @@ def test_opcheck(name):
     torch.library.opcheck(torch.ops.pyptx.launch.default, (inputs, launches[0].args[1]))
 
 
-@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax", "swiglu"])
+@pytest.mark.parametrize(
+    "name", ["rms_norm", "layer_norm", "softmax", "swiglu", "swiglu of halves"]
+)
 def test_vmap_of_a_gradient(name):
     operation, _, counts = OPERATIONS[name]
     given = operands(counts, dtype=torch.float32, grad=False)
@@ -132,6 +134,33 @@ def test_arguments_by_name_and_values_of_other_types():
     ours.layer_norm(x, 40, eps=1)
     with pytest.raises(pyptx.CallError):
         ours.layer_norm(x, 40, eps=True)  # equals 1, and is no number of this kind
+
+
+def test_gates_whose_parts_are_one_tensor():
+    x = torch.randn(2, 3, 24)
+    halves, pairs = (x[..., :12], x[..., 12:]), (x[..., ::2], x[..., 1::2])
+    for operation in (ours.swiglu, ours.geglu, ours.reglu):
+        assert torch.equal(operation(x), operation(*halves))
+        assert torch.equal(operation(x, interleaved=True), operation(*pairs))
+        assert torch.equal(operation(gate=x[0, 0], up=None), operation(x)[0, 0])
+    exact = ours.geglu(x, approximate="none", interleaved=True)
+    assert torch.equal(exact, ours.geglu(*pairs, approximate="none"))
+    turned = x.transpose(0, 2)[..., :2]
+    assert torch.equal(ours.swiglu(turned), ours.swiglu(turned.contiguous()))
+    for shape in ((0, 24), (3, 0), (2, 0, 6)):
+        empty = torch.randn(*shape, requires_grad=True)
+        found = ours.swiglu(empty)
+        assert found.shape == (*shape[:-1], shape[-1] // 2)
+        assert torch.autograd.grad(found.sum(), empty)[0].shape == shape
+    assert refusal(ours.swiglu, x[..., :5]) == (
+        "gate has shape (2, 3, 5), and swiglu of one tensor takes (..., 2 n)\n"
+        "  help: swiglu(gate, up)"
+    )
+    assert refusal(ours.reglu, x, x, interleaved=True) == (
+        "interleaved is True, and gate and up are two tensors\n"
+        "  help: reglu(gate_and_up, interleaved=True), of shape (..., 2 n)"
+    )
+    assert refusal(ours.geglu, x, interleaved=1) == "interleaved is 1 and must be True or False"
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

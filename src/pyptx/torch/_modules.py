@@ -109,7 +109,7 @@ def _activation(module: Any) -> str | None:
     configured = getattr(getattr(module, "config", None), "hidden_act", None)
     if isinstance(configured, str):
         return configured
-    called = getattr(module, "act_fn", None)
+    called = getattr(module, "act_fn", getattr(module, "activation_fn", None))
     name = getattr(called, "__name__", type(called).__name__)
     return {"SiLU": "silu", "SiLUActivation": "silu", "ReLU": "relu"}.get(name, name)
 
@@ -121,6 +121,16 @@ def _mlp_forward(self: Any, x: Any) -> Any:
 
 def _takes_gate(module: Any) -> bool:
     parts = ("gate_proj", "up_proj", "down_proj", "act_fn")
+    return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
+
+
+def _mlp_of_halves_forward(self: Any, hidden_states: Any) -> Any:
+    gate = _GATES[str(_activation(self))]
+    return self.down_proj(gate(self.gate_up_proj(hidden_states)))
+
+
+def _takes_halves(module: Any) -> bool:
+    parts = ("gate_up_proj", "down_proj", "activation_fn")
     return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
 
 
@@ -142,6 +152,7 @@ _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]]
         f"{model}MLP": (_mlp_forward, _takes_gate)
         for model in ("Llama", "Mistral", "Qwen2", "Qwen3", "Olmo2", "Granite")
     },
+    **{f"{model}MLP": (_mlp_of_halves_forward, _takes_halves) for model in ("Phi3", "Glm", "Glm4")},
 }
 """What replaces the forward method of a class, and whether it does so of this module."""
 
