@@ -201,3 +201,10 @@ def test_a_variable_that_a_kernel_reads():
     assert torch.equal(scaled(x), 2 * x)
     factor = 3.0
     assert torch.equal(scaled(x), 3 * x)
+
+
+def test_memory_that_a_kernel_read_can_be_resized(x, w):
+    """`Tensor.numpy()` would forbid it, and parameters that are split over processes need it."""
+    product(x, w)
+    w.untyped_storage().resize_(0)
+    assert w.untyped_storage().nbytes() == 0

@@ -33,9 +33,7 @@ def axis_of(x: Any) -> int | None:
     return axes[0] if len(axes) == 1 else None
 
 
-def loss(
-    x: Any, labels: Any, axis: int, ignored: int | None, smoothing: float, z: float
-) -> Any:
+def loss(x: Any, labels: Any, axis: int, ignored: int | None, smoothing: float, z: float) -> Any:
     """The loss of whole rows, of a process' columns of them: one all-reduce of a few numbers.
 
     `labels` are int32, of all columns. The result is split as the rows of x are. Raises CallError

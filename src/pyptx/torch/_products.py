@@ -15,11 +15,13 @@ from typing import Any, Final, Literal
 import torch
 from torch.nn import functional
 
+from pyptx._runtime.torch.runtime import is_distributed
 from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call, derivatives
 from pyptx.ops.tensor_core.shape import Major, Product, Shape
+from pyptx.torch import _products_split
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType, f32
 
@@ -94,6 +96,14 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N); before them the block
     scales of A and B.
     """
+    if is_distributed((a, *bs)):
+
+        def part(own: Product, tensors: Sequence[Any]) -> list[Any]:
+            x, *rest = tensors
+            return computed(replace(call, out=own.d), x, rest[: len(bs)], rest[len(bs) :])
+
+        whole = _product(call, a, bs[0], len(operands))
+        return _products_split.computed(whole, (a, *bs, *operands), part)
     m, n, k = call.sizes(a, bs[0])
     if call.blocks and isinstance(k, int) and k == 0:
         call, operands = replace(call, blocks=None), operands[2:]
@@ -123,14 +133,18 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
         scales = [of_a, _to(of_b, -1, columns) if call.blocks == "column" else of_b]
     given = [x if i < as_given else _to(x, -1, columns) for i, x in enumerate(operands)]
     given = [*scales, *given]
-    product = Product(
-        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(bs[0].dtype)], call.out, call.a_major,
-        call.b_major, a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=(False,) * len(given),
-        blocks=call.blocks, rounded=split,
-    )  # fmt: skip
+    product = replace(_product(call, a, bs[0], len(given)), rounded=split)
     found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
     several = [found] if len(call.results) == 1 else list(found)
     return [d if d.shape[-2:] == (m, n) else d[..., :m, :n].contiguous() for d in several]
+
+
+def _product(call: Call, a: Any, b: Any, operands: int) -> Product:
+    return Product(
+        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], call.out, call.a_major,
+        call.b_major, a.ndim == 3, b.ndim == 3, call.epilogue, batches=(False,) * operands,
+        blocks=call.blocks,
+    )  # fmt: skip
 
 
 def ragged(
@@ -143,6 +157,15 @@ def ragged(
     """
     a_major: Major = "K" if along == "M" else "MN"
     call = Call(a_major, b_major, out)
+    if is_distributed((a, b)):
+        whole = Product(
+            KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], out, a_major, b_major,
+            b_batched=along == "M", ragged=along,
+        )  # fmt: skip
+        (d,) = _products_split.computed(
+            whole, (a, b, lengths), lambda own, parts: [ragged(along, b_major, own.d, *parts)]
+        )
+        return d
     m, n, k = call.sizes(a, b)
     groups = lengths.shape[0]
     dims = (m, n) if along == "M" else (groups, m, n)
@@ -168,7 +191,7 @@ def ragged(
         if known
         else replace(plan.any_size(product), panels=1)
     )
-    d: Any = plan.operation(product, shape)(a, b, lengths)
+    d = plan.operation(product, shape)(a, b, lengths)
     return d if tuple(d.shape) == dims else d[..., : dims[-2], : dims[-1]].contiguous()
 
 
