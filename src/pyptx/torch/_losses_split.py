@@ -89,7 +89,7 @@ class _Sum(torch.autograd.Function):
         placed: Any = importlib.import_module("torch.distributed.tensor")
         whole = [placed.Replicate()] * mesh.ndim
         parts = [*whole[:axis], placed.Partial(), *whole[axis + 1 :]]
-        summed = placed.DTensor.from_local(x, mesh, parts, run_check=False)
+        summed = placed.DTensor.from_local(x.detach(), mesh, parts, run_check=False)
         return summed.redistribute(mesh, whole).to_local()
 
     @staticmethod
