@@ -46,6 +46,7 @@ from pyptx.torch._quantize import layer_norm_quantized as layer_norm_quantized
 from pyptx.torch._quantize import quantize as quantize
 from pyptx.torch._quantize import rms_norm_quantized as rms_norm_quantized
 from pyptx.torch._rope import rope as rope
+from pyptx.torch._scaled_grouped import scaled_grouped_mm as scaled_grouped_mm
 from pyptx.torch._softmax import log_softmax as log_softmax
 from pyptx.torch._softmax import softmax as softmax
 from pyptx.torch._top_k import argmax as argmax

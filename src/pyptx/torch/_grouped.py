@@ -60,11 +60,11 @@ def grouped_mm(
             notes=(("help", "grouped_mm(...) + bias[group_of_each_row]"),),
         )
     _check_shapes(mat_a, mat_b)
-    _check_ends(offs, mat_b)
+    check_ends("grouped_mm", offs, mat_b)
 
     def run(mat_a: Any, mat_b: Any, *, offs: Any, **_: Any) -> Any:
         a, b = mat_a.to(kind), mat_b.to(kind)
-        lengths = torch.diff(offs, prepend=offs.new_zeros(1))
+        lengths = lengths_of(offs)
         b, b_major = in_memory(b, "MN")
         if b.ndim == 2:
             a = a.t() if a.t().is_contiguous() else a.t().contiguous()
@@ -73,6 +73,11 @@ def grouped_mm(
         return _rows(b_major, out).run(a.contiguous(), b, lengths)
 
     return run
+
+
+def lengths_of(ends: Any) -> Any:
+    """The lengths of consecutive groups that end there."""
+    return torch.diff(ends, prepend=ends.new_zeros(1))
 
 
 # ---- both products and their derivatives ---------------------------------------------------------
@@ -152,7 +157,8 @@ def _check_shapes(a: Any, b: Any) -> None:
         )
 
 
-def _check_ends(ends: Any, b: Any) -> None:
+def check_ends(name: str, ends: Any, b: Any) -> None:
+    """Raises CallError for what are no ends of groups."""
     if not isinstance(ends, torch.Tensor) or ends.dtype != torch.int32 or ends.ndim != 1:
         found = type(ends).__name__
         if isinstance(ends, torch.Tensor):
@@ -168,4 +174,4 @@ def _check_ends(ends: Any, b: Any) -> None:
             notes=(("legal", "an end for each matrix"),),
         )
     if isinstance(groups, int) and groups > plan.MOST_GROUPS:
-        raise CallError(f"offs has {groups} groups, and grouped_mm takes {plan.MOST_GROUPS}")
+        raise CallError(f"offs has {groups} groups, and {name} takes {plan.MOST_GROUPS}")

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -258,17 +258,21 @@ def _is_one(scale: Any, whole: tuple[int, int]) -> bool:
 
 
 def _check_scale(name: str, scale: Any, *shapes: tuple[int, ...]) -> None:
+    check_scale(name, scale, ((), (1,), (1, 1), *shapes))
+
+
+def check_scale(name: str, scale: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raises CallError for what is no tensor of float32 of one of these shapes."""
     if not isinstance(scale, torch.Tensor) or scale.dtype != torch.float32:
         kind = scale.dtype if isinstance(scale, torch.Tensor) else type(scale).__name__
         raise CallError(
             f"{name} is {str(kind).removeprefix('torch.')} and must be a float32 tensor",
             notes=(("help", f"{name}=torch.tensor(1.0)"),),
         )
-    legal = list(dict.fromkeys(((), (1,), (1, 1), *shapes)))
-    if tuple(scale.shape) not in legal:
+    if all(tuple(scale.shape) != shape for shape in shapes):  # sizes of a trace have no hash
         raise CallError(
             f"{name} has shape {tuple(scale.shape)}",
-            notes=(("legal", " ".join(map(str, legal))),),
+            notes=(("legal", " ".join(dict.fromkeys(map(str, shapes)))),),
         )
 
 

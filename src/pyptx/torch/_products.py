@@ -20,7 +20,7 @@ from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call, derivatives
-from pyptx.ops.tensor_core.shape import Major, Product, Shape
+from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
 from pyptx.torch import _products_split
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType, f32
@@ -148,50 +148,52 @@ def _product(call: Call, a: Any, b: Any, operands: int) -> Product:
 
 
 def ragged(
-    along: Literal["M", "K"], b_major: Major, out: DType, a: Any, b: Any, lengths: Any
-) -> Any:
+    along: Literal["M", "K"], b_major: Major, out: DType, a: Any, b: Any, lengths: Any,
+    blocks: Blocks | None = None, scales: Sequence[Any] = (),
+) -> Any:  # fmt: skip
     """The product of groups of rows, as `Product.ragged` says. `lengths` are int32, one a group.
 
-    "M": a (M, K) and b (groups, K, N), or (groups, N, K), to (M, N)
+    "M": a (M, K) and b (groups, K, N), or (groups, N, K), to (M, N); the block scales of a, and
+         (groups, ...) of b
     "K": a (K, M) and b (K, N) to (groups, M, N)
     """
-    a_major: Major = "K" if along == "M" else "MN"
-    call = Call(a_major, b_major, out)
+    call = Call("K" if along == "M" else "MN", b_major, out, blocks=blocks)
+    product = replace(
+        _product(call, a, b, 0), a_batched=False, b_batched=along == "M", ragged=along,
+        batches=(False, True) if blocks else (),
+    )  # fmt: skip
     if is_distributed((a, b)):
-        whole = Product(
-            KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], out, a_major, b_major,
-            b_batched=along == "M", ragged=along,
-        )  # fmt: skip
-        (d,) = _products_split.computed(
-            whole, (a, b, lengths), lambda own, parts: [ragged(along, b_major, own.d, *parts)]
-        )
+
+        def part(own: Product, parts: Sequence[Any]) -> list[Any]:
+            x, y, groups, *of_parts = parts
+            return [ragged(along, b_major, own.d, x, y, groups, blocks, of_parts)]
+
+        (d,) = _products_split.computed(product, (a, b, lengths, *scales), part)
         return d
     m, n, k = call.sizes(a, b)
     groups = lengths.shape[0]
     dims = (m, n) if along == "M" else (groups, m, n)
     if any(isinstance(size, int) and size == 0 for size in (*dims, k, groups)):
         return a.new_zeros(dims, dtype=tensor_type(out))
-    split = a.dtype == torch.float32
-    if split:
-        a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
+    if a.dtype == torch.float32:
+        a, b = _in_parts(a, call.a_major, 0), _in_parts(b, b_major, 1)
         lengths = lengths * len(SPLIT) if along == "K" else lengths
+        product = replace(product, a=KINDS["bfloat16"], b=KINDS["bfloat16"], rounded=True)
     least = min(a.dtype.itemsize, out.bytes)
     a, b = _padded(a, -1), _padded(_padded(b, -1), -2 if b_major == "K" else -1, least)
     if along == "M":
         depth = a.shape[-1] if b_major == "MN" else b.shape[-1]
         a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
-    product = Product(
-        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], out, a_major, b_major,
-        b_batched=along == "M", ragged=along, rounded=split,
-    )  # fmt: skip
     m, n, k = call.sizes(a, b)
+    if blocks == "column":
+        scales = [scales[0], _to(scales[1], -1, n)]
     known = all(isinstance(size, int) for size in (m, n, k, groups))
     shape = (
         plan.choose_ragged(product, m, n, k, groups)
         if known
         else replace(plan.any_size(product), panels=1)
     )
-    d = plan.operation(product, shape)(a, b, lengths)
+    d: Any = plan.operation(product, shape)(a, b, lengths, *scales)
     return d if tuple(d.shape) == dims else d[..., : dims[-2], : dims[-1]].contiguous()
 
 
