@@ -45,9 +45,12 @@ from pyptx.torch._norms import rms_norm as rms_norm
 from pyptx.torch._quantize import layer_norm_quantized as layer_norm_quantized
 from pyptx.torch._quantize import quantize as quantize
 from pyptx.torch._quantize import rms_norm_quantized as rms_norm_quantized
+from pyptx.torch._rms_norm_passes import rms_norm_bwd as rms_norm_bwd
+from pyptx.torch._rms_norm_passes import rms_norm_fwd as rms_norm_fwd
 from pyptx.torch._rope import rope as rope
 from pyptx.torch._scaled_grouped import scaled_grouped_mm as scaled_grouped_mm
 from pyptx.torch._softmax import log_softmax as log_softmax
 from pyptx.torch._softmax import softmax as softmax
+from pyptx.torch._tensordot import tensordot as tensordot
 from pyptx.torch._top_k import argmax as argmax
 from pyptx.torch._top_k import top_k as top_k

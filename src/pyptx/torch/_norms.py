@@ -51,24 +51,30 @@ def rms_norm(
     that is not contiguous is copied. Kernels compute first derivatives, PyTorch's operators those
     of higher order. Raises CallError.
     """
-    x = arguments.dtype_of("input", input, "rms_norm")
-    arguments.check_targets("rms_norm")
-    shape = arguments.normalized(normalized_shape, input, "rms_norm")
-    arguments.parameter("weight", weight, shape, "rms_norm")
-    least = torch.finfo(input.dtype).eps if eps is None else eps
-    least = arguments.number("eps", least, "rms_norm(input, shape, weight, eps=1e-5)")
-    added = weight_offset("rms_norm(input, shape, weight, offset=1.0)", offset, weight)
-    what = _Rms(shape, x, x if weight is None else DTYPES[weight.dtype], least, added)
+    what = rms_of("rms_norm", input, normalized_shape, weight, eps, offset)
     run = _rms_operation(what).run
 
     def computed(
         input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None, **_: Any
     ) -> Any:
         del normalized_shape, eps
-        scale = ones(shape, input) if weight is None else weight.contiguous()
-        return run(input.contiguous(), scale)
+        return run(input.contiguous(), what.scale(input, weight))
 
     return computed
+
+
+def rms_of(
+    name: str, input: Any, normalized_shape: Any, weight: Any, eps: Any, offset: Any
+) -> RmsNormKernels:
+    """The kernels of `rms_norm` for these arguments. Raises CallError for what it does not take."""
+    x = arguments.dtype_of("input", input, name)
+    arguments.check_targets(name)
+    shape = arguments.normalized(normalized_shape, input, name)
+    arguments.parameter("weight", weight, shape, name)
+    least = torch.finfo(input.dtype).eps if eps is None else eps
+    least = arguments.number("eps", least, f"{name}(input, shape, weight, eps=1e-5)")
+    added = weight_offset(f"{name}(input, shape, weight, offset=1.0)", offset, weight)
+    return RmsNormKernels(shape, x, x if weight is None else DTYPES[weight.dtype], least, added)
 
 
 def weight_offset(example: str, offset: Any, weight: Any) -> float:
@@ -119,12 +125,18 @@ def ones(shape: tuple[int, ...], like: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rms:
+class RmsNormKernels:
+    """What the kernels of `rms_norm` are made for."""
+
     shape: tuple[int, ...]
     x: DType
     weight: DType
     eps: float
     offset: float
+
+    def scale(self, input: Any, weight: Any) -> Any:
+        """The weight as kernels take it."""
+        return ones(self.shape, input) if weight is None else weight.contiguous()
 
     def forward(self, *, kept: bool) -> Any:
         op = RmsNormOf(math.prod(self.shape), self.x, self.weight, self.eps, kept, self.offset)
@@ -142,7 +154,7 @@ def sum_type(column: DType, compute: DType) -> DType:
 
 
 @lru_cache(_OPERATIONS)
-def _rms_operation(what: _Rms) -> Any:
+def _rms_operation(what: RmsNormKernels) -> Any:
     plain, kept, gradient = what.forward(kept=False), what.forward(kept=True), what.gradient
 
     def rms_norm(x: Any, weight: Any) -> Any:
