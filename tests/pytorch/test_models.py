@@ -36,6 +36,34 @@ class LlamaRMSNorm(torch.nn.Module):
         return self.weight * wide.to(hidden_states.dtype)
 
 
+class Olmo2RMSNorm(LlamaRMSNorm):
+    def forward(self, hidden_states):
+        return super().forward(hidden_states).to(hidden_states.dtype)
+
+
+@pytest.mark.parametrize("kind", [LlamaRMSNorm, Olmo2RMSNorm])
+def test_types_of_norms_are_those_of_their_classes(kind):
+    """A weight of float32 makes most of them float32, as under autocast."""
+    for weight, kept in (
+        (torch.float32, torch.bfloat16),
+        (torch.bfloat16, torch.float32),
+        (torch.bfloat16, torch.bfloat16),
+    ):
+        model = kind(40).to(weight)
+        patched = copy.deepcopy(model)
+        ours.patch(patched)
+        x = torch.randn(3, 40).to(kept)
+        results = []
+        for each in (model, patched):
+            leaf = x.clone().requires_grad_()
+            found = each(leaf)
+            found.float().square().sum().backward()
+            results.append((found, leaf.grad, each.weight.grad))
+        for one, other in zip(*results, strict=True):
+            assert other.dtype is one.dtype
+            torch.testing.assert_close(other, one, rtol=3e-2, atol=3e-2)
+
+
 class Gemma2RMSNorm(torch.nn.Module):
     def __init__(self, size, eps=1e-6):
         super().__init__()

@@ -1,6 +1,7 @@
 """`pyptx.torch`: results against PyTorch's own, gradients, programs, modules and refusals."""
 
 import contextlib
+from functools import partial
 
 import pytest
 import torch
@@ -178,6 +179,15 @@ def test_types_of_two_kinds():
         assert found.dtype is given[0].dtype
         torch.testing.assert_close(found, wanted.to(found.dtype))
     assert ours.layer_norm(x, (40,), w).dtype is torch.bfloat16
+    wide = ours.rms_norm(x, (40,), w, 1e-5, out_dtype=torch.float32)
+    wanted = F.rms_norm(x.double(), (40,), w.double(), 1e-5).float()
+    torch.testing.assert_close(wide, wanted)
+    double = rows(3, 40), rows(40)
+    norm = partial(ours.rms_norm, normalized_shape=(40,), eps=1e-5, out_dtype=torch.float64)
+    assert gradgradcheck(lambda x, w: norm(x, weight=w), double, atol=1e-4)
+    assert refusal(ours.rms_norm, x, (40,), out_dtype=torch.int8) == (
+        "the result has elements of type int8\n  legal: bfloat16 float16 float32 float64"
+    )
 
 
 def test_autocast():

@@ -74,10 +74,16 @@ def _takes_loss(module: Any) -> bool:
     return module.weight is None or not module.label_smoothing
 
 
-def _rms_forward(self: Any, hidden_states: Any) -> Any:
+def _rms_forward(self: Any, hidden_states: Any, *, widens: bool = True) -> Any:
+    """Most multiply with the weight last, so that the result has the wider type of both."""
     eps = getattr(self, "variance_epsilon", getattr(self, "eps", None))
     weight = self.weight
-    return rms_norm(hidden_states, weight.shape, weight, eps)
+    dtype = torch.promote_types(hidden_states.dtype, weight.dtype) if widens else None
+    return rms_norm(hidden_states, weight.shape, weight, eps, out_dtype=dtype)
+
+
+def _rms_of_input_forward(self: Any, hidden_states: Any) -> Any:
+    return _rms_forward(self, hidden_states, widens=False)
 
 
 def _rms_of_one_more_forward(self: Any, x: Any) -> Any:
@@ -145,8 +151,9 @@ _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]]
     "LayerNorm": (_layer_forward, lambda module: hasattr(module, "normalized_shape")),
     **{
         f"{model}RMSNorm": (_rms_forward, _takes_norm)
-        for model in ("Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Phi3", "Olmo2", "Granite")
+        for model in ("Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Phi3", "Granite")
     },
+    "Olmo2RMSNorm": (_rms_of_input_forward, _takes_norm),
     **{f"Gemma{n}RMSNorm": (_rms_of_one_more_forward, _takes_norm) for n in ("", 2, 3)},
     **{
         f"{model}MLP": (_mlp_forward, _takes_gate)

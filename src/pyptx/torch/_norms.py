@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ def rms_norm(
     eps: Any = None,
     *,
     offset: Any = 0.0,
+    out_dtype: Any = None,
 ) -> Any:
     """`torch.nn.functional.rms_norm` in kernels: input * rsqrt(mean(input^2) + eps) * weight.
 
@@ -45,13 +46,16 @@ def rms_norm(
     weight             of these types, independently, and this shape; None for ones
     eps                a number; None for torch.finfo(input.dtype).eps, as in PyTorch
     offset             a number that is added to weight: 1.0 for weights stored as w - 1
-    returns            input's shape and type
+    out_dtype          of these types, the result's; by default input's
+    returns            input's shape
 
     Computed in float32, or in float64 for float64 input, and rounded once, at the end. An input
     that is not contiguous is copied. Kernels compute first derivatives, PyTorch's operators those
     of higher order. Raises CallError.
     """
     what = rms_of("rms_norm", input, normalized_shape, weight, eps, offset)
+    if out_dtype is not None:
+        what = replace(what, y=arguments.kernel_type("the result", out_dtype))
     run = _rms_operation(what).run
 
     def computed(
@@ -133,18 +137,21 @@ class RmsNormKernels:
     weight: DType
     eps: float
     offset: float
+    y: DType | None = None
+    """The type of the result; that of x where none is given."""
 
     def scale(self, input: Any, weight: Any) -> Any:
         """The weight as kernels take it."""
         return ones(self.shape, input) if weight is None else weight.contiguous()
 
     def forward(self, *, kept: bool) -> Any:
-        op = RmsNormOf(math.prod(self.shape), self.x, self.weight, self.eps, kept, self.offset)
+        options = (self.eps, kept, self.offset, self.y)
+        op = RmsNormOf(math.prod(self.shape), self.x, self.weight, *options)
         return plan.operation(op, self.shape)
 
     @property
     def gradient(self) -> Any:
-        op = RmsNormOfGradient(math.prod(self.shape), self.x, self.weight, self.offset)
+        op = RmsNormOfGradient(math.prod(self.shape), self.x, self.weight, self.offset, self.y)
         return plan.operation(op, self.shape, (sum_type(self.weight, op.compute),))
 
 
@@ -156,6 +163,7 @@ def sum_type(column: DType, compute: DType) -> DType:
 @lru_cache(_OPERATIONS)
 def _rms_operation(what: RmsNormKernels) -> Any:
     plain, kept, gradient = what.forward(kept=False), what.forward(kept=True), what.gradient
+    dtype = torch_type(what.y or what.x)
 
     def rms_norm(x: Any, weight: Any) -> Any:
         return plain(x, weight)
@@ -174,7 +182,7 @@ def _rms_operation(what: RmsNormKernels) -> Any:
         value, scale = x.to(wide), weight.to(wide)
         axes = tuple(range(x.ndim - len(what.shape), x.ndim))
         mean = (value * value).mean(axes, keepdim=True)
-        return (value * torch.rsqrt(mean + what.eps) * (scale + what.offset)).to(x.dtype)
+        return (value * torch.rsqrt(mean + what.eps) * (scale + what.offset)).to(dtype)
 
     return differentiable(rms_norm, forward, backward, reference=reference)
 
