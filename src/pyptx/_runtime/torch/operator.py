@@ -23,7 +23,7 @@ from pyptx._launch.call import Call
 from pyptx._runtime import levels
 from pyptx._runtime.shortcut import MISSED
 from pyptx._runtime.torch import execution, fast, programs
-from pyptx._runtime.torch.tensors import DTYPES
+from pyptx._runtime.torch.tensors import DTYPES, device_of
 from pyptx.errors import CallError
 
 LAUNCH: Final = "pyptx::launch"
@@ -36,6 +36,12 @@ def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
     Raises NotImplementedError for tensors with a tangent: PyTorch would drop it.
     """
     refuse_jit_trace()
+    for tensor, spec in zip(tensors, call.inputs, strict=True):
+        if tensor.is_nested:
+            raise CallError(
+                f"{spec.name} is a nested tensor, and kernel {call.name} reads a dense one",
+                notes=(("help", f"pass {spec.name}.values(), or to_padded_tensor(0.0)"),),
+            )
     if forward_ad._current_level >= 0:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
         _refuse_tangents(call, tensors)
     if not call.aliases:
@@ -183,6 +189,7 @@ def _run(call: Call, tensors: Sequence[Any]) -> list[Any]:
 
 
 def _without_data(call: Call, tensors: Sequence[Any]) -> list[Any]:
+    device_of(tensors, [tensor.name for tensor in call.inputs])  # as tensors with data are refused
     shapes = call.output_shapes([tensor.shape for tensor in tensors])
     return [
         tensors[0].new_empty(shape, dtype=DTYPES[output.dtype])
