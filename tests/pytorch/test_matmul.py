@@ -282,6 +282,11 @@ def test_what_scaled_mm_refuses():
         "input has shape (8, 16) and mat2 (8, 16); input's last dimension is mat2's first\n"
         "  legal: (M, K) and (K, N)"
     )
+    with pyptx.target("sm_80"):
+        assert refusal(ours.scaled_mm, a, b, one, one) == (
+            "scaled_mm of e4m3 has no kernels for sm_80\n"
+            "  legal: sm_89 and later\n  help: convert both factors to bfloat16"
+        )
 
 
 @pytest.mark.parametrize("size", [33, 40])
