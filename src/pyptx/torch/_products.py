@@ -3,6 +3,7 @@
 # PyTorch's annotations are partial, and values that cross its interface are Any here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportUntypedBaseClass=false
 
 from __future__ import annotations
 
@@ -217,8 +218,31 @@ def _to(x: Any, axis: int, size: Any) -> Any:
     more = (0, size - x.shape[axis])
     widths = more if axis == -1 else (0, 0, *more)
     if x.dtype.itemsize == 1:  # which PyTorch pads no floats of
-        return functional.pad(x.view(torch.uint8), widths).view(x.dtype)
+        return bits(functional.pad(bits(x, torch.uint8), widths), x.dtype)
     return functional.pad(x, widths)
+
+
+def bits(x: Any, dtype: Any) -> Any:
+    """A tensor's bits as elements of another type of the same size."""
+    layers = torch._C._functorch  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+    return _Bits.apply(x, dtype) if layers.is_batchedtensor(x) else x.view(dtype)
+
+
+class _Bits(torch.autograd.Function):
+    """The same of what torch.func.vmap maps: PyTorch 2.11 has no rule for it."""
+
+    @staticmethod
+    def forward(x: Any, dtype: Any) -> Any:
+        return x.view(dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Nothing: what calls it has derivatives of its own."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any, dtype: Any) -> Any:
+        del info
+        return _Bits.apply(x, dtype), in_dims[0]
 
 
 def takes_tf32(kind: Any) -> bool:
@@ -228,9 +252,9 @@ def takes_tf32(kind: Any) -> bool:
 
 def _as_tf32(x: Any, major: Major) -> Any:
     """Rounded to nearest at 10 bits of fraction, with K last: tensor cores transpose 16 bits."""
-    bits = x.contiguous().view(torch.int32)
-    even = (bits >> 13) & 1
-    rounded = ((bits + (0xFFF + even)) & ~0x1FFF).view(torch.float32)
+    word = bits(x.contiguous(), torch.int32)
+    even = (word >> 13) & 1
+    rounded = bits((word + (0xFFF + even)) & ~0x1FFF, torch.float32)
     found = torch.where(torch.isfinite(x), rounded, x)
     return found if major == "K" else found.mT.contiguous()
 
@@ -244,7 +268,7 @@ def _in_parts(x: Any, major: Major, which: int) -> Any:
     rest, parts = x, list[Any]()
     for _ in range(3):
         # By bits: torch.compile leaves out the rounding of a number that is widened again.
-        part = (rest.view(torch.int32) & -0x10000).view(torch.float32)
+        part = bits(bits(rest, torch.int32) & -0x10000, torch.float32)
         finite = torch.isfinite(part)
         parts.append(torch.where(finite, part, 0.0) if parts else part)
         rest = torch.where(finite, rest - part, 0.0)
