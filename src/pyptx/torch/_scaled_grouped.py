@@ -65,12 +65,9 @@ def scaled_grouped_mm(
     for name, each in (("bias", bias), ("scale_result", scale_result)):
         if each is not None:
             raise CallError(f"{name} is given, and scaled_grouped_mm takes none")
-    (m, k), (groups, _, n) = mat_a.shape, mat_b.shape
-    depth, across = ((size + BLOCK - 1) // BLOCK for size in (k, n))
-    check_scale("scale_a", scale_a, ((), (1,), (m,), (m, depth)))
-    of_b = (groups, n), (groups, depth, across), (groups, depth, n)
-    check_scale("scale_b", scale_b, ((), (1,), *of_b))
-    kind: Blocks = "block" if scale_b.numel() == 1 or tuple(scale_b.shape) == of_b[1] else "column"
+    n = mat_b.shape[2]
+    depth, across = ((size + BLOCK - 1) // BLOCK for size in (mat_a.shape[1], n))
+    kind = _kind(mat_a.shape[0], mat_b.shape[0], (depth, across, n), scale_a, scale_b)
 
     def run(
         mat_a: Any, mat_b: Any, scale_a: Any, scale_b: Any, offs: Any, *_: Any, **__: Any
@@ -88,3 +85,12 @@ def scaled_grouped_mm(
             )  # fmt: skip
 
     return run
+
+
+def _kind(m: Any, groups: Any, sizes: tuple[Any, Any, Any], scale_a: Any, scale_b: Any) -> Blocks:
+    """What has a scale of b. Raises CallError for scales of other shapes."""
+    depth, across, n = sizes
+    blocks = (groups, depth, across)
+    check_scale("scale_a", scale_a, ((), (1,), (m,), (m, depth)))
+    check_scale("scale_b", scale_b, ((), (1,), (groups, n), blocks, (groups, depth, n)))
+    return "block" if scale_b.numel() == 1 or tuple(scale_b.shape) == blocks else "column"
