@@ -412,6 +412,23 @@ def test_a_vocabulary_that_is_split_needs_one_all_reduce(dtype, columns):
     )
 
 
+def test_a_split_vocabulary_of_what_is_no_number():
+    """Rows that are ignored, columns of minus infinity on a device, and labels out of range."""
+    mesh = jax.make_mesh((2,), ("columns",), axis_types=(AxisType.Auto,))
+    x = np.random.default_rng(0).standard_normal((5, 16)).astype(np.float32)
+    x[0, 1], x[1, 15], x[2, :8], x[4, 8:] = np.nan, np.inf, -np.inf, -np.inf
+    labels = np.asarray([-100, -100, 9, 16, 0], np.int32)
+    split = jax.shard_map(
+        partial(ops.cross_entropy, axis_name="columns", ignore_index=-100),
+        mesh=mesh,
+        in_specs=(P(None, "columns"), P()),
+        out_specs=P(),
+    )
+    whole = partial(ops.cross_entropy, ignore_index=-100)
+    for f in (lambda g: g(x, labels), lambda g: jax.grad(lambda x: g(x, labels).sum())(x)):
+        np.testing.assert_allclose(jax.jit(lambda f=f: f(split))(), f(whole), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("scale", [1, 30, 1000, 1e5])
 @pytest.mark.parametrize("columns", [1, 2, 100, 3000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,5 +1,6 @@
 """Kernels called on tensors on the CPU: results, memory, and what is refused."""
 
+import copy
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ import torch
 from torch_kernels import copied, increment, product, scale, total, twice
 
 import pyptx
+import pyptx.torch as ours
 from pyptx import Tile, kernel, ptx, reg
 from pyptx.types import BY_NUMPY, f32, u32
 
@@ -88,6 +90,26 @@ def test_strides_are_said(x, w):
     )
 
 
+def test_nested_tensors_are_said():
+    @kernel(
+        in_specs=(Tile("*B", 128, f32),), out_specs=(Tile("*B", 128, f32),),
+        grid=lambda B: (B, 1, 1), block=128, arch="auto", parallel=("B",),
+    )  # fmt: skip
+    def same(X, Y):
+        x, y = ptx.global_ptrs(X, Y)
+        at = reg.from_(ptx.special.tid.x(), u32) * 4
+        at += reg.from_(ptx.special.ctaid.x(), u32) * 512
+        ptx.inst.st.global_.f32(ptx.addr(y + at), ptx.inst.ld.global_.f32(ptx.addr(x + at)))
+
+    parts = [torch.randn(2, 128), torch.randn(3, 128)]
+    nested = torch.nested.nested_tensor(parts, layout=torch.jagged)
+    assert refusal(same, nested) == (
+        "X is a nested tensor, and kernel same reads a dense one\n"
+        "  help: pass X.values(), or to_padded_tensor(0.0)"
+    )
+    assert torch.equal(same(nested.values()), nested.values())
+
+
 def test_mixtures_are_said(x, w):
     assert refusal(product, x, w.numpy()) == (
         "X is a torch.Tensor and W a NumPy array\n  help: pass both as one kind: torch.as_tensor(W)"
@@ -119,6 +141,9 @@ def test_devices_are_said(x, w):
     assert product(x.to("meta"), w.to("meta")).shape == (5, 200)
     assert refusal(product.emulate, x.to("meta"), w) == (
         "X is on meta; emulating takes tensors on the CPU\n  help: X.cpu()"
+    )
+    assert refusal(product, x.to("meta"), w) == (
+        "X is on meta and W on cpu\n  help: pass W.to(X.device)"
     )
 
 
@@ -201,3 +226,30 @@ def test_a_variable_that_a_kernel_reads():
     assert torch.equal(scaled(x), 2 * x)
     factor = 3.0
     assert torch.equal(scaled(x), 3 * x)
+
+
+def test_memory_that_a_kernel_read_can_be_resized(x, w):
+    """`Tensor.numpy()` would forbid it, and parameters that are split over processes need it."""
+    product(x, w)
+    w.untyped_storage().resize_(0)
+    assert w.untyped_storage().nbytes() == 0
+
+
+def test_a_module_that_has_operations_can_be_copied(x, w):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kernel, self.sequence = product, twice
+            self.operation = ours.differentiable(
+                product, lambda x, w: (product(x, w), (w,)), lambda saved, g: (g * saved[0], None)
+            )
+
+        def forward(self, x, w):
+            return self.kernel(x, w) + self.sequence(x, w) + self.operation(x, w)
+
+    model = Scaled()
+    wanted = model(x, w)
+    again = copy.deepcopy(model)
+    assert torch.equal(again(x, w), wanted)
+    compiled = torch.compile(again, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, w), wanted)

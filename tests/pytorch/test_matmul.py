@@ -182,6 +182,23 @@ def test_scaled_mm_with_scales_of_blocks(size, of_a, of_b):
     close(ours.scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.float32), wanted, 1e-2)
 
 
+def test_8_bits_compiled_with_any_number_of_rows():
+    operation = lambda *given: ours.scaled_mm(*given, out_dtype=torch.bfloat16) * 2
+    for columns in (None, 1, 2):
+        torch._dynamo.reset()
+        compiled = torch.compile(operation, fullgraph=True, dynamic=True, backend="aot_eager")
+        for rows in (5, 17, 33):
+            a = torch.randn(rows, 256).to(torch.float8_e4m3fn)
+            b = torch.randn(24, 256).to(torch.float8_e4m3fn).t()
+            scales = torch.rand((rows, columns) if columns else ()), torch.rand(1, 24)
+            given = (a, b, *(scales if columns else (scales[0], scales[0])))
+            torch.testing.assert_close(compiled(*given), operation(*given))
+    compiled = torch.compile(lambda a, b: ours.int_mm(a, b), dynamic=True, backend="aot_eager")
+    for rows in (5, 17):
+        a, b = (torch.randint(-9, 9, shape, dtype=torch.int8) for shape in ((rows, 20), (20, 7)))
+        assert torch.equal(compiled(a, b), a.int() @ b.int())
+
+
 def test_scaled_mm_rounds_its_result_to_8_bits():
     a, b = (torch.randn(40, 64).to(torch.float8_e4m3fn) for _ in range(2))
     one, scale = torch.tensor(1.0), torch.tensor(0.5)
@@ -265,6 +282,11 @@ def test_what_scaled_mm_refuses():
         "input has shape (8, 16) and mat2 (8, 16); input's last dimension is mat2's first\n"
         "  legal: (M, K) and (K, N)"
     )
+    with pyptx.target("sm_80"):
+        assert refusal(ours.scaled_mm, a, b, one, one) == (
+            "scaled_mm of e4m3 has no kernels for sm_80\n"
+            "  legal: sm_89 and later\n  help: convert both factors to bfloat16"
+        )
 
 
 @pytest.mark.parametrize("size", [33, 40])

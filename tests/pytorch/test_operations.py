@@ -1,12 +1,13 @@
 """`pyptx.torch`: results against PyTorch's own, gradients, programs, modules and refusals."""
 
-import copy
+import contextlib
 from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
 from refusals import refusal
+from torch._subclasses import FakeTensorMode
 from torch.autograd import gradcheck, gradgradcheck
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch_operations import DTYPES, OPERATIONS, SHAPE, operands, rows
@@ -87,7 +88,9 @@ def test_opcheck(name):
     torch.library.opcheck(torch.ops.pyptx.launch.default, (inputs, launches[0].args[1]))
 
 
-@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax", "swiglu"])
+@pytest.mark.parametrize(
+    "name", ["rms_norm", "layer_norm", "softmax", "swiglu", "swiglu of halves"]
+)
 def test_vmap_of_a_gradient(name):
     operation, _, counts = OPERATIONS[name]
     given = operands(counts, dtype=torch.float32, grad=False)
@@ -134,6 +137,33 @@ def test_arguments_by_name_and_values_of_other_types():
         ours.layer_norm(x, 40, eps=True)  # equals 1, and is no number of this kind
 
 
+def test_gates_whose_parts_are_one_tensor():
+    x = torch.randn(2, 3, 24)
+    halves, pairs = (x[..., :12], x[..., 12:]), (x[..., ::2], x[..., 1::2])
+    for operation in (ours.swiglu, ours.geglu, ours.reglu):
+        assert torch.equal(operation(x), operation(*halves))
+        assert torch.equal(operation(x, interleaved=True), operation(*pairs))
+        assert torch.equal(operation(gate=x[0, 0], up=None), operation(x)[0, 0])
+    exact = ours.geglu(x, approximate="none", interleaved=True)
+    assert torch.equal(exact, ours.geglu(*pairs, approximate="none"))
+    turned = x.transpose(0, 2)[..., :2]
+    assert torch.equal(ours.swiglu(turned), ours.swiglu(turned.contiguous()))
+    for shape in ((0, 24), (3, 0), (2, 0, 6)):
+        empty = torch.randn(*shape, requires_grad=True)
+        found = ours.swiglu(empty)
+        assert found.shape == (*shape[:-1], shape[-1] // 2)
+        assert torch.autograd.grad(found.sum(), empty)[0].shape == shape
+    assert refusal(ours.swiglu, x[..., :5]) == (
+        "gate has shape (2, 3, 5), and swiglu of one tensor takes (..., 2 n)\n"
+        "  help: swiglu(gate, up)"
+    )
+    assert refusal(ours.reglu, x, x, interleaved=True) == (
+        "interleaved is True, and gate and up are two tensors\n"
+        "  help: reglu(gate_and_up, interleaved=True), of shape (..., 2 n)"
+    )
+    assert refusal(ours.geglu, x, interleaved=1) == "interleaved is 1 and must be True or False"
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_eps_is_by_default_what_pytorch_has(dtype):
     x = torch.randn(3, 40, dtype=dtype) * 0.01
@@ -149,123 +179,67 @@ def test_types_of_two_kinds():
         assert found.dtype is given[0].dtype
         torch.testing.assert_close(found, wanted.to(found.dtype))
     assert ours.layer_norm(x, (40,), w).dtype is torch.bfloat16
+    wide = ours.rms_norm(x, (40,), w, 1e-5, out_dtype=torch.float32)
+    wanted = F.rms_norm(x.double(), (40,), w.double(), 1e-5).float()
+    torch.testing.assert_close(wide, wanted)
+    double = rows(3, 40), rows(40)
+    norm = partial(ours.rms_norm, normalized_shape=(40,), eps=1e-5, out_dtype=torch.float64)
+    assert gradgradcheck(lambda x, w: norm(x, weight=w), double, atol=1e-4)
+    assert refusal(ours.rms_norm, x, (40,), out_dtype=torch.int8) == (
+        "the result has elements of type int8\n  legal: bfloat16 float16 float32 float64"
+    )
 
 
 def test_autocast():
-    x, w = torch.randn(3, 40).bfloat16(), torch.randn(40)
+    x, w, labels = torch.randn(3, 40).bfloat16(), torch.randn(40), torch.tensor([1, 39, 0])
     with torch.autocast("cpu", torch.bfloat16):
         for found, wanted in (
             (ours.layer_norm(x, (40,), w, w), F.layer_norm(x, (40,), w, w)),
             (ours.softmax(x, -1), F.softmax(x, -1)),
             (ours.swiglu(x, x), F.silu(x) * x),
             (ours.rms_norm(x, (40,), w, 1e-5), F.rms_norm(x, (40,), w.bfloat16(), 1e-5)),
+            (ours.cross_entropy(x, labels), F.cross_entropy(x, labels)),
         ):
             assert found.dtype is wanted.dtype
             torch.testing.assert_close(found, wanted)
 
 
-def test_modules_have_pytorchs_parameters():
-    theirs = torch.nn.Sequential(torch.nn.RMSNorm(40), torch.nn.LayerNorm(40))
-    mine = torch.nn.Sequential(ours.RMSNorm(40), ours.LayerNorm(40))
-    torch.nn.init.normal_(theirs[0].weight)
-    mine.load_state_dict(theirs.state_dict())
-    x = torch.randn(5, 40)
-    torch.testing.assert_close(mine(x), theirs(x))
-    compiled = torch.compile(mine, fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(compiled(x), theirs(x))
+def test_numbers_that_a_program_is_traced_with():
+    """Each is a number of the kernel, and another one another program."""
+    x = torch.randn(3, 12)
+    for operation, reference in (
+        (lambda x, n: ours.top_k(x, n)[0], lambda x, n: torch.topk(x, n)[0]),
+        (lambda x, n: ours.group_norm(x, n), lambda x, n: F.group_norm(x, n)),
+        (lambda x, n: ours.softmax(x, n - 4), lambda x, n: F.softmax(x, n - 4)),
+        (
+            lambda x, n: ours.cross_entropy(x, torch.arange(3), ignore_index=n - 2),
+            lambda x, n: F.cross_entropy(x, torch.arange(3), ignore_index=n - 2),
+        ),
+    ):
+        compiled = torch.compile(operation, fullgraph=True, dynamic=True, backend="aot_eager")
+        for n in (2, 3, 4):
+            torch.testing.assert_close(compiled(x, n), reference(x, n))
 
 
-class LlamaRMSNorm(torch.nn.Module):
-    def __init__(self, size, eps=1e-6):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.randn(size))
-        self.variance_epsilon = eps
-
-    def forward(self, hidden_states):
-        wide = hidden_states.float()
-        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
-        return self.weight * wide.to(hidden_states.dtype)
-
-
-class Gemma2RMSNorm(torch.nn.Module):
-    def __init__(self, size, eps=1e-6):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.randn(size) / 5)
-        self.eps = eps
-
-    def forward(self, x):
-        wide = x.float()
-        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)
-        return (wide * (1.0 + self.weight.float())).type_as(x)
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
-def test_weights_that_are_kept_as_w_minus_1(dtype):
-    model = Gemma2RMSNorm(72)
-    patched = copy.deepcopy(model)
-    assert ours.patch(patched) == [""]
-    x = torch.randn(2, 5, 72).to(dtype)
-    tolerance = {torch.bfloat16: 1e-2, torch.float32: 1e-5}[dtype]
-    close = partial(torch.testing.assert_close, rtol=tolerance, atol=tolerance)
-    close(patched(x), model(x))
-    close(ours.rms_norm(x, (72,), model.weight, 1e-6, offset=1), model(x))
-    y, s = ours.add_rms_norm(x, x / 2, (72,), model.weight, 1e-6, offset=1)
-    close(y, model(s))
-    for each in (model, patched):
-        each(x).float().square().sum().backward()
-    torch.testing.assert_close(patched.weight.grad, model.weight.grad, rtol=1e-2, atol=1e-2)
-    wide = [t.detach().double().requires_grad_() for t in (x[0, :2, :], model.weight)]
-    norm = partial(ours.rms_norm, normalized_shape=(72,), eps=1e-6, offset=1.0)
-    assert gradgradcheck(lambda x, w: norm(x, weight=w), wide, atol=1e-4)
-    one = lambda x, w: ours.add_rms_norm(x, x, (72,), w, 1e-6, offset=1.0)[0]
-    assert gradgradcheck(one, wide, atol=1e-4)
-    assert refusal(ours.rms_norm, x, (72,), offset=1.0) == (
-        "offset is 1.0, and weight, which it is added to, is None\n"
-        "  help: rms_norm(input, shape, weight, offset=1.0)"
-    )
-
-
-class LlamaMLP(torch.nn.Module):
-    def __init__(self, size):
-        super().__init__()
-        self.gate_proj = torch.nn.Linear(size, 2 * size, bias=False)
-        self.up_proj = torch.nn.Linear(size, 2 * size, bias=False)
-        self.down_proj = torch.nn.Linear(2 * size, size, bias=False)
-        self.act_fn = torch.nn.SiLU()
-
-    def forward(self, x):
-        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
-
-
-class Block(torch.nn.Module):
-    def __init__(self, size):
-        super().__init__()
-        self.norm = LlamaRMSNorm(size)
-        self.mlp = LlamaMLP(size)
-        self.last = torch.nn.LayerNorm(size)
-
-    def forward(self, x):
-        return self.last(x + self.mlp(self.norm(x)))
-
-
-def test_a_model_is_patched_by_the_names_of_its_classes():
-    model = Block(32)
-    patched = copy.deepcopy(model)
-    assert ours.patch(patched) == ["norm", "mlp", "last"]
-    x = torch.randn(2, 5, 32)
-    torch.testing.assert_close(patched(x), model(x))
-    assert patched.state_dict().keys() == model.state_dict().keys()
-    graph = make_fx(patched)(x)
-    assert sum("pyptx" in str(node.target) for node in graph.graph.nodes) == 3
-    model(x).square().sum().backward()
-    patched(x).square().sum().backward()
-    for one, other in zip(patched.parameters(), model.parameters(), strict=True):
-        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-4)
-    some = copy.deepcopy(model)
-    assert ours.patch(some, classes=["LayerNorm"]) == ["last"]
-    odd = copy.deepcopy(model)
-    odd.mlp.act_fn = torch.nn.Tanh()
-    assert ours.patch(odd) == ["norm", "last"]
+def test_tensors_without_data():
+    for device in ("meta", "cpu", "cuda"):
+        with contextlib.nullcontext() if device == "meta" else FakeTensorMode():
+            x = torch.empty(3, 16, device=device, requires_grad=True)
+            for operation in (
+                lambda x: ours.rms_norm(x, (16,)),
+                lambda x: ours.matmul(x, x.t()),
+                lambda x: ours.linear(x, x, activation="silu"),
+                lambda x: ours.gated_matmul(x, x.t(), x.t()),
+                lambda x: ours.add_rms_norm(x, x, (16,), dropout_p=0.5)[0],
+                lambda x: ours.cross_entropy(x, x.new_zeros(3, dtype=torch.int64)),
+                lambda x: ours.top_k(x, 2)[0],
+            ):
+                found = operation(x)
+                assert found.device.type == device
+                if device == "cuda":
+                    continue  # of which autograd needs one
+                (dx,) = torch.autograd.grad(found.sum(), x)
+                assert dx.shape == x.shape
 
 
 def test_a_pair_of_functions_makes_an_operation():
@@ -340,6 +314,18 @@ def test_what_is_refused():
         "function is 1, and no function\n"
         "  help: pyptx.torch.differentiable(function, forward, backward)"
     )
+    for given, problem in (
+        (x.to_sparse(), "a sparse_coo tensor; {} takes dense tensors\n  help: input.to_dense()"),
+        (
+            torch.nested.nested_tensor([x, x], layout=torch.jagged),
+            (
+                "a nested tensor; {} takes dense tensors\n"
+                "  help: input.values(), or to_padded_tensor(0.0)"
+            ),
+        ),
+    ):
+        assert refusal(ours.silu, given) == f"input is {problem.format('silu')}"
+        assert refusal(ours.linear, given, x) == f"input is {problem.format('linear')}"
     with pyptx.target("sm_75"):
         assert refusal(ours.relu, x) == (
             "relu has no kernels for sm_75\n"

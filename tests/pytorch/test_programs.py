@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from torch_kernels import increment, product, scale, total, twice
 
 import pyptx
+import pyptx.torch as ours
 from pyptx._runtime.torch import programs
 
 MODES = {"static": {"dynamic": False}, "dynamic": {"dynamic": True}, "as found": {}}
@@ -303,3 +304,21 @@ def test_a_damaged_program_is_said(x):
         "the program calls kernel twice, which this process has not made\n"
         "  help: torch.export.save writes programs for other processes"
     )
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::FutureWarning")
+def test_torch_jit_trace_is_refused(x, w):
+    """It would keep the result for this input as a constant."""
+    for call, given in (
+        (lambda x: product(x, w), (x,)),
+        (lambda x: ours.rms_norm(x, (200,)), (x,)),
+        (lambda x: ours.rms_norm(x, (200,)), (x,)),  # known from here on
+        (lambda x: ours.linear(x, w[None]), (x.clone().requires_grad_(),)),
+    ):
+        with pytest.raises(pyptx.CallError) as raised:
+            torch.jit.trace(call, given)
+        first, _, last = str(raised.value).splitlines()
+        assert first.startswith(__file__)
+        assert first.endswith(": torch.jit.trace records no kernels")
+        assert last == "  help: torch.export.export and torch.compile do"
+    torch.testing.assert_close(product(x, w), x * w)

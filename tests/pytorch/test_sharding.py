@@ -1,35 +1,9 @@
 """Tensors split over two processes: nothing is exchanged that the kernels do not need."""
 
-import os
-import socket
-import sys
-import traceback
-
 import pytest
 import torch
-import torch.multiprocessing as processes
-
-COUNT = 2
-
-
-def _start(rank, port, name, failures):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
-    torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo", rank=rank, world_size=COUNT)
-    try:
-        torch.manual_seed(0)  # the same tensors in both
-        globals()[name](rank)
-        torch.distributed.barrier()  # a process that ends first would fail the other
-    except Exception:  # noqa: BLE001
-        failures.put(f"process {rank}: {traceback.format_exc()}")
-    finally:
-        torch.distributed.destroy_process_group()
-    sys.stderr.flush()
-    os._exit(0)  # threads of PyTorch may be under way when the interpreter ends, which aborts it
-
-
-def _mesh():
-    return torch.distributed.device_mesh.init_device_mesh("cpu", (COUNT,), mesh_dim_names=("rows",))
+import two_processes
+from two_processes import COUNT
 
 
 def kernels(rank):
@@ -39,7 +13,7 @@ def kernels(rank):
 
     import pyptx
 
-    mesh = _mesh()
+    mesh = two_processes.mesh()
     x, w = torch.randn(5, 200), torch.randn(200)
     rows = distribute_tensor(x, mesh, [Shard(0)])
     weight = distribute_tensor(w, mesh, [Replicate()])
@@ -77,7 +51,7 @@ def gradients(rank):
 
     import pyptx.torch as ours
 
-    mesh = _mesh()
+    mesh = two_processes.mesh()
     for dtype in (torch.float32, torch.bfloat16):
         x, w = torch.randn(6, 40, dtype=dtype), torch.randn(40, dtype=dtype)
         g = torch.randn(6, 40, dtype=dtype)
@@ -109,7 +83,7 @@ def operations(rank):
 
     import pyptx.torch as ours
 
-    mesh = _mesh()
+    mesh = two_processes.mesh()
 
     def rows(tensor):
         return distribute_tensor(tensor, mesh, [Shard(0)])
@@ -159,7 +133,7 @@ def dropout(rank):
 
     import pyptx.torch as ours
 
-    mesh = _mesh()
+    mesh = two_processes.mesh()
     x, r = torch.randn(2 * COUNT, 640), torch.randn(2 * COUNT, 640)
     split, other = (distribute_tensor(each, mesh, [Shard(0)]) for each in (x, r))
     split.requires_grad_()
@@ -176,20 +150,6 @@ def dropout(rank):
     assert 0.4 < keeps.double().mean() < 0.6
 
 
-@pytest.mark.parametrize("name", ["kernels", "gradients", "operations", "dropout"])
-def test_two_processes(name):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    context = processes.get_context("spawn")
-    failures = context.SimpleQueue()
-    started = [
-        context.Process(target=_start, args=(rank, port, name, failures)) for rank in range(COUNT)
-    ]
-    for each in started:
-        each.start()
-    for each in started:
-        each.join(timeout=240)
-    if not failures.empty():
-        pytest.fail(failures.get())
-    assert [each.exitcode for each in started] == [0, 0]
+@pytest.mark.parametrize("test", [kernels, gradients, operations, dropout])
+def test_two_processes(test):
+    two_processes.run(test)

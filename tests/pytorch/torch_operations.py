@@ -48,7 +48,7 @@ OPERATIONS = {
     "softmax": (lambda x: ours.softmax(x, -1), lambda x: F.softmax(x, -1), (1, 0)),
     "softmax of columns": (lambda x: ours.softmax(x, 0), lambda x: F.softmax(x, 0), (1, 0)),
     "log_softmax": (lambda x: ours.log_softmax(x, 1), lambda x: F.log_softmax(x, 1), (1, 0)),
-    "swiglu": (ours.swiglu, lambda a, b: F.silu(a) * b, (2, 0)),
+    "swiglu": (lambda a, b: ours.swiglu(a, b), lambda a, b: F.silu(a) * b, (2, 0)),
     "geglu": (
         lambda a, b: ours.geglu(a, b),
         lambda a, b: F.gelu(a, approximate="tanh") * b,
@@ -60,7 +60,17 @@ OPERATIONS = {
         (2, 0),
     ),
     "gelu, exact": (lambda x: ours.gelu(x), F.gelu, (1, 0)),
-    "reglu": (ours.reglu, lambda a, b: F.relu(a) * b, (2, 0)),
+    "reglu": (lambda a, b: ours.reglu(a, b), lambda a, b: F.relu(a) * b, (2, 0)),
+    "swiglu of halves": (
+        lambda a, b: ours.swiglu(torch.cat([a, b], -1)),
+        lambda a, b: F.silu(a) * b,
+        (2, 0),
+    ),
+    "geglu, interleaved": (
+        lambda a, b: ours.geglu(torch.stack([a, b], -1).flatten(-2), interleaved=True),
+        lambda a, b: F.gelu(a, approximate="tanh") * b,
+        (2, 0),
+    ),
     "silu": (lambda x: ours.silu(x), F.silu, (1, 0)),
     "gelu": (
         lambda x: ours.gelu(x, approximate="tanh"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 from pyptx import _emulator as emulator
 from pyptx import _runtime as runtime
@@ -95,6 +95,10 @@ class Operation:
     def run_time(self) -> tuple[str, ...]:
         """The dimensions that are run-time values: the parallel ones, then the dynamic ones."""
         return (*self._parallel, *self._dynamic)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself, as with a function: a module that has an operation can be copied."""
+        return self
 
     # ---- running ---------------------------------------------------------------------------------
 

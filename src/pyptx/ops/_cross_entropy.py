@@ -257,7 +257,10 @@ class Part(RowOp):
         return v.x, v.x, m.one
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> tuple[Reg, ...]:
-        return m.number(total[0], m.log(total[1])), row.picked, total[2]
+        lse = m.number(total[0], m.log(total[1]))
+        # Of minus infinities, which other columns are added to. With NaN its sum is that.
+        nothing = (total[0] == -math.inf) & (total[2] == -math.inf)
+        return m.selp(-math.inf, lse, nothing), row.picked, total[2]
 
     def result(self, m: Math, v: Values, f: tuple[Reg, ...]) -> tuple[Reg, ...]:
         del m, v, f
@@ -298,4 +301,6 @@ class PartGradient(RowOp):
     def result(self, m: Math, v: Values, f: tuple[Scalars, Reg, Reg]) -> tuple[Reg, ...]:
         row, exponent, here = f
         others = m.selp(here, row.total, v.is_in(row.label))
-        return (m.fma(m.exp_from(v.x, exponent), row.slope, others),)
+        dx = m.fma(m.exp_from(v.x, exponent), row.slope, others)
+        # A row that is ignored, or minus infinity in these columns, may have powers that are NaN.
+        return (m.selp(others, dx, row.slope == 0),)

@@ -25,7 +25,10 @@ def loss(x: Any, labels: Any, axis: str, ignored: int | None, smoothing: float, 
     device = _jax.lax.axis_index(axis)
     there = (labels >= 0) & (labels < count * columns)
     here = jnp.where(there, labels - device * columns, -1)
-    lse, picked, total = part(x, here)
+    found = part(x, here)
+    if ignored is not None:  # also where the row is not a number
+        found = [jnp.where(labels == ignored, 0, each) for each in found]
+    lse, picked, total = found
     # The logarithms of all devices, by a sum in which every device has a place of its own.
     mine: Any = _jax.numpy.equal(np.arange(count), device)
     places = _jax.numpy.where(mine, lse[..., None], 0)
@@ -34,9 +37,9 @@ def loss(x: Any, labels: Any, axis: str, ignored: int | None, smoothing: float, 
     whole = _jax.nn.logsumexp(summed[..., :-2], -1)
     mean = summed[..., -1] / (count * columns)
     of_label = whole - summed[..., -2]
-    found = of_label if not smoothing else (1 - smoothing) * of_label + smoothing * (whole - mean)
-    found = jnp.where(there, found + z * whole**2, jnp.nan)
-    return found if ignored is None else jnp.where(labels == ignored, 0, found)
+    value = of_label if not smoothing else (1 - smoothing) * of_label + smoothing * (whole - mean)
+    value = (value + z * whole**2) * jnp.where(there, 1, jnp.nan).astype(value.dtype)
+    return value if ignored is None else jnp.where(labels == ignored, 0, value)
 
 
 @_jax.custom_vjp

@@ -54,6 +54,8 @@ def operation(resolve: Call) -> Call:
             found = known.get(kinds)
         except TypeError:  # sizes that PyTorch traces with have no hash
             kinds = found = None
+            args = tuple(map(_number, args))
+            kwargs = {name: _number(value) for name, value in kwargs.items()}
         try:
             if found is None:
                 found = _Known(resolve(*args, **kwargs))
@@ -103,6 +105,13 @@ class _Known:
         self.watched = 0
 
 
+def _number(value: Any) -> Any:
+    """A number that PyTorch traces with as the number it is: kernels are made for it."""
+    if isinstance(value, torch.SymFloat):
+        return float(value)
+    return bool(value) if isinstance(value, torch.SymBool) else dynamo.specialised(value)
+
+
 def _missed(*args: Any) -> Any:
     del args
     return MISSED
@@ -117,7 +126,7 @@ def _kinds(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
 
 def _kind(value: Any) -> Hashable:
     if isinstance(value, torch.Tensor):
-        return value.__class__, value.shape, value.dtype
+        return value.__class__, value.shape, value.dtype, value.layout
     return value.__class__, value
 
 
@@ -126,8 +135,15 @@ def _autocast(args: Sequence[Any]) -> Hashable:
     if not torch._C._is_any_autocast_enabled():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
         return None
     devices = {value.device.type for value in args if isinstance(value, torch.Tensor)}
-    on = sorted(device for device in devices if torch.is_autocast_enabled(device))
-    return tuple((device, torch.get_autocast_dtype(device)) for device in on)
+    found = ((device, autocast_type(device)) for device in sorted(devices))
+    return tuple((device, dtype) for device, dtype in found if dtype is not None)
+
+
+def autocast_type(device: str) -> Any:
+    """What autocast converts factors on devices of a type to, None outside of it."""
+    if not torch.amp.is_autocast_available(device) or not torch.is_autocast_enabled(device):
+        return None  # tensors on the device "meta" have none
+    return torch.get_autocast_dtype(device)
 
 
 def at_call(function: Call) -> Call:
@@ -155,12 +171,23 @@ def check_targets(name: str) -> None:
 
 def dtype_of(name: str, tensor: Any, what: str) -> DType:
     """The type of a tensor. Raises CallError for other things, and for other types."""
-    if not isinstance(tensor, torch.Tensor):
-        raise CallError(
-            f"{name} is a {type(tensor).__name__}; {what} takes tensors",
-            notes=(("help", f"torch.as_tensor({name})"),),
-        )
+    check_tensor(name, tensor, what)
     return kernel_type(name, tensor.dtype)
+
+
+def check_tensor(name: str, tensor: Any, what: str) -> None:
+    """Raises CallError for what is no tensor with an element at each of its indices."""
+    if not isinstance(tensor, torch.Tensor):
+        problem, way = f"a {type(tensor).__name__}", f"torch.as_tensor({name})"
+    elif tensor.is_nested:
+        problem, way = "a nested tensor", f"{name}.values(), or to_padded_tensor(0.0)"
+    elif tensor.layout != torch.strided:
+        layout = str(tensor.layout).removeprefix("torch.")
+        problem, way = f"a {layout} tensor", f"{name}.to_dense()"
+    else:
+        return
+    kind = "dense tensors" if isinstance(tensor, torch.Tensor) else "tensors"
+    raise CallError(f"{name} is {problem}; {what} takes {kind}", notes=(("help", way),))
 
 
 def kernel_type(name: str, dtype: Any) -> DType:

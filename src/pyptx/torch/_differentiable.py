@@ -87,6 +87,10 @@ class Differentiable:
             return dynamo.apply(self._key, *tensors)
         return self.run(*tensors)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Differentiable:
+        """Itself, as with a function: a module that has an operation can be copied."""
+        return self
+
     def run(self, *tensors: Any) -> Any:
         """The same where Dynamo does not follow."""
         if torch.is_grad_enabled():

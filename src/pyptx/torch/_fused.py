@@ -220,7 +220,7 @@ def checked(name: str, out_dtype: Any, **tensors: Any) -> tuple[Any, DType]:
     """The type to multiply in, and the result's. Raises CallError."""
     _matmul.check_types(name, DTYPES, **tensors)
     first, *others = tensors.values()
-    wanted = _matmul.autocast_type(first)
+    wanted = arguments.autocast_type(first.device.type)
     for each, other in zip(list(tensors)[1:], others, strict=True):
         if wanted is None and other.dtype != first.dtype:
             raise CallError(

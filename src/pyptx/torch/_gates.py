@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from torch.nn import functional
 
 from pyptx.errors import CallError
 from pyptx.ops._gates import Activation, Gate, GateGradient
+from pyptx.ops._gates_one import GateOfOne, kernel_of
 from pyptx.ops.rowwise import plan
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._differentiable import differentiable
@@ -35,29 +37,36 @@ _FUNCTIONS: Final[dict[Activation, Any]] = {
 
 
 @arguments.operation
-def swiglu(gate: Any, up: Any) -> Any:
+def swiglu(gate: Any, up: Any = None, *, interleaved: Any = False) -> Any:
     """silu(gate) * up, element by element, rounded once.
 
-    gate, up   bfloat16, float16, float32 or float64, of the same shape and type
-    returns    their shape and type
+    gate, up     bfloat16, float16, float32 or float64, of the same shape and type
+    interleaved  only without `up`
+    returns      their shape and type
+
+    Without `up`, the first tensor has shape (..., 2 n) and holds both, and the result has shape
+    (..., n): gate is `[..., :n]` and up is `[..., n:]`; interleaved they are `[..., ::2]` and
+    `[..., 1::2]`. The kernels read that tensor and write one gradient of its shape, without copies.
+    They are fastest if n is a multiple of 16 bytes. (`torch.nn.functional.glu` has the gate in the
+    second half.)
 
     Computed in float32, or in float64 for float64 tensors. Tensors that are not contiguous are
     copied. One kernel computes both gradients; PyTorch's operators compute derivatives of higher
     order. Raises CallError.
     """
-    return _call("swiglu", "silu", gate, up)
+    return _gated("swiglu", "silu", gate, up, interleaved)
 
 
 @arguments.operation
-def geglu(gate: Any, up: Any, *, approximate: Any = "tanh") -> Any:
+def geglu(gate: Any, up: Any = None, *, approximate: Any = "tanh", interleaved: Any = False) -> Any:
     """gelu(gate) * up, by tanh, or exact for approximate="none"; otherwise as `swiglu`."""
-    return _call("geglu", _gelu(approximate), gate, up)
+    return _gated("geglu", _gelu(approximate), gate, up, interleaved)
 
 
 @arguments.operation
-def reglu(gate: Any, up: Any) -> Any:
+def reglu(gate: Any, up: Any = None, *, interleaved: Any = False) -> Any:
     """relu(gate) * up; otherwise as `swiglu`."""
-    return _call("reglu", "relu", gate, up)
+    return _gated("reglu", "relu", gate, up, interleaved)
 
 
 @arguments.operation
@@ -89,6 +98,19 @@ def _gelu(approximate: object) -> Activation:
     if approximate == "tanh":
         return "gelu_tanh"
     raise CallError(f"approximate is {approximate!r}", notes=(("legal", "'none' 'tanh'"),))
+
+
+def _gated(name: str, activation: Activation, gate: Any, up: Any, interleaved: object) -> Any:
+    if not isinstance(interleaved, bool):
+        raise CallError(f"interleaved is {interleaved!r} and must be True or False")
+    if up is None:
+        return _call_of_one(name, activation, gate, interleaved)
+    if interleaved:
+        raise CallError(
+            "interleaved is True, and gate and up are two tensors",
+            notes=(("help", f"{name}(gate_and_up, interleaved=True), of shape (..., 2 n)"),),
+        )
+    return _call(name, activation, gate, up)
 
 
 def _call(name: str, activation: Activation, *tensors: Any) -> Any:
@@ -142,12 +164,60 @@ def _operation(size: int, activation: Activation, dtype: DType, gated: bool) -> 
     def backward(saved: Any, g: Any) -> Any:
         return gradient(*saved, g)
 
-    def reference(*tensors: Any) -> Any:
-        wide = torch.promote_types(tensors[0].dtype, torch.float32)
-        value = _FUNCTIONS[activation](tensors[0].to(wide))
-        for tensor in tensors[1:]:
-            value = value * tensor.to(wide)
-        return value.to(tensors[0].dtype)
-
     gate.__name__ = Gate(size, activation, dtype, gated).name
+    reference = partial(_reference, activation)
+    return differentiable(gate, forward, backward, reference=reference)
+
+
+def _reference(activation: Activation, *tensors: Any) -> Any:
+    wide = torch.promote_types(tensors[0].dtype, torch.float32)
+    value = _FUNCTIONS[activation](tensors[0].to(wide))
+    for tensor in tensors[1:]:
+        value = value * tensor.to(wide)
+    return value.to(tensors[0].dtype)
+
+
+# ---- of one tensor -------------------------------------------------------------------------------
+
+
+def _call_of_one(name: str, activation: Activation, x: Any, interleaved: bool) -> Any:
+    dtype = arguments.dtype_of("gate", x, name)
+    arguments.check_targets(name)
+    if x.ndim == 0 or x.shape[-1] % 2:
+        raise CallError(
+            f"gate has shape {tuple(x.shape)}, and {name} of one tensor takes (..., 2 n)",
+            notes=(("help", f"{name}(gate, up)"),),
+        )
+    columns = int(x.shape[-1]) // 2
+    if columns:
+        arguments.check_rows(x, 1, name)
+    run = _operation_of_one(GateOfOne(activation, dtype, columns or 1, interleaved)).run
+
+    def computed(gate: Any, *_: Any, **__: Any) -> Any:
+        if 0 in gate.shape:
+            return gate[..., :columns].clone()
+        return run(gate.contiguous())
+
+    return computed
+
+
+@lru_cache(_OPERATIONS)
+def _operation_of_one(what: GateOfOne) -> Any:
+    plain, gradient = kernel_of(what), kernel_of(replace(what, gradient=True))
+
+    def gate(x: Any) -> Any:
+        return plain(x)
+
+    def forward(x: Any) -> Any:
+        return plain(x), (x,)
+
+    def backward(saved: Any, g: Any) -> Any:
+        return gradient(*saved, g)
+
+    def reference(x: Any) -> Any:
+        n = what.columns
+        parts = (x[..., ::2], x[..., 1::2]) if what.interleaved else (x[..., :n], x[..., n:])
+        return _reference(what.activation, *parts)
+
+    gate.__name__ = what.name
     return differentiable(gate, forward, backward, reference=reference)

@@ -19,7 +19,7 @@ from pyptx.ops.tensor_core.factors import DTYPES
 from pyptx.ops.tensor_core.shape import Major
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._differentiable import differentiable
-from pyptx.torch._matmul import autocast_type, check_types, result_type
+from pyptx.torch._matmul import check_types, result_type
 from pyptx.torch._products import in_memory, ragged, tensor_type
 from pyptx.types import DType, bf16
 
@@ -44,7 +44,7 @@ def grouped_mm(
     else is as in `matmul`. Raises CallError.
     """
     check_types("grouped_mm", DTYPES, mat_a=mat_a, mat_b=mat_b)
-    wanted = autocast_type(mat_a)
+    wanted = arguments.autocast_type(mat_a.device.type)
     if wanted is None and mat_a.dtype != mat_b.dtype:
         raise CallError(
             f"mat_a has elements of type {dtype_name(mat_a.dtype)} and mat_b of "
@@ -60,11 +60,11 @@ def grouped_mm(
             notes=(("help", "grouped_mm(...) + bias[group_of_each_row]"),),
         )
     _check_shapes(mat_a, mat_b)
-    _check_ends(offs, mat_b)
+    check_ends("grouped_mm", offs, mat_b)
 
     def run(mat_a: Any, mat_b: Any, *, offs: Any, **_: Any) -> Any:
         a, b = mat_a.to(kind), mat_b.to(kind)
-        lengths = torch.diff(offs, prepend=offs.new_zeros(1))
+        lengths = lengths_of(offs)
         b, b_major = in_memory(b, "MN")
         if b.ndim == 2:
             a = a.t() if a.t().is_contiguous() else a.t().contiguous()
@@ -73,6 +73,11 @@ def grouped_mm(
         return _rows(b_major, out).run(a.contiguous(), b, lengths)
 
     return run
+
+
+def lengths_of(ends: Any) -> Any:
+    """The lengths of consecutive groups that end there."""
+    return torch.diff(ends, prepend=ends.new_zeros(1))
 
 
 # ---- both products and their derivatives ---------------------------------------------------------
@@ -152,7 +157,8 @@ def _check_shapes(a: Any, b: Any) -> None:
         )
 
 
-def _check_ends(ends: Any, b: Any) -> None:
+def check_ends(name: str, ends: Any, b: Any) -> None:
+    """Raises CallError for what are no ends of groups."""
     if not isinstance(ends, torch.Tensor) or ends.dtype != torch.int32 or ends.ndim != 1:
         found = type(ends).__name__
         if isinstance(ends, torch.Tensor):
@@ -168,4 +174,4 @@ def _check_ends(ends: Any, b: Any) -> None:
             notes=(("legal", "an end for each matrix"),),
         )
     if isinstance(groups, int) and groups > plan.MOST_GROUPS:
-        raise CallError(f"offs has {groups} groups, and grouped_mm takes {plan.MOST_GROUPS}")
+        raise CallError(f"offs has {groups} groups, and {name} takes {plan.MOST_GROUPS}")

@@ -17,6 +17,7 @@ from pyptx.errors import CallError
 from pyptx.ops._cross_entropy import CrossEntropy, CrossEntropyGradient
 from pyptx.ops.rowwise import plan
 from pyptx.torch import _arguments as arguments
+from pyptx.torch import _losses_split
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType
 
@@ -54,7 +55,10 @@ def cross_entropy(
     reduction        "mean", "sum" or "none"
     label_smoothing  s, 0 to 1: targets are (1 - s) times `target`, plus s / C
     z_loss           z, not negative: z * logsumexp(input)**2 is added to the loss of each row
-    returns          the loss, in input's type; float32 on a GPU under autocast, as in PyTorch
+    returns          the loss, in input's type; float32 under autocast, as in PyTorch
+
+    Classes of a DTensor may be sharded over one axis of its mesh, for class indices: one all-reduce
+    of a few numbers per row gives the loss, which is split as the rows are.
 
     Sums are in float32, or in float64 for float64 input, and the result is rounded once. For a
     class index out of range, loss and gradient are NaN; PyTorch raises a device-side assertion. The
@@ -77,7 +81,7 @@ def cross_entropy(
     _check_weight(weight, input.shape[dim], targets, smoothing)
     what = _What(int(input.shape[dim]), x, targets, smoothing, z, ignored)
     run = _operation(what).run
-    wide = arguments.widened(input)
+    wide = arguments.autocast_type(input.device.type) is not None
     last = dim == input.ndim - 1
 
     def computed(
@@ -88,7 +92,12 @@ def cross_entropy(
             labels = _as_int32(target)
         else:
             labels = (target if last else target.movedim(dim, -1)).contiguous()
-        loss = run(rows.contiguous(), labels)
+        axis = _losses_split.axis_of(rows)
+        if axis is None:
+            loss = run(rows.contiguous(), labels)
+        else:
+            _check_split(targets)
+            loss = _losses_split.loss(rows, labels, axis, ignored, smoothing, z)
         if weight is not None:
             loss, counted = _weighted(loss, target, weight, ignored)
         else:
@@ -209,11 +218,7 @@ def _check_options(size_average: object, reduce: object, reduction: object) -> N
 
 def _class_dimension(input: Any, target: Any) -> int:
     """Which dimension the classes are, as PyTorch has it. Raises CallError for other shapes."""
-    if not isinstance(target, torch.Tensor):
-        raise CallError(
-            f"target is a {type(target).__name__}; cross_entropy takes tensors",
-            notes=(("help", "torch.as_tensor(target)"),),
-        )
+    arguments.check_tensor("target", target, "cross_entropy")
     if input.ndim == 0:
         raise CallError("input has shape (), and needs a dimension of classes")
     dim = min(1, input.ndim - 1)
@@ -248,6 +253,14 @@ def _ignored(ignore_index: Any) -> int:
     else:
         return ignore_index
     raise CallError(problem, notes=(("help", "cross_entropy(input, target, ignore_index=-100)"),))
+
+
+def _check_split(targets: DType | None) -> None:
+    if targets is not None:
+        raise CallError(
+            "the classes of input are sharded, and target has probabilities",
+            notes=(("help", "input.redistribute(placements=[Replicate()])"),),
+        )
 
 
 def _check_weight(weight: Any, classes: int, targets: DType | None, smoothing: float) -> None:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -45,7 +45,7 @@ def matmul(input: Any, other: Any, *, out_dtype: Any = None) -> Any:
     Raises CallError.
     """
     check_types("matmul", DTYPES, input=input, other=other)
-    wanted = autocast_type(input)
+    wanted = arguments.autocast_type(input.device.type)
     if wanted is None and input.dtype != other.dtype:
         raise CallError(
             f"input has elements of type {dtype_name(input.dtype)} and other of "
@@ -208,23 +208,12 @@ def int_mm(input: Any, mat2: Any) -> Any:
 def check_types(name: str, legal: Any, **tensors: Any) -> None:
     """Raises CallError for what is no tensor of one of these types."""
     for each, tensor in tensors.items():
-        if not isinstance(tensor, torch.Tensor):
-            raise CallError(
-                f"{each} is a {type(tensor).__name__}; {name} takes tensors",
-                notes=(("help", f"torch.as_tensor({each})"),),
-            )
+        arguments.check_tensor(each, tensor, name)
         if dtype_name(tensor.dtype) not in legal:
             raise CallError(
                 f"{each} has elements of type {dtype_name(tensor.dtype)}",
                 notes=(("legal", " ".join(legal)),),
             )
-
-
-def autocast_type(x: Any) -> Any:
-    """What autocast converts factors to, None outside of it."""
-    if not torch.is_autocast_enabled(x.device.type):
-        return None
-    return torch.get_autocast_dtype(x.device.type)
 
 
 def result_type(wanted: Any, legal: Mapping[str, DType] = DTYPES) -> DType:
@@ -269,17 +258,21 @@ def _is_one(scale: Any, whole: tuple[int, int]) -> bool:
 
 
 def _check_scale(name: str, scale: Any, *shapes: tuple[int, ...]) -> None:
+    check_scale(name, scale, ((), (1,), (1, 1), *shapes))
+
+
+def check_scale(name: str, scale: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raises CallError for what is no tensor of float32 of one of these shapes."""
     if not isinstance(scale, torch.Tensor) or scale.dtype != torch.float32:
         kind = scale.dtype if isinstance(scale, torch.Tensor) else type(scale).__name__
         raise CallError(
             f"{name} is {str(kind).removeprefix('torch.')} and must be a float32 tensor",
             notes=(("help", f"{name}=torch.tensor(1.0)"),),
         )
-    legal = list(dict.fromkeys(((), (1,), (1, 1), *shapes)))
-    if tuple(scale.shape) not in legal:
+    if all(tuple(scale.shape) != shape for shape in shapes):  # sizes of a trace have no hash
         raise CallError(
             f"{name} has shape {tuple(scale.shape)}",
-            notes=(("legal", " ".join(map(str, legal))),),
+            notes=(("legal", " ".join(dict.fromkeys(map(str, shapes)))),),
         )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import MethodType
 from typing import Any, Final
 
 import torch
@@ -75,10 +74,16 @@ def _takes_loss(module: Any) -> bool:
     return module.weight is None or not module.label_smoothing
 
 
-def _rms_forward(self: Any, hidden_states: Any) -> Any:
+def _rms_forward(self: Any, hidden_states: Any, *, widens: bool = True) -> Any:
+    """Most multiply with the weight last, so that the result has the wider type of both."""
     eps = getattr(self, "variance_epsilon", getattr(self, "eps", None))
     weight = self.weight
-    return rms_norm(hidden_states, weight.shape, weight, eps)
+    dtype = torch.promote_types(hidden_states.dtype, weight.dtype) if widens else None
+    return rms_norm(hidden_states, weight.shape, weight, eps, out_dtype=dtype)
+
+
+def _rms_of_input_forward(self: Any, hidden_states: Any) -> Any:
+    return _rms_forward(self, hidden_states, widens=False)
 
 
 def _rms_of_one_more_forward(self: Any, x: Any) -> Any:
@@ -110,7 +115,7 @@ def _activation(module: Any) -> str | None:
     configured = getattr(getattr(module, "config", None), "hidden_act", None)
     if isinstance(configured, str):
         return configured
-    called = getattr(module, "act_fn", None)
+    called = getattr(module, "act_fn", getattr(module, "activation_fn", None))
     name = getattr(called, "__name__", type(called).__name__)
     return {"SiLU": "silu", "SiLUActivation": "silu", "ReLU": "relu"}.get(name, name)
 
@@ -125,6 +130,16 @@ def _takes_gate(module: Any) -> bool:
     return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
 
 
+def _mlp_of_halves_forward(self: Any, hidden_states: Any) -> Any:
+    gate = _GATES[str(_activation(self))]
+    return self.down_proj(gate(self.gate_up_proj(hidden_states)))
+
+
+def _takes_halves(module: Any) -> bool:
+    parts = ("gate_up_proj", "down_proj", "activation_fn")
+    return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
+
+
 def _takes_norm(module: Any) -> bool:
     return isinstance(getattr(module, "weight", None), torch.Tensor)
 
@@ -136,18 +151,30 @@ _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]]
     "LayerNorm": (_layer_forward, lambda module: hasattr(module, "normalized_shape")),
     **{
         f"{model}RMSNorm": (_rms_forward, _takes_norm)
-        for model in ("Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Phi3", "Olmo2", "Granite")
+        for model in ("Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Phi3", "Granite")
     },
+    "Olmo2RMSNorm": (_rms_of_input_forward, _takes_norm),
     **{f"Gemma{n}RMSNorm": (_rms_of_one_more_forward, _takes_norm) for n in ("", 2, 3)},
     **{
         f"{model}MLP": (_mlp_forward, _takes_gate)
         for model in ("Llama", "Mistral", "Qwen2", "Qwen3", "Olmo2", "Granite")
     },
+    **{f"{model}MLP": (_mlp_of_halves_forward, _takes_halves) for model in ("Phi3", "Glm", "Glm4")},
 }
 """What replaces the forward method of a class, and whether it does so of this module."""
 
 
 _OURS: Final = (RMSNorm, LayerNorm, GroupNorm, CrossEntropyLoss)
+
+
+def _forward_of(module: Any) -> Any:
+    """What the module's own `forward` calls instead of that of its class."""
+    return vars(module).get("forward")
+
+
+def _is_patched(module: Any) -> bool:
+    forward = _forward_of(module)
+    return isinstance(forward, partial) and forward.func in {f for f, _ in _BY_CLASS.values()}
 
 
 @binding(CallError, "pyptx.torch.patch")
@@ -161,14 +188,11 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
               GroupNorm and CrossEntropyLoss of PyTorch, and the norms and gated MLPs of Hugging
               Face's transformers (LlamaRMSNorm, Qwen2MLP, ...)
 
-    A module of a supported class with another structure is not changed. Raises CallError if `model`
-    is not a module, and for unsupported classes.
+    Patched models can be copied, pickled and compiled; `unpatch` undoes it. A module of a supported
+    class with another structure is not changed, and neither is one whose `forward` another library
+    has replaced. Raises CallError if `model` is not a module, and for unsupported classes.
     """
-    if not isinstance(model, torch.nn.Module):
-        raise CallError(
-            f"pyptx.torch.patch takes a torch.nn.Module, not {type(model).__name__}",
-            notes=(("help", "pyptx.torch.patch(model)"),),
-        )
+    _check_module("patch", model)
     wanted = set(_BY_CLASS) if classes is None else set(classes)
     if unknown := sorted(wanted - set(_BY_CLASS)):
         raise CallError(
@@ -181,7 +205,31 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
         if kind not in wanted or isinstance(module, _OURS):
             continue
         forward, takes = _BY_CLASS[kind]
-        if takes(module):
-            module.forward = MethodType(forward, module)
+        if takes(module) and (_forward_of(module) is None or _is_patched(module)):
+            # Not a bound method: pickle looks that up by its name in the class.
+            module.forward = partial(forward, module)
             patched.append(name)
     return patched
+
+
+@binding(CallError, "pyptx.torch.unpatch")
+@boundary
+@at_call
+def unpatch(model: Any) -> list[str]:
+    """Undo `patch`: the modules of a model compute as their classes do.
+
+    Returns the names of the changed modules. Raises CallError if `model` is not a module.
+    """
+    _check_module("unpatch", model)
+    found = [(name, module) for name, module in model.named_modules() if _is_patched(module)]
+    for _, module in found:
+        del module.forward
+    return [name for name, _ in found]
+
+
+def _check_module(name: str, model: object) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise CallError(
+            f"pyptx.torch.{name} takes a torch.nn.Module, not {type(model).__name__}",
+            notes=(("help", f"pyptx.torch.{name}(model)"),),
+        )

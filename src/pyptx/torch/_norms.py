@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ def rms_norm(
     eps: Any = None,
     *,
     offset: Any = 0.0,
+    out_dtype: Any = None,
 ) -> Any:
     """`torch.nn.functional.rms_norm` in kernels: input * rsqrt(mean(input^2) + eps) * weight.
 
@@ -45,30 +46,39 @@ def rms_norm(
     weight             of these types, independently, and this shape; None for ones
     eps                a number; None for torch.finfo(input.dtype).eps, as in PyTorch
     offset             a number that is added to weight: 1.0 for weights stored as w - 1
-    returns            input's shape and type
+    out_dtype          of these types, the result's; by default input's
+    returns            input's shape
 
     Computed in float32, or in float64 for float64 input, and rounded once, at the end. An input
     that is not contiguous is copied. Kernels compute first derivatives, PyTorch's operators those
     of higher order. Raises CallError.
     """
-    x = arguments.dtype_of("input", input, "rms_norm")
-    arguments.check_targets("rms_norm")
-    shape = arguments.normalized(normalized_shape, input, "rms_norm")
-    arguments.parameter("weight", weight, shape, "rms_norm")
-    least = torch.finfo(input.dtype).eps if eps is None else eps
-    least = arguments.number("eps", least, "rms_norm(input, shape, weight, eps=1e-5)")
-    added = weight_offset("rms_norm(input, shape, weight, offset=1.0)", offset, weight)
-    what = _Rms(shape, x, x if weight is None else DTYPES[weight.dtype], least, added)
+    what = rms_of("rms_norm", input, normalized_shape, weight, eps, offset)
+    if out_dtype is not None:
+        what = replace(what, y=arguments.kernel_type("the result", out_dtype))
     run = _rms_operation(what).run
 
     def computed(
         input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None, **_: Any
     ) -> Any:
         del normalized_shape, eps
-        scale = ones(shape, input) if weight is None else weight.contiguous()
-        return run(input.contiguous(), scale)
+        return run(input.contiguous(), what.scale(input, weight))
 
     return computed
+
+
+def rms_of(
+    name: str, input: Any, normalized_shape: Any, weight: Any, eps: Any, offset: Any
+) -> RmsNormKernels:
+    """The kernels of `rms_norm` for these arguments. Raises CallError for what it does not take."""
+    x = arguments.dtype_of("input", input, name)
+    arguments.check_targets(name)
+    shape = arguments.normalized(normalized_shape, input, name)
+    arguments.parameter("weight", weight, shape, name)
+    least = torch.finfo(input.dtype).eps if eps is None else eps
+    least = arguments.number("eps", least, f"{name}(input, shape, weight, eps=1e-5)")
+    added = weight_offset(f"{name}(input, shape, weight, offset=1.0)", offset, weight)
+    return RmsNormKernels(shape, x, x if weight is None else DTYPES[weight.dtype], least, added)
 
 
 def weight_offset(example: str, offset: Any, weight: Any) -> float:
@@ -119,20 +129,29 @@ def ones(shape: tuple[int, ...], like: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rms:
+class RmsNormKernels:
+    """What the kernels of `rms_norm` are made for."""
+
     shape: tuple[int, ...]
     x: DType
     weight: DType
     eps: float
     offset: float
+    y: DType | None = None
+    """The type of the result; that of x where none is given."""
+
+    def scale(self, input: Any, weight: Any) -> Any:
+        """The weight as kernels take it."""
+        return ones(self.shape, input) if weight is None else weight.contiguous()
 
     def forward(self, *, kept: bool) -> Any:
-        op = RmsNormOf(math.prod(self.shape), self.x, self.weight, self.eps, kept, self.offset)
+        options = (self.eps, kept, self.offset, self.y)
+        op = RmsNormOf(math.prod(self.shape), self.x, self.weight, *options)
         return plan.operation(op, self.shape)
 
     @property
     def gradient(self) -> Any:
-        op = RmsNormOfGradient(math.prod(self.shape), self.x, self.weight, self.offset)
+        op = RmsNormOfGradient(math.prod(self.shape), self.x, self.weight, self.offset, self.y)
         return plan.operation(op, self.shape, (sum_type(self.weight, op.compute),))
 
 
@@ -142,8 +161,9 @@ def sum_type(column: DType, compute: DType) -> DType:
 
 
 @lru_cache(_OPERATIONS)
-def _rms_operation(what: _Rms) -> Any:
+def _rms_operation(what: RmsNormKernels) -> Any:
     plain, kept, gradient = what.forward(kept=False), what.forward(kept=True), what.gradient
+    dtype = torch_type(what.y or what.x)
 
     def rms_norm(x: Any, weight: Any) -> Any:
         return plain(x, weight)
@@ -162,7 +182,7 @@ def _rms_operation(what: _Rms) -> Any:
         value, scale = x.to(wide), weight.to(wide)
         axes = tuple(range(x.ndim - len(what.shape), x.ndim))
         mean = (value * value).mean(axes, keepdim=True)
-        return (value * torch.rsqrt(mean + what.eps) * (scale + what.offset)).to(x.dtype)
+        return (value * torch.rsqrt(mean + what.eps) * (scale + what.offset)).to(dtype)
 
     return differentiable(rms_norm, forward, backward, reference=reference)
 

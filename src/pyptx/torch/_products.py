@@ -3,6 +3,7 @@
 # PyTorch's annotations are partial, and values that cross its interface are Any here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportUntypedBaseClass=false
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ from typing import Any, Final, Literal
 import torch
 from torch.nn import functional
 
+from pyptx._runtime.torch.runtime import is_distributed
 from pyptx._runtime.torch.tensors import DTYPES as TENSOR_TYPES
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call, derivatives
-from pyptx.ops.tensor_core.shape import Major, Product, Shape
+from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
+from pyptx.torch import _products_split
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType, f32
 
@@ -94,6 +97,14 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N); before them the block
     scales of A and B.
     """
+    if is_distributed((a, *bs)):
+
+        def part(own: Product, tensors: Sequence[Any]) -> list[Any]:
+            x, *rest = tensors
+            return computed(replace(call, out=own.d), x, rest[: len(bs)], rest[len(bs) :])
+
+        whole = _product(call, a, bs[0], len(operands))
+        return _products_split.computed(whole, (a, *bs, *operands), part)
     m, n, k = call.sizes(a, bs[0])
     if call.blocks and isinstance(k, int) and k == 0:
         call, operands = replace(call, blocks=None), operands[2:]
@@ -123,52 +134,67 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
         scales = [of_a, _to(of_b, -1, columns) if call.blocks == "column" else of_b]
     given = [x if i < as_given else _to(x, -1, columns) for i, x in enumerate(operands)]
     given = [*scales, *given]
-    product = Product(
-        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(bs[0].dtype)], call.out, call.a_major,
-        call.b_major, a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=(False,) * len(given),
-        blocks=call.blocks, rounded=split,
-    )  # fmt: skip
+    product = replace(_product(call, a, bs[0], len(given)), rounded=split)
     found: Any = plan.operation(product, _shape(product, call, a, bs[0]))(a, *bs, *given)
     several = [found] if len(call.results) == 1 else list(found)
     return [d if d.shape[-2:] == (m, n) else d[..., :m, :n].contiguous() for d in several]
 
 
+def _product(call: Call, a: Any, b: Any, operands: int) -> Product:
+    return Product(
+        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], call.out, call.a_major,
+        call.b_major, a.ndim == 3, b.ndim == 3, call.epilogue, batches=(False,) * operands,
+        blocks=call.blocks,
+    )  # fmt: skip
+
+
 def ragged(
-    along: Literal["M", "K"], b_major: Major, out: DType, a: Any, b: Any, lengths: Any
-) -> Any:
+    along: Literal["M", "K"], b_major: Major, out: DType, a: Any, b: Any, lengths: Any,
+    blocks: Blocks | None = None, scales: Sequence[Any] = (),
+) -> Any:  # fmt: skip
     """The product of groups of rows, as `Product.ragged` says. `lengths` are int32, one a group.
 
-    "M": a (M, K) and b (groups, K, N), or (groups, N, K), to (M, N)
+    "M": a (M, K) and b (groups, K, N), or (groups, N, K), to (M, N); the block scales of a, and
+         (groups, ...) of b
     "K": a (K, M) and b (K, N) to (groups, M, N)
     """
-    a_major: Major = "K" if along == "M" else "MN"
-    call = Call(a_major, b_major, out)
+    call = Call("K" if along == "M" else "MN", b_major, out, blocks=blocks)
+    product = replace(
+        _product(call, a, b, 0), a_batched=False, b_batched=along == "M", ragged=along,
+        batches=(False, True) if blocks else (),
+    )  # fmt: skip
+    if is_distributed((a, b)):
+
+        def part(own: Product, parts: Sequence[Any]) -> list[Any]:
+            x, y, groups, *of_parts = parts
+            return [ragged(along, b_major, own.d, x, y, groups, blocks, of_parts)]
+
+        (d,) = _products_split.computed(product, (a, b, lengths, *scales), part)
+        return d
     m, n, k = call.sizes(a, b)
     groups = lengths.shape[0]
     dims = (m, n) if along == "M" else (groups, m, n)
     if any(isinstance(size, int) and size == 0 for size in (*dims, k, groups)):
         return a.new_zeros(dims, dtype=tensor_type(out))
-    split = a.dtype == torch.float32
-    if split:
-        a, b = _in_parts(a, a_major, 0), _in_parts(b, b_major, 1)
+    if a.dtype == torch.float32:
+        a, b = _in_parts(a, call.a_major, 0), _in_parts(b, b_major, 1)
         lengths = lengths * len(SPLIT) if along == "K" else lengths
+        product = replace(product, a=KINDS["bfloat16"], b=KINDS["bfloat16"], rounded=True)
     least = min(a.dtype.itemsize, out.bytes)
     a, b = _padded(a, -1), _padded(_padded(b, -1), -2 if b_major == "K" else -1, least)
     if along == "M":
         depth = a.shape[-1] if b_major == "MN" else b.shape[-1]
         a, b = _to(a, -1, depth), _to(b, -2 if b_major == "MN" else -1, depth)
-    product = Product(
-        KINDS[dtype_name(a.dtype)], KINDS[dtype_name(b.dtype)], out, a_major, b_major,
-        b_batched=along == "M", ragged=along, rounded=split,
-    )  # fmt: skip
     m, n, k = call.sizes(a, b)
+    if blocks == "column":
+        scales = [scales[0], _to(scales[1], -1, n)]
     known = all(isinstance(size, int) for size in (m, n, k, groups))
     shape = (
         plan.choose_ragged(product, m, n, k, groups)
         if known
         else replace(plan.any_size(product), panels=1)
     )
-    d: Any = plan.operation(product, shape)(a, b, lengths)
+    d: Any = plan.operation(product, shape)(a, b, lengths, *scales)
     return d if tuple(d.shape) == dims else d[..., : dims[-2], : dims[-1]].contiguous()
 
 
@@ -192,8 +218,31 @@ def _to(x: Any, axis: int, size: Any) -> Any:
     more = (0, size - x.shape[axis])
     widths = more if axis == -1 else (0, 0, *more)
     if x.dtype.itemsize == 1:  # which PyTorch pads no floats of
-        return functional.pad(x.view(torch.uint8), widths).view(x.dtype)
+        return bits(functional.pad(bits(x, torch.uint8), widths), x.dtype)
     return functional.pad(x, widths)
+
+
+def bits(x: Any, dtype: Any) -> Any:
+    """A tensor's bits as elements of another type of the same size."""
+    layers = torch._C._functorch  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+    return _Bits.apply(x, dtype) if layers.is_batchedtensor(x) else x.view(dtype)
+
+
+class _Bits(torch.autograd.Function):
+    """The same of what torch.func.vmap maps: PyTorch 2.11 has no rule for it."""
+
+    @staticmethod
+    def forward(x: Any, dtype: Any) -> Any:
+        return x.view(dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Nothing: what calls it has derivatives of its own."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any, dtype: Any) -> Any:
+        del info
+        return _Bits.apply(x, dtype), in_dims[0]
 
 
 def takes_tf32(kind: Any) -> bool:
@@ -203,9 +252,9 @@ def takes_tf32(kind: Any) -> bool:
 
 def _as_tf32(x: Any, major: Major) -> Any:
     """Rounded to nearest at 10 bits of fraction, with K last: tensor cores transpose 16 bits."""
-    bits = x.contiguous().view(torch.int32)
-    even = (bits >> 13) & 1
-    rounded = ((bits + (0xFFF + even)) & ~0x1FFF).view(torch.float32)
+    word = bits(x.contiguous(), torch.int32)
+    even = (word >> 13) & 1
+    rounded = bits((word + (0xFFF + even)) & ~0x1FFF, torch.float32)
     found = torch.where(torch.isfinite(x), rounded, x)
     return found if major == "K" else found.mT.contiguous()
 
@@ -219,7 +268,7 @@ def _in_parts(x: Any, major: Major, which: int) -> Any:
     rest, parts = x, list[Any]()
     for _ in range(3):
         # By bits: torch.compile leaves out the rounding of a number that is widened again.
-        part = (rest.view(torch.int32) & -0x10000).view(torch.float32)
+        part = bits(bits(rest, torch.int32) & -0x10000, torch.float32)
         finite = torch.isfinite(part)
         parts.append(torch.where(finite, part, 0.0) if parts else part)
         rest = torch.where(finite, rest - part, 0.0)

@@ -170,6 +170,7 @@ def _conditions() -> tuple[tuple[Callable[[], Any], Any], ...] | None:
     return (
         (torch._C._len_torch_dispatch_stack, 0),
         (torch._C._are_functorch_transforms_active, False),
+        (torch._C._is_tracing, False),
         (targets.in_context, ()),
         (in_kernel, None),
         (recording.current, None),

@@ -23,7 +23,8 @@ from pyptx._launch.call import Call
 from pyptx._runtime import levels
 from pyptx._runtime.shortcut import MISSED
 from pyptx._runtime.torch import execution, fast, programs
-from pyptx._runtime.torch.tensors import DTYPES
+from pyptx._runtime.torch.tensors import DTYPES, device_of
+from pyptx.errors import CallError
 
 LAUNCH: Final = "pyptx::launch"
 LAUNCH_IN_PLACE: Final = "pyptx::launch_"
@@ -34,6 +35,13 @@ def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
 
     Raises NotImplementedError for tensors with a tangent: PyTorch would drop it.
     """
+    refuse_jit_trace()
+    for tensor, spec in zip(tensors, call.inputs, strict=True):
+        if tensor.is_nested:
+            raise CallError(
+                f"{spec.name} is a nested tensor, and kernel {call.name} reads a dense one",
+                notes=(("help", f"pass {spec.name}.values(), or to_padded_tensor(0.0)"),),
+            )
     if forward_ad._current_level >= 0:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
         _refuse_tangents(call, tensors)
     if not call.aliases:
@@ -48,6 +56,18 @@ def apply(call: Call, tensors: Sequence[Any]) -> tuple[Any, ...]:
     written = [by_output.get(i, result) for i, result in enumerate(empty)]
     torch.ops.pyptx.launch_(_without(call, tensors), written, programs.text(call))
     return tuple(written)
+
+
+def refuse_jit_trace() -> None:
+    """Raises CallError while `torch.jit.trace` traces.
+
+    Results would be constants of its program, or calls in it that this process alone knows.
+    """
+    if torch._C._is_tracing():  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+        raise CallError(
+            "torch.jit.trace records no kernels",
+            notes=(("help", "torch.export.export and torch.compile do"),),
+        )
 
 
 def _refuse_tangents(call: Call, tensors: Sequence[Any]) -> None:
@@ -169,6 +189,7 @@ def _run(call: Call, tensors: Sequence[Any]) -> list[Any]:
 
 
 def _without_data(call: Call, tensors: Sequence[Any]) -> list[Any]:
+    device_of(tensors, [tensor.name for tensor in call.inputs])  # as tensors with data are refused
     shapes = call.output_shapes([tensor.shape for tensor in tensors])
     return [
         tensors[0].new_empty(shape, dtype=DTYPES[output.dtype])

@@ -53,11 +53,12 @@ dynamo.use(torch.compiler.is_dynamo_compiling)
 _modes: Final[Any] = torch._C._len_torch_dispatch_stack
 _transforms: Final[Any] = torch._C._are_functorch_transforms_active
 _grad_enabled: Final[Any] = torch.is_grad_enabled
+_jit_traces: Final[Any] = torch._C._is_tracing
 
 
 def runs_at_once(tensors: Sequence[Any]) -> bool:
     """Whether a call on these tensors, whose classes are plain, is run as it is."""
-    if _modes() or _transforms() or forward_ad._current_level >= 0:
+    if _modes() or _transforms() or forward_ad._current_level >= 0 or _jit_traces():
         return False
     if _grad_enabled():
         for tensor in tensors:
@@ -116,7 +117,8 @@ class Torch:
         return as_tensor(number).to(self._device)
 
     def describe(self, operands: Sequence[Any]) -> Sequence[Any]:
-        """Shapes and types of operands, for `_prepare`."""
+        """Shapes and types of operands, for `_prepare`. Raises CallError under torch.jit.trace."""
+        operator.refuse_jit_trace()
         return [_described(operand) for operand in operands]
 
     def launch(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ needs anything of another, unless a tensor has to be placed otherwise first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
@@ -26,8 +26,34 @@ from pyptx.errors import CallError
 Run: TypeAlias = Callable[[Call, Sequence[Any]], tuple[Any, ...]]
 
 
+class Splits(Protocol):
+    """What is read of a call, or of a computation that pads the parts of its tensors first."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def inputs(self) -> Sequence[TensorSpec]: ...
+    @property
+    def whole(self) -> Sequence[str]: ...
+
+
 def launch(call: Call, operands: Sequence[Any], run: Run) -> tuple[Any, ...]:
     """Run a call on operands that are DTensors; `run` runs it on the tensors of one process.
+
+    Raises CallError as `parts` does.
+    """
+    mesh, factors, own = parts(call, operands)
+    of_sums = call.partial if is_summed(call.outputs, factors) else None
+    results = run(of_sums or call, own)
+    shapes = call.output_shapes([tuple(operand.shape) for operand in operands])
+    return tuple(
+        result_of(result, spec, tuple(shape), mesh, factors)
+        for result, spec, shape in zip(results, call.outputs, shapes, strict=True)
+    )
+
+
+def parts(call: Splits, operands: Sequence[Any]) -> tuple[Any, list[str | None], list[Any]]:
+    """The mesh, the factor that each of its axes splits, and the operands of this process.
 
     Raises CallError where a tensor is split along an axis that is no factor, where two factors
     would be split along one axis of the mesh, and for a mixture with tensors that are not placed.
@@ -38,18 +64,15 @@ def launch(call: Call, operands: Sequence[Any], run: Run) -> tuple[Any, ...]:
         _placed(operand, spec, mesh, factors) if isinstance(operand, DTensor) else operand
         for operand, spec in zip(operands, call.inputs, strict=True)
     ]
-    split = {factor for factor in factors if factor is not None}
-    summed = any(split.intersection(output.sums) for output in call.outputs)
-    parts = call.partial if summed and call.partial is not None else call
-    results = run(parts, [p.to_local() if isinstance(p, DTensor) else p for p in placed])
-    shapes = call.output_shapes([tuple(operand.shape) for operand in operands])
-    return tuple(
-        _result(result, spec, tuple(shape), mesh, factors)
-        for result, spec, shape in zip(results, call.outputs, shapes, strict=True)
-    )
+    return mesh, factors, [p.to_local() if isinstance(p, DTensor) else p for p in placed]
 
 
-def _mesh(call: Call, operands: Sequence[Any]) -> Any:
+def is_summed(outputs: Sequence[TensorSpec], factors: Sequence[str | None]) -> bool:
+    """Whether processes have parts of sums."""
+    return any({*factors}.intersection(output.sums) for output in outputs)
+
+
+def _mesh(call: Splits, operands: Sequence[Any]) -> Any:
     """The mesh of all operands. Scalars may be tensors of the process."""
     named = list(zip(operands, call.inputs, strict=True))
     first, first_spec = next((o, spec) for o, spec in named if isinstance(o, DTensor))
@@ -66,7 +89,7 @@ def _mesh(call: Call, operands: Sequence[Any]) -> Any:
     return first.device_mesh
 
 
-def _factor(call: Call, operands: Sequence[Any], mesh: Any, along: int) -> str | None:
+def _factor(call: Splits, operands: Sequence[Any], mesh: Any, along: int) -> str | None:
     """The factor that is split along an axis of the mesh, if one is."""
     found: str | None = None
     there = ""
@@ -115,13 +138,14 @@ def _placed(operand: Any, spec: TensorSpec, mesh: Any, factors: Sequence[str | N
     return operand.redistribute(mesh, wanted)
 
 
-def _result(
+def result_of(
     local: Any,
     spec: TensorSpec,
     shape: tuple[int, ...],
     mesh: Any,
     factors: Sequence[str | None],
 ) -> Any:
+    """A result of which each process has a part. A sum of another type is rounded after it."""
     placements = [
         Partial() if factor in spec.sums else placement
         for factor, placement in zip(factors, _placements(spec, factors), strict=True)

@@ -25,7 +25,6 @@ NUMPY_NAMES: Final[dict[Any, str]] = {
 DTYPES: Final[dict[str, Any]] = {name: dtype for dtype, name in NUMPY_NAMES.items()}
 
 # What NumPy has no type of its own for is seen as integers of the same size on the way.
-_BITS: Final = {1: torch.uint8, 2: torch.uint16}
 _FOREIGN: Final = frozenset(
     name for name in DTYPES if np.dtype(name).kind == "V" or "float8" in name
 )
@@ -47,11 +46,26 @@ def dtype_name(dtype: Any) -> str:
 def as_numpy(tensor: Any) -> np.ndarray[Any, Any]:
     """The tensor, which is on the CPU, as an array of the same memory, where it has one."""
     plain = tensor.detach().resolve_conj().resolve_neg()
-    name = dtype_name(plain.dtype)
-    if name in _FOREIGN:
-        bits = plain.view(_BITS[plain.element_size()]).numpy()
-        return bits.view(np.dtype(name))
-    return plain.numpy()
+    return np.asarray(_Memory(plain)).view(np.dtype(dtype_name(plain.dtype)))
+
+
+class _Memory:
+    """The memory of a tensor for NumPy. After `Tensor.numpy()` it could not be resized any more."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor  # which NumPy keeps with the array
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        tensor = self.tensor
+        size = tensor.element_size()
+        return {
+            "version": 3,
+            "shape": tuple(tensor.shape),
+            "strides": tuple(step * size for step in tensor.stride()),
+            "typestr": f"<u{size}",
+            "data": (tensor.data_ptr(), False),
+        }
 
 
 def as_tensor(array: np.ndarray[Any, Any]) -> Any:

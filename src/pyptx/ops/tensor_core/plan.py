@@ -207,12 +207,12 @@ def check(
                 f"{name} of {dtype} has no kernels for {target}",
                 notes=(
                     ("legal", "sm_89 and later"),
-                    ("help", "a.astype(jax.numpy.bfloat16), and b too"),
+                    ("help", "convert both factors to bfloat16"),
                 ),
             )
         for result in results:
             if result in (e4m3, e5m2) and not found.has("mma.e4m3"):
                 raise CallError(
                     f"{name} with a result of {result} has no kernels for {target}",
-                    notes=(("legal", "sm_89 and later"), ("help", "out_dtype=jax.numpy.bfloat16")),
+                    notes=(("legal", "sm_89 and later"), ("help", "a result of bfloat16")),
                 )

@@ -1,0 +1,220 @@
+"""Losses, products and models whose tensors are split over two processes."""
+
+import copy
+from functools import partial
+
+import pytest
+import torch
+import two_processes
+from two_processes import COUNT
+
+
+def vocabulary(rank):
+    """The classes of a loss are split: one all-reduce, and none for the gradient."""
+    import torch.nn.functional as F
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+    for shape in ((6, 40), (6, 41), (3, 10, 4), (40,)):
+        classes = shape[min(1, len(shape) - 1)]
+        x = torch.randn(shape, dtype=torch.float64)
+        labels = torch.randint(0, classes, (*shape[:1], *shape[2:]) if len(shape) > 1 else ())
+        labels = torch.where(torch.arange(labels.numel()).view(labels.shape) == 1, -100, labels)
+        weight = torch.rand(classes, dtype=torch.float64)
+        target = distribute_tensor(labels, mesh, [Replicate()])
+        for options in ({}, {"reduction": "none"}, {"label_smoothing": 0.1}, {"weight": weight}):
+            given = {
+                name: distribute_tensor(each, mesh, [Replicate()]) if name == "weight" else each
+                for name, each in options.items()
+            }
+            split = distribute_tensor(x, mesh, [Shard(min(1, x.ndim - 1))]).requires_grad_()
+            with CommDebugMode() as seen:
+                loss = ours.cross_entropy(split, target, **given)
+                loss.sum().backward()
+            if classes % COUNT == 0:  # PyTorch 2.11 gathers gradients of uneven parts
+                assert seen.get_total_counts() == 1
+                assert split.grad.placements == split.placements
+            assert loss.placements == (Replicate(),)
+            leaf = x.clone().requires_grad_()
+            wanted = F.cross_entropy(leaf, labels, **options)
+            wanted.sum().backward()
+            torch.testing.assert_close(loss.full_tensor(), wanted)
+            torch.testing.assert_close(split.grad.full_tensor(), leaf.grad)
+    _vocabulary_beyond_numbers(mesh)
+    _vocabulary_refusals(mesh)
+
+
+def _vocabulary_beyond_numbers(mesh):
+    """Ignored rows of NaN, columns that one process has none of, no class, and second order."""
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    import pyptx.torch as ours
+
+    x = torch.randn(5, 8, dtype=torch.float64)
+    x[0, 1], x[1, 7], x[2, :4] = torch.nan, torch.inf, -torch.inf
+    labels = torch.tensor([-100, -100, 6, 9, 0])
+    found: list[list[torch.Tensor]] = [[], []]
+    for results, placed in zip(found, (False, True), strict=True):
+        leaf, target = x.clone(), labels
+        if placed:
+            leaf = distribute_tensor(leaf, mesh, [Shard(1)])
+            target = distribute_tensor(labels, mesh, [Replicate()])
+        leaf.requires_grad_()
+        loss = ours.cross_entropy(leaf, target, reduction="none", z_loss=0.1)
+        (first,) = torch.autograd.grad(loss.sum(), leaf, create_graph=True)
+        results.extend((loss, first))
+        if not torch.__version__.startswith("2.11."):  # which has no derivative of to_local's
+            results.extend(torch.autograd.grad(first[4:].sin().sum(), leaf))
+    for i, (one, other) in enumerate(zip(*found, strict=True)):
+        rows = slice(5) if i < 2 else slice(4, 5)
+        torch.testing.assert_close(other.full_tensor()[rows], one[rows], equal_nan=True)
+        assert not torch.isnan(one[4]).any()
+
+
+def _vocabulary_refusals(mesh):
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    import pyptx
+    import pyptx.torch as ours
+
+    x, labels = torch.randn(4, 8), torch.zeros(4, dtype=torch.int64)
+    split = distribute_tensor(x, mesh, [Shard(1)])
+    target = distribute_tensor(labels, mesh, [Replicate()])
+    few = distribute_tensor(x[:, :1].contiguous(), mesh, [Shard(1)])
+    for given, message, way in (
+        (
+            (split, labels),
+            "input is a DTensor and target a torch.Tensor",
+            "distribute_tensor(target, input.device_mesh)",
+        ),
+        (
+            (split, split),
+            "the classes of input are sharded, and target has probabilities",
+            "input.redistribute(placements=[Replicate()])",
+        ),
+        (
+            (few, target),
+            "input has 1 classes, split over 2 processes, of which some have none",
+            "input.redistribute(placements=[Replicate()])",
+        ),
+    ):
+        with pytest.raises(pyptx.CallError) as raised:
+            ours.cross_entropy(*given)
+        first, _, last = str(raised.value).splitlines()
+        assert first.partition(": ")[2] == message
+        assert last == f"  help: {way}"
+
+
+def products(rank):
+    """Parts whose rows are no multiple of 16 bytes, of every dimension that may be split."""
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+    rows, columns, whole = Shard(0), Shard(1), Replicate()
+    a, b, g = torch.randn(5, 7), torch.randn(7, 6), torch.randn(5, 6)
+    close = partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
+    for of_a, of_b in ((rows, whole), (whole, columns), (columns, rows), (columns, whole)):
+        for operation in (ours.matmul, lambda a, b: ours.linear(a, b.t())):
+            x = distribute_tensor(a, mesh, [of_a]).requires_grad_()
+            y = distribute_tensor(b, mesh, [of_b]).requires_grad_()
+            with CommDebugMode() as seen:
+                found = operation(x, y)
+            assert seen.get_total_counts() == 0
+            close(found.full_tensor(), a @ b)
+            placed = [whole if found.placements[0].is_partial() else found.placements[0]]
+            found.backward(distribute_tensor(g, mesh, placed))
+            close(x.grad.full_tensor(), g @ b.t())
+            close(y.grad.full_tensor(), a.t() @ g)
+    narrow = [
+        distribute_tensor(each.bfloat16(), mesh, [at]) for each, at in ((a, columns), (b, rows))
+    ]
+    found = ours.matmul(*narrow)  # whose sums are rounded when they are added up
+    assert found.placements == (whole,)
+    exact = (a.bfloat16().double() @ b.bfloat16().double()).bfloat16()
+    torch.testing.assert_close(found.full_tensor(), exact)
+    ends = torch.tensor([2, 2, 4], dtype=torch.int32)
+    x = distribute_tensor(a, mesh, [whole]).requires_grad_()
+    y = distribute_tensor(torch.stack([b, b, 2 * b]), mesh, [Shard(2)]).requires_grad_()
+    found = ours.grouped_mm(x, y, offs=distribute_tensor(ends, mesh, [whole]))
+    assert found.placements == (columns,)
+    scale = torch.tensor([1.0, 1.0, 2.0, 2.0, 0.0])[:, None]
+    close(found.full_tensor(), scale * (a @ b))
+    found.backward(distribute_tensor(g, mesh, [columns]))
+    close(x.grad.full_tensor(), scale * (g @ b.t()))
+    close(y.grad.full_tensor()[2], a[2:4].t() @ g[2:4])
+
+
+def addresses(rank):
+    """Parts that begin between vectors, or whose elements are not one after the other."""
+    import torch.nn.functional as F
+    from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+    for offset in (0, 1, 3):
+        x = torch.randn(6 * 24 + 3)[offset : offset + 6 * 24].view(6, 24)
+        split = DTensor.from_local(x[rank * 3 : rank * 3 + 3], mesh, [Shard(0)])
+        for found, wanted in (
+            (ours.rms_norm(split, (24,), eps=1e-5), F.rms_norm(x, (24,), eps=1e-5)),
+            (ours.silu(split), F.silu(x)),
+            (ours.swiglu(split), F.silu(x[:, :12]) * x[:, 12:]),
+            (ours.matmul(split, distribute_tensor(x.t(), mesh, [Replicate()])), x @ x.t()),
+        ):
+            torch.testing.assert_close(found.full_tensor(), wanted, rtol=1e-4, atol=1e-4)
+    x = torch.randn(6, 8, 32)
+    whole, split = (distribute_tensor(x, mesh, [at]) for at in (Replicate(), Shard(1)))
+    for first, second in ((whole, split), (split, whole)):
+        found = ours.swiglu(first, second)
+        assert found.placements == (Shard(1),)
+        torch.testing.assert_close(found.full_tensor(), F.silu(x) * x)
+    turned = DTensor.from_local(torch.randn(3, 32, 8).transpose(1, 2), mesh, [Shard(0)])
+    torch.testing.assert_close(ours.silu(turned).to_local(), F.silu(turned.to_local()))
+
+
+def models(rank):
+    """Modules in a model that is parallel over tensors, and in one whose parameters are split."""
+    import torch.nn.functional as F
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.parallel import (
+        ColwiseParallel,
+        SequenceParallel,
+        parallelize_module,
+    )
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+    model = torch.nn.Sequential(ours.RMSNorm(16), ours.LayerNorm(16), torch.nn.Linear(16, 20))
+    x, labels = torch.randn(2, 4, 16), torch.randint(0, 20, (8,))
+    wanted = model(x)
+    loss = F.cross_entropy(wanted.flatten(0, 1), labels)
+    gradients = torch.autograd.grad(loss, [*model.parameters()])
+    last = ColwiseParallel(input_layouts=Shard(1), output_layouts=Shard(-1), use_local_output=False)
+    plan = {"0": SequenceParallel(), "1": SequenceParallel(), "2": last}
+    parallel = parallelize_module(copy.deepcopy(model), mesh, plan)
+    found = parallel(DTensor.from_local(x[:, 2 * rank : 2 * rank + 2], mesh, [Shard(1)]))
+    target = distribute_tensor(labels, mesh, [Replicate()])
+    total = ours.cross_entropy(found.flatten(0, 1), target)
+    torch.testing.assert_close(total.full_tensor(), loss)
+    total.backward()
+    for one, other in zip(parallel.parameters(), gradients, strict=True):
+        torch.testing.assert_close(one.grad.full_tensor(), other, rtol=1e-4, atol=1e-5)
+    fully_shard(model, mesh=mesh)
+    found = model(x)
+    torch.testing.assert_close(found, wanted)
+    F.cross_entropy(found.flatten(0, 1), labels).backward()
+    for one, other in zip(model.parameters(), gradients, strict=True):
+        torch.testing.assert_close(one.grad.full_tensor(), other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("test", [vocabulary, products, addresses, models])
+def test_two_processes(test):
+    two_processes.run(test)
