@@ -5,15 +5,16 @@ operations alone, each operation of pyptx in place of its own, and several of th
 losses of the first steps beside those of jax.numpy, the time of a step, and what devices exchange.
 
 On one GPU a step has one sequence. Where there are two GPUs, it runs in two further forms: with a
-sequence on each (data parallel), and with one sequence and the columns of `gate`, `up` and
-`logits`, the rows of `down` and half of each on each GPU (tensor parallel). Shardings of the
-arguments of a plain `jax.jit` are all that says so; the cross entropy of pyptx is called in
+sequence on each (data parallel), and with one sequence and half of the MLP and of the vocabulary on
+each (tensor parallel): the columns of `gate`, `up` and `logits`, and the rows of `down`. Shardings
+of the arguments of a plain `jax.jit` are all that says so; the cross entropy of pyptx is called in
 `jax.shard_map` where columns are split.
 
 Two curves differ by rounding, and training increases the difference. How much that may be is
-measured with jax.numpy alone: with f32 activations, and with the roundings that the types say, of
-which XLA leaves some out. A curve of pyptx may be as far from exact training as these are from one
-another, and so may jax.numpy's: twice the larger distance is the bound.
+measured with jax.numpy alone: with f32 activations, with the roundings that the types say, of which
+XLA leaves some out, and with norms and gates that are rounded twice. A curve of pyptx may be as far
+from exact training as these are from one another, and so may jax.numpy's: twice the largest
+distance is the bound.
 """
 
 # JAX's annotations are partial.
@@ -36,7 +37,7 @@ import numpy as np
 from jax import numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from jax_block_model import Operations, Sizes, State, initial, step
+from jax_block_model import Operations, Sizes, State, initial, rounded_twice, step
 from measure import (
     CONSOLE,
     Bar,
@@ -294,6 +295,7 @@ def roundings(training: Training) -> Iterator[Any]:
     """jax.numpy's step with other roundings."""
     yield training.program(Operations(wide=True))
     yield training.program(Operations(), STRICT)
+    yield training.program(rounded_twice())
 
 
 def in_turns(training: Training, programs: dict[str, Any], scale: Scale) -> dict[str, list[float]]:

@@ -23,7 +23,7 @@ from jax import numpy as jnp
 EPS: Final = 1e-5
 RATE: Final = 0.125
 """Of learning, for matrices, over the width: the terms of a sum change together."""
-ROWS: Final = {name: 1 / 128 for name in ("embedding", "first", "second", "last")}
+ROWS: Final[dict[str, float]] = dict.fromkeys(("embedding", "first", "second", "last"), 1 / 128)
 """For what multiplies or is an element: numbers near 1 have steps of 1 / 128 in bf16."""
 DECAYS: Final = 0.9, 0.99
 SMALL: Final = 1e-8
@@ -129,6 +129,22 @@ class Operations:
     """Both products of the MLP and the gate, in place of two `matmul` and `swiglu`."""
     wide: bool = False
     """Whether activations are f32, whatever the parameters are."""
+
+
+def rounded_twice() -> Operations:
+    """As in the Llama of Hugging Face: norms are rounded before the weight, silu before `up`."""
+
+    def norm(x: Any, weight: Any, eps: float) -> Any:
+        return rms_norm(x, jnp.ones_like(weight), eps) * weight
+
+    def add_norm(x: Any, residual: Any, weight: Any, eps: float) -> tuple[Any, Any]:
+        total = x + residual
+        return norm(total, weight, eps), total
+
+    def gate_of(gate: Any, up: Any) -> Any:
+        return swiglu(gate, jnp.ones_like(up)) * up
+
+    return Operations(rms_norm=norm, add_rms_norm=add_norm, swiglu=gate_of)
 
 
 # ---- the model -----------------------------------------------------------------------------------

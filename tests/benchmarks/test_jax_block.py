@@ -50,11 +50,13 @@ def test_the_losses_of_all_ways_are_the_same(loss, ways):
     assert loss(wrong) != pytest.approx(wanted, rel=2e-5)
 
 
-def test_what_is_measured(devices, tmp_path):
+def test_what_is_measured(devices, tmp_path, monkeypatch):
     """Losses within their bound, and no exchange but the gradients' and the loss'."""
     scale = block.Scale(
         curve=24, rounds=2, steps=1, forms=(DATA,), ways=(block.THEIRS, block.ROWWISE)
     )
+    one = lambda training: [training.program(model.rounded_twice())]  # each takes a second
+    monkeypatch.setattr(block, "roundings", one)
     sizes = dataclasses.replace(SIZES, tokens=32)  # rounding is less in a loss of many
     result = block.measure({"name": "X"}, Options(out=tmp_path), sizes, scale, devices)
     theirs, ours = result.measurements
