@@ -38,6 +38,7 @@ GPU_PARTS: Final = {
     "norm_host": ("jax",),
     "torch_host": ("torch",),
     "torch_block": ("torch",),
+    "jax_block": ("jax",),
     "row_table": ("jax", "torch"),
     "row_limits": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
@@ -51,6 +52,8 @@ GPU_PARTS: Final = {
 PARTS: Final = (*GPU_PARTS, "emulator", "text", "indexing")
 SELECTIVE: Final = ("norm_table", "norm_sweep", "norm_reasons")
 """Parts that take shapes, directions, variants and a budget."""
+RESUMED: Final = (*SELECTIVE, "jax_block")
+"""Parts that take a budget and earlier results; jax_block none of the other options."""
 
 
 def main() -> int:
@@ -92,7 +95,7 @@ def measure(
     """One part, with the options where it takes them."""
     if module.__name__ == "row_table":
         return module.measure(device, given.operation, given.budget)
-    if module.__name__ not in SELECTIVE:
+    if module.__name__ not in RESUMED:
         return module.measure(device)
     known = earlier(module.__name__, device, options) if given.merge or given.resume else None
     return module.measure(device, dataclasses.replace(options, known=known))
@@ -114,7 +117,9 @@ def arguments() -> argparse.ArgumentParser:
     add("--only", action="append", choices=PARTS, help="may be repeated")
     add("--out", type=Path, help="where results are written: benchmarks/results without --op")
     add("--check", action="store_true", help="exit with 1 if a bar does not hold")
-    group = parser.add_argument_group("of norm_table, norm_sweep and norm_reasons")
+    group = parser.add_argument_group(
+        "of norm_table, norm_sweep and norm_reasons; jax_block takes --budget and --resume"
+    )
     add = group.add_argument
     add("--shapes", type=_list_of(parse_shape), default=(), metavar="2048x8192:f32,...",
         help="these instead of the part's own")  # fmt: skip
@@ -124,7 +129,8 @@ def arguments() -> argparse.ArgumentParser:
     add("--op", action="append", default=[], metavar="[DIRECTION=]MODULE:FUNCTION",
         help="time this beside it; may be repeated; a file is a module too")  # fmt: skip
     add("--calls", type=int, help="calls of each candidate")
-    add("--budget", type=float, metavar="SECONDS", help="begin no further shape after them")
+    add("--budget", type=float, metavar="SECONDS",
+        help="begin no further shape, or form of the block, after them")  # fmt: skip
     add("--merge", action="store_true", help="add to the file that is there, in place of its own")
     add("--resume", action="store_true", help="add to the file what it lacks")
     add = parser.add_argument_group("of row_table, which takes --budget too").add_argument
@@ -163,10 +169,10 @@ def selected(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Opti
     rows = "row_table" in (given.only or ())
     if given.operation and not rows:
         parser.error("--operation selects from row_table: say --only row_table")
-    if rows:
-        defaults = dataclasses.replace(defaults, budget=options.budget)
-    if options != defaults and not set(given.only or ()) & set(SELECTIVE):
-        parser.error(f"these options select from {', '.join(SELECTIVE)}: say --only one of them")
+    selects = dataclasses.replace(options, budget=None, resume=False) != defaults
+    takers = SELECTIVE if selects else (*RESUMED, "row_table")
+    if options != defaults and not set(given.only or ()) & set(takers):
+        parser.error(f"these options select from {', '.join(takers)}: say --only one of them")
     for text in options.ops:
         try:
             parse_operation(text)

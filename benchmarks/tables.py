@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import jax_block_table
 import mutants_table
 from measure import RESULTS, ROOT, load, number
 from norm_cases import (
@@ -311,6 +312,7 @@ TITLES: Final = {
     "norm_host": "Host time of one call of `pyptx.ops.rms_norm` on 8 x 128 f32",
     "torch_host": "Host time of one call in PyTorch on 8 x 1024 bf16",
     "torch_block": "A training step of a transformer block in PyTorch, 4096 tokens of 4096 in bf16",
+    "jax_block": jax_block_table.TITLE,
     "norm_scale": "A training step with `pyptx.ops.rms_norm`, the same rows on every GPU",
     "rms_norm": "RMS normalization",
     "launch": "Launching from JAX: host time of a call, and a chain of dependent kernels",
@@ -337,6 +339,7 @@ PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "norm_host": norm_host,
     "torch_host": plain,
     "torch_block": plain,
+    "jax_block": jax_block_table.table,
     "norm_scale": plain,
     "rms_norm": rms_norm,
     "launch": plain,
