@@ -24,11 +24,11 @@ from pyptx._cli.show import show_sass, show_usage
 from pyptx._kernel import In, Out, from_ptx
 from pyptx._kernel.arguments import Param, declared
 from pyptx._kernel.options import parse_target
-from pyptx._lift.entries import reached_entries
 from pyptx._source import caller
 from pyptx._spec import Tile
 from pyptx._target import Target
 from pyptx._text import for_assembler, parse, read_file
+from pyptx._text.entries import reached_entries
 from pyptx._verify import verify
 from pyptx.errors import EmulationError, LanguageError, PtxError
 from pyptx.types import BY_NUMPY, DTYPES, DType

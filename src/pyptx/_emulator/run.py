@@ -8,10 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
-
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pyptx._emulator.core import Program, program, registered_locations
 from pyptx._emulator.report import Report, joined, report_from
@@ -21,6 +18,11 @@ from pyptx._layouts.tensor_map import MAP_ALIGN
 from pyptx._native import loader
 from pyptx._spec import advice
 from pyptx.errors import EmulationError
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    Array: TypeAlias = NDArray[Any]
 
 ALIGNMENT: Final = 256
 """Device memory starts at multiples of this, so kernels may rely on it."""
@@ -41,8 +43,6 @@ _COMPLETIONS: Final[dict[Completion | None, int]] = {
     "reversed": 0x300,
     "random": 0x400,
 }
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,8 @@ class Emulation:
 
 def device_array(shape: Sequence[int], dtype: DTypeLike) -> Array:
     """An uninitialised contiguous array that is aligned as device memory is."""
+    import numpy as np  # with the first array: it is a third of the time to import pyptx
+
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     raw = np.empty(size + ALIGNMENT, np.uint8)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NoReturn, cast
-
-import numpy as np
+from numbers import Real
+from typing import Any, Final, NoReturn
 
 from pyptx._source import SourceLocation
 from pyptx._trace.core.values import integer
@@ -61,11 +60,10 @@ def _checked(name: str, value: object, where: SourceLocation) -> object:
 
 def _seconds(value: object) -> float | None:
     """A positive number, None for anything else."""
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex)):
-        found = float(cast("float", value))
-        if math.isfinite(found) and found > 0:
-            return found
-    return None
+    if isinstance(value, bool) or not isinstance(value, Real):  # which NumPy's numbers are, too
+        return None
+    found = float(value)
+    return found if math.isfinite(found) and found > 0 else None
 
 
 def _refuse(name: str, value: object, legal: str, example: str, where: SourceLocation) -> NoReturn:

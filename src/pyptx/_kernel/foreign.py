@@ -39,13 +39,13 @@ from pyptx._kernel.structures import with_fields
 from pyptx._kernel.textures import with_textures
 from pyptx._launch.description import Number
 from pyptx._launch.plan import Bytes, check_block, check_cluster
-from pyptx._lift.entries import reached_entries
 from pyptx._operands import Parameter
 from pyptx._recent import SPECIALISATIONS, Recent
 from pyptx._runtime import targets
 from pyptx._source import SourceLocation, caller
 from pyptx._spec import Spec, Tile
 from pyptx._target import Target, targets_of
+from pyptx._text.entries import reached_entries
 from pyptx._trace.build import Signature
 from pyptx._trace.core.batch import Batch
 from pyptx.errors import PtxError, SpecError

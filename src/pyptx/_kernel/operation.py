@@ -11,7 +11,7 @@ from pyptx import _emulator as emulator
 from pyptx import _runtime as runtime
 from pyptx._binding import ARRAY_CONVERSION, bind, check_dtypes, size_at_call
 from pyptx._dims import Extent, Symbol
-from pyptx._kernel import emulation, parallel
+from pyptx._kernel import emulation
 from pyptx._kernel.captured import Captured
 from pyptx._kernel.signature import check_constants, exact
 from pyptx._launch.call import Call, make_call
@@ -294,6 +294,8 @@ class Operation:
             return place.emulate(call, operands, threads=1, clear=True, **options)
 
         outputs = tuple(tensor.name for tensor in call.outputs)
+        from pyptx._kernel import parallel  # noqa: PLC0415 (NumPy, for the few who check)
+
         subject = parallel.Subject(
             self.name, self._inputs, outputs, self.in_specs, self.out_specs, self._location, run
         )

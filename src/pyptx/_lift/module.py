@@ -11,10 +11,10 @@ from pyptx import _verify as verify
 from pyptx._ir import Comment, Directive, Function, Instruction, Kernel, Module
 from pyptx._lift import declarations
 from pyptx._lift.body import BodyWriter, global_pointers
-from pyptx._lift.entries import without_entry_addresses
 from pyptx._lift.layout import WIDTH, Call, Expression, Keyword, call, comment, statement, string
 from pyptx._lift.naming import Names
 from pyptx._operands import Parameter, Register, Variable
+from pyptx._text.entries import without_entry_addresses
 from pyptx.types import DTYPES
 
 _PARTS: Final = re.compile(r"(\d+)")

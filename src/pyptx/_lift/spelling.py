@@ -8,13 +8,12 @@ the file declares the same one, or only bits; every other register is declared a
 
 from __future__ import annotations
 
+import ctypes
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, cast
-
-import numpy as np
 
 from pyptx._ir import Function, Instruction, Kernel
 from pyptx._isa import check, opcode_path
@@ -67,6 +66,7 @@ _BINARY: Final = {
 _UNARY: Final = {"neg": "-"}  # to type checkers, `~` may be a negated predicate
 _MOST_TARGETS: Final = 8  # registers of longer vectors are an array
 _LARGE: Final = 1 << 16  # unsigned numbers from here on are read as bits
+_DIGITS_OF_F32: Final = 9  # tell each value from all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,10 +567,15 @@ def literal(immediate: Immediate) -> str:
         return f"0x{value:X}" if large else str(value)
     if not math.isfinite(value):
         return f'float("{value}")'
-    short = repr(float(str(np.float32(value))))
-    if immediate.dtype.name == "f32" and np.float32(float(short)) == np.float32(value):
-        return short
-    return repr(value)
+    return _single(value) if immediate.dtype.name == "f32" else repr(value)
+
+
+def _single(value: float) -> str:
+    """A value of f32 with as few digits as tell it from others."""
+    rounded = ctypes.c_float(value).value
+    texts = (f"{rounded:.{digits}g}" for digits in range(1, _DIGITS_OF_F32))
+    found = (text for text in texts if ctypes.c_float(float(text)).value == rounded)
+    return repr(float(next(found, f"{rounded:.{_DIGITS_OF_F32}g}")))
 
 
 def formal(parameter: Parameter) -> Call:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from pyptx._calls import binding
 from pyptx._launch.call import Call
@@ -21,6 +19,9 @@ from pyptx._runtime.targets import target
 from pyptx._source import SourceLocation
 from pyptx._spec import Scalar, Spec
 from pyptx.errors import CallError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "Runtime",
@@ -175,14 +176,16 @@ def _kinds(
     torch_tensor = getattr(torch, "Tensor", ())
     # Numbers that a program of PyTorch is compiled without.
     traced = (torch.SymInt, torch.SymFloat, torch.SymBool) if torch is not None else ()
-    numbers = (bool, int, float, np.generic, *traced)
+    # There are arrays and numbers of NumPy only where it has been imported.
+    numpy = sys.modules.get("numpy")
+    numbers = (bool, int, float, getattr(numpy, "generic", ()), *traced)
     found: dict[str, str] = {}
     for spec, array, name in zip(specs, arrays, names, strict=True):
         if isinstance(array, jax_array):
             found.setdefault("jax", name)
         elif isinstance(array, torch_tensor):
             found.setdefault("torch", name)
-        elif isinstance(array, np.ndarray):
+        elif isinstance(array, getattr(numpy, "ndarray", ())):
             _check_array(cast("Any", array), name, location)
             found.setdefault("numpy", name)
         elif not (isinstance(spec, Scalar) and isinstance(array, numbers)):
@@ -192,6 +195,8 @@ def _kinds(
 
 def _check_array(array: np.ndarray[Any, Any], name: str, location: SourceLocation | None) -> None:
     """Raises CallError for an array whose memory is not just its numbers."""
+    import numpy as np
+
     dtype = array.dtype
     if isinstance(array, np.ma.MaskedArray):
         problem, cure = "a masked array, and a kernel cannot see the mask", ".filled(value)"

@@ -16,24 +16,6 @@ constexpr char kMagic[8] = {'P', 'T', 'X', 'E', 'M', 'U', 0, 2};
 
 bool valid_width(unsigned w) { return w == 1 || w == 8 || w == 16 || w == 32 || w == 64 || w == 128; }
 
-// Whether bytes are UTF-8, as reports must be (RFC 3629).
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<uint8_t>(text[i++]);
-    const unsigned more = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : lead >> 3 == 30 ? 3 : 4;
-    if (more == 4 || more > text.size() - i) return false;
-    uint32_t point = more == 0 ? lead : lead & (0x3fu >> more);
-    for (unsigned k = 0; k < more; ++k) {
-      const auto next = static_cast<uint8_t>(text[i++]);
-      if (next >> 6 != 2) return false;
-      point = point << 6 | (next & 0x3fu);
-    }
-    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-    if (point < kLeast[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return false;
-  }
-  return true;
-}
-
 unsigned spelled_width(std::string_view type) {
   if (type == "pred") return 1;
   size_t i = 0;
@@ -66,8 +48,8 @@ constexpr Resolve kChapters[] = {resolve_special, resolve_integer, resolve_exten
 
 class ImageReader {
  public:
-  ImageReader(const void* image, size_t bytes, Program& program)
-      : in_(static_cast<const uint8_t*>(image), bytes), p_(program) {}
+  ImageReader(const void* image, size_t bytes, Program& program, bool whole)
+      : in_(static_cast<const uint8_t*>(image), bytes), p_(program), whole_(whole) {}
 
   void read() {
     read_head();
@@ -278,7 +260,8 @@ class ImageReader {
       for (unsigned k = 0; k < operands; ++k) raw.operands.push_back(operand(0));
       raw.unknown = unknown_;
     }
-    p_.lay_out_registers();
+    p_.lay_out_registers({});
+    apart_.assign(p_.registers.size(), 0);
     resolve_all();
   }
 
@@ -291,6 +274,7 @@ class ImageReader {
       const uint32_t number = register_number();
       s.offset = p_.registers[number].offset;
       s.width = p_.registers[number].width;
+      apart_[number] = 1;
       s.is_signed = in_.u8("an index") != 0;
       s.axis = in_.u8("an index");
       s.known = in_.u8("an index") != 0;
@@ -299,6 +283,7 @@ class ImageReader {
       s.of = string("what is indexed");
       if (!s.known) {
         if (s.extent >= p_.image_registers) corrupt("an extent's register");
+        apart_[s.extent] = 1;
         s.extent_offset = p_.registers[s.extent].offset;
         s.extent_width = p_.registers[s.extent].width;
       }
@@ -571,7 +556,9 @@ class ImageReader {
       auto* more = static_cast<uint32_t*>(p_.keep_bytes(d.bound() * sizeof(uint32_t)));
       std::copy(d.slots().begin(), d.slots().end(), more);
       in.more = more;
+      more_.emplace_back(more, d.bound());
     }
+    keep_apart(d, i);
     flow_[i].guarded = raw.guard != kNoRegister;
     flow_[i].leaves = d.opcode == "exit" || d.opcode == "ret" || d.opcode == "trap" || d.opcode == "bra" ||
                       d.opcode == "brx";
@@ -634,6 +621,15 @@ class ImageReader {
     }
   }
 
+  // Registers that matter where they are not live: a lane that does not execute a shfl gives what it had, and who waits
+  // for a time is seen to go on by the times that it has read.
+  void keep_apart(const Decoding& d, uint32_t i) {
+    const bool reads_time = std::any_of(d.operands.begin(), d.operands.end(),
+                                        [](const OperandView& v) { return v.kind == OperandView::Kind::Special; });
+    for (const uint32_t r : p_.uses[i].sources) apart_[r] |= d.opcode == "shfl";
+    for (const uint32_t r : p_.uses[i].destinations) apart_[r] |= reads_time;
+  }
+
   // A call continues in the function that it names, or in any; the function's registers begin there.
   void reach_functions(const Raw& raw, uint32_t i) {
     const uint32_t named = raw.operands[1].function;
@@ -670,7 +666,9 @@ class ImageReader {
   void finish() {
     p_.find_held();
     p_.find_ignored(flow_);
-    p_.find_tracked(flow_);
+    Lives lives = find_lives(flow_, p_.uses, p_.image_registers, p_.entry);
+    p_.find_tracked(std::move(lives.at_start));
+    if (!whole_) p_.share_registers(std::move(lives.lifetimes), apart_, more_);
     const size_t size = p_.pool_bytes_.size();
     auto* place = static_cast<uint8_t*>(p_.keep_bytes(size + 64));
     place = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(place) + 63) & ~static_cast<uintptr_t>(63));
@@ -687,12 +685,15 @@ class ImageReader {
   std::vector<Raw> raw_;
   std::vector<uint32_t> missing_;
   std::vector<Flow> flow_;
+  bool whole_;
+  std::vector<uint8_t> apart_;  // by register, whether it shares its place with no other
+  std::vector<std::pair<uint32_t*, size_t>> more_;  // operands that are not inline
 };
 
-std::unique_ptr<Program> Program::read(const void* image, size_t bytes) {
+std::unique_ptr<Program> Program::read(const void* image, size_t bytes, bool whole) {
   auto program = std::make_unique<Program>();
   program->hash = content_hash(image, bytes);
-  ImageReader(image, bytes, *program).read();
+  ImageReader(image, bytes, *program, whole).read();
   return program;
 }
 

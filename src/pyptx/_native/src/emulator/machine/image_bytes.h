@@ -5,11 +5,30 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace pyptx::emulator {
 
 [[noreturn]] inline void corrupt(const std::string& what) {
   throw std::runtime_error("corrupt program image: " + what);
+}
+
+// Whether bytes are UTF-8, as reports must be (RFC 3629).
+inline bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<uint8_t>(text[i++]);
+    const unsigned more = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : lead >> 3 == 30 ? 3 : 4;
+    if (more == 4 || more > text.size() - i) return false;
+    uint32_t point = more == 0 ? lead : lead & (0x3fu >> more);
+    for (unsigned k = 0; k < more; ++k) {
+      const auto next = static_cast<uint8_t>(text[i++]);
+      if (next >> 6 != 2) return false;
+      point = point << 6 | (next & 0x3fu);
+    }
+    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if (point < kLeast[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return false;
+  }
+  return true;
 }
 
 // Reads little-endian fields and never past the end.

@@ -20,15 +20,16 @@ class Liveness {
 
   bool fits() const { return starts_.size() * words_ <= kMaxWords; }
 
-  std::vector<uint32_t> solve() {
+  Lives solve() {
     summarise();
     while (step()) {
     }
-    std::vector<uint32_t> live;
+    Lives lives;
     for (uint32_t r = 0; !starts_.empty() && r < registers_; ++r) {
-      if (bit(live_, block_of_[entry_], r)) live.push_back(r);
+      if (bit(live_, block_of_[entry_], r)) lives.at_start.push_back(r);
     }
-    return live;
+    lives.lifetimes = lifetimes();
+    return lives;
   }
 
  private:
@@ -75,17 +76,45 @@ class Liveness {
   bool step() {
     bool changed = false;
     for (size_t b = starts_.size(); b-- > 0;) {
-      const Flow& last = flow_[end_of(b) - 1];
       for (size_t w = 0; w < words_; ++w) {
         const size_t at = b * words_ + w;
-        uint64_t out = last.guarded || !last.leaves ? live_[at + words_] : 0;
-        for (const uint32_t target : last.targets) out |= live_[block_of_[target] * words_ + w];
-        const uint64_t in = reads_[at] | (out & ~writes_[at]);
+        const uint64_t in = reads_[at] | (live_behind(b, w) & ~writes_[at]);
         changed |= in != live_[at];
         live_[at] = in;
       }
     }
     return changed;
+  }
+
+  // What is live where a block has ended.
+  uint64_t live_behind(size_t block, size_t word) const {
+    const Flow& last = flow_[end_of(block) - 1];
+    uint64_t out = last.guarded || !last.leaves ? live_[(block + 1) * words_ + word] : 0;
+    for (const uint32_t target : last.targets) out |= live_[block_of_[target] * words_ + word];
+    return out;
+  }
+
+  std::vector<Lifetime> lifetimes() const {
+    std::vector<Lifetime> found(registers_);
+    const auto note = [&](uint32_t r, size_t at) {
+      found[r].first = std::min(found[r].first, static_cast<uint32_t>(at));
+      found[r].last = std::max(found[r].last, static_cast<uint32_t>(at));
+    };
+    const auto note_all = [&](uint64_t live, size_t word, size_t at) {
+      for (; live != 0; live &= live - 1) note(static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(__builtin_ctzll(live)), at);
+    };
+    for (size_t b = 0; b < starts_.size(); ++b) {
+      for (size_t w = 0; w < words_; ++w) {
+        note_all(live_[b * words_ + w], w, starts_[b]);
+        note_all(live_behind(b, w), w, end_of(b) - 1);
+      }
+      for (size_t i = starts_[b]; i < end_of(b); ++i) {
+        for (const auto* list : {&uses_[i].sources, &uses_[i].conditional, &uses_[i].destinations}) {
+          for (const uint32_t r : *list) note(r, i);
+        }
+      }
+    }
+    return found;
   }
 
   const std::vector<Flow>& flow_;
@@ -150,13 +179,13 @@ bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses
   return ResultSearch(flow, uses).ignored(at, places);
 }
 
-std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,
-                                    uint32_t entry) {
+Lives find_lives(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers, uint32_t entry) {
   Liveness analysis(flow, uses, registers, entry);
   if (analysis.fits()) return analysis.solve();
-  std::vector<uint32_t> all(registers);
-  std::iota(all.begin(), all.end(), 0u);
-  return all;
+  Lives lives;
+  lives.at_start.resize(registers);
+  std::iota(lives.at_start.begin(), lives.at_start.end(), 0u);
+  return lives;
 }
 
 }  // namespace pyptx::emulator

@@ -1,4 +1,4 @@
-// Which registers a kernel may read before it writes them.
+// Where the registers of a kernel are live, and which of them it may read before it writes them.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +47,19 @@ struct Flow {
   std::vector<uint32_t> targets;
 };
 
-// Registers that are live at `entry`, where the kernel starts: along some path through the code, whatever its conditions,
-// they are read before they are written. All registers for code too big to analyse.
-std::vector<uint32_t> live_at_start(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers,
-                                    uint32_t entry);
+// The first and the last instruction that uses a register or where it is live.
+struct Lifetime {
+  uint32_t first = ~0u, last = 0;
+};
+
+struct Lives {
+  // Registers that are live at `entry`, where the kernel starts: along some path through the code, whatever its
+  // conditions, they are read before they are written. All registers for code too big to analyse.
+  std::vector<uint32_t> at_start;
+  std::vector<Lifetime> lifetimes;  // by register; none for such code
+};
+
+Lives find_lives(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t registers, uint32_t entry);
 // Whether nothing depends on what the instruction `at` writes, not even through instructions that only compute. `places`
 // are to be looked at at most, and are fewer afterwards; false where they do not suffice.
 bool ignores_result(const std::vector<Flow>& flow, const std::vector<Uses>& uses, uint32_t at, size_t* places);

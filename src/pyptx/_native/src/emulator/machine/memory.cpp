@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sanitizer/ownership.h"
+
 namespace pyptx::emulator {
 
 namespace {
@@ -168,15 +170,19 @@ uint32_t Memory::add_shadow(const PyptxLaunch& launch, uint32_t granule, uint64_
   std::vector<void**> places;
   for (Buffer& b : buffers) {
     // Cells count from the granule that the first byte is in.
-    const size_t bytes = ((b.hi - b.lo) / granule + 2) * sizeof(uint64_t);
+    const size_t count = (b.hi - b.lo) / granule + 2, bytes = count * sizeof(uint64_t);
+    const size_t blocks = count / kOwnedBlock + 1;
     const bool raced = races && !b.read_only;
     if (!raced && !(values && !b.initialised)) continue;
     const ShadowPool::Need cells{bytes, ShadowPool::Holds::Cells}, epochs{bytes / 2, ShadowPool::Holds::Epochs};
     needs.push_back(cells);
     places.push_back(reinterpret_cast<void**>(&b.stores));
     if (owned) {
-      needs.push_back(cells);
+      // The last block is whole, too.
+      needs.push_back({blocks * kOwnedBlock * sizeof(uint64_t), ShadowPool::Holds::Cells});
       places.push_back(reinterpret_cast<void**>(&b.owners));
+      needs.push_back({blocks * sizeof(uint64_t), ShadowPool::Holds::Cells});
+      places.push_back(reinterpret_cast<void**>(&b.block_owners));
     }
     b.has_loads = std::make_unique<std::atomic<bool>>(false);
     if (!raced) continue;

@@ -65,7 +65,9 @@ struct Buffer {
   uint32_t* store_epochs = nullptr;  // of the same accesses
   uint32_t* load_epochs = nullptr;
   std::unique_ptr<BufferHistory> history;  // what cells have no room for
-  uint64_t* owners = nullptr;  // see ownership.h; only where several host threads may run
+  // Of cells and of blocks of them, see ownership.h; only where several host threads may run.
+  uint64_t* owners = nullptr;
+  uint64_t* block_owners = nullptr;
   std::unique_ptr<std::atomic<bool>> has_loads, has_history;
   Written written;  // where every element has to be
 

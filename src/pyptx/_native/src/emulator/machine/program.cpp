@@ -4,13 +4,6 @@
 #include <stdexcept>
 
 namespace pyptx::emulator {
-namespace {
-
-constexpr uint64_t kMaxFileBytes = 16u << 20;
-
-uint32_t slot_bytes(unsigned width) { return width == 1 ? 4 : width * kLanes / 8; }
-
-}  // namespace
 
 Uses::Role role_of(const Decoding& d) {
   // What CUDA's compiler turns the result of a test into before it branches.
@@ -70,23 +63,6 @@ void Program::access(bool shared, bool global, uint32_t bytes) {
   }
 }
 
-void Program::lay_out_registers() {
-  // Wide registers first, so that each is aligned to its size.
-  uint64_t end = 0;
-  for (const unsigned width : {128u, 64u, 32u, 16u, 8u, 1u}) {
-    for (RegisterSlot& slot : registers) {
-      if (slot.width != width) continue;
-      slot.offset = static_cast<uint32_t>(end);
-      end += slot_bytes(width);
-      if (end > kMaxFileBytes) throw std::runtime_error("kernel " + name + ": too many registers to emulate");
-    }
-  }
-  true_predicate = static_cast<uint32_t>(end);
-  end = (end + 4 + 63) & ~63ull;
-  sink = static_cast<uint32_t>(end);
-  file_bytes = static_cast<uint32_t>(end + 512);
-}
-
 const Function* Program::function_of(uint32_t instruction) const {
   for (const Function& f : functions) {
     if (instruction >= f.first && instruction < f.end) return &f;
@@ -94,8 +70,8 @@ const Function* Program::function_of(uint32_t instruction) const {
   return nullptr;
 }
 
-void Program::find_tracked(const std::vector<Flow>& flow) {
-  tracked = live_at_start(flow, uses, image_registers, entry);
+void Program::find_tracked(std::vector<uint32_t> at_start) {
+  tracked = std::move(at_start);
   std::vector<uint8_t> keep(image_registers, 0);
   for (const Uses& u : uses) {
     if (u.moved.kind == Moved::Kind::Load) tracked.insert(tracked.end(), u.moved.to.begin(), u.moved.to.end());

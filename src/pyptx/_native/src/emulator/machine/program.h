@@ -88,7 +88,8 @@ class Program {
  public:
   // Throws std::runtime_error with the whole message for a corrupt image, or one with instructions that are
   // not emulated.
-  static std::unique_ptr<Program> read(const void* image, size_t bytes);
+  // Where `whole`, every register has a place of its own, for who looks at registers behind the last instruction.
+  static std::unique_ptr<Program> read(const void* image, size_t bytes, bool whole = false);
 
   std::string name, target;
   unsigned sm = 0;
@@ -144,8 +145,12 @@ class Program {
 
  private:
   friend class ImageReader;
-  void lay_out_registers();
-  void find_tracked(const std::vector<Flow>& flow);
+  // register_file.cpp. Each register has a place of its own but for those with lifetimes.
+  void lay_out_registers(const std::vector<Lifetime>& lifetimes);
+  // Lays them out anew, but for those in `apart`, and tells instructions. `more` are operands that are not inline.
+  void share_registers(std::vector<Lifetime> lifetimes, const std::vector<uint8_t>& apart,
+                       const std::vector<std::pair<uint32_t*, size_t>>& more);
+  void find_tracked(std::vector<uint32_t> at_start);
   void find_ignored(const std::vector<Flow>& flow);
   void track_moves(std::vector<uint8_t>& keep);
   void find_held();

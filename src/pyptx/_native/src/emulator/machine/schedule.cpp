@@ -178,6 +178,19 @@ RunWarp loop_for(const Launch& launch) {
 
 // ---- Clusters --------------------------------------------------------------------------------------------
 
+template <class T>
+void fill_lanes(uint8_t* place, uint64_t value) {
+  T* lanes = reinterpret_cast<T*>(place);
+  PYPTX_EACH_LANE(l) lanes[l] = static_cast<T>(value);
+}
+
+// The same value in all lanes of a register that is filled when a warp starts: a number or an address.
+void fill_lanes(uint8_t* place, unsigned width, uint64_t value) {
+  if (width == 64) return fill_lanes<uint64_t>(place, value);
+  if (width == 32) return fill_lanes<uint32_t>(place, value);
+  fill_lanes<uint16_t>(place, value);
+}
+
 void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
   const Launch& launch = *cta.cluster->worker->launch;
   const Program& program = *launch.program;
@@ -211,10 +224,7 @@ void start_warp(Warp& w, Cta& cta, uint32_t index, uint8_t* file) {
     const uint64_t base = p.kind == Preload::Kind::SharedSymbol   ? cta.shared_base
                           : p.kind == Preload::Kind::GlobalSymbol ? launch.memory.global_base
                                                                   : 0;
-    for (unsigned l = 0; l < kLanes; ++l) {
-      const uint64_t value = p.kind == Preload::Kind::Special ? environment : base + p.value;
-      std::memcpy(place + l * (slot.width / 8), &value, slot.width / 8);
-    }
+    fill_lanes(place, slot.width, p.kind == Preload::Kind::Special ? environment : base + p.value);
   }
 }
 

@@ -13,8 +13,16 @@ void Written::make(uint64_t bytes, uint32_t size) {
 
 Written::Missing Written::missing(uint32_t bytes) const {
   const uint64_t each = bytes >> shift_;
-  uint64_t granule = 0;
-  while (granule + kBits <= granules_ && words_[granule / kBits] == ~0u) granule += kBits;
+  // Mostly all are written: several words are looked at together.
+  constexpr uint64_t kTogether = 16;
+  const uint64_t words = granules_ / kBits;
+  uint64_t word = 0;
+  for (uint32_t all = ~0u; word + kTogether <= words; word += kTogether) {
+    for (uint64_t k = 0; k < kTogether; ++k) all &= words_[word + k];
+    if (all != ~0u) break;
+  }
+  while (word < words && words_[word] == ~0u) ++word;
+  uint64_t granule = word * kBits;
   while (granule < granules_ && has_value(granule)) ++granule;
   Missing out{0, granules_ / each, granule / each};
   for (uint64_t element = out.first; element < out.elements; ++element) {

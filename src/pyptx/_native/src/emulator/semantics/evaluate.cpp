@@ -55,7 +55,7 @@ extern "C" PYPTX_EXPORT int pyptx_emulator_evaluate(
   using namespace pyptx::emulator;
   const DefaultFloatEnvironment environment;
   try {
-    const std::unique_ptr<Program> program = Program::read(image, image_bytes);
+    const std::unique_ptr<Program> program = Program::read(image, image_bytes, true);
     Bench bench(*program);
     for (uint64_t w = 0; w < warps; ++w) {
       for (uint32_t r = 0; r < program->image_registers; ++r) {

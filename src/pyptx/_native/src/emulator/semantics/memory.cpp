@@ -30,26 +30,30 @@ struct MovePlan : AccessPlan {
 const MovePlan& plan_of(const Instruction& in) { return *static_cast<const MovePlan*>(in.plan); }
 
 void load_quads(const uint32_t* from, uint32_t* const* d) {
-  for (unsigned l = 0; l < kLanes; l += 4) {
+  for (unsigned l = 0; l < kLanes; l += 8) {
     const uint32_t* p = from + l * 4;
-    Quad a = quad_at(p), b = quad_at(p + 4), c = quad_at(p + 8), e = quad_at(p + 12);
-    transpose(a, b, c, e);
+    TwoQuads a = two_quads_at(p), b = two_quads_at(p + 8), c = two_quads_at(p + 16), e = two_quads_at(p + 24);
+    pair(a, c);
+    pair(b, e);
+    transpose(a, c, b, e);
     put(d[0] + l, a);
-    put(d[1] + l, b);
-    put(d[2] + l, c);
+    put(d[1] + l, c);
+    put(d[2] + l, b);
     put(d[3] + l, e);
   }
 }
 
 void store_quads(uint32_t* to, const uint32_t* const* s) {
-  for (unsigned l = 0; l < kLanes; l += 4) {
+  for (unsigned l = 0; l < kLanes; l += 8) {
     uint32_t* p = to + l * 4;
-    Quad a = quad_at(s[0] + l), b = quad_at(s[1] + l), c = quad_at(s[2] + l), e = quad_at(s[3] + l);
+    TwoQuads a = two_quads_at(s[0] + l), b = two_quads_at(s[1] + l), c = two_quads_at(s[2] + l), e = two_quads_at(s[3] + l);
     transpose(a, b, c, e);
+    pair(a, b);
+    pair(c, e);
     put(p, a);
-    put(p + 4, b);
     put(p + 8, c);
-    put(p + 12, e);
+    put(p + 16, b);
+    put(p + 24, e);
   }
 }
 
@@ -208,13 +212,32 @@ Movers movers_for(unsigned element, unsigned vector) {
 
 // ---- Handlers --------------------------------------------------------------------------------------------
 
-bool consecutive(const Addresses& a, unsigned bytes) {
-  const uint64_t first = a.at[0];
-  if (a.at[1] - first != bytes) return false;
+// Whether 32 lanes touch consecutive ranges, and where the first begins; of registers, before addresses are made of them.
+template <class T>
+inline bool consecutive(const T* a, unsigned bytes) {
+  const T first = a[0];
+  if (static_cast<T>(a[1] - first) != bytes) return false;
+  // Vectors of the host are compared with those before them, which takes less than all places from the first.
+  constexpr unsigned kStep = 32 / sizeof(T);
+  const T step = T{kStep} * bytes;
   const int shift = __builtin_ctz(bytes);  // a power of two
-  uint64_t differences = 0;
-  PYPTX_EACH_LANE(l) differences |= a.at[l] ^ (first + (static_cast<uint64_t>(l) << shift));
+  T differences = 0;
+  for (unsigned l = 0; l < kStep; ++l) differences |= a[l] ^ static_cast<T>(first + (static_cast<T>(l) << shift));
+  for (unsigned l = kStep; l < kLanes; ++l) differences |= static_cast<T>(a[l] - a[l - kStep]) ^ step;
   return differences == 0;
+}
+
+bool consecutive(Warp& w, const Instruction& in, const MovePlan& plan, uint64_t* address) {
+  const auto offset = static_cast<uint64_t>(in.immediate);
+  if (plan.wide_address) {
+    const uint64_t* a = source<uint64_t>(w, in, plan.address);
+    *address = a[0] + offset;
+    return consecutive(a, plan.bytes);
+  }
+  const uint32_t* a = source<uint32_t>(w, in, plan.address);
+  const uint32_t first = a[0] + static_cast<uint32_t>(offset);
+  *address = first;
+  return consecutive(a, plan.bytes) && first <= ~0u - kLanes * plan.bytes;  // an address has 32 bits
 }
 
 bool uniform(const Addresses& a) {
@@ -285,6 +308,23 @@ bool load_found(Warp& w, const Instruction& in, const MovePlan& plan, const Addr
   return pattern != nullptr && load_pattern<kSanitized>(w, in, plan, a.at[0], *pattern);
 }
 
+// Where the lanes' addresses lie to each other in some way, or in none. Not a part of the handlers: the arrays would
+// cost the common way, too.
+template <bool kSanitized>
+__attribute__((noinline)) void load_lanes(Warp& w, const Instruction& in, uint32_t mask, bool look) {
+  const MovePlan& plan = plan_of(in);
+  Addresses a;
+  read_addresses(w, in, plan, a);
+  if (look) {
+    if (uniform(a) && load_uniform<kSanitized>(w, in, plan, a.at[0])) return;
+    if (load_found<kSanitized>(w, in, plan, a)) return;
+  }
+  Places places;
+  mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
+  if (kSanitized && plan.order.strong) order_strong_loads(w, in, plan, a, mask, places);
+  plan.movers.lanes(w, in, mask, places);
+}
+
 template <bool kSanitized>
 void load(Warp& w, const Instruction& in, uint32_t mask) {
   const MovePlan& plan = plan_of(in);
@@ -294,46 +334,45 @@ void load(Warp& w, const Instruction& in, uint32_t mask) {
     if (load_uniform<kSanitized>(w, in, plan, address)) return;
   }
   if (whole && load_as_before<kSanitized>(w, in, plan)) return;
-  Addresses a;
-  read_addresses(w, in, plan, a);
-  if (whole) {
-    if (consecutive(a, plan.bytes)) {
-      if (load_range<kSanitized>(w, in, plan, a.at[0])) return;
-    } else if (uniform(a) && load_uniform<kSanitized>(w, in, plan, a.at[0])) {
-      return;
-    } else if (load_found<kSanitized>(w, in, plan, a)) {
-      return;
-    }
-  }
-  Places places;
-  mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
-  if (kSanitized && plan.order.strong) order_strong_loads(w, in, plan, a, mask, places);
-  plan.movers.lanes(w, in, mask, places);
+  uint64_t first;
+  const bool range = whole && consecutive(w, in, plan, &first);
+  if (range && load_range<kSanitized>(w, in, plan, first)) return;
+  load_lanes<kSanitized>(w, in, mask, whole && !range);
 }
 
 template <bool kSanitized>
-void store(Warp& w, const Instruction& in, uint32_t mask) {
+__attribute__((noinline)) void store_lanes(Warp& w, const Instruction& in, uint32_t mask, uint8_t* range) {
   const MovePlan& plan = plan_of(in);
+  const bool ordered = kSanitized && plan.order.strong;
   Addresses a;
   read_addresses(w, in, plan, a);
-  memory_changed(w);
-  const bool kept = kSanitized && plan.order.strong && gives_older_values(w);
-  if (mask == kFullMask && plan.movers.range != nullptr && !kept && consecutive(a, plan.bytes)) {
-    uint8_t* to = locate_range<kSanitized>(w, in, plan, a.at[0]);
-    if (to != nullptr) {
-      if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
-      plan.movers.range(w, in, to);
-      return;
-    }
+  if (range != nullptr) {
+    if (ordered) order_lanes(w, in, plan, a, mask);
+    plan.movers.range(w, in, range);
+    return;
   }
+  const bool kept = ordered && gives_older_values(w);
   Places places;
   StrongStores stores;
   if (kept) stores.look(w, plan, a, mask);
   mask = locate<kSanitized>(w, in, plan, plan.space, a, mask, places);
   if (kept) stores.begin(w, in, plan, a, mask, places);
-  if (kSanitized && plan.order.strong) order_lanes(w, in, plan, a, mask);
+  if (ordered) order_lanes(w, in, plan, a, mask);
   plan.movers.lanes(w, in, mask, places);
   if (kept) stores.done(w);
+}
+
+template <bool kSanitized>
+void store(Warp& w, const Instruction& in, uint32_t mask) {
+  const MovePlan& plan = plan_of(in);
+  memory_changed(w);
+  const bool ordered = kSanitized && plan.order.strong;
+  uint64_t first;
+  const bool range = mask == kFullMask && plan.movers.range != nullptr && !(ordered && gives_older_values(w)) &&
+                     consecutive(w, in, plan, &first);
+  uint8_t* to = range ? locate_range<kSanitized>(w, in, plan, first) : nullptr;
+  if (to != nullptr && !ordered) plan.movers.range(w, in, to);
+  else store_lanes<kSanitized>(w, in, mask, to);
 }
 
 // ---- Decoding --------------------------------------------------------------------------------------------
