@@ -64,8 +64,8 @@ def cut(numbers: Any, power: Any) -> Any:
 
 
 def to_half(total: Any, power: Any) -> Any:
-    """Integers * 2 ** power as the nearest f16: by f64, which has them exactly."""
-    return np.ldexp(total.astype(float), power).astype(np.float16).astype(float)
+    """Integers * 2 ** power as the nearest f16, by f64, which has them exactly; zeros are +0."""
+    return np.ldexp(total.astype(float), power).astype(np.float16).astype(float) + 0.0
 
 
 def to_float(total: Any, power: Any, digits: int) -> Any:

@@ -446,7 +446,7 @@ PYPTX_INLINE void round_to_half(D* x) {
   D size;
   load(&size, &result);
   result = size > 65504.0 ? infinity : result;
-  result |= sign;  // of a zero, too
+  result |= sign & (result != 0);  // what rounds to zero is positive on an H200
   load(x, &result);
 }
 
