@@ -32,7 +32,8 @@ const MovePlan& plan_of(const Instruction& in) { return *static_cast<const MoveP
 void load_quads(const uint32_t* from, uint32_t* const* d) {
   for (unsigned l = 0; l < kLanes; l += 8) {
     const uint32_t* p = from + l * 4;
-    TwoQuads a = two_quads_at(p), b = two_quads_at(p + 8), c = two_quads_at(p + 16), e = two_quads_at(p + 24);
+    TwoQuads a, b, c, e;
+    get(a, p), get(b, p + 8), get(c, p + 16), get(e, p + 24);
     pair(a, c);
     pair(b, e);
     transpose(a, c, b, e);
@@ -46,7 +47,8 @@ void load_quads(const uint32_t* from, uint32_t* const* d) {
 void store_quads(uint32_t* to, const uint32_t* const* s) {
   for (unsigned l = 0; l < kLanes; l += 8) {
     uint32_t* p = to + l * 4;
-    TwoQuads a = two_quads_at(s[0] + l), b = two_quads_at(s[1] + l), c = two_quads_at(s[2] + l), e = two_quads_at(s[3] + l);
+    TwoQuads a, b, c, e;
+    get(a, s[0] + l), get(b, s[1] + l), get(c, s[2] + l), get(e, s[3] + l);
     transpose(a, b, c, e);
     pair(a, b);
     pair(c, e);

@@ -16,16 +16,12 @@ inline Quad quad_at(const void* p) {
 
 inline void put(void* p, Quad q) { std::memcpy(p, &q, sizeof q); }
 
-// Two quads, which are transposed side by side.
+// Two quads, which are transposed side by side. By reference: without AVX they are passed by value in another way.
 using TwoQuads = uint32_t __attribute__((vector_size(32)));
 
-inline TwoQuads two_quads_at(const void* p) {
-  TwoQuads q;
-  std::memcpy(&q, p, sizeof q);
-  return q;
-}
+inline void get(TwoQuads& q, const void* p) { std::memcpy(&q, p, sizeof q); }
 
-inline void put(void* p, TwoQuads q) { std::memcpy(p, &q, sizeof q); }
+inline void put(void* p, const TwoQuads& q) { std::memcpy(p, &q, sizeof q); }
 
 // Four elements of two vectors, counted from 0 in a and from where a ends in b; the same of second quads.
 #if defined(__clang__)
