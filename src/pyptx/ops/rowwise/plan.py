@@ -172,16 +172,19 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         return cta.independent(op, cut, threads=threads, held=held, **options)
 
     threads, held, most = sizes.cta_shape(op, rows)
-    many: Operation = kernel(threads, held=held, maxnreg=most)
-    if (loading := sizes.loading_threads(op, rows)) is not None:
-        many = kernel(loading, held=True, direct=True)
+    loading = sizes.loading_threads(op, rows)
+    many: Operation = (
+        kernel(threads, held=held, maxnreg=most)
+        if loading is None
+        else kernel(loading, held=True, direct=True)
+    )
     groups = rows.groups * len(op.given(ELEMENT))
     if groups > sizes.ROW and op.name in _FEW_ROWS_MEASURED:
         return _few_by_parts(op, rows, _few_long(op, rows, many))
     if groups > (4096 if sizes.is_plain(rows) else 2048):
         return many  # of which the registers of a CTA would not hold a row
     size = sizes.bytes_read(op, rows)
-    if 1024 < groups <= 2048 and held and (op.given(COLUMN) or len(op.given(ELEMENT)) == 1):
+    if 1024 < groups <= 2048 and held and not sizes.is_of_two(op, rows):
         narrow = kernel(128, held=False)
         many = either(op, rows, measured.LIMITS.narrow // size, narrow, many)
     # Where each CTA has an SM of its own, a copy would come too late. CTAs of short rows are so

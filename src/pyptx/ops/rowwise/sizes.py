@@ -49,6 +49,11 @@ def is_plain(rows: Rows) -> bool:
     return rows.compute is f32 and len({dtype.bytes for dtype in rows.types}) == 1
 
 
+def is_of_two(op: RowOp, rows: Rows) -> bool:
+    """Whether two arrays and nothing else are read, both in vectors that few registers hold."""
+    return is_plain(rows) and len(op.given(ELEMENT)) == 2 and not op.given(COLUMN)
+
+
 def is_short(op: RowOp, rows: Rows) -> bool:
     """Whether part of a warp takes a row, each thread four accesses of each input at most."""
     first = op.given(ELEMENT)[0].dtype.bytes
@@ -73,7 +78,7 @@ def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
     plain, inputs = is_plain(rows), len(op.given(ELEMENT))
     columns = max(1, len(op.given(COLUMN)))  # what there is per column is in registers
     regular = groups == power_of_two(groups)
-    if inputs == 2 and plain and not op.given(COLUMN) and groups * inputs > 512:
+    if is_of_two(op, rows) and groups * inputs > 512:
         # Wide CTAs ask for the lines of a row of each input at about the same time.
         held = groups * inputs <= ROW
         return _threads(groups, -(-groups // 512)) if held else 256, held, None
