@@ -34,10 +34,11 @@ from typing import Any, Final
 
 import jax
 import numpy as np
+from block_sizes import FULL, Sizes
 from jax import numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from jax_block_model import Operations, Sizes, State, initial, rounded_twice, step
+from jax_block_model import Operations, State, initial, rounded_twice, shapes, step
 from measure import (
     CONSOLE,
     Bar,
@@ -58,7 +59,6 @@ THEIRS: Final = "jax.numpy"
 ROWWISE: Final = "all row-wise operations"
 PRODUCTS: Final = "all operations with gated_matmul"
 BATCHES: Final = 6
-FULL: Final = Sizes()
 UNLIMITED: Final = Options()
 APART: Final = 2.0
 """Times what other roundings change in jax.numpy's curve."""
@@ -163,7 +163,7 @@ class Training:
     def __init__(self, form: Form, devices: Sequence[Any], sizes: Sizes, dtype: Any) -> None:
         self.sizes, self.mesh = sizes, form.mesh(devices)
         everywhere = NamedSharding(self.mesh, P())
-        of = {name: NamedSharding(self.mesh, form.of_parameter(name)) for name in sizes.shapes()}
+        of = {name: NamedSharding(self.mesh, form.of_parameter(name)) for name in shapes(sizes)}
         self.shardings = {"parameters": of, "mean": of, "square": of}, everywhere
         self.begin = jax.jit(partial(initial, sizes, dtype), out_shardings=self.shardings[0])
         rng = np.random.default_rng(0)

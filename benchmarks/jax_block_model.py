@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 import jax
+from block_sizes import Sizes
 from jax import numpy as jnp
 
 EPS: Final = 1e-5
@@ -32,35 +33,21 @@ State = dict[str, dict[str, Any]]
 """The parameters, and Adam's averages of their gradients and of the squares."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Of the block, and of one sequence."""
-
-    tokens: int = 4096
-    width: int = 4096
-    hidden: int = 11008
-    heads: int = 32
-    vocabulary: int = 32000
-
-    @property
-    def head(self) -> int:
-        return self.width // self.heads
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the parameters."""
-        width = self.width
-        return {
-            "embedding": (self.vocabulary, width),
-            "first": (width,),
-            "qkv": (width, 3 * width),
-            "out": (width, width),
-            "second": (width,),
-            "gate": (width, self.hidden),
-            "up": (width, self.hidden),
-            "down": (self.hidden, width),
-            "last": (width,),
-            "logits": (width, self.vocabulary),
-        }
+def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
+    """Those of the parameters, by name."""
+    width = sizes.width
+    return {
+        "embedding": (sizes.vocabulary, width),
+        "first": (width,),
+        "qkv": (width, 3 * width),
+        "out": (width, width),
+        "second": (width,),
+        "gate": (width, sizes.hidden),
+        "up": (width, sizes.hidden),
+        "down": (sizes.hidden, width),
+        "last": (width,),
+        "logits": (width, sizes.vocabulary),
+    }
 
 
 # ---- the operations in jax.numpy: each computes in f32 and rounds once, as pyptx does ------------
@@ -183,8 +170,8 @@ def _gated(op: Operations, x: Any, gate: Any, up: Any) -> Any:
 
 def initial(sizes: Sizes, dtype: Any, seed: int = 0) -> State:
     """The same parameters for all ways: ones for norms, otherwise normal, of variance 1 / rows."""
-    shapes = sizes.shapes()
-    counts = [math.prod(shape) for shape in shapes.values()]
+    named = shapes(sizes)
+    counts = [math.prod(shape) for shape in named.values()]
     drawn = jax.random.normal(jax.random.key(seed), (sum(counts),), jnp.float32)
 
     def values(name: str, shape: tuple[int, ...], first: int) -> Any:
@@ -196,10 +183,10 @@ def initial(sizes: Sizes, dtype: Any, seed: int = 0) -> State:
     begins = itertools.accumulate(counts, initial=0)
     parameters = {
         name: values(name, shape, first)
-        for (name, shape), first in zip(shapes.items(), begins, strict=False)
+        for (name, shape), first in zip(named.items(), begins, strict=False)
     }
     mean, square = (
-        {name: jnp.zeros(shape, jnp.float32) for name, shape in shapes.items()} for _ in range(2)
+        {name: jnp.zeros(shape, jnp.float32) for name, shape in named.items()} for _ in range(2)
     )
     return {"parameters": parameters, "mean": mean, "square": square}
 

@@ -160,6 +160,7 @@ class Options:
     """The record of an earlier command that the results are added to."""
     resume: bool = False
     """Leave out what `known` has."""
+    operations: tuple[str, ...] = ()
 
     def select(self, shapes: Iterable[Shape]) -> tuple[Shape, ...]:
         """`shapes`, or those that were asked for instead, of the dtypes that were asked for."""

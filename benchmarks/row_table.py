@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import torch
 from measure import CONSOLE, Result, show, start, summarise
-from norm_cases import CONDITIONS
+from norm_cases import CONDITIONS, Options
 from norm_visit import free, on_device, reason
 
 from pyptx.ops import _add_norm_jax, _cross_entropy_jax, _gates_jax, _layer_norm_jax, _softmax_jax
@@ -36,6 +36,7 @@ Call = Callable[[], Any]
 CALLS: Final = 20
 EPS: Final = 1e-5
 DTYPES: Final = {"bf16": torch.bfloat16, "f32": torch.float32}
+UNLIMITED: Final = Options()
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
 COPY: Final = "copy"
@@ -291,14 +292,13 @@ def cases(only: Sequence[str] = ()) -> list[Case]:
     return found
 
 
-def measure(
-    device: dict[str, object], only: Sequence[str] = (), budget: float | None = None
-) -> Result:
+def measure(device: dict[str, object], options: Options = UNLIMITED) -> Result:
     """Every case that begins within the budget, forward and backward, with its peers."""
+    budget = options.budget
     result = start("row_table", device, calls=CALLS, eps=EPS, **CONDITIONS)
     result.settings["failed"] = failed = {}
     timer, begin = on_device(), time.monotonic()
-    for case in cases(only):
+    for case in cases(options.operations):
         if budget is not None and time.monotonic() - begin > budget:
             failed[case.title] = "the budget ended"
             continue

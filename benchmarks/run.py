@@ -50,10 +50,17 @@ GPU_PARTS: Final = {
 }
 """Parts that need a GPU, and the packages that they compare with."""
 PARTS: Final = (*GPU_PARTS, "emulator", "text", "indexing")
-SELECTIVE: Final = ("norm_table", "norm_sweep", "norm_reasons")
-"""Parts that take shapes, directions, variants and a budget."""
-RESUMED: Final = (*SELECTIVE, "jax_block")
-"""Parts that take a budget and earlier results; jax_block none of the other options."""
+OF_NORMS: Final = frozenset(
+    {"shapes", "dtypes", "directions", "peers", "ops", "calls", "budget", "resume"}
+)
+SELECTIVE: Final = {
+    "norm_table": OF_NORMS,
+    "norm_sweep": OF_NORMS,
+    "norm_reasons": OF_NORMS,
+    "jax_block": frozenset({"budget", "resume"}),
+    "row_table": frozenset({"budget", "operations"}),
+}
+"""Parts that take options, and which."""
 
 
 def main() -> int:
@@ -93,9 +100,7 @@ def measure(
     module: ModuleType, device: dict[str, object], options: Options, given: argparse.Namespace
 ) -> Result:
     """One part, with the options where it takes them."""
-    if module.__name__ == "row_table":
-        return module.measure(device, given.operation, given.budget)
-    if module.__name__ not in RESUMED:
+    if module.__name__ not in SELECTIVE:
         return module.measure(device)
     known = earlier(module.__name__, device, options) if given.merge or given.resume else None
     return module.measure(device, dataclasses.replace(options, known=known))
@@ -164,14 +169,15 @@ def selected(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Opti
         shapes=given.shapes, dtypes=given.dtype, directions=given.direction,
         peers=not given.no_peers, ops=tuple(given.op), calls=given.calls, budget=given.budget,
         out=given.out or (None if given.op else RESULTS), resume=given.resume,
+        operations=given.operation,
     )  # fmt: skip
     defaults = Options(out=options.out)
-    rows = "row_table" in (given.only or ())
-    if given.operation and not rows:
-        parser.error("--operation selects from row_table: say --only row_table")
-    selects = dataclasses.replace(options, budget=None, resume=False) != defaults
-    takers = SELECTIVE if selects else (*RESUMED, "row_table")
-    if options != defaults and not set(given.only or ()) & set(takers):
+    names = [field.name for field in dataclasses.fields(Options)]
+    changed = {name for name in names if getattr(options, name) != getattr(defaults, name)}
+    takers = [part for part, taken in SELECTIVE.items() if changed <= taken]
+    if not takers:
+        parser.error(f"no part takes all of these: {', '.join(sorted(changed))}")
+    if changed and not set(given.only or ()) & set(takers):
         parser.error(f"these options select from {', '.join(takers)}: say --only one of them")
     for text in options.ops:
         try:

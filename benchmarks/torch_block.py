@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import torch
 import torch.nn.functional as F  # noqa: N812
+from block_sizes import FULL, Sizes
 from measure import Bar, Result, no_collection, show, start, summarise
 
 import pyptx.torch
@@ -33,21 +34,6 @@ ROUNDS: Final = 20
 STEPS: Final = 5
 LEAST_SAVED: Final = 0.05
 """Of a step's time, by the bar."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Of the block and its input."""
-
-    tokens: int = 4096
-    width: int = 4096
-    hidden: int = 11008
-    heads: int = 32
-    vocabulary: int = 32000
-
-    @property
-    def head(self) -> int:
-        return self.width // self.heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +49,7 @@ class Operations:
     """Whether torch.compile takes all of it as one graph."""
 
 
-def measure(device: dict[str, object], sizes: Sizes = Sizes(), rounds: int = ROUNDS) -> Result:
+def measure(device: dict[str, object], sizes: Sizes = FULL, rounds: int = ROUNDS) -> Result:
     """Check that losses and gradients agree, then time the ways in turns."""
     result = start(
         "torch_block", device, tokens=sizes.tokens, width=sizes.width, hidden=sizes.hidden,

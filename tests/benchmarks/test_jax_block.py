@@ -16,9 +16,10 @@ import jax_block as block  # noqa: E402
 import jax_block_model as model  # noqa: E402
 import jax_block_table  # noqa: E402
 import measure  # noqa: E402
+from block_sizes import Sizes  # noqa: E402
 from norm_cases import Options  # noqa: E402
 
-SIZES = model.Sizes(tokens=8, width=32, hidden=64, heads=2, vocabulary=64)
+SIZES = Sizes(tokens=8, width=32, hidden=64, heads=2, vocabulary=64)
 ONE, DATA, TENSOR = block.FORMS
 
 

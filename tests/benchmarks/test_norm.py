@@ -274,6 +274,8 @@ def test_the_command_line_selects_a_quick_run_of_a_variant(run, cases):
     assert made.out is None  # a variant's numbers are not the product's
     assert options(run, "--only", "norm_table").out == module("measure").RESULTS
     assert options(run) == cases.Options(out=module("measure").RESULTS)
+    some = options(run, "--only", "row_table", "--operation", "softmax,swiglu", "--budget", "9")
+    assert (some.operations, some.budget) == (("softmax", "swiglu"), 9)
 
 
 @pytest.mark.parametrize(
@@ -285,6 +287,15 @@ def test_the_command_line_selects_a_quick_run_of_a_variant(run, cases):
         (["--only", "norm_table", "--op", "x"], "'x' names no operation"),
         (["--shapes", "2x2:f32"], "these options select from norm_table, norm_sweep, norm_reasons"),
         (["--only", "emulator", "--no-peers"], "these options select from norm_table"),
+        (
+            ["--only", "norm_table", "--operation", "softmax"],
+            "these options select from row_table:",
+        ),
+        (
+            ["--operation", "softmax", "--calls", "2"],
+            "no part takes all of these: calls, operations",
+        ),
+        (["--only", "row_table", "--resume"], "norm_reasons, jax_block: say --only one of them"),
     ],
 )
 def test_what_cannot_be_selected_ends_the_program(run, arguments, said, capsys):

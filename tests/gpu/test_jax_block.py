@@ -10,11 +10,11 @@ jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import jax_block as block  # noqa: E402
-import jax_block_model as model  # noqa: E402
+from block_sizes import Sizes  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
-SIZES = model.Sizes(tokens=256, width=256, hidden=768, heads=2, vocabulary=1024)
+SIZES = Sizes(tokens=256, width=256, hidden=768, heads=2, vocabulary=1024)
 
 
 @pytest.fixture(scope="module")
