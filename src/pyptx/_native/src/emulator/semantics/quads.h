@@ -14,6 +14,8 @@ inline Quad quad_at(const void* p) {
   return q;
 }
 
+inline void put(void* p, Quad q) { std::memcpy(p, &q, sizeof q); }
+
 // Two quads, which are transposed side by side. By reference: without AVX they are passed by value in another way.
 using TwoQuads = uint32_t __attribute__((vector_size(32)));
 
@@ -21,13 +23,25 @@ inline void get(TwoQuads& q, const void* p) { std::memcpy(&q, p, sizeof q); }
 
 inline void put(void* p, const TwoQuads& q) { std::memcpy(p, &q, sizeof q); }
 
-// Elements of two vectors, counted from 0 in a and from 8 in b; and four of the first quads and of the second ones.
+// Four elements of two vectors, counted from 0 in a and from where a ends in b; the same of second quads.
 #if defined(__clang__)
+#define PYPTX_PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #define PYPTX_PICK_EIGHT(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
+#define PYPTX_PICK(a, b, i, j, k, l) __builtin_shuffle(a, b, Pick{i, j, k, l})
 #define PYPTX_PICK_EIGHT(a, b, ...) __builtin_shuffle(a, b, PickTwo{__VA_ARGS__})
 #endif
 #define PYPTX_PICK_TWO(a, b, i, j, k, l) PYPTX_PICK_EIGHT(a, b, i, j, k, l, i + 4, j + 4, k + 4, l + 4)
+
+inline void transpose(Quad& a, Quad& b, Quad& c, Quad& d) {
+  using Pick [[maybe_unused]] = int32_t __attribute__((vector_size(16)));
+  const Quad low_ab = PYPTX_PICK(a, b, 0, 4, 1, 5), high_ab = PYPTX_PICK(a, b, 2, 6, 3, 7);
+  const Quad low_cd = PYPTX_PICK(c, d, 0, 4, 1, 5), high_cd = PYPTX_PICK(c, d, 2, 6, 3, 7);
+  a = PYPTX_PICK(low_ab, low_cd, 0, 1, 4, 5);
+  b = PYPTX_PICK(low_ab, low_cd, 2, 3, 6, 7);
+  c = PYPTX_PICK(high_ab, high_cd, 0, 1, 4, 5);
+  d = PYPTX_PICK(high_ab, high_cd, 2, 3, 6, 7);
+}
 
 inline void transpose(TwoQuads& a, TwoQuads& b, TwoQuads& c, TwoQuads& d) {
   using PickTwo [[maybe_unused]] = int32_t __attribute__((vector_size(32)));
@@ -46,6 +60,7 @@ inline void pair(TwoQuads& a, TwoQuads& b) {
   b = PYPTX_PICK_EIGHT(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
   a = low;
 }
+#undef PYPTX_PICK
 #undef PYPTX_PICK_TWO
 #undef PYPTX_PICK_EIGHT
 
