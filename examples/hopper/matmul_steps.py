@@ -286,7 +286,7 @@ def build_tma_stores(m: int, n: int, k: int, stages: int = 4) -> Kernel:
             sums, first = new_sums(1, 256), low(group - 1, 64)
             consume(ring, (ring.consumer(), ring.consumer()), tiles, sums, first, thread, k)
             store_boxes(D, panels, sums, (row + first, column), group, thread)
-            ptx.cp.async_.bulk.wait_group(0)  # shared memory is the copies' until then
+            ptx.cp.async_.bulk.wait_group(0, read=True)  # shared memory is the copies' until then
 
     return tma_stores
 
@@ -335,7 +335,7 @@ def build_persistent(m: int, n: int, k: int, stages: int = 4, ctas: int = CTAS) 
                 row, column = banded(tile, down, across)
                 consume(ring, states, tiles, sums, first, thread, k)
                 store_boxes(D, panels, sums, (row + first, column), group, thread)
-            ptx.cp.async_.bulk.wait_group(0)
+            ptx.cp.async_.bulk.wait_group(0, read=True)
 
     return persistent
 
@@ -376,7 +376,7 @@ def largest_error(result: object, a: NDArray[np.generic], b: NDArray[np.generic]
 
 
 def main() -> None:
-    m, n, k = 256, 256, 128
+    m, n, k = 256, 256, 640
     a, b = random(m, k, 0), random(n, k, 1)
     for name, build in STEPS.items():
         emulation = build(m, n, k).emulate(a, b)
