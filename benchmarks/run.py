@@ -42,6 +42,7 @@ GPU_PARTS: Final = {
     "row_table": ("jax", "torch"),
     "row_limits": ("jax", "torch"),
     "matmul_table": ("jax", "torch"),
+    "matmul_steps": ("jax", "torch"),
     "fused_matmul_table": ("jax", "torch"),
     "matmul_shapes": ("jax", "torch"),
     "norm_scale": ("jax", "torch"),

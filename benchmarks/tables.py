@@ -38,6 +38,7 @@ INDEXING: Final = ROOT / "docs" / "indexing.md"
 ARITHMETIC: Final = ROOT / "docs" / "arithmetic.md"
 EMULATOR: Final = ROOT / "docs" / "emulator.md"
 SECURITY: Final = ROOT / "docs" / "security.md"
+FAST_PRODUCT: Final = ROOT / "docs" / "tutorial" / "11_fast_product.md"
 BEGIN: Final = "<!-- measured: begin (make tables) -->"
 END: Final = "<!-- measured: end -->"
 COPY: Final = "copy of the same bytes"
@@ -304,6 +305,7 @@ def _rates(found: dict[str, float]) -> str:
 
 TITLES: Final = {
     "matmul_table": "`pyptx.ops.matmul` in bf16",
+    "matmul_steps": "A product of 4096 x 4096 x 4096 in bf16, step by step",
     "fused_matmul_table": "Products with epilogues, of groups and of 8 bits",
     "row_table": "Row-wise operations of `pyptx.ops`",
     "norm_table": "`pyptx.ops.rms_norm`",
@@ -328,7 +330,9 @@ HEADINGS: Final = {
     BACKWARD: "Backward: the gradients of x and weight",
 }
 PICTURE: Final = "norm_sweep.svg"
-JUDGED: Final = ("norm_table", "norm_host", "row_table", "matmul_table", "fused_matmul_table")
+JUDGED: Final = (
+    "norm_table", "norm_host", "row_table", "matmul_table", "fused_matmul_table", "matmul_steps",
+)  # fmt: skip
 """Parts whose table shows the bars itself."""
 PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "row_table": row_table,
@@ -400,6 +404,24 @@ def approximations(record: Record) -> list[str]:
     return [f"**{TITLES['approximations']}**", "", heading, "|---|---:|---:|---:|", *rows]
 
 
+def matmul_steps(record: Record) -> list[str]:
+    """A line for each step: its rate, that over the rate before it, and its share of the best."""
+    rows = _medians(record)
+    best = max(rate for _, rate, _ in rows)
+    lines = [
+        f"**{TITLES['matmul_steps']}**; cold L2 cache, random normal data",
+        "",
+        "| | TFLOP/s | over the step before | of the best |",
+        "|---|---:|---:|---:|",
+    ]
+    before = None
+    for name, rate, m in rows:
+        over = "" if before is None or not m["notes"]["step"] else f"{rate / before:.2f}x"
+        lines.append(f"| {name} | {number(rate)} | {over} | {rate / best:.1%} |")
+        before = rate
+    return lines
+
+
 DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     BENCHMARKS: PARTS,
     NORM_PAGE: {"norm_reasons": norm_reasons},
@@ -408,6 +430,7 @@ DOCUMENTS: Final[dict[Path, dict[str, Callable[[Record], list[str]]]]] = {
     SECURITY: {"fuzz": fuzz},
     EMULATOR: {"mutants": mutants_table.table},
     ARITHMETIC: {"approximations": approximations},
+    FAST_PRODUCT: {"matmul_steps": matmul_steps},
 }
 
 

@@ -146,6 +146,10 @@ LARGER: Final[dict[str, Callable[[Any], object]]] = {
     "hopper/matmul": lambda m: m.build(256, 768).emulate(
         m.random(256, 768, 0), m.random(256, 768, 1)
     ),
+    # A CTA makes two tiles.
+    "hopper/matmul_steps": lambda m: m.build_persistent(256, 256, 640, ctas=1).emulate(
+        m.random(256, 640, 0), m.random(256, 640, 1)
+    ),
 }
 
 

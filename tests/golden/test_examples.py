@@ -17,6 +17,10 @@ KERNELS = {
     "swiglu": ("examples/swiglu.py", lambda m: m.swiglu.ptx(N=5000)),
     "matmul_mma_sync": ("examples/matmul_mma_sync.py", lambda m: m.build(128, 64).ptx()),
     "grouped_matmul": ("examples/grouped_matmul.py", lambda m: m.build(4, 64, 64).ptx(M=100)),
+    "matmul_steps": (
+        "examples/hopper/matmul_steps.py",
+        lambda m: m.build_persistent(512, 512, 128, ctas=3).ptx(),
+    ),
     "attention": ("examples/attention.py", lambda m: m.build(128).ptx(T=64)),
 }
 
