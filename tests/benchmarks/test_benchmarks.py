@@ -120,7 +120,11 @@ def test_tables_come_from_the_files_alone(measure, tables, tmp_path):
     assert tables.section(tmp_path).count("not measured yet") == len(tables.PARTS)
     result = measure.start("rms_norm", {"name": "X", "driver_version": "1"}, rows=2048,
                            columns=8192, dtype="f32")  # fmt: skip
-    for name, time in ((tables.COPY, 30.0), ("pyptx, ours", 33.0), ("other, by CUDA events", 1.0)):
+    for name, time in (
+        ("copy of the same bytes", 30.0),
+        ("pyptx, ours", 33.0),
+        ("other, by CUDA events", 1.0),
+    ):
         result.measurements.append(measure.summarise(name, "us", [time]))
     result.bars.append(measure.Bar("a bar", 1.1, 1.0, "x"))
     result.write(tmp_path)

@@ -14,9 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import jax_block as block  # noqa: E402
 import jax_block_model as model  # noqa: E402
-import jax_block_table  # noqa: E402
 import measure  # noqa: E402
 from block_sizes import Sizes  # noqa: E402
+from doc_tables import jax_block as table  # noqa: E402
 from norm_cases import Options  # noqa: E402
 
 SIZES = Sizes(tokens=8, width=32, hidden=64, heads=2, vocabulary=64)
@@ -73,7 +73,7 @@ def test_what_is_measured(devices, tmp_path, monkeypatch):
     record = measure.load(path)
     again = Options(known=record, resume=True)
     assert block.measure({"name": "X"}, again, sizes, scale, devices).bars == result.bars
-    assert jax_block_table.table(record)[-1] == (
+    assert table.table(record)[-1] == (
         "- 2 GPUs, data parallel: arrays exchanged in a step: 11 by all-reduce (all)"
     )
 

@@ -380,14 +380,14 @@ def sweep(cases):
 
 
 def test_the_sweep_is_its_picture_on_its_page(cases, monkeypatch, tmp_path):
-    tables = module("tables")
+    tables, norm = module("tables"), module("doc_tables.norm")
     sweep(cases).write(tmp_path)
     (tmp_path / "docs").mkdir()
-    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    monkeypatch.setattr(norm, "ROOT", tmp_path)
     assert "1M to 512M values**: 48 cases; a peer is faster in 24: " in tables.section(tmp_path)
     assert tables.section(tmp_path).count(" backward (F.rms_norm, 21.2%)") == 24
     assert "![" not in tables.section(tmp_path)
-    (tmp_path / "docs" / tables.PICTURE).write_text("<svg/>")
+    (tmp_path / "docs" / norm.PICTURE).write_text("<svg/>")
     shown = "![percent of the speed of a copy over the length of a row](norm_sweep.svg)"
     assert shown in tables.section(tmp_path)
 

@@ -1,0 +1,47 @@
+"""The table of row-wise operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from measure import number
+from norm_cases import COPY, DIRECTIONS, FORWARD, OURS
+
+from doc_tables.record import TITLES, Record
+
+
+def row_table(record: Record) -> list[str]:
+    """A line for each operation and shape: the share of a copy's speed, and the best other."""
+    cases: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    for m in record["measurements"]:
+        notes = m["notes"]
+        case = notes["operation"], f"{notes['rows']} x {notes['columns']} {notes['dtype']}"
+        cases.setdefault((*case, notes["direction"]), {})[notes["candidate"]] = m
+    title = f"**{TITLES['row_table']}**: microseconds, and percent of the speed of a copy of the"
+    lines = [
+        f"{title} bytes that must move; cold L2 cache",
+        "",
+        "| operation | shape | forward | best peer | backward | best peer |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for operation, shape, direction in cases:
+        if direction == FORWARD:
+            cells = [_against(cases.get((operation, shape, d), {})) for d in DIRECTIONS]
+            lines.append(f"| {operation} | {shape} | {' | '.join(cells)} |")
+    return lines
+
+
+def _against(found: dict[str, dict[str, Any]]) -> str:
+    """The product's cell and that of the fastest other; dashes where nothing was measured."""
+    if not found:
+        return "- | -"
+    others = [name for name in found if name not in (OURS, COPY)]
+    best = min(others, key=lambda name: found[name]["median"])
+
+    def cell(name: str) -> str:
+        m = found[name]
+        return f"{number(m['median'])} us, {m['notes']['share']:.1%}"
+
+    ours = cell(OURS)
+    ahead = found[OURS]["median"] <= found[best]["median"]
+    return f"{f'**{ours}**' if ahead else ours} | {best}: {cell(best)}"
