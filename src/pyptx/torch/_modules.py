@@ -70,10 +70,6 @@ def _loss_forward(self: Any, input: Any, target: Any) -> Any:
     )
 
 
-def _takes_loss(module: Any) -> bool:
-    return module.weight is None or not module.label_smoothing
-
-
 def _rms_forward(self: Any, hidden_states: Any, *, widens: bool = True) -> Any:
     """Most multiply with the weight last, so that the result has the wider type of both."""
     eps = getattr(self, "variance_epsilon", getattr(self, "eps", None))
@@ -146,7 +142,7 @@ def _takes_norm(module: Any) -> bool:
 
 _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]] = {
     "RMSNorm": (_torch_rms_forward, lambda module: hasattr(module, "normalized_shape")),
-    "CrossEntropyLoss": (_loss_forward, _takes_loss),
+    "CrossEntropyLoss": (_loss_forward, lambda module: hasattr(module, "label_smoothing")),
     "GroupNorm": (_group_forward, lambda module: hasattr(module, "num_groups")),
     "LayerNorm": (_layer_forward, lambda module: hasattr(module, "normalized_shape")),
     **{
