@@ -205,6 +205,19 @@ def test_compiled(backend, positions):
         torch.testing.assert_close(*pair)
 
 
+def test_sizes_that_a_program_computes():
+    def program(x, kept):
+        q = x[kept].unflatten(-1, (4, D))
+        return *ours.rope(q[:, :2], q[:, 2:], torch.arange(q.shape[0])), ours.swiglu(q)
+
+    compiled = torch.compile(program, fullgraph=True, backend="aot_eager")
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        for rows in (6, 9):
+            x, kept = torch.randn(rows, 4 * D), torch.rand(rows) > 0.3
+            for one, other in zip(compiled(x, kept), program(x, kept), strict=True):
+                torch.testing.assert_close(one, other)
+
+
 def test_a_new_number_of_tokens_makes_no_kernel(monkeypatch):
     from pyptx.torch import _rope_strided
 

@@ -194,7 +194,7 @@ def _call_of_one(name: str, activation: Activation, x: Any, interleaved: bool) -
     run = _operation_of_one(GateOfOne(activation, dtype, columns or 1, interleaved)).run
 
     def computed(gate: Any, *_: Any, **__: Any) -> Any:
-        if 0 in gate.shape:
+        if any(isinstance(size, int) and size == 0 for size in gate.shape):
             return gate[..., :columns].clone()
         return run(gate.contiguous())
 

@@ -225,7 +225,7 @@ def _to(x: Any, axis: int, size: Any) -> Any:
 def bits(x: Any, dtype: Any) -> Any:
     """A tensor's bits as elements of another type of the same size."""
     layers = torch._C._functorch  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
-    return _Bits.apply(x, dtype) if layers.is_batchedtensor(x) else x.view(dtype)
+    return _Bits.apply(x, dtype) if layers.is_batchedtensor(x) else x.resolve_neg().view(dtype)
 
 
 class _Bits(torch.autograd.Function):

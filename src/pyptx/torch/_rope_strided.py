@@ -35,7 +35,8 @@ def turned(op: Rope, positions: Any, turns: Any, q: Any, k: Any) -> Tensors:
 
     Results have the strides of q and k, as those of PyTorch's elementwise operators, where the
     elements of a head are consecutive; otherwise they are contiguous. Transformations, exported
-    programs and tensors that are split over processes have contiguous copies.
+    programs, tensors that are split over processes and those of sizes that a compiled program
+    computes have contiguous copies.
     """
     if not _keeps_strides((q, k, positions)):
         q, k = q.contiguous(), k.contiguous()
@@ -52,7 +53,9 @@ def _keeps_strides(tensors: Sequence[Any]) -> bool:
         return False
     if torch.compiler.is_exporting() or torch._C._is_tracing():
         return False
-    return arguments.is_traced() or all(type(each) in _PLAIN for each in tensors)
+    if arguments.is_traced():
+        return not any(map(arguments.of_unknown_size, tensors))
+    return all(type(each) in _PLAIN for each in tensors)
 
 
 # ---- what a launch reads and writes --------------------------------------------------------------
