@@ -297,6 +297,24 @@ def of_unknown_size(tensor: Any) -> bool:
     return symbolic.has_free_unbacked_symbols(tensor)
 
 
+def is_contiguous(tensor: Any) -> bool:
+    """Whether a tensor is known to be contiguous; one of a size that a program computes may be."""
+    if not of_unknown_size(tensor):
+        return tensor.is_contiguous()
+    symbolic: Any = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    expected: Any = 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
+        if not symbolic.guard_or_false(stride == expected):
+            return False
+        expected = expected * size
+    return True
+
+
+def is_empty(tensor: Any) -> bool:
+    """Whether a tensor is known to have no elements."""
+    return any(isinstance(size, int) and size == 0 for size in tensor.shape)
+
+
 def described(tensor: Any) -> str:
     """A tensor's type and shape, for a message."""
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
