@@ -67,6 +67,97 @@ def test_weights_of_classes():
     )
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("smoothing", [0.2, 1.0])
+def test_weights_of_classes_with_smoothing(name, smoothing):
+    options = {**OPTIONS[name], "label_smoothing": smoothing}
+    x, indices = given()
+    if options.get("ignore_index"):
+        indices[2] = 0
+    weight = torch.rand(CLASSES, dtype=torch.float64)
+    weight[3] = 0
+    wanted = F.cross_entropy(x, indices, weight, **options)
+    torch.testing.assert_close(ours.cross_entropy(x, indices, weight, **options), wanted)
+    loss = partial(ours.cross_entropy, target=indices, weight=weight, **options)
+    x.requires_grad_()
+    assert gradcheck(loss, [x])
+    assert gradgradcheck(loss, [x])
+    torch.testing.assert_close(
+        torch.autograd.grad(loss(x).sum(), x),
+        torch.autograd.grad(F.cross_entropy(x, indices, weight, **options).sum(), x),
+    )
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_weights_of_classes_with_probabilities(reduction, smoothing):
+    x, _ = given()
+    options = {"reduction": reduction, "label_smoothing": smoothing}
+    tensors = [x, torch.rand_like(x), torch.rand(CLASSES, dtype=torch.float64)]
+    x, p, weight = (each.requires_grad_() for each in tensors)
+    found, wanted = (f(x, p, weight, **options) for f in (ours.cross_entropy, F.cross_entropy))
+    torch.testing.assert_close(found, wanted)
+    pair = (torch.autograd.grad(each.sum(), [x, p, weight]) for each in (found, wanted))
+    for one, other in zip(*pair, strict=True):
+        torch.testing.assert_close(one, other)
+    images, q = torch.randn(2, 5, 3), torch.rand(2, 5, 3)
+    w = torch.rand(5)
+    wanted = F.cross_entropy(images, q, w, **options)
+    torch.testing.assert_close(ours.cross_entropy(images, q, w, **options), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("columns", [40, 3001, 40000])
+def test_narrow_types_with_weights_and_smoothing(columns, dtype):
+    """Short rows, and rows that a CTA and several read."""
+    x = (3 * torch.randn(4, columns)).to(dtype).requires_grad_()
+    wide = x.detach().double().requires_grad_()
+    weight, indices = torch.rand(columns), torch.tensor([0, columns - 1, -100, 7])
+    found = ours.cross_entropy(x, indices, weight, label_smoothing=0.1)
+    wanted = F.cross_entropy(wide, indices, weight.double(), label_smoothing=0.1)
+    assert found.dtype is dtype
+    torch.testing.assert_close(found, wanted.to(dtype))
+    (one,), (other,) = torch.autograd.grad(found, [x]), torch.autograd.grad(wanted, [wide])
+    torch.testing.assert_close(one, other.to(dtype), rtol=2e-2, atol=1e-5)
+
+
+def test_weights_and_smoothing_elsewhere():
+    """Images, z_loss, what is no class, minus infinities, torch.func and torch.compile."""
+    x, indices, weight = torch.randn(2, 5, 3, 4), torch.randint(0, 5, (2, 3, 4)), torch.rand(5)
+    options = {"weight": weight, "label_smoothing": 0.2}
+    wanted = F.cross_entropy(x, indices, **options)
+    torch.testing.assert_close(ours.cross_entropy(x, indices, **options), wanted)
+    own, lse = weight[indices], torch.logsumexp(x, 1)
+    penalty = (own * lse.square()).sum() / own.sum()
+    found = ours.cross_entropy(x, indices, **options, z_loss=0.01)
+    torch.testing.assert_close(found, wanted + 0.01 * penalty)
+    rows = torch.randn(3, 5, requires_grad=True)
+    loss = ours.cross_entropy(rows, torch.tensor([1, 5, 2**40]), reduction="none", **options)
+    assert loss.isnan().tolist() == [False, True, True]
+    masked = torch.randn(3, 5)
+    masked[:, 4], weight[4] = -torch.inf, 0
+    found = ours.cross_entropy(masked, torch.tensor([0, 1, 2]), **options)
+    short = {"weight": weight[:4], "label_smoothing": 0.2 * 4 / 5}
+    wanted = F.cross_entropy(masked[:, :4], torch.tensor([0, 1, 2]), reduction="sum", **short)
+    hot = F.cross_entropy(masked[:, :4], torch.tensor([0, 1, 2]), weight[:4], reduction="sum")
+    torch.testing.assert_close(found, (wanted - 0.04 * hot) / weight[:3].sum())
+    x, indices = torch.randn(3, 5, 40), torch.randint(0, 40, (3, 5))
+    options = {"weight": torch.rand(40), "label_smoothing": 0.2}
+    gradients = [
+        torch.func.vmap(torch.func.grad(partial(f, **options)))(x, indices)
+        for f in (ours.cross_entropy, F.cross_entropy)
+    ]
+    torch.testing.assert_close(*gradients)
+    compiled = torch.compile(
+        partial(ours.cross_entropy, **options), fullgraph=True, dynamic=True, backend="aot_eager"
+    )
+    for n in (3, 9):
+        x, indices = torch.randn(n, 40, requires_grad=True), torch.randint(0, 40, (n,))
+        pair = compiled(x, indices), F.cross_entropy(x, indices, **options)
+        torch.testing.assert_close(*pair)
+        torch.testing.assert_close(*(torch.autograd.grad(each, x)[0] for each in pair))
+
+
 def test_z_loss_is_of_the_logarithm_of_the_sum():
     x, indices = given()
     kept = (indices != -100).double()
@@ -140,8 +231,10 @@ def test_the_module_of_a_model_is_patched():
     torch.testing.assert_close(model["loss"](x, indices), wanted)
     mine = ours.CrossEntropyLoss(reduction="sum")
     torch.testing.assert_close(mine(x, indices), F.cross_entropy(x, indices, reduction="sum"))
-    odd = torch.nn.CrossEntropyLoss(weight=torch.rand(40), label_smoothing=0.1)
-    assert ours.patch(odd) == []  # there is no such kernel
+    weighted = torch.nn.CrossEntropyLoss(weight=torch.rand(40), label_smoothing=0.1)
+    wanted = weighted(x, indices)
+    assert ours.patch(weighted) == [""]
+    torch.testing.assert_close(weighted(x, indices), wanted)
 
 
 def test_what_is_refused():
@@ -164,10 +257,6 @@ def test_what_is_refused():
     assert refused(x, indices, label_smoothing=1.5) == (
         "label_smoothing is 1.5 and must be at most 1\n"
         "  help: cross_entropy(input, target, label_smoothing=0.1, z_loss=1e-4)"
-    )
-    assert refused(x, indices, torch.rand(5), label_smoothing=0.1) == (
-        "cross_entropy has weight= for class indices without label_smoothing\n"
-        "  help: torch.nn.functional.cross_entropy has it for all"
     )
     assert refused(x, indices, torch.rand(4)) == "weight has shape (4,), and there are 5 classes"
     assert refused(x, indices, ignore_index=1.5) == (

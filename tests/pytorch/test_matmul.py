@@ -87,6 +87,13 @@ def test_far_and_infinite_float32():
     assert found[1:].isfinite().all()
 
 
+def test_negated_views():
+    """Views that PyTorch negates when they are read: imaginary parts of conjugates."""
+    x = torch.randn(5, 20, dtype=torch.complex64).conj().imag
+    assert x.is_neg()
+    torch.testing.assert_close(ours.matmul(x, x.t()), x @ x.t(), rtol=1e-5, atol=1e-5)
+
+
 def test_compiled_with_any_number_of_rows():
     compiled = torch.compile(ours.matmul, fullgraph=True, dynamic=True, backend="aot_eager")
     for rows in (5, 9, 33):

@@ -3,6 +3,7 @@
 import copy
 import pickle
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -102,16 +103,22 @@ def test_weights_that_are_kept_as_w_minus_1(dtype):
     )
 
 
-class LlamaMLP(torch.nn.Module):
-    def __init__(self, size):
+class GatedMLP(torch.nn.Module):
+    """What most models have, whose class has another name in each."""
+
+    def __init__(self, size, activation=None):
         super().__init__()
         self.gate_proj = torch.nn.Linear(size, 2 * size, bias=False)
         self.up_proj = torch.nn.Linear(size, 2 * size, bias=False)
         self.down_proj = torch.nn.Linear(2 * size, size, bias=False)
-        self.act_fn = torch.nn.SiLU()
+        self.act_fn = activation or torch.nn.SiLU()
 
     def forward(self, x):
         return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
+
+
+class LlamaMLP(GatedMLP):
+    pass
 
 
 class Block(torch.nn.Module):
@@ -155,6 +162,118 @@ class Phi3MLP(torch.nn.Module):
     def forward(self, hidden_states):
         gate, up = self.gate_up_proj(hidden_states).chunk(2, dim=-1)
         return self.down_proj(up * self.activation_fn(gate))
+
+
+class Llama4TextMLP(torch.nn.Module):
+    def __init__(self, size, activation=None):
+        super().__init__()
+        self.gate_proj = torch.nn.Linear(size, 2 * size, bias=False)
+        self.up_proj = torch.nn.Linear(size, 2 * size, bias=False)
+        self.down_proj = torch.nn.Linear(2 * size, size, bias=False)
+        self.activation_fn = activation or torch.nn.SiLU()
+
+    def forward(self, x):
+        return self.down_proj(self.activation_fn(self.gate_proj(x)) * self.up_proj(x))
+
+
+class MixtralBlockSparseTop2MLP(torch.nn.Module):
+    def __init__(self, size, activation=None):
+        super().__init__()
+        self.w1 = torch.nn.Linear(size, 3 * size, bias=False)
+        self.w2 = torch.nn.Linear(3 * size, size, bias=False)
+        self.w3 = torch.nn.Linear(size, 3 * size, bias=False)
+        self.act_fn = activation or torch.nn.SiLU()
+
+    def forward(self, hidden_states):
+        return self.w2(self.act_fn(self.w1(hidden_states)) * self.w3(hidden_states))
+
+
+class PytorchGELUTanh(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(x, approximate="tanh")
+
+
+class GELUTanh(PytorchGELUTanh):
+    pass
+
+
+class NewGELUActivation(PytorchGELUTanh):
+    pass
+
+
+class GELUActivation(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(x)
+
+
+ACTIVATIONS = (
+    PytorchGELUTanh, GELUTanh, NewGELUActivation, GELUActivation, torch.nn.SiLU, torch.nn.ReLU,
+    torch.nn.GELU, lambda: torch.nn.GELU("tanh"), lambda: torch.nn.functional.silu,
+)  # fmt: skip
+MODELS = (
+    "Cohere", "Cohere2", "DeepseekV2", "DeepseekV3", "Gemma", "Gemma2", "Gemma3", "Glm4Moe",
+    "Granite", "Llama", "Mistral", "Olmo", "Olmo2", "Olmo3", "Olmoe", "Qwen2", "Qwen2Moe", "Qwen3",
+    "Qwen3Moe", "Qwen3Next", "SmolLM3", "StableLm",
+)  # fmt: skip
+
+
+def check_patched(model, x):
+    """That it becomes one kernel, with the same results and gradients."""
+    patched = copy.deepcopy(model)
+    assert ours.patch(patched) == [""]
+    graph = make_fx(patched)(x)
+    assert sum("pyptx" in str(node.target) for node in graph.graph.nodes) == 1
+    results = []
+    for each in (model, patched):
+        found = each(x)
+        found.float().square().sum().backward()
+        results.append([found, *(parameter.grad for parameter in each.parameters())])
+    for one, other in zip(*results, strict=True):
+        assert one.dtype is other.dtype
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_gated_mlps_of_many_models(model):
+    kind = type(f"{model}MLP", (GatedMLP,), {})
+    check_patched(kind(16, PytorchGELUTanh()), torch.randn(3, 16))
+
+
+@pytest.mark.parametrize("kind", [LlamaMLP, Llama4TextMLP, MixtralBlockSparseTop2MLP])
+def test_activations_of_gates(kind):
+    for activation in ACTIVATIONS:
+        check_patched(kind(16, activation()), torch.randn(3, 16))
+    for other in (torch.nn.Tanh(), torch.nn.LeakyReLU(), lambda x: x):
+        assert ours.patch(kind(16, other)) == []
+
+
+def test_what_a_module_calls_counts_and_not_its_configuration():
+    model = type("GemmaMLP", (GatedMLP,), {})(16, PytorchGELUTanh())
+    model.config = SimpleNamespace(hidden_act="gelu")  # as Gemma's first configurations had it
+    check_patched(model, torch.randn(3, 16))
+    model.act_fn = torch.nn.Tanh()
+    assert ours.patch(model) == []
+
+
+NORMS = {
+    LlamaRMSNorm: (
+        "DeepseekV2", "DeepseekV3", "Glm", "Glm4", "Glm4Moe", "Granite", "GraniteMoe", "Llama4Text",
+        "Mistral", "Mixtral", "Olmoe", "Phi3", "Qwen2", "Qwen2Moe", "Qwen3", "Qwen3Moe", "SmolLM3",
+    ),
+    Olmo2RMSNorm: ("GptOss", "Olmo3"),
+    Gemma2RMSNorm: ("Gemma", "Gemma3", "Qwen3Next"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("base", NORMS)
+def test_norms_of_many_models(base):
+    for model in NORMS[base]:
+        norm = type(f"{model}RMSNorm", (base,), {})(24)
+        check_patched(norm, torch.randn(3, 24, requires_grad=True))
+        patched = copy.deepcopy(norm)
+        ours.patch(patched)
+        x = torch.randn(3, 24).bfloat16()
+        assert patched(x).dtype is norm(x).dtype
 
 
 def test_gates_whose_parts_are_one_layer():

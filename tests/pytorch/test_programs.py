@@ -322,3 +322,34 @@ def test_torch_jit_trace_is_refused(x, w):
         assert first.endswith(": torch.jit.trace records no kernels")
         assert last == "  help: torch.export.export and torch.compile do"
     torch.testing.assert_close(product(x, w), x * w)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        ours.swiglu,
+        lambda x: ours.geglu(x, x),
+        ours.gelu,
+        lambda x: ours.softmax(x, -1, where=x > 0),
+        lambda x: ours.softmax(x, -1, causal=True, positions=torch.arange(x.shape[0])),
+        lambda x: ours.matmul(x, torch.ones(16, 8)),
+    ],
+    ids=["swiglu", "geglu", "gelu", "where", "causal", "matmul"],
+)
+def test_rows_that_a_program_selects(operation):
+    """Their number is known when it runs, and may be none."""
+    program = lambda x, kept: operation(x[kept])
+    compiled = torch.compile(program, fullgraph=True, backend="aot_eager")
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        for rows, least in ((6, 0.3), (9, 0.3), (4, 2)):
+            x, kept = torch.randn(rows, 16), torch.rand(rows) > least
+            torch.testing.assert_close(compiled(x, kept), program(x, kept))
+
+
+def test_a_product_over_rows_that_a_program_selects():
+    program = lambda x, kept: ours.matmul(x[kept].t(), x[kept])
+    compiled = torch.compile(program, fullgraph=True, backend="aot_eager")
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        for rows in (6, 9):
+            x, kept = torch.randn(rows, 16), torch.arange(rows) > 2
+            torch.testing.assert_close(compiled(x, kept), program(x, kept))

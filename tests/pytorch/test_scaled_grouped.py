@@ -54,6 +54,49 @@ def test_scales(of_b, of_a, lengths):
     assert ours.scaled_grouped_mm(a, b, scale_a, scale_b, offs=ends).dtype is torch.bfloat16
 
 
+def made_along_k(lengths, m, n, of_a="row", of_b="column", types=(E4M3, E4M3)):
+    """Matrices, of which two more values of K are in no group, scales, and the ends of groups."""
+    k, groups = sum(lengths) + 2, len(lengths)
+    a, b = torch.randn(m, k).to(types[0]), torch.randn(n, k).to(types[1]).t()
+    scale_a = torch.rand(groups * m if of_a == "row" else ())
+    scale_b = torch.rand(groups * n if of_b == "column" else (1,))
+    return a, b, scale_a, scale_b, torch.cumsum(torch.tensor(lengths), 0).to(torch.int32)
+
+
+def exact_along_k(lengths, a, b, scale_a, scale_b):
+    groups, k = len(lengths), sum(lengths)
+    ways = [torch.split(x.double()[:k], lengths) for x in (a.t(), b)]
+    found = torch.stack([x.t() @ y for x, y in zip(*ways, strict=True)])
+    rows = scale_a.double().expand(groups * a.shape[0]).view(groups, -1, 1)
+    return found * rows * scale_b.double().expand(groups * b.shape[1]).view(groups, 1, -1)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_groups_along_k(lengths):
+    for of_a, of_b in (("row", "column"), ("one", "column"), ("row", "one"), ("one", "one")):
+        for m, n, types in ((20, 12, (E4M3, E5M2)), (130, 37, (E5M2, E4M3))):
+            given = made_along_k(lengths, m, n, of_a, of_b, types)
+            found = ours.scaled_grouped_mm(*given, out_dtype=torch.float32)
+            wanted = exact_along_k(lengths, *given[:4])
+            torch.testing.assert_close(found.double(), wanted, rtol=1e-5, atol=1e-4)
+    a, b, *rest = given
+    assert torch.equal(
+        ours.scaled_grouped_mm(a.t().contiguous().t(), b.contiguous(), *rest).float(),
+        found.bfloat16().float(),
+    )
+
+
+def test_groups_along_k_compiled():
+    operation = lambda *given: ours.scaled_grouped_mm(*given) * 2
+    compiled = torch.compile(operation, fullgraph=True, dynamic=True, backend="aot_eager")
+    for lengths in ([3, 5], [130, 7], [1, 1]):
+        given = made_along_k(lengths, 24, 16)
+        torch.testing.assert_close(compiled(*given), operation(*given))
+    for lengths, m, n in (([], 3, 4), ([0, 0], 3, 4), ([5], 0, 4)):
+        found = ours.scaled_grouped_mm(*made_along_k(lengths, m, n))
+        assert torch.equal(found, torch.zeros(len(lengths), m, n, dtype=torch.bfloat16))
+
+
 def test_sums_of_nothing_are_zeros():
     for lengths, k, n in (([0], 0, 4), ([3], 0, 4), ([3, 1], 16, 0)):
         given = made(lengths, k, n)
@@ -88,8 +131,15 @@ def test_what_is_refused():
     assert refusal(call, a.float(), b, scale_a, scale_b, ends) == (
         "mat_a has elements of type float32\n  legal: float8_e4m3fn float8_e5m2"
     )
+    assert refusal(call, a, b[0, :9], scale_a, scale_b, ends) == (
+        "mat_a has shape (10, 48) and mat_b (9, 20)\n"
+        "  legal: (M, K) and (G, K, N), or (M, K) and (K, N) for groups along K"
+    )
     assert refusal(call, a, b[0], scale_a, scale_b, ends) == (
-        "mat_a has shape (10, 48) and mat_b (48, 20)\n  legal: (M, K) and (G, K, N)"
+        "scale_a has shape (10,)\n  legal: () (1,) (20,)"
+    )
+    assert refusal(call, a, b[0], scale_a[0], scale_b[0], ends) == (
+        "scale_b has shape (20,)\n  legal: () (1,) (40,)"
     )
     assert refusal(call, a, b, scale_a[:5], scale_b, ends) == (
         "scale_a has shape (5,)\n  legal: () (1,) (10,) (10, 1)"

@@ -96,6 +96,11 @@ def _vocabulary_refusals(mesh):
             "input.redistribute(placements=[Replicate()])",
         ),
         (
+            (split, target, torch.ones(8), None, -100, None, "mean", 0.1),
+            "the classes of input are sharded, and weight is given with label_smoothing",
+            "input.redistribute(placements=[Replicate()])",
+        ),
+        (
             (few, target),
             "input has 1 classes, split over 2 processes, of which some have none",
             "input.redistribute(placements=[Replicate()])",

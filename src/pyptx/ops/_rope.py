@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
@@ -87,15 +87,20 @@ class Rope:
         return run // self.vector.size
 
 
+def cta_of(op: Rope) -> tuple[int, int, int]:
+    """Threads of a token for one place, tokens of a CTA, and its threads."""
+    lanes = max(1, min(max(op.heads), _OF_A_CTA // op.places))
+    tokens = max(1, _OF_A_CTA // (op.places * lanes))
+    return lanes, tokens, min(1024, -(-op.places * lanes * tokens // 32) * 32)
+
+
 @lru_cache(256)
 def kernel_of(op: Rope) -> Kernel:
     """positions[*B], `frequencies` and arrays[*B, heads, D] to the arrays, turned."""
-    lanes = max(1, min(max(op.heads), _OF_A_CTA // op.places))
-    tokens = max(1, _OF_A_CTA // (op.places * lanes))
-    threads = min(1024, -(-op.places * lanes * tokens // 32) * 32)
+    lanes, tokens, threads = cta_of(op)
 
     def program(*tensors: Tensor) -> None:
-        _Thread(op, tensors, lanes, tokens, threads).run()
+        Thread(op, tensors, lanes, tokens, threads).run()
 
     program.__name__ = program.__qualname__ = op.name
     names = ["positions", "turns", *(f"x{i}" for i in range(len(op.heads)))]
@@ -114,7 +119,23 @@ def kernel_of(op: Rope) -> Kernel:
     )(program)
 
 
-class _Thread:
+class Row(NamedTuple):
+    """A thread's elements of an array: bytes from `base` to its first head of a token, and on."""
+
+    base: Reg
+    first: Reg
+    step: int | Reg
+    """Bytes from a head of the thread to its next."""
+
+    def heads(self, ks: range) -> list[tuple[Reg, int]]:
+        """The address and the offset of these heads of the thread."""
+        first, step = self.base + self.first, self.step
+        if isinstance(step, int):
+            return [(first, k * step) for k in ks]
+        return [(first + step * k if k else first, 0) for k in ks]
+
+
+class Thread:
     """A thread has one place of the heads lane, lane + lanes, ... of a token."""
 
     def __init__(
@@ -131,8 +152,7 @@ class _Thread:
         cta = reg.from_(ptx.special.ctaid.x(), u32)
         token = ptx.inst.mad.lo.u32(cta, self.tokens, unit // self.lanes)
         self.head = unit % self.lanes
-        total = ptx.inst.cvt.u32.u64(self.tensors[0].shape[0])
-        there = (token < total) & (unit < self.tokens * self.lanes)
+        there = (token < self.total()) & (unit < self.tokens * self.lanes)
         self.pointers = ptx.global_ptrs(*self.tensors)
         step = self.threads // op.places  # places of one thread: of heads that are very long
         with ptx.if_(there):
@@ -147,40 +167,55 @@ class _Thread:
                     self._place(token, place)
                     place += self.threads
 
+    def total(self) -> Reg:
+        """The number of tokens."""
+        return ptx.inst.cvt.u32.u64(self.tensors[0].shape[0])
+
     def _place(self, token: Reg, place: Reg) -> None:
         """Turn the thread's vectors of all its heads, at a place."""
-        op, count = self.op, len(self.op.heads)
-        vector = op.vector
+        op, vector = self.op, self.op.vector
         pairs = vector.size // 2 if op.interleaved else vector.size
         turned = [self._turned(place * pairs, i) for i in range(pairs)]
         for i, heads in enumerate(op.heads):
-            x, y = self.pointers[2 + i], self.pointers[2 + count + i]
-            row = token * heads + wide(self.head)
-            offset = (row * op.size + wide(place * vector.size)) * op.dtype.bytes
+            both = self.rows(i, token, place)
             each = -(-heads // self.lanes)
             for start in range(0, each, _TOGETHER):
-                self._heads(
-                    x + offset, y + offset, heads, range(start, min(each, start + 4)), turned
-                )
+                ks = range(start, min(each, start + _TOGETHER))
+                self._heads([row.heads(ks) for row in both], heads, ks, turned)
 
-    def _heads(self, x: Reg, y: Reg, heads: int, ks: range, turned: list[tuple[Reg, Reg]]) -> None:
+    def rows(self, i: int, token: Reg, place: Reg) -> tuple[Row, Row]:
+        """Where the thread reads the i-th array, and where it writes its result."""
+        op = self.op
+        row = token * op.heads[i] + wide(self.head)
+        offset = (row * op.size + wide(place * op.vector.size)) * op.dtype.bytes
+        step = self.lanes * op.size * op.dtype.bytes
+        x, y = self.pointers[2 + i], self.pointers[2 + len(op.heads) + i]
+        return Row(x, offset, step), Row(y, offset, step)
+
+    def _heads(
+        self,
+        places: Sequence[Sequence[tuple[Reg, int]]],
+        heads: int,
+        ks: range,
+        turned: list[tuple[Reg, Reg]],
+    ) -> None:
+        """Turn the thread's heads `ks`, of which `places` says where they are, and go to."""
         op, vector = self.op, self.op.vector
         parts = (0,) if op.interleaved else (0, op.size // 2 * op.dtype.bytes)
-        step = self.lanes * op.size * op.dtype.bytes
         there = [
             None if (k + 1) * self.lanes <= heads else self.head < heads - k * self.lanes
             for k in ks
         ]
         loaded = [
-            [vector.load("global", x, k * step + part, pred=ok) for part in parts]
-            for k, ok in zip(ks, there, strict=True)
+            [vector.load("global", x, offset + part, pred=ok) for part in parts]
+            for (x, offset), ok in zip(places[0], there, strict=True)
         ]
-        for k, ok, words in zip(ks, there, loaded, strict=True):
+        for (y, offset), ok, words in zip(places[1], there, loaded, strict=True):
             values = [value for each in words for value in vector.unpack(each)]
             found = self._rotated(values, turned)
             for i, part in enumerate(parts):
                 packed = vector.pack(found[i * vector.size : (i + 1) * vector.size])
-                vector.store("global", y, k * step + part, packed, pred=ok)
+                vector.store("global", y, offset + part, packed, pred=ok)
 
     def _rotated(self, values: list[Reg], turned: list[tuple[Reg, Reg]]) -> list[Reg]:
         m, found = self.m, list(values)

@@ -274,9 +274,45 @@ def dimension(dim: Any, tensor: Any) -> int:
 
 
 def broadcasts(shape: Sequence[Any], to: Sequence[Any]) -> bool:
-    """Whether a tensor of one shape broadcasts to another."""
+    """Whether a tensor of one shape broadcasts to another.
+
+    Sizes that a program is compiled without may do; PyTorch checks them when it runs.
+    """
     last = zip(shape[::-1], to[::-1], strict=False)
-    return len(shape) <= len(to) and all(size in (1, other) for size, other in last)
+    return len(shape) <= len(to) and all(_fits(size, other) for size, other in last)
+
+
+def _fits(size: Any, other: Any) -> bool:
+    if isinstance(size, int) and (size == 1 or isinstance(other, int)):
+        return size in (1, other)
+    symbolic: Any = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    return symbolic.guard_or_true(size == other) or symbolic.guard_or_true(size == 1)
+
+
+def of_unknown_size(tensor: Any) -> bool:
+    """Whether a size is one that a program computes, which no guard of the program may ask for."""
+    if not any(isinstance(size, torch.SymInt) for size in tensor.shape):
+        return False
+    symbolic: Any = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    return symbolic.has_free_unbacked_symbols(tensor)
+
+
+def is_contiguous(tensor: Any) -> bool:
+    """Whether a tensor is known to be contiguous; one of a size that a program computes may be."""
+    if not of_unknown_size(tensor):
+        return tensor.is_contiguous()
+    symbolic: Any = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    expected: Any = 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
+        if not symbolic.guard_or_false(stride == expected):
+            return False
+        expected = expected * size
+    return True
+
+
+def is_empty(tensor: Any) -> bool:
+    """Whether a tensor is known to have no elements."""
+    return any(isinstance(size, int) and size == 0 for size in tensor.shape)
 
 
 def described(tensor: Any) -> str:

@@ -34,6 +34,11 @@ class _Rule:
     forward: Function
     backward: Function
     reference: Function | None
+    contiguous: bool
+
+    def taken(self, gradients: Sequence[Any]) -> list[Any]:
+        """The gradients of results as `backward` takes them."""
+        return [each.contiguous() for each in gradients] if self.contiguous else list(gradients)
 
 
 @binding(CallError, "pyptx.torch.differentiable")
@@ -45,6 +50,7 @@ def differentiable(
     backward: Function,
     *,
     reference: Function | None = None,
+    contiguous: bool = True,
 ) -> Any:
     """Make an operation on tensors with a gradient computed by kernels, as `jax.custom_vjp` does.
 
@@ -55,6 +61,7 @@ def differentiable(
                 those of the results, contiguous, and zeros for a result that was not used
     reference   reference(*tensors): the results computed with PyTorch's operators, for derivatives
                 of higher order; without it there are none
+    contiguous  False: `gradients` have the strides that PyTorch gives them
 
     The operation takes only tensors. It works in `torch.compile`, `torch.export`,
     `torch.utils.checkpoint` and `torch.func`. Raises CallError for an argument that is not a
@@ -71,7 +78,7 @@ def differentiable(
                 notes=(("help", "pyptx.torch.differentiable(function, forward, backward)"),),
             )
     name = getattr(function, "__name__", None) or getattr(function, "name", "operation")
-    return Differentiable(_Rule(str(name), function, forward, backward, reference))
+    return Differentiable(_Rule(str(name), function, forward, backward, reference, contiguous))
 
 
 class Differentiable:
@@ -147,7 +154,7 @@ class _Eager(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         rule, count, kept = ctx.rule, ctx.count, ctx.saved_tensors
-        taken = [gradient.contiguous() for gradient in gradients]
+        taken = rule.taken(gradients)
         return None, *_differentiable_gradients(rule, kept[:count], kept[count:], taken)
 
 
@@ -213,7 +220,7 @@ class _Operation(torch.autograd.Function):
         tensors = [next(left) if there else None for there in ctx.present]
         saved = kept[present:]
         given = map(_split_as, gradients[: layout.results], ctx.split)
-        taken = [gradient.contiguous() for gradient in given]
+        taken = rule.taken(tuple(given))
         return None, None, *_differentiable_gradients(rule, tensors, saved, taken)
 
 

@@ -137,7 +137,7 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
 
     def computed(*given: Any) -> Any:
         shape = given[0].shape
-        if not last or 0 in shape:
+        if not last or arguments.is_empty(given[0]):
             return given[0].clone()
         cut = (*shape[:-1], last // size, size)
         return run(*(_cut(tensor, cut) for tensor in given)).view(shape)
@@ -194,7 +194,7 @@ def _call_of_one(name: str, activation: Activation, x: Any, interleaved: bool) -
     run = _operation_of_one(GateOfOne(activation, dtype, columns or 1, interleaved)).run
 
     def computed(gate: Any, *_: Any, **__: Any) -> Any:
-        if 0 in gate.shape:
+        if arguments.is_empty(gate):
             return gate[..., :columns].clone()
         return run(gate.contiguous())
 

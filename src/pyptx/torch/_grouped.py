@@ -67,7 +67,7 @@ def grouped_mm(
         lengths = lengths_of(offs)
         b, b_major = in_memory(b, "MN")
         if b.ndim == 2:
-            a = a.t() if a.t().is_contiguous() else a.t().contiguous()
+            a = a.t() if arguments.is_contiguous(a.t()) else a.t().contiguous()
             b = b if b_major == "MN" else b.t().contiguous()
             return _parts(out).run(a, b, lengths)
         return _rows(b_major, out).run(a.contiguous(), b, lengths)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -17,9 +17,9 @@ from pyptx.errors import CallError
 from pyptx.ops._cross_entropy import CrossEntropy, CrossEntropyGradient
 from pyptx.ops.rowwise import plan
 from pyptx.torch import _arguments as arguments
-from pyptx.torch import _losses_split
+from pyptx.torch import _losses_split, _losses_weighted
 from pyptx.torch._differentiable import differentiable
-from pyptx.types import DType
+from pyptx.types import DType, f32, f64
 
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
@@ -49,16 +49,18 @@ def cross_entropy(
                      not the last dimension, input is copied
     target           class indices, integers of input's shape without C; or probabilities, floating,
                      of input's shape
-    weight           (C), the weight of each class; for class indices without label_smoothing
+    weight           (C), the weight of each class, of any of input's types
     ignore_index     rows with this class index have loss 0 and gradient 0, and the mean leaves them
                      out
     reduction        "mean", "sum" or "none"
     label_smoothing  s, 0 to 1: targets are (1 - s) times `target`, plus s / C
-    z_loss           z, not negative: z * logsumexp(input)**2 is added to the loss of each row
+    z_loss           z, not negative: z * logsumexp(input)**2 is added to the loss of each row; with
+                     weight and class indices it is multiplied by the weight of the row's class
     returns          the loss, in input's type; float32 under autocast, as in PyTorch
 
     Classes of a DTensor may be sharded over one axis of its mesh, for class indices: one all-reduce
-    of a few numbers per row gives the loss, which is split as the rows are.
+    of a few numbers per row gives the loss, which is split as the rows are. They take weight only
+    without label_smoothing.
 
     Sums are in float32, or in float64 for float64 input, and the result is rounded once. For a
     class index out of range, loss and gradient are NaN; PyTorch raises a device-side assertion. The
@@ -78,8 +80,10 @@ def cross_entropy(
     dim = _class_dimension(input, target)
     targets = _targets(input, target, dim)
     ignored = _ignored(ignore_index) if targets is None else None
-    _check_weight(weight, input.shape[dim], targets, smoothing)
+    _check_weight(weight, input.shape[dim])
     what = _What(int(input.shape[dim]), x, targets, smoothing, z, ignored)
+    if weight is not None and targets is not None:
+        what = replace(what, targets=f64 if x is f64 else f32, smoothing=0.0)
     run = _operation(what).run
     wide = arguments.autocast_type(input.device.type) is not None
     last = dim == input.ndim - 1
@@ -88,20 +92,26 @@ def cross_entropy(
         input: Any, target: Any, weight: Any = None, *_: Any, **__: Any
     ) -> Any:  # the other arguments are known
         rows = input if last else input.movedim(dim, -1)
+        counted = None
         if targets is None:
             labels = _as_int32(target)
         else:
             labels = (target if last else target.movedim(dim, -1)).contiguous()
+            if weight is not None:
+                kind = torch.promote_types(input.dtype, torch.float32)
+                labels = _losses_weighted.targets(labels, weight, smoothing, kind)
         axis = _losses_split.axis_of(rows)
-        if axis is None:
-            loss = run(rows.contiguous(), labels)
-        else:
-            _check_split(targets)
+        smooth = weight is not None and targets is None and smoothing > 0
+        if axis is not None:
+            _check_split(targets, smooth=smooth)
             loss = _losses_split.loss(rows, labels, axis, ignored, smoothing, z)
-        if weight is not None:
-            loss, counted = _weighted(loss, target, weight, ignored)
+        elif smooth and ignored is not None:
+            rows = rows.contiguous()
+            loss, counted = _losses_weighted.loss(rows, labels, weight, smoothing, z, ignored)
         else:
-            counted = None
+            loss = run(rows.contiguous(), labels)
+        if weight is not None and targets is None and not smooth:
+            loss, counted = _weighted(loss, target, weight, ignored)
         dtype = torch.float32 if wide and input.dtype.itemsize < 4 else input.dtype
         return _reduced(loss, target, counted, reduction, ignored).to(dtype)
 
@@ -255,22 +265,18 @@ def _ignored(ignore_index: Any) -> int:
     raise CallError(problem, notes=(("help", "cross_entropy(input, target, ignore_index=-100)"),))
 
 
-def _check_split(targets: DType | None) -> None:
-    if targets is not None:
+def _check_split(targets: DType | None, *, smooth: bool) -> None:
+    if targets is not None or smooth:
+        reason = "weight is given with label_smoothing" if smooth else "target has probabilities"
         raise CallError(
-            "the classes of input are sharded, and target has probabilities",
+            f"the classes of input are sharded, and {reason}",
             notes=(("help", "input.redistribute(placements=[Replicate()])"),),
         )
 
 
-def _check_weight(weight: Any, classes: int, targets: DType | None, smoothing: float) -> None:
+def _check_weight(weight: Any, classes: int) -> None:
     if weight is None:
         return
     arguments.dtype_of("weight", weight, "cross_entropy")
-    if targets is not None or smoothing:
-        raise CallError(
-            "cross_entropy has weight= for class indices without label_smoothing",
-            notes=(("help", "torch.nn.functional.cross_entropy has it for all"),),
-        )
     if tuple(weight.shape) != (classes,):
         raise CallError(f"weight has shape {tuple(weight.shape)}, and there are {classes} classes")

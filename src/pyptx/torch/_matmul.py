@@ -72,7 +72,7 @@ def _batched(out: DType, tf32: bool, a: Any, b: Any) -> Any:
     """Matrices along leading dimensions, which are broadcast."""
     lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     m, n = a.shape[-2], b.shape[-1]
-    if _shared(b) and (a.ndim == 2 or a.is_contiguous()):  # one matrix for all rows of a
+    if _shared(b) and (a.ndim == 2 or arguments.is_contiguous(a)):  # one matrix for all rows of a
         rows, a_major = in_memory(as_rows(a) if a.ndim > 2 else a, "K")
         a, b = rows, b.reshape(b.shape[-2:])
     else:

@@ -70,10 +70,6 @@ def _loss_forward(self: Any, input: Any, target: Any) -> Any:
     )
 
 
-def _takes_loss(module: Any) -> bool:
-    return module.weight is None or not module.label_smoothing
-
-
 def _rms_forward(self: Any, hidden_states: Any, *, widens: bool = True) -> Any:
     """Most multiply with the weight last, so that the result has the wider type of both."""
     eps = getattr(self, "variance_epsilon", getattr(self, "eps", None))
@@ -110,34 +106,50 @@ _GATES: Final[Mapping[str, Any]] = {
 """Gated activations, by the names that configurations have for the activations."""
 
 
-def _activation(module: Any) -> str | None:
-    """The name of a module's activation, from its configuration or from what it calls."""
-    configured = getattr(getattr(module, "config", None), "hidden_act", None)
-    if isinstance(configured, str):
-        return configured
-    called = getattr(module, "act_fn", getattr(module, "activation_fn", None))
+_ACTIVATIONS: Final[Mapping[str, str]] = {
+    "SiLU": "silu",
+    "SiLUActivation": "silu",
+    "ReLU": "relu",
+    "GELUActivation": "gelu",
+    "GELUTanh": "gelu_pytorch_tanh",
+    "PytorchGELUTanh": "gelu_pytorch_tanh",
+    "NewGELUActivation": "gelu_new",
+}
+"""Classes of PyTorch and transformers by the names that configurations have for them."""
+
+
+def _activation(module: Any) -> str:
+    """The name of what a module calls. Its configuration may name another activation."""
+    called: Any = getattr(module, "act_fn", getattr(module, "activation_fn", None))
+    kind: Any = torch.nn.GELU
+    if isinstance(called, kind):
+        return "gelu" if called.approximate == "none" else "gelu_pytorch_tanh"
     name = getattr(called, "__name__", type(called).__name__)
-    return {"SiLU": "silu", "SiLUActivation": "silu", "ReLU": "relu"}.get(name, name)
+    return _ACTIVATIONS.get(name, name)
 
 
 def _mlp_forward(self: Any, x: Any) -> Any:
-    gate = _GATES[str(_activation(self))]
+    gate = _GATES[_activation(self)]
     return self.down_proj(gate(self.gate_proj(x), self.up_proj(x)))
 
 
-def _takes_gate(module: Any) -> bool:
-    parts = ("gate_proj", "up_proj", "down_proj", "act_fn")
-    return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
-
-
 def _mlp_of_halves_forward(self: Any, hidden_states: Any) -> Any:
-    gate = _GATES[str(_activation(self))]
+    gate = _GATES[_activation(self)]
     return self.down_proj(gate(self.gate_up_proj(hidden_states)))
 
 
-def _takes_halves(module: Any) -> bool:
-    parts = ("gate_up_proj", "down_proj", "activation_fn")
-    return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
+def _expert_forward(self: Any, hidden_states: Any) -> Any:
+    gate = _GATES[_activation(self)]
+    return self.w2(gate(self.w1(hidden_states), self.w3(hidden_states)))
+
+
+def _takes_gate(*parts: str) -> Callable[[Any], bool]:
+    """Whether a module has these parts, and an activation that there is a gate of."""
+
+    def takes(module: Any) -> bool:
+        return all(hasattr(module, part) for part in parts) and _activation(module) in _GATES
+
+    return takes
 
 
 def _takes_norm(module: Any) -> bool:
@@ -146,21 +158,39 @@ def _takes_norm(module: Any) -> bool:
 
 _BY_CLASS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], bool]]]] = {
     "RMSNorm": (_torch_rms_forward, lambda module: hasattr(module, "normalized_shape")),
-    "CrossEntropyLoss": (_loss_forward, _takes_loss),
+    "CrossEntropyLoss": (_loss_forward, lambda module: hasattr(module, "label_smoothing")),
     "GroupNorm": (_group_forward, lambda module: hasattr(module, "num_groups")),
     "LayerNorm": (_layer_forward, lambda module: hasattr(module, "normalized_shape")),
     **{
         f"{model}RMSNorm": (_rms_forward, _takes_norm)
-        for model in ("Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Phi3", "Granite")
+        for model in (
+            "DeepseekV2", "DeepseekV3", "Glm", "Glm4", "Glm4Moe", "Granite", "GraniteMoe", "Llama",
+            "Llama4Text", "Mistral", "Mixtral", "Olmoe", "Phi3", "Qwen2", "Qwen2Moe", "Qwen3",
+            "Qwen3Moe", "SmolLM3",
+        )
     },
-    "Olmo2RMSNorm": (_rms_of_input_forward, _takes_norm),
-    **{f"Gemma{n}RMSNorm": (_rms_of_one_more_forward, _takes_norm) for n in ("", 2, 3)},
     **{
-        f"{model}MLP": (_mlp_forward, _takes_gate)
-        for model in ("Llama", "Mistral", "Qwen2", "Qwen3", "Olmo2", "Granite")
+        f"{model}RMSNorm": (_rms_of_input_forward, _takes_norm)
+        for model in ("GptOss", "Olmo2", "Olmo3")
     },
-    **{f"{model}MLP": (_mlp_of_halves_forward, _takes_halves) for model in ("Phi3", "Glm", "Glm4")},
-}
+    **{
+        f"{model}RMSNorm": (_rms_of_one_more_forward, _takes_norm)
+        for model in ("Gemma", "Gemma2", "Gemma3", "Qwen3Next")
+    },
+    **{
+        f"{model}MLP": (_mlp_forward, _takes_gate("gate_proj", "up_proj", "down_proj"))
+        for model in (
+            "Cohere", "Cohere2", "DeepseekV2", "DeepseekV3", "Gemma", "Gemma2", "Gemma3", "Glm4Moe",
+            "Granite", "Llama", "Llama4Text", "Mistral", "Olmo", "Olmo2", "Olmo3", "Olmoe",
+            "Qwen2", "Qwen2Moe", "Qwen3", "Qwen3Moe", "Qwen3Next", "SmolLM3", "StableLm",
+        )
+    },
+    **{
+        f"{model}MLP": (_mlp_of_halves_forward, _takes_gate("gate_up_proj", "down_proj"))
+        for model in ("Phi3", "Glm", "Glm4")
+    },
+    "MixtralBlockSparseTop2MLP": (_expert_forward, _takes_gate("w1", "w2", "w3")),
+}  # fmt: skip
 """What replaces the forward method of a class, and whether it does so of this module."""
 
 
@@ -186,7 +216,7 @@ def patch(model: Any, *, classes: Iterable[str] | None = None) -> list[str]:
     model     a `torch.nn.Module`; its parameters and everything else stay as they are
     classes   names of the classes to change; None for all supported ones: RMSNorm, LayerNorm,
               GroupNorm and CrossEntropyLoss of PyTorch, and the norms and gated MLPs of Hugging
-              Face's transformers (LlamaRMSNorm, Qwen2MLP, ...)
+              Face's transformers (LlamaRMSNorm, Gemma2MLP, ...)
 
     Patched models can be copied, pickled and compiled; `unpatch` undoes it. A module of a supported
     class with another structure is not changed, and neither is one whose `forward` another library

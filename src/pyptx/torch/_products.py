@@ -22,6 +22,7 @@ from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, SPLIT, Call, derivatives
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
+from pyptx.torch import _arguments as arguments
 from pyptx.torch import _products_split
 from pyptx.torch._differentiable import differentiable
 from pyptx.types import DType, f32
@@ -41,7 +42,7 @@ def in_memory(x: Any, other: Major) -> tuple[Any, Major]:
     `other` is the major of a contiguous one: "K" of A (M, K), "MN" of B (K, N). One that is
     contiguous neither way is copied.
     """
-    if not x.is_contiguous() and x.mT.is_contiguous():
+    if not arguments.is_contiguous(x) and arguments.is_contiguous(x.mT):
         return x.mT, "MN" if other == "K" else "K"
     return x.contiguous(), other
 
@@ -225,7 +226,7 @@ def _to(x: Any, axis: int, size: Any) -> Any:
 def bits(x: Any, dtype: Any) -> Any:
     """A tensor's bits as elements of another type of the same size."""
     layers = torch._C._functorch  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
-    return _Bits.apply(x, dtype) if layers.is_batchedtensor(x) else x.view(dtype)
+    return _Bits.apply(x, dtype) if layers.is_batchedtensor(x) else x.resolve_neg().view(dtype)
 
 
 class _Bits(torch.autograd.Function):

@@ -7,21 +7,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 
 import torch
 
 from pyptx._runtime.torch.runtime import is_distributed
 from pyptx.errors import CallError
-from pyptx.ops._rope import Rope, frequencies, kernel_of
+from pyptx.ops._rope import Rope, frequencies
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._differentiable import differentiable
+from pyptx.torch._rope_strided import turned
 from pyptx.types import DType
 
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of heads, which a program has few of."""
 
+_SIGN: Final = 2**31
 _INTEGERS: Final = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -40,8 +42,9 @@ def rope(
 
     Angles are computed in integers, so large positions cost no accuracy. Rotations are in float32,
     or in float64 for float64 tensors, and rounded once. One kernel rotates both; the gradient is
-    the inverse rotation, by the same kernel. Tensors that are not contiguous are copied. Raises
-    CallError.
+    the inverse rotation, by the same kernel. Views in which the elements of a head are consecutive,
+    such as transposed tensors and slices of a fused projection, are not copied, and the results
+    have their strides. Other tensors that are not contiguous are copied. Raises CallError.
     """
     op = _checked(q, k, positions, interleaved)
     turn = arguments.number("base", base, "rope(q, k, positions, base=10000.0)")
@@ -52,7 +55,7 @@ def rope(
     def computed(q: Any, k: Any, positions: Any, **_: Any) -> tuple[Any, Any]:
         given = positions.to(torch.int32).expand(q.shape[:-2]).contiguous()
         turns = _turns(turn, op, given)
-        y, z = run(given, turns, q.contiguous(), k.contiguous())
+        y, z = run(given, turns, q, k)
         return y, z
 
     return computed  # pyright: ignore[reportReturnType]  # what `operation` makes the result with
@@ -98,7 +101,9 @@ def _turns(base: float, op: Rope, like: Any) -> Any:
 
 
 def _made_turns(base: float, size: int, dtype: DType, device: Any) -> Any:
-    return torch.tensor(frequencies(base, size, dtype), dtype=torch.uint32, device=device)
+    """The words as a constant of type int32: Inductor's cache cannot load one of type uint32."""
+    words = [[(word ^ _SIGN) - _SIGN for word in words] for words in frequencies(base, size, dtype)]
+    return torch.tensor(words, dtype=torch.int32, device=device).view(torch.uint32)
 
 
 _kept_turns: Final = cache(_made_turns)
@@ -107,8 +112,8 @@ _kept_turns: Final = cache(_made_turns)
 @lru_cache(_OPERATIONS)
 def _operation(op: Rope, base: float) -> Any:
     """The rotation of q and k, and back: each is the derivative of the other."""
-    plain: Any = kernel_of(op)
-    back: Any = kernel_of(replace(op, back=not op.back))
+    plain: Any = partial(turned, op)
+    back: Any = partial(turned, replace(op, back=not op.back))
 
     def rope(positions: Any, turns: Any, q: Any, k: Any) -> Any:
         return plain(positions, turns, q, k)
@@ -125,7 +130,7 @@ def _operation(op: Rope, base: float) -> Any:
         angles = positions.double()[..., None, None] * base ** (-2 * index / op.size)
         return tuple(_turned(x, angles, interleaved=op.interleaved) for x in (q, k))
 
-    return differentiable(rope, forward, backward, reference=reference)
+    return differentiable(rope, forward, backward, reference=reference, contiguous=False)
 
 
 def _turned(x: Any, angles: Any, *, interleaved: bool) -> Any:
