@@ -27,9 +27,13 @@ def tiling(*spec):
     return Tiling(tuple(parts), np.stack(columns, axis=1) if spec else PLACES[:, :0])
 
 
-def split(*tensors, whole=()):
+def split(*operands, results=(), **options):
     """The assignment for tensors given as (axes, shape, spec)."""
-    return assign([(axes, shape, tiling(*spec)) for axes, shape, spec in tensors], whole)
+    given = (
+        [(axes, shape, tiling(*spec)) for axes, shape, spec in tensors]
+        for tensors in (operands, results)
+    )
+    return assign(*given, **options)
 
 
 SPECS = ["", "a", "b", "c", "ab", "ba", "ac", "ca", "bc", "cba", "abc"]
@@ -105,8 +109,8 @@ def test_each_device_gets_its_part_of_a_sum(of_k, rows, columns):
     """Whatever K is split over and whatever parts of the result are wanted."""
     terms = np.arange(12 * 24 * 12).reshape(12, 24, 12)
     wanted = tiling(rows, columns)
-    given = (("M", "K"), (24, 12), ("", of_k)), (("M", "N"), (24, 12), (rows, columns))
-    found = split(*given)
+    result = ("M", "N"), (24, 12), (rows, columns)
+    found = split((("M", "K"), (24, 12), ("", of_k)), results=[result])
     added = found.added(("K",), ("M", "N"), (24, 12), wanted)
     held = add_up(added, partial_products(found, terms))
     step = added.tiling.shape((24, 12))
@@ -128,8 +132,11 @@ def test_each_device_gets_its_part_of_a_sum(of_k, rows, columns):
 
 def test_sums_that_are_scattered():
     def added(of_k, rows, columns="", shape=(24, 12)):
-        given = (("M", "K"), (shape[0], 12), ("", of_k)), (("M", "N"), shape, (rows, columns))
-        found = split(*given).added(("K",), ("M", "N"), shape, tiling(rows, columns))
+        result = ("M", "N"), shape, (rows, columns)
+        factor = ("M", "K"), (shape[0], 12), ("", of_k)
+        found = split(factor, results=[result]).added(
+            ("K",), ("M", "N"), shape, tiling(rows, columns)
+        )
         return [axis for axis, _ in found.scatters], found.groups.shape[1], found.tiling.parts
 
     assert added("a", "a") == ([0], 1, (2, 1))
@@ -148,6 +155,21 @@ def test_the_first_tensor_that_splits_a_factor_decides():
     found = split((("B", 8), (24, 8), ("", "")), (("B",), (24,), ("b",)), (("B",), (24,), ("a",)))
     assert found.parts == {"B": 3}
     np.testing.assert_array_equal(found.coordinates["B"], PLACES[:, 1])
+
+
+def test_a_result_decides_between_operands():
+    a, b = (("M", "K"), (24, 12), ("a", "")), (("K", "N"), (12, 24), ("", "a"))
+    shape = ("M", "N"), (24, 24)
+    assert split(a, b).parts == {"M": 2}
+    assert split(a, b, results=[(*shape, ("a", ""))]).parts == {"M": 2}
+    assert split(a, b, results=[(*shape, ("", "a"))]).parts == {"N": 2}
+    assert split(a, b, results=[(*shape, ("b", "c"))]).parts == {"M": 2, "N": 2}
+    assert split(a, b, results=[(*shape, ("b", "a"))]).parts == {"N": 2, "M": 3}
+    of_k, rows = (("M", "K"), (24, 12), ("", "a")), (("M",), (24,), ("a",))
+    assert split(of_k, results=[(*shape, ("a", ""))]).parts == {"K": 2}, "a sum is scattered"
+    given = {"results": [(*shape, ("a", ""))], "sums": ["K"]}
+    assert split(of_k, rows, **given).parts == {"K": 2}, "few numbers do not decide"
+    assert split(of_k, a, **given).parts == {"M": 2}
 
 
 def test_what_a_tensor_needs_no_change_for():

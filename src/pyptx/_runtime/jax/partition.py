@@ -29,7 +29,7 @@ from pyptx import _expressions as expressions
 from pyptx._launch import plan
 from pyptx._runtime.jax import private, stablehlo
 from pyptx._runtime.jax.private import HloSharding, SubgroupType
-from pyptx._runtime.jax.shardings import Assignment, Axes, Sum, Tiling, assign
+from pyptx._runtime.jax.shardings import Assignment, Axes, Split, Sum, Tiling, assign
 
 TARGET: Final = "pyptx_partition"
 
@@ -183,7 +183,7 @@ def _partition(
 
 def _assigned(
     call: Configuration,
-    split: Sequence[tuple[Axes, Sequence[int], Tiling]],
+    split: Sequence[Split],
     shapes: Sequence[Sequence[int]],
 ) -> Assignment:
     """How the call is split, such that the strides of tensor maps are what the hardware takes.
@@ -191,9 +191,10 @@ def _assigned(
     A factor is whole where its parts would break that: XLA gathers it. `shapes` are those of all
     inputs, then of all outputs.
     """
-    whole = list(call.whole)
+    whole, count = list(call.whole), len(call.inputs)
+    sums = {name for tensor in call.outputs for name in tensor.sums}
     while True:
-        found = assign(split, whole)
+        found = assign(split[:count], split[count:], sums=sums, whole=whole)
         more = _misaligned(call, found, shapes)
         if not more:
             return found
@@ -228,7 +229,7 @@ def _run(call: Configuration, sums: Sequence[Sum]) -> Configuration:
 
 def _tilings(
     tensors: Sequence[Tensor], shapes: Sequence[Sequence[int]], shardings: Sequence[Any]
-) -> list[tuple[Axes, Sequence[int], Tiling]]:
+) -> list[Split]:
     """What `assign` takes. A sharding is None where XLA has none yet."""
     devices = max((s.num_devices() for s in shardings if s is not None and s.is_tiled()), default=1)
     return [

@@ -9,7 +9,7 @@ needs no mesh and no names of axes, so it holds in every program, exported ones 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -128,28 +128,56 @@ class Assignment:
         return self.parts.get(axis, 1) if isinstance(axis, str) else 1
 
 
-def assign(
-    tensors: Sequence[tuple[Axes, Sequence[int], Tiling]], whole: Sequence[str] = ()
-) -> Assignment:
-    """Follow the shardings of `tensors` (axes, whole shape, sharding), the first one first.
+Split: TypeAlias = tuple[Axes, Sequence[int], Tiling]
+"""Axes of a tensor, its whole shape and its sharding."""
 
-    A factor is split as the first tensor that splits it does, or into fewer parts, of several of
-    these, where the split would not be even together with those before it. Factors in `whole` are
-    not split; nor is one where its size is no multiple of the parts. XLA then gathers that axis.
+
+def assign(
+    operands: Sequence[Split],
+    results: Sequence[Split] = (),
+    *,
+    sums: Iterable[str] = (),
+    whole: Sequence[str] = (),
+) -> Assignment:
+    """Follow the shardings of operands, the first one first, and then those that results want.
+
+    Where operands cannot be split together as they are, those come first that a result wants split
+    in the same way; of results that are sums over factors (`sums`), only operands that have one of
+    these, as numbers of rows and columns are few. A factor is split as the first tensor that splits
+    it, or into fewer parts, of several of these, where the split would not be even together with
+    those before it. Factors in `whole` are not split; nor is one where its size is no multiple of
+    the parts. XLA then gathers that axis.
     """
     parts: dict[str, int] = {}
     coordinates: dict[str, Integers] = {}
-    for axes, shape, tiling in tensors:
-        for i, (axis, size, count) in enumerate(zip(axes, shape, tiling.parts, strict=True)):
-            if isinstance(axis, int) or axis in parts or axis in whole or size % count:
-                continue
-            for fewer in _divisors(count):
-                column = tiling.coordinates[:, i] * fewer // count
-                if _even([*coordinates.values(), column], math.prod(parts.values()) * fewer):
-                    parts[axis], coordinates[axis] = fewer, column
-                    break
+    summed = set[int | str](sums)
+    wanted = {axis: column for _, axis, _, column in _columns(results, whole)}
+
+    def is_wanted(found: tuple[Axes, str, int, Integers]) -> bool:
+        axes, axis, _, column = found
+        counts = not summed or bool(summed.intersection(axes))
+        return counts and axis in wanted and np.array_equal(column, wanted[axis])
+
+    of_operands = sorted(_columns(operands, whole), key=is_wanted, reverse=True)
+    for _, axis, count, column in (*of_operands, *_columns(results, whole)):
+        for fewer in () if axis in parts else _divisors(count):
+            coarse = column * fewer // count
+            if _even([*coordinates.values(), coarse], math.prod(parts.values()) * fewer):
+                parts[axis], coordinates[axis] = fewer, coarse
+                break
+    tensors = (*operands, *results)
     devices = len(tensors[0][2].coordinates) if tensors else 1
     return Assignment(devices, parts, coordinates)
+
+
+def _columns(
+    tensors: Sequence[Split], whole: Sequence[str]
+) -> Iterator[tuple[Axes, str, int, Integers]]:
+    """The factors that tensors split: the tensor's, one of them, its parts and each device's."""
+    for axes, shape, tiling in tensors:
+        for i, (axis, size, count) in enumerate(zip(axes, shape, tiling.parts, strict=True)):
+            if isinstance(axis, str) and axis not in whole and count > 1 and size % count == 0:
+                yield axes, axis, count, tiling.coordinates[:, i]
 
 
 def _divisors(count: int) -> list[int]:

@@ -68,8 +68,8 @@ def local_program(
     """A module that calls the handler `target`, then adds up results over devices.
 
     `attributes` is the text of a dictionary. The handler writes `outputs` and `scratch`; `aliases`
-    are pairs (input, output) of one buffer. `sums` says, for each output, how devices add it up, and
-    `elements` is the element type that it is given in.
+    are pairs (input, output) of one buffer. `sums` says, for each output, how devices add it up,
+    and `elements` is the element type that it is given in.
     """
     parameters = [f"%a{i}: {_type(tensor)}" for i, tensor in enumerate(inputs)]
     called, results = _custom_call(target, attributes, inputs, [*outputs, *scratch], aliases)
