@@ -150,6 +150,52 @@ def products(rank):
     close(y.grad.full_tensor()[2], a[2:4].t() @ g[2:4])
 
 
+def sums(rank):
+    """Parts of sums are f32 until they are added up, by a reduce-scatter if that is asked for."""
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+    rows, columns, whole = Shard(0), Shard(1), Replicate()
+    # Both parts are beyond what bfloat16 keeps of them, and their sum is not.
+    a = torch.cat([torch.ones(8, 32), -torch.ones(8, 32)], 1).bfloat16()
+    b = (64 + torch.randn(64, 6)).bfloat16()
+    exact = a.double() @ b.double()
+    parts = [(a[:, k : k + 32].float() @ b[k : k + 32].float()).bfloat16() for k in (0, 32)]
+    assert (parts[0].double() + parts[1].double() - exact).abs().max() > 0.1 * exact.abs().max()
+    x, y = distribute_tensor(a, mesh, [columns]), distribute_tensor(b, mesh, [rows])
+
+    def sent(seen):
+        return {
+            str(name).rpartition(".")[2]: count for name, count in seen.get_comm_counts().items()
+        }
+
+    for operation in (ours.matmul, lambda a, b, **o: ours.linear(a, b.t(), **o)):
+        with CommDebugMode() as seen:
+            found = operation(x, y)
+        assert sent(seen) == {"all_reduce": 1}
+        assert found.placements == (whole,)
+        torch.testing.assert_close(found.full_tensor(), exact.bfloat16())
+        with CommDebugMode() as seen:
+            found = operation(x, y, out_dtype=torch.float32)
+            assert found.placements[0].is_partial()
+            found = found.redistribute(placements=[rows]).bfloat16()
+        assert sent(seen) == {"reduce_scatter_tensor": 1}
+        assert (found.placements, found.dtype) == ((rows,), torch.bfloat16)
+        torch.testing.assert_close(found.full_tensor(), exact.bfloat16())
+    # So is the gradient of a weight that all have.
+    weight = distribute_tensor(b[:, :4].clone(), mesh, [whole]).requires_grad_()
+    x, g = torch.randn(8, 64).bfloat16(), torch.randn(8, 4).bfloat16()
+    split, of_rows = (distribute_tensor(each, mesh, [rows]) for each in (x, g))
+    found = ours.matmul(split, weight)
+    with CommDebugMode() as seen:
+        found.backward(of_rows)
+    assert sent(seen) == {"all_reduce": 1}
+    torch.testing.assert_close(weight.grad.full_tensor(), (x.double().t() @ g.double()).bfloat16())
+
+
 def addresses(rank):
     """Parts that begin between vectors, or whose elements are not one after the other."""
     import torch.nn.functional as F
@@ -215,6 +261,6 @@ def models(rank):
         torch.testing.assert_close(one.grad.full_tensor(), other, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("test", [vocabulary, products, addresses, models])
+@pytest.mark.parametrize("test", [vocabulary, products, sums, addresses, models])
 def test_two_processes(test):
     two_processes.run(test)
