@@ -196,6 +196,66 @@ def sums(rank):
     torch.testing.assert_close(weight.grad.full_tensor(), (x.double().t() @ g.double()).bfloat16())
 
 
+def sequences(rank):
+    """Sequences of (batch, sequence, K) that are split are not gathered, nor are gradients."""
+    import torch.nn.functional as F
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+
+    def layer(f):
+        return lambda x, v, w, b, r: f(x, v, b, activation="gelu", residual=r)
+
+    def layer_of_torch(x, v, w, b, r):
+        return F.gelu(F.linear(x, v, b)) + r
+
+    operations = (
+        (lambda x, v, w, b, r: ours.matmul(x, v.t()), lambda x, v, w, b, r: x @ v.t()),
+        (layer(ours.linear), layer_of_torch),
+        (
+            lambda x, v, w, b, r: ours.gated_matmul(x, v.t(), w.t()),
+            lambda x, v, w, b, r: F.silu(x @ v.t()) * (x @ w.t()),
+        ),
+    )
+    close = partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
+    for length in (4, 5):
+        split, whole = Shard(1), Replicate()
+        shapes = (2, length, 16), (12, 16), (12, 16), (12,), (2, length, 12)
+        given, g = [torch.randn(shape) for shape in shapes], torch.randn(2, length, 12)
+        for ours_of, theirs in operations:
+            placed = [
+                distribute_tensor(each, mesh, [at]).requires_grad_()
+                for each, at in zip(given, (split, whole, whole, whole, split), strict=True)
+            ]
+            leaves = [each.clone().requires_grad_() for each in given]
+            of_result = distribute_tensor(g, mesh, [split])
+            with CommDebugMode() as seen:
+                found = ours_of(*placed)
+                if length % COUNT == 0:
+                    found.backward(of_result)
+            if length % COUNT == 0:
+                assert seen.get_total_counts() == 0
+                assert found.placements == (split,)
+            else:  # uneven parts are gathered
+                found.backward(of_result)
+            wanted = theirs(*leaves)
+            wanted.backward(g)
+            close(found.full_tensor(), wanted)
+            for one, other in zip(placed, leaves, strict=True):
+                assert (one.grad is None) == (other.grad is None)
+                if one.grad is not None:
+                    close(one.grad.full_tensor(), other.grad)
+    # A residual that is placed otherwise is placed as the sequence first.
+    x, residual = (distribute_tensor(torch.ones(2, 4, 16), mesh, [at]) for at in (split, whole))
+    weight = distribute_tensor(torch.eye(16), mesh, [whole])
+    found = ours.linear(x, weight, residual=residual)
+    assert found.placements == (split,)
+    close(found.full_tensor(), torch.full((2, 4, 16), 2.0))
+
+
 def addresses(rank):
     """Parts that begin between vectors, or whose elements are not one after the other."""
     import torch.nn.functional as F
@@ -261,6 +321,6 @@ def models(rank):
         torch.testing.assert_close(one.grad.full_tensor(), other, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("test", [vocabulary, products, sums, addresses, models])
+@pytest.mark.parametrize("test", [vocabulary, products, sums, sequences, addresses, models])
 def test_two_processes(test):
     two_processes.run(test)
