@@ -155,6 +155,112 @@ def products(rank):
     close(y.grad.full_tensor()[2], a[2:4].t() @ g[2:4])
 
 
+def sums(rank):
+    """Parts of sums are f32 until they are added up, by a reduce-scatter if that is asked for."""
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+    rows, columns, whole = Shard(0), Shard(1), Replicate()
+    # Both parts are beyond what bfloat16 keeps of them, and their sum is not.
+    a = torch.cat([torch.ones(8, 32), -torch.ones(8, 32)], 1).bfloat16()
+    b = (64 + torch.randn(64, 6)).bfloat16()
+    exact = a.double() @ b.double()
+    parts = [(a[:, k : k + 32].float() @ b[k : k + 32].float()).bfloat16() for k in (0, 32)]
+    assert (parts[0].double() + parts[1].double() - exact).abs().max() > 0.1 * exact.abs().max()
+    x, y = distribute_tensor(a, mesh, [columns]), distribute_tensor(b, mesh, [rows])
+
+    def sent(seen):
+        return {
+            str(name).rpartition(".")[2]: count for name, count in seen.get_comm_counts().items()
+        }
+
+    for operation in (ours.matmul, lambda a, b, **o: ours.linear(a, b.t(), **o)):
+        with CommDebugMode() as seen:
+            found = operation(x, y)
+        assert sent(seen) == {"all_reduce": 1}
+        assert found.placements == (whole,)
+        torch.testing.assert_close(found.full_tensor(), exact.bfloat16())
+        with CommDebugMode() as seen:
+            found = operation(x, y, out_dtype=torch.float32)
+            assert found.placements[0].is_partial()
+            found = found.redistribute(placements=[rows]).bfloat16()
+        assert sent(seen) == {"reduce_scatter_tensor": 1}
+        assert (found.placements, found.dtype) == ((rows,), torch.bfloat16)
+        torch.testing.assert_close(found.full_tensor(), exact.bfloat16())
+    # So is the gradient of a weight that all have.
+    weight = distribute_tensor(b[:, :4].clone(), mesh, [whole]).requires_grad_()
+    x, g = torch.randn(8, 64).bfloat16(), torch.randn(8, 4).bfloat16()
+    split, of_rows = (distribute_tensor(each, mesh, [rows]) for each in (x, g))
+    found = ours.matmul(split, weight)
+    with CommDebugMode() as seen:
+        found.backward(of_rows)
+    assert sent(seen) == {"all_reduce": 1}
+    torch.testing.assert_close(weight.grad.full_tensor(), (x.double().t() @ g.double()).bfloat16())
+
+
+def sequences(rank):
+    """Sequences of (batch, sequence, K) that are split are not gathered, nor are gradients."""
+    import torch.nn.functional as F
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    import pyptx.torch as ours
+
+    mesh = two_processes.mesh()
+
+    def layer(f):
+        return lambda x, v, w, b, r: f(x, v, b, activation="gelu", residual=r)
+
+    def layer_of_torch(x, v, w, b, r):
+        return F.gelu(F.linear(x, v, b)) + r
+
+    operations = (
+        (lambda x, v, w, b, r: ours.matmul(x, v.t()), lambda x, v, w, b, r: x @ v.t()),
+        (layer(ours.linear), layer_of_torch),
+        (
+            lambda x, v, w, b, r: ours.gated_matmul(x, v.t(), w.t()),
+            lambda x, v, w, b, r: F.silu(x @ v.t()) * (x @ w.t()),
+        ),
+    )
+    close = partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
+    for length in (4, 5):
+        split, whole = Shard(1), Replicate()
+        shapes = (2, length, 16), (12, 16), (12, 16), (12,), (2, length, 12)
+        given, g = [torch.randn(shape) for shape in shapes], torch.randn(2, length, 12)
+        for ours_of, theirs in operations:
+            placed = [
+                distribute_tensor(each, mesh, [at]).requires_grad_()
+                for each, at in zip(given, (split, whole, whole, whole, split), strict=True)
+            ]
+            leaves = [each.clone().requires_grad_() for each in given]
+            of_result = distribute_tensor(g, mesh, [split])
+            with CommDebugMode() as seen:
+                found = ours_of(*placed)
+                if length % COUNT == 0:
+                    found.backward(of_result)
+            if length % COUNT == 0:
+                assert seen.get_total_counts() == 0
+                assert found.placements == (split,)
+            else:  # uneven parts are gathered
+                found.backward(of_result)
+            wanted = theirs(*leaves)
+            wanted.backward(g)
+            close(found.full_tensor(), wanted)
+            for one, other in zip(placed, leaves, strict=True):
+                assert (one.grad is None) == (other.grad is None)
+                if one.grad is not None:
+                    close(one.grad.full_tensor(), other.grad)
+    # A residual that is placed otherwise is placed as the sequence first.
+    x, residual = (distribute_tensor(torch.ones(2, 4, 16), mesh, [at]) for at in (split, whole))
+    weight = distribute_tensor(torch.eye(16), mesh, [whole])
+    found = ours.linear(x, weight, residual=residual)
+    assert found.placements == (split,)
+    close(found.full_tensor(), torch.full((2, 4, 16), 2.0))
+
+
 def addresses(rank):
     """Parts that begin between vectors, or whose elements are not one after the other."""
     import torch.nn.functional as F
@@ -220,6 +326,6 @@ def models(rank):
         torch.testing.assert_close(one.grad.full_tensor(), other, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("test", [vocabulary, products, addresses, models])
+@pytest.mark.parametrize("test", [vocabulary, products, sums, sequences, addresses, models])
 def test_two_processes(test):
     two_processes.run(test)

@@ -107,7 +107,7 @@ def test_what_is_exported_depends_on_its_content_alone(process, tmp_path):
 def test_without_shardy(process, tmp_path):
     """XLA's older propagation of shardings, which JAX can still be switched to."""
     text = """
-        import kernels, operations
+        import kernels, operations, pyptx.ops
         f = operations.make(kernels)
         reference = operations.reference
         gradient = lambda f: lambda x, w, g: (f(x, w), jax.vjp(f, x, w)[1](g))
@@ -119,6 +119,12 @@ def test_without_shardy(process, tmp_path):
         assert (y.sharding.spec, dx.sharding.spec, dw.sharding.spec) == (P("data"), P("data"), P())
         both = jax.jit(lambda x: (x + 1, kernels.iota()))
         np.testing.assert_array_equal(both(put(x, "data"))[1], np.arange(256))
+        a, b = (rng.integers(-3, 4, (64, 32)).astype(np.float32) for _ in range(2))
+        rows = NamedSharding(mesh, P("data", "model"))
+        product = jax.jit(lambda a, b: pyptx.ops.matmul(a.T, b), out_shardings=rows)
+        product = product.lower(put(a, "data"), put(b, "data")).compile()
+        np.testing.assert_array_equal(product(put(a, "data"), put(b, "data")), a.T @ b)
+        assert pyptx.collectives(product) == {"reduce-scatter": 1}
         print("ok")
     """
     flags = {"XLA_FLAGS": EIGHT, "JAX_USE_SHARDY_PARTITIONER": "false"}

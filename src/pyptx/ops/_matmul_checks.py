@@ -298,7 +298,6 @@ def as_matrix(
     """An array as matrices, and whether the dimensions that are summed over are the last ones."""
     contract = tuple(contract)
     sizes = x.shape
-    count = math.prod(sizes[:batch])
     depth = math.prod(sizes[i] for i in contract)
     begin, end = batch + len(contract), x.ndim - len(contract)
     last = contract == tuple(range(end, x.ndim))
@@ -308,4 +307,4 @@ def as_matrix(
         )
     free = math.prod(sizes[batch:end] if last else sizes[begin:])
     shape = (free, depth) if last else (depth, free)
-    return x.reshape((count, *shape) if batch else shape), last
+    return x.reshape(*sizes[:batch], *shape), last

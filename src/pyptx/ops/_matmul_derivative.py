@@ -15,7 +15,7 @@ from pyptx.ops import _jax as shell
 from pyptx.ops._matmul_launch import computed, ragged, ragged_scaled
 from pyptx.ops.tensor_core.epilogue import Epilogue, Layer, with_sums
 from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, Call, derivatives
-from pyptx.ops.tensor_core.shape import Blocks, Major
+from pyptx.ops.tensor_core.shape import Blocks, Major, Spread
 from pyptx.types import DType, f32
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -26,7 +26,7 @@ jnp: Any = jax.numpy
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))
 def dot(call: Call, a: Any, b: Any) -> Any:
-    """D of matrices, or of batches of matrices (rank 3), without an epilogue."""
+    """D of matrices, or of batches of matrices, without an epilogue; see `computed`."""
     return computed(call, a, [b])[0]
 
 
@@ -56,20 +56,23 @@ def _cotangents(call: Call, a: Any, b: Any, g: Any) -> tuple[Any, Any]:
     g = g.astype(a.dtype)  # both factors have one type
     factors = {"a": a, "b": b, "g": g}
     da, db = (
-        _cotangent(primal, of.majors, *(factors[name] for name in of.factors), tf32=call.tf32)
+        _cotangent(call, primal, of.majors, *(factors[name] for name in of.factors))
         for primal, of in zip((a, b), derivatives(call.a_major, call.b_major), strict=True)
     )
     return da, db
 
 
-def _cotangent(primal: Any, majors: tuple[Major, Major], x: Any, y: Any, *, tf32: bool) -> Any:
+def _cotangent(call: Call, primal: Any, majors: tuple[Major, Major], x: Any, y: Any) -> Any:
     """The cotangent of a factor; added up over a batch that the factor is the same for."""
     over = shell.shared_over(primal, x, y)
-    summed = primal.ndim == 2 and (x.ndim == 3 or y.ndim == 3)
-    dtype = DTYPES[str(primal.dtype)]
-    found = dot(Call(*majors, f32 if over or summed else dtype, tf32=tf32), x, y)
+    spread = call.spread
+    if spread in ("M", "K"):
+        spread = "M" if primal.ndim > 2 else "K"
+    summed = spread != "K" and primal.ndim == 2 and max(x.ndim, y.ndim) > 2
+    dtype = f32 if over or summed else DTYPES[str(primal.dtype)]
+    found = dot(Call(*majors, dtype, tf32=call.tf32, spread=spread), x, y)
     if summed:
-        found = found.sum(0)
+        found = found.sum(tuple(range(found.ndim - 2)))
     if over:
         found = _jax.lax.psum(found, over)
     return shell.like(found.astype(primal.dtype), primal)
@@ -236,6 +239,7 @@ class Fused:
     formula: Formula
     sums: bool = False
     tf32: bool = False
+    spread: Spread | None = None
 
     @property
     def call(self) -> Call:
@@ -243,7 +247,9 @@ class Fused:
         epilogue = self.formula.epilogue
         if self.sums:
             epilogue = with_sums(epilogue, self.out)
-        return Call(self.a_major, self.b_major, self.out, epilogue, tf32=self.tf32)
+        return Call(
+            self.a_major, self.b_major, self.out, epilogue, tf32=self.tf32, spread=self.spread
+        )
 
 
 @partial(_jax.custom_vjp, nondiff_argnums=(0,))

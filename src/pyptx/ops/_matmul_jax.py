@@ -41,7 +41,6 @@ from pyptx.ops._matmul_derivative import (
     underived,
     underived_rows,
 )
-from pyptx.ops._matmul_launch import flat
 from pyptx.ops._matmul_options import (
     check_activation,
     check_epilogue,
@@ -53,7 +52,7 @@ from pyptx.ops._matmul_options import (
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.epilogue import Activation, Epilogue, Layer
 from pyptx.ops.tensor_core.factors import DTYPES, EIGHT_BITS, FLOAT8, INT8, Call
-from pyptx.ops.tensor_core.shape import Major
+from pyptx.ops.tensor_core.shape import Major, Spread
 from pyptx.types import DType
 
 _jax: Any = jax  # for what JAX annotates in part
@@ -119,8 +118,8 @@ def matmul(
     An empty K gives zeros. Reverse-mode derivatives of any order use the same kernels, without
     transposed copies; if the derivative needs a @ b, the kernel also writes it, in the result's
     type. One launch under `jax.vmap`. Sharded rows of a and columns of b need no communication; a
-    sharded K needs one all-reduce of f32 sums (with bias, activation or residual, K is gathered
-    instead).
+    sharded K needs one all-reduce of f32 sums, or one reduce-scatter where the result is sharded
+    over the same axis of the mesh (with bias, activation or residual, K is gathered instead).
 
     If rows in memory are not a multiple of 16 bytes, a copy pads them first. The order of a sum
     depends only on the sizes, so results are the same in every run. Raises CallError.
@@ -392,6 +391,11 @@ def dot_general(
         )
     a, a_last = as_matrix(lhs, len(batch), contract_l, dimension_numbers, where)
     b, b_last = as_matrix(rhs, len(batch), contract_r, dimension_numbers, where)
+    spread: Spread | None = "G" if len(batch) > 1 else None
+    if contract_l == (lhs.ndim - 1,) and not batch and lhs.ndim > 2:
+        a, spread = lhs, "M"
+    if not (a_last or b_last or batch) and len(contract_l) == lhs.ndim - 1 == rhs.ndim - 1 > 1:
+        a, b, spread = lhs, rhs, "K"
     rows = [n for i, n in enumerate(lhs.shape) if i >= len(batch) and i not in contract_l]
     columns = [n for i, n in enumerate(rhs.shape) if i >= len(batch) and i not in contract_r]
     majors: tuple[Major, Major] = ("K" if a_last else "MN", "K" if b_last else "MN")
@@ -399,7 +403,8 @@ def dot_general(
         raise no_product(
             "of 8 bits, those that are summed over come last", dimension_numbers, where
         )
-    d = shell.located("dot_general", where, partial(dot, Call(*majors, out, tf32=tf32)), a, b)
+    call = Call(*majors, out, tf32=tf32, spread=spread)
+    d = shell.located("dot_general", where, partial(dot, call), a, b)
     return d.reshape(*lhs.shape[: len(batch)], *rows, *columns)
 
 
@@ -429,38 +434,34 @@ class _Run:
             scales = [self.blocks.of_a, _one_of(self.blocks.of_b, 2)]
         shared = all(x.ndim == 1 for x in columns) and all(x.ndim == 2 for x in scales[1:])
         if _shared(bs[0], 2) and shared:
-            # One matrix for all rows of a.
-            wide = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in scales[:1]]
+            # One matrix for all rows of a, whose axes stay what devices may split.
             operands = [
-                *(flat(x, len(lead) + 1) for x in wide),
+                *(jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in scales[:1]),
                 *scales[1:],
-                *(flat(jnp.broadcast_to(x, (*lead, m)), len(lead) + 1) for x in rows),
+                *(jnp.broadcast_to(x, (*lead, m)) for x in rows),
                 *columns,
-                *(flat(jnp.broadcast_to(x, (*lead, m, n)), len(lead) + 1) for x in elements),
+                *(jnp.broadcast_to(x, (*lead, m, n)) for x in elements),
             ]
-            a = flat(jnp.broadcast_to(a, (*lead, *a.shape[-2:])), len(lead) + 1)
+            a = jnp.broadcast_to(a, (*lead, *a.shape[-2:]))
             own = [_one_of(b, 2) for b in bs]
-        else:
-            operands = [
-                *(_batch_of(x, 2, lead) for x in scales),
-                *(_batch_of(x, 1, lead) for x in (*rows, *columns)),
-                *(_batch_of(x, 2, lead) for x in elements),
-            ]
-            a = _batch_of(a, 2, lead)
-            own = [flat(jnp.broadcast_to(b, (*lead, *b.shape[-2:])), len(lead)) for b in bs]
-        found = self._one(a, own, operands)
-        count = len(found) - (self._epilogue is not None and self._epilogue.amax)
-        return [
-            *(d.reshape(*lead, m, n) for d in found[:count]),
-            *(largest.reshape(*lead, m) for largest in found[count:]),
+            return self._one(a, own, operands, "M" if lead else None)
+        operands = [
+            *(_batch_of(x, 2, lead) for x in scales),
+            *(_batch_of(x, 1, lead) for x in (*rows, *columns)),
+            *(_batch_of(x, 2, lead) for x in elements),
         ]
+        a = _batch_of(a, 2, lead)
+        own = [jnp.broadcast_to(b, (*lead, *b.shape[-2:])) for b in bs]
+        return self._one(a, own, operands, "G" if len(lead) > 1 else None)
 
-    def _one(self, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    def _one(
+        self, a: Any, bs: Sequence[Any], operands: Sequence[Any], spread: Spread | None = None
+    ) -> list[Any]:
         major: Major = "MN"
         if str(a.dtype) in EIGHT_BITS:
             bs, major = [jnp.swapaxes(b, -1, -2) for b in bs], "K"
         kind = None if self.blocks is None else self.blocks.kind
-        call = Call("K", major, self.out, self._epilogue, kind, self.tf32)
+        call = Call("K", major, self.out, self._epilogue, kind, self.tf32, spread)
         amax = call.epilogue is not None and call.epilogue.amax
         if self.blocks is not None or amax or self.out in EIGHT_BITS.values():
             return underived(call, a, list(bs), list(operands))
@@ -468,7 +469,7 @@ class _Run:
             return [dot(call, a, bs[0])]
         own = self.applied
         formula = formula_of(own) if isinstance(own, Layer) else Formula(own, self.reference)
-        product = Fused("K", major, self.out, formula, tf32=self.tf32)
+        product = Fused("K", major, self.out, formula, tf32=self.tf32, spread=spread)
         return fused(product, a, list(bs), list(operands))
 
     @property
@@ -489,7 +490,7 @@ def _one_of(x: Any, rank: int) -> Any:
 
 
 def _batch_of(x: Any, rank: int, lead: tuple[Any, ...]) -> Any:
-    """One for all of the batch, or one for each of it, along one dimension."""
+    """One for all of the batch, or one for each of it."""
     if _shared(x, rank):
         return _one_of(x, rank)
-    return flat(jnp.broadcast_to(x, (*lead, *x.shape[x.ndim - rank :])), len(lead))
+    return jnp.broadcast_to(x, (*lead, *x.shape[x.ndim - rank :]))

@@ -27,19 +27,20 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     """D and further results, by one kernel. All arrays are matrices or batches of them.
 
     `operands` are the epilogue's: (M,) of rows, (N,) of columns, (M, N), batched or not; before
-    them the block scales of A and B.
+    them the block scales of A and B. Where M or K is `call.spread`, it is several axes of all that
+    have it, and nothing is batched; "G" are several axes of a batch.
     """
-    m, n, k = call.sizes(a, bs[0])
+    *_, k = call.sizes(a, bs[0])
+    if call.spread == "K" and (call.tf32 or (isinstance(k, int) and k < ALIGNED)):
+        # Copies transpose tf32 numbers, and few products are padded.
+        a, bs = flat(a, a.ndim - 1), [flat(b, b.ndim - 1) for b in bs]
+        call = replace(call, spread=None)
     if call.blocks and isinstance(k, int) and k == 0:
         call, operands = replace(call, blocks=None), operands[2:]
-    lead = a.shape[:-2] or bs[0].shape[:-2]
-    nothing = (m, n, *lead) if call.epilogue is not None else (m, n, k, *lead)
+    dims = _result_shape(call, a, bs[0])
+    nothing = dims if call.epilogue is not None else (*dims, k)
     if any(isinstance(size, int) and size == 0 for size in nothing):
-        zero: Any = sum((_nothing(x) for x in bs), _nothing(a))
-        found = [jnp.zeros((*lead, m, n), t.numpy) + zero.astype(t.numpy) for t in call.results]
-        if call.epilogue is not None and call.epilogue.amax:
-            found.append(jnp.zeros((*lead, m), jnp.uint32) + zero.astype(jnp.uint32))
-        return found
+        return _zeros(call, a, bs, dims)
     if call.tf32:
         a, bs = _as_tf32(a, call.a_major), [_as_tf32(b, call.b_major) for b in bs]
         call = replace(call, a_major="K", b_major="K")
@@ -59,16 +60,36 @@ def computed(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any] = ()
     depth = a.shape[a_depth] if call.a_major == "K" else bs[0].shape[b_depth]
     if isinstance(depth, int):
         depth = max(depth, ALIGNED // a.dtype.itemsize)  # sums of nothing are zeros
-    a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
+    if call.spread != "K":
+        a, bs = _to(a, a_depth, depth), [_to(b, b_depth, depth) for b in bs]
     operands, batches = _operands(call, operands, bs[0].shape[across])
+    several = call.spread in (None, "G")
     product = Product(
         _KINDS[str(a.dtype)], _KINDS[str(bs[0].dtype)], call.out, call.a_major, call.b_major,
-        a.ndim == 3, bs[0].ndim == 3, call.epilogue, batches=batches, blocks=call.blocks,
-        rounded=split,
+        several and a.ndim > 2, several and bs[0].ndim > 2, call.epilogue, batches=batches,
+        blocks=call.blocks, spread=call.spread, rounded=split,
     )  # fmt: skip
     found = _launch(product)(a, *bs, *operands)
     ds, rows = found[: len(call.results)], found[len(call.results) :]
-    return [*(d if d.shape[-2:] == (m, n) else d[..., :m, :n] for d in ds), *rows]
+    last = dims[-2:]
+    return [*(d if d.shape[-2:] == last else d[..., : last[0], : last[1]] for d in ds), *rows]
+
+
+def _result_shape(call: Call, a: Any, b: Any) -> tuple[Any, ...]:
+    """D's shape."""
+    m, n, _ = call.sizes(a, b)
+    if call.spread == "M":
+        return (*a.shape[:-1], n)
+    return (m, n) if call.spread == "K" else (*(a.shape[:-2] or b.shape[:-2]), m, n)
+
+
+def _zeros(call: Call, a: Any, bs: Sequence[Any], dims: tuple[Any, ...]) -> list[Any]:
+    """The results where there is nothing to multiply."""
+    zero: Any = sum((_nothing(x) for x in bs), _nothing(a))
+    found = [jnp.zeros(dims, t.numpy) + zero.astype(t.numpy) for t in call.results]
+    if call.epilogue is not None and call.epilogue.amax:
+        found.append(jnp.zeros(dims[:-1], jnp.uint32) + zero.astype(jnp.uint32))
+    return found
 
 
 def _rounded_last(call: Call, a: Any, bs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
@@ -92,14 +113,15 @@ def _operands(
         if call.blocks == "column":
             of_b = _to(of_b, -1, columns, repeated=True)
         scales = [of_a, of_b]
-    flags = [x.ndim > 2 for x in scales]
+    several = call.spread in (None, "G")
+    flags = [several and x.ndim > 2 for x in scales]
     if call.epilogue is None:
         return scales, tuple(flags)
     rows = len(call.epilogue.rows)
     vectors = rows + len(call.epilogue.columns)
     amax = call.epilogue.amax
     found = [x if i < rows else _to(x, -1, columns, repeated=amax) for i, x in enumerate(operands)]
-    flags += [x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands)]
+    flags += [several and x.ndim > (1 if i < vectors else 2) for i, x in enumerate(operands)]
     return [*scales, *found], tuple(flags)
 
 
@@ -251,10 +273,11 @@ def _launch(product: Product) -> Callable[..., Any]:
 
 
 def _shape(product: Product, a: Any, b: Any) -> Shape:
-    m, n, k = Call(product.a_major, product.b_major, product.d).sizes(a, b)
-    lead = a.shape[:-2] or b.shape[:-2] or (1,)
+    call = Call(product.a_major, product.b_major, product.d, spread=product.spread)
+    m, n, k = call.sizes(a, b)
+    lead = (a.shape[:-2] or b.shape[:-2]) if product.spread in (None, "G") else ()
     if all(isinstance(size, int) for size in (m, n, k, *lead)):
-        return plan.choose(product, m, n, k, lead[0])
+        return plan.choose(product, m, n, k, math.prod(lead))
     return plan.any_size(product)
 
 
@@ -273,7 +296,7 @@ def _vmapped(
 def _as_rows(
     product: Product, size: int, mapped: Sequence[bool], arrays: Sequence[Any]
 ) -> tuple[Any, ...] | None:
-    """More rows of A, where all else is of one matrix; None where it is not."""
+    """One more axis of the rows of A, where B is one matrix; None where it is not."""
     b_end = 1 + product.factors
     epilogue, first = product.epilogue, b_end + (2 if product.blocks else 0)
     rows = 0 if epilogue is None else len(epilogue.rows)
@@ -282,36 +305,78 @@ def _as_rows(
     if product.blocks:
         columns.append(b_end + 1)
     one = not any(mapped[i] for i in (*range(1, b_end), *columns))
-    if product.batched or product.a_major != "K" or not mapped[0] or not one:
+    several = product.batched or product.spread in ("K", "G") or product.a_major != "K"
+    if several or not mapped[0] or not one:
         return None
-    kept: list[Any] = []
-    for i, (x, own) in enumerate(zip(arrays, mapped, strict=True)):
-        if 1 <= i < b_end or i in columns:
-            kept.append(x)
-            continue
-        kept.append(flat(x if own else jnp.broadcast_to(x, (size, *x.shape)), 2))
-    found = _launch(product)(*kept)
-    return tuple(x.reshape(size, -1, *x.shape[1:]) for x in found)
+    kept = [
+        x if own or 1 <= i < b_end or i in columns else jnp.broadcast_to(x, (size, *x.shape))
+        for i, (x, own) in enumerate(zip(arrays, mapped, strict=True))
+    ]
+    return _launch(replace(product, spread="M"))(*kept)
 
 
 def _as_matrices(
     product: Product, size: int, mapped: Sequence[bool], arrays: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """More matrices; what has an element of the batch has all of its matrices."""
+    """One more axis of the batch; what has an element of the batch has all of its matrices."""
+    if product.spread in ("M", "K"):
+        return _as_matrices_of_one_axis(product, size, mapped, arrays)
     b_end = 1 + product.factors
     of_b = any(mapped[1:b_end])
     mapped_now = [mapped[0], *(of_b,) * product.factors, *mapped[b_end:]]
     batched = (product.a_batched, *(product.b_batched,) * product.factors, *product.batches)
-    counts = (x.shape[int(own)] for x, own, g in zip(arrays, mapped, batched, strict=True) if g)
-    count = next(counts, 1)
+    ranks = _ranks(product)
+    shapes = [
+        x.shape[int(own) : x.ndim - rank]
+        for x, own, many, rank in zip(arrays, mapped, batched, ranks, strict=True)
+        if many
+    ]
+    lead = shapes[0] if shapes else ()
     several = [own or many for own, many in zip(mapped_now, batched, strict=True)]
     kept: list[Any] = []
-    for x, own, many, whole in zip(arrays, mapped, batched, several, strict=True):
-        rest = x.shape[int(own) + int(many) :]
-        levels = x.reshape(size if own else 1, count if many else 1, *rest)
-        kept.append(flat(jnp.broadcast_to(levels, (size, count, *rest)), 2) if whole else x)
+    for x, own, many, whole, rank in zip(arrays, mapped, batched, several, ranks, strict=True):
+        last = x.shape[x.ndim - rank :]
+        levels = x.reshape(size if own else 1, *(lead if many else (1,) * len(lead)), *last)
+        kept.append(jnp.broadcast_to(levels, (size, *lead, *last)) if whole else x)
     made = replace(
-        product, a_batched=several[0], b_batched=several[1], batches=tuple(several[b_end:])
-    )
-    lead = (size, count) if product.batched else (size,)
-    return tuple(x.reshape(*lead, *x.shape[1:]) for x in _launch(made)(*kept))
+        product, a_batched=several[0], b_batched=several[1], batches=tuple(several[b_end:]),
+        spread="G" if lead else None,
+    )  # fmt: skip
+    return _launch(made)(*kept)
+
+
+def _ranks(product: Product) -> list[int]:
+    """The dimensions of each array without those of a batch."""
+    found = [2] * (1 + product.factors + (2 if product.blocks else 0))
+    epilogue = product.epilogue
+    if epilogue is not None:
+        found += [1] * (len(epilogue.rows) + len(epilogue.columns)) + [2] * len(epilogue.elements)
+    return found
+
+
+def _as_matrices_of_one_axis(
+    product: Product, size: int, mapped: Sequence[bool], arrays: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The same where a dimension is several axes: they become one first."""
+    kept: list[Any] = []
+    for x, own, after in zip(arrays, mapped, _after(product), strict=True):
+        begin, end = int(own), x.ndim - (after or 0)
+        one = (*x.shape[:begin], math.prod(x.shape[begin:end]), *x.shape[end:])
+        kept.append(x if after is None else x.reshape(one))
+    found = _as_matrices(replace(product, spread=None), size, mapped, kept)
+    if product.spread == "K":
+        return found
+    axes = arrays[0].shape[int(mapped[0]) : -1]
+    return tuple(x.reshape(size, *axes, *x.shape[2:]) for x in found)
+
+
+def _after(product: Product) -> list[int | None]:
+    """Of each array its dimensions after those that are `spread`, None where it has none."""
+    rows = product.spread == "M"
+    found: list[int | None] = [1, *((None if rows else 1,) * product.factors)]
+    found += [1, None] if product.blocks else []
+    epilogue = product.epilogue
+    if epilogue is not None:
+        found += [0] * len(epilogue.rows) + [None] * len(epilogue.columns)
+        found += [1] * len(epilogue.elements)
+    return found

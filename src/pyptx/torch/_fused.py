@@ -24,6 +24,7 @@ from pyptx.torch import _arguments as arguments
 from pyptx.torch import _matmul
 from pyptx.torch._differentiable import differentiable
 from pyptx.torch._products import as_rows, computed, cotangents, in_memory, takes_tf32, tensor_type
+from pyptx.torch._products_split import rows, rows_like
 from pyptx.types import DType, bf16
 
 Function = Callable[..., Any]
@@ -76,12 +77,11 @@ def linear(
     formula = _of_layer(layer)
 
     def run(input: Any, weight: Any, bias: Any = None, **more: Any) -> Any:
-        x = input.to(kind)
-        rows = more.get("residual")
-        operands = [each for each in (bias, rows) if each is not None]
-        shaped = [each if each is bias else as_rows(each) for each in operands]
-        d = run_product(formula, out, x, [weight.to(kind).t()], shaped)
-        return d.reshape(*input.shape[:-1], weight.shape[0])
+        x, back = rows(input.to(kind))
+        residual = more.get("residual")
+        operands = [each for each in (bias, residual) if each is not None]
+        shaped = [each if each is bias else rows_like(each, input) for each in operands]
+        return back(run_product(formula, out, x, [weight.to(kind).t()], shaped))
 
     return run
 
@@ -110,8 +110,8 @@ def gated_matmul(
     formula = _of_layer(Layer(activation=activation, paired=True))
 
     def run(input: Any, gate: Any, up: Any, **_: Any) -> Any:
-        d = run_product(formula, out, input.to(kind), [gate.to(kind), up.to(kind)], [])
-        return d.reshape(*input.shape[:-1], gate.shape[-1])
+        x, back = rows(input.to(kind))
+        return back(run_product(formula, out, x, [gate.to(kind), up.to(kind)], []))
 
     return run
 

@@ -21,6 +21,7 @@ from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, INT8, Call
 from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._products import as_rows, computed, dot, in_memory, takes_tf32
+from pyptx.torch._products_split import is_split_inside, rows
 from pyptx.types import DType, bf16, s32
 
 
@@ -72,9 +73,12 @@ def _batched(out: DType, tf32: bool, a: Any, b: Any) -> Any:
     """Matrices along leading dimensions, which are broadcast."""
     lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     m, n = a.shape[-2], b.shape[-1]
+    if _shared(b) and is_split_inside(a):
+        one, back = rows(a.expand(*lead, *a.shape[-2:]))
+        return back(_batched(out, tf32, one, b.reshape(b.shape[-2:])))
     if _shared(b) and (a.ndim == 2 or arguments.is_contiguous(a)):  # one matrix for all rows of a
-        rows, a_major = in_memory(as_rows(a) if a.ndim > 2 else a, "K")
-        a, b = rows, b.reshape(b.shape[-2:])
+        flat, a_major = in_memory(as_rows(a) if a.ndim > 2 else a, "K")
+        a, b = flat, b.reshape(b.shape[-2:])
     else:
         a, b = (_batch(x, lead) for x in (a, b))
         a, a_major = in_memory(a, "K")

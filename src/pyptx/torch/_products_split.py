@@ -11,12 +11,16 @@ the parts are of would give parts whose rows begin at addresses that copies do n
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from pyptx import Tile
 from pyptx._launch.description import TensorSpec
+from pyptx._runtime.torch.runtime import is_distributed
 from pyptx.ops.tensor_core import arrays
 from pyptx.ops.tensor_core.shape import Product
 
@@ -29,6 +33,72 @@ class _Described:
     outputs: Sequence[TensorSpec]
     whole: Sequence[str]
     name: str = "matmul"
+
+
+def rows(x: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """A tensor (..., K) as (M, K), and what gives a result (M, N) these dimensions back.
+
+    Each process flattens its own part where a dimension inside is split, as a sequence is: the rows
+    of all are then in another order, which a product does not see.
+    """
+    lead = tuple(x.shape[:-1])
+    if not is_split_inside(x):
+        return x.reshape(math.prod(lead), x.shape[-1]), lambda d: d.reshape(*lead, d.shape[-1])
+    placed: Any = importlib.import_module("torch.distributed.tensor")
+    mesh, last = x.device_mesh, x.ndim - 1
+    own = x.to_local()
+    axes = tuple(own.shape[:-1])
+
+    def back(d: Any) -> Any:
+        part = d.to_local()
+        placements = [
+            before if after.is_shard(0) else placed.Shard(last) if after.is_shard() else after
+            for before, after in zip(x.placements, d.placements, strict=True)
+        ]
+        shape = (*lead, d.shape[-1])
+        return _from_part(part.reshape(*axes, part.shape[-1]), mesh, placements, shape)
+
+    placements = [
+        placed.Shard(int(each.dim == last)) if each.is_shard() else each for each in x.placements
+    ]
+    part = own.reshape(math.prod(axes), own.shape[-1])
+    return _from_part(part, mesh, placements, (math.prod(lead), x.shape[-1])), back
+
+
+def rows_like(residual: Any, x: Any) -> Any:
+    """A tensor (..., N) as (M, N), in the order of the rows of x (..., K)."""
+    if not is_split_inside(x):
+        return rows(residual)[0]
+    placed: Any = importlib.import_module("torch.distributed.tensor")
+    last = x.ndim - 1
+    placements = [
+        of_x if of_x.is_shard() and of_x.dim < last
+        else own if own.is_shard(last) else placed.Replicate()
+        for of_x, own in zip(x.placements, residual.placements, strict=True)
+    ]  # fmt: skip
+    return rows(residual.redistribute(placements=placements))[0]
+
+
+def is_split_inside(x: Any) -> bool:
+    """Whether it is a DTensor that is split between its first and its last dimension, evenly."""
+    if x.ndim < 3 or not is_distributed((x,)):
+        return False
+    plain: Any = importlib.import_module("torch.distributed.tensor").Shard
+    splits = [(i, each) for i, each in enumerate(x.placements) if each.is_shard()]
+    parts = [1] * x.ndim
+    for i, each in splits:
+        parts[each.dim] *= x.device_mesh.size(i)
+    even = all(size % count == 0 for size, count in zip(x.shape, parts, strict=True))
+    usual = all(type(each) is plain for _, each in splits)
+    return even and usual and any(count > 1 for count in parts[1:-1])
+
+
+def _from_part(part: Any, mesh: Any, placements: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    placed: Any = importlib.import_module("torch.distributed.tensor")
+    stride = torch.empty(shape, device="meta").stride()
+    return placed.DTensor.from_local(
+        part, mesh, placements, run_check=False, shape=torch.Size(shape), stride=stride
+    )
 
 
 def computed(

@@ -4,9 +4,10 @@ In such a program a call is a custom call to TARGET, which no device runs. Its c
 everything that the partitioner's callback needs, so it also partitions in another process: in one
 that loaded an exported program, or one that finds the program in the persistent cache. The
 callback chooses how to split the call (`shardings`) and gives XLA a small program for one device: a
-custom call to the handler, and a sum over devices for each output that is one. Where it adds up
-parts of a sum with `accumulate=`, the handler writes these in that type, and the sum is rounded.
-XLA reshards the operands and results where they are not split that way.
+custom call to the handler, and a sum over devices for each output that is one: a reduce-scatter
+where these want different parts of the sum, and an all-reduce where they want the same. Where it
+adds up parts of a sum with `accumulate=`, the handler writes these in that type, and the sum is
+rounded. XLA reshards the operands and results where they are not split that way.
 """
 
 # JAX's annotations are partial, and values that cross its interface are Any here.
@@ -28,7 +29,7 @@ from pyptx import _expressions as expressions
 from pyptx._launch import plan
 from pyptx._runtime.jax import private, stablehlo
 from pyptx._runtime.jax.private import HloSharding, SubgroupType
-from pyptx._runtime.jax.shardings import Assignment, Axes, Integers, Tiling, assign
+from pyptx._runtime.jax.shardings import Assignment, Axes, Split, Sum, Tiling, assign
 
 TARGET: Final = "pyptx_partition"
 
@@ -135,7 +136,7 @@ def _infer(arg_shapes: Any, arg_shardings: Any, result_shape: Any, configuration
     found = _assigned(
         call, _tilings(call.inputs, shapes[: len(call.inputs)], arg_shardings), shapes
     )
-    return _packed(result_shape, [_sharding(found, tensor.axes) for tensor in call.outputs])
+    return _packed(result_shape, [_sharding(found.tiling(t.axes)) for t in call.outputs])
 
 
 def _partition(
@@ -154,31 +155,35 @@ def _partition(
     given = [*arg_shardings, *(result_sharding.tuple_elements() if several else [result_sharding])]
     split = _tilings(tensors, shapes, given)
     found = _assigned(call, split, shapes)
-    parts = [(t.element, found.shape(t.axes, s)) for t, s in zip(tensors, shapes, strict=True)]
+    parts = [found.tiling(t.axes).shape(s) for t, s in zip(tensors, shapes, strict=True)]
     count = len(call.inputs)
-    sums = [found.sum_groups(tensor.sums) for tensor in call.outputs]
+    sums = [
+        found.added(tensor.sums, axes, shape, tiling)
+        for tensor, (axes, shape, tiling) in zip(call.outputs, split[count:], strict=True)
+    ]
     run = _run(call, sums)
     program = stablehlo.local_program(
         run.target,
         run.attributes,
-        parts[:count],
-        [(t.element, shape) for t, (_, shape) in zip(run.outputs, parts[count:], strict=True)],
+        [(t.element, shape) for t, shape in zip(call.inputs, parts[:count], strict=True)],
+        [(t.element, shape) for t, shape in zip(run.outputs, parts[count:], strict=True)],
         aliases=run.aliases,
-        scratch=_scratch(run, [shape for _, shape in parts[:count]]),
+        scratch=_scratch(run, parts[:count]),
         sums=sums,
         elements=[tensor.element for tensor in call.outputs],
     )
+    made = [*(found.tiling(t.axes) for t in call.inputs), *(each.tiling for each in sums)]
     wanted = [
         # XLA compares shardings by how they are written.
-        sharding if found.follows(axes, tiling) and _is_plain(sharding) else _sharding(found, axes)
-        for sharding, (axes, _, tiling) in zip(given, split, strict=True)
+        sharding if tiling.gives(own) and _is_plain(sharding) else _sharding(own)
+        for sharding, (_, _, tiling), own in zip(given, split, made, strict=True)
     ]
     return program.encode(), wanted[:count], _packed(result_shape, wanted[count:])
 
 
 def _assigned(
     call: Configuration,
-    split: Sequence[tuple[Axes, Sequence[int], Tiling]],
+    split: Sequence[Split],
     shapes: Sequence[Sequence[int]],
 ) -> Assignment:
     """How the call is split, such that the strides of tensor maps are what the hardware takes.
@@ -186,9 +191,10 @@ def _assigned(
     A factor is whole where its parts would break that: XLA gathers it. `shapes` are those of all
     inputs, then of all outputs.
     """
-    whole = list(call.whole)
+    whole, count = list(call.whole), len(call.inputs)
+    sums = {name for tensor in call.outputs for name in tensor.sums}
     while True:
-        found = assign(split, whole)
+        found = assign(split[:count], split[count:], sums=sums, whole=whole)
         more = _misaligned(call, found, shapes)
         if not more:
             return found
@@ -200,7 +206,7 @@ def _misaligned(
 ) -> list[str]:
     """The split factors of strides that are no multiple of their unit on one device."""
     tensors, count = (*call.inputs, *call.outputs), len(call.inputs)
-    parts = [found.shape(t.axes, shape) for t, shape in zip(tensors, shapes, strict=True)]
+    parts = [found.tiling(t.axes).shape(s) for t, s in zip(tensors, shapes, strict=True)]
     wrong: list[str] = []
     for expression, unit in call.strides:
         if plan.evaluate(expression, parts[:count], parts[count:]) % unit:
@@ -212,18 +218,18 @@ def _misaligned(
     return wrong
 
 
-def _run(call: Configuration, sums: Sequence[Integers]) -> Configuration:
+def _run(call: Configuration, sums: Sequence[Sum]) -> Configuration:
     """What the devices run: `partial` where one of its sums is added up over devices."""
     if call.partial is None:
         return call
     outputs = zip(call.outputs, call.partial.outputs, sums, strict=True)
-    added = (groups.shape[1] > 1 for whole, part, groups in outputs if whole != part)
+    added = (each.is_sent for whole, part, each in outputs if whole != part)
     return call.partial if any(added) else call
 
 
 def _tilings(
     tensors: Sequence[Tensor], shapes: Sequence[Sequence[int]], shardings: Sequence[Any]
-) -> list[tuple[Axes, Sequence[int], Tiling]]:
+) -> list[Split]:
     """What `assign` takes. A sharding is None where XLA has none yet."""
     devices = max((s.num_devices() for s in shardings if s is not None and s.is_tiled()), default=1)
     return [
@@ -247,12 +253,11 @@ def _is_plain(sharding: Any) -> bool:
     return sharding is not None and (sharding.is_tiled() or sharding.is_replicated())
 
 
-def _sharding(found: Assignment, axes: Axes) -> Any:
-    """The sharding of a tensor in XLA's form."""
-    holders = found.holders(axes)
-    if holders.shape[-1] == found.devices:
+def _sharding(tiling: Tiling) -> Any:
+    """A sharding in XLA's form."""
+    if set(tiling.parts) <= {1}:
         return HloSharding.replicate()
-    return HloSharding.subgroup_with_device_ordering(holders, [SubgroupType.REPLICATED])
+    return HloSharding.subgroup_with_device_ordering(tiling.holders(), [SubgroupType.REPLICATED])
 
 
 def _scratch(call: Configuration, inputs: Sequence[Sequence[int]]) -> list[stablehlo.Shaped]:

@@ -1,15 +1,16 @@
 """StableHLO as text: how a call is partitioned, and the program that one device runs of it.
 
-StableHLO specification, sections "custom_call" and "all_reduce"; the rule is Shardy's
-`#sdy.op_sharding_rule`.
+StableHLO specification, sections "custom_call", "all_reduce" and "reduce_scatter"; the rule is
+Shardy's `#sdy.op_sharding_rule`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
-from pyptx._runtime.jax.shardings import Axes, Integers
+from pyptx._runtime.jax.shardings import Axes, Integers, Sum
 
 Shaped: TypeAlias = "tuple[str, Sequence[int]]"
 """An element type and a shape."""
@@ -61,27 +62,27 @@ def local_program(
     *,
     scratch: Sequence[Shaped],
     aliases: Sequence[tuple[int, int]],
-    sums: Sequence[Integers],
+    sums: Sequence[Sum],
     elements: Sequence[str],
 ) -> str:
     """A module that calls the handler `target`, then adds up results over devices.
 
     `attributes` is the text of a dictionary. The handler writes `outputs` and `scratch`; `aliases`
-    are pairs (input, output) of one buffer. `sums` has, for each output, the sets of devices that
-    add up their results, one a row, and `elements` the element type that it is given in.
+    are pairs (input, output) of one buffer. `sums` says, for each output, how devices add it up,
+    and `elements` is the element type that it is given in.
     """
-    given = [_type((e, shape)) for e, (_, shape) in zip(elements, outputs, strict=True)]
     parameters = [f"%a{i}: {_type(tensor)}" for i, tensor in enumerate(inputs)]
     called, results = _custom_call(target, attributes, inputs, [*outputs, *scratch], aliases)
     lines = [called]
     returned: list[str] = []
-    for i, (tensor, groups) in enumerate(zip(outputs, sums, strict=True)):
-        value = results[i]
-        if groups.shape[1] > 1:
-            lines.append(f"%s{i} = {_all_reduce(value, tensor, groups, channel=i + 1)}")
-            value = f"%s{i}"
-        if _type(tensor) != given[i]:
-            types = f"({_type(tensor)}) -> {given[i]}"
+    given: list[str] = []
+    channels = count(1)
+    for i, (tensor, added, element) in enumerate(zip(outputs, sums, elements, strict=True)):
+        more, value, (of, shape) = _added(results[i], f"%s{i}", tensor, added, channels)
+        lines += more
+        given.append(_type((element, shape)))
+        if of != element:
+            types = f"({_type((of, shape))}) -> {given[i]}"
             lines.append(f"%c{i} = stablehlo.convert {value} : {types}")
             value = f"%c{i}"
         returned.append(value)
@@ -134,19 +135,51 @@ def _layouts(tensors: Sequence[Shaped]) -> str:
     return f"[{', '.join(f'dense<{order}> : tensor<{len(order)}xindex>' for order in orders)}]"
 
 
-def _all_reduce(operand: str, tensor: Shaped, groups: Integers, *, channel: int) -> str:
+def _added(
+    value: str, name: str, tensor: Shaped, added: Sum, channels: Iterator[int]
+) -> tuple[list[str], str, Shaped]:
+    """The statements that add up a result over devices, and the name and type of what they give."""
+    lines: list[str] = []
+    for axis, groups in added.scatters:
+        element, shape = tensor
+        part = [size // (groups.shape[1] if i == axis else 1) for i, size in enumerate(shape)]
+        more = {"scatter_dimension": f"{axis} : i64"}
+        called = f'"stablehlo.reduce_scatter"({value})'
+        value, result = f"{name}_{len(lines)}", (element, part)
+        sent = _collective(called, tensor, result, groups, channel=next(channels), more=more)
+        lines.append(f"{value} = {sent}")
+        tensor = result
+    if added.groups.shape[1] > 1:
+        called = f'"stablehlo.all_reduce"({value})'
+        value = f"{name}_{len(lines)}"
+        sent = _collective(called, tensor, tensor, added.groups, channel=next(channels), more={})
+        lines.append(f"{value} = {sent}")
+    return lines, value, tensor
+
+
+def _collective(
+    called: str,
+    operand: Shaped,
+    result: Shaped,
+    groups: Integers,
+    *,
+    channel: int,
+    more: Mapping[str, str],
+) -> str:
+    """A sum over each row of `groups`, of devices."""
     sets, devices = groups.shape
-    scalar = f"tensor<{tensor[0]}>"
+    scalar = f"tensor<{operand[0]}>"
     properties = {
         "replica_groups": f"dense<{groups.tolist()}> : tensor<{sets}x{devices}xi64>",
         # Type 1 is between devices: the numbers in the groups are then those of devices.
         "channel_handle": f"#stablehlo.channel_handle<handle = {channel}, type = 1>",
         "use_global_device_ids": "unit",
+        **more,
     }
     return (
-        f'"stablehlo.all_reduce"({operand}) ({{\n^bb0(%x: {scalar}, %y: {scalar}):\n'
+        f"{called} ({{\n^bb0(%x: {scalar}, %y: {scalar}):\n"
         f"%sum = stablehlo.add %x, %y : {scalar}\nstablehlo.return %sum : {scalar}\n}}) "
-        f"{_dictionary(properties)} : ({_type(tensor)}) -> {_type(tensor)}"
+        f"{_dictionary(properties)} : ({_type(operand)}) -> {_type(result)}"
     )
 
 

@@ -21,9 +21,10 @@ _NAMES: Final = {
 
 def inputs(product: Product) -> tuple[Tile, ...]:
     """The Tiles of A, of B once or twice, and of the epilogue's arrays."""
-    b = Tile(*(*_batch(product.b_batched), *_NAMES["b", product.b_major]), product.b)
+    of_a, of_b = _NAMES["a", product.a_major], _NAMES["b", product.b_major]
+    b = Tile(*_starred(product, (*_batch(product.b_batched), *of_b)), product.b)
     return (
-        Tile(*(*_batch(product.a_batched), *_NAMES["a", product.a_major]), product.a),
+        Tile(*_starred(product, (*_batch(product.a_batched), *of_a)), product.a),
         *(b,) * product.factors,
         *((Tile("G", s32),) if product.ragged else ()),
         *_scales(product),
@@ -35,8 +36,9 @@ def _scales(product: Product) -> Iterator[Tile]:
     if product.blocks is None:
         return
     of_a, of_b = map(_batch, product.batches[:2])
-    yield Tile(*of_a, "M", "KB", f32)
-    yield Tile(*of_b, "KB", "N" if product.blocks == "column" else "NB", f32)
+    across = "N" if product.blocks == "column" else "NB"
+    yield Tile(*_starred(product, (*of_a, "M", "KB")), f32)
+    yield Tile(*_starred(product, (*of_b, "KB", across)), f32)
 
 
 def _operands(product: Product) -> Iterator[Tile]:
@@ -46,7 +48,7 @@ def _operands(product: Product) -> Iterator[Tile]:
     kinds = [*((("M",), t) for t in epilogue.rows), *((("N",), t) for t in epilogue.columns)]
     kinds += [(("M", "N"), t) for t in epilogue.elements]
     for (dims, dtype), batched in zip(kinds, product.operand_batches, strict=True):
-        yield Tile(*_batch(batched), *dims, dtype)
+        yield Tile(*_starred(product, (*_batch(batched), *dims)), dtype)
 
 
 def results(product: Product) -> tuple[Tile, ...]:
@@ -54,7 +56,7 @@ def results(product: Product) -> tuple[Tile, ...]:
 
     Where K is split over devices and D is the sum of what they have, it is added up in f32, or s32.
     """
-    dims = (*_batch(product.batched), "M", "N")
+    dims = _starred(product, (*_batch(product.batched), "M", "N"))
     if not product.divisible:
         rows = [Tile(*dims[:-1], u32, init=0)] if product.amax else []
         return (*(Tile(*dims, dtype) for dtype in product.results), *rows)
@@ -62,6 +64,11 @@ def results(product: Product) -> tuple[Tile, ...]:
         Tile(*dims, dtype, sum_over=("K",), accumulate=None if dtype in (f32, s32) else f32)
         for dtype in product.results
     )
+
+
+def _starred(product: Product, dims: Sequence[str]) -> list[str]:
+    """Dimensions as Tiles name them: with a star what may be several axes."""
+    return ["*" * (dim == product.spread) + dim for dim in dims]
 
 
 def names(product: Product, *, split: bool = False) -> list[str]:

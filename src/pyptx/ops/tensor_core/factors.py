@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from pyptx.ops.tensor_core.epilogue import Epilogue
-from pyptx.ops.tensor_core.shape import Blocks, Major
+from pyptx.ops.tensor_core.shape import Blocks, Major, Spread
 from pyptx.types import DType, bf16, e4m3, e5m2, f16, f32, s8, u8
 
 DTYPES: Final[dict[str, DType]] = {str(dtype.numpy): dtype for dtype in (bf16, f16, f32)}
@@ -28,7 +29,10 @@ Factor: TypeAlias = Literal["a", "b", "g"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How A and B are in memory (`Product`), the type of D, the epilogue, block scales, tf32."""
+    """How A and B are in memory (`Product`), the type of D, the epilogue, block scales, tf32.
+
+    `spread` is the dimension that is several axes: those before the last one of A, or of a batch.
+    """
 
     a_major: Major
     b_major: Major
@@ -38,6 +42,8 @@ class Call:
     tf32: bool = False
     """Whether f32 numbers are rounded to tf32 for one product, not split for several."""
 
+    spread: Spread | None = None
+
     @property
     def results(self) -> tuple[DType, ...]:
         """The types of all results."""
@@ -46,6 +52,9 @@ class Call:
     def sizes(self, a: Any, b: Any) -> tuple[Any, Any, Any]:
         """M, N, K."""
         m, k = a.shape[-2:] if self.a_major == "K" else a.shape[:-3:-1]
+        if self.spread in ("M", "K"):
+            every = math.prod(a.shape[:-1])
+            m, k = (every, k) if self.spread == "M" else (m, every)
         return m, b.shape[-2] if self.b_major == "K" else b.shape[-1], k
 
 

@@ -12,6 +12,7 @@ from pyptx.types import DType, f32, s8, s32, tf32, u8
 
 Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
+Spread: TypeAlias = Literal["M", "K", "G"]
 Cluster: TypeAlias = Literal["rows", "columns"]
 Tile: TypeAlias = "tuple[int, int, Cluster | None, bool]"
 """Rows and columns that a CTA multiplies at a time, where the next CTA of its cluster is, and
@@ -65,6 +66,10 @@ class Product:
     blocks: Blocks | None = None
     """Block scales: A has one for each row and 128 of K; B for each 128 of K and 128 columns
     ("block"), or each 128 of K and column ("column"). Sums of 128 of K are multiplied by them."""
+    spread: Spread | None = None
+    """A dimension that arrays have as any number of axes, one after the other in memory, so that
+    devices may split each of them. "M": A is (..., K), and D and arrays of its rows have the same
+    axes. "K": both are K by rows, (..., M) and (..., N). "G": of a batch."""
     rounded: bool = False
     """Whether sums of each stage are added up in f32 registers, rounded to nearest: tensor cores
     truncate each sum, all in one direction."""
