@@ -29,7 +29,10 @@ PROGRAM = """
         ]
 
     class Tensor:
-        requires_grad = False
+        requires_grad = negated = False
+
+        def is_neg(self):
+            return self.negated
 
         def __init__(self, address, *shape, strides=None, bits=32, offset=0):
             self.address, self.rank, self.bits, self.offset = address, len(shape), bits, offset
@@ -64,7 +67,7 @@ PROGRAM = """
         raise launcher.NativeCall.failure(status)
     settings = (
         (Tensor,), capsule, ((lambda: len(modes), 0),), level, "level", -1, lambda: grad[0],
-        "requires_grad", True, missed, fail,
+        "requires_grad", "is_neg", True, missed, fail,
     )
     call, path = launcher.fast_path(settings)
     plan = (
@@ -162,6 +165,9 @@ def test_what_is_not_known_is_missed(run):
         grad[0] = True
         assert call(x, 7) is missed
         x.requires_grad = False
+        x.negated = True
+        assert call(x, 7) is missed
+        x.negated = False
         assert call(x, 7) is not missed
         driver.mock_enter(1)
         assert call(x, 7) is missed

@@ -159,6 +159,43 @@ def test_what_more_than_a_launch_is_left_to_python(run):
     )
 
 
+def test_a_view_that_pytorch_negates_is_copied(run):
+    assert run(
+        """
+        made_known(x, w)
+        driver.mock_set(b"parameters", 3)
+        negated = torch._neg_view(x)
+        assert negated.data_ptr() == x.data_ptr() and negated.is_contiguous()
+        copies = []
+        resolve = torch.Tensor.resolve_neg
+        torch.Tensor.resolve_neg = lambda self: copies.append(resolve(self)) or copies[-1]
+        for _ in range(3):
+            assert taken(lambda: scale(negated, w)) == (1, "slow")
+            assert torch.equal(copies[-1], -x) and not copies[-1].is_neg()
+            assert int(launches()[-1].split()[-3]) == copies[-1].data_ptr() != x.data_ptr()
+        assert taken(lambda: scale(x, w)) == (1, "fast")
+
+        @kernel(
+            in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),), grid=1, block=32, arch="auto",
+            input_output_aliases={0: 0},
+        )
+        def update(X, Y):
+            X.load(0, vector=4)
+
+        driver.mock_set(b"parameters", 0)
+        assert update(w) is w
+        try:
+            update(torch._neg_view(w))
+        except pyptx.CallError as error:
+            print(str(error).partition(": ")[2].replace("  ", ""))
+        """
+    ) == [
+        "X is updated in place, and PyTorch negates this view when it is read",
+        "update(torch._neg_view(w))",
+        "help: update a copy of it, X.resolve_neg()",
+    ]
+
+
 def test_an_operation_is_known_by_its_other_arguments(run):
     run(
         """

@@ -214,7 +214,28 @@ def execute(call: Call, operands: Sequence[Any]) -> tuple[Any, ...]:
     device = _check(call, tensors)
     if device.type == "cpu":
         return emulated(call, operands)
-    return launcher(call, operands, device.index)(operands)
+    given = _as_read(call, operands)
+    return launcher(call, given, device.index)(given)
+
+
+def _as_read(call: Call, operands: Sequence[Any]) -> Sequence[Any]:
+    """The operands with the numbers that PyTorch reads in their memory.
+
+    That of a view such as `x.conj().imag` has other signs; a copy has those. Raises CallError for
+    such a view that is updated in place.
+    """
+    found = list(operands)
+    for i, operand in enumerate(operands):
+        if isinstance(operand, HostValue) or not operand.is_neg():
+            continue
+        if any(source == i for source, _ in call.aliases):
+            name = call.inputs[i].name
+            raise CallError(
+                f"{name} is updated in place, and PyTorch negates this view when it is read",
+                notes=(("help", f"update a copy of it, {name}.resolve_neg()"),),
+            )
+        found[i] = operand.detach().resolve_neg()
+    return found
 
 
 def launcher(call: Call, operands: Sequence[Any], index: int) -> Launcher:

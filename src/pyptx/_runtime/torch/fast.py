@@ -148,6 +148,7 @@ def make(*, autocast: bool) -> FastPath | None:
         -1,
         torch.is_grad_enabled,
         "requires_grad",
+        "is_neg",
         True,
         MISSED,
         _fail,

@@ -185,8 +185,8 @@ class _Remembered:
             return self._place.launch(self._call, tensors)
         index = tensors[0].get_device() if tensors else -1
         for tensor in tensors:
-            if tensor.get_device() != index or not tensor.is_contiguous():
-                return execution.execute(self._call, tensors)  # says what is wrong
+            if tensor.get_device() != index or not tensor.is_contiguous() or tensor.is_neg():
+                return execution.execute(self._call, tensors)  # says what is wrong, or copies
         if index < 0:
             return self._place.launch(self._call, tensors)
         key = (index, targets.in_context()) if self._auto else index

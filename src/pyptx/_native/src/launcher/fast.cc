@@ -105,7 +105,7 @@ struct Entry {
 class FastPath {
  public:
   // `settings` is (classes of tensors, their exchange API, conditions, dictionary, key, its value, is_grad_enabled,
-  // "requires_grad", True, miss, fail), where a condition is (function, its result).
+  // "requires_grad", "is_neg", True, miss, fail), where a condition is (function, its result).
   static std::unique_ptr<FastPath> Make(Object* settings);
 
   Object* Call(Object* const* objects, Size count);
@@ -120,6 +120,7 @@ class FastPath {
 
   bool IsPlain() const;
   bool NeedsGradient(const Arguments& arguments) const;
+  bool HasNegated(const Arguments& arguments) const;
   bool Read(Object* const* objects, Size count, Arguments* arguments) const;
   std::shared_ptr<Entry> Find(const Arguments& arguments) const;
   Object* Launch(const Entry& entry, const Arguments& arguments) const;
@@ -130,7 +131,7 @@ class FastPath {
   const dlpack::ExchangeApi* api_ = nullptr;
   std::vector<Object*> classes_;
   std::vector<Condition> conditions_;
-  Object *dictionary_, *key_, *value_, *grad_enabled_, *requires_grad_, *true_, *miss_, *fail_;
+  Object *dictionary_, *key_, *value_, *grad_enabled_, *requires_grad_, *is_neg_, *true_, *miss_, *fail_;
   std::unordered_multimap<uint64_t, std::shared_ptr<Entry>> entries_;
 };
 
@@ -160,6 +161,17 @@ bool FastPath::NeedsGradient(const Arguments& arguments) const {
     Ref required(Python().GetAttr(arguments.objects[arguments.tensors[size_t(i)].position], requires_grad_));
     if (required.get() == nullptr) Python().ErrClear();
     if (required.get() == nullptr || required.get() == true_) return true;
+  }
+  return false;
+}
+
+// Whether a tensor is a view that PyTorch negates when it is read: its memory has the numbers before that.
+bool FastPath::HasNegated(const Arguments& arguments) const {
+  for (Size i = 0; i < arguments.tensor_count; ++i) {
+    Ref ask(Python().GetAttr(arguments.objects[arguments.tensors[size_t(i)].position], is_neg_));
+    Ref negated(ask.get() == nullptr ? nullptr : Python().CallNoArgs(ask.get()));
+    if (negated.get() == nullptr) Python().ErrClear();
+    if (negated.get() == nullptr || negated.get() == true_) return true;
   }
   return false;
 }
@@ -269,7 +281,7 @@ Object* FastPath::Call(Object* const* objects, Size count) {
   Arguments arguments;
   if (!Read(objects, count, &arguments)) return Miss();
   std::shared_ptr<Entry> entry = Find(arguments);  // another thread may forget it during the launch
-  if (entry == nullptr || NeedsGradient(arguments)) return Miss();
+  if (entry == nullptr || NeedsGradient(arguments) || HasNegated(arguments)) return Miss();
   return Launch(*entry, arguments);
 }
 
@@ -279,7 +291,7 @@ std::unique_ptr<FastPath> FastPath::Make(Object* settings) {
   auto path = std::make_unique<FastPath>();
   path->settings_ = Ref::To(settings);
   const std::vector<Object*> items = Items(settings);
-  if (items.size() != 11) return nullptr;
+  if (items.size() != 12) return nullptr;
   path->classes_ = Items(items[0]);
   path->api_ = static_cast<const dlpack::ExchangeApi*>(Python().CapsuleGetPointer(items[1], dlpack::kCapsule));
   if (path->api_ == nullptr) return nullptr;
@@ -287,7 +299,7 @@ std::unique_ptr<FastPath> FastPath::Make(Object* settings) {
     path->conditions_.push_back({Python().TupleGetItem(each, 0), Python().TupleGetItem(each, 1)});
   }
   Object** places[] = {&path->dictionary_,    &path->key_,  &path->value_, &path->grad_enabled_,
-                       &path->requires_grad_, &path->true_, &path->miss_,  &path->fail_};
+                       &path->requires_grad_, &path->is_neg_, &path->true_, &path->miss_, &path->fail_};
   for (size_t i = 0; i < std::size(places); ++i) *places[i] = items[i + 3];
   return path;
 }
