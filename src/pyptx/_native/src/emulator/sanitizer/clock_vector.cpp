@@ -79,6 +79,8 @@ void ClockVector::reset() {
   std::fill(proxies.begin(), proxies.end(), 0);
   lanes.clear();
   others.reset();
+  fenced.reset();
+  told.reset();
 }
 
 void ClockVector::clear() {
@@ -86,6 +88,8 @@ void ClockVector::clear() {
   proxies.clear();
   lanes.clear();
   others.reset();
+  fenced.reset();
+  told.reset();
 }
 
 void ClockVector::learn(uint32_t column, uint32_t clock) {
@@ -132,6 +136,8 @@ void ClockVector::join(const ClockVector& from) {
   raise(proxies, from.proxies);
   for (const LanePart& part : from.lanes) learn_lanes(part);
   others = emulator::join(others, from.others);
+  if (from.fenced != nullptr) fenced = emulator::join(fenced, from.fenced);
+  if (from.told != nullptr) told = emulator::join(told, from.told);
 }
 
 bool ClockVector::covers(uint32_t column, uint32_t clock, uint32_t lane, bool every_lane) const {

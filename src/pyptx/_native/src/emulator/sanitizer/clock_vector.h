@@ -37,8 +37,13 @@ struct ClockVector {
   std::vector<uint32_t> proxies;  // by column, from kProxyColumns on: ClusterClocks::column says whose
   std::vector<LanePart> lanes;
   ClustersPointer others;
+  // What came before a fence.sc that this comes after; and before one of which a strong value tells, for who executes a
+  // fence.sc next (publications.cpp).
+  ClustersPointer fenced, told;
 
-  bool empty() const { return clocks.empty() && proxies.empty() && lanes.empty() && others == nullptr; }
+  bool empty() const {
+    return clocks.empty() && proxies.empty() && lanes.empty() && others == nullptr && fenced == nullptr && told == nullptr;
+  }
   void reset();
   void clear();
   void learn(uint32_t column, uint32_t clock);
