@@ -89,6 +89,41 @@ PATTERNS: dict[str, Pattern] = {
             "a shuffle, which orders no fences": ("bar.warp.sync -1 // fenced", "shfl.sync.idx.b32 %r9, %r1, 0, 31, -1", "global-race"),
         },
     ),
+    # The scope of the CTA is enough within it, and a wider one on either side.
+    "all lanes fence for their CTA": Pattern(
+        """
+        @%p1 st.shared.u32 [tile+2048], 0
+        bar.sync 0
+        setp.ge.u32 %p3, %r1, 32
+        @%p3 bra reader
+        st.shared.u32 [%r6], %r1
+        membar.cta
+        bar.warp.sync -1 // fenced
+        @%p1 st.volatile.shared.u32 [tile+2048], 1
+        exit
+        reader:
+        setp.eq.u32 %p5, %r1, 32
+        @!%p5 bra told
+        spin:
+        ld.volatile.shared.u32 %r7, [tile+2048]
+        setp.eq.u32 %p4, %r7, 0
+        @%p4 bra spin
+        told:
+        bar.warp.sync -1 // told
+        fence.sc.cta
+        ld.shared.u32 %r8, [%r6-128]
+        add.u64 %rd4, %rd2, %rd3
+        st.global.u32 [%rd4-128], %r8
+        """,
+        np.arange(32, dtype=np.uint32), 64,
+        bugs={
+            "no fence before the flag": ("membar.cta\n", "\n", "shared-race"),
+            "no fence after the flag": ("fence.sc.cta\n", "\n", "shared-race"),
+            "told before all have fenced": ("bar.warp.sync -1 // fenced", "", "shared-race"),
+            "fenced before all have been told": ("bar.warp.sync -1 // told", "", "shared-race"),
+            "fences that order what their own thread does": ("membar.cta", "fence.acq_rel.cta", "shared-race"),
+        },
+    ),
     # Each CTA waits for its number at one word, and stores the next.
     "a word that three CTAs pass on": Pattern(
         """

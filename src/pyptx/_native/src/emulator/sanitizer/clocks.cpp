@@ -41,8 +41,7 @@ void ClusterClocks::restart() {
     row.known.proxies.assign(asynchronous_ ? kProxyKinds * warps_ + kOperationKinds * forked_.size() : 0, 0);
     row.known.lanes.clear();
     row.known.others.reset();
-    row.known.fenced.reset();
-    row.known.told.reset();
+    row.known.forget_sequential();
     row.own = 1;
     row.together = 0;
     row.broadcast = false;
@@ -181,7 +180,7 @@ void ClusterClocks::release(uint32_t agent, uint32_t mask, uint32_t live, ClockV
   release_known(agent, mask, into);
   release_own(agent, mask, live, into);
   for (const Fenced& f : rows_[agent].fenced) {
-    if (f.sequential && (f.mask & mask) != 0) into.fenced = join(into.fenced, f.of(agent, mask));
+    if (f.sequential && (f.mask & mask) != 0) into.fenced[f.wide()] = join(into.fenced[f.wide()], f.of(agent, mask));
   }
 }
 
@@ -212,24 +211,24 @@ uint32_t ClusterClocks::alike_lanes(uint32_t agent, uint32_t lanes) const {
   return lanes;
 }
 
-ClustersPointer ClusterClocks::fenced_before(uint32_t agent, uint32_t mask) const {
+ClustersPointer ClusterClocks::fenced_before(uint32_t agent, uint32_t mask, bool wide) const {
   const Row& row = rows_[agent];
-  ClustersPointer fenced = row.known.fenced;
+  ClustersPointer fenced = row.known.fenced[wide];
   for (const Extra& e : row.extras) {
-    if ((e.mask & mask) != 0) fenced = join(fenced, e.known.fenced);
+    if ((e.mask & mask) != 0) fenced = join(fenced, e.known.fenced[wide]);
   }
   for (const Fenced& f : row.fenced) {
-    if (f.sequential && (f.mask & mask) != 0) fenced = join(fenced, f.of(agent, mask));
+    if (f.sequential && f.wide() == wide && (f.mask & mask) != 0) fenced = join(fenced, f.of(agent, mask));
   }
   return fenced;
 }
 
-std::vector<std::pair<uint32_t, ClustersPointer>> ClusterClocks::told(uint32_t agent, uint32_t mask) const {
+std::vector<std::pair<uint32_t, ClustersPointer>> ClusterClocks::told(uint32_t agent, uint32_t mask, bool wide) const {
   const Row& row = rows_[agent];
   std::vector<std::pair<uint32_t, ClustersPointer>> all;
-  if (row.known.told != nullptr) all.emplace_back(mask, row.known.told);
+  if (row.known.told[wide] != nullptr) all.emplace_back(mask, row.known.told[wide]);
   for (const Extra& e : row.extras) {
-    if ((e.mask & mask) != 0 && e.known.told != nullptr) all.emplace_back(e.mask & mask, e.known.told);
+    if ((e.mask & mask) != 0 && e.known.told[wide] != nullptr) all.emplace_back(e.mask & mask, e.known.told[wide]);
   }
   return all;
 }
@@ -376,7 +375,7 @@ void ClusterClocks::meet(uint32_t agent, uint32_t mask, uint32_t live) {
   row.known.learn(agent, row.own);
   for (Fenced& f : row.fenced) {
     if (!f.sequential) continue;
-    row.known.fenced = join(row.known.fenced, f.of(agent, f.mask));
+    row.known.fenced[f.wide()] = join(row.known.fenced[f.wide()], f.of(agent, f.mask));
     f.sequential = false;
   }
 }

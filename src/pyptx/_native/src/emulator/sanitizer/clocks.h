@@ -45,6 +45,7 @@ struct Fenced {
   uint32_t own = 0, live = 0;
   uint64_t cluster = 0;
 
+  bool wide() const { return scope >= Scope::Gpu; }
   // What it holds for what these lanes, of its warp, do next.
   ClustersPointer of(uint32_t agent, uint32_t lanes) const;
 };
@@ -101,8 +102,8 @@ class ClusterClocks {
   // The first of some lanes, and those of them that have learned for themselves what it has.
   uint32_t alike_lanes(uint32_t agent, uint32_t lanes) const;
   // What came before a fence.sc that what lanes do next comes after; and what lanes have been told of others'.
-  ClustersPointer fenced_before(uint32_t agent, uint32_t mask) const;
-  std::vector<std::pair<uint32_t, ClustersPointer>> told(uint32_t agent, uint32_t mask) const;
+  ClustersPointer fenced_before(uint32_t agent, uint32_t mask, bool wide) const;
+  std::vector<std::pair<uint32_t, ClustersPointer>> told(uint32_t agent, uint32_t mask, bool wide) const;
   void acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from);
   // What lanes know at a fence.sc, as what came before it, and what those before theirs have come to.
   ClustersPointer release_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster) const;

@@ -8,7 +8,8 @@
 // happens before a strong store, and a load of its value happens before another, then the second comes after the first in
 // Fence-SC order: the other way round, the load would happen before the store. So all threads of a CTA may execute
 // fence.sc, and one of them stores for all after a barrier; and the same for loads. What such a fence comes after travels
-// with what happens before, as ClockVector::fenced, and from the load on as ClockVector::told.
+// with what happens before, as ClockVector::fenced, and from the load on as ClockVector::told. Of the scopes .cta and
+// .cluster this holds for fences of one CTA.
 #include <algorithm>
 
 #include "clocks.h"
@@ -37,8 +38,7 @@ ClustersPointer everything(const Warp& w, uint32_t mask, uint32_t did) {
   clocks_of(w).release_own(w.agent, did, w.live, *own);
   const ClustersPointer others = std::move(own->others);
   own->others.reset();
-  own->fenced.reset();
-  own->told.reset();
+  own->forget_sequential();
   auto mine = std::make_shared<Clusters>();
   mine->emplace_back(w.cta->cluster->linear, Snapshot{clocks_of(w).generation(), std::move(own)});
   return join(others, mine);
@@ -107,8 +107,10 @@ PublishedParts released(const Warp& w, uint32_t mask, const Instruction& in, boo
     if (release || (f.mask & mask) == 0) continue;
     parts.push_back({f.scope, where(w, f.scope), author, f.instruction, false, f.of(w.agent, mask)});
   }
-  ClustersPointer fenced = clocks.fenced_before(w.agent, mask);
-  if (fenced != nullptr) parts.push_back({Scope::System, 0, author, in.index, true, std::move(fenced)});
+  for (const Scope scope : {Scope::Cta, Scope::System}) {
+    ClustersPointer fenced = clocks.fenced_before(w.agent, mask, wide(scope));
+    if (fenced != nullptr) parts.push_back({scope, where(w, scope), author, in.index, true, std::move(fenced)});
+  }
   return parts;
 }
 
@@ -127,9 +129,17 @@ void acquire_observed(Warp& w, const Instruction& in, uint32_t mask, Scope scope
   }
 }
 
-// fence.sc: what came before those of which its lanes have been told.
-void learn_told(Warp& w, uint32_t mask) {
-  for (const auto& [lanes, known] : clocks_of(w).told(w.agent, mask)) learn_everything(w, lanes, known, true);
+// fence.sc: what came before those of which its lanes have been told, by fences of the CTA or of a wide scope.
+void learn_told(Warp& w, uint32_t mask, bool wide) {
+  for (const auto& [lanes, known] : clocks_of(w).told(w.agent, mask, wide)) learn_everything(w, lanes, known, true);
+}
+
+void observe_sequential(Warp& w, const PublishedPart& part, uint32_t mask) {
+  ClockVector known;
+  if (wide(part.scope)) known.told[1] = part.known;
+  // A fence of the CTA's scope is enough for another within it.
+  if (part.where == where(w, part.scope) && least_of(w, part.author) == Scope::Cta) known.told[0] = part.known;
+  clocks_of(w).acquire(w.agent, mask, w.live, known);
 }
 
 // Each lane of a fence may later store for itself; lanes that have learned the same are together in one part.
@@ -204,9 +214,7 @@ std::shared_ptr<const PublishedParts> Publications::parts(uint64_t address) cons
 void observe_parts(Warp& w, const PublishedParts& parts, uint32_t mask, const Instruction& in, bool acquire) {
   for (const PublishedPart& part : parts) {
     if (part.sequential) {
-      ClockVector known;
-      known.told = part.known;
-      clocks_of(w).acquire(w.agent, mask, w.live, known);
+      observe_sequential(w, part, mask);
     } else if (part.where != where(w, part.scope)) {
       w.worker->launch->global_order.miss({part.instruction, in.index, part.scope, Scope::System, part.known});
     } else if (acquire) {
@@ -219,11 +227,12 @@ void observe_parts(Warp& w, const PublishedParts& parts, uint32_t mask, const In
 
 void order_fence(Warp& w, const Instruction& in, uint32_t mask, Scope scope, Fencing how) {
   if (!orders(w)) return;
-  // Those of narrower scopes order no more than patterns do.
-  const bool sequential = how.sequential && wide(scope);
   if (how.acquires) acquire_observed(w, in, mask, scope);
-  if (sequential) learn_told(w, mask);
-  if (how.releases) keep_fence(w, in, mask, scope, sequential);
+  if (how.sequential) {
+    learn_told(w, mask, false);
+    if (wide(scope)) learn_told(w, mask, true);
+  }
+  if (how.releases) keep_fence(w, in, mask, scope, how.sequential);
   order_tick(w);
 }
 
