@@ -118,6 +118,12 @@ struct Issuer {
   uint64_t cta = 0;
 };
 
+// The latest copy of an agent from a CTA's shared memory to another CTA's.
+struct SentCopy {
+  uint32_t clock = 0;
+  Site site;
+};
+
 using OperationPointer = std::shared_ptr<Operation>;
 
 // When operations are performed; PYPTX_COMPLETION_* of a launch, resolved.

@@ -241,6 +241,7 @@ void start_cta(Cta& cta, const Launch& launch, uint32_t rank) {
   for (Barrier& b : cta.barriers) b = Barrier();
   cta.mbarriers.clear();
   cta.visits.clear();
+  cta.sent.clear();
   cta.sequential_fences.clear();
   cta.tensor_memory.reset();
   cta.warpgroups.assign((launch.warps_per_cta + kWarpgroupWarps - 1) / kWarpgroupWarps, Warpgroup());

@@ -69,6 +69,12 @@ void record_visit(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, u
   record(b.visits, w, {0, in.index, offset, lane, true, b.phase});
 }
 
+void observe_visits(Cta& owner, uint64_t offset) {
+  for (Visit& visit : owner.visits) {
+    if (visit.store && visit.offset == offset) visit = Visit();
+  }
+}
+
 void check_visits(Cta& cta) {
   const auto unordered = [&](uint32_t agent, const Visit& visit) {
     return visit.clock != 0 && !ordered(cta, agent, visit.clock);

@@ -25,6 +25,9 @@ using Visits = std::vector<Visit>;  // by the warp's agent
 void record_visit(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, bool store);
 // It changes an mbarrier there. Who sees the phase end knows that too.
 void record_visit(Warp& w, const Instruction& in, Cta& owner, uint32_t offset, unsigned lane, Mbarrier& b);
+// A thread of the CTA whose memory it is has loaded the newest value at an offset, which orders the store of it, and no
+// other access, before what the thread does next.
+void observe_visits(Cta& owner, uint64_t offset);
 // That the CTA whose memory it is has started before.
 void check_started(Warp& w, const Instruction& in, const Cta& owner, uint32_t offset, unsigned lane, bool store);
 // The last warp of the CTA has exited.

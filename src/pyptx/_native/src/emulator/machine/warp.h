@@ -177,6 +177,7 @@ struct Cta {
   std::shared_ptr<TensorMemory> tensor_memory;  // made when it is first used
   SharedShadow shadow;
   Visits visits;  // to its shared memory
+  std::map<uint32_t, SentCopy> sent;  // to other CTAs, by agent
   SequentialFences sequential_fences;  // of its threads
   LocalShadow local_shadow;
   uint32_t segment = 0;  // its number in cells of global memory

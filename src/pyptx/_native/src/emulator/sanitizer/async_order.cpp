@@ -102,6 +102,7 @@ void order_arrive(Warp& w, const Instruction& in, unsigned lane, Cta& owner, Mba
   }
   clocks_of(w).release_causes(w.agent, b.causes);
   clocks_of(w).release_ended(w.agent, 1u << lane, into);
+  release_fenced(w, 1u << lane, remote ? Scope::Cluster : Scope::Cta, into);
 }
 
 namespace {
@@ -112,11 +113,12 @@ void learn_remote(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, Or
     const ClockVector& all = b.remote_released[cluster];
     const ClockVector ended = order.acquire ? ClockVector() : clocks_of(w).only_ended(all);
     const ClockVector& released = order.acquire ? all : ended;
-    if (released.empty()) continue;
     if (cluster && order.scope >= Scope::Cluster) {
       clocks_of(w).acquire(w.agent, mask, w.live, released);
+      if (!order.acquire) observe_relaxed(w, in, mask, Scope::Cluster, all);
       continue;
     }
+    if (released.empty()) continue;
     auto known = std::make_shared<Clusters>();
     known->emplace_back(w.cta->cluster->linear,
                         Snapshot{clocks_of(w).generation(), std::make_shared<ClockVector>(released)});
@@ -155,8 +157,12 @@ void observe_phase(Warp& w, const Instruction& in, uint32_t mask, Mbarrier& b, u
   for (const ClockVector* known : {&b.released, &b.causes_released, &b.remote_released[0], &b.remote_released[1]}) {
     clocks_of(w).acquire_causes(w.agent, *known);
   }
-  if (order.acquire) clocks_of(w).acquire(w.agent, mask, w.live, b.released);
-  else clocks_of(w).acquire_ended(w.agent, mask, w.live, b.released);
+  if (order.acquire) {
+    clocks_of(w).acquire(w.agent, mask, w.live, b.released);
+  } else {
+    clocks_of(w).acquire_ended(w.agent, mask, w.live, b.released);
+    observe_relaxed(w, in, mask, Scope::Cta, b.released);
+  }
   learn_remote(w, in, mask, b, order);
 }
 
@@ -175,6 +181,19 @@ void check_overtaken(Warp& w, const Instruction& in, unsigned lane, Cta& owner, 
                                           : "for the end of phase " + std::to_string(b.phase - 1);
     f.note = "nothing orders this wait " + wait + " before the end of phase " + std::to_string(b.phase) +
              ", after which the parity is that of phase " + std::to_string(b.phase + 1);
+    report(w, f);
+  }
+}
+
+void check_invalidation(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, const Mbarrier& b) {
+  if (!orders(w)) return;
+  for (const auto& [agent, seen] : b.observed) {
+    const bool own = agent == w.agent && seen.lane == lane;
+    if (own || seen.clock == 0 || clocks_of(w).knows(w.agent, 1u << lane, agent, seen.clock, seen.lane, false)) continue;
+    Finding f = finding_at(w, in, lane, Kind::SharedRace, owner, offset, kMbarrierBytes);
+    f.site.store = true;
+    f.other = site_of_agent(w, agent, seen.lane, seen.clock, seen.instruction, false);
+    f.note = "nothing orders a test of the mbarrier before its invalidation";
     report(w, f);
   }
 }
@@ -323,6 +342,7 @@ void order_inits(Warp& w) {
 
 void forget_operations(Cluster& c) {
   c.issuers.assign(c.issuers.size(), Issuer());
+  for (Cta& cta : c.ctas) cta.sent.clear();
   const auto forget = [](Operation& op) {
     op.clock = 0;
     op.copies.clear();
@@ -349,40 +369,6 @@ void forget_operations(Cluster& c) {
       }
       b.clock = 0;
     }
-  }
-}
-
-// ---- Exits -----------------------------------------------------------------------------------------------
-
-void check_exit(Warp& w, uint32_t mask) {
-  for (const OperationPointer& op : w.copies) {
-    if (op->grouping != Grouping::Bulk || (op->mask & mask) == 0 || op->source_waited) continue;
-    report(w, Kind::UnfinishedCopy, site_of(w, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), true),
-           "the thread exits without cp.async.bulk.wait_group, while the copy may still read shared memory");
-  }
-}
-
-void check_cta_exit(Cta& cta) {
-  const auto unfinished = [](Warp& w, const Site& site) {
-    report(w, Kind::UnfinishedCopy, site,
-           "the CTA whose shared memory the operation writes to exits, and nobody has waited for it");
-  };
-  for (const OperationPointer& op : cta.cluster->operations) {
-    const bool writes = std::any_of(op->pieces.begin(), op->pieces.end(), [&](const Piece& p) { return p.owner == &cta; });
-    if (writes) unfinished(*op->warp, site_of(*op->warp, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), true));
-  }
-  for (const OperationPointer& op : cta.cluster->operations) {
-    const auto arrives = [&](const Signal& signal) { return signal.owner == &cta && signal.bytes == 0; };
-    const auto signal = std::find_if(op->signals.begin(), op->signals.end(), arrives);
-    if (op->warp->cta == &cta || signal == op->signals.end()) continue;
-    Finding f = finding_at(*op->warp, *op->at, static_cast<unsigned>(__builtin_ctz(op->mask)), Kind::EarlyExit, cta,
-                           signal->offset, kMbarrierBytes);
-    f.site.store = true;
-    f.note = "nothing orders its arrival before the exit of the CTA whose mbarrier this is";
-    report(*op->warp, f);
-  }
-  for (const auto& [offset, b] : cta.mbarriers) {
-    if (b.copies_until > b.seen) unfinished(cta.warps[0], b.copier);
   }
 }
 

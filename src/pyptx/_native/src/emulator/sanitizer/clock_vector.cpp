@@ -79,6 +79,7 @@ void ClockVector::reset() {
   std::fill(proxies.begin(), proxies.end(), 0);
   lanes.clear();
   others.reset();
+  forget_sequential();
 }
 
 void ClockVector::clear() {
@@ -86,6 +87,14 @@ void ClockVector::clear() {
   proxies.clear();
   lanes.clear();
   others.reset();
+  forget_sequential();
+}
+
+void ClockVector::forget_sequential() {
+  for (int wide = 0; wide < 2; ++wide) {
+    fenced[wide].reset();
+    told[wide].reset();
+  }
 }
 
 void ClockVector::learn(uint32_t column, uint32_t clock) {
@@ -132,6 +141,11 @@ void ClockVector::join(const ClockVector& from) {
   raise(proxies, from.proxies);
   for (const LanePart& part : from.lanes) learn_lanes(part);
   others = emulator::join(others, from.others);
+  if (!from.sequential()) return;
+  for (int wide = 0; wide < 2; ++wide) {
+    fenced[wide] = emulator::join(fenced[wide], from.fenced[wide]);
+    told[wide] = emulator::join(told[wide], from.told[wide]);
+  }
 }
 
 bool ClockVector::covers(uint32_t column, uint32_t clock, uint32_t lane, bool every_lane) const {

@@ -37,8 +37,17 @@ struct ClockVector {
   std::vector<uint32_t> proxies;  // by column, from kProxyColumns on: ClusterClocks::column says whose
   std::vector<LanePart> lanes;
   ClustersPointer others;
+  // What came before a fence.sc that this comes after; and before one of which a strong value tells, for who executes a
+  // fence.sc next (publications.cpp). First by fences of the scope of a CTA or a cluster, then by those of wider scopes.
+  ClustersPointer fenced[2], told[2];
 
-  bool empty() const { return clocks.empty() && proxies.empty() && lanes.empty() && others == nullptr; }
+  bool empty() const {
+    return clocks.empty() && proxies.empty() && lanes.empty() && others == nullptr && !sequential();
+  }
+  bool sequential() const {
+    return fenced[0] != nullptr || fenced[1] != nullptr || told[0] != nullptr || told[1] != nullptr;
+  }
+  void forget_sequential();
   void reset();
   void clear();
   void learn(uint32_t column, uint32_t clock);

@@ -41,6 +41,7 @@ void ClusterClocks::restart() {
     row.known.proxies.assign(asynchronous_ ? kProxyKinds * warps_ + kOperationKinds * forked_.size() : 0, 0);
     row.known.lanes.clear();
     row.known.others.reset();
+    row.known.forget_sequential();
     row.own = 1;
     row.together = 0;
     row.broadcast = false;
@@ -176,6 +177,14 @@ ClustersPointer ClusterClocks::fenced_of(const ClustersPointer& others, Known ki
 }
 
 void ClusterClocks::release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const {
+  release_known(agent, mask, into);
+  release_own(agent, mask, live, into);
+  for (const Fenced& f : rows_[agent].fenced) {
+    if (f.sequential && (f.mask & mask) != 0) into.fenced[f.wide()] = join(into.fenced[f.wide()], f.of(agent, mask));
+  }
+}
+
+void ClusterClocks::release_known(uint32_t agent, uint32_t mask, ClockVector& into) const {
   const Row& row = rows_[agent];
   into.join(row.known);
   for (const Extra& e : row.extras) {
@@ -184,9 +193,44 @@ void ClusterClocks::release(uint32_t agent, uint32_t mask, uint32_t live, ClockV
   for (const LanePart& p : row.copies) {
     if ((p.mask & mask) != 0) into.learn_lanes({p.column, p.clock, p.mask & mask, p.whole});
   }
+}
+
+void ClusterClocks::release_own(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const {
+  const uint32_t own = rows_[agent].own;
   // Of what its own warp did, lanes release what they did themselves and what they have met.
-  into.learn_lanes({agent, row.own, mask & live, live});
-  if (asynchronous_) into.learn(column(agent, Known::Cause), row.own);
+  if (mask != 0) into.learn_lanes({agent, own, mask & live, live});
+  if (asynchronous_) into.learn(column(agent, Known::Cause), own);
+}
+
+uint32_t ClusterClocks::alike_lanes(uint32_t agent, uint32_t lanes) const {
+  const Row& row = rows_[agent];
+  const uint32_t first = lanes & (~lanes + 1);
+  const auto keep = [&](uint32_t mask) { lanes &= (mask & first) != 0 ? mask : ~mask; };
+  for (const Extra& e : row.extras) keep(e.mask);
+  if (!row.copies.empty()) lanes = first;
+  return lanes;
+}
+
+ClustersPointer ClusterClocks::fenced_before(uint32_t agent, uint32_t mask, bool wide) const {
+  const Row& row = rows_[agent];
+  ClustersPointer fenced = row.known.fenced[wide];
+  for (const Extra& e : row.extras) {
+    if ((e.mask & mask) != 0) fenced = join(fenced, e.known.fenced[wide]);
+  }
+  for (const Fenced& f : row.fenced) {
+    if (f.sequential && f.wide() == wide && (f.mask & mask) != 0) fenced = join(fenced, f.of(agent, mask));
+  }
+  return fenced;
+}
+
+std::vector<std::pair<uint32_t, ClustersPointer>> ClusterClocks::told(uint32_t agent, uint32_t mask, bool wide) const {
+  const Row& row = rows_[agent];
+  std::vector<std::pair<uint32_t, ClustersPointer>> all;
+  if (row.known.told[wide] != nullptr) all.emplace_back(mask, row.known.told[wide]);
+  for (const Extra& e : row.extras) {
+    if ((e.mask & mask) != 0 && e.known.told[wide] != nullptr) all.emplace_back(e.mask & mask, e.known.told[wide]);
+  }
+  return all;
 }
 
 void ClusterClocks::release_causes(uint32_t agent, ClockVector& into) const {
@@ -329,6 +373,11 @@ void ClusterClocks::meet(uint32_t agent, uint32_t mask, uint32_t live) {
   row.extras.clear();
   row.copies.clear();
   row.known.learn(agent, row.own);
+  for (Fenced& f : row.fenced) {
+    if (!f.sequential) continue;
+    row.known.fenced[f.wide()] = join(row.known.fenced[f.wide()], f.of(agent, f.mask));
+    f.sequential = false;
+  }
 }
 
 void ClusterClocks::hand_on(uint32_t agent, uint32_t from, uint32_t to, uint32_t live) {
@@ -366,100 +415,7 @@ ClusterClocks& clocks_of(const Warp& w) { return w.cta->cluster->clocks; }
 
 bool orders(const Warp& w) { return clocks_of(w).active(); }
 
-// What lanes of a warp have done and know, of all clusters.
-ClustersPointer everything(const Warp& w, uint32_t mask) {
-  auto own = std::make_shared<ClockVector>();
-  clocks_of(w).release(w.agent, mask, w.live, *own);
-  const ClustersPointer others = std::move(own->others);
-  own->others.reset();
-  auto mine = std::make_shared<Clusters>();
-  mine->emplace_back(w.cta->cluster->linear, Snapshot{clocks_of(w).generation(), std::move(own)});
-  return join(others, mine);
-}
-
-// The part of a warp's own cluster, and the others'.
-void learn_everything(Warp& w, uint32_t mask, const ClustersPointer& known, bool others) {
-  ClusterClocks& clocks = clocks_of(w);
-  const Snapshot* own = find_cluster(known, w.cta->cluster->linear);
-  if (own != nullptr && own->generation == clocks.generation()) clocks.acquire(w.agent, mask, w.live, *own->clocks);
-  if (!others || known->size() == (own != nullptr ? 1u : 0u)) return;
-  ClockVector foreign;
-  foreign.others = known;
-  clocks.acquire(w.agent, mask, w.live, foreign);
-}
-
-bool wide(Scope scope) { return scope >= Scope::Gpu; }
-
-uint64_t where(const Warp& w, Scope scope) {
-  return wide(scope) ? 0 : scope == Scope::Cluster ? w.cta->cluster->linear : w.cta->linear;
-}
-
-void note(std::vector<Fenced>& all, Fenced one) {
-  for (Fenced& f : all) {
-    if (f.mask != one.mask || f.scope != one.scope) continue;
-    f.known = join(f.known, one.known);
-    f.instruction = one.instruction;
-    return;
-  }
-  all.push_back(std::move(one));
-}
-
 }  // namespace
-
-void Publications::reset() { places_.clear(); }
-
-void Publications::publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release) {
-  PublishedParts parts;
-  if (release) parts.push_back({Scope::System, 0, in.index, everything(w, mask)});
-  else {
-    for (const Fenced& f : clocks_of(w).fenced(w.agent)) {
-      if ((f.mask & mask) != 0) parts.push_back({f.scope, where(w, f.scope), f.instruction, f.known});
-    }
-  }
-  if (parts.empty()) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  PublishedParts& place = places_[address];
-  for (PublishedPart& part : parts) {
-    const auto same = std::find_if(place.begin(), place.end(), [&](const PublishedPart& p) {
-      return p.where == part.where && (p.scope == part.scope || (wide(p.scope) && wide(part.scope)));
-    });
-    if (same == place.end()) {
-      place.push_back(std::move(part));
-      continue;
-    }
-    same->known = join(same->known, part.known);
-    same->instruction = part.instruction;
-  }
-}
-
-void Publications::observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire) {
-  PublishedParts parts;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = places_.find(address);
-    if (found == places_.end()) return;
-    parts = found->second;
-  }
-  observe_parts(w, parts, mask, in, acquire);
-}
-
-std::shared_ptr<const PublishedParts> Publications::parts(uint64_t address) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = places_.find(address);
-  return found == places_.end() ? nullptr : std::make_shared<const PublishedParts>(found->second);
-}
-
-void observe_parts(Warp& w, const PublishedParts& parts, uint32_t mask, const Instruction& in, bool acquire) {
-  for (const PublishedPart& part : parts) {
-    if (part.where != where(w, part.scope)) {
-      w.worker->launch->global_order.miss({part.instruction, in.index, part.scope, Scope::System, part.known});
-    } else if (acquire) {
-      learn_everything(w, mask, part.known, true);
-    } else {
-      note(clocks_of(w).observed(w.agent), {mask, part.scope, part.instruction, part.known});
-    }
-  }
-}
 
 uint64_t GlobalOrder::segments_for(uint64_t ctas) { return std::min(ctas, kMaxCtas) + 1; }
 
@@ -554,40 +510,11 @@ void order_relaxed(Warp& w, uint32_t mask, ClockVector& into) {
   if (!orders(w)) return;
   clocks_of(w).release_causes(w.agent, into);
   clocks_of(w).release_ended(w.agent, mask, into);
+  release_fenced(w, mask, Scope::Cluster, into);
 }
 
 void order_leave(Warp& w, uint32_t mask, const ClockVector& from) {
   if (orders(w)) clocks_of(w).acquire(w.agent, mask, w.live, from);
-}
-
-void order_fence(Warp& w, const Instruction& in, uint32_t mask, Scope scope) {
-  if (!orders(w)) return;
-  ClusterClocks& clocks = clocks_of(w);
-  std::vector<Fenced> observed;
-  observed.swap(clocks.observed(w.agent));
-  for (Fenced& o : observed) {
-    if ((o.mask & mask) == 0) {
-      clocks.observed(w.agent).push_back(std::move(o));
-      continue;
-    }
-    learn_everything(w, o.mask & mask, o.known, wide(scope));
-    if (!wide(scope)) w.worker->launch->global_order.miss({o.instruction, in.index, o.scope, scope, o.known});
-  }
-  std::vector<Fenced>& fenced = clocks.fenced(w.agent);
-  for (Fenced& f : fenced) {
-    if (f.scope <= scope) f.mask &= ~mask;
-  }
-  fenced.erase(std::remove_if(fenced.begin(), fenced.end(), [](const Fenced& f) { return f.mask == 0; }), fenced.end());
-  fenced.push_back({mask, scope, in.index, everything(w, mask)});
-  order_tick(w);
-}
-
-void order_access(Warp& w, const Instruction& in, bool global, uint64_t address, uint32_t mask, Access access,
-                  Order order) {
-  if (!order.strong || !orders(w)) return;
-  Publications& places = global ? w.worker->launch->global_order.published : w.cta->cluster->published;
-  if (access != Access::Store) places.observe(w, address, mask, in, order.acquire);
-  if (access != Access::Load) places.publish(w, address, mask, in, order.release);
 }
 
 }  // namespace pyptx::emulator

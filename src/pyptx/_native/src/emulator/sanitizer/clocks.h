@@ -16,6 +16,7 @@ namespace pyptx::emulator {
 
 struct Warp;
 struct Instruction;
+enum class Access : uint8_t;
 
 // What a column of a clock vector says of an agent: what it did, and what of it proxies may rely on. Of an operation, what
 // it did in shared memory, and as GlobalProxy, in global memory; as Ended, that what it did in shared memory has been
@@ -37,6 +38,16 @@ struct Fenced {
   Scope scope;
   uint32_t instruction;
   ClustersPointer known;
+  // Of what is acquired: the narrowest scope that has who released it.
+  Scope least = Scope::Cta;
+  // Of a release. `known` lacks what its lanes did themselves, up to the clock `own`, unless that is 0.
+  bool sequential = false;  // by fence.sc, since when the lanes have not met
+  uint32_t own = 0, live = 0;
+  uint64_t cluster = 0;
+
+  bool wide() const { return scope >= Scope::Gpu; }
+  // What it holds for what these lanes, of its warp, do next.
+  ClustersPointer of(uint32_t agent, uint32_t lanes) const;
 };
 
 // Vector clocks of the warps of a cluster, and of its asynchronous operations. An operation takes over the agent of one
@@ -85,6 +96,14 @@ class ClusterClocks {
   void fence_proxies(uint32_t agent, uint32_t mask, uint32_t live, Known kind);
   // What lanes of a warp have done and know, into a vector; and the other way round.
   void release(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const;
+  // The two parts of it.
+  void release_known(uint32_t agent, uint32_t mask, ClockVector& into) const;
+  void release_own(uint32_t agent, uint32_t mask, uint32_t live, ClockVector& into) const;
+  // The first of some lanes, and those of them that have learned for themselves what it has.
+  uint32_t alike_lanes(uint32_t agent, uint32_t lanes) const;
+  // What came before a fence.sc that what lanes do next comes after; and what lanes have been told of others'.
+  ClustersPointer fenced_before(uint32_t agent, uint32_t mask, bool wide) const;
+  std::vector<std::pair<uint32_t, ClustersPointer>> told(uint32_t agent, uint32_t mask, bool wide) const;
   void acquire(uint32_t agent, uint32_t mask, uint32_t live, const ClockVector& from);
   // What lanes know at a fence.sc, as what came before it, and what those before theirs have come to.
   ClustersPointer release_sequential(uint32_t agent, uint32_t mask, uint32_t live, uint64_t cluster) const;
@@ -123,6 +142,7 @@ class ClusterClocks {
   bool& broadcast(uint32_t agent) { return rows_[agent].broadcast; }
 
   std::vector<Fenced>& fenced(uint32_t agent) { return rows_[agent].fenced; }
+  const std::vector<Fenced>& fenced(uint32_t agent) const { return rows_[agent].fenced; }
   std::vector<Fenced>& observed(uint32_t agent) { return rows_[agent].observed; }
 
  private:
@@ -160,11 +180,12 @@ struct Miss {
   ClustersPointer known;  // what it would have brought
 };
 
-// What a release at an address holds for a scope, which is of the CTA or the cluster `where`.
+// What a warp's release at an address holds for a scope, which is of the CTA or the cluster `where`.
 struct PublishedPart {
   Scope scope;
-  uint64_t where;
+  uint64_t where, author;
   uint32_t instruction;
+  bool sequential;  // what came before a fence.sc, for who executes another
   ClustersPointer known;
 };
 using PublishedParts = std::vector<PublishedPart>;
@@ -173,9 +194,9 @@ using PublishedParts = std::vector<PublishedPart>;
 class Publications {
  public:
   void reset();
-  void publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool release);
+  void publish(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, Access access, bool release);
   void observe(Warp& w, uint64_t address, uint32_t mask, const Instruction& in, bool acquire);
-  // What has been released there so far; nullptr if nothing has.
+  // What has been released with the value there; nullptr if nothing has.
   std::shared_ptr<const PublishedParts> parts(uint64_t address) const;
 
  private:

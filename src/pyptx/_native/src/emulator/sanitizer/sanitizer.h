@@ -48,6 +48,12 @@ struct Order {
   Scope scope = Scope::System;
 };
 
+// What a fence is of.
+struct Fencing {
+  bool acquires = true, releases = true;
+  bool sequential = false;  // fence.sc, and membar
+};
+
 // Which threads of several read a cell, where no barrier orders them: an entry for each agent. Entries are kept by blocks
 // of neighbouring cells, so that a warp's access of neighbours looks at an agent's entries side by side.
 class CellReaders {
@@ -158,7 +164,11 @@ void order_together(Warp& w, uint32_t mask);
 void order_arrive(Warp& w, uint32_t mask, ClockVector& into);  // release into a barrier
 void order_relaxed(Warp& w, uint32_t mask, ClockVector& into);  // an arrival that releases nothing
 void order_leave(Warp& w, uint32_t mask, const ClockVector& from);  // acquire from it
-void order_fence(Warp& w, const Instruction& in, uint32_t mask, Scope scope);
+void order_fence(Warp& w, const Instruction& in, uint32_t mask, Scope scope, Fencing how);
+// The fences of lanes before a relaxed arrival: what those of the scope `least` or a wider one release.
+void release_fenced(const Warp& w, uint32_t mask, Scope least, ClockVector& into);
+// A relaxed wait: lanes acquire this at their next fence, if its scope is at least `least`.
+void observe_relaxed(Warp& w, const Instruction& in, uint32_t mask, Scope least, const ClockVector& released);
 // Accesses of lanes at `address` (generic, so that spaces do not collide) that may carry order between threads. The
 // caller ends the epoch of a release.
 void order_access(Warp& w, const Instruction& in, bool global, uint64_t address, uint32_t mask, Access access,
@@ -175,6 +185,8 @@ void forget_shared(Cta& owner, uint32_t offset, uint32_t bytes);
 void order_init(Warp& w, Mbarrier& b, unsigned lane);
 void check_mbarrier_use(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset,
                         const Mbarrier& b);
+// An invalidation: that it comes after the other threads' tests.
+void check_invalidation(Warp& w, const Instruction& in, unsigned lane, Cta& owner, uint32_t offset, const Mbarrier& b);
 // A lane's arrival; the caller ends the epoch of one that releases.
 void order_arrive(Warp& w, const Instruction& in, unsigned lane, Cta& owner, Mbarrier& b, bool releases);
 // A thread knows that a phase is complete; by default that acquires what arrivals released.
@@ -217,6 +229,8 @@ void check_map_proxies(Warp& w, const Instruction& in, Buffer& buffer, uint64_t 
 // The part of what is forgotten when clocks are used up that is the operations'.
 void forget_history(Cluster& c);
 void forget_operations(Cluster& c);
+// A copy from the warp's own CTA's shared memory to another CTA's, which only that CTA's mbarrier tracks.
+void order_sent(Warp& w, const Instruction& in, unsigned lane, const Operation& op);
 // Copies that end after who must wait for them has gone.
 void check_exit(Warp& w, uint32_t mask);
 void check_cta_exit(Cta& cta);

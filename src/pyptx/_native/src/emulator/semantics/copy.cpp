@@ -168,6 +168,7 @@ void to_shared(Warp& w, const Instruction& in, unsigned lane) {
     order_issue(w, lane, *op);
     if (buffer != nullptr) check_copy_global(w, in, *buffer, source_address, size, lane, false, true, *op);
     else check_copy_shared(w, in, *from.owner, from.offset, size, lane, false, true, *op);
+    if (buffer == nullptr) order_sent(w, in, lane, *op);
     for (const SharedPlace& t : to) check_copy_shared(w, in, *t.owner, t.offset, size, lane, true, true, *op);
   }
   issue(w, op);

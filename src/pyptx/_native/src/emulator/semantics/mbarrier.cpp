@@ -97,7 +97,10 @@ template <bool kSanitized>
 void invalidate_one(Warp& w, const Instruction& in, unsigned lane, uint64_t address) {
   Place p;
   if (!find(w, in, lane, address, true, &p)) return;
-  if (kSanitized) check_mbarrier_use(w, in, lane, *p.owner, p.offset, *p.barrier);
+  if (kSanitized) {
+    check_mbarrier_use(w, in, lane, *p.owner, p.offset, *p.barrier);
+    check_invalidation(w, in, lane, *p.owner, p.offset, *p.barrier);
+  }
   if (p.barrier->waiting != 0) {
     wrong(w, in, lane, address, "the mbarrier is invalidated while threads wait for it");
     return;

@@ -233,12 +233,15 @@ void warp_barrier(Warp& w, const Instruction& in, uint32_t mask) {
   }
 }
 
-// Instruction::detail of fences has the scope in its low bits, and whether it is fence.sc; membar is that too.
-constexpr uint32_t kScopeMask = 3, kSequential = 32;
+// Instruction::detail of fences has the scope in its low bits, whether it is fence.sc, as membar is, and whether it is
+// an acquire or a release alone.
+constexpr uint32_t kScopeMask = 3, kSequential = 32, kAcquires = 64, kReleases = 128;
 
 void fence(Warp& w, const Instruction& in, uint32_t mask) {
-  if (in.detail & kSequential) order_sequential_fence(w, mask, static_cast<Scope>(in.detail & kScopeMask));
-  order_fence(w, in, mask, static_cast<Scope>(in.detail & kScopeMask));
+  const auto scope = static_cast<Scope>(in.detail & kScopeMask);
+  const bool sequential = (in.detail & kSequential) != 0;
+  if (sequential) order_sequential_fence(w, mask, scope);
+  order_fence(w, in, mask, scope, {(in.detail & kReleases) == 0, (in.detail & kAcquires) == 0, sequential});
 }
 
 // fence.proxy.async of shared memory, of global memory, or of both; `detail` says which.
@@ -360,6 +363,7 @@ Handler resolve_fence(Decoding& d) {
     d.out->sanitized = fence_proxies;
   }
   if (!proxy) d.out->detail = scope | (d.opcode == "membar" || d.has("sc") ? kSequential : 0);
+  d.out->detail |= (d.has("acquire") ? kAcquires : 0) | (d.has("release") ? kReleases : 0);
   if (d.operands.empty()) return proxy ? nothing : fence;
   return nullptr;
 }
