@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = {
-    "x86_64": ["emulator_base", "emulator_v3", "ffi", "launcher"],
+    "x86_64": ["emulator_base", "emulator_v3", "emulator_v4", "ffi", "launcher"],
     "aarch64": ["emulator_base", "ffi", "launcher"],
 }
 BUILD_TOOLS = ("c++", "g++", "gcc", "cc", "clang", "cmake", "ninja", "make", "ld")

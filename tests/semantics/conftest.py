@@ -16,6 +16,6 @@ def library() -> ctypes.CDLL:
 
 
 @pytest.fixture(scope="session")
-def baseline() -> ctypes.CDLL:
-    """The build without AVX2 and FMA, which must give the same bits."""
-    return loader.load("pyptx_emulator_base")
+def others() -> list[ctypes.CDLL]:
+    """The builds for older processors, which must give the same bits."""
+    return [loader.load(f"pyptx_emulator_{name}") for name in loader.variants()[1:]]

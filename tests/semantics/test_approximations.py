@@ -35,12 +35,12 @@ def test_every_recorded_function_is_tried(recorded: dict[str, np.ndarray]) -> No
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_all_bits_are_those_of_the_h100(
-    spelling: str, recorded: dict[str, np.ndarray], library: ctypes.CDLL, baseline: ctypes.CDLL
+    spelling: str, recorded: dict[str, np.ndarray], library: ctypes.CDLL, others: list[ctypes.CDLL]
 ) -> None:
     arguments, results = recorded[spelling].tolist()
     (case,) = (c for c in CASES if c.spelling == spelling)
     rows = [(each,) for each in arguments]
-    for build in (library, baseline):
+    for build in (library, *others):
         got = [each for (each,) in evaluate(build, case, rows)]
         wrong = [hex(a) for a, g, r in zip(arguments, got, results, strict=True) if g != r]
         assert wrong == []

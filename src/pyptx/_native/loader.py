@@ -31,6 +31,8 @@ HELP: Final = (
 )
 # What x86-64-v3 has beyond the first x86-64, as Linux names it ("abm" is lzcnt).
 _V3_FEATURES: Final = frozenset(("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"))
+# And x86-64-v4; with VBMI2, as the first processors with AVX-512 slow down when they use it.
+_V4_FEATURES: Final = _V3_FEATURES | {f"avx512{x}" for x in ("bw", "cd", "dq", "f", "vl", "_vbmi2")}
 
 
 class Buffer(ctypes.Structure):
@@ -240,27 +242,41 @@ def directories() -> tuple[Path, ...]:
 
 def load(name: str) -> ctypes.CDLL:
     """A library of this package by name. Raises DeviceError where it is missing or broken."""
+    path = _find(name)
+    if path is None:
+        looked = tuple(("looked in", str(directory)) for directory in directories())
+        raise DeviceError(f"the native library {name} is missing", notes=(*looked, *HELP))
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise DeviceError(
+            f"the native library cannot be loaded: {error}",
+            notes=(("library", str(path)), *HELP),
+        ) from None
+
+
+def _find(name: str) -> Path | None:
     suffix = _SUFFIXES.get(sys.platform, ".so")
-    for directory in directories():
-        path = directory / f"lib{name}{suffix}"
-        if path.is_file():
-            try:
-                return ctypes.CDLL(str(path))
-            except OSError as error:
-                raise DeviceError(
-                    f"the native library cannot be loaded: {error}",
-                    notes=(("library", str(path)), *HELP),
-                ) from None
-    looked = tuple(("looked in", str(directory)) for directory in directories())
-    raise DeviceError(f"the native library {name} is missing", notes=(*looked, *HELP))
+    paths = (directory / f"lib{name}{suffix}" for directory in directories())
+    return next((path for path in paths if path.is_file()), None)
+
+
+def variants() -> list[str]:
+    """The builds of the core that there are and that this machine runs, the fastest first."""
+    found = ["base"]
+    if platform.machine().lower() in {"x86_64", "amd64"}:
+        has = _processor_features()
+        found = [name for name, needs in _LEVELS.items() if has >= needs]
+    return [name for name in found if _find(f"pyptx_emulator_{name}") is not None]
+
+
+_LEVELS: Final = {"v4": _V4_FEATURES, "v3": _V3_FEATURES, "base": frozenset[str]()}
 
 
 @cache
 def _variant() -> str:
-    """The build of the core for this machine: v3 where the processor has AVX2 and the like."""
-    if platform.machine().lower() not in {"x86_64", "amd64"}:
-        return "base"
-    return "v3" if _processor_features() >= _V3_FEATURES else "base"
+    """The build of the core for this machine; where there is none, the one that is missing."""
+    return next(iter(variants()), "base")
 
 
 def _processor_features() -> frozenset[str]:
