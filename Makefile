@@ -95,8 +95,10 @@ quick: $(READY)
 	$(PY) -m ruff check .
 	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel and not timing" $(QUICK) $(ARGS)
 
+# Files in their order: those of few tests that take long are not the last ones, which one worker would do alone.
 check: $(READY)
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not gpu and not sweep and not wheel and not timing" $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
+	    -m "not gpu and not sweep and not wheel and not timing" $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check .
