@@ -2,9 +2,12 @@
 
 The block is a Llama's: RMS norm, attention with rotary positions, a norm of the sum, a SwiGLU MLP,
 then logits and their cross entropy; queries, keys and values have a matrix each, as in Hugging
-Face's model. The same block, with the same parameters, in three ways: with PyTorch's operators,
-with those of `pyptx.torch`, and with Liger's where it is installed; matrix products and attention
-are PyTorch's in all of them, so that the difference is what is swapped.
+Face's model. The same block, with the same parameters, in several ways: with PyTorch's operators,
+with those of `pyptx.torch`, the same with its matrix products too, and with Liger's where it is
+installed. Attention is PyTorch's in all of them, and so are matrix products where not said.
+
+Beside the time of a step, what the device spends in it on matrix products, on attention, and on
+everything else: the last is what row-wise operations can save.
 """
 
 # PyTorch is not installed where the types are checked.
@@ -15,14 +18,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from block_sizes import FULL, Sizes
+from device_time import Flush, flushed_sequence
 from measure import Bar, Result, no_collection, show, start, summarise
 
 import pyptx.torch
@@ -45,6 +50,9 @@ class Operations:
     rope: Callable[..., Any]
     swiglu: Callable[..., Any]
     cross_entropy: Callable[..., Any]
+    linear: Callable[..., Any] = F.linear
+    gated: Callable[..., Any] | None = None
+    """The first half of the MLP by one call, of x and the weights of gate and up."""
     one_graph: bool = True
     """Whether torch.compile takes all of it as one graph."""
 
@@ -72,6 +80,9 @@ def measure(device: dict[str, object], sizes: Sizes = FULL, rounds: int = ROUNDS
     result.measurements = [
         summarise(name, "ms", times, loss=losses[name]) for name, times in taken.items()
     ]
+    for name, run in steps.items():
+        for part, each in parts(run).items():
+            result.put(summarise(f"{name}: {part}", "us", each))
     saved = 1 - result.median(OURS) / result.median(THEIRS)
     result.bars = [Bar("part of the step's time saved", saved, LEAST_SAVED, "", at_least=True)]
     return result
@@ -108,6 +119,32 @@ def milliseconds(run: Callable[[], Any]) -> float:
     return (time.perf_counter() - begin) / STEPS * 1e3
 
 
+# ---- where its time goes ------------------------------------------------------------------------
+
+KINDS: Final = {
+    "everything else": re.compile(r"^triton_"),
+    "attention": re.compile(r"flash|fmha|attention", re.IGNORECASE),
+    "matrix products": re.compile(r"gemm|nvjet|matmul|cublas|splitK|cutlass", re.IGNORECASE),
+}
+"""What names of kernels say, the first that fits; names of Inductor's kernels list operators that
+they are fused with. A name that none fits is of everything else."""
+
+
+def parts(run: Callable[[], Any]) -> dict[str, list[float]]:
+    """Microseconds that each kind of kernel takes of the device, in several steps."""
+    calls: list[Callable[[], object]] = [run] * STEPS
+    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for activities in flushed_sequence(calls, Flush()):
+        for kind, times in found.items():
+            times.append(sum(a.duration for a in activities if kind_of(a.name) == kind))
+    return found
+
+
+def kind_of(kernel: str) -> str:
+    """The kind of a kernel of this name."""
+    return next((kind for kind, told in KINDS.items() if told.search(kernel)), "everything else")
+
+
 # ---- the block -----------------------------------------------------------------------------------
 
 
@@ -135,19 +172,28 @@ class Block(torch.nn.Module):
         x = self.embedding(ids)
         attended = self.attention(op.rms_norm(x, width, self.first, EPS))
         y, x = op.add_rms_norm(attended, x, width, self.second, EPS)
-        x = x + self.down(op.swiglu(self.gate(y), self.up(y)))
-        logits = self.logits(op.rms_norm(x, width, self.last, EPS))
+        x = x + op.linear(self.gates(y), self.down.weight)
+        logits = op.linear(op.rms_norm(x, width, self.last, EPS), self.logits.weight)
         return op.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+    def gates(self, x: Any) -> Any:
+        """The first half of the MLP."""
+        op, gate, up = self.operations, self.gate.weight, self.up.weight
+        if op.gated is not None:
+            return op.gated(x, gate, up)
+        return op.swiglu(op.linear(x, gate), op.linear(x, up))
 
     def attention(self, x: Any) -> Any:
         """Causal attention of all heads."""
-        heads, size = self.sizes.heads, self.sizes.head
-        q, k, v = (each(x).unflatten(-1, (heads, size)) for each in (self.q, self.k, self.v))
+        heads, size, linear = self.sizes.heads, self.sizes.head, self.operations.linear
+        q, k, v = (
+            linear(x, each.weight).unflatten(-1, (heads, size)) for each in (self.q, self.k, self.v)
+        )
         positions = torch.arange(x.shape[1], device=x.device, dtype=torch.int32)
         q, k = self.operations.rope(q, k, positions)
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))
         found = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.out(found.transpose(1, 2).flatten(-2))
+        return linear(found.transpose(1, 2).flatten(-2), self.out.weight)
 
 
 def block(sizes: Sizes, operations: Operations, device: str, dtype: Any) -> Block:
@@ -166,7 +212,13 @@ def ways() -> dict[str, Operations]:
         pyptx.torch.rms_norm, pyptx.torch.add_rms_norm, pyptx.torch.rope, pyptx.torch.swiglu,
         pyptx.torch.cross_entropy,
     )  # fmt: skip
-    found = {"PyTorch": theirs, "pyptx.torch": ours}
+    products = replace(ours, linear=pyptx.torch.linear)
+    found = {
+        "PyTorch": theirs,
+        "pyptx.torch": ours,
+        "pyptx.torch with its products": products,
+        "pyptx.torch with its products, gated": replace(products, gated=gated),
+    }
     if importlib.util.find_spec("liger_kernel") is not None:
         found["Liger"] = liger()
     return found
@@ -181,6 +233,11 @@ def add_rms_norm(x: Any, residual: Any, shape: Any, weight: Any, eps: float) -> 
 def swiglu(gate: Any, up: Any) -> Any:
     """The gate of the MLP."""
     return F.silu(gate) * up
+
+
+def gated(x: Any, gate: Any, up: Any) -> Any:
+    """Both products and the gate in one kernel."""
+    return pyptx.torch.gated_matmul(x, gate.t(), up.t())
 
 
 def rope(q: Any, k: Any, positions: Any) -> tuple[Any, Any]:

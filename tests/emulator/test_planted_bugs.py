@@ -32,6 +32,19 @@ class Pattern:
         )  # fmt: skip
         return kinds(report), y
 
+    def check(self, body: str | None = None, **policy: object) -> None:
+        """The kernel, or another as correct, is silent, and its results are right."""
+        found, y = self.run(self.body if body is None else body, **policy)
+        assert found == []
+        assert np.array_equal(y, self.expected)
+
+    def check_bug(self, bug: str, **options: object) -> None:
+        """The bug is found."""
+        old, new, kind = self.bugs[bug]
+        assert old in self.body
+        found, _ = self.run(self.body.replace(old, new), **options)
+        assert kind in found
+
 
 LANES = "shr.u32 %r8, %r1, 5\nand.b32 %r9, %r1, 31\nshl.b32 %r18, %r9, 2\ncvt.u64.u32 %rd8, %r18\nsetp.eq.u32 %p4, %r9, 0\n"
 RING = """
@@ -340,16 +353,9 @@ BUGS = [(name, bug) for name, pattern in PATTERNS.items() for bug in pattern.bug
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_kernel_is_silent(name: str, policy: dict[str, object]):
-    pattern = PATTERNS[name]
-    found, y = pattern.run(pattern.body, **policy)
-    assert found == []
-    assert np.array_equal(y, pattern.expected)
+    PATTERNS[name].check(**policy)
 
 
 @pytest.mark.parametrize(("name", "bug"), BUGS)
 def test_the_bug_is_found_by_default(name: str, bug: str):
-    pattern = PATTERNS[name]
-    old, new, kind = pattern.bugs[bug]
-    assert old in pattern.body
-    found, _ = pattern.run(pattern.body.replace(old, new))
-    assert kind in found
+    PATTERNS[name].check_bug(bug)

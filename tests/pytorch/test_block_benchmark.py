@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -36,3 +37,20 @@ def test_the_step_is_one_graph():
     again.backward()
     torch.testing.assert_close(again, loss)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"),
+    [
+        ("nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NNT", "matrix products"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16>", "matrix products"),
+        ("matmul", "matrix products"),
+        ("void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<cutlass>", "attention"),
+        ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob", "attention"),
+        ("triton_poi_fused__scaled_dot_product_flash_attention_mm_t_3", "everything else"),
+        ("rms_norm", "everything else"),
+        ("Memset (Device)", "everything else"),
+    ],
+)
+def test_kernels_are_told_apart(kernel: str, kind: str):
+    assert torch_block.kind_of(kernel) == kind

@@ -13,9 +13,10 @@ from pyptx._source import SourceLocation
 from pyptx.types import b32, f32
 
 SMALL, LARGE = 2_500, 20_000
-# What the three objects of an instruction take is the measure of the machine: 2 microseconds on an
-# idle one. A trace takes 4.5 times that, so 0.9 seconds for 100,000 instructions; 3 seconds are 15.
-TIMES_WHAT_IT_MAKES = 12
+# What the three objects of an instruction take is the measure of the machine and of its Python: 1.0
+# to 1.7 microseconds. A trace takes 11 to 14 times that, so 1.4 to 1.8 seconds for 100,000
+# instructions.
+TIMES_WHAT_IT_MAKES = 20
 
 
 def traced(size):

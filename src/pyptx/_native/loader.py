@@ -33,6 +33,8 @@ HELP: Final = (
 _V3_FEATURES: Final = frozenset(("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"))
 # And x86-64-v4; with VBMI2, as the first processors with AVX-512 slow down when they use it.
 _V4_FEATURES: Final = _V3_FEATURES | {f"avx512{x}" for x in ("bw", "cd", "dq", "f", "vl", "_vbmi2")}
+_LEVELS: Final = {"v4": _V4_FEATURES, "v3": _V3_FEATURES, "base": frozenset[str]()}
+"""The builds of the core for x86-64, the fastest first, and what they need."""
 
 
 class Buffer(ctypes.Structure):
@@ -268,9 +270,6 @@ def variants() -> list[str]:
         has = _processor_features()
         found = [name for name, needs in _LEVELS.items() if has >= needs]
     return [name for name in found if _find(f"pyptx_emulator_{name}") is not None]
-
-
-_LEVELS: Final = {"v4": _V4_FEATURES, "v3": _V3_FEATURES, "base": frozenset[str]()}
 
 
 @cache

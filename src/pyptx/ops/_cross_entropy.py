@@ -64,6 +64,13 @@ class ExpAndSums(Statistic):
         return [*first, *Sums(self.sums).over_warp(m, values[2:], width=width)]
 
 
+def checked(m: Math, label: Reg, value: Reg, columns: int, ignored: int | None) -> Reg:
+    """The value, 0 where the label is the one to ignore, and NaN where it is no column."""
+    there = (label >= 0) & (label < columns)
+    value = m.selp(value, math.nan, there)
+    return value if ignored is None else m.selp(0.0, value, label == ignored)
+
+
 @dataclass(frozen=True)
 class _Types(RowOp):
     """Logits are of type `x`, targets of `targets`; None where rows have labels."""
@@ -92,12 +99,6 @@ class _Types(RowOp):
         if not self.smoothing:
             return v.t
         return m.fma(v.t, 1 - self.smoothing, self.smoothing / self.columns)
-
-    def _checked(self, m: Math, label: Reg, value: Reg) -> Reg:
-        """The value, 0 where the label is the one to ignore, and NaN where it is no column."""
-        there = (label >= 0) & (label < self.columns)
-        value = m.selp(value, math.nan, there)
-        return value if self.ignored is None else m.selp(0.0, value, label == self.ignored)
 
 
 class _Found(NamedTuple):
@@ -154,7 +155,7 @@ class CrossEntropy(_Types):
             rest = m.less(m.mul(sums[0], 1 / self.columns), exponent, logarithm)
             loss = m.fma(rest, -self.smoothing, m.mul(loss, 1 - self.smoothing))
         loss = self._regularized(m, loss, lse)
-        return _Found(lse, self._checked(m, row.label, loss), None)
+        return _Found(lse, checked(m, row.label, loss, self.columns, self.ignored), None)
 
     def _regularized(self, m: Math, loss: Reg, lse: Reg) -> Reg:
         return m.fma(m.mul(lse, lse), self.z, loss) if self.z else loss
@@ -203,7 +204,7 @@ class CrossEntropyGradient(_Types):
         if self.targets is not None:
             slope = m.fma(row.lse, 2 * self.z, row.total) if self.z else row.total
             return _Factors(row, exponent, m.mul(row.g, slope), m.neg(row.g), row.g)
-        g = self._checked(m, row.label, row.g)
+        g = checked(m, row.label, row.g, self.columns, self.ignored)
         slope = m.fma(m.mul(g, row.lse), 2 * self.z, g) if self.z else g
         others = m.mul(g, -self.smoothing / self.columns)
         return _Factors(row, exponent, slope, others, m.fma(g, -(1 - self.smoothing), others))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pyptx import Reg
-from pyptx.ops._cross_entropy import ExpAndSums
+from pyptx.ops._cross_entropy import ExpAndSums, checked
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, ROW, Operand, Pick, RowOp, Scalars, Values
 from pyptx.ops.rowwise.statistics import Statistic, Term
@@ -43,11 +43,6 @@ class Logits(RowOp):
     def _kept(self) -> tuple[Operand, ...]:
         """What the gradient needs of a row: L, and W."""
         return tuple(Operand(name, self.compute, ROW) for name in ("lse", "total"))
-
-    def _checked(self, m: Math, label: Reg, value: Reg) -> Reg:
-        """The value, 0 where the label is the one to ignore, and NaN where it is no column."""
-        there = (label >= 0) & (label < self.columns)
-        return m.selp(0.0, m.selp(value, math.nan, there), label == self.ignored)
 
 
 class _Found(NamedTuple):
@@ -94,7 +89,7 @@ class WeightedCrossEntropy(Logits):
             loss = m.fma(m.mul(lse, lse), self.z, loss)
         rest = m.fma(weights, lse, m.neg(products))
         loss = m.fma(rest, self.smoothing / self.columns, m.mul(loss, row.own))
-        return _Found(self._checked(m, row.label, loss), lse, weights)
+        return _Found(checked(m, row.label, loss, self.columns, self.ignored), lse, weights)
 
     def result(self, m: Math, v: Values, f: _Found) -> tuple[Reg, ...]:
         del m, v, f
@@ -134,7 +129,7 @@ class WeightedCrossEntropyGradient(Logits):
 
     def factors(self, m: Math, total: Sequence[Reg], row: Scalars) -> _Factors:
         del total
-        g = self._checked(m, row.label, row.g)
+        g = checked(m, row.label, row.g, self.columns, self.ignored)
         own, weight = m.mul(g, row.own), m.mul(g, self.smoothing / self.columns)
         hot = m.mul(own, 1 - self.smoothing)
         slope = m.fma(weight, row.total, hot)

@@ -6,7 +6,6 @@ is elements 0, 2, ... The gradient writes da and db where a and b are, in one pa
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
 from pyptx.ops._gates import Activation, activated, derivative
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.partition import grid
 from pyptx.ops.rowwise.vectors import PIECE, Vector, wide
@@ -65,11 +65,8 @@ def kernel_of(op: GateOfOne) -> Kernel:
     def program(*tensors: Tensor) -> None:
         _Thread(op, tensors, rows, threads, ctas).run()
 
-    program.__name__ = program.__qualname__ = op.name
     names = ["x", "g", "dx"] if op.gradient else ["x", "y"]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, kind, annotation=Tensor) for name in names]
-    program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    body = with_parameters(program, names, name=op.name, annotation=Tensor)
     both, one = Tile("*B", 2 * op.columns, op.dtype), Tile("*B", op.columns, op.dtype)
     return kernel(
         in_specs=(both, one) if op.gradient else (both,),
@@ -78,7 +75,7 @@ def kernel_of(op: GateOfOne) -> Kernel:
         block=(threads, 1, 1),
         arch="auto",
         parallel=("B",),
-    )(program)
+    )(body)
 
 
 class _Thread:

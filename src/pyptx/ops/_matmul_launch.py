@@ -12,6 +12,7 @@ import jax
 import jax.numpy
 import numpy as np
 
+from pyptx.ops.tensor_core import arrays as product_arrays
 from pyptx.ops.tensor_core import plan
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, EIGHT_BITS, FLOAT8, SPLIT, Call
 from pyptx.ops.tensor_core.shape import Blocks, Major, Product, Shape
@@ -347,11 +348,9 @@ def _as_matrices(
 
 def _ranks(product: Product) -> list[int]:
     """The dimensions of each array without those of a batch."""
-    found = [2] * (1 + product.factors + (2 if product.blocks else 0))
-    epilogue = product.epilogue
-    if epilogue is not None:
-        found += [1] * (len(epilogue.rows) + len(epilogue.columns)) + [2] * len(epilogue.elements)
-    return found
+    return [
+        sum(dim not in ("G", "*G") for dim in tile.dims) for tile in product_arrays.inputs(product)
+    ]
 
 
 def _as_matrices_of_one_axis(
@@ -372,11 +371,6 @@ def _as_matrices_of_one_axis(
 
 def _after(product: Product) -> list[int | None]:
     """Of each array its dimensions after those that are `spread`, None where it has none."""
-    rows = product.spread == "M"
-    found: list[int | None] = [1, *((None if rows else 1,) * product.factors)]
-    found += [1, None] if product.blocks else []
-    epilogue = product.epilogue
-    if epilogue is not None:
-        found += [0] * len(epilogue.rows) + [None] * len(epilogue.columns)
-        found += [1] * len(epilogue.elements)
-    return found
+    several = f"*{product.spread}"
+    found = [tile.dims[::-1] for tile in product_arrays.inputs(product)]
+    return [dims.index(several) if several in dims else None for dims in found]

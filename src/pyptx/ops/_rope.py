@@ -10,7 +10,6 @@ position is exact but for whole turns, which fall away: angles of far positions 
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.partition import grid
 from pyptx.ops.rowwise.vectors import PIECE, Vector, wide
@@ -102,12 +102,9 @@ def kernel_of(op: Rope) -> Kernel:
     def program(*tensors: Tensor) -> None:
         Thread(op, tensors, lanes, tokens, threads).run()
 
-    program.__name__ = program.__qualname__ = op.name
-    names = ["positions", "turns", *(f"x{i}" for i in range(len(op.heads)))]
-    names += [f"y{i}" for i in range(len(op.heads))]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, kind, annotation=Tensor) for name in names]
-    program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    names = ["positions", "turns"]
+    names += [f"{letter}{i}" for letter in "xy" for i in range(len(op.heads))]
+    body = with_parameters(program, names, name=op.name, annotation=Tensor)
     tiles = tuple(Tile("*B", heads, op.size, op.dtype) for heads in op.heads)
     return kernel(
         in_specs=(Tile("*B", s32), Tile(op.size // 2, op.words, u32), *tiles),
@@ -116,7 +113,7 @@ def kernel_of(op: Rope) -> Kernel:
         block=(threads, 1, 1),
         arch="auto",
         parallel=("B",),
-    )(program)
+    )(body)
 
 
 class Row(NamedTuple):

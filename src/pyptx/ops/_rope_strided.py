@@ -7,13 +7,13 @@ is made for, times sizes that it reads.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops._rope import Rope, Row, Thread, cta_of
 from pyptx.ops.rowwise.vectors import wide
 from pyptx.types import s32, u32
@@ -60,12 +60,9 @@ def kernel_of(what: Strided) -> Kernel:
     def program(*tensors: Tensor) -> None:
         _Thread(what, tensors, lanes, tokens, threads).run()
 
-    program.__name__ = program.__qualname__ = f"{op.name}_strided"
     names = ["positions", "turns"]
     names += [f"{letter}{i}" for letter in "xyz" for i in range(count)]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, kind, annotation=Tensor) for name in names]
-    program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    body = with_parameters(program, names, name=f"{op.name}_strided", annotation=Tensor)
     turns = Tile(op.size // 2, op.words, u32)
     return kernel(
         in_specs=(Tile(*sizes, s32), turns, *inputs, *results),
@@ -75,7 +72,7 @@ def kernel_of(what: Strided) -> Kernel:
         arch="auto",
         dynamic=(*sizes, *(f"{letter}{i}" for letter in "XY" for i in range(count))),
         input_output_aliases={2 + count + i: i for i in range(count)},
-    )(program)
+    )(body)
 
 
 class _Thread(Thread):

@@ -285,15 +285,19 @@ def broadcasts(shape: Sequence[Any], to: Sequence[Any]) -> bool:
 def _fits(size: Any, other: Any) -> bool:
     if isinstance(size, int) and (size == 1 or isinstance(other, int)):
         return size in (1, other)
-    symbolic: Any = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    symbolic = _symbolic_shapes()
     return symbolic.guard_or_true(size == other) or symbolic.guard_or_true(size == 1)
+
+
+def _symbolic_shapes() -> Any:
+    return importlib.import_module("torch.fx.experimental.symbolic_shapes")
 
 
 def of_unknown_size(tensor: Any) -> bool:
     """Whether a size is one that a program computes, which no guard of the program may ask for."""
     if not any(isinstance(size, torch.SymInt) for size in tensor.shape):
         return False
-    symbolic: Any = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    symbolic = _symbolic_shapes()
     return symbolic.has_free_unbacked_symbols(tensor)
 
 
@@ -301,7 +305,7 @@ def is_contiguous(tensor: Any) -> bool:
     """Whether a tensor is known to be contiguous; one of a size that a program computes may be."""
     if not of_unknown_size(tensor):
         return tensor.is_contiguous()
-    symbolic: Any = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    symbolic = _symbolic_shapes()
     expected: Any = 1
     for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
         if not symbolic.guard_or_false(stride == expected):

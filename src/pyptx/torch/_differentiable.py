@@ -17,7 +17,7 @@ import torch
 
 from pyptx._calls import binding
 from pyptx._runtime import dynamo
-from pyptx._runtime.torch.runtime import has_gradient, is_distributed, runs_at_once
+from pyptx._runtime.torch.runtime import PLAIN, has_gradient, is_distributed, runs_at_once
 from pyptx._tracebacks import boundary
 from pyptx.errors import CallError
 from pyptx.torch._arguments import at_call
@@ -109,7 +109,7 @@ class Differentiable:
         return self._rule.function(*tensors)
 
 
-_PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
+_PLAIN: Final = PLAIN | {type(None)}
 """What is differentiated in the quick way. Other classes of tensors may trace, or be split."""
 
 

@@ -44,7 +44,7 @@ def rows(x: Any) -> tuple[Any, Callable[[Any], Any]]:
     lead = tuple(x.shape[:-1])
     if not is_split_inside(x):
         return x.reshape(math.prod(lead), x.shape[-1]), lambda d: d.reshape(*lead, d.shape[-1])
-    placed: Any = importlib.import_module("torch.distributed.tensor")
+    placed = _dtensors()
     mesh, last = x.device_mesh, x.ndim - 1
     own = x.to_local()
     axes = tuple(own.shape[:-1])
@@ -69,7 +69,7 @@ def rows_like(residual: Any, x: Any) -> Any:
     """A tensor (..., N) as (M, N), in the order of the rows of x (..., K)."""
     if not is_split_inside(x):
         return rows(residual)[0]
-    placed: Any = importlib.import_module("torch.distributed.tensor")
+    placed = _dtensors()
     last = x.ndim - 1
     placements = [
         of_x if of_x.is_shard() and of_x.dim < last
@@ -83,7 +83,7 @@ def is_split_inside(x: Any) -> bool:
     """Whether it is a DTensor that is split between its first and its last dimension, evenly."""
     if x.ndim < 3 or not is_distributed((x,)):
         return False
-    plain: Any = importlib.import_module("torch.distributed.tensor").Shard
+    plain = _dtensors().Shard
     splits = [(i, each) for i, each in enumerate(x.placements) if each.is_shard()]
     parts = [1] * x.ndim
     for i, each in splits:
@@ -93,8 +93,12 @@ def is_split_inside(x: Any) -> bool:
     return even and usual and any(count > 1 for count in parts[1:-1])
 
 
+def _dtensors() -> Any:
+    return importlib.import_module("torch.distributed.tensor")
+
+
 def _from_part(part: Any, mesh: Any, placements: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    placed: Any = importlib.import_module("torch.distributed.tensor")
+    placed = _dtensors()
     stride = torch.empty(shape, device="meta").stride()
     return placed.DTensor.from_local(
         part, mesh, placements, run_check=False, shape=torch.Size(shape), stride=stride

@@ -17,7 +17,7 @@ from typing import Any, Final
 import torch
 from torch.autograd import forward_ad
 
-from pyptx._runtime.torch.runtime import runs_at_once
+from pyptx._runtime.torch.runtime import PLAIN, at_once
 from pyptx.ops._rope import Rope
 from pyptx.ops._rope import kernel_of as kernel_of_rows
 from pyptx.ops._rope_strided import Place, Stride, Strided, kernel_of
@@ -26,8 +26,6 @@ from pyptx.torch import _arguments as arguments
 Tensors = tuple[Any, Any]
 _LAYOUTS: Final = 4096
 """Shapes and strides that are kept."""
-
-_PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
 
 
 def turned(op: Rope, positions: Any, turns: Any, q: Any, k: Any) -> Tensors:
@@ -43,7 +41,7 @@ def turned(op: Rope, positions: Any, turns: Any, q: Any, k: Any) -> Tensors:
     q, k = (x if x.stride(-1) == 1 else x.contiguous() for x in (q, k))
     if q.is_contiguous() and k.is_contiguous():
         return kernel_of_rows(op)(positions, turns, q, k)
-    if runs_at_once((q, k)) and all(type(x) in _PLAIN and not x.is_meta for x in (q, k)):
+    if at_once((q, k)):
         return _computed(op, positions, turns, q, k)
     return torch.ops.pyptx.rope(q, k, positions, turns, op.interleaved, op.back)
 
@@ -55,7 +53,7 @@ def _keeps_strides(tensors: Sequence[Any]) -> bool:
         return False
     if arguments.is_traced():
         return not any(map(arguments.of_unknown_size, tensors))
-    return all(type(each) in _PLAIN for each in tensors)
+    return all(type(each) in PLAIN for each in tensors)
 
 
 # ---- what a launch reads and writes --------------------------------------------------------------

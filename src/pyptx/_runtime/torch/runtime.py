@@ -42,7 +42,7 @@ from pyptx._spec import Scalar, Spec
 from pyptx.errors import CallError
 from pyptx.types import BY_NUMPY
 
-_PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
+PLAIN: Final = frozenset((torch.Tensor, torch.nn.Parameter))
 """Classes of tensors that are memory and no more. A subclass says itself what happens to it."""
 
 _TRACED: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -123,7 +123,7 @@ class Torch:
 
     def launch(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run `call` on checked operands, or put it into the program that is being made."""
-        if any(isinstance(each, HostValue) for each in arrays) or _at_once(arrays):
+        if any(isinstance(each, HostValue) for each in arrays) or at_once(arrays):
             return execution.execute(call, arrays)
         if is_distributed(arrays):
             sharding = importlib.import_module("pyptx._runtime.torch.sharding")
@@ -134,7 +134,7 @@ class Torch:
         self, call: Call, operands: Sequence[Any], shortcut: Shortcut
     ) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
         """What launches the call on other tensors of the same shapes and types."""
-        if not all(type(operand) in _PLAIN for operand in operands):
+        if not all(type(operand) in PLAIN for operand in operands):
             return lambda arrays: self.launch(call, arrays)
         return _Remembered(self, call, _path(shortcut))
 
@@ -143,7 +143,7 @@ class Torch:
     ) -> tuple[Any, ...]:
         """`launch`; a call with the same numbers is known from then on."""
         path = _path(shortcut)
-        if path is None or targets.in_context() or not _at_once(_tensors(arrays)):
+        if path is None or targets.in_context() or not at_once(_tensors(arrays)):
             return self.launch(call, operands)
         with fast.watched() as watch:
             results = self.launch(call, operands)
@@ -213,7 +213,7 @@ def place(specs: Sequence[Spec], arrays: Sequence[object]) -> Torch:
         isinstance(spec, Scalar) and isinstance(array, torch.Tensor)
         for spec, array in zip(specs, arrays, strict=True)
     )
-    if not scalar and _at_once(tensors):
+    if not scalar and at_once(tensors):
         return _BY_VALUE
     others = (
         array
@@ -227,8 +227,9 @@ def place(specs: Sequence[Spec], arrays: Sequence[object]) -> Torch:
 _BY_VALUE: Final = Torch(None)
 
 
-def _at_once(operands: Sequence[Any]) -> bool:
-    plain = all(type(operand) in _PLAIN and not operand.is_meta for operand in operands)
+def at_once(operands: Sequence[Any]) -> bool:
+    """Whether a call on tensors is run as it is: they are plain ones with data."""
+    plain = all(type(operand) in PLAIN and not operand.is_meta for operand in operands)
     return plain and runs_at_once(operands)
 
 

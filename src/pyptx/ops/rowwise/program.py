@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, Operand, Per, RowOp, Scalars, Vectors
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.vectors import Vector
@@ -86,17 +86,14 @@ def define(
         found = {name: t for (name, _), t in zip((*inputs, *outputs), tensors, strict=True)}
         body(Arrays(op, rows, found))
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    program.__name__ = program.__qualname__ = f"{op.name}_{way}"
-    parameters = [inspect.Parameter(name, kind, annotation=Tensor) for name in names]
-    program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    body_of_all = with_parameters(program, names, name=f"{op.name}_{way}", annotation=Tensor)
     return kernel(
         in_specs=tuple(tile for _, tile in inputs),
         out_specs=tuple(tile for _, tile in outputs),
         arch="auto",
         parallel=("B",),
         **options,
-    )(program)
+    )(body_of_all)
 
 
 def vectors_of(

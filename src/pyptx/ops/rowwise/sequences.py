@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from pyptx import Kernel, KernelSequence, Tile, cond, sequence
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise.finish import column_sums
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
@@ -35,12 +35,9 @@ def sequence_of(
     op: RowOp, rows: Rows, outputs: Sequence[Tile], name: str, function: Callable[..., Any]
 ) -> KernelSequence:
     """The same with results that are not all the operation's own: partial sums."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(operand.name, kind) for operand in op.inputs]
-    function.__name__ = function.__qualname__ = name
-    setattr(function, "__signature__", inspect.Signature(parameters))  # noqa: B010
+    body = with_parameters(function, [operand.name for operand in op.inputs], name=name)
     inputs = tuple(rows.tile(operand) for operand in op.inputs)
-    return sequence(in_specs=inputs, out_specs=tuple(outputs), parallel=("B",))(function)
+    return sequence(in_specs=inputs, out_specs=tuple(outputs), parallel=("B",))(body)
 
 
 def _sum(rows: Rows, result: DType) -> Tile:

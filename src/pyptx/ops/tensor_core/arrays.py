@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core.shape import Product
 from pyptx.types import f32, s32, u32
 
@@ -132,18 +132,13 @@ def kernel_of(
     **options: Any,
 ) -> Kernel:
     """The kernel of A, B to D and `more`, for matrices of any size."""
-    split = bool(more)
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [
-        inspect.Parameter(n, kind, annotation=Tensor) for n in names(product, split=split)
-    ]
-    body.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    parameters = names(product, split=bool(more))
     return kernel(
         in_specs=inputs(product),
         out_specs=(*results(product), *more),
         **run_time(product),
         **options,
-    )(body)
+    )(with_parameters(body, parameters, annotation=Tensor))
 
 
 @dataclass(frozen=True, slots=True)

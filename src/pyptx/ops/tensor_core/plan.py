@@ -7,7 +7,6 @@ choice is about time alone.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core import arrays, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.operands import shared_lines
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
@@ -178,17 +178,12 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
             return made[: len(arrays.results(product))] if shape.split else made
         return mma_sync.build(product)(*given)
 
-    on_targets.__name__ = on_targets.__qualname__ = "matmul"
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [
-        inspect.Parameter(n, kind) for n in arrays.names(product) if n[0] != "D" and n != "AMAX"
-    ]
-    on_targets.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    names = [name for name in arrays.names(product) if name[0] != "D" and name != "AMAX"]
     return sequence(
         in_specs=arrays.inputs(product),
         out_specs=arrays.results(product),
         **arrays.run_time(product),
-    )(on_targets)
+    )(with_parameters(on_targets, names, name="matmul"))
 
 
 def check(

@@ -7,12 +7,12 @@ goes through rows. Rows have a full unit (`Rows.unit`) at least.
 
 from __future__ import annotations
 
-import inspect
 from functools import cache, partial
 from typing import Any, Final
 
 from pyptx import Kernel, KernelSequence, Reg, Tile, ptx, reg, sequence
 from pyptx.device import WARP
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.column_sums import RegisterSums
@@ -148,11 +148,9 @@ def both_kernels(op: RowOp, rows: Rows, second: Kernel, each: int) -> Kernel | K
         given = dict(zip(names, arrays, strict=True))
         return second(*arrays, first(*(given[o.name] for o in statistics_inputs(op))))
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    both.__name__ = both.__qualname__ = f"{op.name}_two_pass"
-    both.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # pyright: ignore[reportFunctionMemberAccess]
+    body = with_parameters(both, names, name=f"{op.name}_two_pass")
     tiles = [rows.tile(operand) for operand in op.inputs]
-    return sequence(in_specs=tiles, out_specs=second.out_specs, parallel=("B",))(both)
+    return sequence(in_specs=tiles, out_specs=second.out_specs, parallel=("B",))(body)
 
 
 def of_row(
