@@ -27,7 +27,7 @@ from typing import Any, Final
 import torch
 import torch.nn.functional as F  # noqa: N812
 from block_sizes import FULL, Sizes
-from device_time import Flush, flushed_sequence
+from device_time import profile
 from measure import Bar, Result, no_collection, show, start, summarise
 
 import pyptx.torch
@@ -36,7 +36,8 @@ OURS: Final = "pyptx.torch, compiled"
 THEIRS: Final = "PyTorch, compiled"
 EPS: Final = 1e-5
 ROUNDS: Final = 20
-STEPS: Final = 5
+STEPS: Final = 10
+PROFILES: Final = 4
 LEAST_SAVED: Final = 0.05
 """Of a step's time, by the bar."""
 
@@ -110,13 +111,21 @@ def step(model: Block, ids: Any, labels: Any, *, compiled: bool = True) -> Calla
 
 
 def milliseconds(run: Callable[[], Any]) -> float:
-    """Of one of several steps."""
+    """Of one of several steps, after as many that bring the clocks to where this load keeps them.
+
+    A way that leaves the GPU idle at times would give the next one a cooler GPU otherwise.
+    """
+
+    def steps() -> float:
+        begin = time.perf_counter()
+        for _ in range(STEPS):
+            run()
+        torch.cuda.synchronize()
+        return time.perf_counter() - begin
+
     torch.cuda.synchronize()
-    begin = time.perf_counter()
-    for _ in range(STEPS):
-        run()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - begin) / STEPS * 1e3
+    steps()
+    return steps() / STEPS * 1e3
 
 
 # ---- where its time goes ------------------------------------------------------------------------
@@ -131,12 +140,22 @@ they are fused with. A name that none fits is of everything else."""
 
 
 def parts(run: Callable[[], Any]) -> dict[str, list[float]]:
-    """Microseconds that each kind of kernel takes of the device, in several steps."""
-    calls: list[Callable[[], object]] = [run] * STEPS
+    """Microseconds of a step that each kind of kernel takes of the device, in several profiles.
+
+    Steps follow one another, as when they are timed: under load the clocks are lower than in a step
+    by itself.
+    """
+
+    def steps() -> None:
+        for _ in range(STEPS):
+            run()
+
     found: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    for activities in flushed_sequence(calls, Flush()):
+    for _ in range(PROFILES):
+        activities = profile(steps).activities
         for kind, times in found.items():
-            times.append(sum(a.duration for a in activities if kind_of(a.name) == kind))
+            total = sum(a.duration for a in activities if kind_of(a.name) == kind)
+            times.append(total / STEPS)
     return found
 
 

@@ -31,6 +31,12 @@ def _two_gpus() -> None:
 _two_gpus()
 
 
+def pytest_configure(config):
+    """What PyTorch warns of in its own code is no error; resetting Dynamo imports some of it."""
+    config.addinivalue_line("filterwarnings", "ignore:.*torch.jit:DeprecationWarning")
+    config.addinivalue_line("filterwarnings", "ignore::DeprecationWarning:torch.*")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def device():
     try:

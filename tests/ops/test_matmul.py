@@ -45,7 +45,7 @@ def off(found, expected):
     return np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
 def test_values(shapes, dtype):
@@ -176,7 +176,7 @@ def test_gradients_have_no_transposed_copy():
     assert "stablehlo.transpose" in turned
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0), (1, 2)], ids=str)
 @pytest.mark.parametrize("gradient", [False, True])
 def test_vmap(axes, gradient):

@@ -55,7 +55,7 @@ def scalar(function, direction):
 
 
 @each_case
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("dtype", "length"),
     combinations(OFTEN, TYPES, LENGTHS),
@@ -79,7 +79,7 @@ def test_values_and_gradients(case, dtype, length):
         close(one, np.asarray(other), jnp.bfloat16 if case.from_result else dtype)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", LONG, ids=lambda case: case.name)
 @pytest.mark.parametrize(
     ("rows", "length"), combinations(LONG_OFTEN, (2, 300), (9000, 20001, 50257, 131072, 262144))
@@ -101,7 +101,7 @@ def test_long_rows(case, rows, length):
 
 
 @each_case
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_second_derivatives(case):
     arrays = [jnp.asarray(a) for a in case.arguments(2, 5)]
 

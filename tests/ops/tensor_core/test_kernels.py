@@ -34,7 +34,7 @@ def name(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
@@ -55,7 +55,7 @@ def test_sizes(size, shape):
     assert emulated(hopper.build(product, shape, 3), product, *size) <= 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ctas", [1, 2, 3, 5, 7, 8, 11])
 @pytest.mark.parametrize("d", [f32, bf16], ids=str)
 @pytest.mark.parametrize("shape", [SHAPES[which] for which in SPLIT], ids=SPLIT)
@@ -149,7 +149,7 @@ def test_sizes_of_clusters(size, shape):
     assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @IN_CLUSTERS
 @pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
 def test_batches_of_clusters(a_batched, b_batched, shape):
@@ -261,7 +261,7 @@ def test_multiplications_of_tf32_stay_asynchronous(cut):
     assert "serialized" not in cubin.log
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 @pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
 @pytest.mark.parametrize("batches", list(itertools.product([False, True], repeat=2)), ids=str)
@@ -289,7 +289,7 @@ def test_results_are_the_same_in_every_run_and_with_any_threads():
 # ---- the assembler -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cut", (*plan.CUTS, *plan.OTHERS), ids=lambda cut: str(cut.shape))
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
 def test_multiplications_stay_asynchronous(cut, a_major, b_major):
