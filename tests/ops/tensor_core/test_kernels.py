@@ -167,7 +167,8 @@ def test_clusters_of_eight_bits(shape):
 def test_clusters_fetch_what_they_share_once(shape):
     """Each CTA gives half of the shared lines to both, in whole boxes."""
     text = hopper.build(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
-    assert text.count(".multicast::cluster") == 1
+    loops = 2 if shape.rows == 64 else 1  # with a cache policy, and without
+    assert text.count(".multicast::cluster") == loops
 
 
 @IN_CLUSTERS
@@ -187,14 +188,31 @@ def test_clusters_have_no_fence_of_all_memory(shape):
 
 
 @pytest.mark.parametrize(
-    ("batched", "count"),
-    [((False, False), 1), ((True, True), 1), ((False, True), 1), ((True, False), 0)],
+    ("batched", "rows", "count"),
+    [
+        ((False, False), 64, 1),
+        ((True, True), 64, 1),
+        ((False, True), 64, 1),
+        ((True, False), 64, 0),
+        ((False, False), 128, 0),
+    ],
 )
-def test_b_that_is_read_once_leaves_the_cache_first(batched, count):
-    """A matrix B that others of A are multiplied by as well has no policy."""
-    text = hopper.build(Product(bf16, bf16, bf16, "K", "K", *batched), Shape()).ptx()
+def test_b_that_is_read_once_leaves_the_cache_first(batched, rows, count):
+    """Neither a matrix B that others of A are multiplied by as well, nor one of D of many rows."""
+    shape = Shape(rows, 256)
+    text = hopper.build(Product(bf16, bf16, bf16, "K", "K", *batched), shape).ptx()
+    assert text.count("createpolicy") == count
     assert text.count("createpolicy.fractional.L2::evict_first.b64") == count
     assert text.count(".L2::cache_hint [") == count  # of B alone: one box of 256 columns
+
+
+@pytest.mark.parametrize("cluster", [None, "rows"])
+@pytest.mark.parametrize(("m", "n", "k"), [(40, 264, 136), (136, 264, 136)])
+def test_few_rows_and_more_with_one_kernel(cluster, m, n, k):
+    """B is read once, and several times."""
+    product = Product(bf16, bf16, f32, "K", "K")
+    shape = Shape(64, 256, cluster=cluster)
+    assert emulated(hopper.build(product, shape, 4), product, m, n, k) <= 1
 
 
 def integer_error(kernel, product, m, n, k):

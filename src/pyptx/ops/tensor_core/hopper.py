@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
 from pyptx.ops.tensor_core.elements import Elements
-from pyptx.ops.tensor_core.operands import Operand, operand, read_once
+from pyptx.ops.tensor_core.operands import Operand, is_read_once, leaves_first, operand
 from pyptx.ops.tensor_core.promoted import promoting
 from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
 from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
-from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, CTAS, WARPGROUP, Product, Shape
+from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, CTAS, ROWS, WARPGROUP, Product, Shape
 from pyptx.types import u32
 
 
@@ -85,10 +86,14 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         if shape.registers is not None:
             ptx.setmaxnreg(shape.registers[0], inc=False)
         with ptx.if_(thread == 0):
-            policy = None
-            if product.ragged is None and (product.b_batched or not product.a_batched):
-                policy = read_once(schedule.down == 1, sizes.n, steps)
-            mainloop.produce(ring, a, b, schedule, product.depth, policy)
+            fetch = partial(mainloop.produce, ring, a, b, schedule, product.depth)
+            if not _may_read_once(product, shape):
+                fetch()
+            else:
+                with ptx.if_(is_read_once(schedule.down == 1, sizes.n, steps)):
+                    fetch(leaves_first())
+                with ptx.else_():
+                    fetch()
     with ptx.else_():
         if shape.registers is not None:
             ptx.setmaxnreg(shape.registers[1])
@@ -100,6 +105,12 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, end.finish)
         _promoted(consumer, sizes, named).run(schedule)
         result.finish(lane)
+
+
+def _may_read_once(product: Product, shape: Shape) -> bool:
+    """Whether kernels of this shape are those for few rows of D, and a matrix B is for one A."""
+    alone = product.b_batched or not product.a_batched
+    return shape.rows == ROWS and product.ragged is None and alone
 
 
 def _everybody(shape: Shape) -> None:
