@@ -33,7 +33,9 @@ def test_values_and_gradients(shape, parameters, dtype):
         ),
     ):
         assert found.dtype is dtype
-        exact = wanted(*(None if a is None else a.double() for a in (x, weight, bias)))
+        # PyTorch 2.11 fails to give the gradient of a bias without a weight.
+        ones = torch.ones(6) if weight is None else weight
+        exact = wanted(*(None if a is None else a.double() for a in (x, ones, bias)))
         close(found, exact, TOLERANCES[dtype])
         g = torch.randn(shape, dtype=dtype)
         pairs = (

@@ -259,6 +259,56 @@ def sequences(rank):
     found = ours.linear(x, weight, residual=residual)
     assert found.placements == (split,)
     close(found.full_tensor(), torch.full((2, 4, 16), 2.0))
+    # So is one that is split where the input is not: its rows would be in another order.
+    x, r = torch.randn(2, 4, 16), torch.randn(2, 4, 16)
+    residual = distribute_tensor(r, mesh, [split])
+    for at in (whole, Shard(0)):
+        found = ours.linear(distribute_tensor(x, mesh, [at]), weight, residual=residual)
+        close(found.full_tensor(), x + r)
+
+
+def gathers(rank):
+    """Dimensions that are split so that processes cannot flatten their own parts are gathered."""
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    import pyptx.torch as ours
+
+    mesh, whole = two_processes.mesh(), Replicate()
+    close = partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
+
+    def half(total):
+        return total * 0.5
+
+    operations = (
+        (ours.matmul, torch.matmul),
+        (lambda x, w: ours.linear(x, w.mT), torch.matmul),
+        (lambda x, w: ours.tensordot(x, w, 1), torch.matmul),
+        (lambda x, w: ours.fused_matmul(x, w, half, reference=half), lambda x, w: half(x @ w)),
+    )
+    for lead, axis in (((3, 4), 0), ((2, 5), 1), ((1, 5), 0), ((2, 3, 4), 1)):
+        split = Shard(axis)
+        x, g = torch.randn(*lead, 16), torch.randn(*lead, 12)
+        shared, own = torch.randn(16, 12), torch.randn(*lead, 16, 12)
+        given = [(*pair, x, shared, whole, g) for pair in operations]
+        many, of_many = torch.randn(*lead, 6, 16), torch.randn(*lead, 6, 12)
+        given.append((ours.matmul, torch.matmul, many, own, split, of_many))
+        for ours_of, theirs, a, b, of_b, gradient in given:
+            one = distribute_tensor(a, mesh, [split]).requires_grad_()
+            other = distribute_tensor(b, mesh, [of_b]).requires_grad_()
+            leaves = [each.clone().requires_grad_() for each in (a, b)]
+            found, wanted = ours_of(one, other), theirs(*leaves)
+            close(found.full_tensor(), wanted)
+            found.backward(distribute_tensor(gradient, mesh, [split]))
+            wanted.backward(gradient)
+            for each, leaf in zip((one, other), leaves, strict=True):
+                close(each.grad.full_tensor(), leaf.grad)
+            assert one.grad.placements == (split,)
+    x = distribute_tensor(torch.ones(3, 4, 16), mesh, [whole])
+    weight = distribute_tensor(torch.eye(16), mesh, [whole]).requires_grad_()
+    found = ours.matmul(x, weight)
+    x.add_(1)  # which is seen through the shape that a product gives it
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        found.sum().backward()
 
 
 def addresses(rank):
@@ -326,6 +376,8 @@ def models(rank):
         torch.testing.assert_close(one.grad.full_tensor(), other, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("test", [vocabulary, products, sums, sequences, addresses, models])
+@pytest.mark.parametrize(
+    "test", [vocabulary, products, sums, sequences, gathers, addresses, models]
+)
 def test_two_processes(test):
     two_processes.run(test)

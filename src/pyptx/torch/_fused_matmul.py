@@ -20,6 +20,7 @@ from pyptx.torch import _arguments as arguments
 from pyptx.torch import _matmul
 from pyptx.torch._fused import Formula, Function, check_matrix, checked, operand, run_product
 from pyptx.torch._products import as_rows
+from pyptx.torch._products_split import reshaped
 from pyptx.types import DType
 
 MOST_FACTORS: Final = 2
@@ -110,13 +111,13 @@ def _operation(
         def run(input: Any, *tensors: Any) -> Any:
             lead, n = input.shape[:-1], tensors[0].shape[-1]
             some, more, last = _split(tensors[factors:], per)
-            operands = [x.reshape(-1) for x in some]
+            operands = [reshaped(x, (x.numel(),)) for x in some]
             operands += [*more, *map(as_rows, last)]
             bs = [b.to(kind) for b in tensors[:factors]]
             found = run_product(formula, out, input.to(kind), bs, operands)
             if not results:
-                return found.reshape(*lead, n)
-            return tuple(d.reshape(*lead, n) for d in found)
+                return reshaped(found, (*lead, n))
+            return tuple(reshaped(d, (*lead, n)) for d in found)
 
         return run
 

@@ -21,7 +21,7 @@ from pyptx.ops.tensor_core.factors import DTYPES, FLOAT8, INT8, Call
 from pyptx.ops.tensor_core.shape import BLOCK, Blocks
 from pyptx.torch import _arguments as arguments
 from pyptx.torch._products import as_rows, computed, dot, in_memory, takes_tf32
-from pyptx.torch._products_split import is_split_inside, rows
+from pyptx.torch._products_split import is_split_inside, reshaped, rows
 from pyptx.types import DType, bf16, s32
 
 
@@ -83,7 +83,8 @@ def _batched(out: DType, tf32: bool, a: Any, b: Any) -> Any:
         a, b = (_batch(x, lead) for x in (a, b))
         a, a_major = in_memory(a, "K")
     b, b_major = in_memory(b, "MN")
-    return dot(Call(a_major, b_major, out, tf32=tf32)).run(a, b).reshape(*lead, m, n)
+    d = dot(Call(a_major, b_major, out, tf32=tf32)).run(a, b)
+    return reshaped(d, (*lead, m, n))
 
 
 def _shared(x: Any) -> bool:
@@ -98,7 +99,7 @@ def _batch(x: Any, lead: Any) -> Any:
     return (
         x
         if x.ndim == 3 and x.shape[0] == count
-        else x.expand(*lead, *x.shape[-2:]).flatten(0, len(lead) - 1)
+        else reshaped(x.expand(*lead, *x.shape[-2:]), (count, *x.shape[-2:]))
     )
 
 

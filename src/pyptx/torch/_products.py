@@ -49,7 +49,7 @@ def in_memory(x: Any, other: Major) -> tuple[Any, Major]:
 
 def as_rows(x: Any) -> Any:
     """All dimensions but the last one as one. PyTorch finds no size for -1 where another is 0."""
-    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    return _products_split.reshaped(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 @lru_cache(plan.KEPT)

@@ -7,6 +7,7 @@ the parts are of would give parts whose rows begin at addresses that copies do n
 # PyTorch's annotations are partial, and values that cross its interface are Any here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingTypeStubs=false
+# pyright: reportUntypedBaseClass=false
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -43,7 +45,8 @@ def rows(x: Any) -> tuple[Any, Callable[[Any], Any]]:
     """
     lead = tuple(x.shape[:-1])
     if not is_split_inside(x):
-        return x.reshape(math.prod(lead), x.shape[-1]), lambda d: d.reshape(*lead, d.shape[-1])
+        whole = reshaped(x, (math.prod(lead), x.shape[-1]))
+        return whole, lambda d: reshaped(d, (*lead, d.shape[-1]))
     placed = _dtensors()
     mesh, last = x.device_mesh, x.ndim - 1
     own = x.to_local()
@@ -68,7 +71,7 @@ def rows(x: Any) -> tuple[Any, Callable[[Any], Any]]:
 def rows_like(residual: Any, x: Any) -> Any:
     """A tensor (..., N) as (M, N), in the order of the rows of x (..., K)."""
     if not is_split_inside(x):
-        return rows(residual)[0]
+        return reshaped(residual, (math.prod(residual.shape[:-1]), residual.shape[-1]))
     placed = _dtensors()
     last = x.ndim - 1
     placements = [
@@ -84,13 +87,77 @@ def is_split_inside(x: Any) -> bool:
     if x.ndim < 3 or not is_distributed((x,)):
         return False
     plain = _dtensors().Shard
-    splits = [(i, each) for i, each in enumerate(x.placements) if each.is_shard()]
-    parts = [1] * x.ndim
-    for i, each in splits:
-        parts[each.dim] *= x.device_mesh.size(i)
+    parts = _parts(x)
     even = all(size % count == 0 for size, count in zip(x.shape, parts, strict=True))
-    usual = all(type(each) is plain for _, each in splits)
+    usual = all(type(each) is plain for each in x.placements if each.is_shard())
     return even and usual and any(count > 1 for count in parts[1:-1])
+
+
+def reshaped(x: Any, shape: Sequence[Any]) -> Any:
+    """`x.reshape(shape)`, also of a DTensor whose processes cannot each reshape their own part.
+
+    A dimension that is split so is gathered first: PyTorch 2.11 refuses to reshape it, and 2.14 if
+    parts are uneven. So is one of the gradient, which may be split in other ways than the result.
+    """
+    if not is_distributed((x,)) or tuple(x.shape) == tuple(shape):
+        return x.reshape(shape)
+    found = _gathered(x, shape).reshape(shape)
+    if found.requires_grad:
+        found.register_hook(partial(_gathered, shape=x.shape))
+    return found
+
+
+def _gathered(x: Any, shape: Sequence[Any]) -> Any:
+    """A DTensor that can be given a shape; those dimensions are gathered that hinder it.
+
+    A dimension may be split that stays as it is. So may the first one of several that become one,
+    and one that becomes several, if the parts are even before and after.
+    """
+    if not is_distributed((x,)):  # the gradient of a result that was not used
+        return x
+    whole, parts = _dtensors().Replicate(), _parts(x)
+    first = {math.prod(shape[:i]): size for i, size in enumerate(shape) if size != 1}
+
+    def stays(axis: int) -> bool:
+        size, after = x.shape[axis], first.get(math.prod(x.shape[:axis]))
+        if size == 1 or after is None:
+            return False
+        return size == after or size % parts[axis] == after % parts[axis] == 0
+
+    placements = [
+        whole if each.is_shard() and not stays(each.dim) else each for each in x.placements
+    ]
+    return x if placements == [*x.placements] else _Placed.apply(x, placements)
+
+
+class _Placed(torch.autograd.Function):
+    """`x.redistribute(placements=placements)`, which in PyTorch 2.11 has only first derivatives.
+
+    There a part that is put together from uneven ones is also not contiguous as the whole is said
+    to be, and cannot be reshaped.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, placements: Sequence[Any]) -> Any:
+        ctx.set_materialize_grads(False)  # zeros would be no DTensor
+        whole = _dtensors().Replicate()
+        ctx.placements = [whole if each.is_partial() else each for each in x.placements]
+        part = x.redistribute(placements=placements).to_local()
+        return _from_part(part.contiguous(), x.device_mesh, placements, tuple(x.shape))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        (given,) = gradients
+        return None if given is None else _Placed.apply(given, ctx.placements), None
+
+
+def _parts(x: Any) -> list[int]:
+    """How many parts each dimension of a DTensor is split into."""
+    parts = [1] * x.ndim
+    for i, each in enumerate(x.placements):
+        if each.is_shard():
+            parts[each.dim] *= x.device_mesh.size(i)
+    return parts
 
 
 def _dtensors() -> Any:
