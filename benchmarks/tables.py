@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import mutants_table
-from doc_tables import emulator, jax_block, language, norm, products, rows
+from doc_tables import emulator, jax_block, language, norm, products, rows, torch_block
 from doc_tables.record import TITLES, Record, bars, machine, plain
 from measure import RESULTS, ROOT, load
 
@@ -56,7 +56,7 @@ PARTS: Final[dict[str, Callable[[Record], list[str]]]] = {
     "norm_sweep": norm.norm_sweep,
     "norm_host": norm.norm_host,
     "torch_host": plain,
-    "torch_block": plain,
+    "torch_block": torch_block.table,
     "jax_block": jax_block.table,
     "norm_scale": plain,
     "rms_norm": norm.rms_norm,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from measure import number
 
-from doc_tables import jax_block
+from doc_tables import jax_block, torch_block
 
 Record = dict[str, Any]
 
@@ -20,7 +20,7 @@ TITLES: Final = {
     "norm_reasons": "Choices of the kernels, and their alternatives",
     "norm_host": "Host time of one call of `pyptx.ops.rms_norm` on 8 x 128 f32",
     "torch_host": "Host time of one call in PyTorch on 8 x 1024 bf16",
-    "torch_block": "A training step of a transformer block in PyTorch, 4096 tokens of 4096 in bf16",
+    "torch_block": torch_block.TITLE,
     "jax_block": jax_block.TITLE,
     "norm_scale": "A training step with `pyptx.ops.rms_norm`, the same rows on every GPU",
     "rms_norm": "RMS normalization",
