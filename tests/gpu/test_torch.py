@@ -118,6 +118,7 @@ def test_streams(x, w):
 
 
 def test_a_call_waits_for_its_stream_only(x, w):
+    product(x, w)  # assembled before the stream is asked for
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         torch.cuda._sleep(1_000_000_000)  # half a second: other processes may run in between
