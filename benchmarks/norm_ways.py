@@ -95,12 +95,17 @@ def _many_backward(what: Rows) -> Any:
 
 # ---- changes -------------------------------------------------------------------------------------
 
+NONE: Final = "no policy"
+"""Of loads without a qualifier."""
+
 
 def _policy(priority: str) -> Callable[[], AbstractContextManager[Any]]:
-    """Reads with another cache policy."""
+    """Reads with another cache policy, or with none."""
 
-    def kept() -> Reg:
-        return ptx.inst[f"createpolicy.fractional.L2::{priority}.b64"](1.0)
+    def kept() -> tuple[str, list[Reg]]:
+        if priority == NONE:
+            return "", []
+        return ".L2::cache_hint", [ptx.inst[f"createpolicy.fractional.L2::{priority}.b64"](1.0)]
 
     return lambda: mock.patch.object(vectors, "kept", kept)
 
@@ -176,7 +181,8 @@ def _reason(what: str, shape: Shape, direction: str, *ways: Way) -> Reason:
 
 def _policies(shape: Shape, direction: str) -> Reason:
     ways = (
-        Way(name, PRODUCT[direction], _policy(name)) for name in ("evict_normal", "evict_first")
+        Way(name, PRODUCT[direction], _policy(name))
+        for name in (NONE, "evict_normal", "evict_first")
     )
     return _reason("reads evict_last", shape, direction, *ways)
 

@@ -22,19 +22,20 @@ LINE: Final = 128
 """Bytes that memory moves at once between caches."""
 
 
-def kept() -> Reg:
-    """A cache policy for what is read: its lines leave the L2 cache after all others.
+def kept() -> tuple[str, list[Reg]]:
+    """The qualifier and the operand of loads whose lines leave the L2 cache after all others.
 
     Lines that were written leave the cache early then, and in order; docs/rms_norm.md says what
     that does on an H200.
     """
-    return ptx.inst["createpolicy.fractional.L2::evict_last.b64"](1.0)
+    return ".L2::cache_hint", [ptx.inst["createpolicy.fractional.L2::evict_last.b64"](1.0)]
 
 
 def bulk_load(to: object, source: object, size: int | Reg, arrived: object) -> None:
     """Copy `size` bytes of global to shared memory, counted by the mbarrier `arrived`."""
-    spelling = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
-    ptx.inst[spelling](to, source, size, arrived, kept())
+    hint, policy = kept()
+    spelling = f"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{hint}"
+    ptx.inst[spelling](to, source, size, arrived, *policy)
 
 
 def async_load(to: Reg, source: Reg, offset: int, size: int, *, pred: Pred | None) -> None:
@@ -43,9 +44,10 @@ def async_load(to: Reg, source: Reg, offset: int, size: int, *, pred: Pred | Non
     Both are at `offset` from the addresses given. It is for devices without `bulk_load`.
     """
     assert size % PIECE == 0
-    copy = ptx.inst["cp.async.cg.shared.global.L2::cache_hint"]
     for first in range(offset, offset + size, PIECE):
-        copy(ptx.addr(to, first), ptx.addr(source, first), PIECE, kept(), pred=pred)
+        hint, policy = kept()
+        copy = ptx.inst[f"cp.async.cg.shared.global{hint}"]
+        copy(ptx.addr(to, first), ptx.addr(source, first), PIECE, *policy, pred=pred)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Vector:
         init = None if pred is None else self._padding(pad)
         words = [reg.scalar(self.word, init=init) for _ in range(self.words)]
         outside = space.endswith("global")
-        hint, policy = (".L2::cache_hint", [kept()]) if outside else ("", [])
+        hint, policy = kept() if outside else ("", [])
         for first, piece in self._pieces(words):
             load = ptx.inst[f"ld.{space}{hint}{self._vector(piece)}"]
             load(_operand(piece), ptx.addr(base, offset + first), *policy, pred=pred)
