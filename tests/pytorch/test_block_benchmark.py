@@ -28,6 +28,22 @@ def test_losses_and_gradients_are_the_same():
         torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5)
 
 
+def test_a_wrong_gradient_is_seen():
+    ids, labels = torch_block.inputs(SIZES, "cpu")
+    models = [
+        torch_block.block(SIZES, torch_block.ways()[name], "cpu", torch.float32)
+        for name in ("PyTorch", "pyptx.torch")
+    ]
+    for model in models:
+        torch_block.step(model, ids, labels, compiled=False)()
+    one, other = models
+    assert torch_block.difference(other, one) < 1e-3
+    other.up.weight.grad[0] = 0
+    assert torch_block.difference(other, one) > torch_block.LARGEST_DIFFERENCE
+    other.up.weight.grad[0] = torch.nan
+    assert not torch_block.difference(other, one) < torch_block.LARGEST_DIFFERENCE
+
+
 def test_the_step_is_one_graph():
     ids, labels = torch_block.inputs(SIZES, "cpu")
     model = torch_block.block(SIZES, torch_block.ways()["pyptx.torch"], "cpu", torch.float32)
