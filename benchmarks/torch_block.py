@@ -22,6 +22,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -129,17 +130,18 @@ def milliseconds(run: Callable[[], Any]) -> float:
 
     A way that leaves the GPU idle at times would give the next one a cooler GPU otherwise.
     """
-
-    def steps() -> float:
-        begin = time.perf_counter()
-        for _ in range(STEPS):
-            run()
-        torch.cuda.synchronize()
-        return time.perf_counter() - begin
-
+    several(run)
     torch.cuda.synchronize()
-    steps()
-    return steps() / STEPS * 1e3
+    begin = time.perf_counter()
+    several(run)
+    torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / STEPS * 1e3
+
+
+def several(run: Callable[[], Any]) -> None:
+    """Steps that follow one another."""
+    for _ in range(STEPS):
+        run()
 
 
 # ---- where its time goes ------------------------------------------------------------------------
@@ -159,14 +161,9 @@ def parts(run: Callable[[], Any]) -> dict[str, list[float]]:
     Steps follow one another, as when they are timed: under load the clocks are lower than in a step
     by itself.
     """
-
-    def steps() -> None:
-        for _ in range(STEPS):
-            run()
-
     found: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for _ in range(PROFILES):
-        activities = profile(steps).activities
+        activities = profile(partial(several, run)).activities
         for kind, times in found.items():
             total = sum(a.duration for a in activities if kind_of(a.name) == kind)
             times.append(total / STEPS)

@@ -13,30 +13,24 @@ import torch_block
 SIZES = torch_block.Sizes(tokens=6, width=64, hidden=96, heads=2, vocabulary=50)
 
 
-def test_losses_and_gradients_are_the_same():
+def trained(name):
+    """The model of a way after one step, with its gradients, and the loss."""
     ids, labels = torch_block.inputs(SIZES, "cpu")
-    found = {}
-    for name, operations in torch_block.ways().items():
-        if name == "Liger":
-            continue  # has kernels for GPUs alone
-        model = torch_block.block(SIZES, operations, "cpu", torch.float32)
-        loss = torch_block.step(model, ids, labels, compiled=False)()
-        found[name] = loss, [parameter.grad for parameter in model.parameters()]
-    (one, gradients), (other, wanted) = found["pyptx.torch"], found["PyTorch"]
-    torch.testing.assert_close(one, other)
-    for gradient, expected in zip(gradients, wanted, strict=True):
-        torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5)
+    model = torch_block.block(SIZES, torch_block.ways()[name], "cpu", torch.float32)
+    return model, torch_block.step(model, ids, labels, compiled=False)()
+
+
+# Liger has kernels for GPUs alone.
+@pytest.mark.parametrize("name", [n for n in torch_block.ways() if n not in ("PyTorch", "Liger")])
+def test_losses_and_gradients_are_the_same(name):
+    (model, loss), (other, wanted) = trained(name), trained("PyTorch")
+    torch.testing.assert_close(loss, wanted)
+    for found, expected in zip(model.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(found.grad, expected.grad, rtol=1e-3, atol=1e-5)
 
 
 def test_a_wrong_gradient_is_seen():
-    ids, labels = torch_block.inputs(SIZES, "cpu")
-    models = [
-        torch_block.block(SIZES, torch_block.ways()[name], "cpu", torch.float32)
-        for name in ("PyTorch", "pyptx.torch")
-    ]
-    for model in models:
-        torch_block.step(model, ids, labels, compiled=False)()
-    one, other = models
+    (one, _), (other, _) = trained("PyTorch"), trained("pyptx.torch")
     assert torch_block.difference(other, one) < 1e-3
     other.up.weight.grad[0] = 0
     assert torch_block.difference(other, one) > torch_block.LARGEST_DIFFERENCE
