@@ -87,7 +87,7 @@ def _measured(
     calls = _calls(product, sizes)
     each = CALLS + WARM
     activities = flushed_sequence([call for call in calls.values() for _ in range(each)], flush)
-    chosen = plan.choose(product, *sizes)
+    chosen = plan.choose_tiles(product, *sizes)
     expected = {
         cut.shape: plan.expected_ns(cut, plan.Call(product, sizes)) / 1000
         for cut in plan.candidates(product)

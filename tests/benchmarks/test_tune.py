@@ -114,7 +114,7 @@ def test_the_numbers_in_the_product_are_those_of_the_recorded_measurements(tune)
     assert tune.exceptions(own, known) == measured.FASTEST
     for each in tune.by_size(known):
         call = each[0].call
-        chosen = plan.choose(call.product, *call.sizes)
+        chosen = plan.choose_tiles(call.product, *call.sizes)
         (took,) = (
             one.took for one in each if (one.tile, one.shape.split) == (chosen.tile, chosen.split)
         )
@@ -127,5 +127,5 @@ def test_lines_that_are_no_multiple_of_128_bytes_are_two_requests():
                  and not c.shape.split)  # fmt: skip
     times = [expected_ns(narrow, Call(product, (8192, 8192, k))) / k for k in (4096, 4104)]
     assert 1.3 < times[1] / times[0] < 2
-    shape = plan.choose(product, 4096, 5000, 3000)
+    shape = plan.choose_tiles(product, 4096, 5000, 3000)
     assert (shape.rows, shape.columns, shape.cluster) == (128, 256, "rows")

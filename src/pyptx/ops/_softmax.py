@@ -89,7 +89,7 @@ class Softmax(_Types):
             exponent = finite(m, exponent)
             empty = ptx.inst[f"setp.eq.{m.dtype.name}"](exponentials, 0.0)
             exponentials = m.selp(1.0, exponentials, empty)
-        scale = m.log(exponentials) if self.log else m.divide(1.0, exponentials)
+        scale = m.log(exponentials) if self.log else m.reciprocal(exponentials)
         return _Factors(exponent, scale, limits)
 
     def result(self, m: Math, v: Values, f: _Factors) -> tuple[Reg, ...]:

@@ -70,7 +70,7 @@ class Math:
         In f64 results below 2**-1022 are zero.
         """
         if self.dtype is f32:
-            return ptx.inst.ex2.approx.f32(ptx.inst.mul.rn.f32(x, LOG2_E))
+            return ptx.inst.ex2.approx.ftz.f32(ptx.inst.mul.rn.f32(x, LOG2_E))
         return _exp(x)
 
     def exponent(self, x: Reg) -> Reg:
@@ -84,13 +84,13 @@ class Math:
         """
         if self.dtype is f32:
             power = ptx.inst.fma.rn.f32(x, LOG2_E, ptx.inst.neg.f32(exponent))
-            return ptx.inst.ex2.approx.f32(power)
+            return ptx.inst.ex2.approx.ftz.f32(power)
         return _exp(self.sub(x, exponent))
 
     def power(self, exponent: Reg, other: Reg) -> Reg:
         """e^x over e^y, from the exponents of both, for x up to y."""
         difference = self.sub(exponent, other)
-        return ptx.inst.ex2.approx.f32(difference) if self.dtype is f32 else _exp(difference)
+        return ptx.inst.ex2.approx.ftz.f32(difference) if self.dtype is f32 else _exp(difference)
 
     def less(self, x: Reg | float, exponent: Reg, more: Reg) -> Reg:
         """x - y - more, from the exponent of y. In f32 two instructions.
@@ -116,7 +116,7 @@ class Math:
     def reciprocal(self, x: Reg) -> Reg:
         """1 / x of a normal number: within one unit in the last place in f32, rounded in f64."""
         if self.dtype is f32:
-            return ptx.inst.rcp.approx.f32(x)
+            return ptx.inst.rcp.approx.ftz.f32(x)
         return ptx.inst.rcp.rn.f64(x)
 
     def log(self, x: Reg) -> Reg:

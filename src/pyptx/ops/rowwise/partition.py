@@ -204,11 +204,24 @@ def load_columns(
 ) -> list[list[Reg]]:
     """A thread's vectors of an array with one number for each column, as loaded."""
     first = base + wide(part.column) * vector.dtype.bytes
+    return [_load_column(part, first, vector, k, ok, space) for k, ok in enumerate(active)]
+
+
+def load_column(part: Part, base: Reg, vector: Vector, k: int, active: Reg | None) -> list[Reg]:
+    """The k-th of these vectors, loaded where it is used: by a load that may be made earlier.
+
+    The array is not written by the kernel.
+    """
+    first = base + wide(part.column) * vector.dtype.bytes
+    return _load_column(part, first, vector, k, active, "global.nc")
+
+
+def _load_column(
+    part: Part, first: Reg, vector: Vector, k: int, active: Reg | None, space: str
+) -> list[Reg]:
     if part.rows.aligned:
-        return [
-            vector.load(space, first, part.step(k, vector), pred=ok) for k, ok in enumerate(active)
-        ]
-    return [vector.gather(first, part.step(k, vector), pred=ok) for k, ok in enumerate(active)]
+        return vector.load(space, first, part.step(k, vector), pred=active)
+    return vector.gather(first, part.step(k, vector), pred=active)
 
 
 class Ends:

@@ -171,10 +171,10 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         cut = sizes.in_lines(op, rows, threads)
         return cta.independent(op, cut, threads=threads, held=held, **options)
 
-    threads, held, most = sizes.cta_shape(op, rows)
+    shape = sizes.cta_shape(op, rows)
     loading = sizes.loading_threads(op, rows)
     many: Operation = (
-        kernel(threads, held=held, maxnreg=most)
+        kernel(shape.threads, held=shape.held, maxnreg=shape.registers, late=shape.late)
         if loading is None
         else kernel(loading, held=True, direct=True)
     )
@@ -184,7 +184,7 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
     if groups > (4096 if sizes.is_plain(rows) else 2048):
         return many  # of which the registers of a CTA would not hold a row
     size = sizes.bytes_read(op, rows)
-    if 1024 < groups <= 2048 and held and not sizes.is_of_two(op, rows):
+    if 1024 < groups <= 2048 and shape.held and not sizes.is_of_two(op, rows):
         narrow = kernel(128, held=False)
         many = either(op, rows, measured.LIMITS.narrow // size, narrow, many)
     # Where each CTA has an SM of its own, a copy would come too late. CTAs of short rows are so

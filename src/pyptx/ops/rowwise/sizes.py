@@ -7,7 +7,7 @@ is None. Limits between two kernels are in `measured`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyptx.device import KIB, WARP
 from pyptx.ops.rowwise import measured
@@ -72,32 +72,68 @@ def _threads(groups: int, each: int) -> int:
     return rounded_up(-(-groups // each), WARP)
 
 
-def cta_shape(op: RowOp, rows: Rows) -> tuple[int, bool, int | None]:
-    """Threads of a CTA, whether it keeps the row in registers, and how many of those it has."""
+class CtaShape(NamedTuple):
+    """Threads of a CTA, whether it keeps the row in registers, how many of those it has (None: as
+    many as it wants), and whether what there is per column is loaded where it is used."""
+
+    threads: int
+    held: bool
+    registers: int | None = None
+    late: bool = False
+
+
+def cta_shape(op: RowOp, rows: Rows) -> CtaShape:
+    """How a CTA takes a row."""
     groups = rows.groups
     plain, inputs = is_plain(rows), len(op.given(ELEMENT))
-    columns = max(1, len(op.given(COLUMN)))  # what there is per column is in registers
+    columns = len(op.given(COLUMN))
     regular = groups == power_of_two(groups)
     if is_of_two(op, rows) and groups * inputs > 512:
         # Wide CTAs ask for the lines of a row of each input at about the same time.
-        held = groups * inputs <= ROW
-        return _threads(groups, -(-groups // 512)) if held else 256, held, None
+        if groups * inputs > ROW:
+            return CtaShape(256, held=False)
+        least = 2 if op.statistic is None else 1  # where threads wait for nothing, more at once
+        return CtaShape(_threads(groups, max(least, -(-groups // 512))), held=True)
     if groups * inputs > ROW:
-        return 1024, False, None
+        return CtaShape(1024, held=False)
+    late = _late_shape(op, rows)
+    if late is not None:
+        return late
     if groups * inputs > 2048 and (regular or not plain):
-        return 256, False, 80 if plain and op.is_light else None
+        return CtaShape(256, held=False, registers=80 if plain and op.is_light else None)
     limits = measured.LIMITS
     most = limits.held_regular if regular else limits.held_wide
     if groups * inputs > (limits.held if widest(op) == 2 else most):
-        return 128, False, None
+        return CtaShape(128, held=False)
     if regular:  # fewer threads hold more of what there is per column, and more CTAs fit
-        return min(512, max(WARP, groups // (2 * columns))), True, None
+        each = 2 * columns if columns else 2 if op.is_light else 4
+        most = 256 if columns > 1 else 512
+        return CtaShape(min(most, max(WARP, groups // each)), held=True)
     # Of other numbers three each leave fewer threads without a vector than a power of two would.
     threads = max(2 * WARP, _threads(groups, 3))
     lines = replace(rows, lines=True)
     if not rows.aligned and rows.columns >= _LINES * lines.unit:
         threads = max(2 * lines.unit, threads)  # for the ends of rows that are cut at lines
-    return max(threads, 2 * rows.unit), True, None
+    return CtaShape(max(threads, 2 * rows.unit), held=True)
+
+
+def _late_shape(op: RowOp, rows: Rows) -> CtaShape | None:
+    """Where two arrays per column would take so many registers that few CTAs fit; or None.
+
+    They are loaded where they are used, from the L1 cache, since all CTAs of an SM read them.
+    """
+    if len(op.given(COLUMN)) < 2 or len(op.given(ELEMENT)) > 1:
+        return None
+    if not is_plain(rows) or not rows.aligned:
+        return None
+    groups = rows.groups
+    if groups > 2048 and groups == power_of_two(groups):
+        return CtaShape(256, held=False, registers=80, late=True)
+    if groups <= (512 if widest(op) == 2 else 0):
+        return CtaShape(max(2 * WARP, _threads(groups, 4)), held=False, late=True)
+    if groups == 1024 and widest(op) > 2:
+        return CtaShape(256, held=False, late=True)
+    return None
 
 
 def loading_threads(op: RowOp, rows: Rows) -> int | None:
@@ -138,6 +174,8 @@ def team_threads(op: RowOp, rows: Rows) -> int:
     groups = rows.groups
     threads = power_of_two(groups)
     if is_plain(rows) and rows.aligned:
+        if _has_thirds(groups):
+            return _threads(groups, 3)
         if groups > 512 and groups != threads:
             # Fewer threads without a vector, and room for a second team where sums are few bytes.
             most = 256 if widest(op) > 2 and groups <= 768 else 512
@@ -145,6 +183,11 @@ def team_threads(op: RowOp, rows: Rows) -> int:
         threads //= 2
     most = 256 if groups <= 512 and not rows.aligned else 512
     return min(most, max(WARP, threads))
+
+
+def _has_thirds(groups: int) -> bool:
+    """Whether threads that have three vectors each leave fewer without one than those of two."""
+    return 128 < groups <= 512 and groups != power_of_two(groups)
 
 
 def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
@@ -159,8 +202,9 @@ def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
         return None
     threads = team_threads(op, rows)
     sums = persistent.sums_of_thread(op, rows, threads)
-    few = sums <= FEW * len(op.written(COLUMN))
-    most_teams = min(8, 512 // threads) if few else 1
+    thirds = is_plain(rows) and rows.aligned and _has_thirds(rows.groups)
+    few = sums <= FEW * len(op.written(COLUMN)) or thirds
+    most_teams = min(8, (384 if thirds else 512) // threads) if few else 1
     ctas = aligned(max(rows.device.multiprocessors, rows.alignments), rows)
     room = rows.device.cta_shared - KIB
     for count in range(most_teams, 0, -1):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -46,6 +46,17 @@ class Statistic(ABC):
     @abstractmethod
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
         """The statistic of what one thread has."""
+
+    def even(self, elements: int) -> Statistic:
+        """What is the same of a row of that many elements, where all of a power of two of threads
+        have as many of them: it may be less work. Its `whole` gives the numbers of this one."""
+        del elements
+        return self
+
+    def whole(self, m: Math, numbers: list[Reg]) -> list[Reg]:
+        """The numbers of a row as formulas take them."""
+        del m
+        return numbers
 
     def add(self, m: Math, values: Sequence[Reg], more: Terms) -> None:
         """Add a few more elements to what one thread has, in place."""
@@ -149,27 +160,21 @@ class Moments(Statistic):
 
     count: int = 3
 
+    def even(self, elements: int) -> EvenMoments:
+        return EvenMoments(elements)
+
     def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
         elements = reg.scalar(m.dtype, init=0.0)
-        start: Reg | None = None
-        sums, squares = [m.zero() for _ in range(chains)], [m.zero() for _ in range(chains)]
-        for vector in vectors:  # one after the other, so that few elements are in registers at once
-            values = [term[0] for term in vector.terms]
-            m.add(elements, elements, _chosen(m, float(len(values)), vector.active))
-            if start is None:
-                start = m.mul(m.total(values), 1.0 / len(values))
-            for i, value in enumerate(values):
-                away = m.sub(value, start)
-                if vector.active is not None:
-                    away = m.selp(away, 0.0, vector.active)
-                m.add(sums[i % chains], sums[i % chains], away)
-                m.fma(squares[i % chains], away, away, squares[i % chains])
-        assert start is not None
-        total = m.total(sums)
+
+        def counted() -> Iterator[Terms]:
+            for vector in vectors:
+                values = list(vector.terms)
+                m.add(elements, elements, _chosen(m, float(len(values)), vector.active))
+                yield Terms(values, vector.active)
+
+        start, total, squares = _from_start(m, counted(), chains)
         distance = m.mul(total, m.reciprocal(m.max(elements, 1.0)))
-        rest = m.fma(m.neg(distance), total, m.total(squares))
-        negative = ptx.inst[f"setp.lt.{m.dtype.name}"](rest, 0.0)  # by rounding
-        return [elements, m.add(start, distance), m.selp(0.0, rest, negative)]
+        return [elements, m.add(start, distance), _rest(m, squares, distance, total)]
 
     def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
         elements = m.total([part[0] for part in parts])
@@ -189,6 +194,47 @@ class Moments(Statistic):
         away = m.sub(mean, common)
         squares = m.fma(m.mul(elements, away), away, squares)
         return [total, common, ptx.warp.reduce_sum(squares, width=width)]
+
+
+@dataclass(frozen=True, slots=True)
+class EvenMoments(Statistic):
+    """The mean and the variance of parts that have as many elements each, of a row of `elements`.
+
+    The mean of means and the mean of variances, with what the means are apart: no part counts its
+    elements, nothing is divided by a number that is not known, and a reduction less is waited for.
+    """
+
+    elements: int
+    count: int = 2
+
+    def whole(self, m: Math, numbers: list[Reg]) -> list[Reg]:
+        mean, variance = numbers
+        elements = reg.scalar(m.dtype, init=float(self.elements))
+        return [elements, mean, m.mul(variance, elements)]
+
+    def of_thread(self, m: Math, vectors: Sequence[Terms], *, chains: int = 4) -> list[Reg]:
+        whole = [Terms(list(vector.terms)) for vector in vectors]
+        count = sum(len(list(vector.terms)) for vector in whole)
+        start, total, squares = _from_start(m, whole, chains)
+        if len(whole) == 1:
+            return [start, m.mul(squares, 1.0 / count)]
+        distance = m.mul(total, 1.0 / count)
+        rest = _rest(m, squares, distance, total)
+        return [m.add(start, distance), m.mul(rest, 1.0 / count)]
+
+    def combine(self, m: Math, parts: Sequence[Sequence[Reg]]) -> list[Reg]:
+        mean = m.mul(m.total([part[0] for part in parts]), 1.0 / len(parts))
+        away = [m.sub(part[0], mean) for part in parts]
+        variances = [m.fma(d, d, part[1]) for part, d in zip(parts, away, strict=True)]
+        return [mean, m.mul(m.total(variances), 1.0 / len(parts))]
+
+    def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
+        mean, variance = values
+        total = ptx.warp.reduce_sum(reg.scalar(m.dtype, init=mean), width=width)
+        common = m.mul(total, 1.0 / width)
+        away = m.sub(mean, common)
+        variance = ptx.warp.reduce_sum(m.fma(away, away, variance), width=width)
+        return [common, m.mul(variance, 1.0 / width)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +263,36 @@ class Largest(Statistic):
     def over_warp(self, m: Math, values: list[Reg], *, width: int = 32) -> list[Reg]:
         bits, whole = _bits(m, values[0]), m.dtype is f32 and width == WARP
         return [_number(m, ptx.warp.reduce_max(bits, width=width, redux=whole))]
+
+
+def _from_start(m: Math, vectors: Iterable[Terms], chains: int) -> tuple[Reg, Reg, Reg]:
+    """The mean of the first vector, and how far all elements are from it: their sum, and squares.
+
+    The sum leaves out the first vector, whose own is nothing but rounding of its mean.
+    """
+    start: Reg | None = None
+    sums, squares = [m.zero() for _ in range(chains)], [m.zero() for _ in range(chains)]
+    for vector in vectors:  # one after the other, so that few elements are in registers at once
+        values = [term[0] for term in vector.terms]
+        first = start is None
+        if start is None:
+            start = m.mul(m.total(values), 1.0 / len(values))
+        for i, value in enumerate(values):
+            away = m.sub(value, start)
+            if vector.active is not None:
+                away = m.selp(away, 0.0, vector.active)
+            if not first:
+                m.add(sums[i % chains], sums[i % chains], away)
+            m.fma(squares[i % chains], away, away, squares[i % chains])
+    assert start is not None
+    return start, m.total(sums), m.total(squares)
+
+
+def _rest(m: Math, squares: Reg, distance: Reg, total: Reg) -> Reg:
+    """The sum of squares from the mean, which is `distance` from where they were taken."""
+    rest = m.fma(m.neg(distance), total, squares)
+    negative = ptx.inst[f"setp.lt.{m.dtype.name}"](rest, 0.0)  # by rounding
+    return m.selp(0.0, rest, negative)
 
 
 def larger(m: Math, a: Reg, b: Reg) -> Reg:

@@ -35,6 +35,21 @@ class Common:
     share_power: float
 
 
+@dataclass(frozen=True, slots=True)
+class FewRows:
+    """Up to which sizes products of few rows are quicker from registers (`few_rows`).
+
+    columns   the most columns of B
+    ctas      the fewest CTAs, where a cluster can have more
+    """
+
+    columns: int
+    ctas: int
+
+
+FEW_ROWS: Final[dict[Major, FewRows]] = {"MN": FewRows(8192, 128), "K": FewRows(4096, 64)}
+"""Measured by hand on an H200, with 1, 8 and 16 rows of bf16."""
+
 DEVICE: Final = "NVIDIA H100 80GB HBM3"
 
 COMMON: Final = Common(

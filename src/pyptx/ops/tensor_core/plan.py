@@ -1,6 +1,7 @@
 """Which kernel makes a matrix product: by target, and on Hopper by the sizes.
 
-The shape whose expected time (`times`) is least is chosen, or the one that was fastest where the
+A few rows are multiplied from registers where that was quicker (`few_rows`). Of tiles, the
+shape whose expected time (`times`) is least is chosen, or the one that was fastest where the
 sizes were measured and the expectation was off. A kernel is right for any sizes, so a
 choice is about time alone.
 """
@@ -15,7 +16,8 @@ from typing import Any, Final
 from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.ops._parameters import with_parameters
-from pyptx.ops.tensor_core import arrays, hopper, measured, mma_sync
+from pyptx.ops.tensor_core import arrays, few_rows, hopper, measured, mma_sync
+from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.operands import shared_lines
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
@@ -105,7 +107,15 @@ def candidates(product: Product) -> tuple[Cut, ...]:
     return PROMOTED_CUTS if product.promoted else (*CUTS, *OTHERS)
 
 
-def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS) -> Shape:
+def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> Shape | FewRows:
+    """The kernel for a product of these sizes."""
+    few = few_rows.choose(product, m, n, k, matrices)
+    return choose_tiles(product, m, n, k, matrices) if few is None else few
+
+
+def choose_tiles(
+    product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: int = CTAS
+) -> Shape:
     """The shape whose kernel took least time, or is expected to where that was not measured."""
     fit = [cut for cut in cuts(product) if fits(cut.shape, product)]
     if matrices == 1 and ctas == CTAS and product.ragged is None:
@@ -120,7 +130,7 @@ def choose(product: Product, m: int, n: int, k: int, matrices: int = 1, ctas: in
 def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
     """The shape for groups whose lengths are known when the kernel runs: as if they were equal."""
     m, k = (-(-m // groups), k) if product.ragged == "M" else (m, -(-k // groups))
-    return with_table(choose(product, m, n, k, groups, ctas), groups)
+    return with_table(choose_tiles(product, m, n, k, groups, ctas), groups)
 
 
 def with_table(shape: Shape, groups: int) -> Shape:
@@ -163,8 +173,8 @@ def _shares(shape: Shape, product: Product) -> bool:
 
 
 @lru_cache(KEPT)
-def operation(product: Product, shape: Shape) -> KernelSequence:
-    """The product of A and B, on whatever it is lowered for; `shape` is Hopper's.
+def operation(product: Product, shape: Shape | FewRows) -> KernelSequence:
+    """The product of A and B, on whatever it is lowered for; `shape` is of a kernel for Hopper.
 
     Its results are D, or a tuple of D and the epilogue's further results.
     """
@@ -173,7 +183,10 @@ def operation(product: Product, shape: Shape) -> KernelSequence:
         targets = lowered_for()
         check("matmul", targets, product.a, product.results)
         common = device.common(targets)
+        if common.has("wgmma") and isinstance(shape, FewRows):
+            return few_rows.build(product, shape)(*given)
         if common.has("wgmma"):
+            assert isinstance(shape, Shape)
             made = hopper.build(product, shape, common.multiprocessors)(*given)
             return made[: len(arrays.results(product))] if shape.split else made
         return mma_sync.build(product)(*given)

@@ -30,8 +30,8 @@ from pyptx.ops.rowwise.operation import (
     Values,
     Vectors,
 )
-from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
-from pyptx.ops.rowwise.program import Arrays, make, vectors_of
+from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_column, load_columns
+from pyptx.ops.rowwise.program import Arrays, make
 from pyptx.ops.rowwise.row_operands import (
     add_picks,
     load_scalars,
@@ -47,6 +47,7 @@ from pyptx.ops.rowwise.vectors import (
     async_load,
     bulk_load,
     load_one,
+    power_of_two,
     rounded_up,
     store_one,
     wide,
@@ -65,6 +66,7 @@ def independent(
     held: bool,
     maxnreg: int | None = None,
     direct: bool = False,
+    late: bool = False,
     parts: int = 1,
 ) -> Kernel:
     """The operation on rows that need nothing of each other: no sums over rows.
@@ -72,7 +74,8 @@ def independent(
     A row has a full unit (`Rows.unit`) at least, and of every input it must fit in shared memory
     (`needs`). `held` keeps the row in registers
     between the statistic and the result; otherwise it is read from shared memory twice, and more
-    CTAs fit. `direct` loads the row to registers, without a copy. Then there may be `parts` CTAs
+    CTAs fit. `late` loads what there is per column where it is used, so that it takes no registers
+    until then. `direct` loads the row to registers, without a copy. Then there may be `parts` CTAs
     for each row, a power of two: all of them reduce the whole row, and each writes its part.
     """
     assert held or not direct
@@ -85,7 +88,7 @@ def independent(
         op,
         rows,
         "row",
-        lambda arrays: _Cta(arrays, threads, parts, held=held, direct=direct).run(),
+        lambda arrays: _Cta(arrays, threads, parts, held=held, direct=direct, late=late).run(),
         grid=grid(lambda B: (B * parts, 1, 1)),
         block=(threads, 1, 1),
         **options,
@@ -113,11 +116,11 @@ class _Cta:
     """A CTA, and the row or part of a row that it writes."""
 
     def __init__(
-        self, arrays: Arrays, threads: int, parts: int, *, held: bool, direct: bool
+        self, arrays: Arrays, threads: int, parts: int, *, held: bool, direct: bool, late: bool
     ) -> None:
         self.arrays, self.op, self.rows = arrays, arrays.op, arrays.rows
         self.threads, self.parts = threads, parts
-        self.held, self.direct = held, direct
+        self.held, self.direct, self.late = held, direct, late
         self.m = Math(self.rows.compute)
         self.elements, self.columns = arrays.inputs(ELEMENT), arrays.inputs(COLUMN)
         self.results = arrays.outputs(ELEMENT)
@@ -131,25 +134,20 @@ class _Cta:
         ys = pointers[n + len(self.columns) :]
         self._begin()
         copy = self._copy()
-        space = _AT_ONCE if self.direct else "global"
-        loaded = [
-            load_columns(self.part, base, vector, self.active, space)
-            for base, (_, vector) in zip(self.ws, self.columns, strict=True)
-        ]
-        weights = [list(of_k) for of_k in zip(*loaded, strict=True)] or [[] for _ in self.active]
+        self.weights = self._weights()
         end = self._end()
         row = self.scalars = self._row_scalars()
         if end is not None:
             end.row = row
         load = self._load(copy)
         words = [load(k) for k in range(self.part.each)] if self.held or op.statistic else []
-        f = op.factors(m, self._statistic(words, weights, end), row)
+        f = op.factors(m, self._statistic(words, end), row)
         self._store_row(f)
         for y, (operand, _) in zip(ys, self.results, strict=True):
             advance(y, self.part.offset * operand.dtype.bytes)
         for k in range(self.part.each):
             given = words[k] if self.held else load(k)
-            found = [op.result(m, v, f) for v in self._values(given, weights[k], k)]
+            found = [op.result(m, v, f) for v in self._values(given, k)]
             for i, (y, (_, vector)) in enumerate(zip(ys, self.results, strict=True)):
                 packed = vector.pack([each[i] for each in found])
                 vector.store("global", y, self.part.step(k, vector), packed, pred=self.active[k])
@@ -176,6 +174,27 @@ class _Cta:
         if self.direct or copy is not None:
             return copy
         return _ThreadCopies(self.whole, vectors, self.xs, self.active)
+
+    def _weights(self) -> list[Sequence[Callable[[], list[Reg]]]]:
+        """For each of the thread's vectors what gives its elements of each input per column."""
+        both = list(zip(self.ws, self.columns, strict=True))
+        if self.late:
+            return [
+                [partial(self._late_weights, base, vector, k, ok) for base, (_, vector) in both]
+                for k, ok in enumerate(self.active)
+            ]
+        space = _AT_ONCE if self.direct else "global"
+        loaded = [
+            (vector, load_columns(self.part, base, vector, self.active, space))
+            for base, (_, vector) in both
+        ]
+        return [
+            [partial(vector.unpack, words[k]) for vector, words in loaded]
+            for k in range(len(self.active))
+        ]
+
+    def _late_weights(self, base: Reg, vector: Vector, k: int, active: Reg | None) -> list[Reg]:
+        return vector.unpack(load_column(self.part, base, vector, k, active))
 
     def _end(self) -> Vectors | None:
         """What the thread has at the ends of the row, where rows have ends."""
@@ -230,28 +249,24 @@ class _Cta:
             for place, (operand, vector) in zip(here, self.elements, strict=True)
         ]
 
-    def _values(
-        self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]], k: int
-    ) -> list[Values]:
-        """The elements of the k-th vector, from its words of inputs per element and per column."""
-        operands, column = [*self.elements, *self.columns], partial(self.part.column_of, k)
-        vectors = vectors_of(operands, [*words, *weights], self.scalars, column)
-        return vectors.elements(self.rows.group)
+    def _values(self, words: Sequence[list[Reg]], k: int) -> list[Values]:
+        """The elements of the k-th vector, from its words of inputs per element."""
+        operands = [operand for operand, _ in (*self.elements, *self.columns)]
+        unpack: list[Callable[[], list[Reg]]] = [
+            partial(vector.unpack, w) for w, (_, vector) in zip(words, self.elements, strict=True)
+        ]
+        unpack += self.weights[k]
+        column = partial(self.part.column_of, k)
+        return Vectors(operands, unpack, self.scalars, column).elements(self.rows.group)
 
-    def _statistic(
-        self,
-        words: Sequence[list[list[Reg]]],
-        weights: Sequence[list[list[Reg]]],
-        end: Vectors | None,
-    ) -> list[Reg]:
+    def _statistic(self, words: Sequence[list[list[Reg]]], end: Vectors | None) -> list[Reg]:
         """The statistic of the whole row, in every thread."""
         op, m = self.op, self.m
         if op.statistic is None:
             return []
         if self.rank is None:
             active = self.active
-            both = zip(words, weights, strict=True)
-            values = [self._values(x, w, k) for k, (x, w) in enumerate(both)]
+            values = [self._values(x, k) for k, x in enumerate(words)]
         else:
             active = [self.whole.active(k) for k in range(self.whole.each)]
             values = self._values_of_whole(active)
@@ -261,7 +276,15 @@ class _Cta:
         ]
         if end is not None and self.ends is not None:
             terms.append(Terms([op.term(m, v) for v in end.elements(1)], self.ends.active))
-        return over_cta(m, op.statistic, op.statistic.of_thread(m, terms), self.lane, self.threads)
+        statistic = op.statistic
+        if (
+            end is None
+            and all(ok is None for ok in active)
+            and power_of_two(self.threads) == self.threads
+        ):
+            statistic = statistic.even(self.rows.columns)
+        found = over_cta(m, statistic, statistic.of_thread(m, terms), self.lane, self.threads)
+        return statistic.whole(m, found)
 
     def _values_of_whole(self, active: Sequence[Reg | None]) -> list[list[Values]]:
         """The thread's elements of the whole row, of which the CTA writes a part.

@@ -55,7 +55,7 @@ class Shape:
 def sums_of_thread(op: RowOp, rows: Rows, threads: int) -> int:
     """Bytes of the sums over rows of a thread's columns, of `threads` that share a row.
 
-    A CTA has several teams only where those of one output are at most `column_sums.FEW`.
+    A CTA has several teams only where those are few (`sizes.resident`).
     """
     vectors = -(-rows.groups // threads)
     return vectors * rows.group * len(op.written(COLUMN)) * rows.compute.bytes

@@ -18,7 +18,7 @@ from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Va
 from pyptx.ops.rowwise.partition import Part, Rows, grid, load_columns
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
 from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
-from pyptx.ops.rowwise.statistics import Terms
+from pyptx.ops.rowwise.statistics import Statistic, Terms
 from pyptx.ops.rowwise.vectors import advance, load_one, store_one
 from pyptx.types import DType, u32
 
@@ -158,14 +158,22 @@ class _Thread:
             Terms([op.term(m, v) for v in self._values(words, w, row, k)], ok)
             for k, (words, w, ok) in enumerate(zip(loaded, weights, live, strict=True))
         ]
-        return op.statistic.of_thread(m, vectors, chains=2)
+        return self._kind(op.statistic).of_thread(m, vectors, chains=2)
+
+    def _kind(self, statistic: Statistic) -> Statistic:
+        """The statistic, for threads that have as many elements of a row each where they do."""
+        even = all(ok is None for ok in self.active)
+        return statistic.even(self.rows.columns) if even else statistic
 
     def _reduce(self, m: Math, totals: Sequence[list[Reg]]) -> list[list[Reg]]:
         """Combine each of several rows over the threads that share it."""
         statistic, lanes = self.op.statistic, self.shape.lanes
-        if statistic is None or lanes == 1:
+        if statistic is None:
             return list(totals)
-        return [statistic.over_warp(m, total, width=lanes) for total in totals]
+        kind = self._kind(statistic)
+        if lanes > 1:
+            totals = [kind.over_warp(m, total, width=lanes) for total in totals]
+        return [kind.whole(m, total) for total in totals]
 
     def _scalars(self, places: Sequence[Reg], j: int) -> Scalars:
         """The inputs per row of the j-th row."""
