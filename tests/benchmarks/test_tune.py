@@ -20,7 +20,7 @@ from pyptx.ops.tensor_core.times import Call, expected_ns
 from pyptx.types import bf16
 
 ROOT = Path(__file__).parents[2]
-RESULT = ROOT / "benchmarks/results/matmul_shapes-nvidia-h100-80gb-hbm3.json"
+RESULT = ROOT / "benchmarks/results/matmul_shapes-nvidia-h200.json"
 SIZES = [
     (m, n, k)
     for m in (1, 64, 300, 2048, 8192)

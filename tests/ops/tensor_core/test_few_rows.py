@@ -77,6 +77,8 @@ def test_what_is_chosen() -> None:
     clusters = {n: None if few is None else few.cluster for n, few in chosen.items()}
     assert clusters == {1024: 8, 2048: 4, 4096: 2, 8192: 2, 8200: None}
     assert few_rows.choose(by_columns, 8, 1024, 2048) == FewRows(4)
+    assert few_rows.choose(by_columns, 1, 8192, 28672) == FewRows(2)
+    assert few_rows.choose(by_columns, 1, 4096, 14336) is None
     assert few_rows.choose(by_rows, 8, 4096, 4096) == FewRows(2)
     assert few_rows.choose(by_rows, 8, 4104, 4096) is None
     assert few_rows.choose(by_columns, 17, 4096, 4096) is None

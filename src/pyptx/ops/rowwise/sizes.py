@@ -174,8 +174,8 @@ def team_threads(op: RowOp, rows: Rows) -> int:
     groups = rows.groups
     threads = power_of_two(groups)
     if is_plain(rows) and rows.aligned:
-        if _has_thirds(groups):
-            return _threads(groups, 3)
+        if _is_between(groups):
+            return _threads(groups, 3 if _has_thirds(groups) else 2)
         if groups > 512 and groups != threads:
             # Fewer threads without a vector, and room for a second team where sums are few bytes.
             most = 256 if widest(op) > 2 and groups <= 768 else 512
@@ -185,9 +185,14 @@ def team_threads(op: RowOp, rows: Rows) -> int:
     return min(most, max(WARP, threads))
 
 
-def _has_thirds(groups: int) -> bool:
-    """Whether threads that have three vectors each leave fewer without one than those of two."""
+def _is_between(groups: int) -> bool:
+    """Whether half as many threads as the next power of two would leave many without a vector."""
     return 128 < groups <= 512 and groups != power_of_two(groups)
+
+
+def _has_thirds(groups: int) -> bool:
+    """Whether threads have three vectors each, and all of them have as many."""
+    return groups % 3 == 0 and groups // 3 == power_of_two(groups // 3)
 
 
 def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
@@ -202,7 +207,8 @@ def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
         return None
     threads = team_threads(op, rows)
     sums = persistent.sums_of_thread(op, rows, threads)
-    thirds = is_plain(rows) and rows.aligned and _has_thirds(rows.groups)
+    between = is_plain(rows) and rows.aligned and _is_between(rows.groups)
+    thirds = between and _has_thirds(rows.groups)
     few = sums <= FEW * len(op.written(COLUMN)) or thirds
     most_teams = min(8, (384 if thirds else 512) // threads) if few else 1
     ctas = aligned(max(rows.device.multiprocessors, rows.alignments), rows)

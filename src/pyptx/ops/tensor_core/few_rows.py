@@ -73,7 +73,8 @@ def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> FewRo
     most = min(CLUSTER, k // (CHUNK * ALONG))  # each warp has a chunk at least
     while 2 * cluster <= most and tiles * cluster < limits.ctas:
         cluster *= 2
-    return FewRows(cluster) if cluster <= most else None
+    deep = tiles * cluster < limits.wave and k > limits.depth
+    return FewRows(cluster) if cluster <= most and not deep else None
 
 
 def build(product: Product, shape: FewRows) -> Kernel:

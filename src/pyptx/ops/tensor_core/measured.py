@@ -41,74 +41,82 @@ class FewRows:
 
     columns   the most columns of B
     ctas      the fewest CTAs, where a cluster can have more
+    wave      of fewer CTAs than these, K may be `depth` at most: tiles that are split over all
+              multiprocessors are quicker where it is longer
     """
 
     columns: int
     ctas: int
+    wave: int = 192
+    depth: int = 8192
 
 
 FEW_ROWS: Final[dict[Major, FewRows]] = {"MN": FewRows(8192, 128), "K": FewRows(4096, 64)}
 """Measured by hand on an H200, with 1, 8 and 16 rows of bf16."""
 
-DEVICE: Final = "NVIDIA H100 80GB HBM3"
+DEVICE: Final = "NVIDIA H200"
 
 COMMON: Final = Common(
-    first_bytes=4618,
-    memory=2875,
-    requests=75,
-    overlap=2.369,
-    split=2724,
-    share=1073,
-    share_power=1.057,
+    first_bytes=3855,
+    memory=4297,
+    requests=112.8,
+    overlap=1.624,
+    split=3044,
+    share=1222,
+    share_power=0.9571,
 )
 
 TIMES: Final[dict[Tile, tuple[float, float]]] = {
-    (64, 64, None, False): (134.4, 1056.8),
-    (64, 64, "columns", False): (102.0, 1533.6),
-    (64, 128, None, False): (125.9, 2722.4),
-    (64, 128, "columns", False): (127.4, 3336.3),
-    (64, 256, None, False): (212.3, 6336.3),
-    (64, 256, "rows", False): (253.7, 3019.2),
-    (128, 128, None, False): (267.2, 3287.1),
-    (128, 128, "columns", False): (236.0, 3487.1),
-    (128, 128, "rows", False): (375.1, 467.4),
-    (128, 128, "rows", True): (382.4, 16.5),
-    (128, 192, None, True): (374.0, 6181.6),
-    (128, 192, "rows", True): (446.6, 2198.6),
-    (128, 256, None, False): (499.2, 6213.2),
-    (128, 256, "rows", False): (535.0, 4368.4),
-    (256, 192, None, False): (864.2, 5875.8),
-    (256, 192, "columns", False): (817.0, 6203.6),
+    (64, 64, None, False): (143.0, 440.6),
+    (64, 64, "columns", False): (143.3, 753.2),
+    (64, 128, None, False): (166.5, 194.6),
+    (64, 128, "columns", False): (140.6, 2697.5),
+    (64, 256, None, False): (267.7, 1201.4),
+    (64, 256, "rows", False): (241.4, 3467.1),
+    (128, 128, None, False): (324.6, 946.6),
+    (128, 128, "columns", False): (277.7, 2057.9),
+    (128, 128, "rows", False): (393.5, 42.0),
+    (128, 128, "rows", True): (397.1, 0.6),
+    (128, 192, None, True): (397.0, 3425.4),
+    (128, 192, "rows", True): (459.3, 1838.0),
+    (128, 256, None, False): (524.5, 4033.9),
+    (128, 256, "rows", False): (521.2, 4537.5),
+    (256, 192, None, False): (875.8, 4788.3),
+    (256, 192, "columns", False): (822.0, 5725.9),
 }
 """A stage and a tile of each shape that was measured, in nanoseconds."""
 
 PROMOTED_TIMES: Final[dict[Tile, tuple[float, float]]] = {
-    (64, 128, None, False): (426.7, 1049.7),
-    (128, 128, None, False): (553.0, 1716.0),
-    (256, 128, None, False): (859.2, 1833.7),
+    (64, 128, None, False): (306.9, 1410.1),
+    (128, 128, None, False): (478.8, 2024.0),
+    (256, 128, None, False): (817.8, 1668.0),
 }
 """The same where sums are promoted."""
 
 FASTEST: Final[dict[Sizes, tuple[Tile, bool]]] = {
-    (8, "K", False, 1, 8192, 28672): ((64, 128, None, False), False),
-    (8, "K", False, 8, 2048, 8192): ((64, 64, None, False), True),
-    (8, "K", False, 64, 4096, 4096): ((64, 64, None, False), False),
-    (8, "K", False, 64, 28672, 8192): ((64, 64, None, False), True),
+    (8, "K", False, 8, 4096, 4096): ((64, 64, "columns", False), False),
+    (8, "K", False, 16, 14336, 4096): ((64, 256, None, False), False),
+    (8, "K", False, 32, 5120, 5120): ((64, 64, "columns", False), False),
+    (8, "K", False, 128, 8192, 8192): ((64, 128, None, False), True),
     (8, "K", False, 304, 4992, 3072): ((128, 128, None, False), False),
-    (8, "K", False, 4096, 7168, 2048): ((128, 192, "rows", True), False),
-    (16, "K", False, 1, 8192, 28672): ((64, 128, None, False), True),
-    (16, "K", False, 8, 4096, 4096): ((64, 128, "columns", False), False),
-    (16, "K", False, 16, 14336, 4096): ((64, 256, "rows", False), False),
-    (16, "K", False, 64, 8192, 8192): ((64, 64, "columns", False), False),
+    (8, "K", False, 4096, 7168, 2048): ((128, 128, "rows", True), False),
+    (8, "K", True, 128, 24576, 1536): ((64, 128, None, False), True),
+    (16, "K", False, 8, 4096, 4096): ((64, 128, None, False), True),
+    (16, "K", False, 32, 5120, 5120): ((64, 128, "columns", False), False),
     (16, "K", False, 64, 28672, 8192): ((64, 128, "columns", False), False),
+    (16, "K", False, 128, 8192, 8192): ((64, 128, None, False), False),
     (16, "K", False, 300, 5000, 3000): ((64, 256, "rows", False), False),
-    (16, "K", False, 4096, 5000, 3000): ((128, 256, "rows", False), False),
-    (16, "MN", False, 1, 8192, 28672): ((64, 128, None, False), True),
+    (16, "K", False, 304, 4992, 3072): ((128, 128, None, False), False),
+    (16, "K", False, 1000, 5000, 3000): ((128, 192, "rows", True), False),
+    (16, "MN", False, 1, 8192, 28672): ((64, 256, None, False), True),
+    (16, "MN", False, 8, 4096, 4096): ((64, 128, None, False), True),
     (16, "MN", False, 16, 14336, 4096): ((64, 256, None, False), False),
-    (16, "MN", False, 32, 5120, 5120): ((64, 128, "columns", False), False),
-    (16, "MN", False, 64, 4096, 4096): ((64, 64, None, False), False),
     (16, "MN", False, 64, 8192, 8192): ((64, 128, None, False), False),
+    (16, "MN", False, 128, 8192, 8192): ((64, 128, None, False), False),
     (16, "MN", False, 300, 5000, 3000): ((64, 256, "rows", False), False),
-    (16, "MN", False, 4096, 5000, 3000): ((128, 256, "rows", False), False),
+    (16, "MN", False, 304, 4992, 3072): ((128, 128, None, False), False),
+    (16, "MN", False, 4096, 2112, 7168): ((256, 192, None, False), True),
+    (16, "MN", False, 4096, 24576, 1536): ((128, 192, None, True), False),
+    (16, "MN", False, 8192, 8192, 8192): ((256, 192, None, False), True),
 }
 """Sizes whose fastest tile, split or not, is another than the one expected."""
