@@ -13,6 +13,7 @@ import jax.numpy as jnp  # noqa: E402
 
 from pyptx import ops  # noqa: E402
 from pyptx.ops.tensor_core import mma_sync, plan  # noqa: E402
+from pyptx.ops.tensor_core.few_rows import FewRows  # noqa: E402
 from pyptx.ops.tensor_core.shape import Product  # noqa: E402
 from pyptx.types import bf16, e4m3, f16, f32, s8, s32  # noqa: E402
 
@@ -83,9 +84,25 @@ def test_mma_sync(majors):
     check(kernel(turned(a, majors[0], "K"), turned(b, majors[1], "MN")), a, b)
 
 
+@pytest.mark.parametrize("cluster", [1, 2, 4, 8])
+@pytest.mark.parametrize("major", ["K", "MN"])
+@pytest.mark.parametrize("kind", [bf16, f16], ids=str)
+@pytest.mark.parametrize("sizes", [(1, 4096, 4096), (16, 1000, 5000), (7, 8192, 520)], ids=str)
+def test_few_rows(sizes, kind, major, cluster):
+    m, n, k = sizes
+    a, b = normal((m, k), JAX[kind], 0), normal((k, n), JAX[kind], 1)
+    operation = jax.jit(plan.operation(Product(kind, kind, f32, "K", major), FewRows(cluster)))
+    arrays = a, turned(b, major, "MN")
+    d = operation(*arrays)
+    check(d, a, b)
+    for _ in range(3):
+        np.testing.assert_array_equal(d, operation(*arrays))
+
+
 SIZES = [
-    (1, 1, 1), (1, 8192, 512), (16, 1000, 4096), (17, 33, 65), (64, 64, 10000), (129, 257, 511),
-    (300, 5000, 3000), (1024, 1024, 131072), (4096, 2112, 7168), (2048, 2048, 2048),
+    (1, 1, 1), (1, 4096, 4096), (8, 1024, 8192), (1, 8192, 512), (16, 1000, 4096), (17, 33, 65),
+    (64, 64, 10000), (129, 257, 511), (300, 5000, 3000), (1024, 1024, 131072), (4096, 2112, 7168),
+    (2048, 2048, 2048),
 ]  # fmt: skip
 
 

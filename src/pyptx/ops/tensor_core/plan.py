@@ -69,6 +69,10 @@ PROMOTED_CUTS: Final = (
 """Of products whose sums are promoted."""
 
 
+_ROUNDS: Final = 2
+"""Rounds of tiles of 64 rows, at most."""
+
+
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
 OTHERS: Final = tuple(
     map(
@@ -124,7 +128,16 @@ def choose_tiles(
             if (cut.shape.tile, cut.shape.split) == fastest:
                 return cut.shape
     given = Call(product, (m, n, k), matrices, ctas)
+    # One warpgroup does not keep the tensor cores of an SM busy, which the model does not know.
+    narrow = _tiles(Shape(ROWS, 256), given) > _ROUNDS * ctas
+    fit = [cut for cut in fit if cut.shape.rows > ROWS or not narrow]
     return min(fit, key=lambda cut: expected_ns(cut, given)).shape
+
+
+def _tiles(shape: Shape, call: Call) -> int:
+    m, n, _ = call.sizes
+    columns = n * call.product.factors
+    return -(-m // shape.all_rows) * -(-columns // shape.all_columns) * call.matrices
 
 
 def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
