@@ -219,8 +219,13 @@ template <class T>
 inline bool consecutive(const T* a, unsigned bytes) {
   const T first = a[0];
   if (static_cast<T>(a[1] - first) != bytes) return false;
-  // Vectors of the host are compared with those before them, which takes less than all places from the first.
+  // Vectors of the host are compared with those before them, which takes less than all places from the first. They are
+  // those that the registers were written by: a load across two stores that are not done yet waits for both.
+#ifdef __AVX512F__
+  constexpr unsigned kStep = 64 / sizeof(T);
+#else
   constexpr unsigned kStep = 32 / sizeof(T);
+#endif
   const T step = T{kStep} * bytes;
   const int shift = __builtin_ctz(bytes);  // a power of two
   T differences = 0;
