@@ -52,7 +52,7 @@ KINDS: Final = {
 }
 SIZES: Final = {
     "bf16": (*LARGE, *FEW_ROWS, *ODD_LINES),
-    "bf16, B as (N, K)": (*FEW_ROWS, *ODD_LINES),
+    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *ODD_LINES),
     "f32 as bf16": ((1024, 1024, 6144), (4096, 4096, 4096), (64, 8192, 8192)),
     "e4m3": (*FEW_ROWS, (4096, 7168, 2048)),
     "blocks": ((64, 8192, 8192), (128, 24576, 1536), (4096, 2112, 7168), (4096, 4096, 7168),

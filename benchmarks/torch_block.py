@@ -211,9 +211,8 @@ class Block(torch.nn.Module):
         x = self.embedding(ids)
         attended = self.attention(op.rms_norm(x, width, self.first, EPS))
         y, x = op.add_rms_norm(attended, x, width, self.second, EPS)
-        gated = op.linear(self.gates(y), self.down.weight)
-        y, _ = op.add_rms_norm(gated, x, width, self.last, EPS)
-        logits = op.linear(y, self.logits.weight)
+        x = x + op.linear(self.gates(y), self.down.weight)
+        logits = op.linear(op.rms_norm(x, width, self.last, EPS), self.logits.weight)
         return op.cross_entropy(logits.flatten(0, 1), labels.flatten())
 
     def gates(self, x: Any) -> Any:

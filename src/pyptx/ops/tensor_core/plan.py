@@ -19,7 +19,7 @@ from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core import arrays, few_rows, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.operands import shared_lines
-from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape
+from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape, Tile
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
 from pyptx.types import DType, bf16, e4m3, e5m2
 
@@ -73,6 +73,10 @@ _ROUNDS: Final = 2
 """Rounds of tiles of 64 rows, at most."""
 
 
+_MANY: Final = 2048
+"""Rows of the products that were measured in one layout of B."""
+
+
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
 OTHERS: Final = tuple(
     map(
@@ -123,7 +127,7 @@ def choose_tiles(
     """The shape whose kernel took least time, or is expected to where that was not measured."""
     fit = [cut for cut in cuts(product) if fits(cut.shape, product)]
     if matrices == 1 and ctas == CTAS and product.ragged is None:
-        fastest = measured.FASTEST.get((*product.kind, m, n, k))
+        fastest = _fastest(product, m, n, k)
         for cut in fit:
             if (cut.shape.tile, cut.shape.split) == fastest:
                 return cut.shape
@@ -132,6 +136,18 @@ def choose_tiles(
     narrow = _tiles(Shape(ROWS, 256), given) > _ROUNDS * ctas
     fit = [cut for cut in fit if cut.shape.rows > ROWS or not narrow]
     return min(fit, key=lambda cut: expected_ns(cut, given)).shape
+
+
+def _fastest(product: Product, m: int, n: int, k: int) -> tuple[Tile, bool] | None:
+    """The tile that was fastest where the expectation was off.
+
+    Many rows were measured with B as (K, N); as (N, K) there are as many copies and products.
+    """
+    bits, major, promoted = product.kind
+    found = measured.FASTEST.get((bits, major, promoted, m, n, k))
+    if found is None and major == "K" and m >= _MANY:
+        return measured.FASTEST.get((bits, "MN", promoted, m, n, k))
+    return found
 
 
 def _tiles(shape: Shape, call: Call) -> int:
