@@ -82,7 +82,7 @@ FEW_BY_ROWS: Final = {
 BY_LENGTH: Final = {
     "subwarp": [("rms_norm", bf16), ("softmax", bf16)],
     "subwarp_ends": [("rms_norm", bf16), ("softmax", bf16)],
-    "held": [("rms_norm", bf16), ("layer_norm", bf16)],
+    "held": [("rms_norm", bf16)],
     "held_wide": [("rms_norm", f32), ("softmax", f32)],
     "held_regular": [("rms_norm", f32), ("softmax", f32)],
 }

@@ -21,7 +21,7 @@ import importlib.util
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -39,6 +39,10 @@ EPS: Final = 1e-5
 ROUNDS: Final = 20
 STEPS: Final = 10
 PROFILES: Final = 4
+MOST: Final = 30
+"""Kernels of each kind that the results name."""
+NAME: Final = 80
+"""Letters of their names."""
 LARGEST_DIFFERENCE: Final = 0.02
 """Of gradients in bf16: other orders of roundings change them by 0.7 % on an H200."""
 LEAST_SAVED: Final = 0.05
@@ -88,7 +92,9 @@ def measure(device: dict[str, object], sizes: Sizes = FULL, rounds: int = ROUNDS
     ]
     for name, run in steps.items():
         for part, each in parts(run).items():
-            result.put(summarise(f"{name}: {part}", "us", each))
+            longest = sorted(each.kernels.items(), key=lambda item: -item[1])[:MOST]
+            kernels = {kernel[:NAME]: round(us, 1) for kernel, us in longest}
+            result.put(summarise(f"{name}: {part}", "us", each.times, kernels=kernels))
     saved = 1 - result.median(OURS) / result.median(THEIRS)
     result.bars = [Bar("part of the step's time saved", saved, LEAST_SAVED, "", at_least=True)]
     return result
@@ -164,18 +170,29 @@ KINDS: Final = {
 they are fused with. A name that none fits is of everything else."""
 
 
-def parts(run: Callable[[], Any]) -> dict[str, list[float]]:
-    """Microseconds of a step that each kind of kernel takes of the device, in several profiles.
+@dataclass(slots=True)
+class Part:
+    """Microseconds of a step that a kind takes in each profile, and the mean of each kernel."""
+
+    times: list[float] = field(default_factory=list)
+    kernels: dict[str, float] = field(default_factory=dict[str, float])
+
+
+def parts(run: Callable[[], Any]) -> dict[str, Part]:
+    """What each kind of kernel takes of the device, in several profiles.
 
     Steps follow one another, as when they are timed: under load the clocks are lower than in a step
     by itself.
     """
-    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    found = {kind: Part() for kind in KINDS}
     for _ in range(PROFILES):
         activities = profile(partial(several, run)).activities
-        for kind, times in found.items():
-            total = sum(a.duration for a in activities if kind_of(a.name) == kind)
-            times.append(total / STEPS)
+        for kind, part in found.items():
+            own = [a for a in activities if kind_of(a.name) == kind]
+            part.times.append(sum(a.duration for a in own) / STEPS)
+            for a in own:
+                before = part.kernels.get(a.name, 0.0)
+                part.kernels[a.name] = before + a.duration / STEPS / PROFILES
     return found
 
 

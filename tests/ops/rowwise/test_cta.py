@@ -15,6 +15,8 @@ from .toys_cta import KINDS, Blend, Centred, Gate, Toy, clean, close, rows_of
 WAYS = [
     {"held": True},
     {"held": False},
+    {"held": True, "late": True},
+    {"held": False, "late": True},
     {"held": True, "direct": True},
     {"held": True, "direct": True, "parts": 4},
 ]

@@ -174,7 +174,7 @@ def team_threads(op: RowOp, rows: Rows) -> int:
     groups = rows.groups
     threads = power_of_two(groups)
     if is_plain(rows) and rows.aligned:
-        if _is_between(groups):
+        if _is_between(op, groups):
             return _threads(groups, 3 if _has_thirds(groups) else 2)
         if groups > 512 and groups != threads:
             # Fewer threads without a vector, and room for a second team where sums are few bytes.
@@ -185,9 +185,13 @@ def team_threads(op: RowOp, rows: Rows) -> int:
     return min(most, max(WARP, threads))
 
 
-def _is_between(groups: int) -> bool:
-    """Whether half as many threads as the next power of two would leave many without a vector."""
-    return 128 < groups <= 512 and groups != power_of_two(groups)
+def _is_between(op: RowOp, groups: int) -> bool:
+    """Whether half as many threads as the next power of two would leave many without a vector.
+
+    So it was with 16-bit elements; wider ones keep memory busy as they are.
+    """
+    between = 128 < groups <= 512 and groups != power_of_two(groups)
+    return between and widest(op) == 2
 
 
 def _has_thirds(groups: int) -> bool:
@@ -207,7 +211,7 @@ def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
         return None
     threads = team_threads(op, rows)
     sums = persistent.sums_of_thread(op, rows, threads)
-    between = is_plain(rows) and rows.aligned and _is_between(rows.groups)
+    between = is_plain(rows) and rows.aligned and _is_between(op, rows.groups)
     thirds = between and _has_thirds(rows.groups)
     few = sums <= FEW * len(op.written(COLUMN)) or thirds
     most_teams = min(8, (384 if thirds else 512) // threads) if few else 1

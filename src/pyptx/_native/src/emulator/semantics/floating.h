@@ -25,11 +25,8 @@ inline double flush(double x) {
   const uint64_t b = bits_as<uint64_t>(x);
   return bits_as<double>((b & 0x7ff0000000000000ull) ? b : b & 0x8000000000000000ull);
 }
-// By bits: to Clang all NaN that arithmetic makes are one, so it drops a choice between two of them.
-inline float canonical(float x) {
-  const uint32_t bits = bits_as<uint32_t>(x);
-  return bits_as<float>(static_cast<int32_t>(bits & 0x7fffffffu) > 0x7f800000 ? kNan32 : bits);
-}
+// A choice of bits: to Clang all NaN that arithmetic makes are one, so it drops a choice between two of them.
+inline float canonical(float x) { return bits_as<float>(x != x ? kNan32 : bits_as<uint32_t>(x)); }
 // [0, 1]; NaN and -0 give +0.
 inline float saturate(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 inline double saturate(double x) { return x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0; }

@@ -1,5 +1,8 @@
 // ld, ldu, st, and what else takes addresses; atom and red are in atomic.cpp.
 #include <algorithm>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #include "access.h"
 #include "modifiers.h"
@@ -214,20 +217,42 @@ Movers movers_for(unsigned element, unsigned vector) {
 
 // ---- Handlers --------------------------------------------------------------------------------------------
 
-// Whether 32 lanes touch consecutive ranges, and where the first begins; of registers, before addresses are made of them.
+// Whether 32 lanes touch consecutive ranges of `bytes`, a power of two; of registers, before addresses are made of them.
+#ifdef __AVX512F__
+
+// A vector of the host at a time, as the registers were written: a load across two stores that are not done yet waits
+// for both. Comparisons give masks, of which nothing has to be reduced.
+inline bool consecutive(const uint64_t* a, unsigned bytes) {
+  struct Places {
+    uint64_t of[6][8];  // of the lanes of a vector, for elements of 1 to 32 bytes
+  };
+  static constexpr Places kPlaces = [] {
+    Places places{};
+    for (unsigned i = 0; i < 6; ++i)
+      for (unsigned l = 0; l < 8; ++l) places.of[i][l] = uint64_t{l} << i;
+    return places;
+  }();
+  const __m512i step = _mm512_set1_epi64(8ll * bytes);
+  __m512i expected = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(a[0])),
+                                      _mm512_loadu_si512(kPlaces.of[__builtin_ctz(bytes)]));
+  unsigned others = 0;
+  for (unsigned l = 0; l < kLanes; l += 8) {
+    others |= _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(a + l), expected);
+    expected = _mm512_add_epi64(expected, step);
+  }
+  return others == 0;
+}
+
+#endif
+
 template <class T>
 inline bool consecutive(const T* a, unsigned bytes) {
   const T first = a[0];
   if (static_cast<T>(a[1] - first) != bytes) return false;
-  // Vectors of the host are compared with those before them, which takes less than all places from the first. They are
-  // those that the registers were written by: a load across two stores that are not done yet waits for both.
-#ifdef __AVX512F__
-  constexpr unsigned kStep = 64 / sizeof(T);
-#else
+  // Vectors of the host are compared with those before them, which takes less than all places from the first.
   constexpr unsigned kStep = 32 / sizeof(T);
-#endif
   const T step = T{kStep} * bytes;
-  const int shift = __builtin_ctz(bytes);  // a power of two
+  const int shift = __builtin_ctz(bytes);
   T differences = 0;
   for (unsigned l = 0; l < kStep; ++l) differences |= a[l] ^ static_cast<T>(first + (static_cast<T>(l) << shift));
   for (unsigned l = kStep; l < kLanes; ++l) differences |= static_cast<T>(a[l] - a[l - kStep]) ^ step;
