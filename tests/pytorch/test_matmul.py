@@ -21,6 +21,7 @@ SHAPES = [
     ((2, 3, 9, 8), (8, 16)),
     ((2, 1, 9, 8), (3, 8, 16)),
     ((9, 8), (4, 8, 16)),
+    ((3, 1100), (1100, 72)),
 ]
 EMPTY = [((0, 8), (8, 4)), ((4, 0), (0, 4)), ((2, 0, 8), (8, 4))]
 
@@ -52,6 +53,15 @@ def test_sums_of_nothing_are_zeros(shapes):
     found.sum().backward()
     assert a.grad.shape == a.shape
     assert torch.equal(b.grad, torch.zeros_like(b))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_few_rows_by_a_layer(dtype):
+    """From registers, with what follows the product."""
+    x, weight, bias = torch.randn(4, 2100), torch.randn(40, 2100) / 46, torch.randn(40)
+    x, weight, bias = (each.to(dtype) for each in (x, weight, bias))
+    wanted = F.linear(x.double(), weight.double(), bias.double())
+    close(ours.linear(x, weight, bias), wanted, TOLERANCES[dtype])
 
 
 def test_transposed_matrices_are_read_where_they_are():

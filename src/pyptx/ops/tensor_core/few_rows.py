@@ -4,8 +4,7 @@ That is decoding: B is a layer's weights, and A has a row for each sequence. `mm
 registers as memory gives it, 16 bytes a thread, without a way through shared memory: a permutation
 of K changes no sum if A has it too, and one of N is undone when results are written. A warp
 multiplies 16 rows of A by 64 columns of B. The warps of a CTA go along K, as do the CTAs of a
-cluster; their sums are added in shared memory, in one order. Loads have no cache policy: with an
-explicit `evict_normal` they are slower on an H200.
+cluster; their sums are added in shared memory, in one order.
 
 More than 16 rows are right too: each 16 read B again.
 """
