@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable
@@ -10,6 +9,7 @@ from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
 from pyptx._cures import cure
+from pyptx._near import near as near_names
 from pyptx._source import SourceLocation, caller
 from pyptx._tracebacks import shortened
 from pyptx.errors import PtxError
@@ -87,5 +87,5 @@ def nearest(name: str, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """A note with what to write for `name` or with the names that look like it, if there is one."""
     if known := cure(name):
         return known
-    near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
+    near = near_names(name, names)
     return (("nearest", " ".join(near)),) if near else ()

@@ -8,7 +8,6 @@ functions `cdiv`, `min` and `max`.
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -24,6 +23,7 @@ from pyptx._dims import (
     maximum,
     minimum,
 )
+from pyptx._near import near as near_names
 from pyptx.errors import SpecError
 
 _SYMBOLS: Final[dict[type[ast.operator], str]] = {
@@ -163,7 +163,7 @@ def check_names(what: str, text: str, dims: Iterable[str], keywords: Iterable[st
     for name in names(text):
         if name in dims or name in keywords:
             continue
-        near = difflib.get_close_matches(name, [*dims, *keywords], n=1)
+        near = near_names(name, [*dims, *keywords], 1)
         raise SpecError(
             f"{what} names {name}, which is neither a dimension nor a compile-time keyword",
             notes=(

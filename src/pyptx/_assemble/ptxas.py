@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import cache as memoize
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyptx._assemble import cache
 from pyptx._assemble.cubin import (
@@ -29,6 +28,9 @@ from pyptx._assemble.cubin import (
 from pyptx._source import SourceLocation
 from pyptx._target import Target
 from pyptx.errors import AssembleError
+
+if TYPE_CHECKING:
+    import subprocess
 
 Lines = Mapping[int, SourceLocation]
 """Line of the PTX text, from 1, to the Python line that made it."""
@@ -161,6 +163,8 @@ def _assemble(
 
 
 def _run(tool: Tool, command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    import subprocess  # noqa: PLC0415 (for who assembles)
+
     try:
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import re
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Final
 from pyptx._isa import rounding
 from pyptx._isa.automaton import State
 from pyptx._isa.model import Form
+from pyptx._near import near as near_names
 from pyptx.errors import IsaError
 
 
@@ -37,7 +37,7 @@ def first(opcodes: dict[str, State], opcode: str) -> State:
     """The state of an opcode without modifiers; IsaError names the nearest ones."""
     if opcode in opcodes:
         return opcodes[opcode]
-    near = difflib.get_close_matches(opcode, opcodes, n=3, cutoff=0.5)
+    near = near_names(opcode, opcodes, cutoff=0.5)
     notes = (("nearest", " ".join(near)),) if near else (("opcodes", " ".join(opcodes)),)
     raise IsaError(f"PTX has no instruction {opcode!r}", notes=notes)
 
@@ -52,7 +52,7 @@ def step(state: State, modifier: str, later: tuple[str, ...] = ()) -> State:
     if without_rounding is not None and without_rounding.is_wrong:
         raise _needs_rounding(state.opcode, without_rounding)
     notes = [("legal here", _legal_after(state))]
-    if near := difflib.get_close_matches(modifier, state.next, n=1, cutoff=0.6):
+    if near := near_names(modifier, state.next, 1):
         notes.append(("nearest", f".{near[0]}"))
     ordered = _in_order(state, wanted)
     if without_rounding is not None and without_rounding.given:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pyptx._isa.forms.calls import FORMS
 from pyptx._isa.model import Availability, Form, Option
 from pyptx._isa.opcode_path import ptx_name
 from pyptx._isa.table import forms, opcodes
+from pyptx._near import near as near_names
 from pyptx._target import PtxVersion, Target
 from pyptx.errors import IsaError
 
@@ -227,9 +227,9 @@ def _near(parts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         return (("each alone", ", ".join(f"{p}: {n} forms" for p, n in each)),)
     notes: list[tuple[str, str]] = []
     for part in unknown:
-        near = difflib.get_close_matches(part, opcodes(), n=3)
-        near += difflib.get_close_matches(part, sorted(_modifiers()), n=3, cutoff=0.7)
-        near = near or difflib.get_close_matches(part, sorted(_words()), n=3, cutoff=0.7)
+        near = near_names(part, opcodes())
+        near += near_names(part, sorted(_modifiers()), cutoff=0.7)
+        near = near or near_names(part, sorted(_words()), cutoff=0.7)
         notes.append((f"nearest to {part}", " ".join(near) or "nothing"))
     return tuple(notes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from pyptx._ir import Directive
 from pyptx._isa import directives as isa_directives
 from pyptx._isa.directives import DIRECTIVES
 from pyptx._launch.plan import check_block, check_cluster
+from pyptx._near import near as near_names
 from pyptx._source import SourceLocation
 from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.values import integer
@@ -258,7 +258,7 @@ def _values(name: str, value: object, where: SourceLocation) -> tuple[int, ...]:
 
 def _check_option(name: str, options: Sequence[str], where: SourceLocation) -> None:
     if name not in DIRECTIVES:
-        near = difflib.get_close_matches(name, [*options, *DIRECTIVES], n=1)
+        near = near_names(name, [*options, *DIRECTIVES], 1)
         raise SpecError(
             f"kernel() has no option {name}",
             location=where,

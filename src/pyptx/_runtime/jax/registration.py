@@ -7,7 +7,6 @@ from __future__ import annotations
 # pyright: reportUnknownArgumentType=false
 import ctypes
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import re
@@ -106,7 +105,7 @@ def _check_version(library: ctypes.CDLL, include: Path) -> None:
         )
 
 
-class _AfterImport(importlib.abc.MetaPathFinder):
+class _AfterImport:
     """Finds `jax` as the other finders do, and registers when its import is complete."""
 
     def find_spec(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Final, NoReturn
 
 from pyptx._isa.special import SPECIAL
+from pyptx._near import near as near_names
 from pyptx._operands import SpecialRegister
 from pyptx._source import caller
 from pyptx._trace.core.context import current
@@ -79,7 +79,7 @@ def _no_component(name: str, component: str) -> LanguageError:
 
 
 def _no_special(name: str) -> LanguageError:
-    near = difflib.get_close_matches(name, SPECIAL, n=3)
+    near = near_names(name, SPECIAL)
     known = dict.fromkeys(re.sub(r"(envreg|pm|_offset_)\d+", r"\1<n>", k) for k in SPECIAL)
     return LanguageError(
         f"PTX has no special register %{name}",

@@ -52,20 +52,23 @@ def roots_of(
     roots: dict[Register | None, frozenset[Parameter]] = {}
     sums: list[tuple[list[Register], list[Register]]] = []
     for instruction in instructions:
-        reads, writes = verify.reads_and_writes(instruction)
         if named := _parameters(instruction.operands, of, Symbol):
-            _add(roots, writes, frozenset(named))
+            _add(roots, _written(instruction), frozenset(named))
         elif instruction.form.opcode in _FOLLOWED:
-            sums.append((reads, writes))
+            sums.append(verify.reads_and_writes(instruction))
         elif instruction.form.opcode == "ld" and "param" in instruction.modifiers:
             found = frozenset(_parameters(instruction.operands, of, Address))
-            _add(roots, writes, found)
+            _add(roots, _written(instruction), found)
     changed = True
     while changed:
         changed = False
         for reads, writes in sums:
             changed |= _add(roots, writes, _of_any(roots, reads))
     return roots
+
+
+def _written(instruction: Instruction) -> list[Register]:
+    return verify.reads_and_writes(instruction)[1]
 
 
 def _of_any(
