@@ -126,12 +126,12 @@ def _late_shape(op: RowOp, rows: Rows) -> CtaShape | None:
         return None
     if not is_plain(rows) or not rows.aligned:
         return None
-    groups = rows.groups
+    groups, narrow = rows.groups, widest(op) == 2
     if groups > 2048 and groups == power_of_two(groups):
         return CtaShape(256, held=False, registers=80, late=True)
-    if groups <= (512 if widest(op) == 2 else 0):
+    if narrow and groups <= 512:
         return CtaShape(max(2 * WARP, _threads(groups, 4)), held=False, late=True)
-    if groups == 1024 and widest(op) > 2:
+    if not narrow and groups == 1024:
         return CtaShape(256, held=False, late=True)
     return None
 
