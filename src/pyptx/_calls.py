@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
 from pyptx._cures import cure
-from pyptx._near import near as near_names
+from pyptx._near import near_names
 from pyptx._source import SourceLocation, caller
 from pyptx._tracebacks import shortened
 from pyptx.errors import PtxError

@@ -23,7 +23,7 @@ from pyptx._dims import (
     maximum,
     minimum,
 )
-from pyptx._near import near as near_names
+from pyptx._near import near_names
 from pyptx.errors import SpecError
 
 _SYMBOLS: Final[dict[type[ast.operator], str]] = {

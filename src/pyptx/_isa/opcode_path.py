@@ -10,7 +10,7 @@ from typing import Final
 from pyptx._isa import rounding
 from pyptx._isa.automaton import State
 from pyptx._isa.model import Form
-from pyptx._near import near as near_names
+from pyptx._near import near_names
 from pyptx.errors import IsaError
 
 

@@ -13,7 +13,7 @@ from pyptx._isa.forms.calls import FORMS
 from pyptx._isa.model import Availability, Form, Option
 from pyptx._isa.opcode_path import ptx_name
 from pyptx._isa.table import forms, opcodes
-from pyptx._near import near as near_names
+from pyptx._near import near_names
 from pyptx._target import PtxVersion, Target
 from pyptx.errors import IsaError
 

@@ -14,7 +14,7 @@ from pyptx._ir import Directive
 from pyptx._isa import directives as isa_directives
 from pyptx._isa.directives import DIRECTIVES
 from pyptx._launch.plan import check_block, check_cluster
-from pyptx._near import near as near_names
+from pyptx._near import near_names
 from pyptx._source import SourceLocation
 from pyptx._target import PtxVersion, Target
 from pyptx._trace.core.values import integer

@@ -6,7 +6,7 @@ import re
 from typing import Final, NoReturn
 
 from pyptx._isa.special import SPECIAL
-from pyptx._near import near as near_names
+from pyptx._near import near_names
 from pyptx._operands import SpecialRegister
 from pyptx._source import caller
 from pyptx._trace.core.context import current

@@ -18,7 +18,7 @@ from pyptx import Reg, Tile, ptx, reg
 from pyptx._target import Target
 from pyptx.device import WARP, Device, of
 from pyptx.ops.rowwise.operation import BLOCK, BLOCK_COLUMNS, COLUMN, ELEMENT, Operand
-from pyptx.ops.rowwise.vectors import LINE, PIECE, Vector, wide
+from pyptx.ops.rowwise.vectors import LINE, PIECE, Vector, power_of_two, wide
 from pyptx.types import DType, s32, u32
 
 H200: Final = of(Target(90, "a"))
@@ -73,6 +73,10 @@ class Rows:
     def divided(self) -> Rows:
         """The same rows in groups small enough to divide a row, so that it has no ends."""
         return replace(self, widest=math.gcd(self.columns, self.group))
+
+    def is_even(self, threads: int) -> bool:
+        """Whether so many threads, a power of two, have as many groups of a row each, and all."""
+        return self.aligned and self.groups % threads == 0 and threads == power_of_two(threads)
 
     @property
     def unit(self) -> int:

@@ -175,7 +175,7 @@ def team_threads(op: RowOp, rows: Rows) -> int:
     threads = power_of_two(groups)
     if is_plain(rows) and rows.aligned:
         if _is_between(op, groups):
-            return _threads(groups, 3 if _has_thirds(groups) else 2)
+            return _threads(groups, 3 if _has_thirds(op, rows) else 2)
         if groups > 512 and groups != threads:
             # Fewer threads without a vector, and room for a second team where sums are few bytes.
             most = 256 if widest(op) > 2 and groups <= 768 else 512
@@ -194,9 +194,11 @@ def _is_between(op: RowOp, groups: int) -> bool:
     return between and widest(op) == 2
 
 
-def _has_thirds(groups: int) -> bool:
-    """Whether threads have three vectors each, and all of them have as many."""
-    return groups % 3 == 0 and groups // 3 == power_of_two(groups // 3)
+def _has_thirds(op: RowOp, rows: Rows) -> bool:
+    """Whether the threads of a team have three vectors each, and all of them have as many."""
+    third, rest = divmod(rows.groups, 3)
+    even = rest == 0 and third == power_of_two(third)
+    return even and is_plain(rows) and rows.aligned and _is_between(op, rows.groups)
 
 
 def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
@@ -211,8 +213,7 @@ def resident(op: RowOp, rows: Rows) -> persistent.Shape | None:
         return None
     threads = team_threads(op, rows)
     sums = persistent.sums_of_thread(op, rows, threads)
-    between = is_plain(rows) and rows.aligned and _is_between(op, rows.groups)
-    thirds = between and _has_thirds(rows.groups)
+    thirds = _has_thirds(op, rows)
     few = sums <= FEW * len(op.written(COLUMN)) or thirds
     most_teams = min(8, (384 if thirds else 512) // threads) if few else 1
     ctas = aligned(max(rows.device.multiprocessors, rows.alignments), rows)

@@ -238,8 +238,8 @@ class _Factors:
     """What a warp reads of A and B, from a value of K on. A row or column that there is not is
     another one, of which nothing is written."""
 
-    def __init__(self, cta: _Cta, k: Reg) -> None:
-        self.cta, self.first = cta, k
+    def __init__(self, cta: _Cta) -> None:
+        self.cta = cta
         self.dtype = cta.product.b
         self.column = cta.column
         self.kinds = cta.product.kinds
@@ -251,6 +251,12 @@ class _Factors:
     def advance(self, distance: int) -> None:
         """Go on along K."""
         raise NotImplementedError
+
+    def steps(self, length: int, along: Reg, k: Reg | None) -> list[tuple[int, Reg | None]]:
+        """Where each step of a chunk begins, and whether the thread's values of K are there; `k`
+        is None where all are."""
+        starts, size = range(0, CHUNK, length), self.cta.sizes.k
+        return [(at, None if k is None else k + along + at < size) for at in starts]
 
     def of_a(self, k: Reg) -> list[Reg]:
         """The addresses of the two rows of A that this thread has, at a value of K."""
@@ -286,7 +292,7 @@ class _ByRows(_Factors):
     """Values of K that two `mma.sync` multiply: a thread has 8 of them, which are neighbours."""
 
     def __init__(self, cta: _Cta, k: Reg) -> None:
-        super().__init__(cta, k)
+        super().__init__(cta)
         self.along = cta.inside << 3
         along = k + self.along
         last = cta.sizes.n - 1
@@ -296,12 +302,9 @@ class _ByRows(_Factors):
         self.a = self.of_a(along)
 
     def add(self, sums: Sequence[Sequence[Reg]], k: Reg | None) -> None:
-        steps = range(0, CHUNK, self.STEP)
-        ends = [None if k is None else k + self.along + at < self.cta.sizes.k for at in steps]
-        size = self.dtype.bytes
-        places = list(zip(steps, ends, strict=True))
-        of_b = [[self.load_b(p, at * size, ok) for p in self.b] for at, ok in places]
-        of_a = [[self.load_a(p, at * size, 4, ok) for p in self.a] for at, ok in places]
+        steps, size = self.steps(self.STEP, self.along, k), self.dtype.bytes
+        of_b = [[self.load_b(p, at * size, ok) for p in self.b] for at, ok in steps]
+        of_a = [[self.load_a(p, at * size, 4, ok) for p in self.a] for at, ok in steps]
         for lines, rows in zip(of_b, of_a, strict=True):
             for half in (0, 2):
                 for i, d in enumerate(sums):
@@ -322,7 +325,7 @@ class _ByColumns(_Factors):
     """Values of K that one `mma.sync` multiplies: a thread has 4 of them, which are neighbours."""
 
     def __init__(self, cta: _Cta, k: Reg) -> None:
-        super().__init__(cta, k)
+        super().__init__(cta)
         self.along = cta.inside << 2
         along = k + self.along
         column = self.column + (cta.group << 3)
@@ -332,17 +335,12 @@ class _ByColumns(_Factors):
         self.a = self.of_a(along)
 
     def add(self, sums: Sequence[Sequence[Reg]], k: Reg | None) -> None:
-        steps = range(0, CHUNK, self.STEP)
-        ends = [None if k is None else k + self.along + at < self.cta.sizes.k for at in steps]
-        size = self.dtype.bytes
+        steps, size = self.steps(self.STEP, self.along, k), self.dtype.bytes
         of_b: list[list[list[Reg]]] = []
-        for at, ok in zip(steps, ends, strict=True):
+        for at, ok in steps:
             places = [self.b + self.line * (at + i) for i in range(4)]
             of_b.append([self.load_b(place, 0, ok) for place in places])
-        of_a = [
-            [self.load_a(place, at * size, 2, ok) for place in self.a]
-            for at, ok in zip(steps, ends, strict=True)
-        ]
+        of_a = [[self.load_a(p, at * size, 2, ok) for p in self.a] for at, ok in steps]
         for lines, (one, other) in zip(of_b, of_a, strict=True):
             rows = [one[0], other[0], one[1], other[1]]
             for i, d in enumerate(sums):

@@ -36,7 +36,7 @@ class Common:
 
 
 @dataclass(frozen=True, slots=True)
-class FewRows:
+class FewRowsLimits:
     """Up to which sizes products of few rows are quicker from registers (`few_rows`).
 
     columns   the most columns of B
@@ -51,7 +51,10 @@ class FewRows:
     depth: int = 8192
 
 
-FEW_ROWS: Final[dict[Major, FewRows]] = {"MN": FewRows(8192, 128), "K": FewRows(4096, 64)}
+FEW_ROWS: Final[dict[Major, FewRowsLimits]] = {
+    "MN": FewRowsLimits(8192, 128),
+    "K": FewRowsLimits(4096, 64),
+}
 """Measured by hand on an H200, with 1, 8 and 16 rows of bf16."""
 
 DEVICE: Final = "NVIDIA H200"

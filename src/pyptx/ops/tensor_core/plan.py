@@ -20,7 +20,7 @@ from pyptx.ops.tensor_core import arrays, few_rows, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.operands import shared_lines
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape, Tile
-from pyptx.ops.tensor_core.times import Call, Cut, expected_ns
+from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
 
 KEPT: Final = 1024
@@ -133,7 +133,7 @@ def choose_tiles(
                 return cut.shape
     given = Call(product, (m, n, k), matrices, ctas)
     # One warpgroup does not keep the tensor cores of an SM busy, which the model does not know.
-    narrow = _tiles(Shape(ROWS, 256), given) > _ROUNDS * ctas
+    narrow = tiles_of(Shape(ROWS, 256), given) > _ROUNDS * ctas
     fit = [cut for cut in fit if cut.shape.rows > ROWS or not narrow]
     return min(fit, key=lambda cut: expected_ns(cut, given)).shape
 
@@ -148,12 +148,6 @@ def _fastest(product: Product, m: int, n: int, k: int) -> tuple[Tile, bool] | No
     if found is None and major == "K" and m >= _MANY:
         return measured.FASTEST.get((bits, "MN", promoted, m, n, k))
     return found
-
-
-def _tiles(shape: Shape, call: Call) -> int:
-    m, n, _ = call.sizes
-    columns = n * call.product.factors
-    return -(-m // shape.all_rows) * -(-columns // shape.all_columns) * call.matrices
 
 
 def choose_ragged(product: Product, m: int, n: int, k: int, groups: int, ctas: int = CTAS) -> Shape:
@@ -212,13 +206,12 @@ def operation(product: Product, shape: Shape | FewRows) -> KernelSequence:
         targets = lowered_for()
         check("matmul", targets, product.a, product.results)
         common = device.common(targets)
-        if common.has("wgmma") and isinstance(shape, FewRows):
+        if not common.has("wgmma"):
+            return mma_sync.build(product)(*given)
+        if isinstance(shape, FewRows):
             return few_rows.build(product, shape)(*given)
-        if common.has("wgmma"):
-            assert isinstance(shape, Shape)
-            made = hopper.build(product, shape, common.multiprocessors)(*given)
-            return made[: len(arrays.results(product))] if shape.split else made
-        return mma_sync.build(product)(*given)
+        made = hopper.build(product, shape, common.multiprocessors)(*given)
+        return made[: len(arrays.results(product))] if shape.split else made
 
     names = [name for name in arrays.names(product) if name[0] != "D" and name != "AMAX"]
     return sequence(

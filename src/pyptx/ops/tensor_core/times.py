@@ -47,11 +47,17 @@ def expected_ns(cut: Cut, call: Call, common: Common = measured.COMMON) -> float
     return both + handed_over
 
 
+def tiles_of(shape: Shape, call: Call) -> int:
+    """Of all matrices; those that a cluster has are one."""
+    m, n, _ = call.sizes
+    columns = n * call.product.factors
+    return -(-m // shape.all_rows) * -(-columns // shape.all_columns) * call.matrices
+
+
 def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
     """What the rounds of tiles take, and what it takes to add the sums of tiles that are split."""
-    m, n, k = call.sizes
-    shape, product, ctas = cut.shape, call.product, call.ctas
-    tiles = -(-m // shape.all_rows) * -(-n * product.factors // shape.all_columns) * call.matrices
+    shape, product, ctas, k = cut.shape, call.product, call.ctas, call.sizes[2]
+    tiles = tiles_of(shape, call)
     each, clusters = shape.cluster_size, ctas // shape.cluster_size
     steps = max(1, -(-k // product.depth))
     requests = _requests(shape, call)

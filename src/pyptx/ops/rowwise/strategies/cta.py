@@ -47,7 +47,6 @@ from pyptx.ops.rowwise.vectors import (
     async_load,
     bulk_load,
     load_one,
-    power_of_two,
     rounded_up,
     store_one,
     wide,
@@ -277,11 +276,7 @@ class _Cta:
         if end is not None and self.ends is not None:
             terms.append(Terms([op.term(m, v) for v in end.elements(1)], self.ends.active))
         statistic = op.statistic
-        if (
-            end is None
-            and all(ok is None for ok in active)
-            and power_of_two(self.threads) == self.threads
-        ):
+        if self.rows.is_even(self.threads):
             statistic = statistic.even(self.rows.columns)
         found = over_cta(m, statistic, statistic.of_thread(m, terms), self.lane, self.threads)
         return statistic.whole(m, found)

@@ -162,7 +162,7 @@ class _Thread:
 
     def _kind(self, statistic: Statistic) -> Statistic:
         """The statistic, for threads that have as many elements of a row each where they do."""
-        even = all(ok is None for ok in self.active)
+        even = self.rows.is_even(self.shape.lanes)
         return statistic.even(self.rows.columns) if even else statistic
 
     def _reduce(self, m: Math, totals: Sequence[list[Reg]]) -> list[list[Reg]]:
