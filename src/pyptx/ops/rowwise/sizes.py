@@ -320,10 +320,26 @@ def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Sha
     shared = not grid and 3 * stage + weights <= room
     held = min(6 if grid else _STAGES, (room - (weights if shared else 0)) // stage)
     threads = _cluster_threads(rows, most) if sums and not grid else 512
-    shape = cluster.Shape(aligned(count, rows), parts, threads, held, 1, shared, grid)
+    shape = cluster.Shape(aligned(count, rows), parts, threads, held, 1, shared, grid=grid)
     if grid:
         shape = _lagging(op, rows, shape, room)
+    elif sums:
+        shape = _with_second_sums(op, rows, shape)
     return shape if rows.device.allows(cluster.needs(op, rows, shape)) else None
+
+
+def _with_second_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
+    """Second sums over rows in shared memory, with one row less there if that is what it takes.
+
+    They would be added to in global memory otherwise, where registers do not hold them.
+    """
+    if cluster.sums_of_thread(op, rows, shape) <= FEW:
+        return shape
+    for stages in (shape.stages, shape.stages - 1):
+        found = replace(shape, stages=stages, sums=True)
+        if stages >= 3 and rows.device.allows(cluster.needs(op, rows, found)):
+            return found
+    return shape
 
 
 def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.Shape:

@@ -21,11 +21,18 @@ from pyptx.ops.rowwise.stages import Counter, Ring
 from pyptx.ops.rowwise.statistics import Statistic
 from pyptx.ops.rowwise.strategies.cluster_exchange import Exchange, ThroughCluster, ThroughMemory
 from pyptx.ops.rowwise.strategies.cluster_row import Work
-from pyptx.ops.rowwise.strategies.cluster_shape import Cta, Shape, needs, stage_bytes, words
+from pyptx.ops.rowwise.strategies.cluster_shape import (
+    Cta,
+    Shape,
+    needs,
+    stage_bytes,
+    sums_of_thread,
+    words,
+)
 from pyptx.ops.rowwise.vectors import wide
 from pyptx.types import u32, u64
 
-__all__ = ["Shape", "clear", "kernel_of", "needs", "stage_bytes"]
+__all__ = ["Shape", "clear", "kernel_of", "needs", "stage_bytes", "sums_of_thread"]
 
 
 def kernel_of(op: RowOp, rows: Rows, shape: Shape) -> Kernel:

@@ -93,7 +93,8 @@ class Work:
         self.prefetch.start()
         sums = [arrays.tensors[operand.name] for operand in self.op.written(COLUMN)]
         if sums:
-            self._sums = RegisterSums(self.m, self.part, cta.ends, sums, lambda: cta.team)
+            apart = (cta.thread, cta.shape.threads) if cta.shape.sums else None
+            self._sums = RegisterSums(self.m, self.part, cta.ends, sums, lambda: cta.team, apart)
 
     # ---- elements --------------------------------------------------------------------------------
 

@@ -27,6 +27,8 @@ class Shape:
     lag      rows between the one that is reduced and the one that is written; with 0, a CTA only
              fetches while it waits for the statistics of others
     shared   whether the inputs per column are in shared memory (otherwise in registers)
+    sums     whether second sums over rows are in shared memory (otherwise in registers, or where
+             they are too many, in global memory)
     pieces   how many a row comes in; so much sooner there is room for the next one
     grid     whether a team is larger than a cluster, and its CTAs exchange statistics through
              global memory
@@ -38,6 +40,7 @@ class Shape:
     stages: int
     lag: int = 1
     shared: bool = True
+    sums: bool = False
     grid: bool = False
     pieces: int = 1
 
@@ -76,6 +79,13 @@ def stage_bytes(op: RowOp, rows: Rows, shape: Shape) -> int:
     return sum(rounded_up(groups * rows.vector(o.dtype).bytes) for o in op.given(ELEMENT))
 
 
+def sums_of_thread(op: RowOp, rows: Rows, shape: Shape) -> int:
+    """Bytes of what a thread sums over rows."""
+    each = -(-rows.part(shape.parts) // shape.threads)
+    ends = 0 if rows.aligned else 1
+    return (each * rows.group + ends) * len(op.written(COLUMN)) * rows.compute.bytes
+
+
 def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
     """What the kernel needs of a device: for stages, inputs per column, and statistics."""
     shared = shape.stages * (stage_bytes(op, rows, shape) + 2 * 8) + LINE
@@ -85,6 +95,8 @@ def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
     if shape.shared:
         columns = [rows.vector(operand.dtype).bytes for operand in op.given(COLUMN)]
         shared += sum(rounded_up(rows.part(shape.parts) * bytes_, PIECE) for bytes_ in columns)
+    if shape.sums:
+        shared += shape.threads * sums_of_thread(op, rows, shape)
     if not shape.clustered(op):
         return Needs(BULK, shared, at_once=shape.teams * shape.parts if shape.grid else 0)
     return Needs((*BULK, "clusters", "st.async"), shared, cluster=shape.parts)
