@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import FunctionType
 from typing import Any, Final
 
 import torch
@@ -30,6 +31,7 @@ import torch.nn.functional as F  # noqa: N812
 from block_sizes import FULL, Sizes
 from device_time import profile
 from measure import Bar, Result, no_collection, show, start, summarise
+from torch._inductor.compile_fx import compile_fx
 
 import pyptx.torch
 
@@ -126,14 +128,34 @@ def inputs(sizes: Sizes, device: str) -> tuple[Any, Any]:
     return ids[:, :-1].to(device), ids[:, 1:].to(device)
 
 
-def step(model: Block, ids: Any, labels: Any, *, compiled: bool = True) -> Callable[[], Any]:
-    """Forward and backward, with fresh gradients; gives the loss."""
+def step(
+    model: Block, ids: Any, labels: Any, *, compiled: bool = True, backend: Any = compile_fx
+) -> Callable[[], Any]:
+    """Forward and backward, with fresh gradients; gives the loss.
+
+    Raises RuntimeError where a compiled step of one graph has not run that graph.
+    """
+    runs = 0
+
+    def counted(graph: Any, inputs: Any, **more: Any) -> Any:
+        made = backend(graph, inputs, **more)
+
+        def call(*given: Any) -> Any:
+            nonlocal runs
+            runs += 1
+            return made(*given)
+
+        return call
+
     whole = model.operations.one_graph
-    forward = torch.compile(model, fullgraph=whole) if compiled else model
+    forward = torch.compile(model, fullgraph=whole, backend=counted) if compiled else model
 
     def run() -> Any:
+        before = runs
         model.zero_grad(set_to_none=True)
         loss = forward(ids, labels)
+        if compiled and whole and runs != before + 1:
+            raise RuntimeError(f"a step ran {runs - before} graphs")
         loss.backward()
         return loss.detach()
 
@@ -253,9 +275,20 @@ class Block(torch.nn.Module):
 
 
 def block(sizes: Sizes, operations: Operations, device: str, dtype: Any) -> Block:
-    """With the same parameters for all ways."""
+    """With the same parameters for all ways.
+
+    Each has code of its own. torch.compile keeps what it made of a function by its code, and the
+    part of a graph that breaks, up to the break, would be taken for the same part of all others,
+    which then run without being compiled.
+    """
     torch.manual_seed(0)
-    return Block(sizes, operations).to(device=device, dtype=dtype)
+    functions = {
+        name: FunctionType(each.__code__.replace(), each.__globals__, name)
+        for name, each in vars(Block).items()
+        if isinstance(each, FunctionType) and name != "__init__"
+    }
+    own = type("Block", (Block,), functions)
+    return own(sizes, operations).to(device=device, dtype=dtype)
 
 
 # ---- the ways ------------------------------------------------------------------------------------

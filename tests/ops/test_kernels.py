@@ -318,12 +318,12 @@ def test_clusters_backward(split, types, policy):
     backward(kernel, given, rows_of(given), written, *mail_of(given, shape), **policy)
 
 
-@pytest.mark.parametrize("grid", [False, True])
+@pytest.mark.parametrize(("grid", "sums"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("rows_each", [1, 2, 3, 31, 33, 65])
-@pytest.mark.parametrize(("n", "pieces"), [(131, 1), (1203, 2)])
-def test_clusters_write_sums_of_blocks(n, pieces, rows_each, grid):
+@pytest.mark.parametrize(("n", "pieces"), [(131, 1), (1203, 2), (2048, 1)])
+def test_clusters_write_sums_of_blocks(n, pieces, rows_each, grid, sums):
     given = problem((rows_each * 4,), (n,), (F32, F32))
-    shape = cluster.Shape(4, 2, 32, 3 * pieces, grid=grid, pieces=pieces)
+    shape = cluster.Shape(4, 2, 32, 3 * pieces, grid=grid, pieces=pieces, sums=sums)
     kernel = cluster.kernel_of(gradient_of(given), rows_of(given), shape)
     backward(kernel, given, rows_of(given), 4, *mail_of(given, shape))
 
@@ -385,6 +385,23 @@ def test_column_sums(widest, partials, n, count, each):
     kernel = column_sums("rms_norm", what, Operand("r", f32, ROW), partials, each, f32)
     (dw,) = clean(kernel.emulate(partial, np.zeros(count, np.float32)))
     np.testing.assert_allclose(dw, summed(given, what, partial[:used]), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("partials", "n"), [(7, 33), (264, 3), (5, 70000)])
+@pytest.mark.parametrize("sums", [2, 3])
+def test_several_column_sums_by_one_kernel(sums, partials, n):
+    what = Rows((n,), (f32,), f32, 4)
+    rng, used = np.random.default_rng(0), min(partials, 4)
+    several = [rng.standard_normal((partials, what.padded)).astype(np.float32) for _ in range(sums)]
+    for each in several:
+        each[used:] = np.nan
+    given = problem((7,), (n,), (F32, F32))
+    like = Operand("r", f32, ROW)
+    kernel = column_sums("rms_norm", what, like, partials, 2, f32, sums)
+    found = clean(kernel.emulate(*several, np.zeros(7, np.float32)))
+    for one, partial in zip(found, several, strict=True):
+        wanted = summed(given, what, partial[:used])
+        np.testing.assert_allclose(one, wanted, rtol=1e-5, atol=1e-5)
 
 
 # ---- what the operation chooses ------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The training step that is measured on a GPU, here with a few tokens: every way has one loss."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,13 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import torch_block
+
+
+def eager(graph, inputs):
+    """A backend that runs a graph as it is."""
+    del inputs
+    return graph.forward
+
 
 SIZES = torch_block.Sizes(tokens=6, width=64, hidden=96, heads=2, vocabulary=50)
 
@@ -47,6 +55,30 @@ def test_the_step_is_one_graph():
     again.backward()
     torch.testing.assert_close(again, loss)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+def test_a_graph_that_breaks_does_not_replace_those_of_other_ways():
+    """The part before the break of one fits all of them: torch.compile keeps graphs by code."""
+    ids, labels = torch_block.inputs(SIZES, "cpu")
+    theirs = torch_block.ways()["PyTorch"]
+    norm = torch.compiler.disable(lambda *given: theirs.rms_norm(*given))
+    several = [theirs, replace(theirs, rms_norm=norm, one_graph=False)]
+    models = [torch_block.block(SIZES, each, "cpu", torch.float32) for each in several]
+    steps = [torch_block.step(model, ids, labels, backend=eager) for model in models]
+    first = [float(run()) for run in steps]
+    assert [float(run()) for run in steps] == first  # `step` raises where no graph was run
+
+
+def test_a_step_that_is_not_compiled_is_seen():
+    ids, labels = torch_block.inputs(SIZES, "cpu")
+    model = torch_block.block(SIZES, torch_block.ways()["PyTorch"], "cpu", torch.float32)
+    run = torch_block.step(model, ids, labels, backend=eager)
+    run()
+    with (
+        torch.compiler.set_stance("force_eager"),
+        pytest.raises(RuntimeError, match="a step ran 0 graphs"),
+    ):
+        run()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from refusals import refusal
 from torch.autograd import gradcheck, gradgradcheck
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import pyptx.torch as ours
 
@@ -89,6 +90,38 @@ def test_derivatives_of_both_orders():
     tolerance = {"eps": 1e-1, "atol": 1e-3, "rtol": 1e-3}  # it is linear in each
     assert gradcheck(ours.linear, [x, w, b], **tolerance)
     assert gradgradcheck(ours.linear, [x, w, b], **tolerance)
+
+
+class Launches(TorchDispatchMode):
+    """Names of PyTorch's own operators that compute something, in the order of their calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        found = func(*args, **(kwargs or {}))
+        if not func.is_view and func.namespace == "aten" and "empty" not in func.name():
+            self.names.append(func.name())
+        return found
+
+
+@pytest.mark.parametrize("activation", [None, "silu"])
+@pytest.mark.parametrize("gated", [False, True])
+def test_gradients_are_computed_by_kernels_alone(gated, activation):
+    """PyTorch's operators would read and write all elements several times in float32."""
+    x, weight, other = (
+        torch.randn(24, 32, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)
+    )
+    if gated:
+        y = ours.gated_matmul(x, weight.t(), other.t(), activation=activation or "relu")
+    else:
+        y = ours.linear(x, weight, activation=activation, residual=torch.randn_like(x @ weight.t()))
+    g = torch.randn_like(y)
+    with Launches() as launches:
+        y.backward(g)
+    allowed = {"aten::add.Tensor"} if gated else set()  # of two gradients of the input
+    assert set(launches.names) - {"aten::detach"} <= allowed
 
 
 def test_what_is_refused():

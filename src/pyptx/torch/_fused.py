@@ -18,10 +18,10 @@ from pyptx._runtime import targets
 from pyptx._runtime.torch.tensors import dtype_name
 from pyptx.errors import CallError
 from pyptx.ops.tensor_core import plan
-from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, Epilogue, Layer, with_sums
+from pyptx.ops.tensor_core.epilogue import ACTIVATIONS, Activation, Epilogue, Layer, with_sums
 from pyptx.ops.tensor_core.factors import ALIGNED, DTYPES, Call
 from pyptx.torch import _arguments as arguments
-from pyptx.torch import _matmul
+from pyptx.torch import _gates, _matmul
 from pyptx.torch._differentiable import differentiable
 from pyptx.torch._products import as_rows, computed, cotangents, in_memory, takes_tf32, tensor_type
 from pyptx.torch._products_split import rows, rows_like
@@ -126,17 +126,24 @@ class Formula:
     reference   `reference(*sums, *operands)` of f32 tensors that broadcast gives D, or a tuple of D
                 and the further results
     keeps       whether the derivative needs the sums, which the kernel then writes, too
+    adds        whether D is the sum and what is added to it: then the gradient of D is that of the
+                sum and of each operand, which is read as it is
+    gate        the activation of the sum or of the first of two, where D is that, times the second
+                if there are two, and what is added to it: then a kernel computes the derivative
     """
 
     epilogue: Epilogue
     reference: Function
     keeps: bool
+    adds: bool = False
+    gate: Activation | None = None
 
 
 @lru_cache(plan.KEPT)
 def _of_layer(layer: Layer) -> Formula:
     keeps = layer.paired or layer.activation is not None
-    return Formula(layer.epilogue, partial(_layer, layer), keeps)
+    gate = layer.activation if layer.bias is None else None
+    return Formula(layer.epilogue, partial(_layer, layer), keeps, adds=not keeps, gate=gate)
 
 
 def _layer(layer: Layer, total: Any, *others: Any) -> Any:
@@ -190,16 +197,12 @@ def _operation(call: Call, formula: Formula, factors: int) -> Any:
         sums = saved[-factors:] if formula.keeps else ()
         a, *rest = saved[: len(saved) - len(sums)]
         bs, operands = rest[:factors], rest[factors:]
-        wide = tuple(g.float() for g in gradients)
-        totals = [s.float() for s in sums] or [wide[0] * 0 for _ in bs]
-        _, pull = torch.func.vjp(formula.reference, *totals, *(x.float() for x in operands))
-        found = pull(wide[0] if results == 1 else wide)
+        found = _pulled(formula, factors, sums, operands, gradients)
         pairs = [cotangents(call, a, b, s) for b, s in zip(bs, found, strict=False)]
         da = pairs[0][0]
         for more, _ in pairs[1:]:
             da = da + more
-        of_operands = zip(found[factors:], operands, strict=True)
-        return da, *(db for _, db in pairs), *(d.to(x.dtype) for d, x in of_operands)
+        return da, *(db for _, db in pairs), *found[factors:]
 
     def reference(a: Any, *rest: Any) -> Any:
         one = (a if call.a_major == "K" else a.mT).float()
@@ -211,6 +214,34 @@ def _operation(call: Call, formula: Formula, factors: int) -> Any:
         return typed[0] if results == 1 else tuple(typed)
 
     return differentiable(matmul, forward, backward, reference=reference)
+
+
+def _pulled(
+    formula: Formula, count: int, sums: Sequence[Any], operands: Sequence[Any], gs: Sequence[Any]
+) -> Sequence[Any]:
+    """The gradients of `count` sums and of the operands, for those of the results.
+
+    By one kernel for the usual formulas, or by none: PyTorch's operators would go through all
+    elements several times, in float32.
+    """
+    first = gs[0]
+    if formula.adds:
+        return [first, *(_of_added(first, x) for x in operands)]
+    if formula.gate is not None and isinstance(first.shape[-1], int):
+        found = _gates.gradient(formula.gate, sums, first)
+        return [*found, *(_of_added(first, x) for x in operands)]
+    wide = tuple(g.float() for g in gs)
+    totals = [s.float() for s in sums] or [wide[0] * 0 for _ in range(count)]
+    _, pull = torch.func.vjp(formula.reference, *totals, *(x.float() for x in operands))
+    found = pull(wide[0] if len(wide) == 1 else wide)
+    of_operands = zip(found[count:], operands, strict=True)
+    return [*found[:count], *(d.to(x.dtype) for d, x in of_operands)]
+
+
+def _of_added(g: Any, operand: Any) -> Any:
+    """The gradient of what is added to each element, or of columns to each row."""
+    found = g if operand.ndim == g.ndim else torch.sum(g, 0, dtype=torch.float32)
+    return found.to(operand.dtype)
 
 
 # ---- checks --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -143,6 +144,23 @@ def _call(name: str, activation: Activation, *tensors: Any) -> Any:
         return run(*(_cut(tensor, cut) for tensor in given)).view(shape)
 
     return two if len(tensors) > 1 else one
+
+
+def gradient(activation: Activation, tensors: Sequence[Any], g: Any) -> list[Any]:
+    """The gradients of `activation(x)`, or of `activation(gate) * up`, for that of the result.
+
+    By one kernel, of contiguous tensors of one shape (M, N) and type, as g is. N is known.
+    """
+    first = tensors[0]
+    if arguments.is_empty(first):
+        return [each.clone() for each in tensors]
+    m, n = first.shape
+    dtype = arguments.DTYPES[first.dtype]
+    size = math.gcd(n, _WIDEST // dtype.bytes)
+    operation = plan.operation(GateGradient(size, activation, dtype, len(tensors) > 1), (size,))
+    found = operation(*(_cut(each, (m, n // size, size)) for each in (*tensors, g)))
+    several = found if isinstance(found, (tuple, list)) else [found]
+    return [each.view(m, n) for each in several]
 
 
 def _cut(tensor: Any, shape: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
-from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg, smem
+from pyptx import Kernel, Reg, Tile, kernel, ptx, reg, smem
+from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import Operand
@@ -18,36 +20,44 @@ MOST: Final = 16
 
 
 def column_sums(
-    name: str, rows: Rows, like: Operand, partials: int, rows_per_partial: int, result: DType
+    name: str,
+    rows: Rows,
+    like: Operand,
+    partials: int,
+    rows_per_partial: int,
+    result: DType,
+    count: int = 1,
 ) -> Kernel:
-    """partial[P, padded] and an array of the operation to out[N].
+    """`count` times partial[P, padded], and an array of the operation, to as many times out[N].
 
-    It is the sum of the first cdiv(B, rows_per_partial) partial sums; the array `like` is there for
-    its number of rows. A thread adds up every `depth`-th partial sum of a column; then the first
-    `width` threads of a CTA add up what the threads of their column have. Where columns alone are
-    as many as threads that a device holds, each thread adds up one by itself.
+    Each is the sum of the first cdiv(B, rows_per_partial) partial sums; the array `like` is there
+    for its number of rows. The CTAs of an index along y have an output each. A thread adds up every
+    `depth`-th partial sum of a column; then the first `width` threads of a CTA add up what the
+    threads of their column have. Where columns alone are as many as threads that a device holds,
+    each thread adds up one by itself.
     """
     depth = min(MOST, power_of_two(partials))
     resident = rows.device.multiprocessors * rows.device.threads
-    while depth > 1 and depth * rows.columns > resident:
+    while depth > 1 and depth * rows.columns * count > resident:
         depth //= 2
     width = THREADS // depth
     columns, compute = rows.columns, rows.compute
     m = Math(compute)
     load = ptx.inst[f"ld.global.{compute.name}"]
 
-    def sums(PARTIAL: Tensor, LIKE: Tensor, OUT: Tensor) -> None:
+    def sums(*arrays: Any) -> None:
+        like, outputs = arrays[count], arrays[count + 1 :]
         level = reg.from_(ptx.special.tid.y(), u32)
         lane = reg.from_(ptx.special.tid.x(), u32)
         column = ptx.inst.mad.lo.u32(reg.from_(ptx.special.ctaid.x(), u32), width, lane)
         table = smem.alloc(compute, (depth, width))
-        written = ptx.inst.cvt.u32.u64(LIKE.shape[0])
+        written = ptx.inst.cvt.u32.u64(like.shape[0])
         if rows_per_partial > 1:
             written = (written + (rows_per_partial - 1)) // rows_per_partial
         written = ptx.inst.min.u32(written, partials)
         there = column < columns
         dependent.wait(rows)
-        partial, out = ptx.global_ptrs(PARTIAL, OUT)
+        partial, out = _own(ptx.global_ptrs(*arrays[:count], *outputs), count)
         partial += (level * rows.padded + wide(column)) * compute.bytes
         values: list[Reg] = []
         for i in range(-(-partials // depth)):
@@ -64,18 +74,35 @@ def column_sums(
         ptx.bar.sync(0)
         with ptx.if_((level == 0) & there):
             total = m.total([table[i, lane] for i in range(depth)])
-            store_one(OUT.dtype, out + wide(column) * OUT.dtype.bytes, total)
+            dtype = outputs[0].dtype
+            store_one(dtype, out + wide(column) * dtype.bytes, total)
 
-    sums.__name__ = f"{name}_column_sums"
+    names = ["PARTIAL", "OUT"] if count == 1 else []
+    names = names or [f"{each}{i}" for each in ("PARTIAL", "OUT") for i in range(count)]
+    body = with_parameters(
+        sums, [*names[:count], "LIKE", *names[count:]], name=f"{name}_column_sums"
+    )
     return kernel(
-        in_specs=(Tile(partials, rows.padded, compute), rows.tile(like)),
-        out_specs=(Tile(*rows.shape, result, sum_over="B", accumulate=compute),),
-        grid=(-(-columns // width), 1, 1),
+        in_specs=(*(Tile(partials, rows.padded, compute),) * count, rows.tile(like)),
+        out_specs=(Tile(*rows.shape, result, sum_over="B", accumulate=compute),) * count,
+        grid=(-(-columns // width), count, 1),
         block=(width, depth, 1),
         arch="auto",
         parallel=("B",),
         programmatic_stream_serialization=dependent.starts_early(rows),
-    )(sums)
+    )(body)
+
+
+def _own(pointers: Sequence[Reg], count: int) -> tuple[Reg, Reg]:
+    """The addresses of the partial sums and of the output that are the CTA's."""
+    partial, out = pointers[0], pointers[count]
+    if count > 1:
+        which = reg.from_(ptx.special.ctaid.y(), u32)
+        for i in range(1, count):
+            mine = which == i
+            partial = ptx.inst.selp.b64(pointers[i], partial, mine)
+            out = ptx.inst.selp.b64(pointers[count + i], out, mine)
+    return partial, out
 
 
 def _moved(rows: Rows, partial: Reg) -> Reg:

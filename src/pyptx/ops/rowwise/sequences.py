@@ -73,17 +73,22 @@ def finished(
     rows_each: int,
     results: Sequence[DType],
 ) -> KernelSequence:
-    """An operation that writes partial sums, then the kernels that add them up."""
+    """An operation that writes partial sums, then a kernel for each type that adds them up."""
     like = op.given(ELEMENT)[0]
-    finish = [column_sums(op.name, rows, like, partials, rows_each, each) for each in results]
+    of_type = [(each, results.count(each)) for each in dict.fromkeys(results)]
+    finish = [column_sums(op.name, rows, like, partials, rows_each, *each) for each in of_type]
 
     def in_two_steps(*arrays: Any) -> tuple[Any, ...]:
         found: Any = partial(*arrays)
         counted = arrays[[operand.name for operand in op.inputs].index(like.name)]
-        left = iter(finish)
-        return tuple(
-            next(left)(array, counted) if operand.per == COLUMN else array
-            for operand, array in zip(op.outputs, found, strict=True)
-        )
+        places = [i for i, operand in enumerate(op.outputs) if operand.per == COLUMN]
+        whole = list(found)
+        for (dtype, _), sums in zip(of_type, finish, strict=True):
+            own = [i for i, each in zip(places, results, strict=True) if each is dtype]
+            added: Any = sums(*(found[i] for i in own), counted)
+            several = [added] if len(own) == 1 else added
+            for i, each in zip(own, several, strict=True):
+                whole[i] = each
+        return tuple(whole)
 
     return of_operation(op, rows, results, f"{op.name}_in_two_steps", in_two_steps)

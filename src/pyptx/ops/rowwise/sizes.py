@@ -329,17 +329,14 @@ def _cluster_shape(op: RowOp, rows: Rows, parts: int, count: int) -> cluster.Sha
 
 
 def _with_second_sums(op: RowOp, rows: Rows, shape: cluster.Shape) -> cluster.Shape:
-    """Second sums over rows in shared memory, with one row less there if that is what it takes.
+    """Second sums over rows in shared memory, if they fit beside as many rows.
 
     They would be added to in global memory otherwise, where registers do not hold them.
     """
     if cluster.sums_of_thread(op, rows, shape) <= FEW:
         return shape
-    for stages in (shape.stages, shape.stages - 1):
-        found = replace(shape, stages=stages, sums=True)
-        if stages >= 3 and rows.device.allows(cluster.needs(op, rows, found)):
-            return found
-    return shape
+    found = replace(shape, sums=True)
+    return found if rows.device.allows(cluster.needs(op, rows, found)) else shape
 
 
 def _lagging(op: RowOp, rows: Rows, shape: cluster.Shape, room: int) -> cluster.Shape:

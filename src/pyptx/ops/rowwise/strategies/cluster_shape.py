@@ -27,11 +27,11 @@ class Shape:
     lag      rows between the one that is reduced and the one that is written; with 0, a CTA only
              fetches while it waits for the statistics of others
     shared   whether the inputs per column are in shared memory (otherwise in registers)
-    sums     whether second sums over rows are in shared memory (otherwise in registers, or where
-             they are too many, in global memory)
     pieces   how many a row comes in; so much sooner there is room for the next one
     grid     whether a team is larger than a cluster, and its CTAs exchange statistics through
              global memory
+    sums     whether second sums over rows are in shared memory (otherwise in registers, or where
+             they are too many, in global memory)
     """
 
     teams: int
@@ -40,9 +40,9 @@ class Shape:
     stages: int
     lag: int = 1
     shared: bool = True
-    sums: bool = False
     grid: bool = False
     pieces: int = 1
+    sums: bool = False
 
     @property
     def block(self) -> int:
@@ -80,10 +80,9 @@ def stage_bytes(op: RowOp, rows: Rows, shape: Shape) -> int:
 
 
 def sums_of_thread(op: RowOp, rows: Rows, shape: Shape) -> int:
-    """Bytes of what a thread sums over rows."""
+    """Bytes of what a thread sums over rows, without their ends."""
     each = -(-rows.part(shape.parts) // shape.threads)
-    ends = 0 if rows.aligned else 1
-    return (each * rows.group + ends) * len(op.written(COLUMN)) * rows.compute.bytes
+    return each * rows.group * len(op.written(COLUMN)) * rows.compute.bytes
 
 
 def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
@@ -96,7 +95,8 @@ def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
         columns = [rows.vector(operand.dtype).bytes for operand in op.given(COLUMN)]
         shared += sum(rounded_up(rows.part(shape.parts) * bytes_, PIECE) for bytes_ in columns)
     if shape.sums:
-        shared += shape.threads * sums_of_thread(op, rows, shape)
+        ends = 0 if rows.aligned else len(op.written(COLUMN)) * rows.compute.bytes
+        shared += shape.threads * (sums_of_thread(op, rows, shape) + ends) + PIECE
     if not shape.clustered(op):
         return Needs(BULK, shared, at_once=shape.teams * shape.parts if shape.grid else 0)
     return Needs((*BULK, "clusters", "st.async"), shared, cluster=shape.parts)

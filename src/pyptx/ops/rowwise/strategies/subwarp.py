@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from pyptx import Kernel, Reg, Tile, ptx, reg
+from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.column_sums import BLOCK, SharedSums, fold_lanes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
@@ -293,6 +294,7 @@ class _Thread:
                 advance(pointer, stride * rows.columns * operand.dtype.bytes)
             for pointer, (operand, _) in zip(rs, self.scalars, strict=True):
                 advance(pointer, stride * operand.dtype.bytes)
+        dependent.launch_dependents(rows)
         far.add(flat)
         far.read(flat)
         for i, operand in enumerate(summed):
