@@ -217,7 +217,8 @@ def _by_parts(op: RowOp, rows: Rows, parts: int) -> Kernel:
     """As many CTAs for a row as there are `parts`: each reduces all of it and writes a part."""
     groups = rows.groups * len(op.given(ELEMENT))
     limits = (512, 128), (2048, 256), (4096, 512)
-    threads = next((count for most, count in limits if groups <= most), 1024)
+    wanted = groups if parts > 2 else 2 * groups  # fewer CTAs, with twice as many threads each
+    threads = next((count for most, count in limits if wanted <= most), 1024)
     # Without a number of registers the assembler uses few, and loads wait for others.
     most = min(255, 65536 // threads)
     cut = sizes.in_lines(op, rows, threads)
@@ -238,7 +239,10 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
         int(each * rows.device.multiprocessors)
         for each in (measured.LIMITS.four, measured.LIMITS.eight)
     )
-    return ({4: four} if groups <= sizes.ROW else {}) | ({8: eight} if groups > 1024 else {})
+    several = {4: four} if groups <= sizes.ROW else {}
+    if len(op.given(ELEMENT)) > 1 and groups <= sizes.ROW // 2:
+        several = {2: four, 4: four // 2}  # four would read twice as much as of one input
+    return several | ({8: eight} if groups > 1024 else {})
 
 
 def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
