@@ -15,6 +15,7 @@ from typing import Any, Final
 import torch
 from torch.nn import functional
 
+from pyptx import KernelSequence
 from pyptx.errors import CallError
 from pyptx.ops._gates import Activation, Gate, GateGradient
 from pyptx.ops._gates_one import GateOfOne, kernel_of
@@ -157,8 +158,8 @@ def gradient(activation: Activation, tensors: Sequence[Any], g: Any) -> list[Any
     m, n = first.shape
     dtype = arguments.DTYPES[first.dtype]
     size = math.gcd(n, _WIDEST // dtype.bytes)
-    operation = plan.operation(GateGradient(size, activation, dtype, len(tensors) > 1), (size,))
-    found = operation(*(_cut(each, (m, n // size, size)) for each in (*tensors, g)))
+    operation = _gradient(size, activation, dtype, len(tensors) > 1)
+    found: Any = operation(*(_cut(each, (m, n // size, size)) for each in (*tensors, g)))
     several = found if isinstance(found, (tuple, list)) else [found]
     return [each.view(m, n) for each in several]
 
@@ -168,10 +169,14 @@ def _cut(tensor: Any, shape: Any) -> Any:
     return tensor.reshape(shape).contiguous()
 
 
+def _gradient(size: int, activation: Activation, dtype: DType, gated: bool) -> KernelSequence:
+    return plan.operation(GateGradient(size, activation, dtype, gated), (size,))
+
+
 @lru_cache(_OPERATIONS)
 def _operation(size: int, activation: Activation, dtype: DType, gated: bool) -> Any:
     plain = plan.operation(Gate(size, activation, dtype, gated), (size,))
-    gradient = plan.operation(GateGradient(size, activation, dtype, gated), (size,))
+    gradient = _gradient(size, activation, dtype, gated)
 
     def gate(*tensors: Any) -> Any:
         return plain(*tensors)

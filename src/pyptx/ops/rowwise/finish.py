@@ -77,11 +77,9 @@ def column_sums(
             dtype = outputs[0].dtype
             store_one(dtype, out + wide(column) * dtype.bytes, total)
 
-    names = ["PARTIAL", "OUT"] if count == 1 else []
-    names = names or [f"{each}{i}" for each in ("PARTIAL", "OUT") for i in range(count)]
-    body = with_parameters(
-        sums, [*names[:count], "LIKE", *names[count:]], name=f"{name}_column_sums"
-    )
+    which = [""] if count == 1 else range(count)
+    names = [*(f"PARTIAL{i}" for i in which), "LIKE", *(f"OUT{i}" for i in which)]
+    body = with_parameters(sums, names, name=f"{name}_column_sums")
     return kernel(
         in_specs=(*(Tile(partials, rows.padded, compute),) * count, rows.tile(like)),
         out_specs=(Tile(*rows.shape, result, sum_over="B", accumulate=compute),) * count,

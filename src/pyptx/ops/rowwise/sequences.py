@@ -75,20 +75,23 @@ def finished(
 ) -> KernelSequence:
     """An operation that writes partial sums, then a kernel for each type that adds them up."""
     like = op.given(ELEMENT)[0]
-    of_type = [(each, results.count(each)) for each in dict.fromkeys(results)]
-    finish = [column_sums(op.name, rows, like, partials, rows_each, *each) for each in of_type]
+    summed = [i for i, operand in enumerate(op.outputs) if operand.per == COLUMN]
+    places = {
+        dtype: [i for i, each in zip(summed, results, strict=True) if each is dtype]
+        for dtype in results
+    }
+    finish = {
+        dtype: column_sums(op.name, rows, like, partials, rows_each, dtype, len(own))
+        for dtype, own in places.items()
+    }
 
     def in_two_steps(*arrays: Any) -> tuple[Any, ...]:
-        found: Any = partial(*arrays)
+        found: list[Any] = list(partial(*arrays))
         counted = arrays[[operand.name for operand in op.inputs].index(like.name)]
-        places = [i for i, operand in enumerate(op.outputs) if operand.per == COLUMN]
-        whole = list(found)
-        for (dtype, _), sums in zip(of_type, finish, strict=True):
-            own = [i for i, each in zip(places, results, strict=True) if each is dtype]
-            added: Any = sums(*(found[i] for i in own), counted)
-            several = [added] if len(own) == 1 else added
-            for i, each in zip(own, several, strict=True):
-                whole[i] = each
-        return tuple(whole)
+        for dtype, own in places.items():
+            added: Any = finish[dtype](*(found[i] for i in own), counted)
+            for i, each in zip(own, [added] if len(own) == 1 else added, strict=True):
+                found[i] = each
+        return tuple(found)
 
     return of_operation(op, rows, results, f"{op.name}_in_two_steps", in_two_steps)
