@@ -36,10 +36,7 @@ def column_sums(
     threads of their column have. Where columns alone are as many as threads that a device holds,
     each thread adds up one by itself.
     """
-    depth = min(MOST, power_of_two(partials))
-    resident = rows.device.multiprocessors * rows.device.threads
-    while depth > 1 and depth * rows.columns * count > resident:
-        depth //= 2
+    depth = _depth(rows, partials, count)
     width = THREADS // depth
     columns, compute = rows.columns, rows.compute
     m = Math(compute)
@@ -89,6 +86,18 @@ def column_sums(
         parallel=("B",),
         programmatic_stream_serialization=dependent.starts_early(rows),
     )(body)
+
+
+def _depth(rows: Rows, partials: int, count: int) -> int:
+    """How many threads add up the partial sums of a column.
+
+    One, where columns alone are as many as the threads that a device holds.
+    """
+    depth = min(MOST, power_of_two(partials))
+    resident = rows.device.multiprocessors * rows.device.threads
+    while depth > 1 and depth * rows.columns * count > resident:
+        depth //= 2
+    return depth
 
 
 def _own(pointers: Sequence[Reg], count: int) -> tuple[Reg, Reg]:
