@@ -96,12 +96,15 @@ def _measured(
     for i, shape in enumerate(calls):
         times = [busy(call) for call in activities[i * each + WARM : (i + 1) * each]]
         name = f"{shape.rows} x {shape.columns}{', split' * shape.split}"
-        name += "" if shape.cluster is None else f", clusters of {shape.cluster}"
+        if shape.cluster is not None:
+            count = f"{shape.clustered} " * (shape.clustered > 2)
+            name += f", clusters of {count}{shape.cluster}"
         name += ", by turns" * shape.pingpong
         yield summarise(
             f"{kind}, {m} x {n} x {k}: {name}", "us", times, kind=kind, m=m, n=n, k=k,
             rows=shape.rows, columns=shape.columns, blocks=shape.blocks, stages=shape.stages,
-            split=shape.split, cluster=shape.cluster, pingpong=shape.pingpong,
+            split=shape.split, cluster=shape.cluster, clustered=shape.clustered,
+            pingpong=shape.pingpong,
             expected=expected[shape], chosen=shape == chosen,
         )  # fmt: skip
 

@@ -104,7 +104,7 @@ def read(record: Mapping[str, Any]) -> list[Measurement]:
         shape = Shape(
             notes["rows"], notes["columns"], blocks=notes["blocks"], stages=notes["stages"],
             split=notes["split"], cluster=notes.get("cluster"),
-            pingpong=notes.get("pingpong", False),
+            clustered=notes.get("clustered", 2), pingpong=notes.get("pingpong", False),
         )  # fmt: skip
         call = Call(PRODUCTS[notes["kind"]], (notes["m"], notes["n"], notes["k"]))
         if any(
@@ -244,8 +244,8 @@ def _line(tile: Tile, stage: float, rest: float) -> str:
     return f"    {_literal(tile)}: ({stage:.1f}, {rest:.1f}),\n"
 
 
-def _order(tile: Tile) -> tuple[int, int, str, bool]:
-    return tile[0], tile[1], tile[2] or "", tile[3]
+def _order(tile: Tile) -> tuple[int, int, str, int, bool]:
+    return tile[0], tile[1], tile[2] or "", tile[3], tile[4]
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def test_a_gpu_that_behaves_as_the_model_is_met(tune, seed):
 
 def test_the_module_that_is_written_has_the_numbers(tune, tmp_path):
     made = another_gpu(tune, 5)
-    fastest = {(16, "MN", False, 64, 4096, 128): ((64, 128, "columns", False), True)}
+    fastest = {(16, "MN", False, 64, 4096, 128): ((64, 128, "columns", 2, False), True)}
     text = tune.written(made, fastest, "NVIDIA Other")
     (tmp_path / "measured.py").write_text(text)
     namespace = runpy.run_path(str(tmp_path / "measured.py"), run_name="pyptx._written")
@@ -91,7 +91,7 @@ def test_the_module_that_is_written_has_the_numbers(tune, tmp_path):
     assert astuple(namespace["COMMON"]) == pytest.approx(astuple(made.common), rel=1e-3)
     for name, times in (("TIMES", made.times), ("PROMOTED_TIMES", made.promoted)):
         read = namespace[name]
-        assert list(read) == sorted(times, key=lambda tile: (*tile[:2], tile[2] or "", tile[3]))
+        assert list(read) == sorted(times, key=lambda tile: (*tile[:2], tile[2] or "", *tile[3:]))
         for tile, pair in times.items():
             assert read[tile] == pytest.approx(pair, abs=0.06)
     # and once more it is the same text

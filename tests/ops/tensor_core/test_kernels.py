@@ -126,9 +126,9 @@ IN_CLUSTERS = pytest.mark.parametrize("shape", CLUSTERS, ids=str)
 @pytest.mark.sampled(3)
 @IN_CLUSTERS
 @pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
-@pytest.mark.parametrize("ctas", [2, 7])
+@pytest.mark.parametrize("ctas", [2, 7, 18])
 def test_clusters_of_every_layout(a_major, b_major, shape, ctas):
-    """CTAs that are one too many have no partner, and none is launched without one."""
+    """CTAs that are too many for whole clusters are not launched, and one cluster always is."""
     product = Product(bf16, bf16, bf16, a_major, b_major)
     # Half of what is shared is whole boxes.
     shared, major = (shape.columns, b_major) if shape.cluster == "rows" else (shape.rows, a_major)
@@ -165,7 +165,7 @@ def test_clusters_of_eight_bits(shape):
 
 @IN_CLUSTERS
 def test_clusters_fetch_what_they_share_once(shape):
-    """Each CTA gives half of the shared lines to both, in whole boxes."""
+    """Each CTA gives a part of the shared lines to all, in whole boxes; or has none to give."""
     text = hopper.build(Product(bf16, bf16, bf16, "K", "K"), shape).ptx()
     loops = 2 if shape.rows == 64 else 1  # with a cache policy, and without
     assert text.count(".multicast::cluster") == loops

@@ -10,13 +10,21 @@ from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
 from pyptx.ops.tensor_core.elements import Elements
-from pyptx.ops.tensor_core.operands import Operand, is_read_once, leaves_first, operand
+from pyptx.ops.tensor_core.operands import Operand, Team, is_read_once, leaves_first, operand
 from pyptx.ops.tensor_core.promoted import promoting
 from pyptx.ops.tensor_core.ragged import Groups, Parts, Rows
 from pyptx.ops.tensor_core.result import Results
 from pyptx.ops.tensor_core.scales import Scales
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule
-from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, CTAS, ROWS, WARPGROUP, Product, Shape
+from pyptx.ops.tensor_core.shape import (
+    CTAS,
+    ROWS,
+    WARPGROUP,
+    Product,
+    Shape,
+    clusters_at_once,
+    rank_of,
+)
 from pyptx.types import u32
 
 
@@ -49,7 +57,8 @@ def _grid(product: Product, shape: Shape, ctas: int) -> str:
     """As many CTAs as there are tiles, but not more than `ctas`; whole clusters."""
     each = shape.cluster_size
     tiles = arrays.tiles(product, shape.all_rows, shape.all_columns)
-    return f"min({tiles}{f' * {each}' * (each > 1)}, {ctas // each * each})"
+    most = clusters_at_once(each, ctas) * each
+    return f"min({tiles}{f' * {each}' * (each > 1)}, {most})"
 
 
 def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
@@ -161,8 +170,11 @@ def _factors(product: Product, shape: Shape, named: dict[str, Tensor]) -> tuple[
     tensors = [named[name] for name in "BC" if name in named]
     rank = None
     if shape.cluster is not None:  # as the schedule has it: %cluster_ctarank is read in each stage
-        rank = reg.from_(ptx.special.ctaid.x(), u32) & (CLUSTER_SIZE - 1)
-    of_a, of_b = (rank if shape.cluster == shared else None for shared in ("columns", "rows"))
+        rank = rank_of(reg.from_(ptx.special.ctaid.x(), u32), shape.clustered)
+    of_a, of_b = (
+        None if rank is None or shape.cluster != shared else Team(rank, shape.clustered)
+        for shared in ("columns", "rows")
+    )
     return (
         operand([named["A"]], product.a_major, shape.rows, shape.stages, product.a_batched, of_a),
         operand(tensors, product.b_major, shape.columns, shape.stages, product.b_batched, of_b),

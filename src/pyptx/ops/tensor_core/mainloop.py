@@ -16,15 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.operands import Operand
 from pyptx.ops.tensor_core.schedule import Item, Place, Schedule, low
-from pyptx.ops.tensor_core.shape import (
-    CLUSTER_SIZE,
-    ROWS,
-    STEP,
-    WARPGROUP,
-    Product,
-    Shape,
-    turn_of,
-)
+from pyptx.ops.tensor_core.shape import ROWS, STEP, WARPGROUP, Product, Shape, turn_of
 from pyptx.types import u32
 
 T = TypeVar("T")
@@ -51,8 +43,8 @@ def produce(
             k += depth
             state.advance()
     if a.shared or b.shared:
-        # This CTA ends after the other's arrivals at its mbarriers. What the other sends has come
-        # before those who multiply here arrive.
+        # This CTA ends after the others' arrivals at its mbarriers. What they send has come before
+        # those who multiply here arrive.
         for _ in ptx.range_(0, ring.n_stages, dtype=u32):
             acquire(ring, state, shared=True)
             state.advance()
@@ -61,7 +53,7 @@ def produce(
 def acquire(ring: Any, state: Any, *, shared: bool) -> Any:
     """The next stage's `full` mbarrier, once all who read what the stage held have done so.
 
-    Both CTAs' threads arrive relaxed, and the wait is relaxed, because only the reads of `wgmma`
+    All CTAs' threads arrive relaxed, and the wait is relaxed, because only the reads of `wgmma`
     come before, which `wgmma.wait_group` has completed, and only asynchronous copies after. A
     release at the cluster's scope is a fence of all memory, which takes about as long as a stage.
     """
@@ -251,7 +243,7 @@ class Consumer:
             self.ring.release(read, pred=self.lane == 0)
         else:
             stage = self.ring.empty[read.stage]
-            every = self.lane < CLUSTER_SIZE
+            every = self.lane < self.shape.clustered
             ptx.cluster.arrive_remote(stage, self.lane, relaxed=True, pred=every)
         read.advance()
 

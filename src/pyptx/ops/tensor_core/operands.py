@@ -8,22 +8,29 @@ from typing import Any, Final
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, reg, smem
 from pyptx.ops.tensor_core.schedule import low
-from pyptx.ops.tensor_core.shape import ATOM, CLUSTER_SIZE, SPAN, Major
+from pyptx.ops.tensor_core.shape import ATOM, SPAN, Major
 from pyptx.types import DType, b32, u32
 
-BOTH: Final = 0b11
-"""The CTAs of a cluster, as a mask."""
 LARGE: Final = 2**28
 """Bytes of an operand that is read once: on an H100, 112 and 128 MiB took 8 to 10 % less time with
 their lines first to leave the L2 cache, and 448 MiB took 2 % more."""
 
 
 @dataclass(frozen=True, slots=True)
+class Team:
+    """The `rank` of a CTA among the `size` CTAs of its cluster, which multiply the same lines."""
+
+    rank: Reg
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A or B: `lines` rows of A, or columns of B, for each of the stages.
 
-    Two matrices B have half of the lines each, and a map each. Where both CTAs of a cluster
-    multiply the same lines, each fetches the half of them that is its `rank`'s, for both.
+    Two matrices B have half of the lines each, and a map each. Where the CTAs of a cluster
+    multiply the same lines, each of the first `parts` fetches the part of them that is its rank's,
+    for all.
     """
 
     dtype: DType
@@ -32,12 +39,13 @@ class Operand:
     batched: bool
     stages: SharedTile
     maps: tuple[Any, ...]
-    rank: Reg | None = None
+    team: Team | None = None
+    parts: int = 1
 
     @property
     def shared(self) -> bool:
         """Whether the CTAs of a cluster fetch it for each other."""
-        return self.rank is not None
+        return self.team is not None
 
     @property
     def bytes(self) -> int:
@@ -54,19 +62,30 @@ class Operand:
         policy: Reg | None = None,
     ) -> None:
         """Have a stage filled, from this row or column and this value of K on. One thread."""
+        if self.team is None or self.parts == self.team.size:
+            self._fetch(stage, full, line, k, matrix, policy)
+            return
+        with ptx.if_(self.team.rank < self.parts):
+            self._fetch(stage, full, line, k, matrix, policy)
+
+    def _fetch(
+        self, stage: Reg, full: Any, line: Reg, k: Reg, matrix: list[Reg], policy: Reg | None
+    ) -> None:
         after = matrix if self.batched else []
         copy = ptx.cp.async_.bulk.tensor_3d if self.batched else ptx.cp.async_.bulk.tensor_2d
         tile = self.stages[stage]
         each = self.lines // len(self.maps)
-        own = each if self.rank is None else each // CLUSTER_SIZE
+        own = each // self.parts
         width = own if self.k_major else SPAN // self.dtype.bytes
-        half = None if self.rank is None else low(self.rank, own)
-        more: dict[str, Any] = {} if half is None else {"multicast_mask": BOTH}
+        part = None if self.team is None else low(self.team.rank, own)
+        more: dict[str, Any] = {}
+        if self.team is not None:
+            more["multicast_mask"] = (1 << self.team.size) - 1
         more["cache_policy"] = policy
-        line = line if half is None else line + half
+        line = line if part is None else line + part
         for i, described in enumerate(self.maps):
             for panel in range(0, own, width):
-                first = i * each + panel if half is None else half + (i * each + panel)
+                first = i * each + panel if part is None else part + (i * each + panel)
                 place = tile.address(*((first, 0) if self.k_major else (0, first)))
                 at = line + panel if panel else line
                 coord = [k, at, *after] if self.k_major else [at, k, *after]
@@ -107,12 +126,14 @@ def is_read_once(once: Reg, lines: Reg, steps: Reg) -> Reg:
     return once & (ptx.inst.mul.wide.u32(lines, steps) < LARGE // SPAN)
 
 
-def shared_lines(lines: int, matrices: int, major: Major, dtype: DType) -> bool:
-    """Whether half of these lines of every matrix is whole boxes, so that each of two CTAs fetches
-    one half."""
-    own, rest = divmod(lines, matrices * CLUSTER_SIZE)
-    unit = ATOM if major == "K" else SPAN // dtype.bytes
-    return rest == 0 and own % unit == 0
+def shared_parts(lines: int, matrices: int, major: Major, dtype: DType, size: int) -> int:
+    """Into how many equal parts of whole boxes these lines of every matrix are divided, so that
+    each of up to `size` CTAs fetches one: a power of two."""
+    unit = matrices * (ATOM if major == "K" else SPAN // dtype.bytes)
+    parts = 1
+    while 2 * parts <= size and lines % (2 * parts * unit) == 0:
+        parts *= 2
+    return parts
 
 
 def operand(
@@ -121,16 +142,17 @@ def operand(
     lines: int,
     stages: int,
     batched: bool,
-    rank: Reg | None = None,
+    team: Team | None = None,
 ) -> Operand:
     """The stages of A, or of B and a second one, and tensor maps of boxes as wide as a swizzle."""
     dtype = tensors[0].dtype
     depth = SPAN // dtype.bytes
     k_major = major == "K"
     whole = (stages, lines, depth) if k_major else (stages, depth, lines)
-    fetched = lines // len(tensors) if rank is None else lines // len(tensors) // CLUSTER_SIZE
+    parts = 1 if team is None else shared_parts(lines, len(tensors), major, dtype, team.size)
+    fetched = lines // len(tensors) // parts
     box = (fetched, depth) if k_major else (depth, SPAN // dtype.bytes)
     held = smem.wgmma_tile(dtype, whole, major)
     shape = (*((1,) if batched else ()), *box)
     maps = tuple(tensor.tma_desc(shape, layout=Layout.TMA_128B) for tensor in tensors)
-    return Operand(dtype, lines, k_major, batched, held, maps, rank)
+    return Operand(dtype, lines, k_major, batched, held, maps, team, parts)

@@ -18,7 +18,7 @@ from pyptx._target import Target
 from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core import arrays, few_rows, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.few_rows import FewRows
-from pyptx.ops.tensor_core.operands import shared_lines
+from pyptx.ops.tensor_core.operands import shared_parts
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape, Tile
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
@@ -77,6 +77,10 @@ _MANY: Final = 2048
 """Rows of the products that were measured in one layout of B."""
 
 
+_TOGETHER: Final = (3, 4, 5, 6, 8)
+"""CTAs that fetch columns of B for each other: of 129 to 512 rows, each has 64."""
+
+
 _PINGPONG: Final = Shape(128, 3 * ROWS, blocks=2, stages=5, panels=1, band=16, pingpong=True)
 OTHERS: Final = tuple(
     map(
@@ -90,6 +94,7 @@ OTHERS: Final = tuple(
             Shape(128, 128, stages=6, band=8, cluster="rows"),
             Shape(128, 128, stages=6, band=16, cluster="columns"),
             Shape(64, 256, stages=5, band=8, cluster="rows"),
+            *(Shape(64, 256, stages=5, band=4, cluster="rows", clustered=n) for n in _TOGETHER),
             Shape(64, 128, stages=8, band=16, cluster="columns"),
             Shape(64, 64, stages=12, band=16, cluster="columns"),
         ),
@@ -187,9 +192,12 @@ def _shares(shape: Shape, product: Product) -> bool:
     """Whether CTAs that fetch for each other have such tiles."""
     if product.ragged is not None or product.promoted or shape.split:
         return False
-    if shape.cluster == "rows":
-        return shared_lines(shape.columns, product.factors, product.b_major, product.b)
-    return shared_lines(shape.rows, 1, product.a_major, product.a)
+    lines, matrices = (
+        (shape.columns, product.factors) if shape.cluster == "rows" else (shape.rows, 1)
+    )
+    major = product.b_major if shape.cluster == "rows" else product.a_major
+    # Types of both factors have as many bytes.
+    return shared_parts(lines, matrices, major, product.a, shape.clustered) > 1
 
 
 # ---- operations ----------------------------------------------------------------------------------

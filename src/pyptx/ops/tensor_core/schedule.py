@@ -3,7 +3,7 @@
 CTAs are persistent: as many as the device has multiprocessors, each with every n-th tile. Tiles
 that are made at the same time lie close to each other, `band` of them along the rows of D, so that
 they read the same rows of A and columns of B, which are then in the L2 cache. A cluster has
-every n-th pair of tiles.
+every n-th group of tiles.
 
 The tiles that remain after whole rounds would leave multiprocessors idle. Where the kernel may
 split them, several CTAs make such a tile, each a segment of K: either each tile is split among the
@@ -20,7 +20,7 @@ from typing import Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.arrays import Sizes
-from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, Shape
+from pyptx.ops.tensor_core.shape import Shape, rank_of
 from pyptx.types import u32
 
 LEAST: Final = 4
@@ -194,9 +194,10 @@ class Schedule:
         self.cta = reg.from_(ptx.special.ctaid.x(), u32)
         self.ctas = reg.from_(ptx.special.nctaid.x(), u32)
         self.rank = None
-        if shape.cluster is not None:  # both CTAs of a cluster have the same number
-            self.rank = self.cta & (CLUSTER_SIZE - 1)
-            self.cta, self.ctas = self.cta // CLUSTER_SIZE, self.ctas // CLUSTER_SIZE
+        if shape.cluster is not None:  # all CTAs of a cluster have the same number
+            size = shape.clustered
+            self.rank = rank_of(self.cta, size)
+            self.cta, self.ctas = self.cta // size, self.ctas // size
         self.last = LastRound(self.cta, self.ctas, count, steps) if shape.split else None
         if self.last is not None:
             self.items = self.last.items
@@ -239,7 +240,7 @@ class Schedule:
         if self.rank is not None and self.shape.cluster == "rows":
             row = row + low(self.rank, self.shape.rows)
         elif self.rank is not None:
-            column = column + low(self.rank, self.columns // CLUSTER_SIZE)
+            column = column + low(self.rank, self.columns // self.shape.clustered)
         return Place(row, column, matrix)
 
     def banded(self, at: Reg, down: Reg) -> tuple[Reg, Reg]:

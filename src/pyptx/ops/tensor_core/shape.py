@@ -14,11 +14,9 @@ Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
 Spread: TypeAlias = Literal["M", "K", "G"]
 Cluster: TypeAlias = Literal["rows", "columns"]
-Tile: TypeAlias = "tuple[int, int, Cluster | None, bool]"
-"""Rows and columns that a CTA multiplies at a time, where the next CTA of its cluster is, and
-whether its warpgroups multiply by turns."""
-CLUSTER_SIZE: Final = 2
-"""CTAs of a cluster, which fetch for each other."""
+Tile: TypeAlias = "tuple[int, int, Cluster | None, int, bool]"
+"""Rows and columns that a CTA multiplies at a time, where the next CTA of its cluster is, how many
+CTAs that has, and whether a CTA's warpgroups multiply by turns."""
 BLOCK: Final = 128
 """Values of K, and columns of B, that have one scale in a product with block scales."""
 WARPGROUP: Final = 128
@@ -27,7 +25,8 @@ ROWS: Final = 64
 """Rows of A that one `wgmma` multiplies."""
 SPAN: Final = 128
 """Bytes of the widest swizzle: what a stage has of each row of A and column of B along K."""
-CTAS: Final = device.of(Target.parse("sm_90a")).multiprocessors
+HOPPER: Final = device.of(Target.parse("sm_90a"))
+CTAS: Final = HOPPER.multiprocessors
 """Of a persistent kernel: one on each SM of the GPU that choices were measured on."""
 ATOM: Final = 8
 """Rows of SPAN bytes after which the widest swizzle repeats."""
@@ -144,9 +143,10 @@ class Shape:
     band           tiles along the rows of D that are made before the next column of tiles
     panels         of 128 bytes of 64 rows that a warpgroup's results wait in
     split          whether tiles that are too few for all CTAs are split along K
-    cluster        two CTAs of a cluster make tiles that are next to each other: one below the other
+    cluster        the CTAs of a cluster make tiles that are next to each other: one below the other
                    ("rows"), which have the same columns of B, or side by side ("columns"), which
-                   have the same rows of A. Each fetches half of what both multiply, for both
+                   have the same rows of A. Each fetches a part of what all multiply, for all
+    clustered      CTAs of such a cluster
     pingpong       whether two warpgroups make tiles by turns: one multiplies while the other's
                    results are written
     """
@@ -159,27 +159,28 @@ class Shape:
     panels: int = 2
     split: bool = False
     cluster: Cluster | None = None
+    clustered: int = 2
     pingpong: bool = False
 
     @property
     def tile(self) -> Tile:
         """What its measured times are listed by."""
-        return self.rows, self.columns, self.cluster, self.pingpong
+        return self.rows, self.columns, self.cluster, self.cluster_size, self.pingpong
 
     @property
     def cluster_size(self) -> int:
         """CTAs of a cluster."""
-        return 1 if self.cluster is None else CLUSTER_SIZE
+        return 1 if self.cluster is None else self.clustered
 
     @property
     def all_rows(self) -> int:
         """Of A that a cluster multiplies at a time."""
-        return self.rows * (CLUSTER_SIZE if self.cluster == "rows" else 1)
+        return self.rows * (self.clustered if self.cluster == "rows" else 1)
 
     @property
     def all_columns(self) -> int:
         """Of B that a cluster multiplies at a time."""
-        return self.columns * (CLUSTER_SIZE if self.cluster == "columns" else 1)
+        return self.columns * (self.clustered if self.cluster == "columns" else 1)
 
     @property
     def groups(self) -> int:
@@ -200,6 +201,21 @@ class Shape:
     def registers(self) -> tuple[int, int] | None:
         """Of a thread that fetches, and of one that multiplies; None where all have enough."""
         return (24, 240) if self.groups > 1 else None
+
+
+def clusters_at_once(size: int, ctas: int) -> int:
+    """Clusters of so many CTAs that run at a time where `ctas` CTAs do, at least one.
+
+    Two multiprocessors are neighbours everywhere; those of a larger cluster are in one GPC.
+    """
+    if size <= 2:
+        return max(1, ctas // size)
+    return max(1, HOPPER.resident_clusters(size) * ctas // CTAS)
+
+
+def rank_of(cta: Reg, size: int) -> Reg:
+    """The rank in its cluster, of so many CTAs, of the CTA of this number."""
+    return cta & (size - 1) if size & (size - 1) == 0 else ptx.inst.rem.u32(cta, size)
 
 
 def barrier_of(group: Reg) -> Any:

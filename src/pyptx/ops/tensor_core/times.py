@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyptx.ops.tensor_core import measured
 from pyptx.ops.tensor_core.measured import Common
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
-from pyptx.ops.tensor_core.shape import CLUSTER_SIZE, CTAS, ROWS, SPAN, Product, Shape
+from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape, clusters_at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
     """What the rounds of tiles take, and what it takes to add the sums of tiles that are split."""
     shape, product, ctas, k = cut.shape, call.product, call.ctas, call.sizes[2]
     tiles = tiles_of(shape, call)
-    each, clusters = shape.cluster_size, ctas // shape.cluster_size
+    each, clusters = shape.cluster_size, clusters_at_once(shape.cluster_size, ctas)
     steps = max(1, -(-k // product.depth))
     requests = _requests(shape, call)
 
@@ -92,9 +92,9 @@ def _requests(shape: Shape, call: Call) -> int:
     of_b = (k if product.b_major == "K" else n) * product.b.bytes
     rows, columns = min(shape.rows, m), shape.columns
     if shape.cluster == "rows":
-        columns //= CLUSTER_SIZE
+        columns = -(-columns // shape.clustered)
     elif shape.cluster == "columns":
-        rows = -(-rows // CLUSTER_SIZE)
+        rows = -(-rows // shape.clustered)
     return rows * (1 if of_a % SPAN == 0 else 2) + columns * (1 if of_b % SPAN == 0 else 2)
 
 
