@@ -36,7 +36,11 @@ FEW_ROWS: Final = (
     (32, 5120, 5120), (64, 8192, 8192), (64, 4096, 4096), (64, 28672, 8192), (128, 8192, 8192),
     (304, 4992, 3072),
 )  # fmt: skip
-ODD_LINES: Final = ((300, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
+SOME_ROWS: Final = (
+    (192, 8192, 8192), (256, 4096, 4096), (300, 4096, 14336), (384, 14336, 4096),
+    (512, 4096, 4096), (512, 8192, 8192),
+)  # fmt: skip
+ODD_LINES: Final = ((300, 5000, 3000), (500, 5000, 3000), (1000, 5000, 3000), (4096, 5000, 3000))
 """Rows in memory are no multiple of 128 bytes."""
 CALLS: Final = 6
 WARM: Final = 2
@@ -51,10 +55,10 @@ KINDS: Final = {
     "blocks": Product(e4m3, e4m3, bf16, b_major="K", blocks="block", batches=(False, False)),
 }
 SIZES: Final = {
-    "bf16": (*LARGE, *FEW_ROWS, *ODD_LINES),
-    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *ODD_LINES),
+    "bf16": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES),
+    "bf16, B as (N, K)": (*LARGE, *FEW_ROWS, *SOME_ROWS, *ODD_LINES),
     "f32 as bf16": ((1024, 1024, 6144), (4096, 4096, 4096), (64, 8192, 8192)),
-    "e4m3": (*FEW_ROWS, (4096, 7168, 2048)),
+    "e4m3": (*FEW_ROWS, *SOME_ROWS, (4096, 7168, 2048)),
     "blocks": ((64, 8192, 8192), (128, 24576, 1536), (4096, 2112, 7168), (4096, 4096, 7168),
                (4096, 7168, 2048)),
 }  # fmt: skip

@@ -27,9 +27,10 @@ import numpy as np
 from measure import CONSOLE, Result, Summary, show, start, summarise
 
 from pyptx.device import WARP
+from pyptx.ops._add_norm import AddNorm, AddNormGradient
 from pyptx.ops._cross_entropy import CrossEntropy
 from pyptx.ops._gates import Gate
-from pyptx.ops._layer_norm import LayerNorm
+from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
 from pyptx.ops._softmax import Softmax
 from pyptx.ops.rowwise import measured, plan, sizes
@@ -54,6 +55,9 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "rms_norm": lambda n, x: RmsNorm(n, x, x, EPS),
     "rms_norm_gradient": lambda n, x: RmsNormGradient(n, x, x),
     "layer_norm": lambda n, x: LayerNorm(n, x, x, x, x, EPS, False),
+    "layer_norm_gradient": lambda n, x: LayerNormGradient(n, x, x, x, x),
+    "add_rms_norm": lambda n, x: AddNorm(n, RmsNorm(n, x, x, EPS), x, x),
+    "add_rms_norm_gradient": lambda n, x: AddNormGradient(n, RmsNormGradient(n, x, x), x, x),
     "softmax": Softmax,
     "cross_entropy": CrossEntropy,
     "swiglu": lambda n, x: Gate(n, "silu", x),
@@ -75,6 +79,14 @@ FEW_BY_ROWS: Final = {
     "clusters": [("rms_norm", 40960, bf16), ("rms_norm", 32768, f32)],
     "four": [("rms_norm", 8192, bf16), ("rms_norm", 8192, f32)],
     "eight": [("rms_norm", 16384, bf16), ("rms_norm", 16384, f32)],
+    "two": [("add_rms_norm", 8192, bf16), ("add_rms_norm", 5120, bf16)],
+    "four_of_two": [("add_rms_norm", 8192, bf16), ("add_rms_norm", 5120, bf16)],
+    "alone": [
+        ("layer_norm_gradient", 2048, bf16),
+        ("layer_norm_gradient", 4096, bf16),
+        ("add_rms_norm_gradient", 4096, bf16),
+        ("rms_norm_gradient", 4096, bf16),
+    ],
     "chunked": [("cross_entropy", 32768, bf16), ("cross_entropy", 151936, bf16)],
 }
 """Limits of rows for each multiprocessor."""

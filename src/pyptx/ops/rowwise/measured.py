@@ -28,8 +28,12 @@ class Limits:
     Few rows, by their number for each multiprocessor:
 
     clusters        long rows that a CTA could hold have clusters of four
+    alone           where there are sums over rows, a team of threads is alone in its CTA, which
+                    would have several; each row has its own
     four            four CTAs reduce the same row, and each writes a quarter of it
     eight           the same with eight
+    two             two CTAs reduce the same row of two inputs
+    four_of_two     the same with four
     chunked         rows of which no element is written are copied to shared memory, or read in
                     chunks that all CTAs share; of more rows a CTA each reads them once
 
@@ -51,8 +55,11 @@ class Limits:
     twice_summed: int
     apart: int
     clusters: float
+    alone: float
     four: float
     eight: float
+    two: float
+    four_of_two: float
     chunked: float
     subwarp: int
     subwarp_ends: int
@@ -73,8 +80,11 @@ LIMITS: Final = Limits(
     twice_summed=8388608,
     apart=8388608,
     clusters=4.0,
+    alone=0.75,
     four=0.5,
     eight=0.125,
+    two=0.5,
+    four_of_two=0.25,
     chunked=1.25,
     subwarp=96,
     subwarp_ends=64,

@@ -235,14 +235,13 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
     groups = rows.groups * len(op.given(ELEMENT))
     if groups <= 128 or groups > (2 * sizes.ROW if sizes.is_plain(rows) else 2048):
         return {}
-    four, eight = (
-        int(each * rows.device.multiprocessors)
-        for each in (measured.LIMITS.four, measured.LIMITS.eight)
-    )
-    several = {4: four} if groups <= sizes.ROW else {}
+    limits = measured.LIMITS
+    several = {4: limits.four} if groups <= sizes.ROW else {}
     if len(op.given(ELEMENT)) > 1 and groups <= sizes.ROW // 2:
-        several = {2: four, 4: four // 2}  # four would read twice as much as of one input
-    return several | ({8: eight} if groups > 1024 else {})
+        several = {2: limits.two, 4: limits.four_of_two}  # each reads twice as much as of one input
+    if groups > 1024:
+        several[8] = limits.eight
+    return {parts: int(most * rows.device.multiprocessors) for parts, most in several.items()}
 
 
 def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
@@ -304,8 +303,8 @@ def _by_one_cluster(
 
 def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
     """The kernels for operations with sums over rows, then those that add up partial sums."""
-    measured = op.name in _FEW_ROWS_MEASURED  # of 16-bit x with a gradient of any type
-    each = op.given(ELEMENT)[0].dtype.bytes if measured else sizes.widest(op)
+    narrow = op.name in _FEW_ROWS_MEASURED  # of 16-bit x with a gradient of any type
+    each = op.given(ELEMENT)[0].dtype.bytes if narrow else sizes.widest(op)
     if sizes.is_short(op, rows) and rows.divided().groups <= (2 if each == 2 else 4) * WARP:
         shape = sizes.subwarp_shape(rows, accesses=3)
         ctas = 2 * rows.device.multiprocessors
@@ -316,8 +315,7 @@ def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation
     cut = sizes.in_lines(op, rows, sizes.team_threads(op, rows), backward=True)
     resident = sizes.resident(op, cut)
     if resident is not None:
-        gradient = persistent.kernel_of(op, cut, resident)
-        return finished(op, cut, gradient, resident.ctas, resident.neighbours(op, cut), results)
+        return _by_teams(op, cut, resident, results)
     split = sizes.clusters_of(op, rows)
     if split is not None:
         return finished(op, rows, _by_cluster(op, rows, split), split.teams, 1, results)
@@ -326,6 +324,22 @@ def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation
     count = max(8, each * rows.device.multiprocessors // two_pass.parts(rows))
     teams = sizes.aligned(count, rows)
     return finished(op, rows, two_pass.persistent(op, rows, teams=teams), teams, 1, results)
+
+
+def _by_teams(
+    op: RowOp, rows: Rows, shape: persistent.Shape, results: tuple[DType, ...]
+) -> Operation:
+    """Teams that keep their sums for all their rows; of a few rows, each alone in its CTA."""
+
+    def kernel(shape: persistent.Shape) -> Operation:
+        gradient = persistent.kernel_of(op, rows, shape)
+        return finished(op, rows, gradient, shape.ctas, shape.neighbours(op, rows), results)
+
+    many = kernel(shape)
+    if shape.teams == 1:
+        return many
+    most = int(measured.LIMITS.alone * rows.device.multiprocessors)
+    return either(op, rows, most, kernel(replace(shape, teams=1, stages=1)), many, results)
 
 
 def _by_cluster(op: RowOp, rows: Rows, shape: cluster.Shape) -> Operation:
