@@ -77,7 +77,7 @@ _MANY: Final = 2048
 """Rows of the products that were measured in one layout of B."""
 
 
-_TOGETHER: Final = (3, 4, 5, 6, 8)
+_TOGETHER: Final = (3, 4, 5, 8)
 """CTAs that fetch columns of B for each other: of 129 to 512 rows, each has 64."""
 
 

@@ -8,11 +8,15 @@ measurements (`measured`), by `make tune`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pyptx.ops.tensor_core import measured
 from pyptx.ops.tensor_core.measured import Common
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
 from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape, clusters_at_once
+
+_CACHE: Final = 25 * 2**20
+"""Bytes that each half of an H200's L2 cache holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Call:
 def expected_ns(cut: Cut, call: Call, common: Common = measured.COMMON) -> float:
     """How long a kernel of this shape takes."""
     multiplying, handed_over = _on_the_sms(cut, call, common)
-    waiting = common.first_bytes + _moved(call) / common.memory
+    waiting = common.first_bytes + _moved(cut.shape, call) / common.memory
     order = common.overlap
     both = (multiplying**order + waiting**order) ** (1 / order)
     return both + handed_over
@@ -76,13 +80,29 @@ def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
     return rounds * one(ctas) + last, common.split + adding
 
 
-def _moved(call: Call) -> int:
-    """Bytes that memory gives and takes."""
+def _moved(shape: Shape, call: Call) -> int:
+    """Bytes that memory gives and takes.
+
+    CTAs whose tiles have the same columns of B read them at the same time, and memory gives them
+    once; but not those of `q` tiles among `q + 1` CTAs, which begin at other places along K.
+    """
     (m, n, k), product = call.sizes, call.product
-    factors = m * k * product.a.bytes + k * n * product.b.bytes * product.factors
+    of_b = k * n * product.b.bytes * product.factors
+    if of_b > _CACHE and _are_apart(shape, call):
+        of_b *= -(-m // shape.rows)
+    factors = m * k * product.a.bytes + of_b
     elements = () if product.epilogue is None else product.epilogue.elements
     written = m * n * sum(dtype.bytes for dtype in (*product.results, *elements))
     return (factors + written) * call.matrices
+
+
+def _are_apart(shape: Shape, call: Call) -> bool:
+    """Whether there is but one round, of which `q` tiles are among `q + 1` CTAs."""
+    rounds, rest = divmod(tiles_of(shape, call), call.ctas)
+    steps = -(-call.sizes[2] // call.product.depth)
+    if not shape.split or rounds > 0 or rest == 0:
+        return False
+    return call.ctas // rest == 1 and _parts(rest, steps, call.ctas)[1] < 1
 
 
 def _requests(shape: Shape, call: Call) -> int:
