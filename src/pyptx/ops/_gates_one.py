@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from pyptx import Kernel, Reg, Tensor, Tile, kernel, ptx, reg
-from pyptx.ops._gates import Activation, activated, derivative
+from pyptx.ops._gates import Activation, activated, derivative, is_narrow
 from pyptx.ops._parameters import with_parameters
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.partition import grid
@@ -114,12 +114,16 @@ class _Thread:
                 pairs = [self._gradient(*v, g) for v, g in zip(values, cotangents, strict=True)]
                 self._store(pointers[2] + of_both, pairs)
             else:
-                found = [self.m.mul(activated(self.m, op.activation, a), b) for a, b in values]
+                found = [self._result(*v) for v in values]
                 op.vector.store("global", pointers[1] + of_one, 0, op.vector.pack(found))
+
+    def _result(self, a: Reg, b: Reg) -> Reg:
+        narrow = is_narrow(self.op.dtype)
+        return self.m.mul(activated(self.m, self.op.activation, a, narrow=narrow), b)
 
     def _gradient(self, a: Reg, b: Reg, g: Reg) -> tuple[Reg, Reg]:
         m = self.m
-        value, slope = derivative(m, self.op.activation, a)
+        value, slope = derivative(m, self.op.activation, a, narrow=is_narrow(self.op.dtype))
         return m.mul(m.mul(g, b), slope), m.mul(g, value)
 
     @property
