@@ -16,7 +16,7 @@ from pyptx.ops._dropout import Dropout
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Operand, RowOp, Scalars, Values
 from pyptx.ops.rowwise.statistics import Statistic, Term
-from pyptx.ops.rowwise.vectors import convert
+from pyptx.ops.rowwise.vectors import rounded
 from pyptx.types import DType
 
 
@@ -83,7 +83,7 @@ class AddNorm(RowOp):
             total = m.add(v.x, v.residual)
         else:
             total = m.fma(self.dropout.kept(m, v, row, v.x), self.dropout.scale, v.residual)
-        total = convert(convert(total, self.residual), m.dtype)
+        total = rounded(total, self.residual)
         return total, cast("Values", _Summed(v, total))
 
     def term(self, m: Math, v: Values) -> Term:

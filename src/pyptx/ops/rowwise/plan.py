@@ -145,6 +145,8 @@ def _by_subwarps(op: RowOp, rows: Rows) -> Operation:
         # What needs nothing of its row is quickest as a copy is, an access of a thread to an array.
         few = measured.LIMITS.single // size if narrow else 0
         return either(op, rows, few, kernel(1, 256), kernel(1, 512)) if few else kernel(1, 512)
+    if sizes.is_of_two(op, rows) and one:
+        return kernel(1, 256)  # which asks for as much at once as two accesses of one array
     # Of a statistic that needs many registers, more would leave other threads none.
     each = 4 if op.is_light or len(op.given(ELEMENT)) > 1 else 2
     found: Operation = kernel(each if one else 1, 128)

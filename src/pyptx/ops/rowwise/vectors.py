@@ -225,6 +225,17 @@ def convert(value: Reg, dtype: DType) -> Reg:
     return ptx.inst[f"cvt{rounding}.{dtype.name}.{value.dtype.name}"](value)
 
 
+def rounded(value: Reg, dtype: DType) -> Reg:
+    """The nearest number of a type, in the type that the value has."""
+    if value.dtype is f32 and dtype is bf16:
+        # With zero below it a bf16 is the f32 of the same value. Conversions of a pair are made
+        # as fast as sums, and those of one number at a fraction of that.
+        found = reg.scalar(f32)
+        ptx.inst.mov.b32(found, ptx.inst.cvt.rn.bf16x2.f32(value, 0.0))
+        return found
+    return convert(convert(value, dtype), value.dtype)
+
+
 def in_f32(value: Reg) -> Reg:
     """A value as f32, such that what it is rounded to next is what one rounding would give."""
     return value if value.dtype is f32 else _rounded_to_odd(value)

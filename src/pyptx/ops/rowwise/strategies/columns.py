@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.rowwise.arithmetic import Math
+from pyptx.ops.rowwise.column_sums import gather
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Scalars, Values
 from pyptx.ops.rowwise.partition import Part, load_columns
 from pyptx.ops.rowwise.program import Arrays, vectors_of
@@ -31,7 +32,7 @@ class Held:
 
 
 class Columns:
-    """The columns of one CTA of `parts`, of all rows; `together` of them are loaded at once.
+    """The columns of one CTA of `parts`, of every `stride` rows those from `first` on, or from 0.
 
     Rows have no ends. `rank` says which of the CTAs it is. Where a row is not there, its elements
     are `pad`; its factors are zeros, or `zeros_add_nothing` says whether those of zeros do: if all
@@ -45,14 +46,16 @@ class Columns:
         parts: int,
         rank: Reg,
         lane: Reg,
-        together: int,
+        stride: int,
         *,
+        first: Reg | None = None,
         zeros_add_nothing: bool = True,
     ) -> None:
         rows = arrays.rows
         assert rows.aligned
         self.arrays, self.op, self.rows = arrays, arrays.op, rows
-        self.together: Final = together
+        self.stride: Final = stride
+        self._first = first
         self.m: Final = Math(rows.compute)
         self.part: Final = Part(rows, reg.scalar(u32, init=0), lane, threads, parts, rank)
         self._active = [self.part.active(k) for k in range(self.part.each)]
@@ -72,7 +75,10 @@ class Columns:
             [] for _ in self._active
         ]
         moving = [o for o, _ in (*self._elements[::-1], *self._results)]
-        self._places = {o.name: pointers[o.name] + part.offset * o.dtype.bytes for o in moving}
+        offset = part.offset
+        if self._first is not None:
+            offset = offset + wide(self._first) * self.rows.columns
+        self._places = {o.name: pointers[o.name] + offset * o.dtype.bytes for o in moving}
         count = len(self.op.written(COLUMN))
         self._sums = [
             [[m.zero() for _ in range(count)] for _ in range(self.rows.group)] for _ in self._active
@@ -123,7 +129,12 @@ class Columns:
         """Go to the next rows."""
         for operand, _ in (*self._elements[::-1], *self._results):
             place = self._places[operand.name]
-            place += self.together * self.rows.columns * operand.dtype.bytes
+            place += self.stride * self.rows.columns * operand.dtype.bytes
+
+    def gather(self, team: Reg, teams: int) -> None:
+        """Add the sums of the threads of all teams of a CTA to those of the first."""
+        flat = [value for vector in self._sums for element in vector for value in element]
+        gather(self.m, flat, self.part, team, teams)
 
     def finish(self, pointers: dict[str, Reg]) -> None:
         """Write the thread's sums, each in its tensor's type."""

@@ -13,10 +13,11 @@ from typing import Any
 
 from pyptx import Kernel, Reg, Tile, ptx, reg, smem
 from pyptx.device import KIB, WARP, Needs
+from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.exchange import address
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars
-from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.partition import Rows, grid
 from pyptx.ops.rowwise.program import Arrays, make
 from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic
@@ -28,15 +29,26 @@ from pyptx.types import DType, u32
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`parts` CTAs of `threads` threads, which have `together` rows in registers at once."""
+    """`parts` CTAs of `teams` teams of `threads` threads, which have `together` rows in registers.
+
+    More teams are more warps with fewer instructions each: as many as an SM has schedulers for.
+    Several `clusters` take rows in turn, and have a partial sum each.
+    """
 
     parts: int
     threads: int
     together: int
+    teams: int = 1
+    clusters: int = 1
+
+    @property
+    def at_once(self) -> int:
+        """Rows of the cluster."""
+        return self.teams * self.together
 
     @property
     def warps(self) -> int:
-        """Warps of the cluster, each of which has a statistic for each row."""
+        """Warps of the cluster that have the same rows, each with a statistic for each of them."""
         return self.parts * self.threads // WARP
 
     def numbers(self, statistic: Statistic, dtype: DType) -> int:
@@ -49,24 +61,35 @@ def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
     size = 0
     if op.statistic is not None:
         numbers = shape.numbers(op.statistic, rows.compute)
-        size = KIB + shape.warps * numbers * rows.compute.bytes
+        size = KIB + shape.teams * shape.warps * numbers * rows.compute.bytes
+    vectors = -(-rows.part(shape.parts) // shape.threads)
+    sums = vectors * rows.group * len(op.written(COLUMN)) * rows.compute.bytes
+    size += (shape.teams - 1) * shape.threads * sums
     return Needs(("clusters",), size, shape.parts)
 
 
 def persistent(op: RowOp, rows: Rows, shape: Shape, *, result: DType) -> Kernel:
     """The operation with sums over any number of rows, which have no ends.
 
-    The sums are whole, and rounded once, to the type `result`: `op.compute` or a narrower one.
+    The sums of one cluster are whole, and rounded once, to the type `result`: `op.compute` or a
+    narrower one. Of several, cluster i writes the i-th partial sum, [clusters, padded]; with few
+    rows only the first cdiv(B, shape.at_once) are launched, and write.
     """
     assert op.written(COLUMN), "no sums over rows"
+    sums = Tile(*rows.shape, result, sum_over="B", accumulate=rows.compute)
+    size: Any = (shape.parts, 1, 1)
+    if shape.clusters > 1:
+        sums = Tile(shape.clusters, rows.padded, rows.compute, sum_over="B", partial=True)
+        each, most = shape.at_once, shape.clusters
+        size = grid(lambda B: (min(ptx.cdiv(B, each), most) * shape.parts, 1, 1))
     return make(
         op,
         rows,
         "one_cluster",
         lambda arrays: _Cta(arrays, shape).run(),
-        sums=Tile(*rows.shape, result, sum_over="B", accumulate=rows.compute),
-        grid=(shape.parts, 1, 1),
-        block=(shape.threads, 1, 1),
+        sums=sums,
+        grid=size,
+        block=(shape.threads * shape.teams, 1, 1),
         cluster=(shape.parts, 1, 1),
     )
 
@@ -80,6 +103,18 @@ class _Cta:
         first = arrays.tensors[self.op.given(ELEMENT)[0].name]
         self.count = ptx.inst.cvt.u32.u64(first.shape[0])
         self.lane = reg.from_(ptx.special.tid.x(), u32)
+        self.team: Reg | None = None
+        self.cluster: Reg | None = None
+        self.first: Reg | None = None
+        """The first row of the team, if that is not the cluster's."""
+        if shape.teams > 1:
+            self.team = self.lane // shape.threads
+            self.lane = self.lane - ptx.inst.mul.lo.u32(self.team, shape.threads)
+            self.first = ptx.inst.mul.lo.u32(self.team, shape.together)
+        self.begin = reg.scalar(u32, init=0)
+        if shape.clusters > 1:
+            self.cluster = reg.from_(ptx.special.ctaid.x(), u32) // shape.parts
+            self.begin = ptx.inst.mul.lo.u32(self.cluster, shape.at_once)
         self.rank = ptx.cluster.rank()
         self.columns = Columns(
             arrays,
@@ -87,13 +122,20 @@ class _Cta:
             shape.parts,
             self.rank,
             self.lane,
-            shape.together,
+            shape.at_once * shape.clusters,
+            first=self._offset(),
             zeros_add_nothing=self.op.zeros_add_nothing,
         )
         self.m = self.columns.m
         self.exchange: _Exchange | None = None
         if self.op.statistic is not None:
-            self.exchange = _Exchange(self.m, self.op.statistic, shape, self.rank, self.lane)
+            self.exchange = _Exchange(self.m, self.op.statistic, shape, self)
+
+    def _offset(self) -> Reg | None:
+        """The team's first row of all."""
+        if self.cluster is None:
+            return self.first
+        return self.begin if self.first is None else self.begin + self.first
 
     def run(self) -> None:
         columns, exchange, together = self.columns, self.exchange, self.shape.together
@@ -101,7 +143,7 @@ class _Cta:
             exchange.begin()
         pointers = self._pointers()
         columns.begin(pointers)
-        row = reg.scalar(u32, init=0)
+        row = self.begin
         with ptx.while_(lambda: row < self.count):
             found = [self._load(i, row) for i in range(together)]
             totals: list[list[Reg]] = [[] for _ in found]
@@ -111,11 +153,21 @@ class _Cta:
                 f = self.op.factors(self.m, total, scalars)
                 self._store_row(i, held, f)
                 columns.write(i, held, f)
-            row += together
+            row += self.shape.at_once * self.shape.clusters
             self._advance()
         if exchange is not None:
             exchange.end()
-        columns.finish(pointers)
+        if self.cluster is not None:
+            dependent.launch_dependents(self.rows)
+            for o in self.op.written(COLUMN):
+                size = self.rows.padded * self.m.dtype.bytes
+                advance(pointers[o.name], self.cluster * size)
+        if self.team is None:
+            columns.finish(pointers)
+            return
+        columns.gather(self.team, self.shape.teams)
+        with ptx.if_(self.team == 0):
+            columns.finish(pointers)
 
     def _pointers(self) -> dict[str, Reg]:
         """The addresses of all tensors; those of a number per row move on."""
@@ -125,19 +177,24 @@ class _Cta:
         operands = [operand for operand, _ in (*inputs, *outputs)]
         found = dict(zip([o.name for o in operands], arrays.pointers(*operands), strict=True))
         self.per_row = {o.name: found[o.name] for o in operands if o.per == ROW}
+        offset = self._offset()
+        if offset is not None:
+            for place, o in ((found[o.name], o) for o in operands if o.per == ROW):
+                advance(place, offset * o.dtype.bytes)
         self.picked = pick_pointers(arrays)
         return found
 
     def _load(self, i: int, row: Reg) -> tuple[Scalars, Held]:
         """The inputs per row of the i-th of the rows to come and the row, zeros for no row."""
-        op, there = self.op, row + i < self.count
+        row = (row if self.first is None else row + self.first) + i
+        op, there = self.op, row < self.count
         scalars = Scalars()
         for o in op.given(ROW):
             place = self.per_row[o.name] + i * o.dtype.bytes
             register = o.register(self.m.dtype)
             setattr(scalars, o.name, load_one(o.dtype, register, place, pred=there))
         if op.picks:
-            add_picks(self.arrays, self.picked, row + i, scalars, pred=there)
+            add_picks(self.arrays, self.picked, row, scalars, pred=there)
         return scalars, self.columns.load(i, there)
 
     def _store_row(self, i: int, held: Held, f: Any) -> None:
@@ -152,18 +209,23 @@ class _Cta:
     def _advance(self) -> None:
         """Go to the next rows."""
         for o in (*self.op.given(ROW), *self.op.written(ROW)):
-            advance(self.per_row[o.name], self.shape.together * o.dtype.bytes)
+            each = self.shape.at_once * self.shape.clusters
+            advance(self.per_row[o.name], each * o.dtype.bytes)
         self.columns.advance()
 
 
 class _Exchange:
     """Statistics of warps, put where every CTA of the cluster finds those of all."""
 
-    def __init__(self, m: Math, statistic: Statistic, shape: Shape, rank: Reg, lane: Reg) -> None:
+    def __init__(self, m: Math, statistic: Statistic, shape: Shape, cta: _Cta) -> None:
         self.m, self.statistic, self.shape = m, statistic, shape
-        self.rank, self.lane = rank, lane
+        self.rank, self.lane = cta.rank, cta.lane
         self.numbers = shape.numbers(statistic, m.dtype)
-        self.table = smem.alloc(m.dtype, (shape.warps, self.numbers), align=PIECE)
+        table = address(smem.alloc(m.dtype, (shape.teams, shape.warps, self.numbers), align=PIECE))
+        if cta.team is not None:
+            size = shape.warps * self.numbers * m.dtype.bytes
+            table = ptx.inst.mad.lo.u32(cta.team, size, table)
+        self.table = table
 
     def begin(self) -> None:
         """Say that this CTA runs, before another one writes to it."""
@@ -192,7 +254,7 @@ class _Exchange:
         dtype, shape = self.m.dtype, self.shape
         numbers = numbers + [self.m.zero() for _ in range(self.numbers - len(numbers))]
         index = ptx.inst.mad.lo.u32(self.rank, shape.threads // WARP, self.lane >> 5)
-        mine = ptx.inst.mad.lo.u32(index, self.numbers * dtype.bytes, address(self.table))
+        mine = ptx.inst.mad.lo.u32(index, self.numbers * dtype.bytes, self.table)
         lane = self.lane & (WARP - 1)
         with ptx.if_(lane < shape.parts):
             there = ptx.cluster.map_shared_rank(mine, lane)
@@ -203,7 +265,7 @@ class _Exchange:
         m, shape, count = self.m, self.shape, self.statistic.count
         lane = self.lane & (WARP - 1)
         size = self.numbers * m.dtype.bytes
-        place = ptx.inst.mad.lo.u32(lane, size, address(self.table))
+        place = ptx.inst.mad.lo.u32(lane, size, self.table)
         rounds: list[list[Reg]] = []
         for first in range(0, shape.warps, WARP):
             left = shape.warps - first
