@@ -27,7 +27,7 @@ import numpy as np
 from measure import CONSOLE, Result, Summary, show, start, summarise
 
 from pyptx.device import WARP
-from pyptx.ops._add_norm import AddNorm, AddNormGradient
+from pyptx.ops._add_norm import AddNorm
 from pyptx.ops._cross_entropy import CrossEntropy
 from pyptx.ops._gates import Gate
 from pyptx.ops._layer_norm import LayerNorm, LayerNormGradient
@@ -57,7 +57,6 @@ MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "layer_norm": lambda n, x: LayerNorm(n, x, x, x, x, EPS, False),
     "layer_norm_gradient": lambda n, x: LayerNormGradient(n, x, x, x, x),
     "add_rms_norm": lambda n, x: AddNorm(n, RmsNorm(n, x, x, EPS), x, x),
-    "add_rms_norm_gradient": lambda n, x: AddNormGradient(n, RmsNormGradient(n, x, x), x, x),
     "softmax": Softmax,
     "cross_entropy": CrossEntropy,
     "swiglu": lambda n, x: Gate(n, "silu", x),
@@ -82,9 +81,9 @@ FEW_BY_ROWS: Final = {
     "two": [("add_rms_norm", 8192, bf16), ("add_rms_norm", 5120, bf16)],
     "four_of_two": [("add_rms_norm", 8192, bf16), ("add_rms_norm", 5120, bf16)],
     "alone": [
-        ("layer_norm_gradient", 2048, bf16),
-        ("layer_norm_gradient", 4096, bf16),
-        ("add_rms_norm_gradient", 4096, bf16),
+        ("layer_norm_gradient", 768, bf16),
+        ("layer_norm_gradient", 1536, bf16),
+        ("rms_norm_gradient", 2048, bf16),
         ("rms_norm_gradient", 4096, bf16),
     ],
     "chunked": [("cross_entropy", 32768, bf16), ("cross_entropy", 151936, bf16)],

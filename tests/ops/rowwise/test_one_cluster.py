@@ -12,7 +12,8 @@ import pytest
 from pyptx import Reg, device
 from pyptx._target import Target
 from pyptx.device import KIB
-from pyptx.ops.rowwise import sizes
+from pyptx.ops._layer_norm import LayerNormGradient
+from pyptx.ops.rowwise import plan, sizes
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, Operand, RowOp, Scalars, Values
 from pyptx.ops.rowwise.statistics import Statistic, Sums, Term
@@ -178,4 +179,55 @@ def test_devices_without_room_have_none():
     assert sizes.one_cluster_shape(op, rows_of(Blend(65536, KINDS[1], summed=True))) is None
     limited = replace(device.of(Target.parse("sm_90a")), cta_shared=KIB)
     assert sizes.one_cluster_shape(op, rows_of(op, device=limited)) is None
-    assert sizes.one_cluster_shape(Gate(4096, bf16, f32, summed=True), rows_of(op, device=limited))
+    assert sizes.several_clusters(op, rows_of(op, device=limited)) is None
+
+
+# ---- teams of a CTA, and several clusters --------------------------------------------------------
+
+TEAMS = [Shape(2, 64, 1, 2), Shape(4, 96, 3, 2), Shape(1, 160, 2, 3), Shape(8, 32, 2, 4)]
+
+
+@kinds
+@pytest.mark.parametrize("shape", TEAMS, ids=str)
+@pytest.mark.parametrize("count", [1, 3, 17])
+def test_teams_have_rows_of_their_own(count, shape, kinds):
+    """Fewer rows than teams, and more than all have at once."""
+    check(Blend(1032, kinds, summed=True), count, shape)
+
+
+@pytest.mark.parametrize("shape", [*TEAMS, Shape(2, 64, 1, 8)], ids=str)
+def test_teams_write_a_few_columns_each(shape):
+    """Also where a part has fewer vectors than threads, and vectors are single elements."""
+    check(Blend(99, KINDS[1], summed=True), 5, shape)
+    check(Gate(2056, bf16, f32, summed=True), 5, shape)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_teams_do_not_disturb_each_other(policy):
+    check(Blend(264, KINDS[0], summed=True), 9, Shape(4, 32, 1, 4), **policy)
+
+
+@pytest.mark.parametrize(
+    "shape", [Shape(2, 64, 1, 2, 3), Shape(4, 96, 3, 1, 2), Shape(8, 32, 2, 4, 4)], ids=str
+)
+@pytest.mark.parametrize("count", [1, 7, 40])
+@pytest.mark.parametrize("kind", [Blend, Gate])
+def test_several_clusters_have_a_partial_sum_each(kind, count, shape):
+    """Fewer rows than clusters, of which some are not launched then; and several for each."""
+    op = kind(1032, *([KINDS[0]] if kind is Blend else [bf16, f32]), summed=True)
+    rows, given = rows_of(op).divided(), op.arrays(count, seed=count)
+    results = tuple(o.dtype for o in op.outputs if o.per == COLUMN)
+    partial = one_cluster.persistent(op, rows, shape, result=op.compute)
+    whole = plan.finished(op, rows, partial, shape.clusters, shape.at_once, results)
+    close(op, clean(whole.emulate(*given)), given)
+
+
+def test_where_several_clusters_take_rows():
+    """Rows of 256 vectors or more, with one for a thread; as many clusters as run at once."""
+    ops = [LayerNormGradient(n, *[bf16] * 4) for n in (1024, 2048, 8192, 16384)]
+    assert [sizes.several_clusters(op, rows_of(op)) for op in ops] == [
+        None,
+        Shape(4, 64, 2, 4, clusters=28),
+        Shape(8, 128, 2, 4, clusters=14),
+        None,
+    ]

@@ -105,18 +105,6 @@ def _from_lane(m: Math, value: Reg, distance: int) -> Reg:
     return copy
 
 
-def gather(m: Math, sums: Sequence[Reg], part: Part, team: Reg, teams: int) -> None:
-    """Add the sums of the threads of all teams of a CTA to those of the first."""
-    table = smem.alloc(m.dtype, (teams - 1, len(sums), part.threads))
-    with ptx.if_(team > 0):
-        for i, value in enumerate(sums):
-            table[team - 1, i, part.lane] = value
-    ptx.bar.sync(0)
-    with ptx.if_(team == 0):
-        for i, value in enumerate(sums):
-            m.mov(value, m.total([value, *(table[t, i, part.lane] for t in range(teams - 1))]))
-
-
 class RegisterSums:
     """The sums of a thread's columns in registers, and a partial sum [P, padded] of each output.
 
@@ -190,9 +178,21 @@ class RegisterSums:
         if team is None:
             self._write(active, None)
             return
-        gather(self._m, self._near, self._part, team, teams)
+        self._gather(team, teams)
         with ptx.if_(team == 0):
             self._write(active, None)
+
+    def _gather(self, team: Reg, teams: int) -> None:
+        """Add the sums of all teams to those of the first."""
+        m, lane, threads = self._m, self._part.lane, self._part.threads
+        table = smem.alloc(m.dtype, (teams - 1, len(self._near), threads))
+        with ptx.if_(team > 0):
+            for i, value in enumerate(self._near):
+                table[team - 1, i, lane] = value
+        ptx.bar.sync(0)
+        with ptx.if_(team == 0):
+            for i, value in enumerate(self._near):
+                m.mov(value, m.total([value, *(table[t, i, lane] for t in range(teams - 1))]))
 
     def _join(self, totals: Sequence[Reg]) -> None:
         """Both sums into `totals`, which is one of them."""

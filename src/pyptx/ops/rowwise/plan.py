@@ -251,6 +251,7 @@ def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
     found = _many_summed(op, rows, results)
     if op.name in _FEW_ROWS_MEASURED:
         return _few_summed(op, rows, results, _some_summed(op, rows, results, found))
+    found = _by_several_clusters(op, rows, results, found)
     return _by_one_cluster(op, rows, results, found) or found
 
 
@@ -299,8 +300,21 @@ def _by_one_cluster(
         return None
     for each in (shape, *sizes.one_cta_shapes(rows)):
         few = one_cluster.persistent(op, rows.divided(), each, result=results[0])
-        many = either(op, rows, each.together, few, many, results)
+        many = either(op, rows, each.at_once, few, many, results)
     return many
+
+
+def _by_several_clusters(
+    op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation
+) -> Operation:
+    """Some rows by clusters of which each takes several at once: few partial sums."""
+    shape = sizes.several_clusters(op, rows)
+    if shape is None:
+        return many
+    whole = rows.divided()
+    some = one_cluster.persistent(op, whole, shape, result=op.compute)
+    some = finished(op, whole, some, shape.clusters, shape.at_once, results)
+    return either(op, rows, shape.clusters * shape.at_once, some, many, results)
 
 
 def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
@@ -340,7 +354,7 @@ def _by_teams(
     many = kernel(shape)
     if shape.teams == 1:
         return many
-    most = int(measured.LIMITS.alone * rows.device.multiprocessors)
+    most = int(measured.LIMITS.alone * shape.ctas)
     return either(op, rows, most, kernel(replace(shape, teams=1, stages=1)), many, results)
 
 

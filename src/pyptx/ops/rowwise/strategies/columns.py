@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from pyptx import Reg, ptx, reg
+from pyptx import Reg, ptx, reg, smem
 from pyptx.ops.rowwise.arithmetic import Math
-from pyptx.ops.rowwise.column_sums import gather
+from pyptx.ops.rowwise.exchange import address
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Scalars, Values
-from pyptx.ops.rowwise.partition import Part, load_columns
+from pyptx.ops.rowwise.partition import Part, Rows, load_columns
 from pyptx.ops.rowwise.program import Arrays, vectors_of
 from pyptx.ops.rowwise.statistics import Terms
-from pyptx.ops.rowwise.vectors import wide
+from pyptx.ops.rowwise.vectors import PIECE, Vector, power_of_two, wide
 from pyptx.types import u32
 
 
@@ -29,6 +29,15 @@ class Held:
     there: Reg
     active: list[Reg]
     words: list[list[list[Reg]]]
+
+
+def columns_of(rows: Rows, groups: int, threads: int) -> int:
+    """Columns of the vectors of so many threads that have so many groups, with what is beyond."""
+    return -(-groups // threads) * threads * rows.group
+
+
+def _shift(size: int) -> int:
+    return size.bit_length() - 1
 
 
 class Columns:
@@ -131,11 +140,6 @@ class Columns:
             place = self._places[operand.name]
             place += self.stride * self.rows.columns * operand.dtype.bytes
 
-    def gather(self, team: Reg, teams: int) -> None:
-        """Add the sums of the threads of all teams of a CTA to those of the first."""
-        flat = [value for vector in self._sums for element in vector for value in element]
-        gather(self.m, flat, self.part, team, teams)
-
     def finish(self, pointers: dict[str, Reg]) -> None:
         """Write the thread's sums, each in its tensor's type."""
         for j, operand in enumerate(self.op.written(COLUMN)):
@@ -144,6 +148,55 @@ class Columns:
             for k, ok in enumerate(self._active):
                 words = vector.pack([each[j] for each in self._sums[k]])
                 vector.store("global", place, self.part.step(k, vector), words, pred=ok)
+
+    def finish_together(self, pointers: dict[str, Reg], thread: Reg, team: Reg, teams: int) -> None:
+        """Add up what the teams of a CTA have, a few columns by each thread, and write it.
+
+        `thread` and `team` are those of the CTA, all threads of which call it.
+        """
+        m, part, size, bytes_ = self.m, self.part, self.rows.group, self.m.dtype.bytes
+        outputs, vector = self.op.written(COLUMN), self.rows.vector(self.m.dtype)
+        width = columns_of(self.rows, part.most, part.threads)
+        table = address(smem.alloc(m.dtype, (teams, len(outputs), width), align=PIECE))
+        mine = ptx.inst.mad.lo.u32(team, len(outputs) * width * bytes_, table)
+        mine = ptx.inst.mad.lo.u32(part.lane, vector.bytes, mine)
+        for k, sums in enumerate(self._sums):
+            for j in range(len(outputs)):
+                offset = j * width * bytes_ + part.step(k, vector)
+                vector.store("shared", mine, offset, [each[j] for each in sums])
+        ptx.bar.sync(0)
+        threads = part.threads * teams
+        unit = min(size, power_of_two(max(1, width // threads) + 1) // 2)
+        for first in range(0, width, threads * unit):
+            column = ptx.inst.mad.lo.u32(thread, unit, first)
+            most = part.most if part.count is None else part.count
+            there = column < most * size if isinstance(most, int) else column >> _shift(size) < most
+            if part.count is None and first + threads * unit <= part.most * size:
+                there = None
+            self._add_up(pointers, table, column, (teams, width, unit), there)
+
+    def _add_up(
+        self,
+        pointers: dict[str, Reg],
+        table: Reg,
+        column: Reg,
+        sizes: tuple[int, int, int],
+        there: Reg | None,
+    ) -> None:
+        """Write the sums of `unit` columns from one on, of each of which the teams have one."""
+        (teams, width, unit), bytes_ = sizes, self.m.dtype.bytes
+        outputs, read = self.op.written(COLUMN), Vector(self.m.dtype, unit, self.m.dtype)
+        place = ptx.inst.mad.lo.u32(column, bytes_, table)
+        to = column if self.part.lead is None else column + self.part.lead
+        for j, operand in enumerate(outputs):
+            found = [
+                read.load("shared", place, (team * len(outputs) + j) * width * bytes_, pred=there)
+                for team in range(teams)
+            ]
+            vector = Vector(self.arrays.tensors[operand.name].dtype, unit, self.m.dtype)
+            words = vector.pack([self.m.total(list(each)) for each in zip(*found, strict=True)])
+            out = pointers[operand.name] + wide(to) * vector.dtype.bytes
+            vector.store("global", out, 0, words, pred=there)
 
     def _values(self, row: Held, k: int, scalars: Scalars | None = None) -> list[Values]:
         """The elements of the k-th vector."""

@@ -22,7 +22,7 @@ from pyptx.ops.rowwise.program import Arrays, make
 from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic
 from pyptx.ops.rowwise.strategies import two_pass
-from pyptx.ops.rowwise.strategies.columns import Columns, Held
+from pyptx.ops.rowwise.strategies.columns import Columns, Held, columns_of
 from pyptx.ops.rowwise.vectors import PIECE, Vector, advance, load_one, rounded_up, store_one
 from pyptx.types import DType, u32
 
@@ -62,9 +62,9 @@ def needs(op: RowOp, rows: Rows, shape: Shape) -> Needs:
     if op.statistic is not None:
         numbers = shape.numbers(op.statistic, rows.compute)
         size = KIB + shape.teams * shape.warps * numbers * rows.compute.bytes
-    vectors = -(-rows.part(shape.parts) // shape.threads)
-    sums = vectors * rows.group * len(op.written(COLUMN)) * rows.compute.bytes
-    size += (shape.teams - 1) * shape.threads * sums
+    if shape.teams > 1:
+        columns = columns_of(rows, rows.part(shape.parts), shape.threads)
+        size += shape.teams * columns * len(op.written(COLUMN)) * rows.compute.bytes
     return Needs(("clusters",), size, shape.parts)
 
 
@@ -102,14 +102,14 @@ class _Cta:
         self.op, self.rows = arrays.op, arrays.rows
         first = arrays.tensors[self.op.given(ELEMENT)[0].name]
         self.count = ptx.inst.cvt.u32.u64(first.shape[0])
-        self.lane = reg.from_(ptx.special.tid.x(), u32)
+        self.thread = self.lane = reg.from_(ptx.special.tid.x(), u32)
         self.team: Reg | None = None
         self.cluster: Reg | None = None
         self.first: Reg | None = None
         """The first row of the team, if that is not the cluster's."""
         if shape.teams > 1:
-            self.team = self.lane // shape.threads
-            self.lane = self.lane - ptx.inst.mul.lo.u32(self.team, shape.threads)
+            self.team = self.thread // shape.threads
+            self.lane = self.thread - ptx.inst.mul.lo.u32(self.team, shape.threads)
             self.first = ptx.inst.mul.lo.u32(self.team, shape.together)
         self.begin = reg.scalar(u32, init=0)
         if shape.clusters > 1:
@@ -165,9 +165,7 @@ class _Cta:
         if self.team is None:
             columns.finish(pointers)
             return
-        columns.gather(self.team, self.shape.teams)
-        with ptx.if_(self.team == 0):
-            columns.finish(pointers)
+        columns.finish_together(pointers, self.thread, self.team, self.shape.teams)
 
     def _pointers(self) -> dict[str, Reg]:
         """The addresses of all tensors; those of a number per row move on."""
