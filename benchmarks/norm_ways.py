@@ -20,7 +20,7 @@ from norm_cases import BACKWARD, FORWARD, Shape
 
 from pyptx import Reg, ptx
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
-from pyptx.ops.rowwise import column_sums, plan, sequences, sizes, vectors
+from pyptx.ops.rowwise import column_sums, plan, plan_sums, sequences, sizes, vectors
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.strategies import cluster, cta, persistent, subwarp
 from pyptx.ops.rowwise.vectors import Vector
@@ -76,7 +76,7 @@ def _forward(what: Rows) -> Any:
 
 
 def _backward(what: Rows) -> Any:
-    return plan._with_sums(_gradient(what), what, what.types)
+    return plan_sums.with_sums(_gradient(what), what, what.types)
 
 
 PRODUCT: Final = {FORWARD: _forward, BACKWARD: _backward}
@@ -90,7 +90,7 @@ def _clusters(what: Rows, **changes: Any) -> Any:
 
 
 def _many_backward(what: Rows) -> Any:
-    return plan._many_summed(_gradient(what), what, what.types)
+    return plan_sums._many_summed(_gradient(what), what, what.types)
 
 
 # ---- changes -------------------------------------------------------------------------------------

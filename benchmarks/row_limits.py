@@ -50,6 +50,8 @@ NEVER: Final = 0
 ALWAYS: Final = 2**40
 BYTES: Final = 2**27
 """Of all rows, where a limit is of the length of one."""
+FEW: Final = 64
+"""Rows, where such a limit is of a few."""
 
 MAKE: Final[dict[str, Callable[[int, DType], RowOp]]] = {
     "rms_norm": lambda n, x: RmsNorm(n, x, x, EPS),
@@ -84,7 +86,7 @@ FEW_BY_ROWS: Final = {
         ("layer_norm_gradient", 768, bf16),
         ("layer_norm_gradient", 1536, bf16),
         ("rms_norm_gradient", 2048, bf16),
-        ("rms_norm_gradient", 4096, bf16),
+        ("rms_norm_gradient", 3072, bf16),
     ],
     "chunked": [("cross_entropy", 32768, bf16), ("cross_entropy", 151936, bf16)],
 }
@@ -93,6 +95,7 @@ FEW_BY_ROWS: Final = {
 BY_LENGTH: Final = {
     "subwarp": [("rms_norm", bf16), ("softmax", bf16)],
     "subwarp_ends": [("rms_norm", bf16), ("softmax", bf16)],
+    "clustered": [("layer_norm_gradient", bf16), ("rms_norm_gradient", bf16)],
     "held": [("rms_norm", bf16)],
     "held_wide": [("rms_norm", f32), ("softmax", f32)],
     "held_regular": [("rms_norm", f32), ("softmax", f32)],
@@ -129,7 +132,7 @@ def points(limit: str, multiprocessors: int) -> Iterator[Point]:
     for name, dtype in BY_LENGTH.get(limit, ()):
         for groups in _lengths(limit, value):
             columns = groups if limit == "subwarp_ends" else groups * 16 // dtype.bytes
-            count = BYTES // (columns * dtype.bytes)
+            count = FEW if limit == "clustered" else BYTES // (columns * dtype.bytes)
             yield Point(limit, name, dtype, columns, count, groups)
 
 
@@ -150,6 +153,8 @@ def _lengths(limit: str, value: int) -> list[int]:
     """Vectors of a row: not so many more than the limit that a kernel has no registers for them."""
     if limit == "held_regular":
         return [value // 4, value // 2, value]
+    if limit == "clustered":  # of more, a CTA has one team in any case
+        return [n for n in range(288, 513, 32) if n != value]
     lengths = sorted({int(around * value) | 1 for around in (0.4, 0.6, 0.8, 0.95, 1.2, 1.5, 1.9)})
     # Part of a warp has four accesses of each thread at most.
     return [n for n in lengths if not limit.startswith("subwarp") or n <= 4 * WARP]

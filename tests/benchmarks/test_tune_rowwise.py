@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 import pyptx
-from pyptx.ops.rowwise import measured, plan
+from pyptx.ops.rowwise import measured, plan, plan_sums
 from pyptx.ops.rowwise.measured import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,11 @@ def launched(bench, point, limits):
         del op, rows, results
         return few if point.count <= most else many
 
-    with mock.patch.object(plan, "either", either), pyptx.target("sm_90a"):
+    with (
+        mock.patch.object(plan, "either", either),
+        mock.patch.object(plan_sums, "either", either),
+        pyptx.target("sm_90a"),
+    ):
         return bench.lowered(point, limits, bench.structures(point)).as_text()
 
 

@@ -16,7 +16,7 @@ import pytest
 from pyptx import device
 from pyptx._target import Target
 from pyptx.ops._rms_norm import RmsNorm, RmsNormGradient
-from pyptx.ops.rowwise import plan
+from pyptx.ops.rowwise import plan, plan_sums
 from pyptx.ops.rowwise.partition import Rows
 from pyptx.ops.rowwise.program import types_of
 from pyptx.types import DType, bf16, f16, f32, f64
@@ -129,12 +129,15 @@ def _record_plan(patch: pytest.MonkeyPatch) -> None:
             "two_pass_few", s.threads, s.together
         ),
         "one_cluster.persistent": lambda _, __, s, **___: _text(
-            "one_cluster", s.parts, s.threads, s.together
+            "one_cluster", s.parts, s.threads, s.together, s.teams
         ),
         "two_pass.persistent": lambda _, __, *, teams: _text("two_pass", teams=teams),
-        "_by_cluster": lambda _, __, shape: _cluster(shape),
+        "by_cluster": lambda _, __, shape: _cluster(shape),
         "either": lambda _, __, most, few, many, *___: _either(most, few, many),
         "finished": lambda _, __, kernel, partials, each, ___: _finished(kernel, partials, each),
     }
-    for name, function in replaced.items():
-        patch.setattr(f"pyptx.ops.rowwise.plan.{name}", function)
+    for module, (name, function) in product((plan, plan_sums), replaced.items()):
+        place, _, attribute = name.rpartition(".")
+        owner = getattr(module, place, None) if place else module
+        if hasattr(owner, attribute):
+            patch.setattr(owner, attribute, function)

@@ -13,9 +13,10 @@ from pyptx import Reg, device
 from pyptx._target import Target
 from pyptx.device import KIB
 from pyptx.ops._layer_norm import LayerNormGradient
-from pyptx.ops.rowwise import plan, sizes
+from pyptx.ops.rowwise import sizes
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.operation import COLUMN, Operand, RowOp, Scalars, Values
+from pyptx.ops.rowwise.sequences import finished
 from pyptx.ops.rowwise.statistics import Statistic, Sums, Term
 from pyptx.ops.rowwise.strategies import one_cluster
 from pyptx.ops.rowwise.strategies.one_cluster import Shape
@@ -218,7 +219,7 @@ def test_several_clusters_have_a_partial_sum_each(kind, count, shape):
     rows, given = rows_of(op).divided(), op.arrays(count, seed=count)
     results = tuple(o.dtype for o in op.outputs if o.per == COLUMN)
     partial = one_cluster.persistent(op, rows, shape, result=op.compute)
-    whole = plan.finished(op, rows, partial, shape.clusters, shape.at_once, results)
+    whole = finished(op, rows, partial, shape.clusters, shape.at_once, results)
     close(op, clean(whole.emulate(*given)), given)
 
 

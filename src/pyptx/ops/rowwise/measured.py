@@ -29,7 +29,7 @@ class Limits:
 
     clusters        long rows that a CTA could hold have clusters of four
     alone           where there are sums over rows, a team of threads is alone in its CTA, which
-                    would have several; each row has its own
+                    would have several (by the number for each CTA)
     four            four CTAs reduce the same row, and each writes a quarter of it
     eight           the same with eight
     two             two CTAs reduce the same row of two inputs
@@ -41,6 +41,8 @@ class Limits:
 
     subwarp         part of a warp has a row; above that a CTA
     subwarp_ends    the same, where rows begin within a vector
+    clustered       where there are sums over rows, a few rows have teams that are alone in their
+                    CTAs; longer ones clusters that take several at once
     held            a CTA holds a row of 16-bit elements in registers; of more it reads it twice
     held_wide       the same of wider elements, of which there is no power of two of vectors
     held_regular    the same, where there is one
@@ -63,6 +65,7 @@ class Limits:
     chunked: float
     subwarp: int
     subwarp_ends: int
+    clustered: int
     held: int
     held_wide: int
     held_regular: int
@@ -88,6 +91,7 @@ LIMITS: Final = Limits(
     chunked=1.25,
     subwarp=96,
     subwarp_ends=64,
+    clustered=480,
     held=512,
     held_wide=1024,
     held_regular=2048,

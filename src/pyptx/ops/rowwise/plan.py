@@ -18,17 +18,14 @@ from pyptx.device import KIB, WARP
 from pyptx.ops.rowwise import measured, sizes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, RowOp
 from pyptx.ops.rowwise.partition import Rows
+from pyptx.ops.rowwise.plan_sums import FEW_ROWS_MEASURED, by_cluster, with_sums
 from pyptx.ops.rowwise.program import types_of
-from pyptx.ops.rowwise.sequences import Operation, either, finished, of_operation, sequence_of
+from pyptx.ops.rowwise.sequences import Operation, either, of_operation
 from pyptx.ops.rowwise.strategies import (
-    cluster,
     cta,
-    one_cluster,
     one_pass,
-    persistent,
     subwarp,
     two_pass,
-    two_pass_few,
     two_reductions,
 )
 from pyptx.ops.rowwise.vectors import power_of_two
@@ -36,9 +33,6 @@ from pyptx.types import DType
 
 _EVERYWHERE: Final = ("bf16", "createpolicy", "cp.async")
 """Features of all devices that there are kernels for."""
-
-_FEW_ROWS_MEASURED: Final = frozenset({"rms_norm", "rms_norm_invvar", "rms_norm_gradient"})
-"""Operations whose few rows were measured one way against another (`_few_long`, `_few_summed`)."""
 
 _OPERATIONS: Final = 1024
 """Operations that are kept: one for each kind of row, which a program has few of."""
@@ -80,7 +74,7 @@ def _on_targets(name: str, rows: Rows) -> Rows:
 @lru_cache(_OPERATIONS)
 def _chosen(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
     if op.written(COLUMN):
-        return _with_sums(op, rows, results)
+        return with_sums(op, rows, results)
     return _without_sums(op, rows)
 
 
@@ -102,9 +96,9 @@ def _without_sums(op: RowOp, rows: Rows) -> Operation:
     if op.statistic is None:  # chunks need nothing of each other, so there is one pass
         return two_pass.independent(op, rows, each=1)
     shape = sizes.cluster_of_one_row(op, rows) or sizes.clusters_of(op, rows)
-    many = two_pass.independent(op, rows) if shape is None else _by_cluster(op, rows, shape)
+    many = two_pass.independent(op, rows) if shape is None else by_cluster(op, rows, shape)
     many = _few_twice(op, rows, many)
-    return _few_by_parts(op, rows, many) if op.name in _FEW_ROWS_MEASURED else many
+    return _few_by_parts(op, rows, many) if op.name in FEW_ROWS_MEASURED else many
 
 
 def _by_one_pass(op: RowOp, rows: Rows) -> Operation:
@@ -181,7 +175,7 @@ def _by_ctas(op: RowOp, rows: Rows) -> Operation:
         else kernel(loading, held=True, direct=True)
     )
     groups = rows.groups * len(op.given(ELEMENT))
-    if groups > sizes.ROW and op.name in _FEW_ROWS_MEASURED:
+    if groups > sizes.ROW and op.name in FEW_ROWS_MEASURED:
         return _few_by_parts(op, rows, _few_long(op, rows, many))
     if groups > (4096 if sizes.is_plain(rows) else 2048):
         return many  # of which the registers of a CTA would not hold a row
@@ -204,7 +198,7 @@ def _few_long(op: RowOp, rows: Rows, many: Operation) -> Operation:
     shape = sizes.clusters(op, rows, 4)
     if shape is not None:
         most = int(measured.LIMITS.clusters * rows.device.multiprocessors)
-        many = either(op, rows, most, _by_cluster(op, rows, shape), many)
+        many = either(op, rows, most, by_cluster(op, rows, shape), many)
     return _few_twice(op, rows, many)
 
 
@@ -244,131 +238,3 @@ def _together(op: RowOp, rows: Rows) -> dict[int, int]:
     if groups > 1024:
         several[8] = limits.eight
     return {parts: int(most * rows.device.multiprocessors) for parts, most in several.items()}
-
-
-def _with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
-    """The kernels for operations with sums over rows; of a few rows others, where measured."""
-    found = _many_summed(op, rows, results)
-    if op.name in _FEW_ROWS_MEASURED:
-        return _few_summed(op, rows, results, _some_summed(op, rows, results, found))
-    found = _by_several_clusters(op, rows, results, found)
-    return _by_one_cluster(op, rows, results, found) or found
-
-
-def _some_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
-    """Some rows by twice as many CTAs for each, which leave half as many partial sums."""
-    each = op.given(ELEMENT)[0].dtype.bytes
-    if each > 2 or rows.groups <= 512:
-        return many
-    cut = sizes.in_lines(op, rows, sizes.team_threads(op, rows), backward=True)
-    split = sizes.clusters_of(op, rows)
-    parts = 1 if sizes.resident(op, cut) is not None else 16 if split is None else split.parts
-    shape = sizes.clusters(op, rows, 2 * parts) if parts <= 4 else None
-    if shape is None:
-        return many
-    some = _by_cluster(op, rows, shape)
-    some = finished(op, rows, some, shape.teams, 1, results)
-    most = measured.LIMITS.apart // (rows.columns * each)
-    return either(op, rows, most, some, many, results)
-
-
-def _few_summed(op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation) -> Operation:
-    """A few rows by one cluster, or by two passes where it has no room; without partial sums."""
-    found = _by_one_cluster(op, rows, results, many)
-    if found is not None:
-        return found
-    each = op.given(ELEMENT)[0].dtype.bytes
-    limit = two_pass_few.MOST if each == 2 else two_pass_few.MOST // 2
-    most = min(limit, measured.LIMITS.twice_summed // (rows.columns * each))
-    # Short rows get here only where there are no clusters, and the other kernels are as quick.
-    if most == 0 or not rows.aligned or sizes.is_short(op, rows):
-        return many
-    chunks = two_pass_few.Shape(128, 4 if most >= 4 else 2)
-    few = two_pass_few.persistent(op, rows, chunks, result=results[0])
-    return either(op, rows, most, few, many, results)
-
-
-def _by_one_cluster(
-    op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation
-) -> Operation | None:
-    """A few rows by one cluster, whose threads have complete sums; None where it has no room.
-
-    One or two short rows are quicker by a single CTA, which exchanges nothing with others.
-    """
-    shape = sizes.one_cluster_shape(op, rows)
-    if shape is None or len(set(results)) > 1:
-        return None
-    for each in (shape, *sizes.one_cta_shapes(rows)):
-        few = one_cluster.persistent(op, rows.divided(), each, result=results[0])
-        many = either(op, rows, each.at_once, few, many, results)
-    return many
-
-
-def _by_several_clusters(
-    op: RowOp, rows: Rows, results: tuple[DType, ...], many: Operation
-) -> Operation:
-    """Some rows by clusters of which each takes several at once: few partial sums."""
-    shape = sizes.several_clusters(op, rows)
-    if shape is None:
-        return many
-    whole = rows.divided()
-    some = one_cluster.persistent(op, whole, shape, result=op.compute)
-    some = finished(op, whole, some, shape.clusters, shape.at_once, results)
-    return either(op, rows, shape.clusters * shape.at_once, some, many, results)
-
-
-def _many_summed(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
-    """The kernels for operations with sums over rows, then those that add up partial sums."""
-    narrow = op.name in _FEW_ROWS_MEASURED  # of 16-bit x with a gradient of any type
-    each = op.given(ELEMENT)[0].dtype.bytes if narrow else sizes.widest(op)
-    if sizes.is_short(op, rows) and rows.divided().groups <= (2 if each == 2 else 4) * WARP:
-        shape = sizes.subwarp_shape(rows, accesses=3)
-        ctas = 2 * rows.device.multiprocessors
-        one = sizes.is_plain(rows) and rows.divided().groups <= WARP
-        most = 128 if one and op.is_light else None
-        gradient = subwarp.persistent(op, rows, shape, ctas=ctas, maxnreg=most)
-        return finished(op, rows.divided(), gradient, ctas, shape.rows, results)
-    cut = sizes.in_lines(op, rows, sizes.team_threads(op, rows), backward=True)
-    resident = sizes.resident(op, cut)
-    if resident is not None:
-        return _by_teams(op, cut, resident, results)
-    split = sizes.clusters_of(op, rows)
-    if split is not None:
-        return finished(op, rows, _by_cluster(op, rows, split), split.teams, 1, results)
-    # Few CTAs where nothing but chunks can take rows; more where these are the common way.
-    each = 1 if rows.device.has("clusters") else 2
-    count = max(8, each * rows.device.multiprocessors // two_pass.parts(rows))
-    teams = sizes.aligned(count, rows)
-    return finished(op, rows, two_pass.persistent(op, rows, teams=teams), teams, 1, results)
-
-
-def _by_teams(
-    op: RowOp, rows: Rows, shape: persistent.Shape, results: tuple[DType, ...]
-) -> Operation:
-    """Teams that keep their sums for all their rows; of a few rows, each alone in its CTA."""
-
-    def kernel(shape: persistent.Shape) -> Operation:
-        gradient = persistent.kernel_of(op, rows, shape)
-        return finished(op, rows, gradient, shape.ctas, shape.neighbours(op, rows), results)
-
-    many = kernel(shape)
-    if shape.teams == 1:
-        return many
-    most = int(measured.LIMITS.alone * shape.ctas)
-    return either(op, rows, most, kernel(replace(shape, teams=1, stages=1)), many, results)
-
-
-def _by_cluster(op: RowOp, rows: Rows, shape: cluster.Shape) -> Operation:
-    """A team of CTAs for a row; of a grid, after its mail has been cleared."""
-    kernel = cluster.kernel_of(op, rows, shape)
-    if not shape.grid:
-        return kernel
-    clear = cluster.clear(op, rows, shape)
-    counted = [operand.name for operand in op.inputs].index(op.given(ELEMENT)[0].name)
-
-    def over_grid(*arrays: Any) -> Any:
-        found = kernel(*arrays, clear(arrays[counted]))[:-1]
-        return found if len(found) > 1 else found[0]
-
-    outputs = kernel.out_specs[:-1]
-    return sequence_of(op, rows, outputs, f"{op.name}_over_grid", over_grid)

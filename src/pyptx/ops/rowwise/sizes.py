@@ -303,8 +303,8 @@ def one_cluster_shape(op: RowOp, rows: Rows, parts: int = 16) -> one_cluster.Sha
 
 def several_clusters(op: RowOp, rows: Rows) -> one_cluster.Shape | None:
     """As many such clusters as run at once, for some rows of at least 256 vectors."""
-    shape = one_cluster_shape(op, rows, 8)
-    if shape is None or rows.divided().groups < 256 or shape.threads > 128:
+    shape = one_cluster_shape(op, rows, 8) if rows.aligned else None
+    if shape is None or rows.groups < 256 or shape.threads > 128:
         return None
     count = rows.device.resident_clusters(shape.parts)
     return replace(shape, clusters=count) if count > 1 else None
