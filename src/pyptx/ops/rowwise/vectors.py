@@ -22,6 +22,14 @@ LINE: Final = 128
 """Bytes that memory moves at once between caches."""
 
 
+AT_ONCE: Final = "relaxed.cta.global"
+"""The space of loads that are made one after the other, before what is computed from the first.
+
+The assembler moves weak loads to where their registers are needed, so that each waits for memory
+after the one before has come.
+"""
+
+
 def kept() -> tuple[str, list[Reg]]:
     """The qualifier and the operand of loads whose lines leave the L2 cache after all others.
 
@@ -188,22 +196,30 @@ class Vector:
 
 
 def load_one(
-    dtype: DType, compute: DType, base: object, *, pred: Pred | None, pad: float = 0.0
+    dtype: DType,
+    compute: DType,
+    base: object,
+    *,
+    pred: Pred | None,
+    pad: float = 0.0,
+    space: str = "global",
 ) -> Reg:
     """One element of global memory as a value to compute with; `pad` where `pred` does not hold."""
     value = reg.scalar(dtype)
-    load_into(value, base, pred=pred, pad=pad)
+    load_into(value, base, pred=pred, pad=pad, space=space)
     return convert(value, compute)
 
 
-def load_into(value: Reg, base: object, *, pred: Pred | None, pad: float = 0.0) -> None:
+def load_into(
+    value: Reg, base: object, *, pred: Pred | None, pad: float = 0.0, space: str = "global"
+) -> None:
     """One element of global memory into a register of its type; `pad` where not `pred`."""
     if pred is not None:
         bits = value.dtype.storage != value.dtype.name
         number = int(pad) if value.dtype is s32 else pad
         start = constant(pad, value.dtype) if bits else number
         ptx.inst[f"mov.{access(value.dtype)}"](value, start)
-    ptx.inst[f"ld.global.{access(value.dtype)}"](value, ptx.addr(base), pred=pred)
+    ptx.inst[f"ld.{space}.{access(value.dtype)}"](value, ptx.addr(base), pred=pred)
 
 
 def store_one(dtype: DType, base: object, value: Reg, *, pred: Pred | None = None) -> None:

@@ -18,7 +18,7 @@ from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Scalars, Values
 from pyptx.ops.rowwise.partition import Part, Rows, load_columns
 from pyptx.ops.rowwise.program import Arrays, vectors_of
 from pyptx.ops.rowwise.statistics import Terms
-from pyptx.ops.rowwise.vectors import PIECE, Vector, power_of_two, wide
+from pyptx.ops.rowwise.vectors import AT_ONCE, PIECE, Vector, power_of_two, wide
 from pyptx.types import u32
 
 
@@ -77,7 +77,7 @@ class Columns:
         """Load what there is per column, and go to the first row; `pointers` are the tensors'."""
         part, m = self.part, self.m
         loaded = [
-            load_columns(part, pointers[o.name], vector, self._active)
+            load_columns(part, pointers[o.name], vector, self._active, AT_ONCE)
             for o, vector in self._columns
         ]
         self._weights = [list(of_k) for of_k in zip(*loaded, strict=True)] or [
@@ -102,7 +102,7 @@ class Columns:
             first = i * self.rows.columns * operand.dtype.bytes
             for k, ok in enumerate(active):
                 offset = first + self.part.step(k, vector)
-                words[k].append(vector.load("global", place, offset, pred=ok, pad=operand.pad))
+                words[k].append(vector.load(AT_ONCE, place, offset, pred=ok, pad=operand.pad))
         return Held(there, active, words)
 
     def statistic(self, row: Held, scalars: Scalars | None = None) -> list[Reg]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from pyptx import Kernel, Reg, ptx, reg, smem
 from pyptx.device import KIB, Needs
@@ -40,6 +40,7 @@ from pyptx.ops.rowwise.row_operands import (
 )
 from pyptx.ops.rowwise.statistics import Terms
 from pyptx.ops.rowwise.vectors import (
+    AT_ONCE,
     BULK,
     LINE,
     Vector,
@@ -52,9 +53,6 @@ from pyptx.ops.rowwise.vectors import (
     wide,
 )
 from pyptx.types import u8, u32
-
-_AT_ONCE: Final = "relaxed.cta.global"
-"""Loads that stay where they are; the assembler moves weak ones after the wait for the row."""
 
 
 def independent(
@@ -182,7 +180,7 @@ class _Cta:
                 [partial(self._late_weights, base, vector, k, ok) for base, (_, vector) in both]
                 for k, ok in enumerate(self.active)
             ]
-        space = _AT_ONCE if self.direct else "global"
+        space = AT_ONCE if self.direct else "global"
         loaded = [
             (vector, load_columns(self.part, base, vector, self.active, space))
             for base, (_, vector) in both
@@ -231,7 +229,7 @@ class _Cta:
         if copy is not None:
             return partial(self._load_from, "shared", copy.wait(), self.part, self.active)
         here = self._starts(self.part)
-        return partial(self._load_from, _AT_ONCE, here, self.part, self.active)
+        return partial(self._load_from, AT_ONCE, here, self.part, self.active)
 
     def _starts(self, part: Part) -> list[Reg]:
         """The thread's first vector of a part, in each input."""
@@ -287,12 +285,12 @@ class _Cta:
         What there is per column is loaded when a term asks for it: few terms do.
         """
         starts, whole = self._starts(self.whole), self.whole
-        words = [self._load_from(_AT_ONCE, starts, whole, active, k) for k in range(whole.each)]
+        words = [self._load_from(AT_ONCE, starts, whole, active, k) for k in range(whole.each)]
         known: dict[str, list[list[Reg]]] = {}
 
         def column(operand: Operand, vector: Vector, base: Reg, k: int) -> list[Reg]:
             if operand.name not in known:
-                known[operand.name] = load_columns(whole, base, vector, active, _AT_ONCE)
+                known[operand.name] = load_columns(whole, base, vector, active, AT_ONCE)
             return vector.unpack(known[operand.name][k])
 
         operands = [operand for operand, _ in (*self.elements, *self.columns)]

@@ -23,7 +23,15 @@ from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic
 from pyptx.ops.rowwise.strategies import two_pass
 from pyptx.ops.rowwise.strategies.columns import Columns, Held, columns_of
-from pyptx.ops.rowwise.vectors import PIECE, Vector, advance, load_one, rounded_up, store_one
+from pyptx.ops.rowwise.vectors import (
+    AT_ONCE,
+    PIECE,
+    Vector,
+    advance,
+    load_one,
+    rounded_up,
+    store_one,
+)
 from pyptx.types import DType, u32
 
 
@@ -190,7 +198,8 @@ class _Cta:
         for o in op.given(ROW):
             place = self.per_row[o.name] + i * o.dtype.bytes
             register = o.register(self.m.dtype)
-            setattr(scalars, o.name, load_one(o.dtype, register, place, pred=there))
+            found = load_one(o.dtype, register, place, pred=there, space=AT_ONCE)
+            setattr(scalars, o.name, found)
         if op.picks:
             add_picks(self.arrays, self.picked, row, scalars, pred=there)
         return scalars, self.columns.load(i, there)
