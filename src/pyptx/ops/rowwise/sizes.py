@@ -294,7 +294,9 @@ def one_cluster_shape(op: RowOp, rows: Rows, parts: int = 16) -> one_cluster.Sha
     least = 4 if groups >= 4 * WARP else 2
     parts = min(parts, max(least, power_of_two(-(-groups // 64))), max(2, rows.device.cluster))
     threads = _threads(groups, parts)
-    teams = 4 if threads <= 4 * WARP else 2 if threads <= 6 * WARP else 1  # so that registers do
+    teams = 1
+    if rows.compute is f32 and threads <= 6 * WARP:  # of more, registers would not do
+        teams = 4 if threads <= 4 * WARP else 2
     together = min(8 // teams, 8 if words <= 8 else 4)
     shape = one_cluster.Shape(parts, threads, together, teams)
     fits = shape.threads <= 256 and rows.device.allows(one_cluster.needs(op, rows, shape))
