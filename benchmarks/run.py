@@ -44,6 +44,7 @@ GPU_PARTS: Final = {
     "matmul_table": ("jax", "torch"),
     "matmul_steps": ("jax", "torch"),
     "fused_matmul_table": ("jax", "torch"),
+    "block_scaled_table": ("jax", "torch"),
     "matmul_shapes": ("jax", "torch"),
     "norm_scale": ("jax", "torch"),
     "launch": ("jax", "torch"),
