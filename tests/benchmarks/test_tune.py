@@ -51,7 +51,10 @@ def another_gpu(tune, seed):
     times = {
         cut.shape.tile: (other(cut.stage), other(cut.tile)) for cut in (*plan.CUTS, *plan.OTHERS)
     }
-    promoted = {tile: tuple(map(other, each)) for tile, each in measured.PROMOTED_TIMES.items()}
+    promoted = {
+        cut.shape.tile: (other(cut.stage), other(cut.tile))
+        for cut in (*plan.PROMOTED_CUTS, *plan.PROMOTED_OTHERS)
+    }
     return tune.Fit(common, times, promoted)
 
 

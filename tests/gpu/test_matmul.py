@@ -162,7 +162,9 @@ def test_block_scales(sizes, by_column):
         np.testing.assert_array_equal(found, f(a, b, rows, columns))
 
 
-@pytest.mark.parametrize("cut", plan.PROMOTED_CUTS, ids=lambda cut: str(cut.shape))
+@pytest.mark.parametrize(
+    "cut", (*plan.PROMOTED_CUTS, *plan.PROMOTED_OTHERS), ids=lambda cut: str(cut.shape)
+)
 def test_every_shape_with_block_scales(cut):
     m, n, k = 704, 1168, 1040
     product = Product(e4m3, e4m3, f32, "K", "K", blocks="block", batches=(False, False))

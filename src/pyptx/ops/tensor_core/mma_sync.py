@@ -299,7 +299,8 @@ class _Multiply:
                 for values, pair in zip(own, columns_of[place // 2 * 16], strict=True):
                     self._one(part, values, pair[first : first + 2], before)
                     before = part
-                promote(total, list(part), rows[2 * n : 2 * n + 2], columns[place : place + 1])
+                own_rows = rows[2 * n : 2 * n + 2]
+                promote(total, list(part), own_rows, (), columns[place : place + 1])
 
     def scales(self, scales: Scales, corner: tuple[Reg, Reg], matrix: list[Reg], k: Reg) -> Loaded:
         """What `promote` takes, for the stage from this value of K on of the tile at `corner`."""

@@ -19,7 +19,7 @@ from pyptx.ops._parameters import with_parameters
 from pyptx.ops.tensor_core import arrays, few_rows, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.operands import shared_parts
-from pyptx.ops.tensor_core.shape import CTAS, ROWS, SPAN, Product, Shape, Tile
+from pyptx.ops.tensor_core.shape import BLOCK, CTAS, ROWS, SPAN, Product, Shape, Tile
 from pyptx.ops.tensor_core.times import Call, Cut, expected_ns, tiles_of
 from pyptx.types import DType, bf16, e4m3, e5m2
 
@@ -45,6 +45,12 @@ def _perhaps(shape: Shape) -> Cut:
     return Cut(shape, *measured.TIMES.get(shape.tile, measured.TIMES[Shape().tile]))
 
 
+def _perhaps_promoted(shape: Shape) -> Cut:
+    """The same where sums are promoted."""
+    usual = measured.PROMOTED_TIMES[128, 128, None, 1, False]
+    return Cut(shape, *measured.PROMOTED_TIMES.get(shape.tile, usual))
+
+
 def _promoted(shape: Shape) -> tuple[Cut, Cut]:
     """The same where sums are promoted."""
     stage, tile = measured.PROMOTED_TIMES[shape.tile]
@@ -67,6 +73,11 @@ PROMOTED_CUTS: Final = (
     *_promoted(Shape(64, 128, stages=8, band=16)),
 )
 """Of products whose sums are promoted."""
+PROMOTED_OTHERS: Final = (
+    _perhaps_promoted(Shape(128, 192, stages=4, band=16)),
+    _perhaps_promoted(Shape(128, 192, stages=4, band=16, split=True)),
+)
+"""The same, chosen from where they have been measured."""
 
 
 _ROUNDS: Final = 2
@@ -110,14 +121,14 @@ def any_size(product: Product) -> Shape:
 
 def cuts(product: Product) -> tuple[Cut, ...]:
     """What there is to choose from."""
-    return tuple(
-        cut for cut in candidates(product) if cut not in OTHERS or cut.shape.tile in measured.TIMES
-    )
+    times = measured.PROMOTED_TIMES if product.promoted else measured.TIMES
+    usual = PROMOTED_CUTS if product.promoted else CUTS
+    return tuple(cut for cut in candidates(product) if cut in usual or cut.shape.tile in times)
 
 
 def candidates(product: Product) -> tuple[Cut, ...]:
     """The same with shapes that have not been measured: what `make tune` measures."""
-    return PROMOTED_CUTS if product.promoted else (*CUTS, *OTHERS)
+    return (*PROMOTED_CUTS, *PROMOTED_OTHERS) if product.promoted else (*CUTS, *OTHERS)
 
 
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> Shape | FewRows:
@@ -170,8 +181,8 @@ def fits(shape: Shape, product: Product) -> bool:
     """Whether a tile's columns of D are whole panels of each of its results, and registers do.
 
     So are they of the matrices B, where those are in memory by rows of K: a box of a copy has 128
-    bytes of a row. Two blocks of sums leave an epilogue too few registers, but for one that
-    multiplies, and scales of single columns, too.
+    bytes of a row. Two blocks of sums, or wide ones of a stage beside those of the tile, leave an
+    epilogue too few registers, but for one that multiplies, and scales of single columns, too.
     """
     if product.ragged is not None and (shape.split or shape.pingpong):
         return False
@@ -180,7 +191,8 @@ def fits(shape: Shape, product: Product) -> bool:
     plain = product.epilogue is None or product.epilogue.linear
     if product.blocks == "column" or product.ragged is not None:
         plain = False
-    if shape.blocks > 1 and not (plain and len(product.results) == 1):
+    many = shape.blocks > 1 or (product.promoted and shape.columns > BLOCK)
+    if many and not (plain and len(product.results) == 1):
         return False
     widest = SPAN // min(dtype.bytes for dtype in product.results)
     if product.b_major == "MN":

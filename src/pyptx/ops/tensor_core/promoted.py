@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.mainloop import Consumer, Sums
-from pyptx.ops.tensor_core.scales import Scales, promote
+from pyptx.ops.tensor_core.scales import HALF, Scales, promote, wholes
 from pyptx.ops.tensor_core.schedule import Place, Schedule, low
 from pyptx.ops.tensor_core.shape import ROWS
 from pyptx.types import f32, u32
@@ -76,11 +76,11 @@ class Promoting(Consumer):
             self.multiply(part * len(total), state.stage, [i], add=False)
             if i == 0 and load is not None:
                 load()
-            rows, columns = self._factors(scales, i, place, block)
+            rows, whole, columns = self._factors(scales, i, place, block)
             ptx.wgmma.wait_group(0)
             if i == len(total) - 1:
                 self.ring.release(state, pred=self.lane == 0)
-            promote(sums, part[0], rows, columns)
+            promote(sums, part[0], rows, whole, columns)
 
     def _loads(self, place: Place, first: Reg, end: Reg) -> list[list[Reg]]:
         """What a thread has of the scales of each of the next stages, from this one on."""
@@ -89,7 +89,7 @@ class Promoting(Consumer):
         return [self._of_stage(self.scales, place, first + i, end) for i in range(AHEAD)]
 
     def _of_stage(self, scales: Scales, place: Place, block: Reg, end: Reg) -> list[Reg]:
-        """A's scales of each of this thread's rows, then B's where all columns have one."""
+        """A's scales of each of this thread's rows, then B's where columns of a block have one."""
         warp, within = self.lane >> 5, self.lane & 31
         top = place.row + low(self.group, ROWS * self.shape.blocks)
         top = top + ((warp << 4) + (within >> 2))
@@ -97,19 +97,24 @@ class Promoting(Consumer):
         rows = [top + (ROWS * i + 8 * half) for i in range(self.shape.blocks) for half in range(2)]
         found = scales.rows(place.matrix, rows, block, there)
         if not scales.by_column:
-            found.append(scales.whole(place.matrix, place.column, block, there))
+            found += [
+                scales.whole(
+                    place.matrix, place.column + HALF * j if j else place.column, block, there
+                )
+                for j in range(wholes(self.shape.columns))
+            ]
         return found
 
     def _factors(
         self, scales: Sequence[Reg], i: int, place: Place, block: Reg
-    ) -> tuple[Sequence[Reg], Sequence[Sequence[Reg]]]:
-        """What `promote` multiplies by: of a block's rows, and of columns."""
+    ) -> tuple[Sequence[Reg], Sequence[Reg], Sequence[Sequence[Reg]]]:
+        """What `promote` multiplies by: of a block's rows, of blocks of columns, and of columns."""
         if self.scales is None:
-            return (), ()
-        rows = scales[2 * i : 2 * i + 2]
+            return (), (), ()
+        rows, whole = scales[2 * i : 2 * i + 2], scales[2 * self.shape.blocks :]
         if self.scales.by_column:
-            return rows, self.scales.pairs(place.matrix, self._columns(place), block)
-        return [ptx.inst.mul.rn.f32(row, scales[-1]) for row in rows], ()
+            return rows, (), self.scales.pairs(place.matrix, self._columns(place), block)
+        return rows, whole, ()
 
     def _columns(self, place: Place) -> list[Reg]:
         left = place.column + ((self.lane & 3) << 1)

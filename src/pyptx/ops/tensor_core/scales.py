@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pyptx import Reg, Tensor, ptx
 from pyptx.ops.tensor_core.arrays import Sizes
 from pyptx.ops.tensor_core.shape import BLOCK, Product
+
+HALF: Final = BLOCK // 2
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Scales:
         return inside & (matrix[0] < int(self.of_b.shape[0]))
 
     def whole(self, matrix: list[Reg], column: Reg, block: Reg, there: Reg) -> Reg:
-        """That of the 128 columns from `column` on, for a block of K."""
+        """That of a column, and of all in its block, for a block of K."""
         before = matrix if self.product.batches[1] else []
         inside = there & self._of_columns(matrix, column)
         return self.of_b.load(*before, block, column // BLOCK, pred=inside, other=0.0)
@@ -67,22 +70,35 @@ class Scales:
         ]
 
 
+def wholes(columns: int) -> int:
+    """How many scales a tile's columns have, if all of a block have one: of each 64, where a tile
+    may begin within a block."""
+    return 1 if BLOCK % columns == 0 else columns // HALF
+
+
 def promote(
-    total: Sequence[Reg], part: Sequence[Reg], rows: Sequence[Reg], columns: Sequence[Sequence[Reg]]
+    total: Sequence[Reg],
+    part: Sequence[Reg],
+    rows: Sequence[Reg],
+    wholes: Sequence[Reg],
+    columns: Sequence[Sequence[Reg]],
 ) -> None:
     """Add a part of the sums, times its scales: of each 8 columns 2 in one row, 2 eight below.
 
-    `rows` are the scales of both rows, or none. `columns` has those of each two columns; without
-    them `rows` have B's already.
+    `rows` are the scales of both rows, or none. `columns` has those of each two columns, or none;
+    `wholes` those of equal parts of the columns then.
     """
     if not rows:
         for mine, its in zip(total, part, strict=True):
             mine.set(ptx.inst.add.rn.f32(mine, its))
         return
-    scale = list(rows)
+    each = len(total) // max(1, len(wholes))
+    both = list(rows)
     for i in range(0, len(total), 4):
+        if wholes and i % each == 0:  # made where they are used: registers are scarce
+            both = [ptx.inst.mul.rn.f32(row, wholes[i // each]) for row in rows]
         for j in range(4):
-            own = scale[j // 2]
+            own = both[j // 2]
             if columns:
                 own = ptx.inst.mul.rn.f32(own, columns[i // 4][j % 2])
             total[i + j].set(ptx.inst.fma.rn.f32(part[i + j], own, total[i + j]))
