@@ -226,7 +226,7 @@ REASONS: Final = (
     ),
     _reason(
         "relaxed loads", _FEW_LONG, FORWARD,
-        Way("weak", _forward, _constant(cta, "_AT_ONCE", "global")),
+        Way("weak", _forward, _constant(cta, "AT_ONCE", "global")),
     ),
     _reason(
         "four rows at once", _SHORT, FORWARD,
