@@ -74,8 +74,8 @@ PROMOTED_CUTS: Final = (
 )
 """Of products whose sums are promoted."""
 PROMOTED_OTHERS: Final = (
-    _perhaps_promoted(Shape(128, 192, stages=4, band=16)),
-    _perhaps_promoted(Shape(128, 192, stages=4, band=16, split=True)),
+    _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
+    _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
 )
 """The same, chosen from where they have been measured."""
 
