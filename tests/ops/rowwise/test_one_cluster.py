@@ -223,6 +223,17 @@ def test_several_clusters_have_a_partial_sum_each(kind, count, shape):
     close(op, clean(whole.emulate(*given)), given)
 
 
+def test_code_of_teams_is_short():
+    """A kernel that runs for a few microseconds waits for its instructions, too."""
+    op = LayerNormGradient(8192, *[bf16] * 4)
+    rows = rows_of(op).divided()
+    one, four = (
+        one_cluster.persistent(op, rows, shape, result=bf16).ptx().count(";")
+        for shape in (Shape(8, 128, 8), Shape(8, 128, 2, 4))
+    )
+    assert four < one / 2
+
+
 def test_where_several_clusters_take_rows():
     """Rows of 256 vectors or more, with one for a thread; as many clusters as run at once."""
     ops = [LayerNormGradient(n, *[bf16] * 4) for n in (1024, 2048, 8192, 16384)]

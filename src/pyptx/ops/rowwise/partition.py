@@ -118,6 +118,18 @@ def grid(sizes: Grid) -> Grid:
     return sizes
 
 
+def in_teams(thread: Reg, threads: int, teams: int) -> tuple[Reg, Reg]:
+    """Which of the `threads` of a team a thread of the CTA is, and of which team."""
+    if threads & (threads - 1) == 0:
+        return thread & (threads - 1), thread >> (threads.bit_length() - 1)
+    lane, team = reg.scalar(u32, init=thread), reg.scalar(u32, init=0)
+    for first in range(threads, threads * teams, threads):
+        later = thread >= first
+        ptx.inst.sub.u32(lane, lane, threads, pred=later)
+        ptx.inst.add.u32(team, team, 1, pred=later)
+    return lane, team
+
+
 class Part:
     """The full groups of a row that one CTA of `parts` handles, and which of them a thread has.
 

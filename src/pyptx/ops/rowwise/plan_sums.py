@@ -34,10 +34,11 @@ def with_sums(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
     found = _many_summed(op, rows, results)
     if op.name in FEW_ROWS_MEASURED:
         found = _some_summed(op, rows, results, found)
-    alone = _most_alone(op, rows)
-    found = _by_several_clusters(op, rows, results, found, alone)
-    if alone > 0:
-        found = either(op, rows, alone, _alone(op, rows, results), found, results)
+    alone = _alone(op, rows)
+    most = 0 if alone is None else int(measured.LIMITS.alone * alone[1].ctas)
+    found = _by_several_clusters(op, rows, results, found, most)
+    if alone is not None:
+        found = either(op, rows, most, _by_teams(op, *alone, results), found, results)
     if op.name in FEW_ROWS_MEASURED:
         return _few_summed(op, rows, results, found)
     return _by_one_cluster(op, rows, results, found) or found
@@ -107,23 +108,16 @@ def _by_several_clusters(
     return either(op, rows, shape.clusters * shape.at_once, some, many, results)
 
 
-def _most_alone(op: RowOp, rows: Rows) -> int:
-    """Up to how many rows a team is alone in its CTA; 0 where that would not have several."""
+def _alone(op: RowOp, rows: Rows) -> tuple[Rows, persistent.Shape] | None:
+    """A team that is alone in its CTA, for a few rows; None where that would not have several."""
     resident = None if _is_short_summed(op, rows) else _resident(op, rows)
     if resident is None or resident[1].teams == 1:
-        return 0
+        return None
     clustered = rows.groups > measured.LIMITS.clustered
     if clustered and sizes.several_clusters(op, rows) is not None:
-        return 0
-    return int(measured.LIMITS.alone * resident[1].ctas)
-
-
-def _alone(op: RowOp, rows: Rows, results: tuple[DType, ...]) -> Operation:
-    """Each row by a team that is alone in its CTA, where that would have several."""
-    resident = _resident(op, rows)
-    assert resident is not None
+        return None
     cut, shape = resident
-    return _by_teams(op, cut, replace(shape, teams=1, stages=1), results)
+    return cut, replace(shape, teams=1, stages=1)
 
 
 def _is_short_summed(op: RowOp, rows: Rows) -> bool:

@@ -23,10 +23,10 @@ LINE: Final = 128
 
 
 AT_ONCE: Final = "relaxed.cta.global"
-"""The space of loads that are made one after the other, before what is computed from the first.
+"""The space of loads that the assembler leaves in their order, and before a barrier.
 
-The assembler moves weak loads to where their registers are needed, so that each waits for memory
-after the one before has come.
+It moves weak ones to where their registers are needed, also behind a reduction, so that each waits
+for memory after the one before has come.
 """
 
 

@@ -47,8 +47,13 @@ def _perhaps(shape: Shape) -> Cut:
 
 def _perhaps_promoted(shape: Shape) -> Cut:
     """The same where sums are promoted."""
-    usual = measured.PROMOTED_TIMES[128, 128, None, 1, False]
-    return Cut(shape, *measured.PROMOTED_TIMES.get(shape.tile, usual))
+    times = measured.PROMOTED_TIMES
+    return Cut(shape, *times.get(shape.tile, times[_any_promoted().tile]))
+
+
+def _any_promoted() -> Shape:
+    """The shape for sizes that are known only when the kernel runs, where sums are promoted."""
+    return Shape(128, 128, stages=6, band=16)
 
 
 def _promoted(shape: Shape) -> tuple[Cut, Cut]:
@@ -116,14 +121,13 @@ OTHERS: Final = tuple(
 
 def any_size(product: Product) -> Shape:
     """The shape for sizes that are known only when the kernel runs."""
-    return Shape(128, 128, stages=6, band=16) if product.promoted else Shape()
+    return _any_promoted() if product.promoted else Shape()
 
 
 def cuts(product: Product) -> tuple[Cut, ...]:
     """What there is to choose from."""
     times = measured.PROMOTED_TIMES if product.promoted else measured.TIMES
-    usual = PROMOTED_CUTS if product.promoted else CUTS
-    return tuple(cut for cut in candidates(product) if cut in usual or cut.shape.tile in times)
+    return tuple(cut for cut in candidates(product) if cut.shape.tile in times)
 
 
 def candidates(product: Product) -> tuple[Cut, ...]:

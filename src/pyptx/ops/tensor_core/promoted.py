@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pyptx import Reg, ptx, reg
 from pyptx.ops.tensor_core.mainloop import Consumer, Sums
-from pyptx.ops.tensor_core.scales import HALF, Scales, promote, wholes
+from pyptx.ops.tensor_core.scales import HALF, Scales, count_of_wholes, promote
 from pyptx.ops.tensor_core.schedule import Place, Schedule, low
 from pyptx.ops.tensor_core.shape import ROWS
 from pyptx.types import f32, u32
@@ -101,7 +101,7 @@ class Promoting(Consumer):
                 scales.whole(
                     place.matrix, place.column + HALF * j if j else place.column, block, there
                 )
-                for j in range(wholes(self.shape.columns))
+                for j in range(count_of_wholes(self.shape.columns))
             ]
         return found
 

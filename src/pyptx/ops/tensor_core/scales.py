@@ -70,7 +70,7 @@ class Scales:
         ]
 
 
-def wholes(columns: int) -> int:
+def count_of_wholes(columns: int) -> int:
     """How many scales a tile's columns have, if all of a block have one: of each 64, where a tile
     may begin within a block."""
     return 1 if BLOCK % columns == 0 else columns // HALF

@@ -18,7 +18,7 @@ from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, Scalars, Values
 from pyptx.ops.rowwise.partition import Part, Rows, load_columns
 from pyptx.ops.rowwise.program import Arrays, vectors_of
 from pyptx.ops.rowwise.statistics import Terms
-from pyptx.ops.rowwise.vectors import AT_ONCE, PIECE, Vector, power_of_two, wide
+from pyptx.ops.rowwise.vectors import AT_ONCE, PIECE, Vector, wide
 from pyptx.types import u32
 
 
@@ -34,10 +34,6 @@ class Held:
 def columns_of(rows: Rows, groups: int, threads: int) -> int:
     """Columns of the vectors of so many threads that have so many groups, with what is beyond."""
     return -(-groups // threads) * threads * rows.group
-
-
-def _shift(size: int) -> int:
-    return size.bit_length() - 1
 
 
 class Columns:
@@ -166,13 +162,14 @@ class Columns:
                 vector.store("shared", mine, offset, [each[j] for each in sums])
         ptx.bar.sync(0)
         threads = part.threads * teams
-        unit = min(size, power_of_two(max(1, width // threads) + 1) // 2)
+        unit = min(size, 1 << max(1, width // threads).bit_length() - 1)
         for first in range(0, width, threads * unit):
             column = ptx.inst.mad.lo.u32(thread, unit, first)
-            most = part.most if part.count is None else part.count
-            there = column < most * size if isinstance(most, int) else column >> _shift(size) < most
-            if part.count is None and first + threads * unit <= part.most * size:
-                there = None
+            there = None
+            if part.count is not None:
+                there = column < ptx.inst.mul.lo.u32(part.count, size)
+            elif first + threads * unit > part.most * size:
+                there = column < part.most * size
             self._add_up(pointers, table, column, (teams, width, unit), there)
 
     def _add_up(

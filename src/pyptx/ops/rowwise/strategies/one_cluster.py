@@ -17,7 +17,7 @@ from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.exchange import address
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars
-from pyptx.ops.rowwise.partition import Rows, grid
+from pyptx.ops.rowwise.partition import Rows, grid, in_teams
 from pyptx.ops.rowwise.program import Arrays, make
 from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic
@@ -53,6 +53,11 @@ class Shape:
     def at_once(self) -> int:
         """Rows of the cluster."""
         return self.teams * self.together
+
+    @property
+    def stride(self) -> int:
+        """Rows of all clusters, after which a team has its next ones."""
+        return self.clusters * self.at_once
 
     @property
     def warps(self) -> int:
@@ -116,13 +121,18 @@ class _Cta:
         self.first: Reg | None = None
         """The first row of the team, if that is not the cluster's."""
         if shape.teams > 1:
-            self.team = self.thread // shape.threads
-            self.lane = self.thread - ptx.inst.mul.lo.u32(self.team, shape.threads)
+            self.lane, self.team = in_teams(self.thread, shape.threads, shape.teams)
             self.first = ptx.inst.mul.lo.u32(self.team, shape.together)
         self.begin = reg.scalar(u32, init=0)
         if shape.clusters > 1:
             self.cluster = reg.from_(ptx.special.ctaid.x(), u32) // shape.parts
             self.begin = ptx.inst.mul.lo.u32(self.cluster, shape.at_once)
+        self.offset = self.first
+        """The team's first row of all, if that is not 0."""
+        if self.cluster is not None:
+            self.offset = reg.from_(
+                self.begin if self.first is None else self.begin + self.first, u32
+            )
         self.rank = ptx.cluster.rank()
         self.columns = Columns(
             arrays,
@@ -130,20 +140,14 @@ class _Cta:
             shape.parts,
             self.rank,
             self.lane,
-            shape.at_once * shape.clusters,
-            first=self._offset(),
+            shape.stride,
+            first=self.offset,
             zeros_add_nothing=self.op.zeros_add_nothing,
         )
         self.m = self.columns.m
         self.exchange: _Exchange | None = None
         if self.op.statistic is not None:
             self.exchange = _Exchange(self.m, self.op.statistic, shape, self)
-
-    def _offset(self) -> Reg | None:
-        """The team's first row of all."""
-        if self.cluster is None:
-            return self.first
-        return self.begin if self.first is None else self.begin + self.first
 
     def run(self) -> None:
         columns, exchange, together = self.columns, self.exchange, self.shape.together
@@ -161,7 +165,7 @@ class _Cta:
                 f = self.op.factors(self.m, total, scalars)
                 self._store_row(i, held, f)
                 columns.write(i, held, f)
-            row += self.shape.at_once * self.shape.clusters
+            row += self.shape.stride
             self._advance()
         if exchange is not None:
             exchange.end()
@@ -183,10 +187,9 @@ class _Cta:
         operands = [operand for operand, _ in (*inputs, *outputs)]
         found = dict(zip([o.name for o in operands], arrays.pointers(*operands), strict=True))
         self.per_row = {o.name: found[o.name] for o in operands if o.per == ROW}
-        offset = self._offset()
-        if offset is not None:
+        if self.offset is not None:
             for place, o in ((found[o.name], o) for o in operands if o.per == ROW):
-                advance(place, offset * o.dtype.bytes)
+                advance(place, self.offset * o.dtype.bytes)
         self.picked = pick_pointers(arrays)
         return found
 
@@ -216,8 +219,7 @@ class _Cta:
     def _advance(self) -> None:
         """Go to the next rows."""
         for o in (*self.op.given(ROW), *self.op.written(ROW)):
-            each = self.shape.at_once * self.shape.clusters
-            advance(self.per_row[o.name], each * o.dtype.bytes)
+            advance(self.per_row[o.name], self.shape.stride * o.dtype.bytes)
         self.columns.advance()
 
 

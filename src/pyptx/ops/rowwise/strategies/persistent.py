@@ -19,7 +19,7 @@ from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.column_sums import FEW, RegisterSums
 from pyptx.ops.rowwise.exchange import address, load_of_warps, store_of_warp
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
-from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, load_columns
+from pyptx.ops.rowwise.partition import Ends, Part, Rows, grid, in_teams, load_columns
 from pyptx.ops.rowwise.prefetch import Progress
 from pyptx.ops.rowwise.program import Arrays, make, vectors_of
 from pyptx.ops.rowwise.row_operands import RowOutputs, RowPrefetch, pointers_of
@@ -106,18 +106,6 @@ def kernel_of(op: RowOp, rows: Rows, shape: Shape) -> Kernel:
     )
 
 
-def _divided(thread: Reg, shape: Shape) -> tuple[Reg, Reg]:
-    """Which thread of a team a thread of the CTA is, and of which team."""
-    if shape.threads & (shape.threads - 1) == 0:
-        return thread & (shape.threads - 1), thread >> (shape.threads.bit_length() - 1)
-    lane, team = reg.scalar(u32, init=thread), reg.scalar(u32, init=0)
-    for first in range(shape.threads, shape.threads * shape.teams, shape.threads):
-        later = thread >= first
-        ptx.inst.sub.u32(lane, lane, shape.threads, pred=later)
-        ptx.inst.add.u32(team, team, 1, pred=later)
-    return lane, team
-
-
 @dataclass(frozen=True, slots=True)
 class _Group:
     """A thread's vector of each input, as loaded; unpacked they take more registers."""
@@ -145,7 +133,7 @@ class _Team:
         self.team: Reg | None = None
         lane, row = thread, self.cta
         if shape.teams > 1:
-            lane, self.team = _divided(thread, shape)
+            lane, self.team = in_teams(thread, shape.threads, shape.teams)
             if shape.neighbours(self.op, self.rows) > 1:
                 row = ptx.inst.mad.lo.u32(self.cta, shape.teams, self.team)
             else:

@@ -6,25 +6,22 @@ loaded before any of them is used, and statistics go through shuffles only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyptx import Kernel, Reg, Tile, ptx, reg
 from pyptx.ops.rowwise import dependent
 from pyptx.ops.rowwise.arithmetic import Math
 from pyptx.ops.rowwise.column_sums import BLOCK, SharedSums, fold_lanes
 from pyptx.ops.rowwise.operation import COLUMN, ELEMENT, ROW, RowOp, Scalars, Values
-from pyptx.ops.rowwise.partition import Part, Rows, grid, load_column, load_columns
-from pyptx.ops.rowwise.program import Arrays, Vectors, make
+from pyptx.ops.rowwise.partition import Part, Rows, grid, load_columns
+from pyptx.ops.rowwise.program import Arrays, make, vectors_of
 from pyptx.ops.rowwise.row_operands import add_picks, pick_pointers
 from pyptx.ops.rowwise.statistics import Statistic, Terms
-from pyptx.ops.rowwise.vectors import Vector, advance, load_one, store_one
+from pyptx.ops.rowwise.vectors import advance, load_one, store_one
 from pyptx.types import DType, u32
-
-Weights: TypeAlias = "list[Callable[[], list[Reg]]]"
-"""What gives a vector's elements of each input per column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +43,15 @@ class Shape:
         return self.count * self.rows_each
 
 
-def independent(
-    op: RowOp, rows: Rows, shape: Shape, *, maxnreg: int | None = None, late: bool = False
-) -> Kernel:
-    """The operation on rows that need nothing of each other: no sums over rows.
-
-    `late` loads what there is per column when the rows are reduced: until then it takes no
-    registers, and more CTAs fit.
-    """
+def independent(op: RowOp, rows: Rows, shape: Shape, *, maxnreg: int | None = None) -> Kernel:
+    """The operation on rows that need nothing of each other: no sums over rows."""
     rows = rows.divided()
     options: dict[str, Any] = {} if maxnreg is None else {"maxnreg": maxnreg}
     return make(
         op,
         rows,
         "subwarp",
-        lambda arrays: _Thread(arrays, shape).run_once(late=late),
+        lambda arrays: _Thread(arrays, shape).run_once(),
         grid=grid(lambda B: (ptx.cdiv(B, shape.rows), 1, 1)),
         block=(shape.threads, 1, 1),
         **options,
@@ -136,45 +127,27 @@ class _Thread:
             for k, ok in enumerate(live)
         ]
 
-    def _weights(self, columns: Sequence[Reg], *, late: bool = False) -> list[Weights]:
-        """For each of the thread's vectors what gives its elements of each input per column.
-
-        Loaded now; `late`, whenever they are asked for.
-        """
-        both = list(zip(columns, self.columns, strict=True))
-        if late:
-            return [
-                [partial(self._weight, base, vector, k, ok) for base, (_, vector) in both]
-                for k, ok in enumerate(self.active)
-            ]
+    def _weights(self, columns: Sequence[Reg]) -> list[list[list[Reg]]]:
+        """For each of the thread's vectors its words of each input per column."""
         loaded = [
-            (vector, load_columns(self.part, base, vector, self.active))
-            for base, (_, vector) in both
+            load_columns(self.part, base, vector, self.active)
+            for base, (_, vector) in zip(columns, self.columns, strict=True)
         ]
-        return [
-            [partial(vector.unpack, words[k]) for vector, words in loaded]
-            for k in range(len(self.active))
-        ]
-
-    def _weight(self, base: Reg, vector: Vector, k: int, active: Reg | None) -> list[Reg]:
-        return vector.unpack(load_column(self.part, base, vector, k, active))
+        return [list(words) for words in zip(*loaded, strict=True)] or [[] for _ in self.active]
 
     def _values(
-        self, words: Sequence[list[Reg]], weights: Weights, row: Scalars, k: int
+        self, words: Sequence[list[Reg]], weights: Sequence[list[Reg]], row: Scalars, k: int
     ) -> list[Values]:
         """The elements of the k-th vector, from its words of inputs per element and per column."""
         operands, column = [*self.elements, *self.columns], partial(self.part.column_of, k)
-        unpack: list[Callable[[], list[Reg]]] = [
-            partial(vector.unpack, w) for w, (_, vector) in zip(words, self.elements, strict=True)
-        ]
-        vectors = Vectors([operand for operand, _ in operands], [*unpack, *weights], row, column)
+        vectors = vectors_of(operands, [*words, *weights], row, column)
         return vectors.elements(self.rows.group)
 
     def _statistic(
         self,
         m: Math,
         loaded: list[list[list[Reg]]],
-        weights: list[Weights],
+        weights: list[list[list[Reg]]],
         live: list[Reg],
         row: Scalars,
     ) -> list[Reg]:
@@ -220,7 +193,7 @@ class _Thread:
         add_picks(self.arrays, self.picked, row, scalars, pred=there)
         return scalars
 
-    def run_once(self, *, late: bool) -> None:
+    def run_once(self) -> None:
         op, m, shape = self.op, Math(self.rows.compute), self.shape
         inputs = [o for o, _ in (*self.elements, *self.columns)]
         results = [o for o, _ in self.results]
@@ -232,12 +205,10 @@ class _Thread:
             advance(pointer, self.part.offset * operand.dtype.bytes)
         live = [self._live(j) for j in range(shape.rows_each)]
         words = [self._load(xs, j, oks) for j, oks in enumerate(live)]
-        weights = self._weights(columns, late=late)
+        weights = self._weights(columns)
         rows = self._row_scalars() if self.scalars else [Scalars() for _ in live]
         totals = [self._statistic(m, words[j], weights, oks, rows[j]) for j, oks in enumerate(live)]
         totals = self._reduce(m, totals)
-        if late:
-            weights = self._weights(columns)  # once for all rows
         for j, oks in enumerate(live):
             f = op.factors(m, totals[j], rows[j])
             for k, ok in enumerate(oks):
