@@ -22,6 +22,8 @@ SHAPES = {
     "split": Shape(128, 128, stages=3, split=True),
     "tiles that begin within a block": Shape(128, 192, stages=2, band=2),
     "such tiles, split": Shape(128, 192, stages=2, split=True),
+    "parts of K": Shape(64, 128, stages=2, cluster="depth", clustered=4),
+    "parts of K, two warpgroups": Shape(128, 128, stages=2, cluster="depth"),
 }
 CUTS = (*plan.PROMOTED_CUTS, *plan.PROMOTED_OTHERS)
 

@@ -24,6 +24,8 @@ SHAPES = {
     "narrow": Shape(128, 128, stages=3, band=1),
     "one warpgroup": Shape(64, 256, stages=3),
     "one warpgroup, narrow": Shape(64, 128, stages=2),
+    "parts of K": Shape(64, 128, stages=2, cluster="depth", clustered=4),
+    "parts of K, two warpgroups": Shape(128, 128, stages=2, cluster="depth", clustered=8),
 }
 PAIRS = {name: shape for name, shape in SHAPES.items() if shape.columns % 128 == 0}
 SIZES = (200, 136, 72)
@@ -163,7 +165,9 @@ def test_further_results(build, more):
 
 
 @pytest.mark.parametrize("dtype", [e4m3, e5m2], ids=str)
-@pytest.mark.parametrize("shape", [SHAPES["one block"], SHAPES["one warpgroup, narrow"]])
+@pytest.mark.parametrize(
+    "shape", [SHAPES["one block"], SHAPES["one warpgroup, narrow"], SHAPES["parts of K"]]
+)
 def test_results_of_eight_bits(dtype, shape):
     product = Product(bf16, bf16, dtype, epilogue=SCALED, batches=(False, False))
     kernel = hopper.build(product, shape, 3)
@@ -228,6 +232,7 @@ def amax_of(kernel, product, m, n, k):
 def test_amax(d, shape, split):
     epilogue = Layer(quantized=True, amax=True).epilogue
     product = Product(bf16, bf16, d, epilogue=epilogue, batches=(False,))
+    split = split and shape.cluster is None  # those of a cluster are split already
     kernel = hopper.build(product, replace(shape, split=split), 3)
     found, largest, a, b, rows = amax_of(kernel, product, 200, 144, 520)
     exact = a.astype(np.float64) @ b.astype(np.float64)

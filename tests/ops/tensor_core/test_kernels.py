@@ -10,6 +10,7 @@ import pytest
 from tests.ops.tensor_core.products import emulated, factors, in_memory
 
 from pyptx.ops.tensor_core import hopper, mma_sync, plan
+from pyptx.ops.tensor_core.epilogue import Layer
 from pyptx.ops.tensor_core.schedule import FRACTIONS, LEAST, MOST
 from pyptx.ops.tensor_core.shape import Product, Shape
 from pyptx.types import bf16, e4m3, e5m2, f16, f32, s8, s32, u8
@@ -119,7 +120,7 @@ def test_eight_bits(kinds, shape, split):
 
 # ---- clusters ------------------------------------------------------------------------------------
 
-CLUSTERS = [cut.shape for cut in plan.OTHERS if cut.shape.cluster]
+CLUSTERS = [cut.shape for cut in plan.OTHERS if cut.shape.shares]
 IN_CLUSTERS = pytest.mark.parametrize("shape", CLUSTERS, ids=str)
 
 
@@ -185,6 +186,73 @@ def test_clusters_have_no_fence_of_all_memory(shape):
     ]
     assert "mbarrier.arrive.relaxed.cluster.shared::cluster.b64" in text
     assert "mbarrier.try_wait.parity.relaxed.cluster.shared.b64" in text
+
+
+# ---- clusters of which each CTA has a part of K ----------------------------------------------------
+
+DEEP = [cut.shape for cut in plan.OTHERS if cut.shape.cluster == "depth"]
+IN_DEPTH = pytest.mark.parametrize("shape", DEEP, ids=str)
+
+
+@pytest.mark.sampled(3)
+@IN_DEPTH
+@pytest.mark.parametrize(("a_major", "b_major"), MAJORS)
+@pytest.mark.parametrize("d", [f32, bf16, f16], ids=str)
+def test_parts_of_every_layout(a_major, b_major, d, shape):
+    kind = f16 if d is f16 else bf16
+    product = Product(kind, kind, d, a_major, b_major)
+    assert plan.fits(shape, product)
+    assert emulated(hopper.build(product, shape, 4), product, 200, 264, 456) <= 1
+
+
+@IN_DEPTH
+@pytest.mark.parametrize("size", [*SIZES, (16, 72, 2056)], ids=str)
+def test_sizes_of_parts(size, shape):
+    """Of few stages most CTAs have what is beyond K."""
+    product = Product(bf16, bf16, f32)
+    assert emulated(hopper.build(product, shape, 4), product, *size) <= 1
+
+
+@pytest.mark.sampled(3)
+@IN_DEPTH
+@pytest.mark.parametrize(("a_batched", "b_batched"), [(True, True), (True, False), (False, True)])
+def test_batches_of_parts(a_batched, b_batched, shape):
+    product = Product(bf16, bf16, f32, "K", "K", a_batched, b_batched)
+    assert emulated(hopper.build(product, shape, 4), product, 72, 136, 392) <= 1
+
+
+@IN_DEPTH
+def test_parts_of_eight_bits(shape):
+    product = Product(e4m3, e5m2, f32, "K", "K")
+    assert emulated(hopper.build(product, shape, 6), product, 72, 264, 1040, coarse=True) <= 1
+
+
+@IN_DEPTH
+def test_parts_of_integers(shape):
+    product = Product(s8, u8, s32, "K", "K")
+    assert integer_error(hopper.build(product, shape, 3), product, 72, 136, 1040) == 0
+
+
+@IN_DEPTH
+def test_parts_in_several_orders(shape):
+    """The CTAs of a cluster wait for each other before they read, and before they end."""
+    product = Product(bf16, bf16, bf16, "K", "K")
+    a, b = factors(product, 72, 136, 520)
+    kernel = hopper.build(product, shape, 4)
+    kernel.emulate(a, in_memory(b, turned=True), schedules=6).report.check()
+
+
+def test_what_cannot_be_divided():
+    """Groups of rows, columns in fewer eights than CTAs, and shapes that write a tile in parts."""
+    deep = replace(DEEP[0], clustered=8)
+    pairs = replace(
+        Product(bf16, bf16, bf16), epilogue=Layer(activation="silu", paired=True).epilogue
+    )
+    assert plan.fits(deep, Product(bf16, bf16, bf16))
+    assert not plan.fits(deep, pairs)
+    assert not plan.fits(deep, Product(bf16, bf16, bf16, ragged="M"))
+    for change in ({"split": True}, {"pingpong": True, "rows": 64}, {"blocks": 2, "rows": 128}):
+        assert not plan.fits(replace(deep, **change), Product(bf16, bf16, bf16))
 
 
 @pytest.mark.parametrize(

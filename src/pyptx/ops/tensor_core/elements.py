@@ -153,6 +153,28 @@ class _Part:
         return [number for value in pair for number in ptx.to_f32(value)]
 
 
+def store_eights(
+    tensor: Tensor,
+    matrix: Sequence[Reg],
+    start: tuple[Reg, Reg],
+    values: Sequence[Reg],
+    ends: tuple[Reg, Reg],
+) -> None:
+    """Store a thread's numbers of `wgmma`: from a row and a column on, two neighbours of that row
+    and of the eighth after it, of every eighth column. `ends` are the first row and column that are
+    not there.
+    """
+    (top, left), (bottom, right) = start, ends
+    for i in range(0, len(values), 4):
+        column = left + 2 * i if i else left
+        for half in range(2):
+            row = top + 8 * half if half else top
+            there = (row < bottom) & (column < right)
+            store_pair(
+                tensor, [*matrix, row, column], values[i + 2 * half : i + 2 * half + 2], there
+            )
+
+
 def store_pair(tensor: Tensor, index: Sequence[Reg], pair: Sequence[Reg], there: Reg) -> None:
     """Store two neighbours of a row, rounded to the tensor's type."""
     dtype = tensor.dtype

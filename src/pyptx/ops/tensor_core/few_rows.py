@@ -4,7 +4,9 @@ That is decoding: B is a layer's weights, and A has a row for each sequence. `mm
 registers as memory gives it, 16 bytes a thread, without a way through shared memory: a permutation
 of K changes no sum if A has it too, and one of N is undone when results are written. A warp
 multiplies 16 rows of A by 64 columns of B. The warps of a CTA go along K, as do the CTAs of a
-cluster; their sums are added in shared memory, in one order.
+cluster; their sums are added in shared memory, in one order. 16 warps are all that a multiprocessor
+has registers for: two CTAs of 8 took up to a fifth longer, since a second one is not on every
+multiprocessor.
 
 More than 16 rows are right too: each 16 read B again.
 """
@@ -22,24 +24,22 @@ from pyptx.ops.rowwise.vectors import PIECE, advance, wide
 from pyptx.ops.tensor_core import arrays, measured
 from pyptx.ops.tensor_core.elements import Elements, store_pair
 from pyptx.ops.tensor_core.schedule import low
-from pyptx.ops.tensor_core.shape import Product
+from pyptx.ops.tensor_core.shape import CTAS, Major, Product, clusters_at_once
 from pyptx.types import DType, b32, bf16, f16, f32, u32
 
 ROWS: Final = 16
 """Of A, that a CTA multiplies."""
 COLUMNS: Final = 64
 """Of B, that a CTA multiplies."""
-ALONG: Final = 8
+ALONG: Final = 16
 """Warps of a CTA, each with other values of K."""
 THREADS: Final = ALONG * WARP
-CHUNK: Final = 64
+CHUNKS: Final[dict[Major, int]] = {"MN": 64, "K": 32}
 """Values of K that a warp loads before it multiplies."""
 PITCH: Final = COLUMNS + 4
 """Numbers from a row of sums to the next in shared memory: stores of a warp meet other banks."""
 PAIRS: Final = ROWS * COLUMNS // 2
 """Neighbours of a CTA's sums, which a thread adds at a time."""
-CTAS: Final = 2
-"""On a multiprocessor, as many as have registers."""
 CLUSTER: Final = 8
 """CTAs of the largest cluster."""
 
@@ -63,17 +63,16 @@ def fits(product: Product) -> bool:
 def choose(product: Product, m: int, n: int, k: int, matrices: int = 1) -> FewRows | None:
     """The kernel for a product of these sizes; None where one by tiles has been quicker.
 
-    Two CTAs at least have a tile, and more where there would be too few of them.
+    A tile has as many CTAs as leave a multiprocessor to each, and each warp a chunk.
     """
     limits = measured.FEW_ROWS[product.b_major]
-    if matrices > 1 or not fits(product) or not 0 < m <= ROWS or not 0 < n <= limits.columns:
+    most = min(CLUSTER, k // (CHUNKS[product.b_major] * ALONG))
+    there = 0 < m <= ROWS and 0 < n <= limits.columns and k <= limits.depth
+    if matrices > 1 or most == 0 or not there or not fits(product):
         return None
-    tiles, cluster = -(-n // COLUMNS), 2
-    most = min(CLUSTER, k // (CHUNK * ALONG))  # each warp has a chunk at least
-    while 2 * cluster <= most and tiles * cluster < limits.ctas:
-        cluster *= 2
-    deep = tiles * cluster < limits.wave and k > limits.depth
-    return FewRows(cluster) if cluster <= most and not deep else None
+    tiles = -(-n // COLUMNS)
+    room = (c for c in (2, 4, CLUSTER) if tiles <= min(limits.ctas // c, clusters_at_once(c, CTAS)))
+    return FewRows(max((c for c in room if c <= most), default=1))
 
 
 def build(product: Product, shape: FewRows) -> Kernel:
@@ -93,7 +92,7 @@ def build(product: Product, shape: FewRows) -> Kernel:
         cluster=(shape.cluster, 1, 1),
         arch="auto",
         name="matmul_few_rows",
-        minnctapersm=CTAS,
+        minnctapersm=1,
     )
 
 
@@ -103,6 +102,7 @@ class _Cta:
     def __init__(self, product: Product, shape: FewRows, tensors: Sequence[Tensor]) -> None:
         named = dict(zip(arrays.names(product), tensors, strict=True))
         self.product, self.cluster = product, shape.cluster
+        self.chunk = CHUNKS[product.b_major]
         self.results = [named[name] for name in named if name.startswith("D")]
         self.sizes = sizes = arrays.sizes(product, named["A"], self.results[0])
         operands = [named[name] for name in named if name.startswith("E")]
@@ -155,10 +155,10 @@ class _Cta:
     def _sums(self) -> list[list[Reg]]:
         """This warp's sums: eight blocks of `mma.sync`, four numbers a thread."""
         sums = [[reg.scalar(f32, init=0.0) for _ in range(4)] for _ in range(COLUMNS // 8)]
-        size, stride = self.sizes.k, ALONG * CHUNK * self.cluster
-        k = reg.from_(low(low(self.rank, ALONG) + self.along, CHUNK), u32)
+        size, stride = self.sizes.k, ALONG * self.chunk * self.cluster
+        k = reg.from_(low(low(self.rank, ALONG) + self.along, self.chunk), u32)
         left = ptx.inst.selp.u32(size - k, 0, k < size)
-        whole = (left + (stride - CHUNK)) // stride
+        whole = (left + (stride - self.chunk)) // stride
         start = ptx.inst.selp.u32(k, 0, k < size)
         factors = (_ByRows if self.product.b_major == "K" else _ByColumns)(self, start)
         for _ in ptx.range_(0, whole, dtype=u32):
@@ -255,7 +255,7 @@ class _Factors:
     def steps(self, length: int, along: Reg, k: Reg | None) -> list[tuple[int, Reg | None]]:
         """Where each step of a chunk begins, and whether the thread's values of K are there; `k`
         is None where all are."""
-        starts, size = range(0, CHUNK, length), self.cta.sizes.k
+        starts, size = range(0, self.cta.chunk, length), self.cta.sizes.k
         return [(at, None if k is None else k + along + at < size) for at in starts]
 
     def of_a(self, k: Reg) -> list[Reg]:

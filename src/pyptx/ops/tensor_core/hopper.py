@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from pyptx import Kernel, Reg, Tensor, ptx, reg
 from pyptx.device import WARP
 from pyptx.ops.tensor_core import arrays, mainloop, workspace
+from pyptx.ops.tensor_core.cluster_sums import ClusterSums
 from pyptx.ops.tensor_core.elements import Elements
 from pyptx.ops.tensor_core.operands import Operand, Team, is_read_once, leaves_first, operand
 from pyptx.ops.tensor_core.promoted import promoting
@@ -56,6 +58,8 @@ def build(product: Product, shape: Shape, ctas: int = CTAS) -> Kernel:
 def _grid(product: Product, shape: Shape, ctas: int) -> str:
     """As many CTAs as there are tiles, but not more than `ctas`; whole clusters."""
     each = shape.cluster_size
+    if shape.cluster == "depth":  # threads that fetch the next tile would not come to a barrier
+        return f"{arrays.tiles(product, shape.rows, shape.columns)} * {each}"
     tiles = arrays.tiles(product, shape.all_rows, shape.all_columns)
     most = clusters_at_once(each, ctas) * each
     return f"min({tiles}{f' * {each}' * (each > 1)}, {most})"
@@ -67,12 +71,11 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
     named = dict(zip(names, tensors, strict=True))
     results = [named[name] for name in names if name.startswith("D")]
     a, b = _factors(product, shape, named)
-    ring = ptx.ring(shape.stages, consumers=shape.per_tile * shape.cluster_size)
+    consumers = shape.per_tile * (shape.cluster_size if shape.shares else 1)
+    ring = ptx.ring(shape.stages, consumers=consumers)
     sizes = arrays.sizes(product, named["A"], results[0])
     elements = Elements(product, sizes, [named[n] for n in names if n[0] == "E"], named.get("AMAX"))
-    result = Results(results, product, shape, elements)
     thread = reg.from_(ptx.special.tid.x(), u32)
-    shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
     steps = (sizes.k + (product.depth - 1)) // product.depth
     groups = schedule = None
     if product.ragged is None:
@@ -81,7 +84,10 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         rows = sizes.m if product.ragged == "M" else sizes.k
         groups = Groups(named["GROUPS"], rows, shape.rows)
 
+    end = _End.of(product, shape, named, elements, schedule)
     with ptx.if_(thread == 0):
+        for described in (*a.maps, *b.maps, *end.maps):
+            ptx.inst.prefetch.tensormap(ptx.addr(described))
         ring.init()
         ptx.fence.mbarrier_init()
     if groups is not None:
@@ -109,11 +115,10 @@ def program(product: Product, shape: Shape, tensors: Sequence[Tensor]) -> None:
         lane = (thread - WARPGROUP) & (WARPGROUP - 1)
         # The same in all lanes, which the assembler knows of a shuffle: descriptors are uniform.
         group = ptx.inst.shfl.sync.idx.b32((thread - WARPGROUP) >> 7, 0, 31, 0xFFFFFFFF)
-
-        end = _End(result, shared, group, lane)
-        consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, end.finish)
+        finish = partial(end.finish, group, lane)
+        consumer = mainloop.Consumer(product, shape, ring, a, b, group, lane, finish)
         _promoted(consumer, sizes, named).run(schedule)
-        result.finish(lane)
+        end.wait(lane)
 
 
 def _may_read_once(product: Product, shape: Shape) -> bool:
@@ -124,7 +129,7 @@ def _may_read_once(product: Product, shape: Shape) -> bool:
 
 def _everybody(shape: Shape) -> None:
     """Wait for all threads of the cluster, after `fence.mbarrier_init`."""
-    if shape.cluster is None:
+    if not shape.shares:
         ptx.bar.sync()
         return
     # The fence is the release of the mbarriers, and threads have written nothing else.
@@ -134,16 +139,45 @@ def _everybody(shape: Shape) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """What a warpgroup does about the end of a tile."""
+    """What is done about the end of a tile."""
 
-    result: Results
+    result: Results | ClusterSums
     shared: workspace.Workspace | None
-    group: Reg
-    lane: Reg
 
-    def finish(self, item: Item, place: Place, block: int, values: Sequence[Reg]) -> None:
-        """Write a block's sums, or give them to the CTA that adds them up."""
-        share, shared, where = item.share, self.shared, (block, self.group, self.lane)
+    @staticmethod
+    def of(
+        product: Product,
+        shape: Shape,
+        named: dict[str, Tensor],
+        elements: Elements,
+        schedule: Schedule | None,
+    ) -> _End:
+        results = [tensor for name, tensor in named.items() if name.startswith("D")]
+        if shape.cluster == "depth":
+            assert schedule is not None
+            assert schedule.rank is not None
+            return _End(ClusterSums.of(results, product, shape, elements, schedule.rank), None)
+        shared = workspace.Workspace(named["SUMS"], named["FLAGS"], shape) if shape.split else None
+        return _End(Results(results, product, shape, elements), shared)
+
+    @property
+    def maps(self) -> Sequence[Any]:
+        """The tensor maps of what is written."""
+        return self.result.maps if isinstance(self.result, Results) else ()
+
+    def wait(self, lane: Reg) -> None:
+        """Until shared memory is no longer read."""
+        if isinstance(self.result, Results):
+            self.result.finish(lane)
+
+    def finish(
+        self, group: Reg, lane: Reg, item: Item, place: Place, block: int, values: Sequence[Reg]
+    ) -> None:
+        """Write a block's sums, or give them to the CTA that adds them up. A warpgroup."""
+        if isinstance(self.result, ClusterSums):
+            self.result.write(place, group, lane, values)
+            return
+        share, shared, where = item.share, self.shared, (block, group, lane)
         if shared is None or share is None:
             self.result.write(place, *where, values)
             return

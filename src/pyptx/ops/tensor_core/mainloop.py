@@ -141,7 +141,7 @@ class Consumer:
                 become(item, following)
                 become(place, schedule.place(item))
             ptx.wgmma.wait_group(0)
-            if self.shape.cluster is not None:  # those who fetch wait for every stage at the end
+            if self.shape.shares:  # those who fetch wait for every stage at the end
                 self._release(read)
             self.finish(item, place, 1, sums[1])
 
@@ -239,7 +239,7 @@ class Consumer:
 
     def _release(self, read: Any) -> None:
         """Say that this warpgroup has read a stage, to whoever fills it."""
-        if self.shape.cluster is None:
+        if not self.shape.shares:
             self.ring.release(read, pred=self.lane == 0)
         else:
             stage = self.ring.empty[read.stage]

@@ -40,20 +40,18 @@ class FewRowsLimits:
     """Up to which sizes products of few rows are quicker from registers (`few_rows`).
 
     columns   the most columns of B
-    ctas      the fewest CTAs, where a cluster can have more
-    wave      of fewer CTAs than these, K may be `depth` at most: tiles that are split over all
-              multiprocessors are quicker where it is longer
+    ctas      the most CTAs of clusters
+    depth     the largest K: of more, tiles that are split over all multiprocessors are quicker
     """
 
     columns: int
     ctas: int
-    wave: int = 192
-    depth: int = 8192
+    depth: int = 2**31
 
 
 FEW_ROWS: Final[dict[Major, FewRowsLimits]] = {
     "MN": FewRowsLimits(8192, 128),
-    "K": FewRowsLimits(4096, 64),
+    "K": FewRowsLimits(8192, 96, 8192),
 }
 """Measured by hand on an H200, with 1, 8 and 16 rows of bf16."""
 

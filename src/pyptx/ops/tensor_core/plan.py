@@ -16,7 +16,7 @@ from typing import Any, Final
 from pyptx import CallError, KernelSequence, device, lowered_for, sequence
 from pyptx._target import Target
 from pyptx.ops._parameters import with_parameters
-from pyptx.ops.tensor_core import arrays, few_rows, hopper, measured, mma_sync
+from pyptx.ops.tensor_core import arrays, cluster_sums, few_rows, hopper, measured, mma_sync
 from pyptx.ops.tensor_core.few_rows import FewRows
 from pyptx.ops.tensor_core.operands import shared_parts
 from pyptx.ops.tensor_core.shape import BLOCK, CTAS, ROWS, SPAN, Product, Shape, Tile
@@ -72,6 +72,14 @@ CUTS: Final = (
 )
 
 
+_DEEP: Final = tuple(
+    Shape(*tile, stages=stages, band=16, cluster="depth", clustered=count)
+    for tile, stages in (((64, 64), 12), ((64, 128), 7), ((64, 256), 4), ((128, 128), 5))
+    for count in (2, 4, 8)
+)
+"""A tile's sums of each part of K go through the shared memory of a cluster."""
+
+
 PROMOTED_CUTS: Final = (
     _promoted(Shape(256, 128, blocks=2, stages=4, band=12))[0],
     *_promoted(Shape(128, 128, stages=6, band=16)),
@@ -81,6 +89,7 @@ PROMOTED_CUTS: Final = (
 PROMOTED_OTHERS: Final = (
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16)),
     _perhaps_promoted(Shape(128, 3 * ROWS, stages=4, band=16, split=True)),
+    *(_perhaps_promoted(shape) for shape in _DEEP if shape.columns <= BLOCK),
 )
 """The same, chosen from where they have been measured."""
 
@@ -113,6 +122,7 @@ OTHERS: Final = tuple(
             *(Shape(64, 256, stages=5, band=4, cluster="rows", clustered=n) for n in _TOGETHER),
             Shape(64, 128, stages=8, band=16, cluster="columns"),
             Shape(64, 64, stages=12, band=16, cluster="columns"),
+            *_DEEP,
         ),
     )
 )
@@ -182,7 +192,8 @@ def with_table(shape: Shape, groups: int) -> Shape:
 
 
 def fits(shape: Shape, product: Product) -> bool:
-    """Whether a tile's columns of D are whole panels of each of its results, and registers do.
+    """Whether a tile's columns of D are whole panels of each of its results, if it has panels, and
+    registers do.
 
     So are they of the matrices B, where those are in memory by rows of K: a box of a copy has 128
     bytes of a row. Two blocks of sums, or wide ones of a stage beside those of the tile, leave an
@@ -190,7 +201,9 @@ def fits(shape: Shape, product: Product) -> bool:
     """
     if product.ragged is not None and (shape.split or shape.pingpong):
         return False
-    if shape.cluster is not None and not _shares(shape, product):
+    if shape.shares and not _shares(shape, product):
+        return False
+    if shape.cluster == "depth" and not cluster_sums.fits(shape, product):
         return False
     plain = product.epilogue is None or product.epilogue.linear
     if product.blocks == "column" or product.ragged is not None:
@@ -198,7 +211,7 @@ def fits(shape: Shape, product: Product) -> bool:
     many = shape.blocks > 1 or (product.promoted and shape.columns > BLOCK)
     if many and not (plain and len(product.results) == 1):
         return False
-    widest = SPAN // min(dtype.bytes for dtype in product.results)
+    widest = 8 if shape.cluster == "depth" else SPAN // min(d.bytes for d in product.results)
     if product.b_major == "MN":
         widest = max(widest, SPAN // product.b.bytes)
     return shape.columns % (product.factors * widest) == 0

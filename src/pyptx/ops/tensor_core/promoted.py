@@ -46,19 +46,23 @@ class Promoting(Consumer):
             place = schedule.place(item)
             block = reg.from_(item.first, u32)
             end = item.first + item.steps
+            # CTAs that divide K may have stages beyond it, which are zeros and have no scales.
+            beyond = self.shape.cluster == "depth"
+            there = ptx.inst.min.u32(end, schedule.steps) if beyond else end
             for register in (r for sums in total for r in sums):
                 register.set(0.0)
-            scales = [[reg.from_(x, f32) for x in own] for own in self._loads(place, block, end)]
+            scales = [[reg.from_(x, f32) for x in own] for own in self._loads(place, block, there)]
             with ptx.while_(lambda: block < end):
                 following: list[list[Reg]] = []
 
                 def load() -> None:
-                    following.extend(self._loads(place, block + AHEAD, end))
+                    following.extend(self._loads(place, block + AHEAD, there))
 
                 for i, own in enumerate(scales):
                     with ptx.if_(block < end) if i else nullcontext():
                         self.wait(state, left)
-                        self._stage(state, total, part, own, place, block, None if i else load)
+                        known = ptx.inst.min.u32(block, schedule.steps - 1) if beyond else block
+                        self._stage(state, total, part, own, place, known, None if i else load)
                         block += 1
                         state.advance()
                 for own, next_own in zip(scales, following, strict=True):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyptx import Layout, Reg, SharedTile, Tensor, ptx, smem
-from pyptx.ops.tensor_core.elements import Elements, store_pair
+from pyptx.ops.tensor_core.elements import Elements, store_eights
 from pyptx.ops.tensor_core.schedule import Place, low
 from pyptx.ops.tensor_core.shape import ROWS, SPAN, Product, Shape, barrier_of
 from pyptx.types import bf16, f16
@@ -70,14 +70,9 @@ class Results:
         warp, within = lane >> 5, lane & 31
         top, left = row + (warp << 4) + (within >> 2), place.column + ((within & 3) << 1)
         for panel in self._panels(place, row, lane, values):
-            tensor = self.tensors[panel.result]
-            for i in range(0, len(panel.values), 4):
-                column = left + (panel.column + 2 * i)
-                for half in range(2):
-                    at = top + 8 * half
-                    own = panel.values[i + 2 * half : i + 2 * half + 2]
-                    there = (at < end) & (column < sizes.n)
-                    store_pair(tensor, [*matrix, at, column], own, there)
+            start = top, left + panel.column
+            ends = end, sizes.n
+            store_eights(self.tensors[panel.result], matrix, start, panel.values, ends)
 
     def _copied(
         self, place: Place, row: Reg, own: tuple[Any, Reg], lane: Reg, values: Sequence[Reg]

@@ -3,7 +3,7 @@
 CTAs are persistent: as many as the device has multiprocessors, each with every n-th tile. Tiles
 that are made at the same time lie close to each other, `band` of them along the rows of D, so that
 they read the same rows of A and columns of B, which are then in the L2 cache. A cluster has
-every n-th group of tiles.
+every n-th group of tiles, or a tile of which each CTA has a part of K.
 
 The tiles that remain after whole rounds would leave multiprocessors idle. Where the kernel may
 split them, several CTAs make such a tile, each a segment of K: either each tile is split among the
@@ -215,6 +215,11 @@ class Schedule:
         share = None
         if self.last is not None:
             share = self.last.share(index, tile, first, steps)
+        elif self.rank is not None and self.shape.cluster == "depth":
+            # As many stages for each CTA; beyond K there are zeros.
+            size = self.shape.clustered
+            steps = reg.from_((self.steps + (size - 1)) // size, u32)
+            first = low(self.rank, steps)
         return Item(tile, first, steps, share)
 
     @contextmanager
@@ -239,7 +244,7 @@ class Schedule:
         row, column = low(row, self.rows), low(column, self.columns)
         if self.rank is not None and self.shape.cluster == "rows":
             row = row + low(self.rank, self.shape.rows)
-        elif self.rank is not None:
+        elif self.rank is not None and self.shape.cluster == "columns":
             column = column + low(self.rank, self.columns // self.shape.clustered)
         return Place(row, column, matrix)
 

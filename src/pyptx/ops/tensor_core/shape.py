@@ -13,9 +13,9 @@ from pyptx.types import DType, f32, s8, s32, tf32, u8
 Major: TypeAlias = Literal["K", "MN"]
 Blocks: TypeAlias = Literal["block", "column"]
 Spread: TypeAlias = Literal["M", "K", "G"]
-Cluster: TypeAlias = Literal["rows", "columns"]
+Cluster: TypeAlias = Literal["rows", "columns", "depth"]
 Tile: TypeAlias = "tuple[int, int, Cluster | None, int, bool]"
-"""Rows and columns that a CTA multiplies at a time, where the next CTA of its cluster is, how many
+"""Rows and columns that a CTA multiplies at a time, what the CTAs of its cluster divide, how many
 CTAs that has, and whether a CTA's warpgroups multiply by turns."""
 BLOCK: Final = 128
 """Values of K, and columns of B, that have one scale in a product with block scales."""
@@ -145,7 +145,8 @@ class Shape:
     split          whether tiles that are too few for all CTAs are split along K
     cluster        the CTAs of a cluster make tiles that are next to each other: one below the other
                    ("rows"), which have the same columns of B, or side by side ("columns"), which
-                   have the same rows of A. Each fetches a part of what all multiply, for all
+                   have the same rows of A. Each fetches a part of what all multiply, for all. Or
+                   all make the same tile ("depth"), each a part of K
     clustered      CTAs of such a cluster
     pingpong       whether two warpgroups make tiles by turns: one multiplies while the other's
                    results are written
@@ -171,6 +172,11 @@ class Shape:
     def cluster_size(self) -> int:
         """CTAs of a cluster."""
         return 1 if self.cluster is None else self.clustered
+
+    @property
+    def shares(self) -> bool:
+        """Whether the CTAs of a cluster fetch for each other."""
+        return self.cluster in ("rows", "columns")
 
     @property
     def all_rows(self) -> int:

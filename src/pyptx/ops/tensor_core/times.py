@@ -64,6 +64,8 @@ def _on_the_sms(cut: Cut, call: Call, common: Common) -> tuple[float, float]:
     tiles = tiles_of(shape, call)
     each, clusters = shape.cluster_size, clusters_at_once(shape.cluster_size, ctas)
     steps = max(1, -(-k // product.depth))
+    if shape.cluster == "depth":
+        steps = -(-steps // shape.clustered)
     requests = _requests(shape, call)
 
     def one(busy: int) -> float:

@@ -19,9 +19,9 @@ THREADS: Final = 256
 class Chunk:
     """A CTA: its chunk of a row, and one of the row's ends for the first threads of chunk 0."""
 
-    def __init__(self, rows: Rows, row: Reg, rank: Reg, count: int) -> None:
+    def __init__(self, rows: Rows, row: Reg, rank: Reg, count: int, threads: int = THREADS) -> None:
         self.lane = reg.from_(ptx.special.tid.x(), u32)
-        self.part = Part(rows, row, self.lane, THREADS, count, rank)
+        self.part = Part(rows, row, self.lane, threads, count, rank)
         self.ends = None if rows.aligned else Ends(self.part, rank)
         self.active = [self.part.active(k) for k in range(self.part.each)]
 

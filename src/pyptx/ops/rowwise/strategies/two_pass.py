@@ -40,9 +40,9 @@ CHUNKS: Final = "chunk_statistics"
 """What kernels call the statistics of chunks."""
 
 
-def parts(rows: Rows, each: int = EACH) -> int:
-    """Chunks of a row; a thread has at most `each` vectors."""
-    return -(-rows.groups // (THREADS * each))
+def parts(rows: Rows, each: int = EACH, threads: int = THREADS) -> int:
+    """Chunks of a row; each of `threads` threads has at most `each` vectors."""
+    return -(-rows.groups // (threads * each))
 
 
 def independent(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel | KernelSequence:
@@ -97,20 +97,22 @@ def statistics(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
     )
 
 
-def result(op: RowOp, rows: Rows, *, each: int = EACH) -> Kernel:
+def result(op: RowOp, rows: Rows, *, each: int = EACH, threads: int = THREADS) -> Kernel:
     """The inputs and the statistics of all chunks to the outputs, of which none is a sum.
 
-    Comes right after `statistics`, and has its chunk by the time that these are there.
+    Comes right after `statistics`, and has its chunk by the time that these are there. An operation
+    without a statistic is this kernel alone, which may have other numbers of threads.
     """
-    count = parts(rows, each)
+    assert op.statistic is None or threads == THREADS, "chunks as those of the statistics"
+    count = parts(rows, each, threads)
     return make(
         op,
         rows,
         "two_pass",
-        lambda arrays: _Result(arrays, count).run(),
+        lambda arrays: _Result(arrays, count, threads).run(),
         before=statistics_input(op, rows, each),
         grid=grid(lambda B: (B * count, 1, 1)),
-        block=(THREADS, 1, 1),
+        block=(threads, 1, 1),
         programmatic_stream_serialization=op.statistic is not None and dependent.starts_early(rows),
     )
 
@@ -222,8 +224,8 @@ def _statistics(arrays: Arrays, count: int) -> None:
 class _Result:
     """A CTA of the second kernel."""
 
-    def __init__(self, arrays: Arrays, count: int) -> None:
-        self.arrays, self.count = arrays, count
+    def __init__(self, arrays: Arrays, count: int, threads: int = THREADS) -> None:
+        self.arrays, self.count, self.threads = arrays, count, threads
         self.op, self.rows = arrays.op, arrays.rows
         self.m = Math(self.rows.compute)
         self.elements, self.columns = last_first(arrays), arrays.inputs(COLUMN)
@@ -269,7 +271,7 @@ class _Result:
     def run(self) -> None:
         op, m = self.op, self.m
         row, rank = _row_and_rank(self.count)
-        chunk = Chunk(self.rows, row, rank, self.count)
+        chunk = Chunk(self.rows, row, rank, self.count, self.threads)
         pointers = self._pointers()
         inputs = (*self.elements, *self.columns)
         loaded = [chunk.load(pointers[o.name], o, vector) for o, vector in inputs]
